@@ -1,0 +1,1 @@
+"""FPGA boards: platforms, the shells around the accelerator, and vendor flows."""

@@ -1,0 +1,1 @@
+"""The bundled robot descriptions, as URDF files without meshes."""

@@ -1,0 +1,1 @@
+"""Judges of the generated hardware: the golden model and the simulation benches."""

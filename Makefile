@@ -1,0 +1,76 @@
+# Everything here runs inside .venv, which is made from requirements.lock on first use.
+# Needed beforehand: Linux on x86-64, Python 3.11 to 3.13 with venv, g++ and make.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+JOBS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+LOCKED := $(VENV)/.locked
+READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+PYTEST := $(BIN)/pytest -n $(JOBS) --dist worksteal
+
+.PHONY: help
+help: ## Print the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+
+.PHONY: demo
+demo: $(READY) ## Generate the iiwa 14 inverse dynamics accelerator and simulate 1,000 tasks of it
+	$(BIN)/rbdhw generate robots/iiwa14.urdf -o build/demo/iiwa14-id \
+		--functions id --ii 1 --target xcvu9p --clock 125 --width 18
+	$(BIN)/rbdhw simulate build/demo/iiwa14-id --tasks 1000 --seed 1
+
+.PHONY: test
+test: $(READY) ## Run the tests, except the long ones marked "verify"
+	$(PYTEST) -m "not verify"
+
+.PHONY: verify
+verify: $(READY) ## Run every test, the long ones included
+	$(PYTEST)
+
+.PHONY: lint
+lint: $(READY) ## Check style, format and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+.PHONY: bench
+bench: $(READY) ## Measure the tables of the README
+	$(BIN)/rbdhw bench
+
+.PHONY: bitstream
+bitstream: $(READY) ## Take the toy's inverse dynamics down to a bitstream for the ULX3S-85F
+	$(BIN)/rbdhw generate robots/toy.urdf -o build/bitstream/toy-id \
+		--functions id --ii 8 --target ecp5-85 --clock 50
+	$(BIN)/rbdhw synthesize build/bitstream/toy-id --board ulx3s-85f
+
+.PHONY: lock
+lock: $(READY) ## Resolve the dependencies anew and write requirements.lock
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --fork-strategy fewest \
+		--all-extras --only-binary :all: --generate-hashes --no-annotate --no-header \
+		--no-emit-index-url --no-emit-find-links pyproject.toml --output-file requirements.lock
+
+.PHONY: clean
+clean: ## Remove the environment and everything built
+	rm -rf $(VENV) build dist rbdhw.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find rbdhw sim boards robots tests -name __pycache__ -prune -exec rm -rf {} +
+
+# An installation that was cut short cannot be told from a whole one by pip, so a changed lock
+# starts from an empty environment, and each stamp is written only after its last step.
+$(LOCKED): requirements.lock
+	@./.ci/check-tools $(PYTHON)
+	@echo "Installing the locked tools into $(VENV) (a minute or two, once)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) install --require-hashes --only-binary :all: --requirement requirements.lock
+	@touch $@
+
+$(READY): $(LOCKED) pyproject.toml
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@

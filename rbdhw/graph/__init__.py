@@ -1,0 +1,1 @@
+"""The scalar dataflow graph: nodes, tracing, float interpreter, invariants, exact text."""

@@ -1,0 +1,237 @@
+"""The scalar dataflow graph and the builder that alone makes its nodes.
+
+An edge is a node times a sign and a power of two, both free in hardware, so negations and shifts are
+never nodes. The builder folds constants, zeros and ones and returns the node it already has for a
+computation it has seen; hence no graph, whichever pass rebuilt it, holds a duplicate or a trivial node.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from rbdhw.scalar import Region
+
+
+class Op(StrEnum):
+    """What a node computes from its arguments (and ``value``, where it says so)."""
+
+    INPUT = "input"
+    """A number that comes with the task, called ``name``."""
+    CONSTANT = "constant"
+    """``value``."""
+    ADD = "add"
+    """The sum of two edges; the second may be negative."""
+    MULTIPLY = "multiply"
+    """The product of two variables."""
+    SCALE = "scale"
+    """A variable times the constant ``value``, which lies in [1, 2) and is not 1."""
+    SIN = "sin"
+    """The sine of (argument + ``value``) turns."""
+    COS = "cos"
+    """The cosine of (argument + ``value``) turns."""
+    RECIPROCAL = "reciprocal"
+    """One over a variable."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edge:
+    """A node's value times ``2**shift``, negated if ``negative``."""
+
+    node: int
+    negative: bool = False
+    shift: int = 0
+
+    def negated(self) -> Edge:
+        """Minus this edge."""
+        return Edge(self.node, not self.negative, self.shift)
+
+    def shifted(self, shift: int) -> Edge:
+        """This edge times ``2**shift``."""
+        return Edge(self.node, self.negative, self.shift + shift)
+
+    def applied(self, other: Edge) -> Edge:
+        """This edge's sign and shift on top of another edge's."""
+        return Edge(other.node, other.negative != self.negative, other.shift + self.shift)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operation; ``region`` is the algorithm's step it was first needed in."""
+
+    op: Op
+    args: tuple[Edge, ...]
+    value: float
+    name: str
+    region: Region
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Nodes in topological order, and the named edges that leave the graph.
+
+    A function's outputs are the entries of ``outputs`` whose name starts with it (``id.tau[3]``).
+    """
+
+    nodes: tuple[Node, ...]
+    outputs: tuple[tuple[str, Edge], ...]
+
+    @cached_property
+    def inputs(self) -> dict[str, int]:
+        """The input nodes by name, in order of appearance."""
+        return {node.name: i for i, node in enumerate(self.nodes) if node.op is Op.INPUT}
+
+    @cached_property
+    def uses(self) -> tuple[int, ...]:
+        """For each node, how many arguments and outputs refer to it."""
+        count = [0] * len(self.nodes)
+        for node in self.nodes:
+            for edge in node.args:
+                count[edge.node] += 1
+        for _, edge in self.outputs:
+            count[edge.node] += 1
+        return tuple(count)
+
+    def count(self, op: Op) -> int:
+        """How many nodes compute this."""
+        return sum(node.op is op for node in self.nodes)
+
+
+def mantissa(value: float) -> tuple[float, bool, int]:
+    """``value`` (finite, not zero) as a mantissa in [1, 2), its sign, and its power of two."""
+    fraction, exponent = math.frexp(abs(value))
+    return 2.0 * fraction, value < 0.0, exponent - 1
+
+
+class GraphBuilder:
+    """Makes nodes: folds what is constant, trivial or already there."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._known: dict[tuple[Op, tuple[Edge, ...], float, str], int] = {}
+
+    def finish(self, outputs: list[tuple[str, Edge]]) -> Graph:
+        """The graph of all nodes made so far with these outputs."""
+        return Graph(tuple(self.nodes), tuple(outputs))
+
+    def input(self, name: str, region: Region) -> Edge:
+        """The number called ``name`` of the task."""
+        return Edge(self._node(Op.INPUT, (), 0.0, name, region))
+
+    def constant(self, value: float, region: Region) -> Edge:
+        """A constant edge; its node holds only the mantissa, so that 3 and -6 share one."""
+        if value == 0.0:
+            return Edge(self._node(Op.CONSTANT, (), 0.0, "", region))
+        scale, negative, shift = mantissa(value)
+        return Edge(self._node(Op.CONSTANT, (), scale, "", region), negative, shift)
+
+    def constant_value(self, edge: Edge) -> float | None:
+        """The value of a constant edge; None for any other."""
+        node = self.nodes[edge.node]
+        if node.op is not Op.CONSTANT:
+            return None
+        return math.ldexp(-node.value if edge.negative else node.value, edge.shift)
+
+    def add(self, a: Edge, b: Edge, region: Region) -> Edge:
+        """``a + b``."""
+        known_a, known_b = self.constant_value(a), self.constant_value(b)
+        if known_a is not None and known_b is not None:
+            return self.constant(known_a + known_b, region)
+        if known_a == 0.0 or known_b == 0.0:
+            return b if known_a == 0.0 else a
+        if a.node == b.node:
+            factor = math.ldexp(-1.0 if a.negative else 1.0, a.shift)
+            factor += math.ldexp(-1.0 if b.negative else 1.0, b.shift)
+            return self.scale(Edge(a.node), factor, region)
+        first, second = (a, b) if a.node < b.node else (b, a)
+        common = Edge(0, first.negative, first.shift)
+        rest = Edge(second.node, second.negative != first.negative, second.shift - first.shift)
+        return common.applied(Edge(self._node(Op.ADD, (Edge(first.node), rest), 0.0, "", region)))
+
+    def multiply(self, a: Edge, b: Edge, region: Region) -> Edge:
+        """``a * b``."""
+        known_a, known_b = self.constant_value(a), self.constant_value(b)
+        if known_a is not None:
+            return self.scale(b, known_a, region)
+        if known_b is not None:
+            return self.scale(a, known_b, region)
+        args = (Edge(min(a.node, b.node)), Edge(max(a.node, b.node)))
+        product = self._node(Op.MULTIPLY, args, 0.0, "", region)
+        return Edge(product, a.negative != b.negative, a.shift + b.shift)
+
+    def scale(self, a: Edge, factor: float, region: Region) -> Edge:
+        """``a`` times a constant; scales of scales become one."""
+        if factor == 0.0:
+            return self.constant(0.0, region)
+        known = self.constant_value(a)
+        if known is not None:
+            return self.constant(known * factor, region)
+        node = self.nodes[a.node]
+        if node.op is Op.SCALE:
+            return a.applied(self.scale(node.args[0], node.value * factor, region))
+        value, negative, shift = mantissa(factor)
+        source = Edge(a.node) if value == 1.0 else Edge(self._node(Op.SCALE, (Edge(a.node),), value, "", region))
+        return Edge(source.node, a.negative != negative, a.shift + shift)
+
+    def cos(self, a: Edge, offset: float, region: Region) -> Edge:
+        """``cos(2 pi (a + offset))``: even, so the sign of ``a`` goes; half turns become a sign."""
+        if a.negative:
+            a, offset = a.negated(), -offset
+        known = self.constant_value(a)
+        if known is not None:
+            return self.constant(math.cos(2 * math.pi * (known + offset)), region)
+        quarter = round(offset * 4)
+        rest = _exact(offset - quarter / 4)
+        op = Op.SIN if quarter % 2 else Op.COS
+        return Edge(self._node(op, (a,), rest, "", region), quarter % 4 in (1, 2))
+
+    def sin(self, a: Edge, offset: float, region: Region) -> Edge:
+        """``sin(2 pi (a + offset)) = cos(2 pi (a + offset - 1/4))``."""
+        return self.cos(a, offset - 0.25, region)
+
+    def reciprocal(self, a: Edge, region: Region) -> Edge:
+        """``1 / a``.
+
+        Raises
+        ------
+        ZeroDivisionError
+            For a constant zero.
+        """
+        known = self.constant_value(a)
+        if known is not None:
+            return self.constant(1.0 / known, region)
+        return Edge(self._node(Op.RECIPROCAL, (Edge(a.node),), 0.0, "", region), a.negative, -a.shift)
+
+    def copy(self, node: Node, args: tuple[Edge, ...]) -> Edge:
+        """``node`` again, on other arguments: the step every rewriting pass is made of."""
+        match node.op:
+            case Op.INPUT:
+                return self.input(node.name, node.region)
+            case Op.CONSTANT:
+                return self.constant(node.value, node.region)
+            case Op.ADD:
+                return self.add(*args, node.region)
+            case Op.MULTIPLY:
+                return self.multiply(*args, node.region)
+            case Op.SCALE:
+                return self.scale(args[0], node.value, node.region)
+            case Op.SIN:
+                return self.sin(args[0], node.value, node.region)
+            case Op.COS:
+                return self.cos(args[0], node.value, node.region)
+            case Op.RECIPROCAL:
+                return self.reciprocal(args[0], node.region)
+
+    def _node(self, op: Op, args: tuple[Edge, ...], value: float, name: str, region: Region) -> int:
+        key = (op, args, value, name)
+        if key not in self._known:
+            self._known[key] = len(self.nodes)
+            self.nodes.append(Node(op, args, value, name, region))
+        return self._known[key]
+
+
+def _exact(offset: float) -> float:
+    """A phase offset with rounding noise around zero removed."""
+    return 0.0 if abs(offset) < 1e-12 else offset

@@ -1,0 +1,74 @@
+"""The recording scalar: arithmetic on it leaves nodes in a graph."""
+
+from __future__ import annotations
+
+from rbdhw.graph.graph import Edge, GraphBuilder
+from rbdhw.scalar import current_region
+
+
+class Signal:
+    """A recorded number: an edge of the graph that its builder is making.
+
+    Mixes with floats; a product with 0.0 is the float 0.0, and a result that turns out constant is
+    a float again, so zeros and ones vanish wherever the algorithm carries them.
+    """
+
+    __slots__ = ("builder", "edge")
+    __array_ufunc__ = None
+
+    def __init__(self, builder: GraphBuilder, edge: Edge) -> None:
+        self.builder = builder
+        self.edge = edge
+
+    def __add__(self, other: Signal | float) -> Signal | float:
+        return self._wrap(self.builder.add(self.edge, self._edge(other), current_region()))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Signal:
+        return Signal(self.builder, self.edge.negated())
+
+    def __sub__(self, other: Signal | float) -> Signal | float:
+        return self._wrap(self.builder.add(self.edge, self._edge(other).negated(), current_region()))
+
+    def __rsub__(self, other: float) -> Signal | float:
+        return -self + other
+
+    def __mul__(self, other: Signal | float) -> Signal | float:
+        return self._wrap(self.builder.multiply(self.edge, self._edge(other), current_region()))
+
+    __rmul__ = __mul__
+
+    def _edge(self, other: Signal | float) -> Edge:
+        if isinstance(other, Signal):
+            return other.edge
+        return self.builder.constant(float(other), current_region())
+
+    def _wrap(self, edge: Edge) -> Signal | float:
+        known = self.builder.constant_value(edge)
+        return Signal(self.builder, edge) if known is None else known
+
+
+class Recorder:
+    """Names the inputs and outputs of a graph that is being traced."""
+
+    def __init__(self) -> None:
+        self.builder = GraphBuilder()
+        self.outputs: list[tuple[str, Edge]] = []
+
+    def input(self, name: str) -> Signal:
+        """A number that comes with the task."""
+        return Signal(self.builder, self.builder.input(name, current_region()))
+
+    def cos_sin(self, turns: Signal, offset: float) -> tuple[Signal | float, Signal | float]:
+        """Cosine and sine of an angle given in turns, plus a constant offset in turns."""
+        make = self.builder
+        return (
+            turns._wrap(make.cos(turns.edge, offset, current_region())),
+            turns._wrap(make.sin(turns.edge, offset, current_region())),
+        )
+
+    def output(self, name: str, value: Signal | float) -> None:
+        """Let a value leave the graph under this name."""
+        edge = value.edge if isinstance(value, Signal) else self.builder.constant(value, current_region())
+        self.outputs.append((name, edge))

@@ -1,0 +1,1 @@
+"""Passes: one file each, ``Graph -> Graph``, the function computed unchanged."""

@@ -1,0 +1,60 @@
+"""balance: add the terms of a sum in the order in which they arrive."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Node, Op
+from rbdhw.passes.sums import sum_roots, terms
+from rbdhw.scalar import Region
+
+Delay = Callable[[Op], float]
+"""Time from a node's last argument to its result, in any unit."""
+
+
+def balance(graph: Graph, delay: Delay) -> Graph:
+    """Reassociate sums so that each is ready as early as its terms allow (Huffman's rule).
+
+    Only additions whose result is used once are taken apart, so none is computed twice.
+    """
+    roots = sum_roots(graph)
+    balancer = _Balancer(delay)
+    for i, node in enumerate(graph.nodes):
+        if node.op is Op.ADD:
+            if i in roots:
+                balancer.moved[i] = balancer.sum(list(terms(graph, i, roots)), node.region)
+        else:
+            balancer.copy(i, node)
+    outputs = [(name, edge.applied(balancer.moved[edge.node])) for name, edge in graph.outputs]
+    return balancer.builder.finish(outputs)
+
+
+class _Balancer:
+    def __init__(self, delay: Delay) -> None:
+        self.builder = GraphBuilder()
+        self.moved: dict[int, Edge] = {}
+        self._delay = delay
+        self._ready: list[float] = []
+
+    def copy(self, i: int, node: Node) -> None:
+        args = tuple(edge.applied(self.moved[edge.node]) for edge in node.args)
+        self.moved[i] = self.builder.copy(node, args)
+
+    def sum(self, edges: list[Edge], region: Region) -> Edge:
+        """Add the two terms that are ready first, until one is left."""
+        moved = [edge.applied(self.moved[edge.node]) for edge in edges]
+        queue = [(self._arrival(edge.node), k, edge) for k, edge in enumerate(moved)]
+        heapq.heapify(queue)
+        for k in range(len(queue), 2 * len(queue) - 1):
+            _, _, first = heapq.heappop(queue)
+            _, _, second = heapq.heappop(queue)
+            total = self.builder.add(first, second, region)
+            heapq.heappush(queue, (self._arrival(total.node), k, total))
+        return queue[0][2]
+
+    def _arrival(self, node: int) -> float:
+        for new in self.builder.nodes[len(self._ready) :]:
+            arguments = (self._ready[edge.node] for edge in new.args)
+            self._ready.append(max(arguments, default=0.0) + self._delay(new.op))
+        return self._ready[node]

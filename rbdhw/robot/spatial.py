@@ -1,0 +1,206 @@
+"""Placements and inertias as plain tuples of floats: compose, invert, move, add, and snap to exact.
+
+Plain Python arithmetic, so that the same robot gives the same bits on every machine.
+"""
+
+from __future__ import annotations
+
+from math import cos, sin, sqrt
+
+from rbdhw.robot.model import IDENTITY, Inertia, Matrix3, Placement, Vector3
+
+SNAP = 1e-9
+"""Rotation entries this close to 0 or 1 are taken to be meant as 0 or 1 (a URDF's rounded angles)."""
+
+ROUNDING = 1e-14
+"""What remains of a sum that cancels, relative to its terms (or metres), is taken to be zero."""
+
+
+def dot(a: Vector3, b: Vector3) -> float:
+    """The scalar product of two 3-vectors."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a: Vector3, b: Vector3) -> Vector3:
+    """The vector product of two 3-vectors."""
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def add(a: Vector3, b: Vector3) -> Vector3:
+    """The sum of two 3-vectors."""
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+def scale(k: float, a: Vector3) -> Vector3:
+    """``k`` times a 3-vector."""
+    return (k * a[0], k * a[1], k * a[2])
+
+
+def norm(a: Vector3) -> float:
+    """The Euclidean length of a 3-vector."""
+    return sqrt(dot(a, a))
+
+
+def transpose(m: Matrix3) -> Matrix3:
+    """The transpose of a 3x3 matrix (the inverse of a rotation)."""
+    a, b, c = m
+    return ((a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2]))
+
+
+def apply(m: Matrix3, a: Vector3) -> Vector3:
+    """A 3x3 matrix times a 3-vector."""
+    return (dot(m[0], a), dot(m[1], a), dot(m[2], a))
+
+
+def multiply(m: Matrix3, n: Matrix3) -> Matrix3:
+    """The product of two 3x3 matrices."""
+    x, y, z = transpose(n)
+    a, b, c = m
+    return (
+        (dot(a, x), dot(a, y), dot(a, z)),
+        (dot(b, x), dot(b, y), dot(b, z)),
+        (dot(c, x), dot(c, y), dot(c, z)),
+    )
+
+
+def snapped(m: Matrix3) -> Matrix3:
+    """A rotation whose entries within ``SNAP`` of zero are zero, and of +-1 in a row of zeros are +-1.
+
+    Entries beside others that are not zero are left alone, so that the result stays a rotation.
+    """
+    rows = [[0.0 if abs(entry) < SNAP else entry for entry in row] for row in m]
+    for i in range(3):
+        for j in range(3):
+            alone = all(rows[i][k] == 0.0 for k in range(3) if k != j) and all(
+                rows[k][j] == 0.0 for k in range(3) if k != i
+            )
+            if alone:
+                rows[i][j] = 1.0 if rows[i][j] > 0.0 else -1.0
+    a, b, c = rows
+    return ((a[0], a[1], a[2]), (b[0], b[1], b[2]), (c[0], c[1], c[2]))
+
+
+def rounded(a: Vector3) -> Vector3:
+    """A position (m) whose coordinates below ``ROUNDING`` are zero."""
+    x, y, z = (0.0 if abs(value) < ROUNDING else value for value in a)
+    return (x, y, z)
+
+
+def rotation_z(angle: float) -> Matrix3:
+    """The rotation by ``angle`` (rad) about z, exact at multiples of a quarter turn."""
+    c, s = cos(angle), sin(angle)
+    return snapped(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)))
+
+
+def rotation_rpy(rpy: Vector3) -> Matrix3:
+    """URDF's roll, pitch, yaw (rad) about the fixed axes x, y, z: ``Rz(yaw) Ry(pitch) Rx(roll)``, snapped."""
+    (cr, sr), (cp, sp), (cy, sy) = ((cos(angle), sin(angle)) for angle in rpy)
+    about_x: Matrix3 = ((1.0, 0.0, 0.0), (0.0, cr, -sr), (0.0, sr, cr))
+    about_y: Matrix3 = ((cp, 0.0, sp), (0.0, 1.0, 0.0), (-sp, 0.0, cp))
+    about_z: Matrix3 = ((cy, -sy, 0.0), (sy, cy, 0.0), (0.0, 0.0, 1.0))
+    return snapped(multiply(about_z, multiply(about_y, about_x)))
+
+
+def compose(outer: Placement, inner: Placement) -> Placement:
+    """The pose of ``inner``'s frame where ``outer``'s frame is given: outer o inner."""
+    return Placement(
+        rotation=snapped(multiply(outer.rotation, inner.rotation)),
+        translation=rounded(add(outer.translation, apply(outer.rotation, inner.translation))),
+    )
+
+
+def inverse(placement: Placement) -> Placement:
+    """The pose of the parent frame in the child frame."""
+    back = transpose(placement.rotation)
+    return Placement(back, rounded(scale(-1.0, apply(back, placement.translation))))
+
+
+def rotational_matrix(inertia: Inertia) -> Matrix3:
+    """The rotational inertia about the frame's origin as a symmetric 3x3 matrix (kg m^2)."""
+    xx, xy, xz, yy, yz, zz = inertia.rotational
+    return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+
+
+def point_inertia(mass: float, centre: Vector3, about_centre: Matrix3) -> Inertia:
+    """The inertia of mass ``mass`` (kg) centred at ``centre`` (m), with ``about_centre`` (kg m^2) about it."""
+    x, y, z = centre
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = about_centre
+    return Inertia(
+        mass=mass,
+        first_moment=scale(mass, centre),
+        rotational=(
+            xx + mass * (y * y + z * z),
+            xy - mass * x * y,
+            xz - mass * x * z,
+            yy + mass * (x * x + z * z),
+            yz - mass * y * z,
+            zz + mass * (x * x + y * y),
+        ),
+    )
+
+
+def move_inertia(inertia: Inertia, placement: Placement) -> Inertia:
+    """An inertia given in the child frame at ``placement``, about and along the parent frame.
+
+    ``I = R I R^T + (2 h.t + m t.t) E - (h t^T + t h^T + m t t^T)`` with ``h`` turned into the parent frame;
+    linear in (m, h, I), so it also holds for parameters that no rigid body has.
+    """
+    turn, t = placement.rotation, placement.translation
+    h = apply(turn, inertia.first_moment)
+    turned = multiply(turn, multiply(rotational_matrix(inertia), transpose(turn)))
+    mass = inertia.mass
+    diagonal = 2.0 * dot(h, t) + mass * dot(t, t)
+
+    def entry(i: int, j: int) -> float:
+        shift = -(h[i] * t[j] + t[i] * h[j] + mass * t[i] * t[j])
+        return turned[i][j] + shift + (diagonal if i == j else 0.0)
+
+    moved = (entry(0, 0), entry(0, 1), entry(0, 2), entry(1, 1), entry(1, 2), entry(2, 2))
+    size = max(abs(value) for value in moved)
+    return Inertia(
+        mass=mass,
+        first_moment=rounded(add(h, scale(mass, t))),
+        rotational=_without_dust(moved, size),
+    )
+
+
+def add_inertia(a: Inertia, b: Inertia) -> Inertia:
+    """The inertia of two bodies rigidly joined, both given in one frame."""
+    p, q = a.rotational, b.rotational
+    total = (p[0] + q[0], p[1] + q[1], p[2] + q[2], p[3] + q[3], p[4] + q[4], p[5] + q[5])
+    size = max(abs(value) for value in (*p, *q))
+    return Inertia(
+        mass=a.mass + b.mass,
+        first_moment=rounded(add(a.first_moment, b.first_moment)),
+        rotational=_without_dust(total, size),
+    )
+
+
+def turn_onto_z(axis: Vector3) -> Matrix3:
+    """A rotation whose third column is the unit vector ``axis``; a signed permutation for +-x, +-y, +-z.
+
+    For a skew axis, z is turned onto it about their common normal (the smallest turn there is).
+    """
+    x, y, z = axis
+    exact: dict[Vector3, Matrix3] = {
+        (0.0, 0.0, 1.0): IDENTITY,
+        (0.0, 0.0, -1.0): ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)),
+        (1.0, 0.0, 0.0): ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
+        (-1.0, 0.0, 0.0): ((0.0, 0.0, -1.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
+        (0.0, 1.0, 0.0): ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)),
+        (0.0, -1.0, 0.0): ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)),
+    }
+    if axis in exact:
+        return exact[axis]
+    across = sqrt(x * x + y * y)
+    first: Vector3 = (y / across, -x / across, 0.0)
+    second = cross(axis, first)
+    return snapped(transpose((first, second, axis)))
+
+
+def _without_dust(
+    values: tuple[float, float, float, float, float, float], size: float
+) -> tuple[float, float, float, float, float, float]:
+    """``values`` with those below ``ROUNDING`` times ``size`` set to zero."""
+    xx, xy, xz, yy, yz, zz = (0.0 if abs(value) <= ROUNDING * size else value for value in values)
+    return (xx, xy, xz, yy, yz, zz)

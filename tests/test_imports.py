@@ -1,0 +1,153 @@
+"""The stages know only what lies below them: who may import whom, read from the sources."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "rbdhw"
+
+EVERYTHING = ("",)
+FORMATS = ("fixed.format", "fixed.program", "fixed.trigonometry")
+
+# Who may import what, as names below rbdhw. A name stands for itself and for all it contains; the longest
+# key that fits a module is its rule. A folder may import itself, unless its rule is for one file.
+MAY_IMPORT: dict[str, tuple[str, ...]] = {
+    "": (),
+    "errors": (),
+    "scalar": (),
+    "config": ("errors",),
+    "target": ("errors",),
+    "robot": ("errors",),
+    "robots": (),
+    "dynamics": ("errors", "scalar", "robot"),
+    "graph": ("errors", "scalar"),
+    "passes": ("errors", "scalar", "graph"),
+    "fixed": ("errors", "scalar", "graph"),
+    "schedule": ("errors", "scalar", "graph", "target", "fixed.format", "fixed.program"),
+    "rtl": ("errors", "scalar", "target", *FORMATS, "schedule.model"),
+    "sim": ("errors", "config", "target", "robot", *FORMATS, "schedule.model"),
+    "sim.golden": ("errors", "robot"),  # a second derivation: what it shared, one bug could break twice
+    "boards": ("errors", "config", "target", "rtl"),
+    "tracing": ("errors", "scalar", "robot", "dynamics", "graph", "passes"),
+    "pipeline": EVERYTHING,
+    "cli": EVERYTHING,
+    "bench": EVERYTHING,
+}
+
+# Libraries that stay in their corner.
+USED_ONLY_IN: dict[str, tuple[str, ...]] = {
+    "amaranth": ("rtl", "boards"),
+    "amaranth_boards": ("boards",),
+    "cocotb": ("sim",),
+    "cocotb_tools": ("sim",),
+    "pinocchio": (),
+}
+
+
+def within(name: str, folder: str) -> bool:
+    """Whether the dotted ``name`` is ``folder`` or lies in it; everything lies in ''."""
+    return not folder or name == folder or name.startswith(folder + ".")
+
+
+def imports(source: str, package: str) -> list[str]:
+    """Every name that ``source``, a module of the dotted ``package``, imports, as a full dotted name."""
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")
+            above = parents[: len(parents) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            names += [f"{base}.{alias.name}" for alias in node.names]
+    return names
+
+
+def violations(module: str, source: str, *, is_package: bool = False) -> list[str]:
+    """What ``source`` would break as ``rbdhw.<module>``, a line each."""
+    full = f"rbdhw.{module}".rstrip(".")
+    stage = max((key for key in MAY_IMPORT if key and within(module, key)), key=len, default="")
+    if module and not stage:
+        return [f"{full} has no rule: say in MAY_IMPORT what it may import"]
+    own = (stage,) if stage and (PACKAGE / stage).is_dir() else ()
+    broken = []
+    for name in imports(source, full if is_package else full.rpartition(".")[0]):
+        top, _, inside = name.partition(".")
+        if top == "rbdhw":
+            allowed = any(within(inside, rule) for rule in (*own, *MAY_IMPORT[stage]))
+        else:
+            allowed = top not in USED_ONLY_IN or any(within(module, user) for user in USED_ONLY_IN[top])
+        if not allowed:
+            broken.append(f"{full} may not import {name}")
+    return broken
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its name below rbdhw; the linked folders are looked into."""
+    files = list(PACKAGE.glob("*.py"))
+    for folder in PACKAGE.iterdir():
+        if folder.is_dir():
+            files += folder.rglob("*.py")
+    return {
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip("."): path
+        for path in sorted(files)
+    }
+
+
+MODULES = modules()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_module_keeps_to_its_stage(module: str) -> None:
+    path = MODULES[module]
+    assert violations(module, path.read_text(), is_package=path.name == "__init__.py") == []
+
+
+@pytest.mark.parametrize("folder", ["sim", "boards", "robots"])
+def test_top_level_folder_is_linked_into_the_package(folder: str) -> None:
+    assert (PACKAGE / folder).resolve() == ROOT / folder
+    assert folder in MODULES
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "offender"),
+    [
+        ("robot.document", "import rbdhw.dynamics.rnea", "rbdhw.dynamics.rnea"),
+        ("target", "from rbdhw.schedule import model", "rbdhw.schedule.model"),
+        ("dynamics.rnea", "from rbdhw.graph.trace import trace", "rbdhw.graph.trace.trace"),
+        ("graph.trace", "def f():\n    from rbdhw import dynamics", "rbdhw.dynamics"),
+        ("passes.folding", "from ..fixed.format import Format", "rbdhw.fixed.format.Format"),
+        ("fixed.format", "from rbdhw.target import Target", "rbdhw.target.Target"),
+        ("schedule.model", "from rbdhw.fixed.search import search", "rbdhw.fixed.search.search"),
+        ("rtl.top", "from rbdhw.schedule.list_scheduler import solve", "rbdhw.schedule.list_scheduler.solve"),
+        ("rtl.top", "import rbdhw", "rbdhw"),
+        ("sim.golden", "from rbdhw.sim.streams import put", "rbdhw.sim.streams.put"),
+        ("sim.bench", "from amaranth.hdl import Module", "amaranth.hdl.Module"),
+        ("rtl.region", "import cocotb", "cocotb"),
+        ("pipeline", "import amaranth", "amaranth"),
+    ],
+)
+def test_violation_is_named(module: str, source: str, offender: str) -> None:
+    assert violations(module, source) == [f"rbdhw.{module} may not import {offender}"]
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("rtl.top", "from rbdhw.fixed import format, program"),
+        ("rtl.top", "from .region import RegionComponent\nfrom amaranth.hdl import Module"),
+        ("schedule.verify", "from ..graph.graph import Graph"),
+        ("pipeline", "import rbdhw.schedule.list_scheduler, rbdhw.rtl.top"),
+    ],
+)
+def test_allowed_import_passes(module: str, source: str) -> None:
+    assert violations(module, source) == []
+
+
+def test_module_without_a_rule_is_refused() -> None:
+    expected = ["rbdhw.codegen.top has no rule: say in MAY_IMPORT what it may import"]
+    assert violations("codegen.top", "") == expected

@@ -1,4 +1,4 @@
-"""Independent references for tests: a Robot as a Pinocchio model, and a plain 6x6 RNEA over any NumPy dtype."""
+"""Independent references for tests: a Robot as a Pinocchio model, and a plain 6x6 RNEA of any dtype."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def to_pinocchio_q(robot: Robot, q: np.ndarray) -> np.ndarray:
 
 
 def to_pinocchio_fext(robot: Robot, fext: np.ndarray) -> pin.StdVec_Force:
-    """One task's ``fext (bodies, 6)``, [moment; force] in link frames, as Pinocchio's forces in joint frames."""
+    """One task's ``fext (bodies, 6)``, [moment; force] in link frames, as forces in joint frames."""
     forces = pin.StdVec_Force()
     forces.append(pin.Force.Zero())
     for body, wrench in zip(robot.bodies, fext, strict=True):

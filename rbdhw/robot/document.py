@@ -6,7 +6,8 @@ import os
 import re
 from dataclasses import dataclass
 from math import isfinite
-from xml.etree import ElementTree
+from pathlib import Path
+from xml.etree import ElementTree as ET
 
 from rbdhw.errors import InputError
 from rbdhw.robot.model import Vector3
@@ -20,34 +21,34 @@ class Document:
     """An XML file: its name as the user gave it, and its root element."""
 
     file: str
-    root: ElementTree.Element
+    root: ET.Element
 
     def error(self, element: str, reason: str, expected: str) -> InputError:
         """The line ``file: element: reason; expected ...`` as an exception to raise."""
         return _error(self.file, f"{element}: {reason}", expected)
 
-    def child(self, parent: ElementTree.Element, tag: str, owner: str) -> ElementTree.Element | None:
+    def child(self, parent: ET.Element, tag: str, owner: str) -> ET.Element | None:
         """The one child ``<tag>`` of ``parent``, or None; InputError where there are several."""
         found = parent.findall(tag)
         if len(found) > 1:
             raise self.error(owner, f"{len(found)} <{tag}> elements", "at most one")
         return found[0] if found else None
 
-    def required_child(self, parent: ElementTree.Element, tag: str, owner: str) -> ElementTree.Element:
+    def required_child(self, parent: ET.Element, tag: str, owner: str) -> ET.Element:
         """The one child ``<tag>`` of ``parent``; InputError where it is missing or there are several."""
         found = self.child(parent, tag, owner)
         if found is None:
             raise self.error(owner, f"no <{tag}>", f"<{tag}> in <{parent.tag}>")
         return found
 
-    def text(self, element: ElementTree.Element, attribute: str, owner: str) -> str:
+    def text(self, element: ET.Element, attribute: str, owner: str) -> str:
         """A non-empty attribute; InputError where it is missing or empty."""
         value = element.get(attribute)
         if value is None or not value.strip():
             raise self.error(owner, f"<{element.tag}> has no {attribute}", f'{attribute}="..."')
         return value
 
-    def number(self, element: ElementTree.Element, attribute: str, owner: str) -> float:
+    def number(self, element: ET.Element, attribute: str, owner: str) -> float:
         """A required attribute that is one finite decimal number."""
         text = self.text(element, attribute, owner)
         value = _finite(text.strip())
@@ -56,7 +57,7 @@ class Document:
         return value
 
     def vector(
-        self, element: ElementTree.Element, attribute: str, owner: str, default: Vector3 | None = None
+        self, element: ET.Element, attribute: str, owner: str, default: Vector3 | None = None
     ) -> Vector3:
         """An attribute of three finite decimal numbers; ``default`` where it is missing, if given."""
         if default is not None and element.get(attribute) is None:
@@ -81,34 +82,33 @@ def read_document(path: str | os.PathLike[str]) -> Document:
     """
     file = os.fspath(path)
     builder = _PlainBuilder(file)
-    parser = ElementTree.XMLParser(target=builder)
+    parser = ET.XMLParser(target=builder)
     text = _read(file)
     try:
         # Small pieces: expat finishes the piece in which a DOCTYPE was refused before it stops.
         for start in range(0, len(text), _CHUNK):
             parser.feed(text[start : start + _CHUNK])
         root = parser.close()
-    except ElementTree.ParseError as error:
+    except ET.ParseError as error:
         raise _error(file, f"not well-formed XML ({error})", "a URDF file") from None
     return Document(file, root)
 
 
-class _PlainBuilder(ElementTree.TreeBuilder):
+class _PlainBuilder(ET.TreeBuilder):
     """Builds the tree of a document that declares no DOCTYPE."""
 
     def __init__(self, file: str) -> None:
         super().__init__()
         self._file = file
 
-    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+    def doctype(self, name: str, *_: object) -> None:
         """Refuse a document type declaration, before the entities in it."""
         raise _error(self._file, f"a DOCTYPE declaration ({_one_line(name)})", "plain XML without one")
 
 
 def _read(file: str) -> str:
     try:
-        with open(file, "rb") as stream:
-            return stream.read().decode("utf-8-sig")
+        return Path(file).read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise _error(file, "no such file", "the path of a URDF file") from None
     except IsADirectoryError:

@@ -122,7 +122,7 @@ def rotational_matrix(inertia: Inertia) -> Matrix3:
 
 
 def point_inertia(mass: float, centre: Vector3, about_centre: Matrix3) -> Inertia:
-    """The inertia of mass ``mass`` (kg) centred at ``centre`` (m), with ``about_centre`` (kg m^2) about it."""
+    """The inertia of ``mass`` (kg) centred at ``centre`` (m), with ``about_centre`` (kg m^2) about it."""
     x, y, z = centre
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = about_centre
     return Inertia(
@@ -181,7 +181,6 @@ def turn_onto_z(axis: Vector3) -> Matrix3:
 
     For a skew axis, z is turned onto it about their common normal (the smallest turn there is).
     """
-    x, y, z = axis
     exact: dict[Vector3, Matrix3] = {
         (0.0, 0.0, 1.0): IDENTITY,
         (0.0, 0.0, -1.0): ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)),
@@ -192,6 +191,7 @@ def turn_onto_z(axis: Vector3) -> Matrix3:
     }
     if axis in exact:
         return exact[axis]
+    x, y, _ = axis
     across = sqrt(x * x + y * y)
     first: Vector3 = (y / across, -x / across, 0.0)
     second = cross(axis, first)

@@ -1,0 +1,62 @@
+"""The locked environment and the make targets hold what the project promises of them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parent.parent
+PYPROJECT = (ROOT / "pyproject.toml").read_text()
+LOCK = (ROOT / "requirements.lock").read_text()
+PINS = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", LOCK, re.MULTILINE))
+
+
+def requirements() -> list[Requirement]:
+    """Every dependency that pyproject.toml names, extras included."""
+    project = tomllib.loads(PYPROJECT)["project"]
+    extras = project["optional-dependencies"].values()
+    return [Requirement(line) for line in [*project["dependencies"], *chain(*extras)]]
+
+
+@pytest.mark.parametrize("requirement", requirements(), ids=lambda requirement: requirement.name)
+def test_dependency_is_locked_and_installed(requirement: Requirement) -> None:
+    pinned = PINS[canonicalize_name(requirement.name)]
+    assert requirement.specifier.contains(pinned)
+    assert version(requirement.name) == pinned
+
+
+@pytest.mark.parametrize("requirement", requirements(), ids=lambda requirement: requirement.name)
+def test_dependency_has_its_reason_beside_it(requirement: Requirement) -> None:
+    assert re.search(rf'^    "{requirement.name}[\[=><].*", +# \S', PYPROJECT, re.MULTILINE)
+
+
+def test_every_pin_has_hashes_and_no_host() -> None:
+    assert all(re.search(rf"^{name}==.*\\\n    --hash=sha256:", LOCK, re.MULTILINE) for name in PINS)
+    assert "://" not in LOCK
+
+
+def test_make_alone_lists_the_targets() -> None:
+    listing = subprocess.run(
+        ["make", "--silent"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    names = [line.split()[1] for line in listing.splitlines()]
+    assert names == ["help", "demo", "test", "verify", "lint", "bench", "bitstream", "lock", "clean"]
+
+
+def test_missing_python_is_named_in_one_line() -> None:
+    check = subprocess.run(
+        [".ci/check-tools", "python-of-nowhere"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert check.returncode == 1
+    assert check.stderr == (
+        "rbdhw: python-of-nowhere not found: install Python 3.11 to 3.13 "
+        "(Debian: apt-get install python3 python3-venv).\n"
+    )

@@ -73,7 +73,7 @@ def violations(module: str, source: str, *, is_package: bool = False) -> list[st
     stage = max((key for key in MAY_IMPORT if key and within(module, key)), key=len, default="")
     if module and not stage:
         return [f"{full} has no rule: say in MAY_IMPORT what it may import"]
-    own = (stage,) if stage and (PACKAGE / stage).is_dir() else ()
+    own = (stage,) if stage and "." not in stage else ()
     broken = []
     for name in imports(source, full if is_package else full.rpartition(".")[0]):
         top, _, inside = name.partition(".")

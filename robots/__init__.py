@@ -1,1 +1,22 @@
-"""The bundled robot descriptions, as URDF files without meshes."""
+"""The robots that come with the package, as URDF files without meshes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rbdhw.errors import InputError
+
+_FOLDER = Path(__file__).resolve().parent
+
+
+def bundled() -> dict[str, Path]:
+    """The bundled robots' URDF files by name, sorted by name."""
+    return {file.stem: file for file in sorted(_FOLDER.glob("*.urdf"))}
+
+
+def path(name: str) -> Path:
+    """The URDF file of the bundled robot ``name``; InputError, listing those that exist, if there is none."""
+    files = bundled()
+    if name not in files:
+        raise InputError(f"robot {name!r}: not bundled; expected one of {', '.join(files)}")
+    return files[name]

@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "config": ("errors",),
     "target": ("errors",),
     "robot": ("errors",),
-    "robots": (),
+    "robots": ("errors",),
     "dynamics": ("errors", "scalar", "robot"),
     "graph": ("errors", "scalar"),
     "passes": ("errors", "scalar", "graph"),

@@ -172,7 +172,9 @@ class GraphBuilder:
         if node.op is Op.SCALE:
             return a.applied(self.scale(node.args[0], node.value * factor, region))
         value, negative, shift = mantissa(factor)
-        source = Edge(a.node) if value == 1.0 else Edge(self._node(Op.SCALE, (Edge(a.node),), value, "", region))
+        source = (
+            Edge(a.node) if value == 1.0 else Edge(self._node(Op.SCALE, (Edge(a.node),), value, "", region))
+        )
         return Edge(source.node, a.negative != negative, a.shift + shift)
 
     def cos(self, a: Edge, offset: float, region: Region) -> Edge:

@@ -1,0 +1,237 @@
+"""The input domain: what a task's numbers may be, by default from the URDF's limits.
+
+Accelerations, which a URDF does not limit, may by default reach the velocity limit within a tenth of a
+second. External forces may reach the robot's weight on each axis, moments that force on a lever of 0.1 m.
+A TOML file overrides any of it::
+
+    [default]
+    acceleration = 50.0          # symmetric, or [lower, upper]
+
+    [joints.iiwa_joint_1]
+    position = [-1.0, 1.0]       # rad, or m
+    velocity = 5.0
+
+    [fext]
+    force = 100.0
+    moment = 20.0
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from rbdhw.dynamics.joint import turns
+from rbdhw.errors import InputError
+from rbdhw.fixed.lower import InputRange
+from rbdhw.robot.model import Joint, Robot
+
+TIME_TO_VELOCITY_LIMIT = 0.1
+"""Seconds in which the default largest acceleration reaches the velocity limit."""
+
+LEVER = 0.1
+"""Metres on which the default largest external moment has the largest force."""
+
+Array = NDArray[np.float64]
+Pair = tuple[float, float]
+
+
+def _pair(value: float | Pair) -> Pair:
+    pair = value if isinstance(value, tuple) else (-value, value)
+    if not all(math.isfinite(bound) for bound in pair) or not pair[0] < pair[1]:
+        raise ValueError("a positive number or [lower, upper] with lower below upper was expected")
+    return pair
+
+
+Bounds = Annotated[float | Pair, AfterValidator(_pair)]
+
+
+class JointBounds(BaseModel):
+    """Overrides for one joint, or for all."""
+
+    model_config = ConfigDict(extra="forbid")
+    position: Bounds | None = None
+    velocity: Bounds | None = None
+    acceleration: Bounds | None = None
+    effort: Bounds | None = None
+
+
+class ForceBounds(BaseModel):
+    """Bounds of each component of an external wrench (N, Nm)."""
+
+    model_config = ConfigDict(extra="forbid")
+    force: Bounds | None = None
+    moment: Bounds | None = None
+
+
+class Overrides(BaseModel):
+    """The content of a domain file."""
+
+    model_config = ConfigDict(extra="forbid")
+    default: JointBounds = JointBounds()
+    joints: dict[str, JointBounds] = {}
+    fext: ForceBounds = ForceBounds()
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Bounds by array of the user's interface, in its units: ``(dimension, 2)`` each.
+
+    ``q`` and ``v``, ``a``, ``tau`` have a row a joint; ``fext`` a row a wrench component,
+    ``[moment; force]``, the same for every body. ``wraps`` marks the joints whose angle has no limits.
+    """
+
+    bounds: Mapping[str, Array]
+    wraps: tuple[bool, ...]
+
+
+def read_overrides(path: Path) -> Overrides:
+    """The overrides in a TOML file.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be read or says something else than a domain.
+    """
+    try:
+        return Overrides.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: not a readable TOML file ({error})") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{path}: {where}: {first['msg'].removeprefix('Value error, ')}") from error
+
+
+def input_domain(robot: Robot, overrides: Overrides | None = None) -> Domain:
+    """The domain of a robot's inputs.
+
+    Raises
+    ------
+    InputError
+        For an override of an unknown joint, or where neither the URDF nor an override gives a bound.
+    """
+    given = overrides or Overrides()
+    unknown = sorted(set(given.joints) - set(robot.joints))
+    if unknown:
+        known = ", ".join(robot.joints)
+        raise InputError(
+            f"domain: joint '{unknown[0]}' is not a joint of {robot.name}; expected one of {known}"
+        )
+    rows: dict[str, list[Pair]] = {"q": [], "v": [], "a": [], "tau": []}
+    for body in robot.bodies:
+        own = given.joints.get(body.joint.name, JointBounds())
+        for array, pair in _joint_bounds(body.joint, own, given.default).items():
+            rows[array].append(pair)
+    bounds = {array: np.array(pairs) for array, pairs in rows.items()}
+    bounds["fext"] = np.array(_wrench_bounds(robot, given.fext))
+    wraps = tuple(not math.isfinite(upper) for _, upper in rows["q"])
+    return Domain(bounds, wraps)
+
+
+def _joint_bounds(joint: Joint, own: JointBounds, default: JointBounds) -> dict[str, Pair]:
+    limits = joint.limits
+    velocity = own.velocity or default.velocity or _limit(joint, "velocity", limits.velocity)
+    largest = max(abs(bound) for bound in _as_pair(velocity)) / TIME_TO_VELOCITY_LIMIT
+    return {
+        "q": _as_pair(own.position or default.position or (limits.lower, limits.upper)),
+        "v": _as_pair(velocity),
+        "a": _as_pair(own.acceleration or default.acceleration or (-largest, largest)),
+        "tau": _as_pair(own.effort or default.effort or _limit(joint, "effort", limits.effort)),
+    }
+
+
+def _as_pair(bounds: float | Pair) -> Pair:
+    """A validated bound, which is a pair already."""
+    assert isinstance(bounds, tuple)
+    return bounds
+
+
+def _limit(joint: Joint, kind: Literal["velocity", "effort"], value: float) -> Pair:
+    if not 0.0 < value < math.inf:
+        raise InputError(
+            f"joint '{joint.name}': {kind} limit {value:g} bounds nothing; a positive limit in the URDF "
+            f"or in a domain file was expected"
+        )
+    return (-value, value)
+
+
+def _wrench_bounds(robot: Robot, given: ForceBounds) -> list[Pair]:
+    mass = sum(body.inertia.mass for body in robot.bodies) + robot.base_inertia.mass
+    weight = max(mass * math.hypot(*robot.gravity), 1.0)
+    force = _as_pair(given.force or (-weight, weight))
+    moment = _as_pair(given.moment or (LEVER * force[0], LEVER * force[1]))
+    return [moment] * 3 + [force] * 3
+
+
+def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str, InputRange]:
+    """The range of every input a graph of this robot may have, by the graph's names and units."""
+    ranges: dict[str, InputRange] = {}
+    for i, body in enumerate(robot.bodies):
+        lower, upper = domain.bounds["q"][i]
+        rotates = body.joint.kind.rotates
+        if domain.wraps[i]:
+            ranges[f"q[{i}]"] = InputRange(-0.5, 0.5, "turn", wraps=True)
+        elif rotates:
+            ranges[f"q[{i}]"] = InputRange(turns(lower), turns(upper), "turn")
+        else:
+            ranges[f"q[{i}]"] = InputRange(lower, upper, "m")
+        for array, unit in (("v", "rad/s"), ("a", "rad/s^2"), ("tau", "Nm")):
+            ranges[f"{array}[{i}]"] = InputRange(*domain.bounds[array][i], unit if rotates else _LINEAR[unit])
+    for i in fext:
+        for k, (lower, upper) in enumerate(domain.bounds["fext"]):
+            ranges[f"fext[{i},{k}]"] = InputRange(lower, upper, "Nm" if k < 3 else "N")
+    return ranges
+
+
+_LINEAR = {"rad/s": "m/s", "rad/s^2": "m/s^2", "Nm": "N"}
+
+
+def sample(
+    robot: Robot, domain: Domain, tasks: int, rng: np.random.Generator, fext: Sequence[int] = ()
+) -> dict[str, Array]:
+    """Random arrays of the user's interface over the whole domain.
+
+    Half of the tasks are uniform. In the other half each coordinate sits at one of its bounds with
+    probability one half, and one task in sixteen rests (zero velocity).
+    """
+    bounds = dict(domain.bounds)
+    bounds["q"] = np.where(np.array(domain.wraps)[:, None], np.array([-np.pi, np.pi]), bounds["q"])
+    arrays = {name: _draw(bounds[name], tasks, rng) for name in ("q", "v", "a", "tau")}
+    arrays["v"][rng.random(tasks) < 1 / 16] = 0.0
+    arrays["fext"] = np.zeros((tasks, len(robot.bodies), 6))
+    for i in sorted(fext):
+        arrays["fext"][:, i] = _draw(bounds["fext"], tasks, rng)
+    return arrays
+
+
+def _draw(bounds: Array, tasks: int, rng: np.random.Generator) -> Array:
+    shape = (tasks, len(bounds))
+    lower, upper = bounds[:, 0], bounds[:, 1]
+    uniform = rng.uniform(lower, upper, shape)
+    corner = np.where(rng.random(shape) < 0.5, lower, upper)
+    extreme = (rng.random((tasks, 1)) < 0.5) & (rng.random(shape) < 0.5)
+    return np.where(extreme, corner, uniform)
+
+
+def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The graph's inputs, by name and in its units, from arrays of the user's interface."""
+    inputs: dict[str, Array] = {}
+    for i, body in enumerate(robot.bodies):
+        position = arrays["q"][:, i]
+        inputs[f"q[{i}]"] = position / (2.0 * np.pi) if body.joint.kind.rotates else position
+        for name in ("v", "a", "tau"):
+            if name in arrays:
+                inputs[f"{name}[{i}]"] = arrays[name][:, i]
+        if "fext" in arrays:
+            for k in range(6):
+                inputs[f"fext[{i},{k}]"] = arrays["fext"][:, i, k]
+    return inputs

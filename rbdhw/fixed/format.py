@@ -1,0 +1,77 @@
+"""A signal's fixed-point format, and the one rounding used everywhere.
+
+Where low bits are dropped, the value is rounded to the nearest step, ties toward plus infinity: half a
+step is added and the low bits are cut (:func:`round_half_up`). Nothing saturates; what does not fit
+wraps and is flagged.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+IntegerLike = TypeVar("IntegerLike", int, Integers)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """Two's complement of ``width`` bits; the value is the integer times ``2**-binary_point``.
+
+    The binary point may lie outside the word (negative, or beyond its width).
+    """
+
+    width: int
+    binary_point: int
+
+    @property
+    def step(self) -> float:
+        """The distance of neighbouring values."""
+        return math.ldexp(1.0, -self.binary_point)
+
+    @property
+    def lowest(self) -> int:
+        """The smallest integer."""
+        return -(1 << (self.width - 1))
+
+    @property
+    def highest(self) -> int:
+        """The largest integer."""
+        return (1 << (self.width - 1)) - 1
+
+    def quantised(self, values: NDArray[np.float64]) -> Integers:
+        """The nearest integers to real values, saturated; not-a-number becomes the lowest."""
+        scaled = np.floor(np.ldexp(values, self.binary_point) + 0.5)
+        scaled = np.nan_to_num(scaled, nan=self.lowest, posinf=self.highest, neginf=self.lowest)
+        return np.clip(scaled, self.lowest, self.highest).astype(np.int64)
+
+    def real(self, integers: Integers) -> NDArray[np.float64]:
+        """The real values of integers."""
+        return np.ldexp(integers.astype(np.float64), -self.binary_point)
+
+
+def exponent_above(magnitude: float) -> int:
+    """The smallest e with ``magnitude < 2**e``; 0 for a magnitude of zero."""
+    return math.frexp(magnitude)[1] if magnitude > 0.0 else 0
+
+
+def round_half_up(value: IntegerLike, drop: int) -> IntegerLike:
+    """``value / 2**drop`` to the nearest integer, ties upward; ``drop`` is not negative."""
+    if drop == 0:
+        return value
+    return (value + (1 << (drop - 1))) >> drop
+
+
+def aligned(value: IntegerLike, shift: int) -> IntegerLike:
+    """``value`` moved left, or right with its low bits cut."""
+    return value << shift if shift >= 0 else value >> -shift
+
+
+def wrapped(value: Integers, width: int) -> Integers:
+    """The integer that the low ``width`` bits stand for."""
+    spare = 64 - width
+    return (value << spare) >> spare

@@ -1,0 +1,236 @@
+"""Lowering: a graph, the magnitude of each node, and a width become a bit-exact program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rbdhw.fixed.format import Format, exponent_above
+from rbdhw.fixed.program import (
+    Interval,
+    Kind,
+    Operand,
+    Operation,
+    Program,
+    Word,
+    exact_interval,
+)
+from rbdhw.fixed.trigonometry import TrigonometrySpec, trigonometry_spec
+from rbdhw.graph.graph import Edge, Graph, Node, Op
+
+GUARD_BITS = 4
+"""Bits that a signal which no multiplier reads keeps beyond the multiplier's width."""
+
+CUT_BITS = 2
+"""Bits below a sum's last to which its operands are cut before they are added and rounded."""
+
+MARGIN = 1.25
+"""Headroom over the largest magnitude seen while sampling."""
+
+NARROW_PORT = 18
+"""The second operand of a DSP multiplier (DSP48E2: 27x18, MULT18X18D: 18x18)."""
+
+SUPPORTED_WIDTHS = range(8, 33)
+
+
+@dataclass(frozen=True)
+class InputRange:
+    """The declared domain of an input in the graph's unit; one that wraps is an angle in turns."""
+
+    lower: float
+    upper: float
+    unit: str
+    wraps: bool = False
+
+
+def port_widths(width: int) -> tuple[int, int]:
+    """A multiplier's operand widths: up to 27 bits the second fits one DSP's narrow port."""
+    return (width, min(width, NARROW_PORT)) if width <= 27 else (width, width)
+
+
+def lower(graph: Graph, magnitudes: Sequence[float], domain: Mapping[str, InputRange], width: int) -> Program:
+    """The program of a graph.
+
+    Parameters
+    ----------
+    magnitudes
+        The largest magnitude of each node over the sampled domain.
+    domain
+        The range of every input of the graph, by name.
+    width
+        Operand width of the multipliers, one of ``SUPPORTED_WIDTHS``.
+    """
+    lowering = _Lowering(graph, magnitudes, domain, width)
+    for i, node in enumerate(graph.nodes):
+        lowering.append(lowering.operation(i, node))
+    return lowering.program()
+
+
+def narrow_nodes(graph: Graph) -> frozenset[int]:
+    """Nodes to keep at the narrow port's width so that every product has one: a greedy vertex cover."""
+    narrow = {i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)}
+    products = [(node.args[0].node, node.args[1].node) for node in graph.nodes if node.op is Op.MULTIPLY]
+    narrow.update(a for a, b in products if a == b)
+    while uncovered := [pair for pair in products if not narrow.intersection(pair)]:
+        degree: dict[int, int] = {}
+        for pair in uncovered:
+            for node_index in pair:
+                degree[node_index] = degree.get(node_index, 0) + 1
+        narrow.add(max(degree, key=lambda i: (degree[i], -i)))
+    return frozenset(narrow)
+
+
+class _Lowering:
+    def __init__(
+        self, graph: Graph, magnitudes: Sequence[float], domain: Mapping[str, InputRange], width: int
+    ) -> None:
+        self._graph = graph
+        self._magnitudes = magnitudes
+        self._domain = domain
+        self._ports = port_widths(width)
+        self._trigonometry: TrigonometrySpec = trigonometry_spec(self._ports[1])
+        self._narrow = narrow_nodes(graph)
+        self._factors = {
+            edge.node for node in graph.nodes if node.op in (Op.MULTIPLY, Op.SCALE) for edge in node.args
+        }
+        self._operations: list[Operation] = []
+        self._intervals: list[Interval] = []
+
+    def append(self, operation: Operation) -> int:
+        """Add an operation, checked where its result may not fit; the new value's index."""
+        low, high = exact_interval(operation, self._intervals)
+        lowest, highest = operation.format.lowest, operation.format.highest
+        fits = lowest <= low and high <= highest
+        if not fits:
+            operation = Operation(
+                operation.kind,
+                operation.operands,
+                operation.format,
+                operation.region,
+                operation.constant,
+                operation.drop,
+                True,
+                operation.name,
+            )
+        self._operations.append(operation)
+        self._intervals.append((max(low, lowest), min(high, highest)) if fits else (lowest, highest))
+        return len(self._operations) - 1
+
+    def operation(self, i: int, node: Node) -> Operation:
+        """The integer operation of a node."""
+        match node.op:
+            case Op.INPUT:
+                return Operation(Kind.INPUT, (), self._word_format(i, node.name), node.region, name=node.name)
+            case Op.CONSTANT:
+                value, binary_point = _integer(node.value, self._ports[0] + GUARD_BITS)
+                width = max(2, value.bit_length() + 1)
+                return Operation(Kind.CONSTANT, (), Format(width, binary_point), node.region, value)
+            case Op.ADD:
+                return self._sum(i, node)
+            case Op.MULTIPLY:
+                return self._product(i, node)
+            case Op.SCALE:
+                return self._scale(i, node)
+            case Op.SIN | Op.COS:
+                return self._turn(node)
+            case Op.RECIPROCAL:
+                raise AssertionError("no function of this build divides")
+
+    def program(self) -> Program:
+        """The finished program, with output words appended to the operations."""
+        outputs: dict[str, list[Word]] = {}
+        for name, edge in self._graph.outputs:
+            outputs.setdefault(name.split(".")[0], []).append(self._output(name, edge))
+        inputs = [self._input_word(name, index) for name, index in self._graph.inputs.items()]
+        return Program(
+            tuple(self._operations),
+            tuple(inputs),
+            {function: tuple(words) for function, words in outputs.items()},
+            self._trigonometry,
+            self._ports,
+        )
+
+    def _input_word(self, name: str, index: int) -> Word:
+        bounds = self._domain[name]
+        chosen = self._operations[index].format
+        if bounds.wraps:
+            return Word(name, bounds.unit, index, chosen)
+        lowest, highest = (round(math.ldexp(b, chosen.binary_point)) for b in (bounds.lower, bounds.upper))
+        return Word(name, bounds.unit, index, chosen, lowest, highest)
+
+    def _output(self, name: str, edge: Edge) -> Word:
+        source = self._operations[edge.node].format
+        value = edge.node
+        if edge.negative:
+            node = self._graph.nodes[edge.node]
+            negated = (Operand(edge.node, negative=True),)
+            value = self.append(Operation(Kind.ADD, negated, source, node.region))
+        return Word(name, "", value, Format(source.width, source.binary_point - edge.shift))
+
+    def _word_format(self, i: int, name: str) -> Format:
+        bounds = self._domain[name]
+        phase_bits = self._trigonometry.phase_bits
+        if bounds.wraps:
+            return Format(phase_bits, phase_bits)
+        exponent = exponent_above(1.01 * max(abs(bounds.lower), abs(bounds.upper)))
+        if bounds.unit == "turn":
+            return Format(phase_bits + 1 + exponent, phase_bits)
+        width = self._width(i)
+        return Format(width, width - 1 - exponent)
+
+    def _width(self, i: int) -> int:
+        if i in self._narrow:
+            return self._ports[1]
+        return self._ports[0] if i in self._factors else self._ports[0] + GUARD_BITS
+
+    def _format(self, i: int, exact: int) -> Format:
+        """The node's format; ``exact`` fractional bits represent it without loss."""
+        exponent = exponent_above(MARGIN * self._magnitudes[i])
+        binary_point = min(self._width(i) - 1 - exponent, exact)
+        return Format(max(2, binary_point + 1 + exponent), binary_point)
+
+    def _point(self, edge: Edge) -> int:
+        return self._operations[edge.node].format.binary_point - edge.shift
+
+    def _sum(self, i: int, node: Node) -> Operation:
+        points = [self._point(edge) for edge in node.args]
+        chosen = self._format(i, max(points))
+        common = min(max(points), chosen.binary_point + CUT_BITS)
+        operands = tuple(
+            Operand(edge.node, edge.negative, common - point)
+            for edge, point in zip(node.args, points, strict=True)
+        )
+        return Operation(Kind.ADD, operands, chosen, node.region, drop=common - chosen.binary_point)
+
+    def _product(self, i: int, node: Node) -> Operation:
+        a, b = (edge.node for edge in node.args)
+        wide, thin = (b, a) if a in self._narrow and b not in self._narrow else (a, b)
+        exact = sum(self._operations[x].format.binary_point for x in (wide, thin))
+        chosen = self._format(i, exact)
+        operands = (Operand(wide), Operand(thin))
+        return Operation(Kind.MULTIPLY, operands, chosen, node.region, drop=exact - chosen.binary_point)
+
+    def _scale(self, i: int, node: Node) -> Operation:
+        constant, point = _integer(node.value, self._ports[1] - 1)
+        exact = self._point(node.args[0]) + point
+        chosen = self._format(i, exact)
+        operands = (Operand(node.args[0].node),)
+        drop = exact - chosen.binary_point
+        return Operation(Kind.SCALE, operands, chosen, node.region, constant, drop)
+
+    def _turn(self, node: Node) -> Operation:
+        spec = self._trigonometry
+        operand = Operand(node.args[0].node, shift=spec.phase_bits - self._point(node.args[0]))
+        kind = Kind.SIN if node.op is Op.SIN else Kind.COS
+        offset = round(math.ldexp(node.value, spec.phase_bits)) % 2**spec.phase_bits
+        return Operation(kind, (operand,), spec.format, node.region, offset)
+
+
+def _integer(value: float, bits: int) -> tuple[int, int]:
+    """A mantissa (or zero) as an integer of at most ``bits`` bits and its binary point, reduced."""
+    integer = min(round(math.ldexp(value, bits - 1)), 2**bits - 1)
+    point = bits - 1
+    while integer and integer % 2 == 0:
+        integer, point = integer // 2, point - 1
+    return integer, point

@@ -1,0 +1,118 @@
+"""Sine and cosine in integers: what the trigonometry unit computes, bit for bit.
+
+The angle is a fraction of a turn, so range reduction is dropping whole turns. Its top two bits name the
+quadrant, the next ``index_bits`` a segment of it; the tables hold sine and cosine at the segment's middle
+and their slopes (and half curvatures) per turn, and a Taylor polynomial of ``order`` 1 or 2 covers the
+rest. The largest value, 1, is not representable and becomes the largest integer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rbdhw.fixed.format import Format, Integers, round_half_up
+
+GUARD = 3
+"""Bits kept below the result's last until the final rounding."""
+
+
+@dataclass(frozen=True)
+class TrigonometrySpec:
+    """Parameters of the unit.
+
+    ``width`` is that of the results, whose binary point is ``width - 1``; ``phase_bits`` is the
+    binary point of the angle in turns.
+    """
+
+    width: int
+    phase_bits: int
+    index_bits: int
+    order: int
+
+    @property
+    def format(self) -> Format:
+        """The format of both results."""
+        return Format(self.width, self.width - 1)
+
+    @property
+    def rest_bits(self) -> int:
+        """Bits of the angle within a segment."""
+        return self.phase_bits - 2 - self.index_bits
+
+    @property
+    def accuracy(self) -> float:
+        """A bound of the absolute error, for any angle that the phase represents exactly.
+
+        Half a step of rounding, the polynomial's remainder, one guard step for the table and each
+        product, and the step lost at the value 1.
+        """
+        half_segment = math.pi / 4.0 / 2**self.index_bits
+        remainder = half_segment ** (self.order + 1) / math.factorial(self.order + 1)
+        return self.format.step * (1.0 + (1.0 + self.order) * 2.0**-GUARD) + remainder
+
+    @cached_property
+    def tables(self) -> tuple[tuple[Integers, ...], tuple[Integers, ...]]:
+        """Coefficients of sine and of cosine by order; entry ``k`` belongs to segment ``k``.
+
+        Order 0 has ``width - 1 + GUARD`` fractional bits, higher orders as :meth:`coefficient_bits`.
+        """
+        middles = (np.arange(2**self.index_bits) + 0.5) / 2 ** (self.index_bits + 2) * 2.0 * np.pi
+        s, c = np.sin(middles), np.cos(middles)
+        turn = 2.0 * np.pi
+        sine = (s, turn * c, -turn * turn * s / 2.0)
+        cosine = (c, -turn * s, -turn * turn * c / 2.0)
+        return self._quantised(sine), self._quantised(cosine)
+
+    def coefficient_bits(self, power: int) -> int:
+        """Fractional bits of the coefficient of ``rest**power``.
+
+        The rest is below ``2**-(index_bits + 3)`` of a turn, so its coefficient needs that many
+        fewer bits a power.
+        """
+        return self.width - 1 + GUARD - power * (self.index_bits + 2)
+
+    def _quantised(self, coefficients: tuple[np.ndarray, ...]) -> tuple[Integers, ...]:
+        used = coefficients[: self.order + 1]
+        return tuple(
+            np.floor(np.ldexp(values, self.coefficient_bits(power)) + 0.5).astype(np.int64)
+            for power, values in enumerate(used)
+        )
+
+
+def trigonometry_spec(width: int) -> TrigonometrySpec:
+    """The smallest unit whose polynomial errs by less than a quarter of a step of ``width`` bits."""
+    quarter_step = 2.0 ** -(width + 1)
+    for order in (1, 2):
+        for index_bits in range(3, 11):
+            half_segment = math.pi / 4.0 / 2**index_bits
+            if half_segment ** (order + 1) / math.factorial(order + 1) <= quarter_step:
+                return TrigonometrySpec(width, width + 3, index_bits, order)
+    return TrigonometrySpec(width, width + 3, 10, 2)
+
+
+def sin_cos(spec: TrigonometrySpec, phase: Integers) -> tuple[Integers, Integers]:
+    """Sine and cosine of ``phase * 2**-phase_bits`` turns, for any integer phase."""
+    phase = phase & (2**spec.phase_bits - 1)
+    quadrant = phase >> (spec.phase_bits - 2)
+    index = (phase >> spec.rest_bits) & (2**spec.index_bits - 1)
+    rest = 2 * (phase & (2**spec.rest_bits - 1)) + 1 - 2**spec.rest_bits
+    sine, cosine = (_polynomial(spec, table, index, rest) for table in spec.tables)
+    return (
+        np.select([quadrant == 0, quadrant == 1, quadrant == 2], [sine, cosine, -sine], -cosine),
+        np.select([quadrant == 0, quadrant == 1, quadrant == 2], [cosine, -sine, -cosine], sine),
+    )
+
+
+def _polynomial(
+    spec: TrigonometrySpec, table: tuple[Integers, ...], index: Integers, rest: Integers
+) -> Integers:
+    """Horner's rule in ``rest``, an odd number of half phase steps, rounded and clamped."""
+    total = table[spec.order][index]
+    for power in reversed(range(spec.order)):
+        cut = spec.coefficient_bits(power + 1) + spec.phase_bits + 1 - spec.coefficient_bits(power)
+        total = table[power][index] + round_half_up(total * rest, cut)
+    return np.minimum(round_half_up(total, GUARD), spec.format.highest)

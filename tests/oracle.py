@@ -86,39 +86,37 @@ def spatial_inertia(inertia: Inertia) -> np.ndarray:
 def rnea(
     robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, fext: np.ndarray | None = None
 ) -> np.ndarray:
-    """Joint torques of one task by 6x6 RNEA, fixed base and one-DoF joints only; complex inputs are allowed.
+    """Joint torques of one task by 6x6 RNEA; complex inputs are allowed (not for a floating joint's ``q``).
 
     Unlike Pinocchio it takes any six-by-six inertia, and complex steps through it give derivatives.
     """
     dtype = np.result_type(q, v, a, float)
-    count = len(robot.bodies)
-    motion, force = np.zeros((count, 6), dtype), np.zeros((count, 6), dtype)
-    acceleration = np.zeros((count, 6), dtype)
-    transforms, subspaces = [], []
+    motion, acceleration, force, transforms, subspaces = [], [], [], [], []
     gravity = np.concatenate([np.zeros(3), -np.array(robot.gravity)]).astype(dtype)
+    iq = iv = 0
     for i, body in enumerate(robot.bodies):
-        x, s = _joint_transform(body.joint, q[i])
+        kind = body.joint.kind
+        x, s = _joint_transform(body.joint, q[iq : iq + kind.nq])
+        rate, rate_of_rate = s @ v[iv : iv + kind.nv], s @ a[iv : iv + kind.nv]
+        at_base = body.parent == BASE
+        motion.append(rate if at_base else x @ motion[body.parent] + rate)
+        before = gravity if at_base else acceleration[body.parent]
+        acceleration.append(x @ before + rate_of_rate + _crm(motion[i]) @ rate)
+        inertia = spatial_inertia(body.inertia)
+        force.append(inertia @ acceleration[i] - _crm(motion[i]).T @ inertia @ motion[i])
+        if fext is not None:
+            link = motion_transform(np.array(body.link_frame.rotation), body.link_frame.translation)
+            force[i] = force[i] - link.T @ fext[i]
         transforms.append(x)
         subspaces.append(s)
-        v_parent, a_parent = (
-            (np.zeros(6, dtype), gravity)
-            if body.parent == BASE
-            else (motion[body.parent], acceleration[body.parent])
-        )
-        motion[i] = x @ v_parent + s * v[i]
-        acceleration[i] = x @ a_parent + s * a[i] + _crm(motion[i]) @ s * v[i]
-        inertia = spatial_inertia(body.inertia)
-        force[i] = inertia @ acceleration[i] - _crm(motion[i]).T @ inertia @ motion[i]
-        if fext is not None:
-            force[i] -= (
-                motion_transform(np.array(body.link_frame.rotation), body.link_frame.translation).T @ fext[i]
-            )
-    tau = np.zeros(count, dtype)
-    for i in reversed(range(count)):
-        tau[i] = subspaces[i] @ force[i]
-        if robot.bodies[i].parent != BASE:
-            force[robot.bodies[i].parent] += transforms[i].T @ force[i]
-    return tau
+        iq, iv = iq + kind.nq, iv + kind.nv
+    torques: list[np.ndarray] = []
+    for i in reversed(range(len(robot.bodies))):
+        torques.insert(0, subspaces[i].T @ force[i])
+        parent = robot.bodies[i].parent
+        if parent != BASE:
+            force[parent] = force[parent] + transforms[i].T @ force[i]
+    return np.concatenate(torques) if torques else np.zeros(0, dtype)
 
 
 def motion_transform(rotation: np.ndarray, translation: np.ndarray) -> np.ndarray:
@@ -127,16 +125,19 @@ def motion_transform(rotation: np.ndarray, translation: np.ndarray) -> np.ndarra
     return np.block([[turn, np.zeros((3, 3))], [-turn @ cross(np.asarray(translation)), turn]])
 
 
-def _joint_transform(joint: Joint, q: complex) -> tuple[np.ndarray, np.ndarray]:
-    axis = np.array(joint.axis)
+def _joint_transform(joint: Joint, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rotation, translation = np.array(joint.placement.rotation), np.array(joint.placement.translation)
-    coordinate = q + joint.offset
+    if joint.kind is JointKind.FLOATING:
+        pose = pin.XYZQUATToSE3(q)
+        subspace = np.roll(np.eye(6), 3, axis=0)  # the user's [linear; angular] as [angular; linear]
+        return motion_transform(rotation @ pose.rotation, translation + rotation @ pose.translation), subspace
+    axis, coordinate = np.array(joint.axis), q[0] + joint.offset
     if joint.kind is JointKind.PRISMATIC:
         moved = translation + rotation @ axis * coordinate
-        return motion_transform(rotation, moved), np.concatenate([np.zeros(3), axis])
+        return motion_transform(rotation, moved), np.concatenate([np.zeros(3), axis])[:, None]
     k = cross(axis)
     turned = rotation @ (np.eye(3) + np.sin(coordinate) * k + (1 - np.cos(coordinate)) * k @ k)
-    return motion_transform(turned, translation), np.concatenate([axis, np.zeros(3)])
+    return motion_transform(turned, translation), np.concatenate([axis, np.zeros(3)])[:, None]
 
 
 def _crm(motion: np.ndarray) -> np.ndarray:

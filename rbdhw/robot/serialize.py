@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from rbdhw.errors import InputError
-from rbdhw.robot.model import BASE, Body, JointKind, Placement, Robot
-from rbdhw.robot.spatial import SNAP, dot, norm
+from rbdhw.robot.model import BASE, Body, Inertia, JointKind, Placement, Robot
+from rbdhw.robot.spatial import SNAP, cross, dot, norm
 
 _ADAPTER = TypeAdapter(Robot)
 _TOLERANCE = 10.0 * SNAP
@@ -23,9 +23,7 @@ def robot_to_json(robot: Robot) -> dict[str, Any]:
     gives their shortest exact decimal, as Python's does; the infinite ranges of a continuous or floating
     joint are the strings ``"inf"`` and ``"-inf"``.
     """
-    plain = _plain(asdict(robot))
-    assert isinstance(plain, dict)  # for the type checker: asdict gives a dictionary
-    return plain
+    return {field: _plain(value) for field, value in asdict(robot).items()}
 
 
 def robot_from_json(data: dict[str, Any]) -> Robot:
@@ -44,6 +42,7 @@ def robot_from_json(data: dict[str, Any]) -> Robot:
         where = ".".join(str(part) for part in first["loc"]) or "robot"
         raise InputError(f"robot data: {where}: {first['msg']}; expected what robot_to_json writes") from None
     _check_names(robot)
+    _check_finite("robot data", (*robot.gravity, *_numbers(robot.base_inertia)))
     for i, body in enumerate(robot.bodies):
         _check_body(i, body)
     return robot
@@ -73,7 +72,7 @@ def _check_names(robot: Robot) -> None:
 
 
 def _check_body(i: int, body: Body) -> None:
-    joint, inertia = body.joint, body.inertia
+    joint = body.joint
     where = f"robot data: link {body.name!r}"
     if not BASE <= body.parent < i:
         raise InputError(f"{where}: parent is {body.parent}; expected {BASE} to {i - 1}")
@@ -83,22 +82,25 @@ def _check_body(i: int, body: Body) -> None:
         raise InputError(f"{where}: joint axis is {joint.axis}; expected a unit vector")
     for placement in (joint.placement, body.link_frame):
         if not _is_rotation(placement):
-            raise InputError(f"{where}: rotation is {placement.rotation}; expected orthonormal rows")
-    numbers = (
-        *joint.placement.translation,
-        *body.link_frame.translation,
-        joint.offset,
-        inertia.mass,
-        *inertia.first_moment,
-        *inertia.rotational,
-    )
-    if not all(isfinite(number) for number in numbers):
-        raise InputError(f"{where}: a length or an inertia is not finite; expected finite numbers")
+            raise InputError(
+                f"{where}: rotation is {placement.rotation}; expected an orthonormal right-handed matrix"
+            )
+    lengths = (*joint.placement.translation, *body.link_frame.translation, joint.offset)
+    _check_finite(where, (*lengths, *_numbers(body.inertia)))
     if not joint.limits.lower <= joint.limits.upper:
         raise InputError(f"{where}: lower limit is not below the upper; expected lower <= upper")
 
 
+def _numbers(inertia: Inertia) -> tuple[float, ...]:
+    return (inertia.mass, *inertia.first_moment, *inertia.rotational)
+
+
+def _check_finite(where: str, numbers: tuple[float, ...]) -> None:
+    if not all(isfinite(number) for number in numbers):
+        raise InputError(f"{where}: a length, an inertia or gravity is not finite; expected finite numbers")
+
+
 def _is_rotation(placement: Placement) -> bool:
     x, y, z = placement.rotation
-    errors = (dot(x, x) - 1, dot(y, y) - 1, dot(z, z) - 1, dot(x, y), dot(x, z), dot(y, z))
+    errors = (dot(x, x) - 1.0, dot(y, y) - 1.0, dot(x, y), dot(cross(x, y), z) - 1.0, dot(z, z) - 1.0)
     return all(abs(error) <= _TOLERANCE for error in errors)

@@ -13,7 +13,7 @@ SNAP = 1e-9
 """Rotation entries this close to 0 or 1 are taken to be meant as 0 or 1 (a URDF's rounded angles)."""
 
 ROUNDING = 1e-14
-"""What remains of a sum that cancels, relative to its terms (or metres), is taken to be zero."""
+"""What remains of a sum that cancels, relative to its terms, is taken to be zero."""
 
 
 def dot(a: Vector3, b: Vector3) -> float:
@@ -80,9 +80,10 @@ def snapped(m: Matrix3) -> Matrix3:
     return ((a[0], a[1], a[2]), (b[0], b[1], b[2]), (c[0], c[1], c[2]))
 
 
-def rounded(a: Vector3) -> Vector3:
-    """A position (m) whose coordinates below ``ROUNDING`` are zero."""
-    x, y, z = (0.0 if abs(value) < ROUNDING else value for value in a)
+def rounded(a: Vector3, terms: Vector3) -> Vector3:
+    """The sum ``a`` with coordinates zero that are nothing beside its largest term (of size ``terms``)."""
+    size = ROUNDING * max(abs(value) for value in (*a, *terms))
+    x, y, z = (0.0 if abs(value) <= size else value for value in a)
     return (x, y, z)
 
 
@@ -103,16 +104,17 @@ def rotation_rpy(rpy: Vector3) -> Matrix3:
 
 def compose(outer: Placement, inner: Placement) -> Placement:
     """The pose of ``inner``'s frame where ``outer``'s frame is given: outer o inner."""
+    moved = add(outer.translation, apply(outer.rotation, inner.translation))
     return Placement(
         rotation=snapped(multiply(outer.rotation, inner.rotation)),
-        translation=rounded(add(outer.translation, apply(outer.rotation, inner.translation))),
+        translation=rounded(moved, inner.translation),
     )
 
 
 def inverse(placement: Placement) -> Placement:
     """The pose of the parent frame in the child frame."""
     back = transpose(placement.rotation)
-    return Placement(back, rounded(scale(-1.0, apply(back, placement.translation))))
+    return Placement(back, rounded(scale(-1.0, apply(back, placement.translation)), placement.translation))
 
 
 def rotational_matrix(inertia: Inertia) -> Matrix3:
@@ -159,7 +161,7 @@ def move_inertia(inertia: Inertia, placement: Placement) -> Inertia:
     size = max(abs(value) for value in moved)
     return Inertia(
         mass=mass,
-        first_moment=rounded(add(h, scale(mass, t))),
+        first_moment=rounded(add(h, scale(mass, t)), inertia.first_moment),
         rotational=_without_dust(moved, size),
     )
 
@@ -171,15 +173,20 @@ def add_inertia(a: Inertia, b: Inertia) -> Inertia:
     size = max(abs(value) for value in (*p, *q))
     return Inertia(
         mass=a.mass + b.mass,
-        first_moment=rounded(add(a.first_moment, b.first_moment)),
+        first_moment=rounded(add(a.first_moment, b.first_moment), a.first_moment),
         rotational=_without_dust(total, size),
     )
+
+
+def is_signed_permutation(m: Matrix3) -> bool:
+    """Whether every entry is 0, 1 or -1: such a rotation costs no multiplication."""
+    return all(entry in (0.0, 1.0, -1.0) for row in m for entry in row)
 
 
 def turn_onto_z(axis: Vector3) -> Matrix3:
     """A rotation whose third column is the unit vector ``axis``; a signed permutation for +-x, +-y, +-z.
 
-    For a skew axis, z is turned onto it about their common normal (the smallest turn there is).
+    For a skew axis the first column is the common normal of ``axis`` and z, which leaves one entry zero.
     """
     exact: dict[Vector3, Matrix3] = {
         (0.0, 0.0, 1.0): IDENTITY,

@@ -1,0 +1,460 @@
+"""Reading URDF files: what becomes of them, and the exact line that refuses each kind of bad one."""
+
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from rbdhw.errors import InputError
+from rbdhw.robot.model import BASE, Inertia, JointKind, Limits, Placement
+from rbdhw.robot.urdf import load_urdf
+from tests.oracle import pinocchio_model
+
+INERTIAL = (
+    '<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/>'
+    '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial>'
+)
+LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
+AXIS = '<axis xyz="0 0 1"/>'
+
+
+def link(name, inertial=INERTIAL):
+    return f'<link name="{name}">{inertial}</link>'
+
+
+def joint(name, parent, child, kind="revolute", rest=AXIS + LIMIT):
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{rest}</joint>'
+    )
+
+
+def robot(*parts):
+    return f'<robot name="r">{"".join(parts)}</robot>'
+
+
+ARM = (link("base"), link("arm"), joint("shoulder", "base", "arm"))
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """Loads a text, or bytes, as the file robot.urdf."""
+    monkeypatch.chdir(tmp_path)
+
+    def load(text):
+        (tmp_path / "robot.urdf").write_bytes(text if isinstance(text, bytes) else text.encode())
+        return load_urdf("robot.urdf")
+
+    return load
+
+
+class TestReading:
+    def test_bodies_are_numbered_depth_first_in_document_order(self, load):
+        links = [link(name) for name in ("z", "y", "x", "w", "v", "root")]
+        joints = [
+            joint("to_y", "root", "y"),
+            joint("to_z", "root", "z"),
+            joint("to_w", "y", "w"),
+            joint("to_x", "y", "x"),
+            joint("to_v", "w", "v"),
+        ]
+        tree = load(robot(*links, *joints))
+        assert tree.base == "root"
+        assert [body.name for body in tree.bodies] == ["y", "w", "v", "x", "z"]
+        assert [body.parent for body in tree.bodies] == [BASE, 0, 1, 0, BASE]
+        assert tree.joints == ("to_y", "to_w", "to_v", "to_x", "to_z")
+
+    def test_a_joint_with_all_it_can_say(self, load):
+        rest = '<origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><axis xyz="0 -2 0"/>' + LIMIT
+        (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", "prismatic", rest))).bodies
+        assert body.joint.kind is JointKind.PRISMATIC
+        assert body.joint.axis == (0.0, -1.0, 0.0)
+        assert body.joint.placement == Placement(
+            ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)), (1.0, 2.0, 3.0)
+        )
+        assert body.joint.limits == Limits(lower=-1.0, upper=2.0, velocity=3.0, effort=4.0)
+        assert body.joint.offset == 0.0
+
+    def test_a_continuous_joint_has_no_range(self, load):
+        rest = AXIS + '<limit lower="-1" upper="1" velocity="3" effort="4"/>'
+        (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", "continuous", rest))).bodies
+        assert body.joint.limits == Limits(lower=-inf, upper=inf, velocity=3.0, effort=4.0)
+
+    def test_a_skew_axis_is_normalised(self, load):
+        rest = '<axis xyz="1e200 -2e200 2e200"/>' + LIMIT
+        (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", rest=rest))).bodies
+        assert body.joint.axis == pytest.approx((1 / 3, -2 / 3, 2 / 3), rel=1e-15)
+
+    def test_roll_pitch_yaw_turn_about_fixed_axes(self, load):
+        rest = f'<origin rpy="0.1 0.2 0.3"/>{AXIS}{LIMIT}'
+        (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", rest=rest))).bodies
+        expected = pin.rpy.rpyToMatrix(0.1, 0.2, 0.3)
+        np.testing.assert_allclose(body.joint.placement.rotation, expected, rtol=0, atol=1e-15)
+
+    @pytest.mark.parametrize("quarter", ["1.57079632679", "1.5707963267948966", "-4.7123889804"])
+    def test_rounded_right_angles_become_exact(self, load, quarter):
+        rest = f'<origin rpy="{quarter} 0 3.14159265359"/>{AXIS}{LIMIT}'
+        (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", rest=rest))).bodies
+        assert body.joint.placement.rotation == ((-1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
+
+    def test_a_small_angle_is_not_snapped(self, load):
+        rest = f'<origin rpy="0 0 1e-5"/>{AXIS}{LIMIT}'
+        (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", rest=rest))).bodies
+        assert body.joint.placement.rotation[0] == (np.cos(1e-5), -np.sin(1e-5), 0.0)
+
+    def test_inertia_is_about_the_link_frame(self, load):
+        (body,) = load(robot(*ARM)).bodies
+        assert body.inertia.mass == 2.0
+        assert body.inertia.first_moment == pytest.approx((0.2, 0.4, 0.6))
+        expected = (0.02 + 2 * 0.13, -2 * 0.02, -2 * 0.03, 0.03 + 2 * 0.1, -2 * 0.06, 0.04 + 2 * 0.05)
+        assert body.inertia.rotational == pytest.approx(expected)
+
+    def test_several_inertials_are_summed(self, load):
+        turned = INERTIAL.replace('xyz="0.1 0.2 0.3"', 'xyz="-1 0 0" rpy="0 0 1.5707963267948966"')
+        once, other, both = (
+            load(robot(link("base"), link("arm", text), joint("j", "base", "arm"))).bodies[0].inertia
+            for text in (INERTIAL, turned, INERTIAL + turned)
+        )
+        assert other.rotational == pytest.approx((0.03, 0.0, 0.0, 2.02, 0.0, 2.04))
+        assert both.mass == 4.0
+        assert both.first_moment == pytest.approx(np.add(once.first_moment, other.first_moment))
+        assert both.rotational == pytest.approx(np.add(once.rotational, other.rotational))
+
+    def test_fixed_links_are_merged_with_their_inertia(self, load):
+        origin = '<origin xyz="0.3 0 0.1" rpy="0.4 0.5 0.6"/>'
+        text = robot(
+            *[link(name) for name in ("base", "foot", "arm", "tool", "camera", "finger")],
+            joint("stand", "base", "foot", "fixed", origin),
+            joint("shoulder", "foot", "arm", rest=origin + AXIS + LIMIT),
+            joint("flange", "arm", "tool", "fixed", origin),
+            joint("mount", "tool", "camera", "fixed", origin),
+            joint("grip", "camera", "finger", "prismatic", origin + '<axis xyz="1 2 3"/>' + LIMIT),
+        )
+        tree = load(text)
+        assert tree.fixed_links == (("foot", "base"), ("tool", "arm"), ("camera", "arm"))
+        assert [(body.name, body.parent) for body in tree.bodies] == [("arm", BASE), ("finger", 0)]
+        assert tree.base_inertia.mass == 4.0
+        ours, theirs = pinocchio_model(tree), pin.buildModelFromXML(text)
+        for k in range(2):
+            np.testing.assert_allclose(ours.jointPlacements[k + 1], theirs.jointPlacements[k + 1], atol=1e-14)
+            np.testing.assert_allclose(
+                ours.inertias[k + 1].matrix(), theirs.inertias[k + 1].matrix(), atol=1e-13
+            )
+
+    def test_what_is_not_read_is_ignored(self, load):
+        extra = '<gazebo/><material name="m"/><transmission name="t"><joint name="j"/></transmission>'
+        visual = '<visual><origin xyz="0 0 nonsense"/></visual><collision/>'
+        assert load(robot(*ARM, extra)) == load(robot(*ARM))
+        assert load(robot(link("base"), link("arm", INERTIAL + visual), ARM[2])) == load(robot(*ARM))
+
+    def test_a_single_link_is_a_robot_without_joints(self, load):
+        alone = load(robot(link("base")))
+        assert alone.nv == 0
+        assert alone.base_inertia.mass == 2.0
+
+    def test_a_byte_order_mark_and_a_declaration_are_fine(self, load):
+        text = '\ufeff<?xml version="1.0" encoding="latin-1"?>' + robot(*ARM).replace('"r"', '"é"')
+        assert load(text).name == "é"
+
+    def test_very_long_chains_are_read(self, load):
+        names = [f"link{i}" for i in range(3000)]
+        joints = [joint(f"to_{b}", a, b) for a, b in pairwise(names)]
+        assert load(robot(*map(link, names), *joints)).nv == 2999
+
+
+class TestMasslessLinks:
+    def test_allowed_where_the_links_it_carries_have_inertia(self, load):
+        links = [link("base", ""), link("hip", ""), link("leg"), link("tip", "")]
+        joints = [joint("a", "base", "hip"), joint("b", "hip", "leg"), joint("c", "leg", "tip", "fixed", "")]
+        assert load(robot(*links, *joints)).bodies[0].inertia == Inertia()
+
+    def test_allowed_where_a_link_fixed_to_it_has_inertia(self, load):
+        links = [link("base"), link("flange", ""), link("tool")]
+        tree = load(robot(*links, joint("a", "base", "flange"), joint("b", "flange", "tool", "fixed", "")))
+        assert tree.bodies[0].inertia.mass == 2.0
+
+    @pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+    def test_refused_at_the_end_of_a_limb(self, load, kind):
+        with pytest.raises(InputError) as refusal:
+            load(robot(link("base"), link("arm", ""), joint("shoulder", "base", "arm", kind)))
+        assert str(refusal.value) == (
+            "robot.urdf: link 'arm': has no inertia about or along joint 'shoulder', and carries none; "
+            "expected an <inertial> there or on a link that moves with it"
+        )
+
+    def test_refused_as_a_point_on_its_own_axis(self, load):
+        zero = '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'
+        point = f'<inertial><origin xyz="0 0 1"/><mass value="1"/>{zero}</inertial>'
+        with pytest.raises(InputError, match="link 'arm': has no inertia about or along joint 'shoulder'"):
+            load(robot(link("base"), link("arm", point), joint("shoulder", "base", "arm")))
+        load(robot(link("base"), link("arm", point), joint("shoulder", "base", "arm", "prismatic")))
+
+
+def arm_with(inertial=INERTIAL, kind="revolute", rest=AXIS + LIMIT):
+    return robot(link("base"), link("arm", inertial), joint("shoulder", "base", "arm", kind, rest))
+
+
+def arm_with_mass(text):
+    return arm_with(INERTIAL.replace('<mass value="2"/>', text))
+
+
+def arm_with_inertia(**entries):
+    values = {"ixx": 0.02, "ixy": 0, "ixz": 0, "iyy": 0.03, "iyz": 0, "izz": 0.04} | entries
+    listed = " ".join(f'{key}="{value}"' for key, value in values.items() if value is not None)
+    return arm_with(f'<inertial><mass value="2"/><inertia {listed}/></inertial>')
+
+
+def arm_with_limit(text):
+    return arm_with(rest=AXIS + text)
+
+
+BILLION_LAUGHS = '<!DOCTYPE robot [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><robot name="&b;"/>'
+CYCLE = (joint("ab", "a", "b"), joint("ba", "b", "a"))
+
+REFUSED = {
+    "empty": ("", "not well-formed XML (no element found: line 1, column 0); expected a URDF file"),
+    "not XML": (
+        "solid cube",
+        "not well-formed XML (syntax error: line 1, column 0); expected a URDF file",
+    ),
+    "unclosed": (
+        '<robot name="r"><link name="a"></robot>',
+        "not well-formed XML (mismatched tag: line 1, column 33); expected a URDF file",
+    ),
+    "two documents": (
+        robot(*ARM) * 2,
+        "not well-formed XML (junk after document element: line 1, column "
+        f"{len(robot(*ARM))}); expected a URDF file",
+    ),
+    "not UTF-8": (b'<robot name="\xff"/>', "not UTF-8 text (byte 13); expected a URDF file in UTF-8"),
+    "DOCTYPE": (
+        f"<!DOCTYPE robot>{robot(*ARM)}",
+        "a DOCTYPE declaration (robot); expected plain XML without one",
+    ),
+    "external DOCTYPE": (
+        f'<?xml version="1.0"?><!-- c --><!DOCTYPE robot SYSTEM "file:///etc/passwd">{robot(*ARM)}',
+        "a DOCTYPE declaration (robot); expected plain XML without one",
+    ),
+    "entities": (BILLION_LAUGHS, "a DOCTYPE declaration (robot); expected plain XML without one"),
+    "undeclared entity": (
+        '<robot name="&x;"/>',
+        "not well-formed XML (undefined entity: line 1, column 0); expected a URDF file",
+    ),
+    "not a URDF": ("<sdf/>", "<sdf>: not a URDF; expected <robot> as the outermost element"),
+    "xacro": (
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:include filename="x"/></robot>',
+        "<xacro:include>: not expanded; expected the URDF that xacro makes of the file",
+    ),
+    "unnamed robot": (
+        f"<robot>{''.join(ARM)}</robot>",
+        '<robot>: <robot> has no name; expected name="..."',
+    ),
+    "no link": (robot(), "<robot>: no <link>; expected at least one"),
+    "no root": (
+        robot(link("a"), link("b"), *CYCLE),
+        "<robot>: no root link, but a cycle of 'b' -> 'a' -> 'b'; expected a tree with one root link",
+    ),
+    "link below itself": (
+        robot(link("a"), joint("aa", "a", "a")),
+        "<robot>: no root link, but a cycle of 'a' -> 'a'; expected a tree with one root link",
+    ),
+    "two roots": (
+        robot(*ARM, link("other")),
+        "<robot>: 2 root links: 'base', 'other'; expected one root link",
+    ),
+    "cycle": (
+        robot(*ARM, link("a"), link("b"), *CYCLE),
+        "link 'a': in or below a cycle of 'b' -> 'a' -> 'b'; expected a tree of links",
+    ),
+    "two parents": (
+        robot(*ARM, link("other"), joint("second", "other", "arm")),
+        "link 'arm': child of both joint 'shoulder' and joint 'second'; expected one parent for each link",
+    ),
+    "duplicate link": (
+        robot(*ARM, link("arm")),
+        "link 'arm': given twice; expected unique link names",
+    ),
+    "duplicate joint": (
+        robot(*ARM, link("hand"), joint("shoulder", "arm", "hand")),
+        "joint 'shoulder': given twice; expected unique joint names",
+    ),
+    "unnamed link": (robot(*ARM, "<link/>"), '<link>: <link> has no name; expected name="..."'),
+    "blank name": (robot(*ARM, link(" ")), '<link>: <link> has no name; expected name="..."'),
+    "unknown parent": (
+        robot(*ARM, link("hand"), joint("wrist", "forearm", "hand")),
+        "joint 'wrist': unknown parent link 'forearm'; expected a link of this file",
+    ),
+    "unknown child": (
+        robot(*ARM, joint("wrist", "arm", "hand")),
+        "joint 'wrist': unknown child link 'hand'; expected a link of this file",
+    ),
+    "no parent": (
+        robot(*ARM, '<joint name="j" type="fixed"><child link="arm"/></joint>'),
+        "joint 'j': no <parent>; expected <parent> in <joint>",
+    ),
+    "no link in child": (
+        robot(*ARM, '<joint name="j" type="fixed"><parent link="arm"/><child/></joint>'),
+        "joint 'j': <child> has no link; expected link=\"...\"",
+    ),
+    "no type": (
+        robot(*ARM, '<joint name="j"/>'),
+        "joint 'j': <joint> has no type; expected type=\"...\"",
+    ),
+    "floating": (
+        arm_with(kind="floating"),
+        "joint 'shoulder': unsupported type 'floating'; "
+        "expected one of revolute, continuous, prismatic, fixed",
+    ),
+    "planar": (
+        arm_with(kind="planar"),
+        "joint 'shoulder': unsupported type 'planar'; expected one of revolute, continuous, prismatic, fixed",
+    ),
+    "mimic": (
+        arm_with(rest=AXIS + LIMIT + '<mimic joint="other"/>'),
+        "joint 'shoulder': mimics another joint; expected an independent joint, or a fixed one",
+    ),
+    "zero axis": (
+        arm_with(rest='<axis xyz="0 0 0"/>' + LIMIT),
+        "joint 'shoulder': <axis> is zero; expected a direction",
+    ),
+    "no axis": (arm_with(rest=LIMIT), "joint 'shoulder': no <axis>; expected <axis> in <joint>"),
+    "two axes": (
+        arm_with(rest=AXIS + AXIS + LIMIT),
+        "joint 'shoulder': 2 <axis> elements; expected at most one",
+    ),
+    "NaN axis": (
+        arm_with(rest='<axis xyz="0 nan 1"/>' + LIMIT),
+        "joint 'shoulder': <axis> has xyz=\"0 nan 1\"; expected three finite numbers",
+    ),
+    "infinite axis": (
+        arm_with(rest='<axis xyz="0 0 1e999"/>' + LIMIT),
+        "joint 'shoulder': <axis> has xyz=\"0 0 1e999\"; expected three finite numbers",
+    ),
+    "short axis": (
+        arm_with(rest='<axis xyz="0 1"/>' + LIMIT),
+        "joint 'shoulder': <axis> has xyz=\"0 1\"; expected three finite numbers",
+    ),
+    "bad origin": (
+        arm_with(rest='<origin xyz="0 0 0" rpy="0 0 ${pi}"/>' + AXIS + LIMIT),
+        "joint 'shoulder': <origin> has rpy=\"0 0 ${pi}\"; expected three finite numbers",
+    ),
+    "no mass": (arm_with_mass(""), "link 'arm': no <mass>; expected <mass> in <inertial>"),
+    "empty mass": (
+        arm_with_mass("<mass/>"),
+        "link 'arm': <mass> has no value; expected value=\"...\"",
+    ),
+    "negative mass": (
+        arm_with_mass('<mass value="-2"/>'),
+        "link 'arm': <mass> is -2; expected zero or more kilograms",
+    ),
+    "NaN mass": (
+        arm_with_mass('<mass value="nan"/>'),
+        "link 'arm': <mass> has value=\"nan\"; expected a finite number",
+    ),
+    "mass with a unit": (
+        arm_with_mass('<mass value="1.0kg"/>'),
+        "link 'arm': <mass> has value=\"1.0kg\"; expected a finite number",
+    ),
+    "mass in Python's notation": (
+        arm_with_mass('<mass value="1_0"/>'),
+        "link 'arm': <mass> has value=\"1_0\"; expected a finite number",
+    ),
+    "mass on two lines": (
+        arm_with_mass('<mass value="1&#10;2"/>'),
+        "link 'arm': <mass> has value=\"1 2\"; expected a finite number",
+    ),
+    "no inertia": (
+        arm_with('<inertial><mass value="2"/></inertial>'),
+        "link 'arm': no <inertia>; expected <inertia> in <inertial>",
+    ),
+    "missing inertia entry": (
+        arm_with_inertia(iyz=None),
+        "link 'arm': <inertia> has no iyz; expected iyz=\"...\"",
+    ),
+    "indefinite inertia": (
+        arm_with_inertia(ixy=0.05),
+        "link 'arm': <inertia> is not positive semidefinite (principal moments -0.0252494, 0.04, 0.0752494); "
+        "expected none below zero",
+    ),
+    "triangle inequality": (
+        arm_with_inertia(izz=0.06),
+        "link 'arm': <inertia> breaks the triangle inequality (principal moments 0.02, 0.03, 0.06); "
+        "expected no moment above the sum of the other two",
+    ),
+    "no limit": (arm_with_limit(""), "joint 'shoulder': no <limit>; expected <limit> in <joint>"),
+    "no limit of a continuous joint": (
+        arm_with(kind="continuous", rest=AXIS),
+        "joint 'shoulder': no <limit>; expected <limit> in <joint>",
+    ),
+    "no lower": (
+        arm_with_limit('<limit upper="1" velocity="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has no lower; expected lower=\"...\"",
+    ),
+    "no velocity": (
+        arm_with_limit('<limit lower="0" upper="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has no velocity; expected velocity=\"...\"",
+    ),
+    "no effort": (
+        arm_with_limit('<limit lower="0" upper="1" velocity="1"/>'),
+        "joint 'shoulder': <limit> has no effort; expected effort=\"...\"",
+    ),
+    "reversed limits": (
+        arm_with_limit('<limit lower="1" upper="-1" velocity="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has lower 1 above upper -1; expected lower <= upper",
+    ),
+    "infinite limit": (
+        arm_with_limit('<limit lower="-inf" upper="1" velocity="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has lower=\"-inf\"; expected a finite number",
+    ),
+    "negative velocity": (
+        arm_with_limit('<limit lower="0" upper="1" velocity="-1" effort="1"/>'),
+        "joint 'shoulder': <limit> has velocity -1; expected zero or more",
+    ),
+    "negative effort": (
+        arm_with_limit('<limit lower="0" upper="1" velocity="1" effort="-1"/>'),
+        "joint 'shoulder': <limit> has effort -1; expected zero or more",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_input_is_refused_in_one_clear_line(load, case):
+    text, line = REFUSED[case]
+    with pytest.raises(InputError) as refusal:
+        load(text)
+    assert str(refusal.value) == f"robot.urdf: {line}"
+
+
+def test_a_doctype_is_refused_before_its_entities_expand(load):
+    nested = "".join(f'<!ENTITY e{i + 1} "{f"&e{i};" * 10}">' for i in range(30))
+    text = f'<!DOCTYPE robot [<!ENTITY e0 "ha">{nested}]><robot name="&e30;"/>'
+    with pytest.raises(InputError, match="DOCTYPE"):
+        load(text)
+
+
+def test_rounding_may_break_the_triangle_inequality_a_little(load):
+    assert load(arm_with_inertia(izz=0.05 * (1 + 1e-7))).nv == 1
+
+
+def test_a_missing_file(tmp_path):
+    file = tmp_path / "missing.urdf"
+    with pytest.raises(InputError) as refusal:
+        load_urdf(file)
+    assert str(refusal.value) == f"{file}: no such file; expected the path of a URDF file"
+
+
+def test_a_directory(tmp_path):
+    with pytest.raises(InputError) as refusal:
+        load_urdf(tmp_path)
+    assert str(refusal.value) == f"{tmp_path}: is a directory; expected the path of a URDF file"
+
+
+def test_a_path_through_a_file(tmp_path):
+    (tmp_path / "file").write_text("")
+    file = tmp_path / "file" / "robot.urdf"
+    with pytest.raises(InputError) as refusal:
+        load_urdf(file)
+    assert str(refusal.value) == (
+        f"{file}: cannot be read (Not a directory); expected the path of a URDF file"
+    )

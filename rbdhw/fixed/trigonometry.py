@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rbdhw.fixed.format import Format, Integers, round_half_up
+from rbdhw.fixed.format import Format, Integers
 
 GUARD = 3
 """Bits kept below the result's last until the final rounding."""
@@ -58,7 +58,8 @@ class TrigonometrySpec:
     def tables(self) -> tuple[tuple[Integers, ...], tuple[Integers, ...]]:
         """Coefficients of sine and of cosine by order; entry ``k`` belongs to segment ``k``.
 
-        Order 0 has ``width - 1 + GUARD`` fractional bits, higher orders as :meth:`coefficient_bits`.
+        Their fractional bits are those of :meth:`coefficient_bits`. Order 0 holds half a step of the
+        result more than the function's value, so that cutting the sum's low bits rounds it.
         """
         middles = (np.arange(2**self.index_bits) + 0.5) / 2 ** (self.index_bits + 2) * 2.0 * np.pi
         s, c = np.sin(middles), np.cos(middles)
@@ -76,11 +77,16 @@ class TrigonometrySpec:
         return self.width - 1 + GUARD - power * (self.index_bits + 2)
 
     def _quantised(self, coefficients: tuple[np.ndarray, ...]) -> tuple[Integers, ...]:
-        used = coefficients[: self.order + 1]
-        return tuple(
+        rounded = [
             np.floor(np.ldexp(values, self.coefficient_bits(power)) + 0.5).astype(np.int64)
-            for power, values in enumerate(used)
-        )
+            for power, values in enumerate(coefficients[: self.order + 1])
+        ]
+        rounded[0] += 2 ** (GUARD - 1)
+        return tuple(rounded)
+
+    def product_cut(self, power: int) -> int:
+        """Fractional bits that a product with the rest has beyond the coefficient of ``rest**power``."""
+        return self.coefficient_bits(power + 1) + self.phase_bits - self.coefficient_bits(power)
 
 
 def trigonometry_spec(width: int) -> TrigonometrySpec:
@@ -99,7 +105,7 @@ def sin_cos(spec: TrigonometrySpec, phase: Integers) -> tuple[Integers, Integers
     phase = phase & (2**spec.phase_bits - 1)
     quadrant = phase >> (spec.phase_bits - 2)
     index = (phase >> spec.rest_bits) & (2**spec.index_bits - 1)
-    rest = 2 * (phase & (2**spec.rest_bits - 1)) + 1 - 2**spec.rest_bits
+    rest = (phase & (2**spec.rest_bits - 1)) - 2 ** (spec.rest_bits - 1)
     sine, cosine = (_polynomial(spec, table, index, rest) for table in spec.tables)
     return (
         np.select([quadrant == 0, quadrant == 1, quadrant == 2], [sine, cosine, -sine], -cosine),
@@ -110,9 +116,9 @@ def sin_cos(spec: TrigonometrySpec, phase: Integers) -> tuple[Integers, Integers
 def _polynomial(
     spec: TrigonometrySpec, table: tuple[Integers, ...], index: Integers, rest: Integers
 ) -> Integers:
-    """Horner's rule in ``rest``, an odd number of half phase steps, rounded and clamped."""
+    """Horner's rule in ``rest``, phase steps from the segment's middle; rounded once, at the end."""
     total = table[spec.order][index]
-    for power in reversed(range(spec.order)):
-        cut = spec.coefficient_bits(power + 1) + spec.phase_bits + 1 - spec.coefficient_bits(power)
-        total = table[power][index] + round_half_up(total * rest, cut)
-    return np.minimum(round_half_up(total, GUARD), spec.format.highest)
+    for power in reversed(range(1, spec.order)):
+        total = table[power][index] + (total * rest >> spec.product_cut(power))
+    full = (table[0][index] << spec.product_cut(0)) + total * rest
+    return np.minimum(full >> spec.product_cut(0) + GUARD, spec.format.highest)

@@ -1,0 +1,220 @@
+"""A ``Program`` as plain JSON data and back, exactly, with a short list for each operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
+
+from rbdhw.errors import InputError
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word
+from rbdhw.fixed.trigonometry import TrigonometrySpec
+from rbdhw.scalar import Region
+
+_Index = Annotated[StrictInt, Field(ge=0)]
+_Width = Annotated[StrictInt, Field(ge=1, le=63)]
+_Shift = Annotated[StrictInt, Field(gt=-64, lt=64)]
+_Drop = Annotated[StrictInt, Field(ge=0, lt=64)]
+
+_OPERANDS: dict[Kind, tuple[int, ...]] = {
+    Kind.INPUT: (0,),
+    Kind.CONSTANT: (0,),
+    Kind.ADD: (1, 2),
+    Kind.MULTIPLY: (2,),
+    Kind.SCALE: (1,),
+    Kind.SIN: (1,),
+    Kind.COS: (1,),
+}
+
+
+class _Operand(NamedTuple):
+    value: _Index
+    negative: StrictBool
+    shift: _Shift
+
+
+class _Operation(NamedTuple):
+    kind: Kind
+    operands: tuple[_Operand, ...]
+    width: _Width
+    binary_point: StrictInt
+    region: _Index
+    constant: StrictInt
+    drop: _Drop
+    checked: StrictBool
+    name: str
+
+
+class _Word(NamedTuple):
+    name: str
+    unit: str
+    value: _Index
+    width: _Width
+    binary_point: StrictInt
+    lowest: StrictInt | None
+    highest: StrictInt | None
+
+
+class _Region(NamedTuple):
+    step: str
+    joint: _Index | None
+
+
+class _Trigonometry(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    width: Annotated[StrictInt, Field(ge=2, le=60)]
+    phase_bits: Annotated[StrictInt, Field(ge=5, le=63)]
+    index_bits: Annotated[StrictInt, Field(ge=1, le=16)]
+    order: Literal[1, 2]
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    port_widths: tuple[_Width, _Width]
+    trigonometry: _Trigonometry
+    regions: tuple[_Region, ...]
+    inputs: tuple[_Word, ...]
+    outputs: dict[str, tuple[_Word, ...]]
+    operations: tuple[_Operation, ...]
+
+
+def program_to_json(program: Program) -> dict[str, Any]:
+    """``program`` as dictionaries, lists, strings and integers that any JSON writer takes.
+
+    An operation is the list ``[kind, operands, width, binary point, region, constant, drop, checked,
+    name]``, an operand ``[value, negative, shift]``, a word ``[name, unit, value, width, binary point,
+    lowest, highest]``. Regions are told once, as ``[step, joint]``, and referred to by their place.
+    """
+    regions = {
+        region: i for i, region in enumerate(sorted({o.region for o in program.operations}, key=_order))
+    }
+    trigonometry = program.trigonometry
+    return {
+        "port_widths": list(program.port_widths),
+        "trigonometry": {
+            "width": trigonometry.width,
+            "phase_bits": trigonometry.phase_bits,
+            "index_bits": trigonometry.index_bits,
+            "order": trigonometry.order,
+        },
+        "regions": [[region.step, region.joint] for region in regions],
+        "inputs": [_word_to_json(word) for word in program.inputs],
+        "outputs": {
+            function: [_word_to_json(word) for word in words] for function, words in program.outputs.items()
+        },
+        "operations": [_operation_to_json(o, regions[o.region]) for o in program.operations],
+    }
+
+
+def program_from_json(data: dict[str, Any]) -> Program:
+    """The program that :func:`program_to_json` wrote as ``data``.
+
+    Raises
+    ------
+    InputError
+        A field is missing or of the wrong type, or the whole is no program: operands come before their
+        operation and are as many as its kind takes, every input has a word, and every word a value.
+    """
+    try:
+        document = _Document.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "program"
+        raise _error(where, first["msg"], "what program_to_json writes") from None
+    for i, operation in enumerate(document.operations):
+        _check_operation(document, i, operation)
+    _check_words(document)
+    regions = [Region(*region) for region in document.regions]
+    return Program(
+        tuple(_operation(operation, regions) for operation in document.operations),
+        tuple(_word(word) for word in document.inputs),
+        {function: tuple(_word(word) for word in words) for function, words in document.outputs.items()},
+        TrigonometrySpec(**document.trigonometry.model_dump()),
+        document.port_widths,
+    )
+
+
+def _order(region: Region) -> tuple[str, int]:
+    """A key that sorts regions with and without a joint."""
+    return region.step, -1 if region.joint is None else region.joint
+
+
+def _word_to_json(word: Word) -> list[Any]:
+    chosen = word.format
+    return [
+        word.name,
+        word.unit,
+        word.value,
+        chosen.width,
+        chosen.binary_point,
+        word.lowest,
+        word.highest,
+    ]
+
+
+def _operation_to_json(operation: Operation, region: int) -> list[Any]:
+    return [
+        operation.kind.value,
+        [[operand.value, operand.negative, operand.shift] for operand in operation.operands],
+        operation.format.width,
+        operation.format.binary_point,
+        region,
+        operation.constant,
+        operation.drop,
+        operation.checked,
+        operation.name,
+    ]
+
+
+def _word(word: _Word) -> Word:
+    chosen = Format(word.width, word.binary_point)
+    return Word(word.name, word.unit, word.value, chosen, word.lowest, word.highest)
+
+
+def _operation(operation: _Operation, regions: list[Region]) -> Operation:
+    return Operation(
+        operation.kind,
+        tuple(Operand(*operand) for operand in operation.operands),
+        Format(operation.width, operation.binary_point),
+        regions[operation.region],
+        operation.constant,
+        operation.drop,
+        operation.checked,
+        operation.name,
+    )
+
+
+def _check_operation(document: _Document, i: int, operation: _Operation) -> None:
+    where, counts = f"operations.{i}", _OPERANDS[operation.kind]
+    if len(operation.operands) not in counts:
+        expected = " or ".join(str(count) for count in counts)
+        raise _error(where, f"{operation.kind} of {len(operation.operands)} operands", expected)
+    for operand in operation.operands:
+        if operand.value >= i:
+            raise _error(where, f"operand {operand.value}", "the index of an earlier operation")
+    if operation.region >= len(document.regions):
+        raise _error(where, f"region {operation.region}", f"an index below {len(document.regions)}")
+
+
+def _check_words(document: _Document) -> None:
+    for where, word in _words(document):
+        if word.value >= len(document.operations):
+            count = len(document.operations)
+            raise _error(where, f"word {word.name!r}: value {word.value}", f"an index below {count}")
+    inputs = {i: o.name for i, o in enumerate(document.operations) if o.kind is Kind.INPUT}
+    words = {word.value: word.name for word in document.inputs}
+    if inputs != words or len(words) != len(document.inputs):
+        raise _error("inputs", "not the input operations and their names", "one word for each of them")
+
+
+def _words(document: _Document) -> Iterator[tuple[str, _Word]]:
+    """Every word with the place where it stands."""
+    yield from (("inputs", word) for word in document.inputs)
+    for function, words in document.outputs.items():
+        yield from ((f"outputs.{function}", word) for word in words)
+
+
+def _error(where: str, reason: str, expected: str) -> InputError:
+    return InputError(f"program data: {where}: {reason}; expected {expected}")

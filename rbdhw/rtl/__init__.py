@@ -1,0 +1,1 @@
+"""Amaranth: one region, one submodule; trigonometry, delay lines, streams, top; Verilog."""

@@ -1,0 +1,44 @@
+"""Operations of the bit-exact program as Amaranth expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const
+
+from rbdhw.fixed.program import Operand, Operation
+
+
+def aligned(value: Any, operand: Operand) -> Any:
+    """An operand's value moved by its shift: zeros below, or low bits cut. Its sign is not applied."""
+    if operand.shift > 0:
+        return Cat(Const(0, operand.shift), value).as_signed()
+    if operand.shift < 0:
+        cut = min(-operand.shift, len(value) - 1)
+        return value[cut:].as_signed()
+    return value
+
+
+def total(operands: tuple[Operand, ...], values: list[Any]) -> Any:
+    """The exact sum of one or two operands with their shifts and signs."""
+    parts = [aligned(value, operand) for value, operand in zip(values, operands, strict=True)]
+    first, *rest = parts
+    result = -first if operands[0].negative else first
+    for part, operand in zip(rest, operands[1:], strict=True):
+        result = result - part if operand.negative else result + part
+    return result
+
+
+def half(drop: int) -> int:
+    """What is added before ``drop`` bits are cut, so that the cut rounds half up."""
+    return 1 << (drop - 1) if drop else 0
+
+
+def cut(full: Any, operation: Operation) -> tuple[Any, Any]:
+    """The result of an operation and whether it overflowed, from the sum with the half added."""
+    kept = full[min(operation.drop, len(full) - 1) :].as_signed()
+    width = operation.format.width
+    if len(kept) <= width:
+        return kept, Const(0)
+    above = kept[width - 1 :]
+    return kept[:width].as_signed(), (above.any() & ~above.all()) if operation.checked else Const(0)

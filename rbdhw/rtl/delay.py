@@ -1,0 +1,82 @@
+"""Delay lines: a value kept for later steps of its task, in registers or in a memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+
+class BypassFifo(wiring.Component):
+    """A delay of a fixed number of enabled cycles, kept in a memory.
+
+    Parameters
+    ----------
+    shape
+        Of the value.
+    stages
+        Enabled cycles from ``i`` to ``o``, at least two: ``stages - 1`` words and an output register.
+
+    Members
+    -------
+    enable : In
+        Whether the line moves at the end of this cycle.
+    i : In
+        What enters.
+    o : Out
+        What entered ``stages`` moves ago.
+    """
+
+    def __init__(self, *, shape: Any, stages: int) -> None:
+        if stages < 2:
+            raise ValueError(f"a bypass FIFO has at least 2 stages, not {stages}")
+        self.stages = stages
+        super().__init__({"enable": In(1), "i": In(shape), "o": Out(shape)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        depth = self.stages - 1
+        m.submodules.memory = memory = Memory(shape=self.i.shape(), depth=depth, init=[])
+        write, read = memory.write_port(), memory.read_port(domain="sync")
+        pointer = Signal(range(depth))
+        m.d.comb += [
+            write.addr.eq(pointer),
+            write.data.eq(self.i),
+            write.en.eq(self.enable),
+            read.addr.eq(pointer),
+            read.en.eq(self.enable),
+            self.o.eq(read.data),
+        ]
+        with m.If(self.enable):
+            m.d.sync += pointer.eq(Mux(pointer == depth - 1, 0, pointer + 1))
+        return m
+
+
+def delay_line(
+    m: Module, value: Any, enable: Any, stages: tuple[int, ...], *, name: str, memory_stages: int
+) -> dict[int, Any]:
+    """The stages of a value's delay line that are read.
+
+    Between two of them the line is a memory where it is at least ``memory_stages`` long, registers
+    elsewhere (which synthesis may turn into shift-register LUTs: they are never reset).
+    """
+    taps = {0: value}
+    position = 0
+    for stage in stages:
+        if stage - position >= memory_stages:
+            fifo = BypassFifo(shape=value.shape(), stages=stage - position)
+            m.submodules[f"{name}_bypass_{stage}"] = fifo
+            m.d.comb += [fifo.enable.eq(enable), fifo.i.eq(value)]
+            value = fifo.o
+        else:
+            for k in range(position + 1, stage + 1):
+                register = Signal(value.shape(), name=f"{name}_d{k}", reset_less=True)
+                with m.If(enable):
+                    m.d.sync += register.eq(value)
+                value = register
+        taps[stage] = value
+        position = stage
+    return taps

@@ -1,0 +1,102 @@
+"""The trigonometry unit: sine and cosine of an angle in turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, signed, unsigned
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.fixed.trigonometry import GUARD, TrigonometrySpec
+
+
+class TrigonometryUnit(wiring.Component):
+    """Computes what :func:`rbdhw.fixed.trigonometry.sin_cos` does; takes an angle every cycle.
+
+    Parameters
+    ----------
+    spec
+        Widths, tables and order of the polynomial.
+
+    Members
+    -------
+    angle : In
+        The angle in steps of ``2**-phase_bits`` turns.
+    sin, cos : Out
+        The results, ``latency`` cycles later, behind one level of logic.
+    """
+
+    def __init__(self, spec: TrigonometrySpec) -> None:
+        self.spec = spec
+        results = signed(spec.width)
+        super().__init__({"angle": In(spec.phase_bits), "sin": Out(results), "cos": Out(results)})
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the angle to the results."""
+        return 1 + self.spec.order
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        spec = self.spec
+        quadrant = self.angle[-2:]
+        rest = Cat(self.angle[: spec.rest_bits - 1], ~self.angle[spec.rest_bits - 1]).as_signed()
+        for _ in range(self.latency):
+            quadrant = _registered(m, quadrant, unsigned(2))
+        rest = _registered(m, rest, signed(spec.rest_bits))
+        magnitudes = [
+            self._polynomial(m, self._table(m, name, table), rest)
+            for name, table in zip(("sine", "cosine"), spec.tables, strict=True)
+        ]
+        sine, cosine = magnitudes
+        m.d.comb += [
+            self.sin.eq(_negated_if(quadrant[1], Mux(quadrant[0], cosine, sine))),
+            self.cos.eq(_negated_if(quadrant[0] ^ quadrant[1], Mux(quadrant[0], sine, cosine))),
+        ]
+        return m
+
+    def _table(self, m: Module, name: str, table: tuple[Any, ...]) -> list[Any]:
+        """The coefficients of the angle's segment, a cycle later, by power."""
+        widths = [max(int(abs(column).max()).bit_length() + 1, 2) for column in table]
+        words = [_packed([int(c) for c in row], widths) for row in zip(*table, strict=True)]
+        m.submodules[name] = memory = Memory(shape=unsigned(sum(widths)), depth=len(words), init=words)
+        port = memory.read_port(domain="sync")
+        m.d.comb += port.addr.eq(self.angle[self.spec.rest_bits : -2])
+        ends = [sum(widths[: k + 1]) for k in range(len(widths))]
+        return [port.data[end - width : end].as_signed() for width, end in zip(widths, ends, strict=True)]
+
+    def _polynomial(self, m: Module, coefficients: list[Any], rest: Any) -> Any:
+        """Horner's rule, a register after each power; the clamped magnitude."""
+        spec = self.spec
+        total = coefficients[-1]
+        for power in reversed(range(1, spec.order)):
+            inner = coefficients[power] + (total * rest >> spec.product_cut(power))
+            total = _registered(m, inner, inner.shape())
+            rest = _registered(m, rest, rest.shape())
+            lower = [_registered(m, c, c.shape()) for c in coefficients[:power]]
+            coefficients = lower
+        cut = spec.product_cut(0)
+        full = (coefficients[0] << cut) + total * rest
+        magnitude = full >> (cut + GUARD)
+        clamped = Mux(magnitude > spec.format.highest, spec.format.highest, magnitude)
+        return _registered(m, clamped, signed(spec.width))
+
+
+def _registered(m: Module, value: Any, shape: Any) -> Any:
+    register = Signal(shape, reset_less=True)
+    m.d.sync += register.eq(value)
+    return register
+
+
+def _negated_if(condition: Any, value: Any) -> Any:
+    return Mux(condition, -value, value)
+
+
+def _packed(row: list[int], widths: list[int]) -> int:
+    word, position = 0, 0
+    for coefficient, width in zip(row, widths, strict=True):
+        word |= (coefficient & ((1 << width) - 1)) << position
+        position += width
+    return word

@@ -1,0 +1,1 @@
+"""The static modulo schedule: problem, list scheduler, verifier, binding."""

@@ -1,0 +1,143 @@
+"""The scheduling problem, a schedule, and a bound design: plain data that the solvers fill.
+
+Time is a cycle and an offset in nanoseconds within it. A task starts in cycle 0; tasks follow each other
+every ``ii`` cycles, so what happens in cycle t uses its hardware in slot ``t mod ii``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from rbdhw.scalar import Region
+
+
+class Resource(StrEnum):
+    """Hardware that tasks share, one operation a slot and unit."""
+
+    MULTIPLIER = "multiplier"
+    TRIGONOMETRY = "trigonometry"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Time:
+    """A moment: ``offset`` nanoseconds after ``cycle`` began."""
+
+    cycle: int
+    offset: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to schedule.
+
+    Parameters
+    ----------
+    results, operands
+        Indices of the program's values (constants are no operands).
+    setup
+        Nanoseconds that must remain in the starting cycle.
+    latency, delay
+        The result stands ``delay`` ns into the cycle ``latency`` cycles later; without latency
+        ``delay`` ns after the start.
+    registered
+        Whether the step starts with its cycle, on operands that a register holds.
+    """
+
+    results: tuple[int, ...]
+    operands: tuple[int, ...]
+    region: Region
+    resource: Resource | None
+    setup: float
+    latency: int
+    delay: float
+    registered: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Steps in topological order.
+
+    ``available`` are the values there from the start of cycle 0. ``limits`` is the number of units of
+    each resource, ``period`` the usable nanoseconds of a cycle.
+    """
+
+    steps: tuple[Step, ...]
+    available: frozenset[int]
+    ii: int
+    period: float
+    limits: dict[Resource, int]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The start of every step."""
+
+    starts: tuple[Time, ...]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A shared piece of hardware: the steps it executes by slot, and the region that holds it."""
+
+    resource: Resource
+    steps: dict[int, int]
+    host: Region
+
+
+@dataclass(frozen=True)
+class Tap:
+    """Where a stage of a value's delay line starts: ``stage`` 0 is the value as it is computed."""
+
+    value: int
+    stage: int
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A schedule bound to hardware.
+
+    Parameters
+    ----------
+    ready
+        For each scheduled value, the cycle in which it is computed.
+    hosts
+        For each value, the region whose submodule computes and delays it.
+    units
+        Multipliers and trigonometry units; at ``ii = 1`` one a step.
+    stages
+        For each value, the stages of its delay line that something reads, ascending.
+    latency
+        Cycles from a task's start to the cycle in which the last output is computed, by function.
+    """
+
+    ii: int
+    steps: tuple[Step, ...]
+    starts: tuple[int, ...]
+    ready: dict[int, int]
+    hosts: dict[int, Region]
+    units: tuple[Unit, ...]
+    stages: dict[int, tuple[int, ...]]
+    latency: dict[str, int]
+    memory_stages: int
+
+    @cached_property
+    def producer(self) -> dict[int, int]:
+        """The step that computes each value."""
+        return {value: index for index, step in enumerate(self.steps) for value in step.results}
+
+    def tap(self, value: int, cycle: int) -> Tap:
+        """Where to read a value in a cycle of its task.
+
+        The delay line of a value computed in cycle t moves at the end of every cycle that is t modulo
+        ``ii``, so its k-th stage holds the value in the ``ii`` cycles from ``t + 1 + (k - 1) ii``.
+        """
+        if value not in self.ready:
+            return Tap(value, 0)
+        return Tap(value, stage(cycle - self.ready[value], self.ii))
+
+
+def stage(age: int, ii: int) -> int:
+    """The delay line's stage that holds a value ``age`` cycles after it was computed."""
+    return 0 if age == 0 else 1 + (age - 1) // ii

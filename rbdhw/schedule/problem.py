@@ -1,0 +1,86 @@
+"""The scheduling problem of a program on a target."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+from rbdhw.fixed.program import Kind, Operation, Program
+from rbdhw.fixed.trigonometry import TrigonometrySpec
+from rbdhw.schedule.model import Problem, Resource, Step
+from rbdhw.target import Delays, Target
+
+
+def problem(program: Program, target: Target, clock_mhz: float, ii: int) -> Problem:
+    """Steps, delays and unit counts of a program for one task every ``ii`` cycles.
+
+    Each resource gets the fewest units that can serve all its steps: their number over ``ii``.
+
+    Raises
+    ------
+    InputError
+        Where the clock is too fast for the target.
+    """
+    period = target.usable_period(clock_mhz)
+    steps = tuple(_steps(program, target.delays, ii))
+    available = frozenset(i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT)
+    limits = {
+        resource: math.ceil(sum(step.resource is resource for step in steps) / ii) for resource in Resource
+    }
+    return Problem(steps, available, ii, period, limits)
+
+
+def trigonometry_latency(spec: TrigonometrySpec) -> int:
+    """Cycles from an angle to its sine: one for the tables and one a power of the polynomial."""
+    return 1 + spec.order
+
+
+def select_levels(ii: int) -> int:
+    """Levels of 4-to-1 multiplexers that choose one of ``ii`` operands."""
+    return math.ceil(math.log(ii, 4)) if ii > 1 else 0
+
+
+def _steps(program: Program, delays: Delays, ii: int) -> list[Step]:
+    steps: list[Step] = []
+    turns: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for i, operation in enumerate(program.operations):
+        match operation.kind:
+            case Kind.INPUT | Kind.CONSTANT:
+                pass
+            case Kind.SIN | Kind.COS:
+                turns[(operation.operands, operation.constant, operation.region)].append(i)
+            case _:
+                steps.append(_arithmetic_step(program, i, operation, delays, ii))
+    for results in turns.values():
+        steps.append(_turn_step(program, results, delays))
+    return sorted(steps, key=lambda step: step.results)
+
+
+def _arithmetic_step(program: Program, i: int, operation: Operation, delays: Delays, ii: int) -> Step:
+    check = delays.check if operation.checked else 0.0
+    operands = _variables(program, operation)
+    if operation.kind is Kind.ADD:
+        return Step((i,), operands, operation.region, None, delays.add + check, 0, delays.add)
+    delay = delays.multiply + delays.select * select_levels(ii)
+    return Step(
+        (i,), operands, operation.region, Resource.MULTIPLIER, delay + check, 0, delay, registered=ii > 1
+    )
+
+
+def _turn_step(program: Program, results: list[int], delays: Delays) -> Step:
+    operation = program.operations[results[0]]
+    latency = trigonometry_latency(program.trigonometry)
+    return Step(
+        tuple(results),
+        _variables(program, operation),
+        operation.region,
+        Resource.TRIGONOMETRY,
+        delays.add + delays.select,
+        latency,
+        delays.add + delays.select,
+    )
+
+
+def _variables(program: Program, operation: Operation) -> tuple[int, ...]:
+    values = dict.fromkeys(operand.value for operand in operation.operands)
+    return tuple(v for v in values if program.operations[v].kind is not Kind.CONSTANT)

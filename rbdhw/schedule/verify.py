@@ -1,0 +1,52 @@
+"""The schedule verifier: states what a schedule must satisfy, and shares no code with the solver."""
+
+from __future__ import annotations
+
+from rbdhw.schedule.model import Problem, Schedule
+
+TOLERANCE = 1e-9
+"""Nanoseconds of rounding allowed in sums of delays."""
+
+
+class ScheduleError(Exception):
+    """A schedule breaks a rule; the text names the step and the rule."""
+
+
+def verify(problem: Problem, schedule: Schedule) -> None:
+    """Check a schedule against its problem.
+
+    Every step starts within a cycle, after its operands stand, with enough of the cycle left for its
+    delay; a registered step starts with its cycle; in no slot do more steps use a resource than it
+    has units.
+
+    Raises
+    ------
+    ScheduleError
+        At the first rule broken.
+    """
+    if len(schedule.starts) != len(problem.steps):
+        raise ScheduleError(f"{len(problem.steps)} steps, but {len(schedule.starts)} starts")
+    stands: dict[int, tuple[int, float]] = {value: (0, 0.0) for value in problem.available}
+    for step, start in zip(problem.steps, schedule.starts, strict=True):
+        for value in step.results:
+            offset = step.delay if step.latency else start.offset + step.delay
+            stands[value] = (start.cycle + step.latency, offset)
+    load: dict[tuple[str, int], int] = {}
+    for i, (step, start) in enumerate(zip(problem.steps, schedule.starts, strict=True)):
+        if start.cycle < 0 or start.offset < 0.0:
+            raise ScheduleError(f"step {i}: starts before its task")
+        if start.offset + step.setup > problem.period + TOLERANCE:
+            raise ScheduleError(f"step {i}: does not end within its cycle")
+        if step.registered and start.offset != 0.0:
+            raise ScheduleError(f"step {i}: must start with its cycle")
+        for value in step.operands:
+            if value not in stands:
+                raise ScheduleError(f"step {i}: nothing computes its operand {value}")
+            cycle, offset = stands[value]
+            if cycle > start.cycle or (cycle == start.cycle and offset > start.offset + TOLERANCE):
+                raise ScheduleError(f"step {i}: starts before its operand {value} stands")
+        if step.resource is not None:
+            slot = (step.resource.value, start.cycle % problem.ii)
+            load[slot] = load.get(slot, 0) + 1
+            if load[slot] > problem.limits[step.resource]:
+                raise ScheduleError(f"step {i}: no {slot[0]} is left in slot {slot[1]}")

@@ -1,0 +1,90 @@
+"""When a task may enter the core, and what is remembered of it."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.rtl.domain_check import DomainCheck
+from rbdhw.rtl.packet import Function, check_functions, task_layout
+
+ADMITTED = data.StructLayout({"tag": 16, "function": 8, "outside": 1, "malformed": 1})
+"""What the edge keeps of a task while the core works on it."""
+
+
+class Admission(wiring.Component):
+    """Lets a task start where there is room for its result and the core is in phase.
+
+    A malformed task of a known function starts too, so that its response keeps its place among those of
+    the function. One of an unknown function has no need of the phase.
+
+    Parameters
+    ----------
+    functions : tuple of Function
+        What the accelerator can do.
+
+    Members
+    -------
+    i : In(stream.Signature(task_layout(...)))
+        Tasks.
+    phase_zero : In(1)
+        Whether the core takes a task in this cycle.
+    available : In(functions + 1)
+        By function, and last for the unknown: whether there is room for a result.
+    start : Out(functions + 1)
+        One-hot: the task at the input leaves it in this cycle.
+    recorded : Out(functions + 1)
+        ``start``, :attr:`latency` cycles later.
+    record : Out(ADMITTED)
+        What is known of that task.
+
+    Raises
+    ------
+    ValueError
+        As :func:`check_functions`.
+    """
+
+    def __init__(self, *, functions: tuple[Function, ...]) -> None:
+        check_functions(functions)
+        self.functions = functions
+        self.check = DomainCheck(functions=functions)
+        size = len(functions) + 1
+        super().__init__(
+            {
+                "i": In(stream.Signature(task_layout(len(functions), self.check.bits))),
+                "phase_zero": In(1),
+                "available": In(size),
+                "start": Out(size),
+                "recorded": Out(size),
+                "record": Out(ADMITTED),
+            }
+        )
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a task's start to its record."""
+        return self.check.latency
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.domain_check = self.check
+        known = len(self.functions)
+        task = self.i.p
+        in_phase = Cat(self.phase_zero.replicate(known), 1)
+        started = self.start
+        kept = Cat(task.tag, task.function, task.malformed)
+        for k in range(self.latency):
+            started, past_started = Signal.like(self.start, name=f"started_{k}"), started
+            kept, past_kept = Signal(len(kept), name=f"kept_{k}", reset_less=True), kept
+            m.d.sync += [started.eq(past_started), kept.eq(past_kept)]
+        m.d.comb += [
+            self.start.eq(task.select & self.available & in_phase & self.i.valid.replicate(known + 1)),
+            self.i.ready.eq((task.select & self.available & in_phase).any()),
+            self.check.select.eq(task.select[:known]),
+            self.check.words.eq(task.words),
+            self.recorded.eq(started),
+            Cat(self.record.tag, self.record.function, self.record.malformed).eq(kept),
+            self.record.outside.eq(self.check.outside),
+        ]
+        return m

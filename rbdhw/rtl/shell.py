@@ -1,0 +1,166 @@
+"""The accelerator: a core between two AXI4-Streams."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from amaranth.back import verilog
+from amaranth.hdl import Module, ResetSignal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.rtl.admission import Admission
+from rbdhw.rtl.completion import Completion, buffer_depth
+from rbdhw.rtl.packet import Function, check_data_width, check_functions
+from rbdhw.rtl.stream import Assembler, Merger
+
+UNKNOWN_DEPTH = 4
+"""Places for tasks of unknown functions."""
+
+
+class Core(Protocol):
+    """A pipeline that may be given a task in any cycle in which ``phase_zero`` is high, and never stalls.
+
+    The task's packed words stand at ``payload`` in that cycle. ``latency(function)`` cycles later the
+    packed results of the function stand at ``result_<function>`` for one cycle, and beside them at
+    ``overflow_<function>`` whether a value overflowed.
+    """
+
+    phase_zero: Any
+    payload: Any
+
+    @property
+    def ii(self) -> int:
+        """Cycles from one ``phase_zero`` to the next."""
+
+    def latency(self, function: str) -> int:
+        """Cycles from a task's words to its results."""
+
+    def result_bits(self, function: str) -> int:
+        """Bits of a function's packed results."""
+
+
+class Accelerator(wiring.Component):
+    """Serves task packets with a core: in order for each function, and without losing any.
+
+    A task starts only when there is room for its result, so any back-pressure ends at the input. The
+    response's first beat is offered five cycles after the request's last beat is taken, plus the function's
+    latency in the core, if the core's phase and the output are free. Reset drops all tasks and any partial
+    packet.
+
+    Parameters
+    ----------
+    core : Core
+        The pipeline; it becomes the submodule ``core``.
+    functions : tuple of Function
+        What the accelerator can do, all of it known to the core.
+    data_width : int
+        Bits of TDATA.
+
+    Members
+    -------
+    s_axis_tdata, s_axis_tvalid, s_axis_tready, s_axis_tlast
+        Requests.
+    m_axis_tdata, m_axis_tvalid, m_axis_tready, m_axis_tlast
+        Responses, from registers.
+
+    Raises
+    ------
+    ValueError
+        Where the core's payload is not as wide as the widest function's inputs or its initiation interval
+        is below 1, and as :func:`check_data_width` and :func:`check_functions`.
+    """
+
+    def __init__(self, *, core: Core, functions: tuple[Function, ...], data_width: int) -> None:
+        check_data_width(data_width)
+        check_functions(functions)
+        _check_core(core, functions)
+        self.core = core
+        self.admission = Admission(functions=functions)
+        self.functions = functions
+        self.data_width = data_width
+        super().__init__(
+            {
+                "s_axis_tdata": In(data_width),
+                "s_axis_tvalid": In(1),
+                "s_axis_tready": Out(1),
+                "s_axis_tlast": In(1),
+                "m_axis_tdata": Out(data_width),
+                "m_axis_tvalid": Out(1),
+                "m_axis_tready": In(1),
+                "m_axis_tlast": Out(1),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.core = core = self.core
+        m.submodules.assembler = assembler = Assembler(functions=self.functions, data_width=self.data_width)
+        m.submodules.admission = admission = self.admission
+        completions = self._completions(m)
+        m.submodules.merger = merger = Merger(inputs=len(completions), data_width=self.data_width)
+        wiring.connect(m, assembler.o, admission.i)
+        for k, completion in enumerate(completions):
+            wiring.connect(m, completion.o, merger.i[k])
+            m.d.comb += [
+                admission.available[k].eq(completion.available),
+                completion.start.eq(admission.start[k]),
+                completion.recorded.eq(admission.recorded[k]),
+                completion.record.eq(admission.record),
+            ]
+        m.d.comb += [
+            admission.phase_zero.eq(core.phase_zero),
+            core.payload.eq(admission.i.p.words),
+        ]
+        self._connect_ports(m, assembler, merger)
+        return m
+
+    def _completions(self, m: Module) -> list[Completion]:
+        """One for each function, and the last for tasks of unknown ones, which see no core."""
+        completions = []
+        for function in self.functions:
+            latency = self.core.latency(function.name)
+            completion = Completion(
+                latency=latency,
+                bits=self.core.result_bits(function.name),
+                depth=buffer_depth(max(latency, self.admission.latency), self.core.ii),
+                data_width=self.data_width,
+            )
+            m.d.comb += [
+                completion.result.eq(getattr(self.core, f"result_{function.name}")),
+                completion.overflow.eq(getattr(self.core, f"overflow_{function.name}")),
+            ]
+            m.submodules[f"completion_{function.name}"] = completion
+            completions.append(completion)
+        m.submodules.refusal = refusal = Completion(
+            latency=0, bits=0, depth=UNKNOWN_DEPTH, data_width=self.data_width
+        )
+        return [*completions, refusal]
+
+    def _connect_ports(self, m: Module, assembler: Assembler, merger: Merger) -> None:
+        m.d.comb += [
+            assembler.i.p.data.eq(self.s_axis_tdata),
+            assembler.i.p.last.eq(self.s_axis_tlast),
+            assembler.i.valid.eq(self.s_axis_tvalid),
+            self.s_axis_tready.eq(assembler.i.ready & ~ResetSignal()),
+            self.m_axis_tdata.eq(merger.o.p.data),
+            self.m_axis_tlast.eq(merger.o.p.last),
+            self.m_axis_tvalid.eq(merger.o.valid),
+            merger.o.ready.eq(self.m_axis_tready),
+        ]
+
+
+def to_verilog(component: wiring.Component, name: str = "accelerator") -> str:
+    """The Verilog of a component as the module ``name``, the same text for the same component."""
+    text: str = verilog.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
+    return text
+
+
+def _check_core(core: Core, functions: tuple[Function, ...]) -> None:
+    bits = max(function.input_bits for function in functions)
+    if len(core.payload) != bits:
+        raise ValueError(
+            f"core: payload of {len(core.payload)} bits; the widest function's inputs have {bits}"
+        )
+    if core.ii < 1:
+        raise ValueError(f"core: initiation interval {core.ii}; at least 1 was expected")

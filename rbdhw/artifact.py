@@ -1,0 +1,339 @@
+"""The design folder: what `generate` writes, and all that `simulate`, `run` and `synthesize` read.
+
+===================  =========================================================================
+``accelerator.v``    the Verilog
+``manifest.json``    what was built and how to talk to it, for scripts
+``model.json``       the bit-exact program
+``robot.json``       the robot as the URDF has it, before any rewrite: the golden model's
+``domain.json``      the bounds of every input, and the bodies that take an external force
+===================  =========================================================================
+
+Folders in it whose names start with ``build-`` belong to the tools that read the design.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rbdhw.domain import Domain, graph_ranges
+from rbdhw.errors import InputError
+from rbdhw.fixed.program import Program, Word
+from rbdhw.fixed.serialize import program_from_json, program_to_json
+from rbdhw.robot.model import Robot
+from rbdhw.robot.serialize import robot_from_json, robot_to_json
+
+VERILOG = "accelerator.v"
+MANIFEST = "manifest.json"
+FILES = (VERILOG, "model.json", "robot.json", "domain.json", MANIFEST)
+"""The files of a design; the manifest is written last, so that a folder with one is complete."""
+
+BUILD_PREFIX = "build-"
+"""How the names of the folders start that tools keep in a design's folder."""
+
+DATA_WIDTHS = (32, 64, 128, 256, 512)
+"""The widths of TDATA in bits."""
+
+HEADER_BITS = 32
+HEADER = {"tag": (0, 16), "function": (16, 8), "status": (24, 8)}
+"""Fields of a packet's header: lowest bit and width. A request's ``status`` is zero."""
+
+ARRAYS: dict[str, tuple[str, ...]] = {
+    "id": ("q", "v", "a", "fext"),
+    "fd": ("q", "v", "tau", "fext"),
+    "m": ("q",),
+    "minv": ("q",),
+    "did": ("q", "v", "a", "fext"),
+    "dfd": ("q", "v", "tau", "fext"),
+    "difd": ("q", "v", "a", "fext", "Minv"),
+}
+"""The functions, in the order of their codes in the header, and the arrays of which each takes words."""
+
+_ASIDE = ".writing-"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What travels on the streams: TDATA's width in bits, and the code of each function of the build."""
+
+    data_width: int
+    codes: Mapping[str, int]
+
+    def beats(self, words: Sequence[Word]) -> int:
+        """The beats of a packet of a header and these words."""
+        return -(-(HEADER_BITS + sum(word.format.width for word in words)) // self.data_width)
+
+
+@dataclass(frozen=True)
+class Design:
+    """A generated accelerator.
+
+    ``robot`` is the one that the URDF describes, ``fext`` the indices of its bodies that take an external
+    force. ``manifest`` holds at least what :func:`interface` says.
+    """
+
+    robot: Robot
+    domain: Domain
+    program: Program
+    fext: tuple[int, ...]
+    manifest: dict[str, Any]
+    verilog: str
+
+    @cached_property
+    def stream(self) -> Stream:
+        """What the manifest says of the streams; InputError where it does not."""
+        return _stream(self.manifest)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions of the build, by their codes."""
+        return tuple(sorted(self.stream.codes, key=self.stream.codes.__getitem__))
+
+    def inputs(self, function: str) -> tuple[Word, ...]:
+        """The words of a request, in order."""
+        return input_words(self.program, function)
+
+    def outputs(self, function: str) -> tuple[Word, ...]:
+        """The words of a response, in order."""
+        return self.program.outputs[function]
+
+
+def input_words(program: Program, function: str) -> tuple[Word, ...]:
+    """The input words that a task of ``function`` brings, in the program's order."""
+    return tuple(word for word in program.inputs if word.name.partition("[")[0] in ARRAYS[function])
+
+
+def interface(program: Program, data_width: int) -> dict[str, Any]:
+    """The manifest's ``stream``, ``inputs`` and ``outputs``: how packets are laid out."""
+    codes = {function: code for code, function in enumerate(ARRAYS) if function in program.outputs}
+    header = {name: list(field) for name, field in HEADER.items()}
+    return {
+        "stream": {"tdata_width": data_width, "header": header, "functions": codes},
+        "inputs": {f: [_word_entry(word) for word in input_words(program, f)] for f in codes},
+        "outputs": {f: [_word_entry(word) for word in program.outputs[f]] for f in codes},
+    }
+
+
+def _word_entry(word: Word) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": word.name, "unit": word.unit}
+    entry |= {"width": word.format.width, "binary_point": word.format.binary_point}
+    if word.lowest is not None:
+        entry |= {"lowest": word.lowest, "highest": word.highest}
+    return entry
+
+
+# Writing
+
+
+def check_output(directory: Path) -> None:
+    """Refuse a folder that :func:`write` could not write, before the work that comes first.
+
+    Raises
+    ------
+    InputError
+        Where the folder cannot be made or written, or holds what is no part of a design.
+    """
+    existing = directory
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not existing.is_dir():
+        raise InputError(f"{directory}: {existing} is not a folder; expected a folder to write a design to")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise InputError(f"{directory}: {existing} cannot be written; expected a folder that can be")
+    if directory.exists():
+        foreign = sorted(entry.name for entry in directory.iterdir() if not _is_ours(entry))
+        if foreign:
+            expected = "expected a new or empty folder, or an earlier design's"
+            raise InputError(f"{directory}: holds '{foreign[0]}', which is no part of a design; {expected}")
+
+
+def _is_ours(entry: Path) -> bool:
+    return entry.name in FILES or (entry.name.startswith((BUILD_PREFIX, _ASIDE)) and entry.is_dir())
+
+
+def write(design: Design, directory: Path) -> None:
+    """Write the design folder, in place of an earlier design's; on failure nothing new is left of it.
+
+    Raises
+    ------
+    InputError
+        As :func:`check_output`, and where writing fails.
+    """
+    check_output(directory)
+    texts = _texts(design)
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with _aside(directory) as aside:
+            for name, text in texts.items():
+                (aside / name).write_text(text, encoding="utf-8")
+            if directory.exists():
+                (directory / MANIFEST).unlink(missing_ok=True)
+                for name in FILES:
+                    (aside / name).replace(directory / name)
+            else:
+                aside.rename(directory)
+    except OSError as error:
+        raise InputError(
+            f"{directory}: cannot be written ({error.strerror}); expected a folder that can be"
+        ) from error
+
+
+@contextmanager
+def _aside(directory: Path) -> Iterator[Path]:
+    """A folder on the same file system, gone at the end: in ``directory``, or beside it if there is none."""
+    inside = directory if directory.exists() else directory.parent
+    aside = inside / f"{_ASIDE}{directory.resolve().name}-{os.getpid()}"
+    aside.mkdir()
+    try:
+        yield aside
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _texts(design: Design) -> dict[str, str]:
+    return {
+        VERILOG: design.verilog,
+        "model.json": _json_text(program_to_json(design.program)),
+        "robot.json": _json_text(robot_to_json(design.robot)),
+        "domain.json": _json_text(_domain_to_json(design)),
+        MANIFEST: json.dumps(design.manifest, indent=2, allow_nan=False) + "\n",
+    }
+
+
+def _json_text(data: Mapping[str, Any]) -> str:
+    """JSON with a line for every entry of ``data``, and of the lists in it."""
+    entries = []
+    for key, value in data.items():
+        text = json.dumps(value, allow_nan=False)
+        if isinstance(value, list) and value:
+            text = "[\n  " + ",\n  ".join(json.dumps(item, allow_nan=False) for item in value) + "\n ]"
+        entries.append(f" {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(entries) + "\n}\n"
+
+
+# Reading
+
+
+def read(directory: Path) -> Design:
+    """The design in a folder that :func:`write` wrote.
+
+    Raises
+    ------
+    InputError
+        Where the folder or a file is missing or damaged, or the files do not belong together.
+    """
+    if not directory.is_dir():
+        raise InputError(f"{directory}: no such folder; expected one that `rbdhw generate` wrote")
+    verilog = _read_text(directory / VERILOG)
+    manifest = _read_json(directory / MANIFEST, dict)
+    robot = _read_json(directory / "robot.json", robot_from_json)
+    domain, fext = _read_json(directory / "domain.json", lambda data: _domain_from_json(data, robot))
+    program = _read_json(directory / "model.json", program_from_json)
+    design = Design(robot, domain, program, fext, manifest, verilog)
+    _check(design, directory)
+    return design
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; expected a folder that `rbdhw generate` wrote") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); expected a text file") from error
+
+
+def _read_json(path: Path, parse: Callable[[dict[str, Any]], T]) -> T:
+    """What ``parse`` makes of the JSON object in a file; its errors name the file."""
+    try:
+        data = json.loads(_read_text(path), parse_constant=_refuse_constant)
+    except ValueError as error:
+        raise InputError(f"{path}: damaged, not JSON ({error}); expected what generate wrote") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{path}: damaged, no JSON object; expected what generate wrote")
+    try:
+        return parse(data)
+    except InputError as error:
+        raise InputError(f"{path}: damaged: {error}") from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"the number {name}")
+
+
+def _check(design: Design, directory: Path) -> None:
+    """Refuse files that do not belong to one design."""
+    path = directory / MANIFEST
+    try:
+        codes = design.stream.codes
+    except InputError as error:
+        raise InputError(f"{path}: damaged: {error}") from None
+    odd = sorted(set(codes) ^ set(design.program.outputs))
+    if odd:
+        expected = f"expected the functions of model.json: {', '.join(design.program.outputs)}"
+        raise InputError(f"{path}: function '{odd[0]}' is not in both; {expected}")
+    known = graph_ranges(design.robot, design.domain, design.fext)
+    unknown = [word.name for word in design.program.inputs if word.name not in known]
+    if unknown:
+        expected = f"expected an input of robot '{design.robot.name}' in robot.json and domain.json"
+        raise InputError(f"{directory / 'model.json'}: word '{unknown[0]}': unknown; {expected}")
+
+
+def _stream(manifest: Mapping[str, Any]) -> Stream:
+    stream = manifest.get("stream")
+    width = stream.get("tdata_width") if isinstance(stream, dict) else None
+    codes = stream.get("functions") if isinstance(stream, dict) else None
+    if width not in DATA_WIDTHS:
+        expected = ", ".join(str(allowed) for allowed in DATA_WIDTHS)
+        raise InputError(f"stream.tdata_width: {width}; expected one of {expected}")
+    known = {function: code for code, function in enumerate(ARRAYS)}
+    if not isinstance(codes, dict) or not codes or not codes.items() <= known.items():
+        raise InputError(f"stream.functions: {codes}; expected some of {known}")
+    return Stream(int(width), dict(codes))
+
+
+class _DomainFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    bounds: dict[str, list[tuple[float, float]]]
+    wraps: tuple[bool, ...]
+    fext: tuple[int, ...]
+
+
+def _domain_to_json(design: Design) -> dict[str, Any]:
+    """Bounds by array, infinite ones as the strings "inf" and "-inf"; who wraps; who takes a force."""
+    bounds = {
+        array: [[x if np.isfinite(x) else str(x) for x in map(float, row)] for row in rows]
+        for array, rows in design.domain.bounds.items()
+    }
+    return {"bounds": bounds, "wraps": list(design.domain.wraps), "fext": list(design.fext)}
+
+
+def _domain_from_json(data: dict[str, Any], robot: Robot) -> tuple[Domain, tuple[int, ...]]:
+    try:
+        file = _DomainFile.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"domain data: {where}: {first['msg']}; expected what generate wrote") from None
+    bodies = len(robot.bodies)
+    rows = {"q": bodies, "v": bodies, "a": bodies, "tau": bodies, "fext": 6}
+    if {array: len(pairs) for array, pairs in file.bounds.items()} != rows or len(file.wraps) != bodies:
+        expected = f"q, v, a, tau of {bodies} joints and fext of 6 components"
+        raise InputError(f"domain data: bounds: not those of robot '{robot.name}'; expected {expected}")
+    if any(not lower <= upper for pairs in file.bounds.values() for lower, upper in pairs):
+        raise InputError("domain data: bounds: a lower bound above its upper; expected lower <= upper")
+    if any(i not in range(bodies) for i in file.fext):
+        raise InputError(f"domain data: fext: {list(file.fext)}; expected indices of the {bodies} bodies")
+    return Domain({array: np.array(pairs) for array, pairs in file.bounds.items()}, file.wraps), file.fext

@@ -1,0 +1,101 @@
+"""Programs through JSON and back."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from rbdhw.domain import graph_inputs, graph_ranges, input_domain, sample
+from rbdhw.errors import InputError
+from rbdhw.fixed.lower import lower
+from rbdhw.fixed.serialize import program_from_json, program_to_json
+from rbdhw.graph.interpret import node_values
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.tracing import trace
+from tests.designs import rail, rail_program
+
+
+def toy_program(width):
+    robot = align_axes(load_urdf(path("toy")))
+    graph, domain = trace(robot, ("id",), (1,)), input_domain(robot)
+    arrays = sample(robot, domain, 64, np.random.default_rng(0), (1,))
+    values = node_values(graph, graph_inputs(robot, arrays))
+    magnitudes = [float(np.max(np.abs(value))) for value in values]
+    return lower(graph, magnitudes, graph_ranges(robot, domain, (1,)), width)
+
+
+@pytest.mark.parametrize("width", [12, 18, 32])
+def test_round_trip_is_exact(width):
+    program = toy_program(width)
+    assert program_from_json(json.loads(json.dumps(program_to_json(program)))) == program
+
+
+def test_an_operation_is_a_short_list():
+    data = program_to_json(rail_program(rail()))
+    assert data["operations"][9] == ["scale", [[3, False, 0]], 20, 10, 0, 13107, 10, False, ""]
+    assert data["inputs"][0] == ["q[0]", "m", 0, 20, 19, -209715, 314573]
+    assert data["regions"] == [["accelerator", None]]
+
+
+def damaged(where, value):
+    """What is said of the rail's program with one entry replaced."""
+    data = copy.deepcopy(program_to_json(rail_program(rail())))
+    inner = data
+    for key in where[:-1]:
+        inner = inner[key]
+    inner[where[-1]] = value
+    with pytest.raises(InputError) as refusal:
+        program_from_json(data)
+    return str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "text"),
+    [
+        (("port_widths",), None, "port_widths: Input should be a valid tuple"),
+        (("operations", 9, 2), "20", "operations.9.2: Input should be a valid integer"),
+        (("operations", 9, 6), -1, "operations.9.6: Input should be greater than or equal to 0"),
+        (("operations", 9, 7), 1, "operations.9.7: Input should be a valid boolean"),
+        (("regions", 0), ["decode"], "regions.0.1: Field required"),
+    ],
+)
+def test_wrong_types_are_told_in_one_line(where, value, text):
+    assert damaged(where, value) == f"program data: {text}; expected what program_to_json writes"
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "text"),
+    [
+        (("operations", 9, 1), [], "operations.9: scale of 0 operands; expected 1"),
+        (
+            ("operations", 9, 1, 0, 0),
+            9,
+            "operations.9: operand 9; expected the index of an earlier operation",
+        ),
+        (("operations", 9, 4), 1, "operations.9: region 1; expected an index below 1"),
+        (
+            ("inputs", 0, 0),
+            "v[0]",
+            "inputs: not the input operations and their names; expected one word for each of them",
+        ),
+        (("inputs", 0, 2), 99, "inputs: word 'q[0]': value 99; expected an index below 12"),
+        (("outputs", "fd", 0, 2), 12, "outputs.fd: word 'fd.a[0]': value 12; expected an index below 12"),
+    ],
+)
+def test_what_is_no_program_is_told_in_one_line(where, value, text):
+    assert damaged(where, value) == f"program data: {text}"
+
+
+def test_a_missing_part_is_named():
+    data = program_to_json(rail_program(rail()))
+    del data["outputs"]
+    with pytest.raises(InputError) as refusal:
+        program_from_json(data)
+    assert str(refusal.value) == (
+        "program data: outputs: Field required; expected what program_to_json writes"
+    )

@@ -1,0 +1,236 @@
+"""The design folder, written and read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdhw.artifact import FILES, Stream, check_output, input_words, interface, read, write
+from rbdhw.errors import InputError
+from rbdhw.robot.model import JointKind
+from tests.designs import rail_design
+
+
+@pytest.fixture
+def design():
+    return rail_design()
+
+
+@pytest.fixture
+def folder(design, tmp_path):
+    write(design, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def refusal_of(action, *arguments):
+    with pytest.raises(InputError) as refusal:
+        action(*arguments)
+    assert "\n" not in str(refusal.value)
+    return str(refusal.value)
+
+
+def assert_same(read_back, design):
+    for name in ("robot", "program", "fext", "manifest", "verilog"):
+        assert getattr(read_back, name) == getattr(design, name), name
+    assert read_back.domain.wraps == design.domain.wraps
+    assert list(read_back.domain.bounds) == list(design.domain.bounds)
+    for name, bounds in design.domain.bounds.items():
+        np.testing.assert_array_equal(read_back.domain.bounds[name], bounds)
+
+
+def test_round_trip(design, folder):
+    assert_same(read(folder), design)
+    assert sorted(entry.name for entry in folder.iterdir()) == sorted(FILES)
+
+
+def test_infinite_bounds_survive(design, tmp_path):
+    body = design.robot.bodies[0]
+    free = replace(body.joint, kind=JointKind.CONTINUOUS)
+    robot = design.robot.with_bodies([replace(body, joint=free)])
+    bounds = {**design.domain.bounds, "q": np.array([[-np.inf, np.inf]])}
+    turning = replace(design, robot=robot, domain=replace(design.domain, bounds=bounds, wraps=(True,)))
+    write(replace(turning, fext=(0,)), tmp_path / "out")
+    assert_same(read(tmp_path / "out"), replace(turning, fext=(0,)))
+
+
+def test_same_design_same_bytes(design, folder, tmp_path):
+    write(design, tmp_path / "again")
+    for name in FILES:
+        assert (folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_the_manifest_says_how_packets_are_laid_out(design):
+    layout = interface(design.program, 64)
+    assert layout["stream"] == {
+        "tdata_width": 64,
+        "header": {"tag": [0, 16], "function": [16, 8], "status": [24, 8]},
+        "functions": {"id": 0, "fd": 1},
+    }
+    assert [word["name"] for word in layout["inputs"]["fd"]] == ["q[0]", "v[0]", "tau[0]"]
+    entry = {"name": "id.tau[0]", "unit": "", "width": 18, "binary_point": 11}
+    assert layout["outputs"]["id"] == [entry]
+    assert design.functions == ("id", "fd")
+    assert design.stream == Stream(64, {"id": 0, "fd": 1})
+    assert design.stream.beats(design.inputs("id")) == 2
+    assert design.stream.beats(design.outputs("id")) == 1
+    assert [word.name for word in input_words(design.program, "m")] == ["q[0]"]
+
+
+def test_an_earlier_design_is_replaced_and_builds_stay(design, folder):
+    (folder / "build-sim").mkdir()
+    (folder / "robot.json").write_text("old")
+    write(replace(design, verilog="// other\n"), folder)
+    assert read(folder).verilog == "// other\n"
+    assert sorted(entry.name for entry in folder.iterdir()) == sorted([*FILES, "build-sim"])
+
+
+def test_missing_parents_are_made(design, tmp_path):
+    write(design, tmp_path / "a" / "b")
+    assert_same(read(tmp_path / "a" / "b"), design)
+
+
+def test_a_folder_with_other_files_is_refused_untouched(design, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    expected = (
+        f"{tmp_path}: holds 'notes.txt', which is no part of a design; "
+        "expected a new or empty folder, or an earlier design's"
+    )
+    assert refusal_of(write, design, tmp_path) == expected
+    assert [entry.name for entry in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_file_in_the_way_is_refused(design, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    for target in (file, file / "below" / "it"):
+        expected = f"{target}: {file} is not a folder; expected a folder to write a design to"
+        assert refusal_of(write, design, target) == expected
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda *_: False)
+    expected = f"{tmp_path / 'out'}: {tmp_path} cannot be written; expected a folder that can be"
+    assert refusal_of(check_output, tmp_path / "out") == expected
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_failing_write_leaves_nothing(design, tmp_path, monkeypatch, exists):
+    out = tmp_path / "out"
+    if exists:
+        write(replace(design, verilog="// earlier\n"), out)
+    before = sorted(tmp_path.rglob("*"))
+
+    def full(*_arguments, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    expected = f"{out}: cannot be written (No space left on device); expected a folder that can be"
+    assert refusal_of(write, design, out) == expected
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_missing_folder_or_file_is_named(folder):
+    nowhere = folder / "nowhere"
+    expected = f"{nowhere}: no such folder; expected one that `rbdhw generate` wrote"
+    assert refusal_of(read, nowhere) == expected
+    (folder / "model.json").unlink()
+    expected = f"{folder / 'model.json'}: no such file; expected a folder that `rbdhw generate` wrote"
+    assert refusal_of(read, folder) == expected
+
+
+def damaged(folder, name, change):
+    path = folder / name
+    data = json.loads(path.read_text())
+    change(data)
+    path.write_text(json.dumps(data))
+    return refusal_of(read, folder).removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "not JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1))"),
+        ("[]", "no JSON object"),
+        ('{"a": NaN}', "not JSON (the number NaN)"),
+    ],
+)
+def test_what_is_not_json_is_refused(folder, text, reason):
+    path = folder / "domain.json"
+    path.write_text(text)
+    assert refusal_of(read, folder) == f"{path}: damaged, {reason}; expected what generate wrote"
+
+
+def test_a_damaged_model_is_refused(folder):
+    assert damaged(folder, "model.json", lambda data: data["operations"][5][1].clear()) == (
+        "damaged: program data: operations.5: add of 0 operands; expected 1 or 2"
+    )
+
+
+def test_a_damaged_robot_is_refused(folder):
+    assert damaged(folder, "robot.json", lambda data: data.pop("name")) == (
+        "damaged: robot data: name: Field required; expected what robot_to_json writes"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (
+            lambda data: data["bounds"].pop("q"),
+            "bounds: not those of robot 'rail'; expected q, v, a, tau of 1 joints and fext of 6 components",
+        ),
+        (
+            lambda data: data["bounds"]["q"][0].reverse(),
+            "bounds: a lower bound above its upper; expected lower <= upper",
+        ),
+        (
+            lambda data: data["bounds"].update(q=[["nan", 1]]),
+            "bounds: a lower bound above its upper; expected lower <= upper",
+        ),
+        (
+            lambda data: data["bounds"].update(q=[[None, 1]]),
+            "bounds.q.0.0: Input should be a valid number; expected what generate wrote",
+        ),
+        (lambda data: data.update(fext=[1]), "fext: [1]; expected indices of the 1 bodies"),
+    ],
+)
+def test_a_damaged_domain_is_refused(folder, change, text):
+    assert damaged(folder, "domain.json", change) == f"damaged: domain data: {text}"
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (
+            lambda data: data.pop("stream"),
+            "damaged: stream.tdata_width: None; expected one of 32, 64, 128, 256, 512",
+        ),
+        (
+            lambda data: data["stream"].update(tdata_width=48),
+            "damaged: stream.tdata_width: 48; expected one of 32, 64, 128, 256, 512",
+        ),
+        (
+            lambda data: data["stream"]["functions"].update(id=3),
+            "damaged: stream.functions: {'id': 3, 'fd': 1}; expected some of "
+            "{'id': 0, 'fd': 1, 'm': 2, 'minv': 3, 'did': 4, 'dfd': 5, 'difd': 6}",
+        ),
+        (
+            lambda data: data["stream"]["functions"].pop("fd"),
+            "function 'fd' is not in both; expected the functions of model.json: id, fd",
+        ),
+    ],
+)
+def test_a_damaged_manifest_is_refused(folder, change, text):
+    assert damaged(folder, "manifest.json", change) == text
+
+
+def test_files_of_another_robot_are_refused(folder, tmp_path):
+    write(rail_design(bodies=2), tmp_path / "other")
+    (tmp_path / "other" / "model.json").replace(folder / "model.json")
+    assert refusal_of(read, folder) == (
+        f"{folder / 'model.json'}: word 'q[1]': unknown; "
+        "expected an input of robot 'rail' in robot.json and domain.json"
+    )

@@ -185,7 +185,8 @@ def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str,
         else:
             ranges[f"q[{i}]"] = InputRange(lower, upper, "m")
         for array, unit in (("v", "rad/s"), ("a", "rad/s^2"), ("tau", "Nm")):
-            ranges[f"{array}[{i}]"] = InputRange(*domain.bounds[array][i], unit if rotates else _LINEAR[unit])
+            lower, upper = domain.bounds[array][i]
+            ranges[f"{array}[{i}]"] = InputRange(lower, upper, unit if rotates else _LINEAR[unit])
     for i in fext:
         for k, (lower, upper) in enumerate(domain.bounds["fext"]):
             ranges[f"fext[{i},{k}]"] = InputRange(lower, upper, "Nm" if k < 3 else "N")

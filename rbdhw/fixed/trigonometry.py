@@ -50,9 +50,10 @@ class TrigonometrySpec:
         Half a step of rounding, the polynomial's remainder, one guard step for the table and each
         product, and the step lost at the value 1.
         """
-        half_segment = math.pi / 4.0 / 2**self.index_bits
+        half_segment: float = math.pi / 4.0 / 2**self.index_bits
         remainder = half_segment ** (self.order + 1) / math.factorial(self.order + 1)
-        return self.format.step * (1.0 + (1.0 + self.order) * 2.0**-GUARD) + remainder
+        steps: float = 1.0 + (1.0 + self.order) * 2.0**-GUARD
+        return self.format.step * steps + remainder
 
     @cached_property
     def tables(self) -> tuple[tuple[Integers, ...], tuple[Integers, ...]]:
@@ -67,6 +68,15 @@ class TrigonometrySpec:
         sine = (s, turn * c, -turn * turn * s / 2.0)
         cosine = (c, -turn * s, -turn * turn * c / 2.0)
         return self._quantised(sine), self._quantised(cosine)
+
+    @property
+    def multipliers(self) -> tuple[tuple[int, int], ...]:
+        """Operand widths of the unit's multipliers, for sine and for cosine one a power."""
+        return tuple(
+            (max(int(abs(column).max()).bit_length() + 1, 2), self.rest_bits)
+            for table in self.tables
+            for column in table[1:]
+        )
 
     def coefficient_bits(self, power: int) -> int:
         """Fractional bits of the coefficient of ``rest**power``.
@@ -121,4 +131,5 @@ def _polynomial(
     for power in reversed(range(1, spec.order)):
         total = table[power][index] + (total * rest >> spec.product_cut(power))
     full = (table[0][index] << spec.product_cut(0)) + total * rest
-    return np.minimum(full >> spec.product_cut(0) + GUARD, spec.format.highest)
+    magnitude: Integers = np.minimum(full >> spec.product_cut(0) + GUARD, spec.format.highest)
+    return magnitude

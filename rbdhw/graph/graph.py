@@ -214,9 +214,9 @@ class GraphBuilder:
             case Op.CONSTANT:
                 return self.constant(node.value, node.region)
             case Op.ADD:
-                return self.add(*args, node.region)
+                return self.add(args[0], args[1], node.region)
             case Op.MULTIPLY:
-                return self.multiply(*args, node.region)
+                return self.multiply(args[0], args[1], node.region)
             case Op.SCALE:
                 return self.scale(args[0], node.value, node.region)
             case Op.SIN:

@@ -35,7 +35,8 @@ def node_values(graph: Graph, inputs: Mapping[str, Array]) -> list[Array]:
 
 
 def _edge_value(values: list[Array], edge: Edge) -> Array:
-    return values[edge.node] * np.ldexp(-1.0 if edge.negative else 1.0, edge.shift)
+    factor = float(np.ldexp(-1.0 if edge.negative else 1.0, edge.shift))
+    return values[edge.node] * factor
 
 
 def _evaluate(node: Node, args: list[Array], inputs: Mapping[str, Array]) -> Array:

@@ -19,7 +19,7 @@ class ForwardBackward(Elaboratable):
     def __init__(self, regions: list[RegionModule]) -> None:
         self._regions = regions
 
-    def elaborate(self, platform: object) -> Module:
+    def elaborate(self, _platform: object) -> Module:
         m = Module()
         for module in self._regions:
             m.submodules[str(module.region)] = module
@@ -68,7 +68,7 @@ class Core(wiring.Component):
         """The width of a function's packed output words."""
         return sum(word.format.width for word in self.program.outputs[function])
 
-    def elaborate(self, platform: object) -> Module:
+    def elaborate(self, _platform: object) -> Module:
         m = Module()
         wires = Wires(self.program, self.bound)
         if self.ii > 1:

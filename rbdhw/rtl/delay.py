@@ -36,7 +36,7 @@ class BypassFifo(wiring.Component):
         self.stages = stages
         super().__init__({"enable": In(1), "i": In(shape), "o": Out(shape)})
 
-    def elaborate(self, platform: object) -> Module:
+    def elaborate(self, _platform: object) -> Module:
         m = Module()
         depth = self.stages - 1
         m.submodules.memory = memory = Memory(shape=self.i.shape(), depth=depth, init=[])

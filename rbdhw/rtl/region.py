@@ -65,7 +65,7 @@ class RegionModule(Elaboratable):
                 cycle = bound.ready[value]
                 self.flags.setdefault(cycle, Signal(name=f"overflow_{region}_{cycle}"))
 
-    def elaborate(self, platform: object) -> Module:
+    def elaborate(self, _platform: object) -> Module:
         m = Module()
         overflows: dict[int, list[Any]] = defaultdict(list)
         for value in self.values:

@@ -38,7 +38,7 @@ class TrigonometryUnit(wiring.Component):
         """Cycles from the angle to the results."""
         return 1 + self.spec.order
 
-    def elaborate(self, platform: object) -> Module:
+    def elaborate(self, _platform: object) -> Module:
         m = Module()
         spec = self.spec
         quadrant = self.angle[-2:]

@@ -26,7 +26,7 @@ def verify(problem: Problem, schedule: Schedule) -> None:
     """
     if len(schedule.starts) != len(problem.steps):
         raise ScheduleError(f"{len(problem.steps)} steps, but {len(schedule.starts)} starts")
-    stands: dict[int, tuple[int, float]] = {value: (0, 0.0) for value in problem.available}
+    stands: dict[int, tuple[int, float]] = dict.fromkeys(problem.available, (0, 0.0))
     for step, start in zip(problem.steps, schedule.starts, strict=True):
         for value in step.results:
             offset = step.delay if step.latency else start.offset + step.delay

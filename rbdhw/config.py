@@ -1,0 +1,90 @@
+"""What a build is asked to be, checked as far as it can be without a robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbdhw.errors import InputError
+
+DATA_WIDTHS = (32, 64, 128, 256, 512)
+"""Bits of TDATA that the streams may have."""
+
+WIDTHS = range(8, 33)
+"""Operand widths that a multiplier may have."""
+
+DEFAULT_MAX_ERROR = 1e-3
+"""The error budget where neither a budget nor a width is asked for."""
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """The options of ``generate``.
+
+    Parameters
+    ----------
+    functions
+        Which of the dynamics functions the accelerator answers.
+    ii
+        Cycles between tasks.
+    clock_mhz
+        The clock to schedule for; None takes the target's own.
+    max_error
+        The largest relative error of any result (Frobenius norm); the narrowest width that meets it
+        on held-out samples is taken.
+    width
+        The multipliers' operand width, instead of searching one.
+    fext
+        ``none``, ``all``, or the names of the links that take an external force, with commas.
+    data_width
+        Bits of TDATA.
+    samples
+        Tasks drawn to find ranges, and again to measure errors.
+    seed
+        Of all random draws.
+    """
+
+    functions: tuple[str, ...] = ("id",)
+    ii: int = 1
+    target: str = "xcvu9p"
+    clock_mhz: float | None = None
+    max_error: float | None = None
+    width: int | None = None
+    fext: str = "none"
+    data_width: int = 512
+    samples: int = 4096
+    seed: int = 0
+
+    def check(self, known_functions: tuple[str, ...]) -> None:
+        """Refuse what no build can be.
+
+        Raises
+        ------
+        InputError
+            For the first option that cannot be met, with what was expected.
+        """
+        for function in self.functions:
+            if function not in known_functions:
+                known = ", ".join(known_functions)
+                raise InputError(f"functions: '{function}' is unknown; expected one or more of {known}")
+        if not self.functions:
+            raise InputError(f"functions: none given; expected one or more of {', '.join(known_functions)}")
+        if self.ii < 1:
+            raise InputError(f"ii: {self.ii} is not possible; expected 1 or more cycles between tasks")
+        if self.width is not None and self.width not in WIDTHS:
+            raise InputError(
+                f"width: {self.width} is not supported; expected {WIDTHS[0]} to {WIDTHS[-1]} bits"
+            )
+        if self.max_error is not None and not 0.0 < self.max_error < 1.0:
+            raise InputError(f"max-error: {self.max_error:g} is no budget; expected a number between 0 and 1")
+        if self.clock_mhz is not None and not self.clock_mhz > 0.0:
+            raise InputError(f"clock: {self.clock_mhz:g} MHz is no clock; expected a positive number")
+        if self.data_width not in DATA_WIDTHS:
+            expected = ", ".join(str(width) for width in DATA_WIDTHS)
+            raise InputError(f"tdata: {self.data_width} bits are not supported; expected one of {expected}")
+
+    @property
+    def budget(self) -> float | None:
+        """The error budget that applies: none where a width alone was asked for."""
+        if self.max_error is None and self.width is None:
+            return DEFAULT_MAX_ERROR
+        return self.max_error

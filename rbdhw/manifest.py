@@ -1,0 +1,122 @@
+"""The manifest: what was built, as stable JSON for scripts."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from rbdhw.config import BuildOptions
+from rbdhw.fixed.program import Kind, Program
+from rbdhw.fixed.search import Measured
+from rbdhw.robot.model import Robot
+from rbdhw.scalar import Region
+from rbdhw.schedule.model import Bound, Resource, Unit
+from rbdhw.sim.errors import NORM
+from rbdhw.target import Target
+
+ARITHMETIC = {
+    Kind.MULTIPLY: ("multiplications", "variable"),
+    Kind.SCALE: ("multiplications", "constant"),
+    Kind.ADD: ("additions", None),
+}
+
+
+def robot_entry(robot: Robot) -> dict[str, Any]:
+    """The robot as the manifest and ``info`` tell it."""
+    return {
+        "name": robot.name,
+        "dof": robot.nv,
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "joints": list(robot.joints),
+        "depth": robot.depth,
+    }
+
+
+def manifest(
+    robot: Robot,
+    program: Program,
+    bound: Bound,
+    device: Target,
+    options: BuildOptions,
+    errors: Measured,
+) -> dict[str, Any]:
+    """Everything of the manifest that does not lie at the accelerator's edge."""
+    multipliers = [unit for unit in bound.units if unit.resource is Resource.MULTIPLIER]
+    return {
+        "robot": robot_entry(robot),
+        "functions": {
+            function: operation_counts(program, function) | {"latency_cycles": bound.latency[function] + 1}
+            for function in program.outputs
+        },
+        "ii": bound.ii,
+        "clock_mhz": options.clock_mhz or device.clock_mhz,
+        "target": device.name,
+        "width": list(program.port_widths),
+        "multipliers": len(multipliers),
+        "multiplier_slots": {
+            "used": sum(len(unit.steps) for unit in multipliers),
+            "offered": len(multipliers) * bound.ii,
+        },
+        "trigonometry_units": len(bound.units) - len(multipliers),
+        "dsp_blocks": dsp_blocks(program, bound, device),
+        "regions": [region_entry(bound, region) for region in _regions(bound)],
+        "error": {
+            function: {"median": e.median, "max": e.max, "samples": e.samples, "norm": NORM}
+            for function, e in errors.items()
+        },
+        "budget": options.budget,
+        "versions": {name: version(name) for name in ("rbdhw", "amaranth", "numpy")},
+        "seed": options.seed,
+    }
+
+
+def operation_counts(program: Program, function: str) -> dict[str, Any]:
+    """Operations that a function's outputs reach."""
+    reached = {word.value for word in program.outputs[function]}
+    counts: dict[str, Any] = {
+        "multiplications": {"variable": 0, "constant": 0},
+        "additions": 0,
+        "reciprocals": 0,
+    }
+    for i in reversed(range(len(program.operations))):
+        if i in reached:
+            operation = program.operations[i]
+            reached.update(operand.value for operand in operation.operands)
+            if operation.kind in ARITHMETIC:
+                group, kind = ARITHMETIC[operation.kind]
+                if kind is None:
+                    counts[group] += 1
+                else:
+                    counts[group][kind] += 1
+    return counts
+
+
+def dsp_blocks(program: Program, bound: Bound, device: Target) -> int:
+    """DSP blocks of all multipliers, those inside the trigonometry units included."""
+    blocks = 0
+    for unit in bound.units:
+        if unit.resource is Resource.MULTIPLIER:
+            blocks += device.blocks(program.port_widths)
+        else:
+            blocks += sum(device.blocks(widths) for widths in program.trigonometry.multipliers)
+    return blocks
+
+
+def region_entry(bound: Bound, region: Region) -> dict[str, Any]:
+    """One submodule: what it computes, with how many multipliers, from which cycle to which."""
+    hosted = [value for value in bound.ready if bound.hosts[value] == region and value in bound.producer]
+    cycles = [bound.ready[value] for value in hosted]
+    units = [u for u in bound.units if u.host == region and u.resource is Resource.MULTIPLIER]
+    return {
+        "name": str(region),
+        "ii": bound.ii,
+        "operations": len(hosted),
+        "multipliers": len(units),
+        "latency": max(cycles) - min(cycles) + 1 if cycles else 0,
+    }
+
+
+def _regions(bound: Bound) -> list[Region]:
+    hosts = {bound.hosts[value] for value in bound.ready}
+    return sorted(hosts, key=lambda region: (region.step, -1 if region.joint is None else region.joint))

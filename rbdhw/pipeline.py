@@ -1,0 +1,220 @@
+"""From a URDF to a design: every stage in order.
+
+robot -> one scalar dataflow graph -> passes -> number formats -> static schedule -> Verilog + manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.artifact import Design, interface
+from rbdhw.config import WIDTHS, BuildOptions
+from rbdhw.domain import Domain, Overrides, graph_inputs, graph_ranges, input_domain, sample
+from rbdhw.errors import InputError
+from rbdhw.fixed.lower import lower
+from rbdhw.fixed.program import Program
+from rbdhw.fixed.search import ErrorFigures, Measured, narrowest
+from rbdhw.graph.check import check
+from rbdhw.graph.graph import Graph, Op
+from rbdhw.graph.interpret import node_values
+from rbdhw.manifest import manifest
+from rbdhw.passes.balance import balance
+from rbdhw.passes.factor import factor
+from rbdhw.robot.model import Robot
+from rbdhw.robot.rewrite import best_rewrite
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.rtl.core import Core
+from rbdhw.rtl.packet import Function
+from rbdhw.rtl.shell import Accelerator, to_verilog
+from rbdhw.schedule.binding import bind
+from rbdhw.schedule.list_scheduler import schedule
+from rbdhw.schedule.model import Bound
+from rbdhw.schedule.problem import problem
+from rbdhw.schedule.verify import verify
+from rbdhw.sim import golden
+from rbdhw.sim.errors import relative_errors
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import decode, encode
+from rbdhw.target import Delays, Target, target
+from rbdhw.tracing import FUNCTIONS, trace
+
+Array = NDArray[np.float64]
+
+Progress = Callable[[str], None]
+"""Told the name of each stage as it begins."""
+
+ADDITION_COST = 0.1
+"""What an addition weighs beside a multiplication when robots' rewrites are compared."""
+
+
+def silent(_stage: str) -> None:
+    """A progress that tells nobody."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A robot prepared for tracing: rewritten, with the names of the rewrites that were kept."""
+
+    source: Robot
+    robot: Robot
+    rewrites: tuple[str, ...]
+    fext: tuple[int, ...]
+
+
+def generate(
+    urdf: Path, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
+) -> Design:
+    """The design of an accelerator for the robot in a URDF file.
+
+    Raises
+    ------
+    InputError
+        For a robot, option or override that cannot be built.
+    """
+    options.check(FUNCTIONS)
+    device = target(options.target)
+    progress("reading the robot")
+    source = load_urdf(urdf)
+    domain = input_domain(source, overrides)
+    progress("rewriting frames and inertias")
+    model = prepare(source, options.functions, options.fext)
+    progress("tracing")
+    graph = optimised(trace(model.robot, options.functions, model.fext), device.delays)
+    progress("choosing number formats")
+    program, errors = fix(model, graph, domain, options)
+    progress("scheduling")
+    bound = scheduled(program, device, options)
+    progress("writing Verilog")
+    draft = draft_design(model, domain, program, options)
+    facts = manifest(source, program, bound, device, options, errors)
+    facts["algorithms"] = {"inverse_dynamics": "rnea", "rewrites": list(model.rewrites)}
+    return replace(draft, manifest=facts | draft.manifest, verilog=to_verilog(accelerator(draft, bound)))
+
+
+def accelerator(design: Design, bound: Bound) -> Accelerator:
+    """The hardware of a design."""
+    functions = tuple(Function(name, code, design.inputs(name)) for name, code in design.stream.codes.items())
+    core = Core(program=design.program, bound=bound)
+    return Accelerator(core=core, functions=functions, data_width=design.stream.data_width)
+
+
+def prepare(source: Robot, functions: Sequence[str], fext: str = "none") -> Model:
+    """A robot with its frames and inertias rewritten wherever that saves operations."""
+    bodies = external_bodies(source, fext)
+
+    def cost(robot: Robot) -> float:
+        graph = factor(trace(robot, functions, bodies))
+        return multiplications(graph) + ADDITION_COST * graph.count(Op.ADD)
+
+    robot, names = best_rewrite(source, cost)
+    return Model(source, robot, tuple(names), bodies)
+
+
+def multiplications(graph: Graph) -> int:
+    """Products of a graph, by variables and by constants."""
+    return graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
+
+
+def external_bodies(robot: Robot, fext: str) -> tuple[int, ...]:
+    """The indices of the bodies that ``none``, ``all`` or a list of links names.
+
+    Raises
+    ------
+    InputError
+        For a link that is unknown, or that does not move by itself.
+    """
+    if fext == "none":
+        return ()
+    names = [body.name for body in robot.bodies]
+    if fext == "all":
+        return tuple(range(len(names)))
+    fixed = dict(robot.fixed_links)
+    for link in fext.split(","):
+        if link in fixed:
+            raise InputError(
+                f"fext: link '{link}' is fixed to '{fixed[link]}'; a moving link of {robot.name} was expected"
+            )
+        if link not in names:
+            raise InputError(
+                f"fext: link '{link}' is unknown; expected none, all or some of {', '.join(names)}"
+            )
+    return tuple(sorted({names.index(link) for link in fext.split(",")}))
+
+
+def optimised(graph: Graph, delays: Delays) -> Graph:
+    """The graph after the passes: common factors drawn out, sums balanced by arrival."""
+    cost = {
+        Op.ADD: delays.add,
+        Op.MULTIPLY: delays.multiply,
+        Op.SCALE: delays.multiply,
+        Op.SIN: delays.table + delays.multiply + delays.add,
+        Op.COS: delays.table + delays.multiply + delays.add,
+    }
+    graph = balance(factor(graph), lambda op: cost.get(op, 0.0))
+    check(graph)
+    return graph
+
+
+def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tuple[Program, Measured]:
+    """The bit-exact program, at the width asked for or the narrowest that meets the budget.
+
+    Ranges come from one sample of the domain, errors from another.
+
+    Raises
+    ------
+    InputError
+        Where the budget is not met.
+    """
+    ranging, held_out = (np.random.default_rng((options.seed, k)) for k in range(2))
+    inputs = graph_inputs(model.source, sample(model.source, domain, options.samples, ranging, model.fext))
+    magnitudes = [float(np.abs(values).max()) for values in node_values(graph, inputs)]
+    ranges = graph_ranges(model.source, domain, model.fext)
+    arrays = sample(model.source, domain, options.samples, held_out, model.fext)
+    reference = {f: golden.evaluate(model.source, f, arrays) for f in options.functions}
+
+    def lowered(width: int) -> Program:
+        return lower(graph, magnitudes, ranges, width)
+
+    def measured(program: Program) -> Measured:
+        draft = draft_design(model, domain, program, options)
+        return {f: error_figures(draft, f, arrays, reference[f]) for f in options.functions}
+
+    if options.width is None:
+        assert options.budget is not None
+        return narrowest(lowered, measured, options.budget, list(WIDTHS))
+    program = lowered(options.width)
+    figures = measured(program)
+    worst = max(figure.max for figure in figures.values())
+    if options.budget is not None and worst > options.budget:
+        raise InputError(
+            f"max-error: {options.budget:g} is not met at a width of {options.width} bits, "
+            f"which reach {worst:.2g}; a wider width or a larger budget was expected"
+        )
+    return program, figures
+
+
+def draft_design(model: Model, domain: Domain, program: Program, options: BuildOptions) -> Design:
+    """The design so far: all but its Verilog and most of its manifest."""
+    return Design(model.source, domain, program, model.fext, interface(program, options.data_width), "")
+
+
+def error_figures(
+    design: Design, function: str, arrays: Mapping[str, Array], reference: Mapping[str, Array]
+) -> ErrorFigures:
+    """Relative errors of the bit-exact model against the golden one, over the tasks it does not flag."""
+    status, words = respond(design, function, encode(design, function, arrays))
+    errors = relative_errors(decode(design, function, words), reference)[status == 0]
+    return ErrorFigures(float(np.median(errors)), float(errors.max()), len(errors))
+
+
+def scheduled(program: Program, device: Target, options: BuildOptions) -> Bound:
+    """The program scheduled, verified and bound for one task every ``options.ii`` cycles."""
+    task = problem(program, device, options.clock_mhz or device.clock_mhz, options.ii)
+    plan = schedule(task)
+    verify(task, plan)
+    return bind(program, task, plan, device.memory_stages)

@@ -1,0 +1,118 @@
+"""What stands between an accelerator and a board: its streams on a serial port, and the top of the design."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal
+from amaranth.lib import stream
+from amaranth.lib.wiring import Component, In, Out, connect
+
+from rbdhw.boards.framing import BEAT, BEAT_BITS, Deframer, Framer
+from rbdhw.boards.uart import UartReceiver, UartTransmitter
+
+ACCELERATOR = "accelerator"
+"""Name of the Verilog module that ``rbdhw generate`` writes."""
+
+TDATA = BEAT_BITS
+"""Width of the streams that a board takes."""
+
+
+class Accelerator(Component):
+    """The generated Verilog module as a component, in the clock domain ``sync``.
+
+    Members
+    -------
+    i: beats of requests.
+    o: beats of responses.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(stream.Signature(BEAT)), "o": Out(stream.Signature(BEAT))})
+
+    def elaborate(self, platform: Any) -> Module:  # noqa: ARG002 - Amaranth gives it by position
+        m = Module()
+        m.submodules.accelerator = Instance(
+            ACCELERATOR,
+            i_clk=ClockSignal(),
+            i_rst=ResetSignal(),
+            i_s_axis_tdata=self.i.payload.data,
+            i_s_axis_tvalid=self.i.valid,
+            o_s_axis_tready=self.i.ready,
+            i_s_axis_tlast=self.i.payload.last,
+            o_m_axis_tdata=self.o.payload.data,
+            o_m_axis_tvalid=self.o.valid,
+            i_m_axis_tready=self.o.ready,
+            o_m_axis_tlast=self.o.payload.last,
+        )
+        return m
+
+
+class UartShell(Component):
+    """An accelerator that is spoken to over a serial line; the frames are those of ``serial_link``.
+
+    Parameters
+    ----------
+    accelerator: a component with the members of :class:`Accelerator`.
+    divisor: cycles a bit (:func:`~rbdhw.boards.uart.bit_cycles`).
+    depth: beats of requests that may wait for the accelerator, a power of two; the longest request.
+
+    Members
+    -------
+    rx, tx: the line.
+    discarded: high for one cycle where a frame is dropped.
+    """
+
+    def __init__(self, accelerator: Component, *, divisor: int, depth: int = 1024) -> None:
+        self.accelerator = accelerator
+        self.receiver = UartReceiver(divisor=divisor)
+        self.deframer = Deframer(depth=depth)
+        self.framer = Framer()
+        self.transmitter = UartTransmitter(divisor=divisor)
+        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "discarded": Out(1)})
+
+    def elaborate(self, platform: Any) -> Module:  # noqa: ARG002
+        m = Module()
+        m.submodules.receiver = self.receiver
+        m.submodules.deframer = self.deframer
+        m.submodules.core = self.accelerator
+        m.submodules.framer = self.framer
+        m.submodules.transmitter = self.transmitter
+        connect(m, self.receiver.o, self.deframer.i)
+        connect(m, self.deframer.o, self.accelerator.i)
+        connect(m, self.accelerator.o, self.framer.i)
+        connect(m, self.framer.o, self.transmitter.i)
+        m.d.comb += [
+            self.receiver.rx.eq(self.rx),
+            self.tx.eq(self.transmitter.tx),
+            self.discarded.eq(self.deframer.discarded),
+        ]
+        return m
+
+
+class BoardTop(Component):
+    """The whole design of a board: its clock, and the shell on its ``uart``.
+
+    ``led`` 0 lights once a frame was dropped, until reset.
+
+    Parameters
+    ----------
+    clock: an elaboratable that makes the domain ``sync``, reset included.
+    divisor: cycles of that clock a bit on the line.
+    """
+
+    def __init__(self, *, clock: Any, divisor: int) -> None:
+        self.clock = clock
+        self.divisor = divisor
+        super().__init__({})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.clock = self.clock
+        m.submodules.shell = shell = UartShell(Accelerator(), divisor=self.divisor)
+        uart = platform.request("uart")
+        led = platform.request("led", 0)
+        m.d.comb += [shell.rx.eq(uart.rx.i), uart.tx.o.eq(shell.tx)]
+        with m.If(shell.discarded):
+            m.d.sync += led.o.eq(1)
+        return m

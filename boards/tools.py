@@ -1,0 +1,80 @@
+"""Outside programs: finding them, running them with a kept log, and what it means when they fail."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+LAST_LINES = 8
+
+# Environment variables that name another program than the one this environment installs.
+VARIABLES = {"yosys": "YOSYS", "nextpnr-ecp5": "NEXTPNR_ECP5", "ecppack": "ECPPACK"}
+
+
+class ToolError(Exception):
+    """An outside program is missing, failed, or gave a result that must not be used.
+
+    The text names the program, the reason, the log and its last lines. The command line prints it and
+    exits with status 1.
+    """
+
+
+def find_tool(name: str) -> str:
+    """The path of ``yosys``, ``nextpnr-ecp5`` or ``ecppack``.
+
+    Its environment variable decides (``YOSYS``, ``NEXTPNR_ECP5``, ``ECPPACK``); else the ``yowasp-`` program
+    of this Python environment, of PATH, and last a native one on PATH. Raises :class:`ToolError`.
+    """
+    variable = VARIABLES[name]
+    if variable in os.environ:
+        found = shutil.which(os.environ[variable])
+        if found is None:
+            raise ToolError(f"{variable}={os.environ[variable]}: no such program")
+        return found
+    beside = str(Path(sys.executable).parent)
+    for candidate, path in ((f"yowasp-{name}", beside), (f"yowasp-{name}", None), (name, None)):
+        found = shutil.which(candidate, path=path)
+        if found is not None:
+            return found
+    raise ToolError(f"{name}: not found; install rbdhw[synthesis], or name one in {variable}")
+
+
+def run_tool(
+    name: str,
+    command: Sequence[str],
+    *,
+    folder: Path,
+    log: Path,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Run ``command`` in ``folder``; ``environment`` is added to the process's own.
+
+    ``log`` is the file that the program itself writes, if it does; what it prints and did not write there is
+    put at the end. Raises :class:`ToolError` if the program exits with other than 0.
+    """
+    log.unlink(missing_ok=True)
+    process = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    written = log.read_bytes() if log.exists() else b""
+    if process.stdout.strip() not in written:
+        log.write_bytes(written + process.stdout)
+    if process.returncode:
+        raise tool_failure(name, f"exit status {process.returncode}", log)
+
+
+def tool_failure(name: str, reason: str, log: Path) -> ToolError:
+    """The :class:`ToolError` of program ``name``, with the last lines of its ``log``."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    last = [line for line in lines if line.strip()][-LAST_LINES:]
+    return ToolError("\n  ".join([f"{name} failed ({reason}); its log is {log}", *last]))

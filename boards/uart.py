@@ -1,0 +1,119 @@
+"""An asynchronous serial port: eight data bits, least significant first, no parity, one stop bit (8N1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.cdc import FFSynchronizer
+from amaranth.lib.wiring import Component, In, Out
+
+BAUD = 921_600
+"""Bits a second on every board: the fastest common rate that both boards' USB bridges reach."""
+
+MAX_RATE_ERROR = 0.02
+MIN_DIVISOR = 8
+
+
+def bit_cycles(clock_hz: float, baud: int = BAUD) -> int:
+    """Cycles of a clock of ``clock_hz`` in one bit at ``baud`` bits a second.
+
+    Raises ValueError where the rate would be off by more than 2 % or a bit would be under eight cycles.
+    """
+    divisor = round(clock_hz / baud)
+    if divisor < MIN_DIVISOR or abs(clock_hz / divisor / baud - 1) > MAX_RATE_ERROR:
+        raise ValueError(f"clock of {clock_hz / 1e6:g} MHz: too slow for {baud} bits a second")
+    return divisor
+
+
+class UartReceiver(Component):
+    """Takes a serial line, gives its bytes; one with a low stop bit is dropped.
+
+    Parameters
+    ----------
+    divisor: cycles a bit, eight or more (:func:`bit_cycles`).
+
+    Members
+    -------
+    rx: the line, asynchronous to the clock.
+    o: bytes, each for one cycle, in the middle of its stop bit.
+    """
+
+    def __init__(self, *, divisor: int) -> None:
+        if divisor < MIN_DIVISOR:
+            raise ValueError(f"divisor is {divisor}: expected {MIN_DIVISOR} or more")
+        self.divisor = divisor
+        super().__init__({"rx": In(1, init=1), "o": Out(stream.Signature(8, always_ready=True))})
+
+    def elaborate(self, platform: Any) -> Module:  # noqa: ARG002 - Amaranth gives it by position
+        m = Module()
+        line = Signal(init=1)
+        m.submodules.synchronizer = FFSynchronizer(self.rx, line, init=1)
+        timer = Signal(range(self.divisor))
+        position = Signal(range(10))
+        shift = Signal(8)
+        m.d.comb += self.o.payload.eq(shift)
+        with m.FSM():
+            with m.State("idle"):
+                m.d.sync += [timer.eq(self.divisor // 2 - 1), position.eq(0)]
+                with m.If(~line):
+                    m.next = "bits"
+            with m.State("bits"):
+                m.d.sync += timer.eq(timer - 1)
+                with m.If(timer == 0):
+                    m.d.sync += [timer.eq(self.divisor - 1), position.eq(position + 1)]
+                    with m.If(position == 9):
+                        m.d.comb += self.o.valid.eq(line)
+                        m.next = "stop"
+                    with m.Elif(position != 0):
+                        m.d.sync += shift.eq(Cat(shift[1:], line))
+                    with m.Elif(line):
+                        m.next = "idle"
+            with m.State("stop"), m.If(line):
+                m.next = "idle"
+        return m
+
+
+class UartTransmitter(Component):
+    """Takes bytes, gives a serial line, which rests high.
+
+    Parameters
+    ----------
+    divisor: cycles a bit (:func:`bit_cycles`).
+
+    Members
+    -------
+    i: bytes; one is accepted while the line rests, so every ten bits at most.
+    tx: the line.
+    """
+
+    def __init__(self, *, divisor: int) -> None:
+        if divisor < MIN_DIVISOR:
+            raise ValueError(f"divisor is {divisor}: expected {MIN_DIVISOR} or more")
+        self.divisor = divisor
+        super().__init__({"i": In(stream.Signature(8)), "tx": Out(1, init=1)})
+
+    def elaborate(self, platform: Any) -> Module:  # noqa: ARG002
+        m = Module()
+        timer = Signal(range(self.divisor))
+        left = Signal(range(11))
+        shift = Signal(9, init=0x1FF)
+        m.d.comb += self.i.ready.eq((left == 0) & (timer == 0))
+        with m.If(timer != 0):
+            m.d.sync += timer.eq(timer - 1)
+        with m.Elif(left != 0):
+            m.d.sync += [
+                self.tx.eq(shift[0]),
+                shift.eq(Cat(shift[1:], Const(1))),
+                left.eq(left - 1),
+                timer.eq(self.divisor - 1),
+            ]
+        with m.Elif(self.i.valid):
+            m.d.sync += [
+                self.tx.eq(0),
+                shift.eq(Cat(self.i.payload, Const(1))),
+                left.eq(9),
+                timer.eq(self.divisor - 1),
+            ]
+        return m

@@ -1,0 +1,123 @@
+"""Synthesis with Yosys: what an accelerator costs on a device, without placing it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rbdhw.boards.tools import ToolError, find_tool, run_tool
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a design occupies on its device.
+
+    luts: look-up tables, those used as memory or shift registers included.
+    flip_flops: registers and latches in the fabric.
+    dsp_blocks: DSP48E2 on UltraScale+, MULT18X18D on ECP5.
+    block_rams: 36 Kb blocks on UltraScale+ (two halves make one), 18 Kb blocks on ECP5.
+    """
+
+    luts: int
+    flip_flops: int
+    dsp_blocks: int
+    block_rams: int
+
+
+@dataclass(frozen=True)
+class Family:
+    """How Yosys maps to one family of devices, and what each cell of its library costs.
+
+    script: the synthesis command, which takes ``-top``.
+    luts: look-up tables in one cell of a type.
+    block_rams: blocks of RAM in one cell of a type.
+    """
+
+    script: str
+    luts: Mapping[str, int]
+    flip_flops: frozenset[str]
+    dsp_blocks: frozenset[str]
+    block_rams: Mapping[str, float]
+
+
+# Figures of a cell: UG574 (configurable logic block) and FPGA-TN-02204 (ECP5 memory); a distributed RAM of
+# ECP5 stores in four LUTs and takes the two beside them for its write port, a carry cell is two LUTs.
+ULTRASCALE_PLUS = Family(
+    script="synth_xilinx -family xcup -flatten -noiopad -noclkbuf",
+    luts={
+        **{f"LUT{inputs}": 1 for inputs in range(1, 7)},
+        "INV": 1,
+        "SRL16E": 1,
+        "SRLC16E": 1,
+        "SRLC32E": 1,
+        "RAM32X1S": 1,
+        "RAM64X1S": 1,
+        "RAM128X1S": 2,
+        "RAM256X1S": 4,
+        "RAM512X1S": 8,
+        "RAM32X1D": 2,
+        "RAM64X1D": 2,
+        "RAM128X1D": 4,
+        "RAM256X1D": 8,
+        "RAM32M": 4,
+        "RAM64M": 4,
+        "RAM32M16": 8,
+        "RAM64M8": 8,
+    },
+    flip_flops=frozenset({"FDRE", "FDSE", "FDCE", "FDPE", "LDCE", "LDPE"}),
+    dsp_blocks=frozenset({"DSP48E2"}),
+    block_rams={"RAMB36E2": 1.0, "RAMB18E2": 0.5},
+)
+ECP5 = Family(
+    script="synth_ecp5",
+    luts={"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6},
+    flip_flops=frozenset({"TRELLIS_FF"}),
+    dsp_blocks=frozenset({"MULT18X18D"}),
+    block_rams={"DP16KD": 1.0, "PDPW16KD": 1.0},
+)
+
+# By the name of the target.
+FAMILIES: Mapping[str, Family] = {"ecp5-85": ECP5, "xcvu9p": ULTRASCALE_PLUS}
+
+
+def synthesize_target(verilog: Path, top: str, family: Family, work: Path) -> Resources:
+    """Map module ``top`` of the file ``verilog`` to ``family`` and count what it takes.
+
+    The hierarchy is flattened, and no pads are put in. ``work``, which is made, keeps the script
+    (``synthesis.ys``), the log (``synthesis.log``) and the statistics (``resources.json``). Raises
+    :class:`~rbdhw.boards.tools.ToolError` if Yosys is missing or fails.
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    script = work / "synthesis.ys"
+    # The YoWASP programs see their own /tmp, so nothing may be named by its absolute path.
+    source = os.path.relpath(verilog.resolve(), work.resolve())
+    commands = (
+        f'read_verilog "{source}"',
+        f"{family.script} -top {top}",
+        "tee -q -o resources.json stat -json",
+    )
+    script.write_text("".join(f"{command}\n" for command in commands))
+    log = work / "synthesis.log"
+    run_tool("yosys", [find_tool("yosys"), "-q", "-l", log.name, script.name], folder=work, log=log)
+    return count_resources((work / "resources.json").read_text(), family)
+
+
+def count_resources(statistics: str, family: Family) -> Resources:
+    """Add up the cells in the output of Yosys' ``stat -json`` for a whole design.
+
+    Raises :class:`~rbdhw.boards.tools.ToolError` where a cell was left that no library cell implements.
+    """
+    cells: dict[str, int] = json.loads(statistics)["design"]["num_cells_by_type"]
+    unmapped = sorted(cell for cell in cells if cell.startswith("$") and cell != "$scopeinfo")
+    if unmapped:
+        raise ToolError(f"yosys left cells without a place in the device: {', '.join(unmapped)}")
+    return Resources(
+        luts=sum(count * family.luts.get(cell, 0) for cell, count in cells.items()),
+        flip_flops=sum(count for cell, count in cells.items() if cell in family.flip_flops),
+        dsp_blocks=sum(count for cell, count in cells.items() if cell in family.dsp_blocks),
+        block_rams=math.ceil(sum(count * family.block_rams.get(cell, 0.0) for cell, count in cells.items())),
+    )

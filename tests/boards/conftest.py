@@ -1,0 +1,47 @@
+"""A small accelerator of known cost, as `rbdhw generate` would write it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+# Answers each beat with the product of its halves: one 16 × 16 bit multiplier.
+MULTIPLY = """
+module accelerator(
+    input clk, input rst,
+    input [31:0] s_axis_tdata, input s_axis_tvalid, output s_axis_tready, input s_axis_tlast,
+    output reg [31:0] m_axis_tdata, output reg m_axis_tvalid, input m_axis_tready, output reg m_axis_tlast
+);
+  wire signed [15:0] a = s_axis_tdata[15:0];
+  wire signed [15:0] b = s_axis_tdata[31:16];
+  assign s_axis_tready = !m_axis_tvalid || m_axis_tready;
+  always @(posedge clk) begin
+    if (s_axis_tready) begin
+      m_axis_tdata <= a * b;
+      m_axis_tlast <= s_axis_tlast;
+      m_axis_tvalid <= s_axis_tvalid;
+    end
+    if (rst) m_axis_tvalid <= 0;
+  end
+endmodule
+"""
+
+
+@pytest.fixture
+def design(tmp_path: Path) -> Path:
+    """A design folder for ecp5-85 at 50 MHz."""
+    folder = tmp_path / "design"
+    folder.mkdir()
+    (folder / "accelerator.v").write_text(MULTIPLY)
+    write_manifest(folder)
+    return folder
+
+
+def write_manifest(
+    folder: Path, *, target: str = "ecp5-85", clock_mhz: float = 50.0, tdata: int = 32
+) -> None:
+    """Write the parts of a manifest that synthesis reads."""
+    manifest = {"target": target, "clock_mhz": clock_mhz, "stream": {"tdata": tdata}}
+    (folder / "manifest.json").write_text(json.dumps(manifest))

@@ -1,0 +1,115 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001
+"""Deframer and framer in the simulator, against the host's model of the frames."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import pytest
+from amaranth.sim import SimulatorContext
+
+from rbdhw.boards.framing import Deframer, Framer
+from rbdhw.boards.serial_link import END, ESCAPE, FrameDecoder, crc16, encode_frame
+from tests.boards.simulation import (
+    collect_bytes,
+    collect_packets,
+    put_beats,
+    put_bytes,
+    random_packet,
+    simulate,
+)
+
+
+def deframe(line: bytes, *, depth: int = 64, seed: int | None = None) -> tuple[list[bytes], int]:
+    """The packets that a Deframer gives for the bytes of ``line``, and how many frames it dropped.
+
+    With a ``seed``, bytes come and beats are taken in random cycles, else one every cycle.
+    """
+    deframer = Deframer(depth=depth)
+    packets: list[bytes] = []
+    dropped = []
+
+    async def count(context: SimulatorContext) -> None:
+        while True:
+            dropped.append((await context.tick().sample(deframer.discarded))[-1])
+
+    async def write(context: SimulatorContext) -> None:
+        await put_bytes(context, deframer.i, line, seed)
+        await context.tick().repeat(8 * depth)
+
+    simulate(deframer, write, collect_packets(deframer.o, packets, seed), count)
+    return packets, sum(dropped)
+
+
+def lines(seed: int) -> Iterable[bytes]:
+    """Good frames and broken ones in random order, rich in bytes that want escaping."""
+    rng = random.Random(seed)
+    for _ in range(60):
+        frame = bytearray(encode_frame(random_packet(rng, 6)))
+        for _ in range(rng.choice([0, 0, 0, 1, 2])):
+            frame[rng.randrange(len(frame))] = rng.choice([END, ESCAPE, rng.randrange(256)])
+        if rng.random() < 0.1:
+            del frame[rng.randrange(len(frame))]
+        yield bytes(frame)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_deframer_equals_the_host(seed: int) -> None:
+    line = b"".join(lines(seed))
+    model = FrameDecoder()
+    packets = list(model.feed(line))
+    assert len(packets) > 20
+    assert model.discarded > 5
+    assert deframe(line, depth=512, seed=seed) == (packets, model.discarded)
+
+
+def test_deframer_takes_a_byte_every_cycle() -> None:
+    packets = [random_packet(random.Random(4), 10) for _ in range(10)]
+    assert deframe(b"".join(map(encode_frame, packets))) == (packets, 0)
+
+
+def test_packet_longer_than_the_buffer_is_dropped_alone() -> None:
+    packets = [bytes(4 * 8), bytes(4 * 9), bytes(range(4 * 8))]
+    assert deframe(b"".join(map(encode_frame, packets)), depth=8) == ([packets[0], packets[2]], 1)
+
+
+def test_packet_that_finds_no_room_is_dropped_whole() -> None:
+    deframer = Deframer(depth=4)
+    first, second, third = bytes(range(12)), bytes(range(16)), bytes(range(4))
+    packets: list[bytes] = []
+
+    async def write(context: SimulatorContext) -> None:
+        await put_bytes(context, deframer.i, encode_frame(first) + encode_frame(second) + encode_frame(third))
+        await collect_packets(deframer.o, packets)(context)
+
+    async def stop(context: SimulatorContext) -> None:
+        await context.tick().repeat(200)
+
+    simulate(deframer, stop, write)
+    assert packets == [first, third]
+
+
+@pytest.mark.parametrize("depth", [0, 1, 12])
+def test_depth_is_a_power_of_two(depth: int) -> None:
+    with pytest.raises(ValueError, match=f"^depth is {depth}: expected a power of two, 2 or more$"):
+        Deframer(depth=depth)
+
+
+@pytest.mark.parametrize("seed", [None, 5])
+def test_framer_equals_the_host(seed: int | None) -> None:
+    rng = random.Random(6)
+    packets = [random_packet(rng, 6) for _ in range(200)]
+    assert any({END, ESCAPE} & set(crc16(packet).to_bytes(2, "big")) for packet in packets)
+    expected = b"".join(map(encode_frame, packets))
+    framer = Framer()
+    line = bytearray()
+
+    async def write(context: SimulatorContext) -> None:
+        for packet in packets:
+            await put_beats(context, framer.i, packet, seed)
+        await context.tick().repeat(20)
+
+    simulate(framer, write, collect_bytes(framer.o, line, seed))
+    assert bytes(line) == expected

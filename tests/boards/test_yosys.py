@@ -1,0 +1,75 @@
+"""Synthesis for a target: counts of a design whose cost is known, and tools that fail."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from rbdhw.boards.tools import ToolError, find_tool
+from rbdhw.boards.yosys import ECP5, FAMILIES, ULTRASCALE_PLUS, Resources, count_resources, synthesize_target
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [("ecp5-85", Resources(1, 34, 1, 0)), ("xcvu9p", Resources(1, 34, 1, 0))],
+)
+def test_small_design_is_counted(design: Path, tmp_path: Path, target: str, expected: Resources) -> None:
+    work = tmp_path / "work"
+    assert synthesize_target(design / "accelerator.v", "accelerator", FAMILIES[target], work) == expected
+    assert "End of script" in (work / "synthesis.log").read_text()
+
+
+def statistics(**cells: int) -> str:
+    """Yosys' statistics of a design with these cells."""
+    return json.dumps({"modules": {}, "design": {"num_cells_by_type": cells}})
+
+
+def test_cells_of_ultrascale_plus_are_weighed() -> None:
+    cells = statistics(
+        LUT6=3, LUT2=1, RAM32M16=4, SRLC32E=2, FDRE=5, FDSE=1, DSP48E2=7, RAMB36E2=1, RAMB18E2=3
+    )
+    assert count_resources(cells, ULTRASCALE_PLUS) == Resources(38, 6, 7, 3)
+
+
+def test_cells_of_ecp5_are_weighed() -> None:
+    cells = statistics(LUT4=3, CCU2C=2, TRELLIS_DPR16X4=2, PFUMX=9, TRELLIS_FF=8, MULT18X18D=2, DP16KD=3)
+    assert count_resources(cells, ECP5) == Resources(19, 8, 2, 3)
+
+
+def test_cell_outside_the_library_is_an_error() -> None:
+    cells = statistics(**{"LUT4": 1, "$mul": 2, "$scopeinfo": 3})
+    with pytest.raises(ToolError, match=r"^yosys left cells without a place in the device: \$mul$"):
+        count_resources(cells, ECP5)
+
+
+def test_failure_shows_the_end_of_the_log(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.v"
+    broken.write_text("module accelerator(;\n")
+    with pytest.raises(ToolError) as caught:
+        synthesize_target(broken, "accelerator", ECP5, tmp_path / "work")
+    first, *rest = str(caught.value).splitlines()
+    assert first == f"yosys failed (exit status 1); its log is {tmp_path}/work/synthesis.log"
+    assert rest[-1] == "  ../broken.v:1: ERROR: syntax error, unexpected ';'"
+
+
+def test_program_named_by_a_variable_must_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("YOSYS", "/no/such/yosys")
+    with pytest.raises(ToolError, match=r"^YOSYS=/no/such/yosys: no such program$"):
+        find_tool("yosys")
+
+
+def test_program_named_by_a_variable_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECPPACK", "true")
+    assert Path(find_tool("ecppack")).name == "true"
+
+
+def test_missing_program_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("NEXTPNR_ECP5", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    expected = "nextpnr-ecp5: not found; install rbdhw[synthesis], or name one in NEXTPNR_ECP5"
+    with pytest.raises(ToolError, match=f"^{re.escape(expected)}$"):
+        find_tool("nextpnr-ecp5")

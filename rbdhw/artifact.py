@@ -223,6 +223,25 @@ def _json_text(data: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a file aside and put it in place; on failure an earlier one stays as it was.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be written.
+    """
+    aside = path.with_name(f"{_ASIDE}{path.name}-{os.getpid()}")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(path)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}); expected a file that can be"
+        ) from error
+
+
 # Reading
 
 

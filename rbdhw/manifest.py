@@ -6,19 +6,15 @@ from importlib.metadata import version
 from typing import Any
 
 from rbdhw.config import BuildOptions
-from rbdhw.fixed.program import Kind, Program
+from rbdhw.fixed.program import Program
 from rbdhw.fixed.search import Measured
+from rbdhw.graph.graph import Graph, Op
+from rbdhw.passes.prune import reaching
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Region
-from rbdhw.schedule.model import Bound, Resource, Unit
+from rbdhw.schedule.model import Bound, Resource
 from rbdhw.sim.errors import NORM
 from rbdhw.target import Target
-
-ARITHMETIC = {
-    Kind.MULTIPLY: ("multiplications", "variable"),
-    Kind.SCALE: ("multiplications", "constant"),
-    Kind.ADD: ("additions", None),
-}
 
 
 def robot_entry(robot: Robot) -> dict[str, Any]:
@@ -35,6 +31,7 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
 
 def manifest(
     robot: Robot,
+    graph: Graph,
     program: Program,
     bound: Bound,
     device: Target,
@@ -46,7 +43,8 @@ def manifest(
     return {
         "robot": robot_entry(robot),
         "functions": {
-            function: operation_counts(program, function) | {"latency_cycles": bound.latency[function] + 1}
+            function: operation_counts(reaching(graph, function))
+            | {"latency_cycles": bound.latency[function] + 1}
             for function in program.outputs
         },
         "ii": bound.ii,
@@ -71,25 +69,13 @@ def manifest(
     }
 
 
-def operation_counts(program: Program, function: str) -> dict[str, Any]:
-    """Operations that a function's outputs reach."""
-    reached = {word.value for word in program.outputs[function]}
-    counts: dict[str, Any] = {
-        "multiplications": {"variable": 0, "constant": 0},
-        "additions": 0,
-        "reciprocals": 0,
+def operation_counts(graph: Graph) -> dict[str, Any]:
+    """The operations of a graph, whatever its functions."""
+    return {
+        "multiplications": {"variable": graph.count(Op.MULTIPLY), "constant": graph.count(Op.SCALE)},
+        "additions": graph.count(Op.ADD),
+        "reciprocals": graph.count(Op.RECIPROCAL),
     }
-    for i in reversed(range(len(program.operations))):
-        if i in reached:
-            operation = program.operations[i]
-            reached.update(operand.value for operand in operation.operands)
-            if operation.kind in ARITHMETIC:
-                group, kind = ARITHMETIC[operation.kind]
-                if kind is None:
-                    counts[group] += 1
-                else:
-                    counts[group][kind] += 1
-    return counts
 
 
 def dsp_blocks(program: Program, bound: Bound, device: Target) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from rbdhw.fixed.search import ErrorFigures, Measured, narrowest
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.interpret import node_values
-from rbdhw.manifest import manifest
+from rbdhw.manifest import manifest, operation_counts, robot_entry
 from rbdhw.passes.balance import balance
 from rbdhw.passes.factor import factor
 from rbdhw.robot.model import Robot
@@ -66,6 +67,18 @@ class Model:
     fext: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Plan:
+    """All that is decided about a build before its RTL is written."""
+
+    model: Model
+    domain: Domain
+    graph: Graph
+    program: Program
+    errors: Measured
+    bound: Bound
+
+
 def generate(
     urdf: Path, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
 ) -> Design:
@@ -77,9 +90,31 @@ def generate(
         For a robot, option or override that cannot be built.
     """
     options.check(FUNCTIONS)
-    device = target(options.target)
+    target(options.target)
     progress("reading the robot")
-    source = load_urdf(urdf)
+    source = moving_robot(urdf)
+    plan = planned(source, options, overrides, progress)
+    progress("writing Verilog")
+    draft = draft_design(plan.model, plan.domain, plan.program, options)
+    facts = manifest(
+        source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors
+    )
+    facts["algorithms"] = {"inverse_dynamics": "rnea", "rewrites": list(plan.model.rewrites)}
+    text = to_verilog(accelerator(draft, plan.bound))
+    return replace(draft, manifest=facts | draft.manifest, verilog=text)
+
+
+def planned(
+    source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
+) -> Plan:
+    """Every stage before the RTL.
+
+    Raises
+    ------
+    InputError
+        For a robot, option or override that cannot be built.
+    """
+    device = target(options.target)
     domain = input_domain(source, overrides)
     progress("rewriting frames and inertias")
     model = prepare(source, options.functions, options.fext)
@@ -88,12 +123,41 @@ def generate(
     progress("choosing number formats")
     program, errors = fix(model, graph, domain, options)
     progress("scheduling")
-    bound = scheduled(program, device, options)
-    progress("writing Verilog")
-    draft = draft_design(model, domain, program, options)
-    facts = manifest(source, program, bound, device, options, errors)
-    facts["algorithms"] = {"inverse_dynamics": "rnea", "rewrites": list(model.rewrites)}
-    return replace(draft, manifest=facts | draft.manifest, verilog=to_verilog(accelerator(draft, bound)))
+    return Plan(model, domain, graph, program, errors, scheduled(program, device, options))
+
+
+def describe(
+    urdf: Path, functions: Sequence[str], fext: str = "none", progress: Progress = silent
+) -> dict[str, Any]:
+    """The robot, and the operations of each function of the graph that would be built for it.
+
+    Raises
+    ------
+    InputError
+        For a robot, function or link that cannot be built.
+    """
+    BuildOptions(functions=tuple(functions)).check(FUNCTIONS)
+    source = moving_robot(urdf)
+    counts = {}
+    for function in functions:
+        progress(f"counting {function}")
+        model = prepare(source, (function,), fext)
+        counts[function] = operation_counts(factor(trace(model.robot, (function,), model.fext)))
+    return {"robot": robot_entry(source), "functions": counts}
+
+
+def moving_robot(urdf: Path) -> Robot:
+    """The robot in a URDF file, if anything moves in it.
+
+    Raises
+    ------
+    InputError
+        As :func:`load_urdf`, and for a robot without a moving joint.
+    """
+    robot = load_urdf(urdf)
+    if not robot.bodies:
+        raise InputError(f"{urdf}: robot '{robot.name}' has no moving joint; expected at least one")
+    return robot
 
 
 def accelerator(design: Design, bound: Bound) -> Accelerator:

@@ -1,0 +1,5 @@
+"""``python -m rbdhw`` is the command line."""
+
+from rbdhw.cli import main
+
+main()

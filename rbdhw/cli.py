@@ -1,0 +1,305 @@
+"""The command line: ``rbdhw info | generate | simulate | run | synthesize | bench``.
+
+Exit status 0: done; 1: found wrong (a mismatch, an error beyond the budget, timing missed, a tool that
+failed); 2: bad input, told in one line.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import MARKDOWN
+from rich.console import Console
+from rich.table import Table
+
+from rbdhw import artifact, pipeline
+from rbdhw.config import BuildOptions
+from rbdhw.domain import Overrides, read_overrides
+from rbdhw.errors import InputError
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.tracing import FUNCTIONS
+
+FOUND_WRONG, BAD_INPUT = 1, 2
+
+FILE_WIDTH = 160
+"""Columns of a table that does not go to a terminal."""
+
+ALL_FUNCTIONS = ",".join(FUNCTIONS)
+
+app = typer.Typer(
+    help="Turn a robot description (URDF) into an FPGA accelerator for its rigid-body dynamics.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+Urdf = Annotated[Path, typer.Argument(metavar="URDF", help="The robot's description.")]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `generate` wrote.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Functions = Annotated[str, typer.Option(help="Which functions, with commas: " + ", ".join(FUNCTIONS) + ".")]
+Fext = Annotated[
+    str, typer.Option(help="Links that take an external force: none, all, or names with commas.")
+]
+
+
+class Engine(StrEnum):
+    """What answers `run`."""
+
+    MODEL = "model"
+    RTL = "rtl"
+    GOLDEN = "golden"
+
+
+def main() -> None:
+    """Run the command line; every expected failure is one line on the error stream."""
+    from rbdhw.boards.tools import ToolError
+
+    try:
+        app()
+    except InputError as error:
+        print(f"rbdhw: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except ToolError as error:
+        print(f"rbdhw: {error}", file=sys.stderr)
+        sys.exit(FOUND_WRONG)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Show on the error stream, where it is a terminal, which stage is at work."""
+    console = Console(stderr=True)
+    with console.status("starting") as status:
+        yield lambda stage: status.update(stage)
+
+
+def _functions(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def _print_json(data: Any) -> None:
+    print(json.dumps(data, indent=2))
+
+
+def _table(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    table = Table(title=title, title_justify="left", box=MARKDOWN)
+    for k, column in enumerate(columns):
+        table.add_column(column, justify="right" if k else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console(width=None if sys.stdout.isatty() else FILE_WIDTH).print(table)
+
+
+@app.command()
+def info(
+    urdf: Urdf, functions: Functions = ALL_FUNCTIONS, fext: Fext = "none", as_json: Json = False
+) -> None:
+    """Tell the robot's tree, its joints, and the operations that each function takes."""
+    with _progress() as progress:
+        data = pipeline.describe(urdf, _functions(functions), fext, progress)
+    if as_json:
+        _print_json(data)
+        return
+    robot = data["robot"]
+    print(f"{robot['name']}: {robot['dof']} degrees of freedom, depth {robot['depth']}")
+    source = load_urdf(urdf)
+    rows = []
+    for body in source.bodies:
+        parent = source.base if body.parent < 0 else source.bodies[body.parent].name
+        rows.append([body.joint.name, body.joint.kind.value, body.name, parent])
+    _table("joints", ["joint", "kind", "link", "parent"], rows)
+    _table(
+        "operations a task",
+        ["function", "variable x variable", "variable x constant", "additions", "reciprocals"],
+        [
+            [
+                name,
+                str(counts["multiplications"]["variable"]),
+                str(counts["multiplications"]["constant"]),
+                str(counts["additions"]),
+                str(counts["reciprocals"]),
+            ]
+            for name, counts in data["functions"].items()
+        ],
+    )
+
+
+@app.command()
+def generate(
+    urdf: Urdf,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")],
+    functions: Functions = "id",
+    ii: Annotated[int, typer.Option(help="Cycles between tasks.")] = 1,
+    target: Annotated[str, typer.Option(help="The device: xcvu9p or ecp5-85.")] = "xcvu9p",
+    clock: Annotated[float | None, typer.Option(help="MHz; the target's own by default.")] = None,
+    max_error: Annotated[
+        float | None, typer.Option(help="Largest relative error; 1e-3 if no width is given either.")
+    ] = None,
+    width: Annotated[int | None, typer.Option(help="Operand bits of the multipliers, instead.")] = None,
+    fext: Fext = "none",
+    tdata: Annotated[int, typer.Option(help="Bits of the streams: 32, 64, 128, 256 or 512.")] = 512,
+    domain: Annotated[Path | None, typer.Option(help="TOML file with bounds of the inputs.")] = None,
+    seed: Annotated[int, typer.Option(help="Of all random draws.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Write the Verilog, its bit-exact model and its manifest."""
+    options = BuildOptions(
+        functions=_functions(functions),
+        ii=ii,
+        target=target,
+        clock_mhz=clock,
+        max_error=max_error,
+        width=width,
+        fext=fext,
+        data_width=tdata,
+        seed=seed,
+    )
+    artifact.check_output(output)
+    overrides = read_overrides(domain) if domain else Overrides()
+    with _progress() as progress:
+        design = pipeline.generate(urdf, options, overrides, progress)
+        artifact.write(design, output)
+    if as_json:
+        _print_json(design.manifest)
+    else:
+        print_manifest(design.manifest, output)
+
+
+def print_manifest(manifest: dict[str, Any], output: Path) -> None:
+    """A short table of a design."""
+    robot = manifest["robot"]
+    rows = []
+    for name, function in manifest["functions"].items():
+        error = manifest["error"][name]
+        products = function["multiplications"]
+        rows.append(
+            [
+                name,
+                str(products["variable"] + products["constant"]),
+                str(function["additions"]),
+                str(manifest["ii"]),
+                f"{function['latency_cycles']} cycles",
+                str(manifest["multipliers"]),
+                f"{error['median']:.1e} / {error['max']:.1e}",
+            ]
+        )
+    width = " x ".join(str(bits) for bits in manifest["width"])
+    _table(
+        f"{robot['name']} ({robot['dof']} joints) for {manifest['target']} at {manifest['clock_mhz']:g} MHz, "
+        f"{width} bits -> {output}",
+        ["function", "multiplications", "additions", "II", "latency", "multipliers", "error median / max"],
+        rows,
+    )
+
+
+@app.command()
+def simulate(
+    directory: Directory,
+    tasks: Annotated[int, typer.Option(min=1, help="Random tasks.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of tasks, bubbles and back-pressure.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Run random tasks through the RTL in Verilator and compare each bit with the model."""
+    from rbdhw.sim.simulate import simulate as simulated
+
+    with _progress() as progress:
+        report = simulated(directory, tasks, seed, progress=progress)
+    if as_json:
+        _print_json(report.json())
+    else:
+        print_report(artifact.read(directory).manifest, report.json())
+    if not report.ok:
+        raise typer.Exit(FOUND_WRONG)
+
+
+def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
+    """A short table of a simulation."""
+    rows = []
+    for name, function in report["functions"].items():
+        products = manifest["functions"][name]["multiplications"]
+        rows.append(
+            [
+                name,
+                str(function["tasks"]),
+                str(products["variable"] + products["constant"]),
+                str(manifest["ii"]),
+                f"{function['latency_cycles']} cycles",
+                str(manifest["multipliers"]),
+                str(report["mismatches"]),
+                f"{function['error_median']:.1e} / {function['error_max']:.1e}",
+            ]
+        )
+    columns = ["function", "tasks", "multiplications", "II", "latency", "multipliers", "mismatches"]
+    _table(
+        f"{manifest['robot']['name']}: RTL in Verilator against the bit-exact model and the golden model; "
+        f"{report['flagged']} flagged, {report['cycles']} cycles",
+        [*columns, "error median / max"],
+        rows,
+    )
+
+
+@app.command()
+def run(
+    directory: Directory,
+    function: Annotated[str, typer.Argument(metavar="FUNCTION", help="One of the design's functions.")],
+    input_file: Annotated[Path, typer.Option("--input", help="npz with q, v, a or tau, fext.")],
+    output_file: Annotated[Path, typer.Option("--output", help="npz to write.")],
+    engine: Annotated[
+        Engine, typer.Option(help="Bit-exact model, RTL in Verilator, or float64.")
+    ] = Engine.MODEL,
+    as_json: Json = False,
+) -> None:
+    """Answer your own vectors, one row a task."""
+    from rbdhw.sim.run import run as ran
+
+    with _progress() as progress:
+        summary = ran(directory, function, input_file, output_file, engine.value, progress=progress)
+    if as_json:
+        _print_json(summary)
+    else:
+        print(f"{summary['tasks']} tasks, {summary['flagged']} flagged -> {output_file}")
+
+
+@app.command()
+def synthesize(
+    directory: Directory,
+    target: Annotated[str | None, typer.Option(help="Synthesise for a device: xcvu9p or ecp5-85.")] = None,
+    board: Annotated[str | None, typer.Option(help="Build for a board: ulx3s-85f or vcu118.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Synthesise with Yosys; for a board, place, route and pack as well."""
+    from rbdhw.boards.synthesize import synthesize as synthesized
+
+    with _progress() as progress:
+        report = synthesized(directory, target=target, board=board, progress=progress)
+    if as_json:
+        _print_json(report)
+    else:
+        rows = [
+            [name.replace("_", " "), "-" if value is None else str(value)] for name, value in report.items()
+        ]
+        _table(str(directory), ["", ""], rows)
+
+
+@app.command()
+def bench(
+    output: Annotated[Path | None, typer.Option(help="Write the tables, in Markdown, to this file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure the figures of the README again."""
+    from rbdhw.bench import markdown, measure
+
+    with _progress() as progress:
+        results = measure(progress)
+    if as_json:
+        _print_json(results)
+    elif output is not None:
+        artifact.write_text(output, markdown(results))
+    else:
+        print(markdown(results))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,9 +33,13 @@ FUNCTIONS = (
     Function("did", 4, words(12, 18, 5, 20, bounds={0: (-1000, 900), 2: (-16, 9), 3: (-7, 500_000)})),
 )
 
+BITS = max(function.input_bits for function in FUNCTIONS)
+
 
 @dataclass(frozen=True)
 class Tap:
+    """Where a function's results leave the fake core."""
+
     latency: int
     bits: int
 
@@ -44,7 +48,7 @@ TAPS = {"id": Tap(7, 30), "did": Tap(12, 77)}
 
 
 class FakeCore(wiring.Component):
-    """Answers with the payload repeated and inverted in turn; what it would overflow is arbitrary."""
+    """Answers with the payload repeated and inverted in turn, if it came in phase; overflows for some."""
 
     def __init__(self, *, ii: int, bits: int, taps: dict[str, Tap]) -> None:
         self.ii = ii
@@ -68,7 +72,7 @@ class FakeCore(wiring.Component):
         with m.If(phase != self.ii - 1):
             m.d.sync += phase.eq(phase + 1)
         m.d.comb += self.phase_zero.eq(phase == 0)
-        line = [self.payload]
+        line = [self.payload & self.phase_zero.replicate(self.bits)]
         for k in range(max(tap.latency for tap in self.taps.values())):
             line.append(Signal(self.bits, name=f"line_{k}", reset_less=True))
             m.d.sync += line[-1].eq(line[-2])
@@ -103,7 +107,7 @@ class Task:
     reserved: int = 0
     surplus: int = 0
 
-    def packet(self, functions: Iterable[Function], width: int) -> Packet:
+    def packet(self, width: int, functions: Iterable[Function] = FUNCTIONS) -> Packet:
         """The beats; a task of an unknown function has one, and with it come ``surplus`` more."""
         bits = {f.code: f.input_bits for f in functions}.get(self.code, 0)
         count = -(-(32 + bits) // width) + self.surplus
@@ -111,7 +115,7 @@ class Task:
         return [value >> (width * k) & ((1 << width) - 1) for k in range(count)]
 
 
-def response(core: FakeCore, functions: Iterable[Function], task: Task, width: int) -> Packet:
+def response(task: Task, width: int, core: FakeCore, functions: Iterable[Function] = FUNCTIONS) -> Packet:
     """The response that a task deserves."""
     function = {f.code: f for f in functions}.get(task.code)
     if function is None:
@@ -147,79 +151,105 @@ def by_function(packets: Iterable[Packet]) -> dict[int, list[Packet]]:
 
 @dataclass
 class Bench:
-    """Drives a stream component's ``s`` and ``m`` ports; beats out are recorded with their cycle.
+    """Drives an accelerator's ports; the beats out, and the numbers of the packets in, have their cycle.
 
-    ``valid`` and ``ready`` are the probabilities of a beat offered and of one accepted in a cycle;
-    ``pause`` says in which cycles the sink accepts nothing, ``reset`` in which ones reset is high.
+    ``valid`` and ``ready`` are the probabilities of a beat offered and of one accepted in a cycle. The
+    sink accepts nothing in the cycles of ``pause``. Reset is high in those of ``reset``: there nobody
+    offers or accepts, and afterwards the source goes on with the packet after the one it was in.
     """
 
     dut: Any
     valid: float = 1.0
     ready: float = 1.0
     seed: int = 1
-    pause: Callable[[int], bool] = lambda _cycle: False
-    reset: Callable[[int], bool] = lambda _cycle: False
+    pause: range = range(0)
+    reset: range = range(0)
+    sent: list[tuple[int, int]] = field(default_factory=list)
     beats: list[tuple[int, Beat]] = field(default_factory=list)
-    taken: list[int] = field(default_factory=list)
 
-    def run(self, packets: list[Packet], cycles: int, expected: int | None = None) -> list[Packet]:
-        """The packets out, after so many cycles or when ``expected`` of them are complete.
-
-        The source holds a beat until it is taken, and after a reset starts with the next packet.
-        """
+    def run(self, packets: list[Packet], *, cycles: int, expected: int | None = None) -> list[Packet]:
+        """The packets out, after so many cycles or when ``expected`` of them are complete."""
         top = _Top(self.dut)
         simulator = Simulator(top)
         simulator.add_clock(1e-8)
-        self.beats, self.taken = [], []
 
         async def bench(ctx: Any) -> None:
-            await self._drive(ctx, top, packets, cycles, expected)
+            source, sink = _Source(self, packets), _Sink(self)
+            for cycle in range(cycles):
+                ctx.set(top.reset, cycle in self.reset)
+                offered = source.offer(ctx, cycle)
+                sink.step(ctx, cycle)
+                source.step(ctx, cycle, offered)
+                await ctx.tick()
+                if sum(last for _, (_, last) in self.beats) == expected:
+                    return
 
         simulator.add_testbench(bench)
         simulator.run()
         return self.packets()
 
-    def packets(self) -> list[Packet]:
-        """The complete packets among the beats."""
+    def packets(self, after: int = 0) -> list[Packet]:
+        """The complete packets among the beats from cycle ``after`` on."""
         done: list[Packet] = [[]]
-        for _, (value, last) in self.beats:
-            done[-1].append(value)
-            if last:
-                done.append([])
+        for cycle, (value, last) in self.beats:
+            if cycle >= after:
+                done[-1].append(value)
+                if last:
+                    done.append([])
         return done[:-1]
 
-    async def _drive(self, ctx: Any, top: Any, packets: list[Packet], cycles: int, expected: Any) -> None:
-        rng = random.Random(self.seed)
-        dut = self.dut
-        number, beat, offered, complete = 0, 0, False, 0
-        held: Beat | None = None
-        for cycle in range(cycles):
-            offered = number < len(packets) and (offered or rng.random() < self.valid)
-            accepts = not self.pause(cycle) and rng.random() < self.ready
-            ctx.set(top.reset, self.reset(cycle))
-            ctx.set(dut.s_axis_tvalid, offered)
-            if offered:
-                ctx.set(dut.s_axis_tdata, packets[number][beat])
-                ctx.set(dut.s_axis_tlast, beat == len(packets[number]) - 1)
-            ctx.set(dut.m_axis_tready, accepts)
-            shown = (ctx.get(dut.m_axis_tdata), bool(ctx.get(dut.m_axis_tlast)))
-            present = ctx.get(dut.m_axis_tvalid)
-            assert held is None or (present and shown == held), "a beat offered was withdrawn"
-            held = shown if present and not accepts and not self.reset(cycle) else None
-            if present and accepts:
-                self.beats.append((cycle, shown))
-                complete += shown[1]
-            if self.reset(cycle):
-                assert not ctx.get(dut.s_axis_tready)
-                number, beat, offered = number + (beat > 0), 0, False
-            elif offered and ctx.get(dut.s_axis_tready):
-                self.taken.append(cycle)
-                offered, beat = False, beat + 1
-                if beat == len(packets[number]):
-                    number, beat = number + 1, 0
-            await ctx.tick()
-            if complete == expected:
-                return
+
+class _Source:
+    """Offers beats, and holds each until it is taken."""
+
+    def __init__(self, bench: Bench, packets: list[Packet]) -> None:
+        self.bench = bench
+        self.packets = packets
+        self.rng = random.Random(bench.seed)
+        self.number, self.beat, self.holding = 0, 0, False
+
+    def offer(self, ctx: Any, cycle: int) -> bool:
+        if cycle in self.bench.reset:
+            self.number, self.beat, self.holding = self.number + (self.beat > 0), 0, False
+        wanted = self.holding or self.rng.random() < self.bench.valid
+        offered = wanted and self.number < len(self.packets) and cycle not in self.bench.reset
+        ctx.set(self.bench.dut.s_axis_tvalid, offered)
+        if offered:
+            packet = self.packets[self.number]
+            ctx.set(self.bench.dut.s_axis_tdata, packet[self.beat])
+            ctx.set(self.bench.dut.s_axis_tlast, self.beat == len(packet) - 1)
+        return offered
+
+    def step(self, ctx: Any, cycle: int, offered: bool) -> None:
+        taken = ctx.get(self.bench.dut.s_axis_tready)
+        assert not (taken and cycle in self.bench.reset), "ready in reset"
+        self.holding = offered and not taken
+        if offered and taken:
+            self.bench.sent.append((cycle, self.number))
+            self.beat += 1
+            if self.beat == len(self.packets[self.number]):
+                self.number, self.beat = self.number + 1, 0
+
+
+class _Sink:
+    """Accepts beats, and sees that none is withdrawn."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.rng = random.Random(bench.seed + 1)
+        self.refused: Beat | None = None
+
+    def step(self, ctx: Any, cycle: int) -> None:
+        dut = self.bench.dut
+        in_reset = cycle in self.bench.reset
+        accepts = self.rng.random() < self.bench.ready and not in_reset and cycle not in self.bench.pause
+        ctx.set(dut.m_axis_tready, accepts)
+        shown = (ctx.get(dut.m_axis_tdata), bool(ctx.get(dut.m_axis_tlast)))
+        offered = ctx.get(dut.m_axis_tvalid)
+        assert self.refused is None or in_reset or (offered and shown == self.refused), "a beat was withdrawn"
+        self.refused = shown if offered and not accepts and not in_reset else None
+        if offered and accepts:
+            self.bench.beats.append((cycle, shown))
 
 
 class _Top(Elaboratable):

@@ -130,11 +130,13 @@ class Serialiser(wiring.Component):
     Raises
     ------
     ValueError
-        As :func:`check_data_width`.
+        For a negative number of bits, and as :func:`check_data_width`.
     """
 
     def __init__(self, *, bits: int, data_width: int) -> None:
         check_data_width(data_width)
+        if bits < 0:
+            raise ValueError(f"bits {bits}: at least 0 was expected")
         self.bits = bits
         self.data_width = data_width
         self.beats = beats(bits, data_width)

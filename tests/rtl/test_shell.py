@@ -1,4 +1,5 @@
 # amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
 """The accelerator around a core whose answers are known."""
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def expected(tasks: list[Task], width: int, core: FakeCore) -> dict[int, list[Pa
     return by_function(response(task, width, core) for task in tasks)
 
 
-@pytest.mark.parametrize(("valid", "ready"), [(1.0, 1.0), (0.4, 1.0), (1.0, 0.3), (0.6, 0.6)])
-@pytest.mark.parametrize("ii", [1, 3, 8])
+@pytest.mark.parametrize(("valid", "ready"), [(0.4, 1.0), (1.0, 0.3), (0.6, 0.6)])
+@pytest.mark.parametrize("ii", [1, 3])
 @pytest.mark.parametrize("width", DATA_WIDTHS)
 def test_every_task_is_answered_in_order(width: int, ii: int, valid: float, ready: float) -> None:
     core = core_of(ii)
@@ -92,16 +93,16 @@ def test_latencies(latencies: tuple[int, int], ii: int) -> None:
     assert by_function(packets) == expected(tasks, 64, core)
 
 
-@pytest.mark.parametrize("latency", [0, 1, 2, 7, 40, 125])
-@pytest.mark.parametrize("ii", [1, 2, 3, 7, 8])
+@pytest.mark.parametrize("latency", [0, 3, 40, 125])
+@pytest.mark.parametrize("ii", [1, 2, 7, 8])
 def test_one_task_starts_every_initiation_interval(ii: int, latency: int) -> None:
     core = core_of(ii, {"id": Tap(latency, 30)}, ID.input_bits)
-    tasks = good_tasks(300, 3, (ID,))
+    tasks = good_tasks(150, 3, (ID,))
     bench = Bench(accelerator(core, 128, (ID,)))
-    packets = bench.run([task.packet(128) for task in tasks], cycles=4000, expected=300)
+    packets = bench.run([task.packet(128) for task in tasks], cycles=4000, expected=150)
     assert packets == [response(task, 128, core) for task in tasks]
     cycles = [cycle for cycle, _ in bench.beats]
-    assert cycles == list(range(cycles[0], cycles[0] + 300 * ii, ii))
+    assert cycles == list(range(cycles[0], cycles[0] + 150 * ii, ii))
 
 
 @pytest.mark.parametrize("ii", [1, 2])
@@ -232,13 +233,13 @@ def test_a_long_pause_of_the_sink_stops_the_source_and_loses_nothing(ii: int, wi
 
 
 @pytest.mark.parametrize("length", [1, 5])
-@pytest.mark.parametrize("start", [*range(2, 26), 200])
+@pytest.mark.parametrize("start", [*range(2, 20), 200])
 def test_reset_in_mid_stream(start: int, length: int) -> None:
     core = core_of(3)
-    tasks = any_tasks(140, seed=start, width=32)
+    tasks = any_tasks(90, seed=start, width=32)
     reset = range(start, start + length)
     bench = Bench(accelerator(core, 32), 0.9, 0.7, seed=start, reset=reset)
-    bench.run([task.packet(32) for task in tasks], cycles=1500)
+    bench.run([task.packet(32) for task in tasks], cycles=1000)
     after = min(number for cycle, number in bench.sent if cycle >= start)
     assert after < len(tasks) - 20
     answers = by_function(bench.packets(after=start))

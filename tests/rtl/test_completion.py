@@ -1,0 +1,62 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""Places kept for results; :mod:`test_shell` has the flow through them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from amaranth.sim import Simulator
+
+from rbdhw.rtl.completion import Completion, Credits, buffer_depth
+
+
+@pytest.mark.parametrize(
+    ("latency", "ii", "depth"), [(2, 1, 8), (3, 1, 8), (4, 1, 16), (20, 1, 32), (27, 1, 32), (28, 1, 64)]
+)
+def test_buffer_depth_at_one_task_a_cycle(latency: int, ii: int, depth: int) -> None:
+    assert buffer_depth(latency, ii) == depth
+
+
+@pytest.mark.parametrize(("latency", "ii", "depth"), [(2, 8, 4), (13, 8, 4), (14, 8, 8), (90, 8, 16)])
+def test_buffer_depth_at_one_task_in_eight_cycles(latency: int, ii: int, depth: int) -> None:
+    assert buffer_depth(latency, ii) == depth
+
+
+def test_credits() -> None:
+    dut = Credits(depth=2)
+    seen: list[int] = []
+
+    async def bench(ctx: Any) -> None:
+        for take, give in [(1, 0), (1, 0), (0, 0), (0, 1), (1, 1), (1, 0), (0, 1), (0, 0)]:
+            seen.append(ctx.get(dut.available))
+            ctx.set(dut.take, take)
+            ctx.set(dut.give, give)
+            await ctx.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert seen == [1, 1, 0, 0, 1, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"latency": -1}, "latency -1: at least 0 was expected"),
+        ({"bits": -1}, "bits -1: at least 0 was expected"),
+        ({"depth": 0}, "depth 0: a power of two was expected"),
+        ({"depth": 12}, "depth 12: a power of two was expected"),
+        ({"data_width": 8}, "data width 8: expected one of 32, 64, 128, 256, 512"),
+    ],
+)
+def test_refusals(arguments: dict[str, int], text: str) -> None:
+    with pytest.raises(ValueError, match=f"^{text}$"):
+        Completion(**{"latency": 3, "bits": 5, "depth": 8, "data_width": 32, **arguments})
+
+
+def test_credits_refuse_no_depth() -> None:
+    with pytest.raises(ValueError, match=r"^depth 0: at least 1 was expected$"):
+        Credits(depth=0)

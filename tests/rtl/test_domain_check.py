@@ -1,0 +1,90 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""Input words against their domain, as the bit-exact evaluator sees it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw.fixed.evaluate import outside_domain
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Word
+from rbdhw.rtl.domain_check import DomainCheck, checks
+from rbdhw.rtl.packet import Function
+from tests.rtl.edge import FUNCTIONS, words
+
+
+@st.composite
+def bounded_words(draw: st.DrawFn) -> tuple[Word, ...]:
+    """Up to five words; bounds may lie outside what a word can say."""
+    count = draw(st.integers(1, 5))
+    bounds = st.tuples(st.integers(-300, 300), st.integers(-300, 300)).map(sorted).map(tuple)
+    limits = draw(st.lists(st.none() | bounds, min_size=count, max_size=count))
+    widths = draw(st.lists(st.integers(2, 10), min_size=count, max_size=count))
+    return words(*widths, bounds={i: limit for i, limit in enumerate(limits) if limit})
+
+
+def flags(functions: tuple[Function, ...], tasks: list[tuple[int, int]]) -> list[int]:
+    """What the component says of tasks (place of the function, packed words), one a cycle."""
+    dut = DomainCheck(functions=functions)
+    found: list[int] = []
+
+    async def bench(ctx: Any) -> None:
+        for k in range(len(tasks) + dut.latency):
+            place, packed = tasks[min(k, len(tasks) - 1)]
+            ctx.set(dut.select, 1 << place)
+            ctx.set(dut.words, packed)
+            found.append(ctx.get(dut.outside))
+            await ctx.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return found[dut.latency :]
+
+
+def unpack(inputs: tuple[Word, ...], packed: list[int]) -> dict[str, np.ndarray]:
+    """The words' integers from packed tasks."""
+    values = {}
+    first = 0
+    for word in inputs:
+        bits = np.array([(value >> first) & ((1 << word.format.width) - 1) for value in packed])
+        values[word.name] = np.where(bits > word.format.highest, bits - (1 << word.format.width), bits)
+        first += word.format.width
+    return values
+
+
+@settings(max_examples=30)
+@given(bounded_words(), st.randoms(use_true_random=False))
+def test_agrees_with_the_evaluator(inputs: tuple[Word, ...], rng: Any) -> None:
+    function = Function("id", 0, inputs)
+    packed = [rng.getrandbits(function.input_bits) for _ in range(40)]
+    expected = np.broadcast_to(outside_domain(inputs, unpack(inputs, packed)), len(packed))
+    assert flags((function,), [(0, value) for value in packed]) == expected.astype(int).tolist()
+
+
+def test_each_task_is_held_against_its_own_function() -> None:
+    beyond = 0xFFFF8 << 35
+    assert flags(FUNCTIONS, [(0, beyond), (1, beyond), (0, 901), (1, 901), (1, 0)]) == [0, 1, 1, 1, 0]
+
+
+def test_only_bounds_that_a_word_can_exceed_are_compared() -> None:
+    inputs = (
+        Word("a", "", 0, Format(4, 0), -8, 7),
+        Word("b", "", 1, Format(4, 0), -8, 6),
+        Word("c", "", 2, Format(4, 0)),
+        Word("d", "", 3, Format(5, 0), -15, 99),
+    )
+    assert checks(Function("id", 0, inputs)) == [(4, 4, -8, 6), (12, 5, -15, 99)]
+
+
+def test_refuses_no_function() -> None:
+    with pytest.raises(ValueError, match=r"^functions: at least one was expected$"):
+        DomainCheck(functions=())

@@ -1,0 +1,144 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""Packets taken apart, put together and merged, each part by itself; :mod:`test_shell` has them all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from amaranth.sim import Simulator
+
+from rbdhw.rtl.packet import beats
+from rbdhw.rtl.stream import Assembler, Merger, Serialiser
+from tests.rtl.edge import FUNCTIONS, Beat
+
+
+def collect(dut: Any, drive: Any, cycles: int) -> list[Beat]:
+    """The beats that leave ``dut.o``; ``drive(ctx, cycle)`` sets the inputs of each cycle."""
+    found: list[Beat] = []
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(dut.o.ready, 1)
+        for cycle in range(cycles):
+            drive(ctx, cycle)
+            if ctx.get(dut.o.valid):
+                found.append((ctx.get(dut.o.p.data), bool(ctx.get(dut.o.p.last))))
+            await ctx.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return found
+
+
+@pytest.mark.parametrize(("bits", "width", "expected"), [(0, 32, 1), (1, 32, 2), (96, 128, 1), (97, 128, 2)])
+def test_beats(bits: int, width: int, expected: int) -> None:
+    assert beats(bits, width) == expected
+
+
+def test_the_assembler_offers_a_task_the_cycle_after_its_last_beat() -> None:
+    dut = Assembler(functions=FUNCTIONS, data_width=128)
+    seen: list[tuple[int, ...]] = []
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(dut.o.ready, 1)
+        ctx.set(dut.i.valid, 1)
+        ctx.set(dut.i.p.last, 1)
+        for k in range(4):
+            ctx.set(dut.i.p.data, k << 32 | 4 << 16 | 100 + k)
+            assert ctx.get(dut.i.ready)
+            await ctx.tick()
+            task = ctx.get(dut.o.p)
+            seen.append((ctx.get(dut.o.valid), task.tag, task.select, task.malformed, task.words))
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert seen == [(1, 100 + k, 0b010, 0, k) for k in range(4)]
+
+
+def test_the_assembler_gathers_the_next_packet_while_a_task_waits() -> None:
+    dut = Assembler(functions=FUNCTIONS, data_width=32)
+    ready: list[int] = []
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(dut.i.valid, 1)
+        for k in range(6):
+            ctx.set(dut.i.p.data, k)
+            ctx.set(dut.i.p.last, k % 3 == 2)
+            ready.append(ctx.get(dut.i.ready))
+            if k == 5:
+                ctx.set(dut.o.ready, 1)
+                ready.append(ctx.get(dut.i.ready))
+            await ctx.tick()
+        assert (ctx.get(dut.o.valid), ctx.get(dut.o.p).tag) == (1, 3)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert ready == [1, 1, 1, 1, 1, 0, 1]
+
+
+def test_the_serialiser_pads_with_zeros_and_needs_no_pause_between_packets() -> None:
+    dut = Serialiser(bits=40, data_width=32)
+
+    def drive(ctx: Any, _cycle: int) -> None:
+        ctx.set(dut.i.valid, 1)
+        ctx.set(dut.i.p, {"tag": 0x1234, "function": 6, "status": 3, "words": 0xABCDEF0123})
+
+    packet = [(0x03061234, False), (0xCDEF0123, False), (0xAB, True)]
+    assert collect(dut, drive, 7) == packet + packet
+
+
+def test_the_serialiser_sends_no_words_of_a_malformed_task() -> None:
+    dut = Serialiser(bits=40, data_width=128)
+
+    def drive(ctx: Any, _cycle: int) -> None:
+        ctx.set(dut.i.valid, 1)
+        ctx.set(dut.i.p, {"tag": 1, "function": 0, "status": 4, "words": 0xABCDEF0123})
+
+    assert collect(dut, drive, 2) == [(0x04000001, True)]
+
+
+def test_the_merger_takes_turns_by_packets() -> None:
+    dut = Merger(inputs=3, data_width=32)
+    sent = [0, 0, 0]
+    lengths = [1, 2, 3]
+
+    def drive(ctx: Any, _cycle: int) -> None:
+        for k, stream in enumerate(dut.i):
+            ctx.set(stream.valid, 1)
+            ctx.set(stream.p, {"data": k << 8 | sent[k], "last": sent[k] % lengths[k] == lengths[k] - 1})
+        for k, stream in enumerate(dut.i):
+            sent[k] += ctx.get(stream.ready)
+
+    turn = [(0x100, False), (0x101, True), (0x200, False), (0x201, False), (0x202, True), (0x000, True)]
+    again = [(0x102, False), (0x103, True), (0x203, False), (0x204, False), (0x205, True), (0x001, True)]
+    assert collect(dut, drive, 13) == turn + again
+
+
+def test_the_merger_waits_inside_a_packet() -> None:
+    dut = Merger(inputs=2, data_width=32)
+
+    def drive(ctx: Any, cycle: int) -> None:
+        ctx.set(dut.i[1].valid, cycle in (0, 5))
+        ctx.set(dut.i[1].p, {"data": cycle, "last": cycle == 5})
+        ctx.set(dut.i[0].valid, cycle > 0)
+        ctx.set(dut.i[0].p, {"data": 99, "last": 1})
+
+    assert collect(dut, drive, 8) == [(0, False), (5, True), (99, True)]
+
+
+def test_refusals() -> None:
+    with pytest.raises(ValueError, match=r"^data width 16: expected one of 32, 64, 128, 256, 512$"):
+        Assembler(functions=FUNCTIONS, data_width=16)
+    with pytest.raises(ValueError, match=r"^data width 1024: expected one of 32, 64, 128, 256, 512$"):
+        Serialiser(bits=3, data_width=1024)
+    with pytest.raises(ValueError, match=r"^inputs 0: at least 1 was expected$"):
+        Merger(inputs=0, data_width=32)
+    with pytest.raises(ValueError, match=r"^bits -1: at least 0 was expected$"):
+        Serialiser(bits=-1, data_width=32)

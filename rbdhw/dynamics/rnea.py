@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rbdhw.dynamics.inertia import second_moments
 from rbdhw.dynamics.joint import Coordinate
 from rbdhw.dynamics.spatial import (
     ZERO,
@@ -158,13 +159,21 @@ def inertial_wrench(inertia: Inertia, motion: Motion) -> Wrench:
 
 
 def rotational_moment(inertia: Inertia, motion: Motion) -> Vector:
-    """``I alpha + w x I w`` with terms gathered so that each inertia entry multiplies once a row."""
-    ixx, ixy, ixz, iyy, iyz, izz = inertia.rotational
-    (ax, ay, az), (xx, yy, zz), (yz, xz, xy) = motion.angular, motion.squares, motion.products
+    """``I alpha + w x I w`` as the moment of the acceleration field over the second moments of mass."""
+    xx, xy, xz, yy, yz, zz = second_moments(inertia)
+    (ax, ay, az), squares, (wyz, wxz, wxy) = motion.angular, motion.squares, motion.products
     return (
-        ixx * ax + (izz - iyy) * yz + ixy * (ay - xz) + ixz * (az + xy) + iyz * (yy - zz),
-        iyy * ay + (ixx - izz) * xz + ixy * (ax + yz) + iyz * (az - xy) + ixz * (zz - xx),
-        izz * az + (iyy - ixx) * xy + ixz * (ax - yz) + iyz * (ay + xz) + ixy * (xx - yy),
+        xy * (wxz - ay)
+        + yy * (wyz + ax)
+        + yz * (squares[2] - squares[1])
+        - xz * (wxy + az)
+        - zz * (wyz - ax),
+        xz * (squares[0] - squares[2])
+        + yz * (wxy - az)
+        + zz * (wxz + ay)
+        - xx * (wxz - ay)
+        - xy * (wyz + ax),
+        (xx + yy) * az + (xx - yy) * wxy + xy * (squares[1] - squares[0]) + xz * (wyz - ax) - yz * (wxz + ay),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable
 
@@ -42,7 +43,8 @@ class _Sum:
         self._region = region
 
     def factored(self, edges: list[Edge]) -> Edge:
-        """The sum of the edges with common factors drawn out."""
+        """The sum of the edges with like terms gathered and common factors drawn out."""
+        edges = self._gathered(edges)
         shared = self._most_shared(edges)
         if shared is None:
             return self._total(edges)
@@ -51,6 +53,29 @@ class _Sum:
         rest = [self.factored(outside)] if outside else []
         cofactor = self.factored([self._without(edge, shared) for edge in inside])
         return self._total([*rest, self._times(cofactor, shared)])
+
+    def _gathered(self, edges: list[Edge]) -> list[Edge]:
+        """The terms with those of the same variable added up: ``c a + d a`` is one product."""
+        coefficients: dict[int, list[tuple[Edge, float]]] = {}
+        for edge in edges:
+            base, coefficient = self._term(edge)
+            coefficients.setdefault(base, []).append((edge, coefficient))
+        gathered: list[Edge] = []
+        for base, own in coefficients.items():
+            if len(own) == 1:
+                gathered.append(own[0][0])
+            else:
+                total = sum(coefficient for _, coefficient in own)
+                gathered.append(self._builder.scale(Edge(base), total, self._region))
+        return gathered
+
+    def _term(self, edge: Edge) -> tuple[int, float]:
+        """An edge as a node and the constant it is multiplied by."""
+        coefficient = math.ldexp(-1.0 if edge.negative else 1.0, edge.shift)
+        node = self._node(edge)
+        if node.op is Op.SCALE and edge.node in self._once:
+            return node.args[0].node, coefficient * node.value
+        return edge.node, coefficient
 
     def _most_shared(self, edges: list[Edge]) -> Factor | None:
         count = Counter(key for edge in edges for key in self._factors(edge))

@@ -7,18 +7,23 @@ from dataclasses import replace
 from rbdhw.robot.model import BASE, Inertia, JointKind, Placement, Robot
 from rbdhw.robot.spatial import add_inertia, move_inertia
 
+ROUNDING = 1e-13
+"""A second moment below this fraction of the rotational inertia is what is left of a cancellation."""
+
 
 def regroup_inertias(robot: Robot) -> Robot:
     """``robot`` with as many inertial parameters zero as its joints allow (base parameters).
 
-    A revolute joint does not feel its body's axisymmetric part ``J(m, h_z, I_yy)``: rotational
-    ``diag(I_yy, I_yy, 0)``, first moment ``(0, 0, h_z)``, mass ``m``. ``J S = 0`` and J commutes with the
-    rotation, so that it may ride on the parent. That leaves ``m = h_z = I_yy = 0``. A prismatic joint
-    does not feel its body's rotational inertia. Taken from the leaves to the root; what reaches the base
-    is added to ``base_inertia``, which a fixed base does not feel.
+    A revolute joint does not feel mass on its axis: a mass ``m``, a first moment ``(0, 0, h_z)`` and a
+    second moment ``s`` along z, that is the rotational inertia ``diag(s, s, 0)``. Neither its force about
+    the axis nor its shape changes with the joint's angle, so that it may ride on the parent. That leaves
+    ``m = h_z = 0`` and ``I_xx + I_yy = I_zz``. A prismatic joint does not feel its body's rotational
+    inertia. Taken from the leaves to the root; what reaches the base is added to ``base_inertia``, which
+    a fixed base does not feel.
 
     Joint-space results keep their values; inertias become parameters that no rigid body has. Joint axes
-    have to be z (:func:`rbdhw.robot.frames.align_axes`). Source: ``math.md``, "Model rewrites".
+    have to be z (:func:`rbdhw.robot.frames.align_axes`). Source: Khalil and Dombre, *Modeling,
+    Identification and Control of Robots*, section 9.4 (base inertial parameters).
     """
     bodies = list(robot.bodies)
     base_inertia = robot.base_inertia
@@ -45,6 +50,9 @@ def _split(inertia: Inertia, kind: JointKind) -> tuple[Inertia, Inertia]:
     if not kind.rotates:
         return Inertia(rotational=inertia.rotational), replace(inertia, rotational=Inertia().rotational)
     (x, y, z), (xx, xy, xz, yy, yz, zz) = inertia.first_moment, inertia.rotational
-    unfelt = Inertia(inertia.mass, (0.0, 0.0, z), (yy, 0.0, 0.0, yy, 0.0, 0.0))
-    felt = Inertia(0.0, (x, y, 0.0), (xx - yy, xy, xz, 0.0, yz, zz))
+    along_z = 0.5 * (xx + yy - zz)
+    if abs(along_z) <= ROUNDING * zz:
+        along_z = 0.0
+    unfelt = Inertia(inertia.mass, (0.0, 0.0, z), (along_z, 0.0, 0.0, along_z, 0.0, 0.0))
+    felt = Inertia(0.0, (x, y, 0.0), (xx - along_z, xy, xz, yy - along_z, yz, zz))
     return unfelt, felt

@@ -30,7 +30,7 @@ def words(*widths: int, bounds: dict[int, tuple[int, int]] | None = None) -> tup
 
 FUNCTIONS = (
     Function("id", 0, words(12, 18, 5, bounds={0: (-1000, 900), 2: (-16, 9)})),
-    Function("did", 4, words(12, 18, 5, 20, bounds={0: (-1000, 900), 2: (-16, 9), 3: (-7, 500_000)})),
+    Function("did", 4, words(12, 18, 5, 20, 50, bounds={0: (-1000, 900), 2: (-16, 9), 3: (-7, 500_000)})),
 )
 
 BITS = max(function.input_bits for function in FUNCTIONS)

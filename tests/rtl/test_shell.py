@@ -109,9 +109,9 @@ def test_one_task_starts_every_initiation_interval(ii: int, latency: int) -> Non
 def test_two_functions_share_the_full_rate(ii: int) -> None:
     core = core_of(ii, {"id": Tap(21, 30), "did": Tap(43, 77)})
     tasks = good_tasks(400, 4)
-    bench = Bench(accelerator(core, 128))
-    packets = bench.run([task.packet(128) for task in tasks], cycles=2000, expected=400)
-    assert by_function(packets) == expected(tasks, 128, core)
+    bench = Bench(accelerator(core, 256))
+    packets = bench.run([task.packet(256) for task in tasks], cycles=2000, expected=400)
+    assert by_function(packets) == expected(tasks, 256, core)
     cycles = [cycle for cycle, _ in bench.sent[100:]]
     assert cycles == list(range(cycles[0], cycles[0] + 300 * ii, ii))
 
@@ -300,8 +300,10 @@ def test_verilog_is_the_same_in_every_process() -> None:
 
 
 def test_refuses_a_core_of_another_width() -> None:
-    with pytest.raises(ValueError, match=r"^core: payload of 54 bits; the widest function's inputs have 55$"):
-        accelerator(core_of(bits=54), 32)
+    with pytest.raises(
+        ValueError, match=r"^core: payload of 104 bits; the widest function's inputs have 105$"
+    ):
+        accelerator(core_of(bits=104), 32)
 
 
 def test_refuses_a_core_without_an_initiation_interval() -> None:

@@ -39,7 +39,7 @@ def test_beats(bits: int, width: int, expected: int) -> None:
 
 
 def test_the_assembler_offers_a_task_the_cycle_after_its_last_beat() -> None:
-    dut = Assembler(functions=FUNCTIONS, data_width=128)
+    dut = Assembler(functions=FUNCTIONS, data_width=256)
     seen: list[tuple[int, ...]] = []
 
     async def bench(ctx: Any) -> None:

@@ -135,7 +135,7 @@ class GraphBuilder:
         return math.ldexp(-node.value if edge.negative else node.value, edge.shift)
 
     def add(self, a: Edge, b: Edge, region: Region) -> Edge:
-        """``a + b``."""
+        """``a + b``; multiples of one node stay a sum where they do not make a power of two of it."""
         known_a, known_b = self.constant_value(a), self.constant_value(b)
         if known_a is not None and known_b is not None:
             return self.constant(known_a + known_b, region)
@@ -144,8 +144,9 @@ class GraphBuilder:
         if a.node == b.node:
             factor = math.ldexp(-1.0 if a.negative else 1.0, a.shift)
             factor += math.ldexp(-1.0 if b.negative else 1.0, b.shift)
-            return self.scale(Edge(a.node), factor, region)
-        first, second = (a, b) if a.node < b.node else (b, a)
+            if factor == 0.0 or mantissa(factor)[0] == 1.0:
+                return self.scale(Edge(a.node), factor, region)
+        first, second = sorted((a, b), key=lambda edge: (edge.node, edge.shift))
         common = Edge(0, first.negative, first.shift)
         rest = Edge(second.node, second.negative != first.negative, second.shift - first.shift)
         return common.applied(Edge(self._node(Op.ADD, (Edge(first.node), rest), 0.0, "", region)))

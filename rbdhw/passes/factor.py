@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable
 
-from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Node, Op
+from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Node, Op, mantissa
 from rbdhw.passes.prune import prune
 from rbdhw.passes.sums import sum_roots, terms
 from rbdhw.scalar import Region
@@ -55,18 +55,22 @@ class _Sum:
         return self._total([*rest, self._times(cofactor, shared)])
 
     def _gathered(self, edges: list[Edge]) -> list[Edge]:
-        """The terms with those of the same variable added up: ``c a + d a`` is one product."""
+        """The terms with those of the same variable added up: ``c a + d a`` is one product.
+
+        Multiples by powers of two, which cost nothing, stay apart where their sum is none.
+        """
         coefficients: dict[int, list[tuple[Edge, float]]] = {}
         for edge in edges:
             base, coefficient = self._term(edge)
             coefficients.setdefault(base, []).append((edge, coefficient))
         gathered: list[Edge] = []
         for base, own in coefficients.items():
-            if len(own) == 1:
-                gathered.append(own[0][0])
-            else:
-                total = sum(coefficient for _, coefficient in own)
+            total = sum(coefficient for _, coefficient in own)
+            trivial = total == 0.0 or mantissa(total)[0] == 1.0
+            if len(own) > 1 and (trivial or any(edge.node != base for edge, _ in own)):
                 gathered.append(self._builder.scale(Edge(base), total, self._region))
+            else:
+                gathered.extend(edge for edge, _ in own)
         return gathered
 
     def _term(self, edge: Edge) -> tuple[int, float]:

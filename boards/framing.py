@@ -213,15 +213,18 @@ class _PacketBuffer(Component):
         with m.Elif(self.write):
             m.d.sync += [written.eq(written + fits), overrun.eq(~fits)]
 
+        # The memory is slow to answer: a register stands between it and the output.
+        fetched = Signal()
+        moves = Signal()
         m.d.comb += [
+            moves.eq(self.o.ready | ~self.o.valid),
             read_port.addr.eq(read),
-            read_port.en.eq((read != kept) & (self.o.ready | ~self.o.valid)),
-            self.o.payload.eq(read_port.data),
+            read_port.en.eq((read != kept) & (moves | ~fetched)),
         ]
+        with m.If(moves):
+            m.d.sync += [self.o.payload.eq(read_port.data), self.o.valid.eq(fetched), fetched.eq(0)]
         with m.If(read_port.en):
-            m.d.sync += [read.eq(read + 1), self.o.valid.eq(1)]
-        with m.Elif(self.o.ready):
-            m.d.sync += self.o.valid.eq(0)
+            m.d.sync += [read.eq(read + 1), fetched.eq(1)]
         return m
 
 

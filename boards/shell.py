@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal
-from amaranth.lib import stream
+from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Module, ResetSignal, Signal
+from amaranth.lib import io, stream
 from amaranth.lib.wiring import Component, In, Out, connect
 
 from rbdhw.boards.framing import BEAT, BEAT_BITS, Deframer, Framer
@@ -90,29 +90,33 @@ class UartShell(Component):
         return m
 
 
-class BoardTop(Component):
+class BoardTop(Elaboratable):
     """The whole design of a board: its clock, and the shell on its ``uart``.
 
     ``led`` 0 lights once a frame was dropped, until reset.
 
     Parameters
     ----------
-    clock: an elaboratable that makes the domain ``sync``, reset included.
+    clock: an elaboratable that drives the clock and the reset of the domain ``sync``.
     divisor: cycles of that clock a bit on the line.
     """
 
     def __init__(self, *, clock: Any, divisor: int) -> None:
         self.clock = clock
         self.divisor = divisor
-        super().__init__({})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
+        m.domains.sync = ClockDomain("sync")
         m.submodules.clock = self.clock
         m.submodules.shell = shell = UartShell(Accelerator(), divisor=self.divisor)
-        uart = platform.request("uart")
-        led = platform.request("led", 0)
-        m.d.comb += [shell.rx.eq(uart.rx.i), uart.tx.o.eq(shell.tx)]
+        uart = platform.request("uart", dir="-")
+        m.submodules.rx = rx = io.Buffer("i", uart.rx)
+        m.submodules.tx = tx = io.Buffer("o", uart.tx)
+        m.submodules.led = led = io.Buffer("o", platform.request("led", 0, dir="-"))
+        m.d.comb += [shell.rx.eq(rx.i), tx.o.eq(shell.tx)]
+        discarded = Signal()
         with m.If(shell.discarded):
-            m.d.sync += led.o.eq(1)
+            m.d.sync += discarded.eq(1)
+        m.d.comb += led.o.eq(discarded)
         return m

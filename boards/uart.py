@@ -9,22 +9,31 @@ from amaranth.lib import stream
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import Component, In, Out
 
+from rbdhw.errors import InputError
+
 BAUD = 921_600
 """Bits a second on every board: the fastest common rate that both boards' USB bridges reach."""
 
-MAX_RATE_ERROR = 0.02
 MIN_DIVISOR = 8
+
+# Cycles of a bit, rounded, are then within 2 % of it.
+FEWEST_CYCLES = 25
 
 
 def bit_cycles(clock_hz: float, baud: int = BAUD) -> int:
-    """Cycles of a clock of ``clock_hz`` in one bit at ``baud`` bits a second.
+    """Cycles of a clock of ``clock_hz`` in one bit at ``baud`` bits a second, within 2 %.
 
-    Raises ValueError where the rate would be off by more than 2 % or a bit would be under eight cycles.
+    Raises
+    ------
+    InputError
+        For a slower clock than can do so.
     """
-    divisor = round(clock_hz / baud)
-    if divisor < MIN_DIVISOR or abs(clock_hz / divisor / baud - 1) > MAX_RATE_ERROR:
-        raise ValueError(f"clock of {clock_hz / 1e6:g} MHz: too slow for {baud} bits a second")
-    return divisor
+    if clock_hz < FEWEST_CYCLES * baud:
+        raise InputError(
+            f"clock: {clock_hz / 1e6:g} MHz is too slow for a serial line of {baud} bits a second; "
+            f"at least {FEWEST_CYCLES * baud / 1e6:g} MHz was expected"
+        )
+    return round(clock_hz / baud)
 
 
 class UartReceiver(Component):

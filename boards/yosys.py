@@ -80,8 +80,8 @@ ECP5 = Family(
     block_rams={"DP16KD": 1.0, "PDPW16KD": 1.0},
 )
 
-# By the name of the target.
-FAMILIES: Mapping[str, Family] = {"ecp5-85": ECP5, "xcvu9p": ULTRASCALE_PLUS}
+FAMILIES: Mapping[str, Family] = {"ecp5": ECP5, "xcup": ULTRASCALE_PLUS}
+"""By :attr:`rbdhw.target.Target.family`."""
 
 
 def synthesize_target(verilog: Path, top: str, family: Family, work: Path) -> Resources:

@@ -19,6 +19,7 @@ from rbdhw.boards.framing import BEAT
 from rbdhw.boards.serial_link import FrameDecoder, encode_frame
 from rbdhw.boards.shell import UartShell
 from rbdhw.boards.uart import UartReceiver, UartTransmitter, bit_cycles
+from rbdhw.errors import InputError
 from tests.boards.simulation import Testbench, random_packet, simulate
 
 
@@ -166,10 +167,12 @@ def test_bit_cycles_is_the_nearest_number(clock_hz: float, cycles: int) -> None:
     assert bit_cycles(clock_hz) == cycles
 
 
-@pytest.mark.parametrize("clock_hz", [5e6, 7.85e6])
-def test_clock_without_a_fitting_rate_is_refused(clock_hz: float) -> None:
+@pytest.mark.parametrize(("clock_hz", "megahertz"), [(5e6, "5"), (23e6, "23")])
+def test_clock_too_slow_for_the_line_is_refused(clock_hz: float, megahertz: str) -> None:
     with pytest.raises(
-        ValueError, match=rf"^clock of {clock_hz / 1e6:g} MHz: too slow for 921600 bits a second$"
+        InputError,
+        match=rf"^clock: {megahertz} MHz is too slow for a serial line of 921600 bits a second; "
+        r"at least 23\.04 MHz was expected$",
     ):
         bit_cycles(clock_hz)
 

@@ -13,12 +13,12 @@ from rbdhw.boards.yosys import ECP5, FAMILIES, ULTRASCALE_PLUS, Resources, count
 
 
 @pytest.mark.parametrize(
-    ("target", "expected"),
-    [("ecp5-85", Resources(1, 34, 1, 0)), ("xcvu9p", Resources(1, 34, 1, 0))],
+    ("family", "expected"),
+    [("ecp5", Resources(1, 34, 1, 0)), ("xcup", Resources(1, 34, 1, 0))],
 )
-def test_small_design_is_counted(design: Path, tmp_path: Path, target: str, expected: Resources) -> None:
+def test_small_design_is_counted(design: Path, tmp_path: Path, family: str, expected: Resources) -> None:
     work = tmp_path / "work"
-    assert synthesize_target(design / "accelerator.v", "accelerator", FAMILIES[target], work) == expected
+    assert synthesize_target(design / "accelerator.v", "accelerator", FAMILIES[family], work) == expected
     assert "End of script" in (work / "synthesis.log").read_text()
 
 

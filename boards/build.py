@@ -1,0 +1,66 @@
+"""From an accelerator's Verilog to the build plan of a board, and what comes out of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.build.run import BuildPlan
+
+from rbdhw.boards.shell import ACCELERATOR, BoardTop
+from rbdhw.boards.yosys import Resources
+
+TOP = "top"
+"""Name of the design, and the stem of its files."""
+
+Progress = Callable[[str], None]
+"""Is told of each step as it begins."""
+
+
+def silent(step: str) -> None:
+    """A :data:`Progress` that says nothing."""
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """A design on a board.
+
+    Parameters
+    ----------
+    tool : str
+        What placed and routed it.
+    clock_mhz : float
+        The clock that the board makes for it.
+    fastest_mhz : float or None
+        What its slowest path allows; None where it was not placed, as with the two below.
+    resources : Resources or None
+        What it occupies, the serial shell included.
+    bitstream : Path or None
+        The file to load.
+    """
+
+    tool: str
+    clock_mhz: float
+    fastest_mhz: float | None = None
+    resources: Resources | None = None
+    bitstream: Path | None = None
+
+
+def prepare(platform: Any, verilog: Path, *, clock: Any, divisor: int, **overrides: str) -> BuildPlan:
+    """The build plan of the accelerator in the file ``verilog`` in the serial shell on ``platform``.
+
+    ``clock`` and ``divisor`` are those of :class:`~rbdhw.boards.shell.BoardTop`, ``overrides`` the platform's
+    own. The same arguments give the same plan.
+    """
+    top = BoardTop(clock=clock, divisor=divisor)
+    platform.add_file(f"{ACCELERATOR}.v", verilog.read_text())
+    return platform.prepare(top, TOP, emit_src=False, **overrides)
+
+
+def commands(plan: BuildPlan) -> list[list[str]]:
+    """The programs that ``plan`` runs in its folder, in order, each with its arguments."""
+    listing: dict[str, list[list[str]]] = json.loads(plan.files[f"build_{TOP}.json"])
+    return listing["commands"]

@@ -1,0 +1,212 @@
+"""ULX3S with a Lattice ECP5-85F: a bitstream from an accelerator, by Yosys, nextpnr and ecppack."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.hdl import ClockSignal, Const, Elaboratable, Instance, Module, Signal
+from amaranth.lib import io
+from amaranth.lib.cdc import ResetSynchronizer
+from amaranth_boards.ulx3s import ULX3S_85F_Platform
+
+from rbdhw.boards.build import TOP, Implementation, Progress, commands, prepare, silent
+from rbdhw.boards.tools import ToolError, find_tool, run_tool
+from rbdhw.boards.uart import bit_cycles
+from rbdhw.boards.yosys import Resources
+from rbdhw.errors import InputError
+
+OSCILLATOR_MHZ = 25.0
+SEED = 1
+REPORT = f"{TOP}.report.json"
+
+# What each program of the build plan does, and the log that it writes.
+STEPS = {
+    "yosys": ("synthesis with Yosys", f"{TOP}.rpt"),
+    "nextpnr-ecp5": ("placement and routing with nextpnr", f"{TOP}.tim"),
+    "ecppack": ("packing with ecppack", "ecppack.log"),
+}
+
+# Limits of the PLL: FPGA-DS-02012 (ECP5 family data sheet), sysCLOCK PLL timing.
+PHASE_DETECTOR_MHZ = 10.0
+VCO_MHZ = (400.0, 800.0)
+FASTEST_MHZ = 400.0
+MAX_DIVIDER = 128
+
+
+@dataclass(frozen=True)
+class Pll:
+    """Dividers of the ECP5 PLL.
+
+    Parameters
+    ----------
+    reference : int
+        The oscillator divided by it is the rate of the phase detector.
+    feedback : int
+        The VCO runs at that rate times this; the output that feeds back divides by it again.
+    output : int
+        The VCO divided by it is the clock.
+    """
+
+    reference: int
+    feedback: int
+    output: int
+
+    @property
+    def clock_mhz(self) -> float:
+        """The clock that comes out."""
+        return OSCILLATOR_MHZ / self.reference * self.feedback / self.output
+
+
+def pll_for(clock_mhz: float) -> Pll:
+    """The dividers of the fastest clock that is not above ``clock_mhz``.
+
+    Raises
+    ------
+    InputError
+        Where every clock that the PLL makes is faster.
+    """
+    references = range(1, math.floor(OSCILLATOR_MHZ / PHASE_DETECTOR_MHZ) + 1)
+    dividers = range(1, MAX_DIVIDER + 1)
+    settings = [
+        Pll(reference, feedback, output)
+        for reference in references
+        for feedback in dividers
+        if VCO_MHZ[0] <= OSCILLATOR_MHZ / reference * feedback <= VCO_MHZ[1]
+        for output in dividers
+    ]
+    below = [pll for pll in settings if pll.clock_mhz <= min(clock_mhz, FASTEST_MHZ) * (1 + 1e-9)]
+    if not below:
+        slowest = min(pll.clock_mhz for pll in settings)
+        raise InputError(
+            f"clock: {clock_mhz:g} MHz is too slow for the PLL of the ULX3S; "
+            f"at least {slowest:g} MHz was expected"
+        )
+    # Among equal clocks, the fastest phase detector gives the least jitter.
+    return min(below, key=lambda pll: (-round(pll.clock_mhz, 9), pll.reference, pll.feedback))
+
+
+class Clocking(Elaboratable):
+    """Drives the domain ``sync`` from the oscillator; resets it until the PLL is locked, and by FIRE1."""
+
+    def __init__(self, pll: Pll) -> None:
+        self.pll = pll
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.oscillator = oscillator = io.Buffer("i", platform.request("clk25", dir="-"))
+        m.submodules.button = button = io.Buffer("i", platform.request("button_fire", 0, dir="-"))
+        feedback = Signal()
+        locked = Signal()
+        m.submodules.pll = Instance(
+            "EHXPLLL",
+            # The loop filter for slow feedback: FPGA-TN-02200 (ECP5 sysCLOCK PLL).
+            a_ICP_CURRENT="12",
+            a_LPF_RESISTOR="8",
+            a_MFG_ENABLE_FILTEROPAMP="1",
+            a_MFG_GMCREF_SEL="2",
+            p_CLKI_DIV=self.pll.reference,
+            p_FEEDBK_PATH="CLKOP",
+            p_CLKFB_DIV=1,
+            p_CLKOP_ENABLE="ENABLED",
+            p_CLKOP_DIV=self.pll.feedback,
+            p_CLKOP_CPHASE=self.pll.feedback - 1,
+            p_CLKOS_ENABLE="ENABLED",
+            p_CLKOS_DIV=self.pll.output,
+            p_CLKOS_CPHASE=self.pll.output - 1,
+            i_CLKI=oscillator.i,
+            i_CLKFB=feedback,
+            i_RST=Const(0),
+            i_STDBY=Const(0),
+            i_PHASESEL0=Const(0),
+            i_PHASESEL1=Const(0),
+            i_PHASEDIR=Const(1),
+            i_PHASESTEP=Const(1),
+            i_PHASELOADREG=Const(1),
+            i_PLLWAKESYNC=Const(0),
+            i_ENCLKOP=Const(0),
+            i_ENCLKOS=Const(0),
+            o_CLKOP=feedback,
+            o_CLKOS=ClockSignal("sync"),
+            o_LOCK=locked,
+        )
+        m.submodules.reset = ResetSynchronizer(~locked | button.i, domain="sync")
+        return m
+
+
+def build_bitstream(
+    verilog: Path, work: Path, *, clock_mhz: float, progress: Progress = silent
+) -> Implementation:
+    """Make ``work``/top.bit of the accelerator in the file ``verilog``, in the serial shell.
+
+    The design runs at ``clock_mhz``, or at the next slower clock of the board's PLL. The same accelerator
+    and the same programs give the same bitstream. Beside it stand the sources, the logs of Yosys
+    (``top.rpt``) and nextpnr (``top.tim``), and nextpnr's report (``top.report.json``).
+
+    Raises
+    ------
+    InputError
+        For a clock too slow for the PLL or the serial line.
+    ToolError
+        Where a program is missing or fails, or where the design is too slow for the clock: then there is no
+        bitstream.
+    """
+    pll = pll_for(clock_mhz)
+    divisor = bit_cycles(pll.clock_mhz * 1e6)
+    plan = prepare(
+        ULX3S_85F_Platform(),
+        verilog,
+        clock=Clocking(pll),
+        divisor=divisor,
+        nextpnr_opts=f"--seed {SEED} --report {REPORT}",
+    )
+    plan.extract(work)
+    bitstream = work / f"{TOP}.bit"
+    for stale in (work / REPORT, bitstream):
+        stale.unlink(missing_ok=True)
+    for name, *arguments in commands(plan):
+        step, log = STEPS[name]
+        progress(step)
+        try:
+            run_tool(name, [find_tool(name), *arguments], folder=work, log=work / log)
+        except ToolError:
+            _check_timing(work)
+            raise
+    fastest = _check_timing(work)
+    return Implementation(
+        tool="yosys, nextpnr-ecp5",
+        clock_mhz=pll.clock_mhz,
+        fastest_mhz=fastest,
+        resources=_resources(work),
+        bitstream=bitstream,
+    )
+
+
+def _check_timing(work: Path) -> float | None:
+    """The fastest clock of the routed design in MHz, None where there is no report; ToolError if too slow."""
+    if not (work / REPORT).exists():
+        return None
+    (clock,) = json.loads((work / REPORT).read_text())["fmax"].values()
+    achieved, asked = float(clock["achieved"]), float(clock["constraint"])
+    if achieved < asked:
+        raise ToolError(
+            f"timing: the design reaches {achieved:.1f} MHz of {asked:g} MHz on the ULX3S; "
+            f"its slowest paths are in {work / REPORT}"
+        )
+    return achieved
+
+
+def _resources(work: Path) -> Resources:
+    """What nextpnr's report counts."""
+    used = {
+        cell: count["used"] for cell, count in json.loads((work / REPORT).read_text())["utilization"].items()
+    }
+    return Resources(
+        luts=used["TRELLIS_COMB"],
+        flip_flops=used["TRELLIS_FF"],
+        dsp_blocks=used["MULT18X18D"],
+        block_rams=used["DP16KD"],
+    )

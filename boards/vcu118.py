@@ -1,0 +1,263 @@
+"""AMD's VCU118 with a Virtex UltraScale+ VU9P: the platform, and Vivado's build plan for an accelerator.
+
+Pins and standards are those of the board's user guide, UG1224. Vivado is not needed to write the plan.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.build import Attrs, Clock, DiffPairs, Pins, Resource
+from amaranth.build.run import BuildPlan
+from amaranth.hdl import ClockSignal, Const, Elaboratable, Instance, Module, Signal
+from amaranth.lib import io
+from amaranth.lib.cdc import ResetSynchronizer
+from amaranth.vendor import XilinxPlatform
+from amaranth_boards.resources import ButtonResources, LEDResources, SwitchResources, UARTResource
+
+from rbdhw.boards.build import TOP, Implementation, Progress, commands, prepare, silent
+from rbdhw.boards.tools import ToolError, run_tool
+from rbdhw.boards.uart import bit_cycles
+from rbdhw.boards.yosys import Resources
+from rbdhw.errors import InputError
+
+OSCILLATOR_MHZ = 125.0
+ARCHIVE = "vivado.zip"
+
+# Limits of the MMCM: DS923, speed grade -2L at 0.85 V. The multiplier moves in eighths.
+VCO_MHZ = (800.0, 1600.0)
+MAX_DIVIDER = 128
+
+# The plan stops before the bitstream where a path is too slow.
+STOP_UNLESS_TIMED = """
+foreach type {max min} {
+    foreach path [get_timing_paths -delay_type $type] {
+        set slack [get_property SLACK $path]
+        if {$slack < 0} { error "timing: the worst $type path misses the clock by $slack ns" }
+    }
+}
+"""
+
+CONFIGURATION = """
+set_property CFGBVS GND [current_design]
+set_property CONFIG_VOLTAGE 1.8 [current_design]
+set_property BITSTREAM.GENERAL.COMPRESS true [current_design]
+"""
+
+
+class VCU118Platform(XilinxPlatform):
+    """The VCU118: clocks, reset, LEDs, buttons, switches, and the USB serial port."""
+
+    device = "xcvu9p"
+    package = "flga2104"
+    speed = "2L-e"
+    default_clk = "clk125"
+    default_rst = "cpu_reset"
+    resources = (
+        Resource(
+            "clk125",
+            0,
+            DiffPairs("AY24", "AY23", dir="i"),
+            Clock(125e6),
+            Attrs(IOSTANDARD="LVDS"),
+        ),
+        Resource(
+            "clk300",
+            0,
+            DiffPairs("G31", "F31", dir="i"),
+            Clock(300e6),
+            Attrs(IOSTANDARD="DIFF_SSTL12"),
+        ),
+        Resource(
+            "clk250",
+            0,
+            DiffPairs("E12", "D12", dir="i"),
+            Clock(250e6),
+            Attrs(IOSTANDARD="DIFF_SSTL12"),
+        ),
+        Resource(
+            "clk250",
+            1,
+            DiffPairs("AW26", "AW27", dir="i"),
+            Clock(250e6),
+            Attrs(IOSTANDARD="DIFF_SSTL12"),
+        ),
+        Resource("cpu_reset", 0, Pins("L19", dir="i"), Attrs(IOSTANDARD="LVCMOS12")),
+        *LEDResources(pins="AT32 AV34 AY30 BB32 BF32 AU37 AV36 BA37", attrs=Attrs(IOSTANDARD="LVCMOS12")),
+        # Centre, north, east, south, west.
+        *ButtonResources(pins="BD23 BB24 BE23 BE22 BF22", attrs=Attrs(IOSTANDARD="LVCMOS18")),
+        *SwitchResources(pins="B17 G16 J16 D21", attrs=Attrs(IOSTANDARD="LVCMOS12")),
+        UARTResource(
+            0,
+            rx="AW25",
+            tx="BB21",
+            rts="BB22",
+            cts="AY25",
+            role="dte",
+            attrs=Attrs(IOSTANDARD="LVCMOS18"),
+        ),
+    )
+    connectors = ()
+
+    def toolchain_prepare(self, fragment: Any, name: str, **overrides: Any) -> BuildPlan:
+        """Vivado's plan, with the board's configuration, and no bitstream where timing fails."""
+        ours = {"add_constraints": CONFIGURATION, "script_before_bitstream": STOP_UNLESS_TIMED}
+        return super().toolchain_prepare(fragment, name, **{**ours, **overrides})
+
+
+@dataclass(frozen=True)
+class Mmcm:
+    """Settings of the MMCM: the oscillator times ``multiplier`` is the VCO; VCO / ``divider`` the clock."""
+
+    multiplier: float
+    divider: int
+
+    @property
+    def clock_mhz(self) -> float:
+        """The clock that comes out."""
+        return OSCILLATOR_MHZ * self.multiplier / self.divider
+
+
+def mmcm_for(clock_mhz: float) -> Mmcm:
+    """The settings of the fastest clock that is not above ``clock_mhz``.
+
+    Raises
+    ------
+    InputError
+        Where every clock that the MMCM makes is faster.
+    """
+    eighths = [
+        multiplier / 8
+        for multiplier in range(16, 8 * MAX_DIVIDER + 1)
+        if VCO_MHZ[0] <= OSCILLATOR_MHZ * multiplier / 8 <= VCO_MHZ[1]
+    ]
+    settings = [Mmcm(multiplier, divider) for multiplier in eighths for divider in range(1, MAX_DIVIDER + 1)]
+    below = [mmcm for mmcm in settings if mmcm.clock_mhz <= clock_mhz * (1 + 1e-9)]
+    if not below:
+        slowest = min(mmcm.clock_mhz for mmcm in settings)
+        raise InputError(
+            f"clock: {clock_mhz:g} MHz is too slow for the MMCM of the VCU118; "
+            f"at least {slowest:g} MHz was expected"
+        )
+    # Among equal clocks, a whole multiplier and a fast VCO give the least jitter.
+    return min(below, key=lambda mmcm: (-round(mmcm.clock_mhz, 9), mmcm.multiplier % 1 > 0, -mmcm.multiplier))
+
+
+class Clocking(Elaboratable):
+    """Drives the domain ``sync`` from clk125; resets it until the MMCM is locked, and by CPU_RESET."""
+
+    def __init__(self, mmcm: Mmcm) -> None:
+        self.mmcm = mmcm
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.oscillator = oscillator = io.Buffer("i", platform.request("clk125", dir="-"))
+        m.submodules.button = button = io.Buffer("i", platform.request("cpu_reset", dir="-"))
+        feedback = Signal()
+        made = Signal()
+        locked = Signal()
+        m.submodules.mmcm = Instance(
+            "MMCME4_BASE",
+            p_CLKIN1_PERIOD=1000.0 / OSCILLATOR_MHZ,
+            p_DIVCLK_DIVIDE=1,
+            p_CLKFBOUT_MULT_F=self.mmcm.multiplier,
+            p_CLKOUT0_DIVIDE_F=float(self.mmcm.divider),
+            i_CLKIN1=oscillator.i,
+            i_CLKFBIN=feedback,
+            i_PWRDWN=Const(0),
+            i_RST=Const(0),
+            o_CLKFBOUT=feedback,
+            o_CLKOUT0=made,
+            o_LOCKED=locked,
+        )
+        m.submodules.buffer = Instance("BUFG", i_I=made, o_O=ClockSignal("sync"))
+        m.submodules.reset = ResetSynchronizer(~locked | button.i, domain="sync")
+        return m
+
+
+def build_plan(verilog: Path, mmcm: Mmcm) -> BuildPlan:
+    """Vivado's plan for the accelerator in the file ``verilog``, in the serial shell.
+
+    Raises InputError where the clock is too slow for the serial line.
+    """
+    divisor = bit_cycles(mmcm.clock_mhz * 1e6)
+    return prepare(VCU118Platform(), verilog, clock=Clocking(mmcm), divisor=divisor)
+
+
+def write_build_plan(verilog: Path, work: Path, *, clock_mhz: float = OSCILLATOR_MHZ) -> BuildPlan:
+    """Write the plan to the folder ``work``: ``top.tcl``, ``top.xdc``, the sources, and all in vivado.zip.
+
+    ``sh build_top.sh`` there, or in the unpacked archive, makes the bitstream where Vivado is. The same
+    accelerator gives the same archive.
+
+    Raises
+    ------
+    InputError
+        For a clock too slow for the MMCM or the serial line.
+    """
+    plan = build_plan(verilog, mmcm_for(clock_mhz))
+    plan.extract(work)
+    plan.archive(work / ARCHIVE)
+    return plan
+
+
+def build_bitstream(
+    verilog: Path, work: Path, *, clock_mhz: float, progress: Progress = silent
+) -> Implementation:
+    """Write the build plan to ``work``, and run it where ``vivado`` (or what VIVADO names) is on PATH.
+
+    The design runs at ``clock_mhz``, or at the next slower clock of the board's MMCM. Without Vivado, the
+    result has no bitstream, and ``tool`` says so.
+
+    Raises
+    ------
+    InputError
+        For a clock too slow for the MMCM or the serial line.
+    ToolError
+        Where Vivado fails, or where the design is too slow for the clock: then there is no bitstream.
+    """
+    progress("build plan for Vivado")
+    plan = write_build_plan(verilog, work, clock_mhz=clock_mhz)
+    made = mmcm_for(clock_mhz).clock_mhz
+    vivado = shutil.which(os.environ.get("VIVADO", "vivado"))
+    if vivado is None:
+        return Implementation(tool="vivado (not run)", clock_mhz=made)
+    bitstream = work / f"{TOP}.bit"
+    bitstream.unlink(missing_ok=True)
+    progress("synthesis, placement and routing with Vivado")
+    ((_, *arguments),) = commands(plan)
+    run_tool("vivado", [vivado, *arguments], folder=work, log=work / f"{TOP}.log")
+    return Implementation(
+        tool="vivado",
+        clock_mhz=made,
+        fastest_mhz=1000.0 / (1000.0 / made - _setup_slack(work / f"{TOP}_timing.rpt")),
+        resources=_resources(work / f"{TOP}_utilization_place.rpt"),
+        bitstream=bitstream,
+    )
+
+
+def _setup_slack(report: Path) -> float:
+    """The worst setup slack in ns: the first figure under the heads of the design timing summary."""
+    found = re.search(r"^ *WNS\(ns\).*\n[ -]+\n *(-?[0-9.]+)", report.read_text(), re.MULTILINE)
+    if found is None:
+        raise ToolError(f"vivado: {report} has no worst negative slack")
+    return float(found[1])
+
+
+def _resources(report: Path) -> Resources:
+    """The used counts of the utilization report."""
+    text = report.read_text()
+
+    def used(site: str) -> int:
+        found = re.search(rf"^\| *{site}\*? *\| *([0-9.]+)", text, re.MULTILINE)
+        if found is None:
+            raise ToolError(f"vivado: {report} has no line for '{site}'")
+        return math.ceil(float(found[1]))
+
+    return Resources(used("CLB LUTs"), used("CLB Registers"), used("DSPs"), used("Block RAM Tile"))

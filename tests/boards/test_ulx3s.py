@@ -1,0 +1,83 @@
+"""The ULX3S: its clocks, and a small accelerator down to the bitstream."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from rbdhw.boards.tools import ToolError
+from rbdhw.boards.ulx3s import SEED, VCO_MHZ, Pll, build_bitstream, pll_for
+from rbdhw.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (25.0, Pll(1, 16, 16)),
+        (50.0, Pll(1, 16, 8)),
+        (60.0, Pll(1, 24, 10)),
+        (62.5, Pll(1, 20, 8)),
+        (75.0, Pll(1, 18, 6)),
+        (48.0, Pll(1, 23, 12)),
+        (1000.0, Pll(1, 16, 1)),
+    ],
+)
+def test_pll_makes_the_fastest_clock_not_above(asked: float, expected: Pll) -> None:
+    pll = pll_for(asked)
+    assert pll == expected
+    assert VCO_MHZ[0] <= 25.0 / pll.reference * pll.feedback <= VCO_MHZ[1]
+    assert asked * 0.97 < pll.clock_mhz <= asked or asked > 400.0
+
+
+def test_clock_below_the_pll_is_refused() -> None:
+    expected = "clock: 1 MHz is too slow for the PLL of the ULX3S; at least 3.125 MHz was expected"
+    with pytest.raises(InputError, match=f"^{re.escape(expected)}$"):
+        pll_for(1.0)
+
+
+def test_small_design_becomes_a_bitstream(design: Path, tmp_path: Path) -> None:
+    steps: list[str] = []
+    work = tmp_path / "work"
+    built = build_bitstream(design / "accelerator.v", work, clock_mhz=50.0, progress=steps.append)
+    assert built.bitstream == work / "top.bit"
+    assert built.bitstream.stat().st_size > 100_000
+    assert built.clock_mhz == 50.0
+    assert built.fastest_mhz is not None
+    assert built.fastest_mhz > 50.0
+    assert built.resources is not None
+    assert built.resources.dsp_blocks == 1
+    assert 300 < built.resources.luts < 800
+    assert 200 < built.resources.flip_flops < 600
+    assert built.resources.block_rams == 2
+    assert steps == [
+        "synthesis with Yosys",
+        "placement and routing with nextpnr",
+        "packing with ecppack",
+    ]
+    assert f"--seed {SEED} " in (work / "build_top.sh").read_text()
+    assert 'FREQUENCY PORT "clk25_0__io" 25000000.0 HZ;' in (work / "top.lpf").read_text()
+    report = json.loads((work / "top.report.json").read_text())
+    assert [clock["constraint"] for clock in report["fmax"].values()] == [50]
+
+
+def test_missed_clock_is_an_error_without_a_bitstream(design: Path, tmp_path: Path) -> None:
+    (tmp_path / "top.bit").write_text("of an earlier run")
+    with pytest.raises(ToolError) as caught:
+        build_bitstream(design / "accelerator.v", tmp_path, clock_mhz=400.0)
+    pattern = (
+        r"timing: the design reaches [0-9]{2,3}\.[0-9] MHz of 400 MHz on the ULX3S; "
+        rf"its slowest paths are in {re.escape(str(tmp_path))}/top\.report\.json"
+    )
+    assert re.fullmatch(pattern, str(caught.value))
+    assert not (tmp_path / "top.bit").exists()
+
+
+def test_verilog_that_does_not_fit_the_shell_is_yosys_failing(tmp_path: Path) -> None:
+    (tmp_path / "accelerator.v").write_text("module accelerator(input clk);\nendmodule\n")
+    with pytest.raises(ToolError) as caught:
+        build_bitstream(tmp_path / "accelerator.v", tmp_path / "work", clock_mhz=50.0)
+    assert str(caught.value).startswith(f"yosys failed (exit status 1); its log is {tmp_path}/work/top.rpt\n")
+    assert "does not have a port named" in str(caught.value)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from rbdhw.fixed.format import Format, exponent_above
 from rbdhw.fixed.program import (
     Interval,
@@ -27,6 +29,9 @@ CUT_BITS = 2
 
 MARGIN = 1.25
 """Headroom over the largest magnitude seen while sampling."""
+
+INPUT_MARGIN = 1.02
+"""Headroom over an input's bounds: in 8 bits and more, no bound is a word that saturation gives."""
 
 NARROW_PORT = 18
 """The second operand of a DSP multiplier (DSP48E2: 27x18, MULT18X18D: 18x18)."""
@@ -156,7 +161,7 @@ class _Lowering:
         chosen = self._operations[index].format
         if bounds.wraps:
             return Word(name, bounds.unit, index, chosen)
-        lowest, highest = (round(math.ldexp(b, chosen.binary_point)) for b in (bounds.lower, bounds.upper))
+        lowest, highest = chosen.quantised(np.array([bounds.lower, bounds.upper])).tolist()
         return Word(name, bounds.unit, index, chosen, lowest, highest)
 
     def _output(self, name: str, edge: Edge) -> Word:
@@ -173,9 +178,11 @@ class _Lowering:
         phase_bits = self._trigonometry.phase_bits
         if bounds.wraps:
             return Format(phase_bits, phase_bits)
-        exponent = exponent_above(1.01 * max(abs(bounds.lower), abs(bounds.upper)))
+        largest = max(abs(bounds.lower), abs(bounds.upper))
         if bounds.unit == "turn":
-            return Format(phase_bits + 1 + exponent, phase_bits)
+            beyond = round(math.ldexp(largest, phase_bits)) + 1
+            return Format(beyond.bit_length() + 1, phase_bits)
+        exponent = exponent_above(INPUT_MARGIN * largest)
         width = self._width(i)
         return Format(width, width - 1 - exponent)
 

@@ -1,0 +1,149 @@
+"""The evaluator against unbounded integers, operation by operation; overflow is never silent."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw.domain import graph_inputs, graph_ranges, input_domain, sample
+from rbdhw.fixed.evaluate import evaluate, outside_domain
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.lower import lower
+from rbdhw.fixed.program import Word
+from rbdhw.graph.interpret import node_values
+from rbdhw.pipeline import optimised, prepare
+from rbdhw.target import target
+from rbdhw.tracing import trace
+from tests.builds import (
+    evaluated,
+    graph_of,
+    input_words,
+    lowered,
+    magnitudes,
+    model_of,
+    program_of,
+    random_words,
+    torques,
+)
+from tests.fixed.reference import run, with_all_values
+from tests.strategies import robots
+
+
+def assert_equal_to_reference(program, words, tasks):
+    """Every value equals the reference's; whatever does not fit is an operation that is checked."""
+    everything = with_all_values(program)
+    result = evaluate(everything, words)
+    for task in range(tasks):
+        expected = run(program, {name: int(values[task]) for name, values in words.items()})
+        ours = [int(result.words[word.name][task]) for word in everything.outputs["all"]]
+        assert ours == expected.values
+        assert all(program.operations[i].checked for i in expected.misfits)
+        assert bool(result.overflow[task]) == bool(expected.misfits)
+
+
+@pytest.mark.parametrize("width", [8, 14, 18, 27, 28, 32])
+def test_every_value_of_the_toy(width):
+    program = program_of("toy", width, "all")
+    assert_equal_to_reference(program, random_words(program, 60, seed=width), 60)
+
+
+@pytest.mark.parametrize(("robot", "width"), [("iiwa14", 18), ("iiwa14", 32), ("hyq", 27)])
+def test_every_value_of_larger_robots(robot, width):
+    program = program_of(robot, width)
+    assert_equal_to_reference(program, random_words(program, 8, seed=1), 8)
+
+
+@given(robots(max_bodies=4), st.sampled_from((8, 18, 28, 32)), st.booleans())
+@settings(max_examples=10)
+def test_every_value_of_random_robots(robot, width, with_fext):
+    model = prepare(robot, ("id",), "all" if with_fext else "none")
+    graph = optimised(trace(model.robot, ("id",), model.fext), target("xcvu9p").delays)
+    program = lowered(model, graph, width)
+    assert_equal_to_reference(program, random_words(program, 6, seed=2), 6)
+
+
+def test_inputs_far_outside_the_domain_overflow_and_say_so():
+    """The largest words of the format reach operations that sampling never filled."""
+    program = program_of("iiwa14", 18)
+    words = {word.name: np.full(4, word.format.highest) for word in program.inputs}
+    for k, word in enumerate(program.inputs):
+        words[word.name][1] = word.format.lowest
+        words[word.name][2] *= (-1) ** k
+    result = evaluate(program, words)
+    assert result.overflow[:3].all()
+    assert result.outside.all()
+
+
+@pytest.mark.parametrize(("robot", "width"), [("toy", 18), ("iiwa14", 18), ("hyq", 22)])
+def test_an_understated_magnitude_is_never_silent(robot, width):
+    """One node after the other gets too small a format: its tasks are flagged, or right all the same."""
+    model, graph = model_of(robot), graph_of(robot)
+    domain = input_domain(model.source)
+    ranges = graph_ranges(model.source, domain, ())
+    arrays = sample(model.source, domain, 200, np.random.default_rng(3))
+    honest = magnitudes(model, graph, domain)
+    program = lower(graph, honest, ranges, width)
+    expected, clean = evaluated(program, model.source, arrays)
+    size = np.abs(expected).max()
+    flagged = 0
+    for i in range(0, len(graph.nodes), max(1, len(graph.nodes) // 60)):
+        stated = [value / 64.0 if k == i else value for k, value in enumerate(honest)]
+        tau, result = evaluated(lower(graph, stated, ranges, width), model.source, arrays)
+        silent = ~result.overflow & ~clean.overflow
+        assert np.abs(tau - expected)[silent].max(initial=0.0) <= 1e-3 * size
+        flagged += bool(result.overflow.any())
+    assert flagged > len(graph.nodes) // max(1, len(graph.nodes) // 60) // 3
+
+
+def test_all_magnitudes_understated_flag_nearly_every_task():
+    model, graph = model_of("iiwa14"), graph_of("iiwa14")
+    domain = input_domain(model.source)
+    stated = [value / 16.0 for value in magnitudes(model, graph, domain)]
+    program = lower(graph, stated, graph_ranges(model.source, domain, ()), 18)
+    arrays = sample(model.source, domain, 300, np.random.default_rng(4))
+    _, result = evaluated(program, model.source, arrays)
+    assert result.overflow.mean() > 0.99
+
+
+@pytest.mark.parametrize("robot", ["toy", "iiwa14", "hyq"])
+def test_tasks_of_the_domain_are_hardly_ever_flagged(robot):
+    model, program = model_of(robot), program_of(robot, 18)
+    arrays = sample(model.source, input_domain(model.source), 4000, np.random.default_rng(5))
+    _, result = evaluated(program, model.source, arrays)
+    assert not result.outside.any()
+    assert result.overflow.mean() <= 1e-3
+
+
+@pytest.mark.parametrize(("robot", "width"), [("iiwa14", 18), ("iiwa14", 28), ("hyq", 14)])
+def test_values_stay_near_the_float_interpreter(robot, width):
+    """Node by node: the error of every value is small beside its declared magnitude."""
+    model, graph = model_of(robot), graph_of(robot)
+    program = with_all_values(program_of(robot, width))
+    domain = input_domain(model.source)
+    arrays = sample(model.source, domain, 200, np.random.default_rng(6))
+    result = evaluate(program, input_words(program, model.source, arrays))
+    truth = node_values(graph, graph_inputs(model.source, arrays))
+    sizes = magnitudes(model, graph, domain)
+    for i, values in enumerate(truth):
+        word = program.outputs["all"][i]
+        error = np.abs(word.format.real(result.words[word.name]) - values)[~result.overflow]
+        # cancellations carry the absolute error of larger terms: hence the robot-wide floor
+        assert error.max() <= 2.0 ** (8 - min(width, 18)) * max(sizes[i], 0.05 * np.median(sizes))
+
+
+def test_outside_is_judged_by_the_words_that_have_bounds():
+    inputs = (Word("a", "", 0, Format(6, 0), -10, 5), Word("b", "", 1, Format(6, 0)))
+    words = {"a": np.array([-11, -10, 5, 6, 0]), "b": np.array([-32, 31, 0, 1, 2])}
+    assert outside_domain(inputs, words).tolist() == [True, False, False, True, False]
+    assert not outside_domain(inputs[1:], words).any()
+
+
+def test_only_the_functions_asked_for_are_answered():
+    program = with_all_values(program_of("toy", 14))
+    both = {**program.outputs, **program_of("toy", 14).outputs}
+    words = random_words(program, 5, seed=3)
+    result = evaluate(replace(program, outputs=both), words, ("id",))
+    assert set(result.words) == {"id.tau[0]", "id.tau[1]"}
+    assert torques(program_of("toy", 14), result).shape == (5, 2)

@@ -29,13 +29,22 @@ class Deframer(Component):
 
     Parameters
     ----------
-    depth: beats of the buffer, a power of two. A packet that does not fit in what is free of it is dropped.
+    depth : int
+        Beats of the buffer, a power of two. A packet that does not fit in what is free of it is dropped.
 
     Members
     -------
-    i: bytes, always accepted.
-    o: beats, ``last`` on the last of a packet.
-    discarded: high for one cycle where a frame is dropped.
+    i : In(stream.Signature(8, always_ready=True))
+        Bytes.
+    o : Out(stream.Signature(BEAT))
+        Beats, ``last`` on the last of a packet.
+    discarded : Out(1)
+        High for one cycle where a frame is dropped.
+
+    Raises
+    ------
+    ValueError
+        For another depth.
     """
 
     def __init__(self, *, depth: int = 1024) -> None:
@@ -233,8 +242,10 @@ class Framer(Component):
 
     Members
     -------
-    i: beats, ``last`` on the last of a packet.
-    o: bytes.
+    i : In(stream.Signature(BEAT))
+        Beats, ``last`` on the last of a packet.
+    o : Out(stream.Signature(8))
+        Bytes.
     """
 
     def __init__(self) -> None:

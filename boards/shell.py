@@ -23,8 +23,10 @@ class Accelerator(Component):
 
     Members
     -------
-    i: beats of requests.
-    o: beats of responses.
+    i : In(stream.Signature(BEAT))
+        Requests.
+    o : Out(stream.Signature(BEAT))
+        Responses.
     """
 
     def __init__(self) -> None:
@@ -53,14 +55,21 @@ class UartShell(Component):
 
     Parameters
     ----------
-    accelerator: a component with the members of :class:`Accelerator`.
-    divisor: cycles a bit (:func:`~rbdhw.boards.uart.bit_cycles`).
-    depth: beats of requests that may wait for the accelerator, a power of two; the longest request.
+    accelerator : Component
+        Has the members of :class:`Accelerator`.
+    divisor : int
+        Cycles a bit (:func:`~rbdhw.boards.uart.bit_cycles`).
+    depth : int
+        Beats of requests that may wait for the accelerator, a power of two; the longest request.
 
     Members
     -------
-    rx, tx: the line.
-    discarded: high for one cycle where a frame is dropped.
+    rx : In(1)
+        The line from the host.
+    tx : Out(1)
+        The line to the host.
+    discarded : Out(1)
+        High for one cycle where a frame is dropped.
     """
 
     def __init__(self, accelerator: Component, *, divisor: int, depth: int = 1024) -> None:
@@ -97,8 +106,10 @@ class BoardTop(Elaboratable):
 
     Parameters
     ----------
-    clock: an elaboratable that drives the clock and the reset of the domain ``sync``.
-    divisor: cycles of that clock a bit on the line.
+    clock : Elaboratable
+        Drives the clock and the reset of the domain ``sync``.
+    divisor : int
+        Cycles of that clock a bit on the line.
     """
 
     def __init__(self, *, clock: Any, divisor: int) -> None:

@@ -36,7 +36,7 @@ BOARDS = {
 class _Stream(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
-    tdata: int
+    tdata_width: int
 
 
 class _Manifest(BaseModel):
@@ -98,10 +98,10 @@ def _for_board(
         raise InputError(f"target: board {board} has its own; expected --target or --board, not both")
     manifest = _read_manifest(directory)
     _check_target(directory, manifest, BOARDS[board].target, f"board {board}")
-    if manifest.stream.tdata != TDATA:
+    if manifest.stream.tdata_width != TDATA:
         raise InputError(
-            f"{directory / MANIFEST}: stream.tdata: board {board} takes {TDATA} bits, "
-            f"not {manifest.stream.tdata}; generate with --tdata {TDATA}"
+            f"{directory / MANIFEST}: stream.tdata_width: board {board} takes {TDATA} bits, "
+            f"not {manifest.stream.tdata_width}; generate with --tdata {TDATA}"
         )
     built = BOARDS[board].build(
         _verilog(directory),

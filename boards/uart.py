@@ -41,12 +41,15 @@ class UartReceiver(Component):
 
     Parameters
     ----------
-    divisor: cycles a bit, eight or more (:func:`bit_cycles`).
+    divisor : int
+        Cycles a bit, eight or more (:func:`bit_cycles`); ValueError for fewer.
 
     Members
     -------
-    rx: the line, asynchronous to the clock.
-    o: bytes, each for one cycle, in the middle of its stop bit.
+    rx : In(1)
+        The line, asynchronous to the clock.
+    o : Out(stream.Signature(8, always_ready=True))
+        Bytes, each for one cycle, in the middle of its stop bit.
     """
 
     def __init__(self, *, divisor: int) -> None:
@@ -89,12 +92,15 @@ class UartTransmitter(Component):
 
     Parameters
     ----------
-    divisor: cycles a bit (:func:`bit_cycles`).
+    divisor : int
+        Cycles a bit, eight or more (:func:`bit_cycles`); ValueError for fewer.
 
     Members
     -------
-    i: bytes; one is accepted while the line rests, so every ten bits at most.
-    tx: the line.
+    i : In(stream.Signature(8))
+        Bytes; one is accepted while the line rests, so every ten bits at most.
+    tx : Out(1)
+        The line.
     """
 
     def __init__(self, *, divisor: int) -> None:

@@ -16,10 +16,16 @@ from rbdhw.boards.tools import ToolError, find_tool, run_tool
 class Resources:
     """What a design occupies on its device.
 
-    luts: look-up tables, those used as memory or shift registers included.
-    flip_flops: registers and latches in the fabric.
-    dsp_blocks: DSP48E2 on UltraScale+, MULT18X18D on ECP5.
-    block_rams: 36 Kb blocks on UltraScale+ (two halves make one), 18 Kb blocks on ECP5.
+    Parameters
+    ----------
+    luts : int
+        Look-up tables, those used as memory or shift registers included.
+    flip_flops : int
+        Registers and latches in the fabric.
+    dsp_blocks : int
+        DSP48E2 on UltraScale+, MULT18X18D on ECP5.
+    block_rams : int
+        36 Kb blocks on UltraScale+ (two halves make one), 18 Kb blocks on ECP5.
     """
 
     luts: int
@@ -32,9 +38,16 @@ class Resources:
 class Family:
     """How Yosys maps to one family of devices, and what each cell of its library costs.
 
-    script: the synthesis command, which takes ``-top``.
-    luts: look-up tables in one cell of a type.
-    block_rams: blocks of RAM in one cell of a type.
+    Parameters
+    ----------
+    script : str
+        The synthesis command, which takes ``-top``.
+    luts : Mapping
+        Look-up tables in one cell of a type.
+    flip_flops, dsp_blocks : frozenset
+        The types of cells that are one of these.
+    block_rams : Mapping
+        Blocks of RAM in one cell of a type.
     """
 
     script: str

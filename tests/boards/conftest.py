@@ -43,5 +43,5 @@ def write_manifest(
     folder: Path, *, target: str = "ecp5-85", clock_mhz: float = 50.0, tdata: int = 32
 ) -> None:
     """Write the parts of a manifest that synthesis reads."""
-    manifest = {"target": target, "clock_mhz": clock_mhz, "stream": {"tdata": tdata}}
+    manifest = {"target": target, "clock_mhz": clock_mhz, "stream": {"tdata_width": tdata}}
     (folder / "manifest.json").write_text(json.dumps(manifest))

@@ -102,7 +102,7 @@ def test_design_for_another_board_is_refused(design: Path) -> None:
 def test_wide_stream_is_refused_by_a_board(design: Path) -> None:
     write_manifest(design, tdata=64)
     expected = (
-        f"{design}/manifest.json: stream.tdata: board ulx3s-85f takes 32 bits, not 64; "
+        f"{design}/manifest.json: stream.tdata_width: board ulx3s-85f takes 32 bits, not 64; "
         "generate with --tdata 32"
     )
     assert refusal(design, board="ulx3s-85f") == expected
@@ -127,8 +127,8 @@ def test_design_without_verilog_is_refused(design: Path) -> None:
         ("{", "document: Invalid JSON: EOF while parsing an object at line 1 column 1"),
         ("{}", "target: Field required"),
         (
-            '{"target": "ecp5-85", "clock_mhz": 50, "stream": {"tdata": "32"}}',
-            "stream.tdata: Input should be a valid integer",
+            '{"target": "ecp5-85", "clock_mhz": 50, "stream": {"tdata_width": "32"}}',
+            "stream.tdata_width: Input should be a valid integer",
         ),
     ],
 )

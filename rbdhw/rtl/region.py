@@ -133,7 +133,8 @@ class RegionModule(Elaboratable):
             step = bound.steps[index]
             operation = self._operation(step)
             (angle,) = self._operands(step, bound.starts[index])
-            angles[slot] = (aligned(angle, operation.operands[0]) + operation.constant)[: len(hardware.angle)]
+            angles[slot] = phase = Signal(len(hardware.angle), name=f"{name}_phase_{slot}")
+            m.d.comb += phase.eq(aligned(angle, operation.operands[0]) + operation.constant)
             for value in step.results:
                 kind = wires.program.operations[value].kind
                 m.d.comb += wires.tap(Tap(value, 0)).eq(hardware.sin if kind is Kind.SIN else hardware.cos)

@@ -1,0 +1,89 @@
+"""Operations as expressions against Python's integers."""
+
+import random
+
+import pytest
+from amaranth.hdl import Const, Module, Signal, signed
+from amaranth.sim import Simulator
+
+from rbdhw.fixed.format import Format, round_half_up
+from rbdhw.fixed.program import Kind, Operand, Operation
+from rbdhw.rtl.arithmetic import aligned, cut, half, total
+from tests.graphs import REGION
+
+
+def values(widths, expressions, draws):
+    """What expressions of signed signals are, for each draw of the signals."""
+    signals = [Signal(signed(width), name=f"x{i}") for i, width in enumerate(widths)]
+    results = [Signal.like(value, name=f"y{i}") for i, value in enumerate(expressions(signals))]
+    m = Module()
+    m.d.comb += [result.eq(value) for result, value in zip(results, expressions(signals), strict=True)]
+    found = []
+
+    async def testbench(ctx):
+        for draw in draws:
+            for signal, value in zip(signals, draw, strict=True):
+                ctx.set(signal, value)
+            await ctx.delay(1e-9)
+            found.append([ctx.get(result) for result in results])
+
+    simulator = Simulator(m)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    return found
+
+
+def draws(widths, seed):
+    rng = random.Random(seed)
+    corners = [(-(2 ** (w - 1)), 2 ** (w - 1) - 1, 0, -1) for w in widths]
+    numbers = [[rng.randrange(-(2 ** (w - 1)), 2 ** (w - 1)) for w in widths] for _ in range(40)]
+    return numbers + [[c[k] for c in corners] for k in range(4)]
+
+
+@pytest.mark.parametrize("shift", [-9, -6, -5, -1, 0, 1, 4])
+def test_an_operand_moves_like_an_integer(shift):
+    inputs = draws((6,), 0)
+    found = values((6,), lambda x: [aligned(x[0], Operand(0, True, shift))], inputs)
+    assert found == [[x << shift if shift >= 0 else x >> -shift] for (x,) in inputs]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sums_round_and_wrap_and_say_so(seed):
+    rng = random.Random(seed)
+    widths = (rng.randint(2, 9), rng.randint(2, 9))
+    operands = tuple(Operand(i, rng.random() < 0.5, rng.randint(-3, 3)) for i in range(rng.randint(1, 2)))
+    operation = Operation(
+        Kind.ADD, operands, Format(rng.randint(2, 8), 0), REGION, drop=rng.randint(0, 4), checked=True
+    )
+    inputs = draws(widths, seed)
+
+    def expressions(signals):
+        full = total(operands, signals[: len(operands)])
+        return [full, *cut(full + half(operation.drop), operation)]
+
+    width = operation.format.width
+    for found, draw in zip(values(widths, expressions, inputs), inputs, strict=True):
+        moved = [
+            x << o.shift if o.shift >= 0 else x >> -o.shift for x, o in zip(draw, operands, strict=False)
+        ]
+        exact = sum(-x if o.negative else x for x, o in zip(moved, operands, strict=True))
+        rounded = round_half_up(exact, operation.drop)
+        wrapped = (rounded + 2 ** (width - 1)) % 2**width - 2 ** (width - 1)
+        assert found == [exact, wrapped, int(wrapped != rounded)]
+
+
+@pytest.mark.parametrize(("drop", "expected"), [(0, 0), (1, 1), (5, 16)])
+def test_half_of_what_is_cut(drop, expected):
+    assert half(drop) == expected
+
+
+def test_what_is_not_checked_never_flags():
+    operation = Operation(Kind.ADD, (Operand(0),), Format(3, 0), REGION)
+    found = values((6,), lambda x: list(cut(x[0], operation)), [[31], [-5]])
+    assert found == [[-1, 0], [3, 0]]
+
+
+def test_constants_are_operands_too():
+    operands = (Operand(0, True, 2), Operand(1, True, -1))
+    found = values((5,), lambda x: [total(operands, [x[0], Const(-3, signed(3))])], [[7], [-16]])
+    assert found == [[-28 + 2], [64 + 2]]

@@ -1,0 +1,146 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""The core equals the evaluator bit for bit, results and overflow flags, at any initiation interval."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from amaranth.back import rtlil
+
+from rbdhw.domain import input_domain, sample
+from rbdhw.fixed.program import Kind
+from rbdhw.pipeline import Model, optimised, prepare
+from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
+from rbdhw.rtl.core import Core
+from rbdhw.target import target
+from rbdhw.tracing import trace
+from tests.builds import bound_of, input_words, lowered, model_of, program_of, random_words
+from tests.rtl.cores import expected, respond
+from tests.strategies import random_direction, random_inertia, random_rotation
+
+NO_HARDWARE = (Kind.INPUT, Kind.CONSTANT)
+
+
+@cache
+def skew() -> Model:
+    """Three bodies with skew axes on a branch: a stiff hinge, a slide and a wheel without limits."""
+    rng = np.random.default_rng(11)
+    limits = (Limits(-0.5, 0.4, 3.0, 50.0), Limits(-0.4, 0.6, 1.0, 200.0), Limits(-np.inf, np.inf, 3.0, 50.0))
+    kinds = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.CONTINUOUS)
+    bodies = []
+    for i, (kind, limit, parent) in enumerate(zip(kinds, limits, (BASE, 0, 0), strict=True)):
+        placement = Placement(random_rotation(rng), tuple(rng.uniform(-0.5, 0.5, 3).tolist()))
+        joint = Joint(f"joint_{i}", kind, random_direction(rng), placement, limit)
+        bodies.append(Body(f"link_{i}", parent, joint, random_inertia(rng)))
+    return prepare(Robot("skew", "base", tuple(bodies)), ("id",), "link_2")
+
+
+@cache
+def skew_program(width):
+    graph = optimised(trace(skew().robot, ("id",), skew().fext), target("xcvu9p").delays)
+    return lowered(skew(), graph, width)
+
+
+def domain_words(program, model, tasks):
+    arrays = sample(model.source, input_domain(model.source), tasks, np.random.default_rng(7), model.fext)
+    return input_words(program, model.source, arrays)
+
+
+def both(program, model, tasks):
+    """Tasks of the domain, then tasks anywhere in the words' formats."""
+    inside = domain_words(program, model, tasks)
+    wild = random_words(program, tasks, seed=8)
+    return {name: np.concatenate([inside[name], wild[name]]) for name in inside}
+
+
+def assert_bit_exact(program, bound, words, skip=0):
+    answers, wanted = respond(program, bound, words, skip), expected(program, words)
+    assert answers == wanted
+    return [flag for _, flag in wanted]
+
+
+@pytest.mark.parametrize("width", [14, 18, 28])
+@pytest.mark.parametrize("ii", [1, 2, 5])
+@pytest.mark.parametrize("device", ["xcvu9p", "ecp5-85"])
+def test_the_toy_under_an_external_force(device, ii, width):
+    program = program_of("toy", width, "all")
+    bound = bound_of(program, device, ii)
+    flags = assert_bit_exact(program, bound, both(program, model_of("toy", "all"), 12), skip=3)
+    assert set(flags) == {0, 1}
+    assert not any(flags[:12])
+
+
+@pytest.mark.parametrize(
+    ("device", "ii", "width"),
+    [
+        ("xcvu9p", 1, 18),
+        ("xcvu9p", 2, 14),
+        ("xcvu9p", 5, 28),
+        ("ecp5-85", 1, 14),
+        ("ecp5-85", 2, 18),
+        ("ecp5-85", 5, 18),
+    ],
+)
+def test_three_skew_bodies_with_an_external_force(device, ii, width):
+    program = skew_program(width)
+    flags = assert_bit_exact(program, bound_of(program, device, ii), both(program, skew(), 8), skip=2)
+    assert set(flags) == {0, 1}
+
+
+@pytest.mark.parametrize("memory_stages", [2, 3])
+def test_short_memory_lines_delay_like_registers(memory_stages):
+    program = skew_program(14)
+    device = bound_of(program, "ecp5-85", 1, 60.0)
+    bound = replace(device, memory_stages=memory_stages)
+    text = rtlil.convert(Core(program=program, bound=bound))
+    assert "bypass" in text
+    assert_bit_exact(program, bound, both(program, skew(), 8))
+
+
+@pytest.mark.parametrize("ii", [1, 2])
+@pytest.mark.parametrize("reach", [0.02, 0.4, 0.7])
+def test_small_angles_keep_their_sign(reach, ii):
+    """A hinge without an offset, whose word is narrower than a phase, on both sides of zero."""
+    turned = Placement(((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)))
+    joint = Joint("hinge", JointKind.REVOLUTE, (0.0, 0.0, 1.0), turned, Limits(-reach, reach, 3.0, 50.0))
+    body = Body("pendulum", BASE, joint, random_inertia(np.random.default_rng(12)))
+    robot = Robot("hinge", "base", (body,))
+    model = Model(robot, robot, (), ())
+    program = lowered(model, trace(robot, ("id",)), 18)
+    (angle,) = (word for word in program.inputs if word.name == "q[0]")
+    assert angle.format.width < program.trigonometry.phase_bits
+    tasks = np.linspace(angle.lowest, angle.highest, 16).astype(np.int64)
+    words = {word.name: tasks if word is angle else np.zeros(16, np.int64) for word in program.inputs}
+    flags = assert_bit_exact(program, bound_of(program, "xcvu9p", ii), words)
+    assert not any(flags)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("ii", [1, 4, 16])
+@pytest.mark.parametrize("robot", ["iiwa14", "hyq"])
+def test_bundled_robots(robot, ii):
+    program = program_of(robot, 18)
+    assert_bit_exact(program, bound_of(program, "xcvu9p", ii), both(program, model_of(robot), 10))
+
+
+def test_latency_and_widths_are_those_of_the_bound_program():
+    program = program_of("toy", 18, "all")
+    bound = bound_of(program, "xcvu9p", 2)
+    core = Core(program=program, bound=bound)
+    assert core.ii == 2
+    assert core.latency("id") == bound.latency["id"] + 1
+    assert core.payload_bits == sum(word.format.width for word in program.inputs)
+    assert core.result_bits("id") == sum(word.format.width for word in program.outputs["id"])
+
+
+def test_the_hierarchy_shows_the_regions():
+    program = program_of("toy", 14)
+    text = rtlil.convert(Core(program=program, bound=bound_of(program, "xcvu9p", 1)))
+    modules = [line.split()[1] for line in text.splitlines() if line.startswith("module ")]
+    regions = {operation.region for operation in program.operations if operation.kind not in NO_HARDWARE}
+    inside = {f"\\top.forward_backward.{region}" for region in regions if region.joint is not None}
+    assert inside <= set(modules)
+    assert {"\\top", "\\top.forward_backward", "\\top.trigonometry"} <= set(modules)
+    assert "\\top.forward_backward.rnea_forward_1" in inside

@@ -1,0 +1,98 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""Delay lines against lists."""
+
+import random
+
+import pytest
+from amaranth.hdl import Module, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
+
+from rbdhw.rtl.delay import BypassFifo, delay_line
+
+
+def simulate(dut, testbench):
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("often", [1.0, 0.5])
+@pytest.mark.parametrize("stages", [2, 3, 4, 5, 9, 17])
+def test_a_bypass_fifo_delays_by_its_stages(stages, often):
+    fifo = BypassFifo(shape=signed(7), stages=stages)
+    rng = random.Random(stages)
+    line = [None] * stages
+
+    async def testbench(ctx):
+        for _ in range(12 * stages):
+            value, moves = rng.randrange(-64, 64), rng.random() < often
+            ctx.set(fifo.i, value)
+            ctx.set(fifo.enable, moves)
+            assert line[-1] in (None, ctx.get(fifo.o))
+            await ctx.tick()
+            if moves:
+                line[:] = [value, *line[:-1]]
+        assert None not in line
+
+    simulate(fifo, testbench)
+
+
+@pytest.mark.parametrize("stages", [1, 0])
+def test_a_bypass_fifo_has_two_stages_at_least(stages):
+    with pytest.raises(ValueError, match=rf"^a bypass FIFO has at least 2 stages, not {stages}$"):
+        BypassFifo(shape=3, stages=stages)
+
+
+class Line(wiring.Component):
+    """A delay line whose stages are ports."""
+
+    def __init__(self, stages, memory_stages):
+        self.stages = stages
+        self.memory_stages = memory_stages
+        self.memories = 0
+        super().__init__(
+            {"enable": In(1), "i": In(signed(9))} | {f"o_{stage}": Out(signed(9)) for stage in (0, *stages)}
+        )
+
+    def elaborate(self, _platform):
+        m = Module()
+        value = Signal(signed(9))
+        m.d.comb += value.eq(self.i)
+        taps = delay_line(m, value, self.enable, self.stages, name="line", memory_stages=self.memory_stages)
+        assert set(taps) == {0, *self.stages}
+        m.d.comb += [getattr(self, f"o_{stage}").eq(tap) for stage, tap in taps.items()]
+        self.memories = sum(isinstance(fifo, BypassFifo) for fifo, _ in m._named_submodules.values())
+        return m
+
+
+@pytest.mark.parametrize(
+    ("stages", "memory_stages", "memories"),
+    [((1,), 2, 0), ((3,), 4, 0), ((4,), 4, 1), ((1, 2, 7, 9, 20), 5, 2), ((2, 4, 6), 2, 3)],
+)
+def test_a_line_has_registers_where_it_is_short_and_memories_where_it_is_long(
+    stages, memory_stages, memories
+):
+    line = Line(stages, memory_stages)
+    rng = random.Random(1)
+    history = []
+
+    async def testbench(ctx):
+        for _ in range(120):
+            value, moves = rng.randrange(-256, 256), rng.random() < 0.6
+            ctx.set(line.i, value)
+            ctx.set(line.enable, moves)
+            assert ctx.get(line.o_0) == value
+            for stage in stages:
+                if len(history) >= stage:
+                    assert ctx.get(getattr(line, f"o_{stage}")) == history[-stage]
+            await ctx.tick()
+            if moves:
+                history.append(value)
+        assert len(history) > 40
+
+    simulate(line, testbench)
+    assert line.memories == memories

@@ -1,0 +1,48 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""The trigonometry unit equals its model for an angle every cycle."""
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+
+from rbdhw.fixed.trigonometry import TrigonometrySpec, sin_cos, trigonometry_spec
+from rbdhw.rtl.trigonometry import TrigonometryUnit
+
+
+def assert_equal_to_model(spec, phases):
+    unit = TrigonometryUnit(spec)
+    sines, cosines = (values.tolist() for values in sin_cos(spec, phases))
+    angles = phases.tolist()
+
+    async def testbench(ctx):
+        for cycle in range(len(angles) + unit.latency):
+            ctx.set(unit.angle, angles[cycle] if cycle < len(angles) else 0)
+            if cycle >= unit.latency:
+                task = cycle - unit.latency
+                assert (ctx.get(unit.sin), ctx.get(unit.cos)) == (sines[task], cosines[task]), angles[task]
+            await ctx.tick()
+
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("spec", [trigonometry_spec(8), TrigonometrySpec(9, 12, 3, 2)], ids=str)
+def test_every_phase(spec):
+    assert_equal_to_model(spec, np.arange(2**spec.phase_bits))
+
+
+@pytest.mark.parametrize("width", [12, 18, 24, 28, 32])
+def test_random_phases_and_the_edges_of_quadrants(width):
+    spec = trigonometry_spec(width)
+    rng = np.random.default_rng(width)
+    edges = (np.arange(4)[:, None] * 2 ** (spec.phase_bits - 2) + np.arange(-2, 3)).ravel()
+    phases = np.concatenate([rng.integers(0, 2**spec.phase_bits, 500), edges]) % 2**spec.phase_bits
+    assert_equal_to_model(spec, phases)
+
+
+@pytest.mark.parametrize(("width", "latency"), [(8, 2), (18, 2), (28, 3)])
+def test_latency_is_a_cycle_and_one_a_power(width, latency):
+    assert TrigonometryUnit(trigonometry_spec(width)).latency == latency

@@ -52,8 +52,13 @@ class Target:
     flip_flops: int
     block_rams: int
 
-    def usable_period(self, clock_mhz: float) -> float:
+    def usable_period(self, clock_mhz: float, select_levels: int = 0) -> float:
         """Nanoseconds of a cycle left for operators.
+
+        Parameters
+        ----------
+        select_levels
+            Levels of multiplexers in front of a shared multiplier.
 
         Raises
         ------
@@ -61,7 +66,7 @@ class Target:
             Where a multiplication does not fit in a cycle.
         """
         period = 1000.0 / clock_mhz - self.delays.overhead
-        slowest = self.delays.multiply + self.delays.check
+        slowest = self.delays.multiply + self.delays.select * select_levels + self.delays.check
         if period < slowest:
             fastest = 1000.0 / (slowest + self.delays.overhead)
             raise InputError(

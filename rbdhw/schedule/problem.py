@@ -19,9 +19,9 @@ def problem(program: Program, target: Target, clock_mhz: float, ii: int) -> Prob
     Raises
     ------
     InputError
-        Where the clock is too fast for the target.
+        Where the clock is too fast for the target's multipliers, shared among ``ii`` operations.
     """
-    period = target.usable_period(clock_mhz)
+    period = target.usable_period(clock_mhz, select_levels(ii))
     steps = tuple(_steps(program, target.delays, ii))
     available = frozenset(i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT)
     limits = {

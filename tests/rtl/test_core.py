@@ -117,9 +117,11 @@ def test_small_angles_keep_their_sign(reach, ii):
     assert not any(flags)
 
 
-@pytest.mark.verify
+ATLAS = pytest.param("atlas", marks=pytest.mark.verify)
+
+
 @pytest.mark.parametrize("ii", [1, 4, 16])
-@pytest.mark.parametrize("robot", ["iiwa14", "hyq"])
+@pytest.mark.parametrize("robot", ["iiwa14", "hyq", ATLAS])
 def test_bundled_robots(robot, ii):
     program = program_of(robot, 18)
     assert_bit_exact(program, bound_of(program, "xcvu9p", ii), both(program, model_of(robot), 10))

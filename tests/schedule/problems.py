@@ -1,0 +1,52 @@
+"""Random scheduling problems, and a problem whose every start is given by hand."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import strategies as st
+
+from rbdhw.scalar import Region
+from rbdhw.schedule.model import Problem, Resource, Schedule, Step, Time
+
+REGION = Region("rnea_forward", 0)
+INPUTS = (0, 1, 2)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """Acyclic problems of sums, products and trigonometry; steps need not come in topological order."""
+    ii = draw(st.integers(1, 9))
+    steps: list[Step] = []
+    values = list(INPUTS)
+    for number in range(draw(st.integers(1, 40))):
+        operands = tuple(draw(st.lists(st.sampled_from(values[-8:]), max_size=2, unique=True)))
+        kind = draw(st.sampled_from(("add", "multiply", "turn")))
+        region = Region("rnea_forward", number % 3)
+        results: tuple[int, ...] = (len(values),)
+        if kind == "add":
+            delay = draw(st.sampled_from((0.0, 1.1, 2.5)))
+            step = Step(results, operands, region, None, delay + 0.5, 0, delay)
+        elif kind == "multiply":
+            step = Step(results, operands, region, Resource.MULTIPLIER, 4.3, 0, 3.8, registered=ii > 1)
+        else:
+            results = (len(values), len(values) + 1)
+            step = Step(results, operands[:1], region, Resource.TRIGONOMETRY, 1.6, 2, 1.6)
+        steps.append(step)
+        values.extend(results)
+    limits = {r: math.ceil(sum(step.resource is r for step in steps) / ii) for r in Resource}
+    order = draw(st.permutations(steps)) if draw(st.booleans()) else steps
+    return Problem(tuple(order), frozenset(INPUTS), ii, 7.2, limits)
+
+
+def small(ii: int = 2) -> tuple[Problem, Schedule]:
+    """x y, then its sine's angle, then a sum of both; a schedule that holds."""
+    steps = (
+        Step((3,), (0, 1), REGION, Resource.MULTIPLIER, 4.3, 0, 3.8, registered=True),
+        Step((4, 5), (2,), REGION, Resource.TRIGONOMETRY, 1.6, 2, 1.6),
+        Step((6,), (3, 4), REGION, None, 1.6, 0, 1.1),
+        Step((7,), (3, 6), REGION, Resource.MULTIPLIER, 4.3, 0, 3.8, registered=True),
+    )
+    limits = {Resource.MULTIPLIER: 1, Resource.TRIGONOMETRY: 1}
+    starts = (Time(0, 0.0), Time(0, 0.0), Time(2, 1.6), Time(3, 0.0))
+    return Problem(steps, frozenset(INPUTS), ii, 7.2, limits), Schedule(starts)

@@ -1,0 +1,93 @@
+"""The scheduling problem of a program: steps, delays, units."""
+
+import math
+
+import pytest
+
+from rbdhw.errors import InputError
+from rbdhw.fixed.program import Kind
+from rbdhw.fixed.trigonometry import trigonometry_spec
+from rbdhw.schedule.list_scheduler import schedule
+from rbdhw.schedule.model import Resource
+from rbdhw.schedule.problem import problem, select_levels, trigonometry_latency
+from rbdhw.schedule.verify import verify
+from rbdhw.target import target
+from tests.builds import program_of
+
+PRODUCTS = (Kind.MULTIPLY, Kind.SCALE)
+
+
+@pytest.mark.parametrize("ii", [1, 2, 3, 7, 8, 1000])
+def test_each_resource_has_the_fewest_units(ii):
+    program = program_of("iiwa14", 18)
+    task = problem(program, target("xcvu9p"), 125.0, ii)
+    products = sum(operation.kind in PRODUCTS for operation in program.operations)
+    turns = sum(operation.kind is Kind.COS for operation in program.operations)
+    assert task.limits == {
+        Resource.MULTIPLIER: math.ceil(products / ii),
+        Resource.TRIGONOMETRY: math.ceil(turns / ii),
+    }
+
+
+def test_every_operation_is_a_result_of_one_step():
+    program = program_of("iiwa14", 18, "all")
+    task = problem(program, target("xcvu9p"), 125.0, 2)
+    results = sorted(value for step in task.steps for value in step.results)
+    kinds = [operation.kind for operation in program.operations]
+    free = (Kind.INPUT, Kind.CONSTANT)
+    assert results == [i for i, kind in enumerate(kinds) if kind not in free]
+    assert task.available == {i for i, kind in enumerate(kinds) if kind is Kind.INPUT}
+    for step in task.steps:
+        assert all(kinds[value] is not Kind.CONSTANT for value in step.operands)
+        assert {kinds[value] for value in step.results} in ({Kind.SIN, Kind.COS}, {kinds[step.results[0]]})
+
+
+def test_sine_and_cosine_of_an_angle_share_a_step():
+    task = problem(program_of("iiwa14", 18), target("xcvu9p"), 125.0, 1)
+    turns = [step for step in task.steps if step.resource is Resource.TRIGONOMETRY]
+    assert [len(step.results) for step in turns] == [2] * 6
+    assert {step.latency for step in turns} == {2}
+
+
+def test_delays_are_those_of_the_target():
+    delays = target("xcvu9p").delays
+    for ii, select in ((1, 0.0), (4, delays.select), (16, 2 * delays.select)):
+        program = program_of("toy", 18)
+        task = problem(program, target("xcvu9p"), 125.0, ii)
+        for step in task.steps:
+            operation = program.operations[step.results[0]]
+            check = delays.check if operation.checked else 0.0
+            if operation.kind is Kind.ADD:
+                assert (step.delay, step.setup, step.registered) == (delays.add, delays.add + check, False)
+            elif operation.kind in PRODUCTS:
+                assert step.delay == delays.multiply + select
+                assert (step.setup, step.registered) == (step.delay + check, ii > 1)
+
+
+@pytest.mark.parametrize(("ii", "levels"), [(1, 0), (2, 1), (4, 1), (5, 2), (16, 2), (17, 3)])
+def test_levels_of_operand_multiplexers(ii, levels):
+    assert select_levels(ii) == levels
+
+
+def test_latency_of_the_trigonometry_unit():
+    assert [trigonometry_latency(trigonometry_spec(width)) for width in (8, 18, 28)] == [2, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("device", "clock", "ii", "fastest"),
+    [
+        ("ecp5-85", 200.0, 1, 95),
+        ("xcvu9p", 197.0, 1, 196),
+        ("xcvu9p", 180.0, 2, 178),
+        ("xcvu9p", 180.0, 16, 163),
+    ],
+)
+def test_a_clock_that_no_product_keeps_up_with_is_refused(device, clock, ii, fastest):
+    """Shared multipliers have multiplexers in front of them."""
+    with pytest.raises(InputError) as error:
+        problem(program_of("toy", 18), target(device), clock, ii)
+    assert str(error.value) == (
+        f"clock: {clock:g} MHz is too fast for a product on {device}; at most {fastest} MHz was expected"
+    )
+    task = problem(program_of("toy", 18), target(device), float(fastest), ii)
+    verify(task, schedule(task))

@@ -1,0 +1,69 @@
+"""The verifier: a schedule that holds, and one that breaks each rule."""
+
+from dataclasses import replace
+
+import pytest
+
+from rbdhw.schedule.model import Resource, Schedule, Time
+from rbdhw.schedule.verify import ScheduleError, verify
+from tests.schedule.problems import small
+
+
+def moved(step, cycle, offset=0.0):
+    """The small schedule with one step elsewhere."""
+    problem, schedule = small()
+    starts = list(schedule.starts)
+    starts[step] = Time(cycle, offset)
+    return problem, Schedule(tuple(starts))
+
+
+def test_a_schedule_by_hand_holds():
+    verify(*small())
+    verify(*moved(2, 2, 5.6))
+
+
+def test_the_period_may_be_used_up_to_rounding():
+    verify(*moved(2, 2, 5.6 + 1e-10))
+
+
+@pytest.mark.parametrize(
+    ("step", "cycle", "offset", "text"),
+    [
+        (0, -1, 0.0, "step 0: starts before its task"),
+        (1, 0, -0.1, "step 1: starts before its task"),
+        (2, 2, 5.7, "step 2: does not end within its cycle"),
+        (1, 0, 5.7, "step 1: does not end within its cycle"),
+        (0, 0, 1.0, "step 0: must start with its cycle"),
+        (2, 1, 5.0, "step 2: starts before its operand 4 stands"),
+        (2, 2, 1.5, "step 2: starts before its operand 4 stands"),
+        (3, 1, 0.0, "step 3: starts before its operand 6 stands"),
+        (3, 2, 0.0, "step 3: starts before its operand 6 stands"),
+        (3, 4, 0.0, "step 3: no multiplier is left in slot 0"),
+    ],
+)
+def test_a_step_that_breaks_a_rule_is_named(step, cycle, offset, text):
+    with pytest.raises(ScheduleError) as error:
+        verify(*moved(step, cycle, offset))
+    assert str(error.value) == text
+
+
+def test_every_step_has_a_start():
+    problem, schedule = small()
+    with pytest.raises(ScheduleError, match=r"^4 steps, but 3 starts$"):
+        verify(problem, Schedule(schedule.starts[:3]))
+
+
+def test_an_operand_must_come_from_somewhere():
+    problem, schedule = small()
+    with pytest.raises(ScheduleError, match=r"^step 1: nothing computes its operand 2$"):
+        verify(replace(problem, available=frozenset({0, 1})), schedule)
+
+
+def test_units_are_counted_by_resource():
+    problem, schedule = small()
+    none = replace(problem, limits={Resource.MULTIPLIER: 1, Resource.TRIGONOMETRY: 0})
+    with pytest.raises(ScheduleError, match=r"^step 1: no trigonometry is left in slot 0$"):
+        verify(none, schedule)
+    with pytest.raises(ScheduleError, match=r"^step 3: no multiplier is left in slot 0$"):
+        verify(replace(problem, ii=1), schedule)
+    verify(replace(problem, ii=1, limits={Resource.MULTIPLIER: 2, Resource.TRIGONOMETRY: 1}), schedule)

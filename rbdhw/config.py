@@ -78,6 +78,8 @@ class BuildOptions:
             raise InputError(f"max-error: {self.max_error:g} is no budget; expected a number between 0 and 1")
         if self.clock_mhz is not None and not self.clock_mhz > 0.0:
             raise InputError(f"clock: {self.clock_mhz:g} MHz is no clock; expected a positive number")
+        if self.seed < 0:
+            raise InputError(f"seed: {self.seed} is negative; expected 0 or more")
         if self.data_width not in DATA_WIDTHS:
             expected = ", ".join(str(width) for width in DATA_WIDTHS)
             raise InputError(f"tdata: {self.data_width} bits are not supported; expected one of {expected}")

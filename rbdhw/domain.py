@@ -19,6 +19,7 @@ A TOML file overrides any of it::
 from __future__ import annotations
 
 import math
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from rbdhw.dynamics.joint import turns
 from rbdhw.errors import InputError
@@ -44,14 +46,27 @@ Array = NDArray[np.float64]
 Pair = tuple[float, float]
 
 
-def _pair(value: float | Pair) -> Pair:
-    pair = value if isinstance(value, tuple) else (-value, value)
-    if not all(math.isfinite(bound) for bound in pair) or not pair[0] < pair[1]:
-        raise ValueError("a positive number or [lower, upper] with lower below upper was expected")
+def _pair(value: object) -> Pair:
+    """``b`` as ``(-b, b)``, ``[l, u]`` as it is."""
+    match value:
+        case [lower, upper]:
+            pair = _number(lower), _number(upper)
+        case _:
+            pair = -_number(value), _number(value)
+    if not pair[0] < pair[1]:
+        raise ValueError(_EXPECTED)
     return pair
 
 
-Bounds = Annotated[float | Pair, AfterValidator(_pair)]
+def _number(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
+        raise ValueError(_EXPECTED)
+    return float(value)
+
+
+_EXPECTED = "a positive number or [lower, upper] with lower below upper was expected"
+
+Bounds = Annotated[Pair, BeforeValidator(_pair)]
 
 
 class JointBounds(BaseModel):
@@ -106,9 +121,23 @@ def read_overrides(path: Path) -> Overrides:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: not a readable TOML file ({error})") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{path}: {where}: {first['msg'].removeprefix('Value error, ')}") from error
+        raise InputError(f"{path}: {_complaint(error.errors()[0])}") from error
+
+
+def _complaint(error: ErrorDetails) -> str:
+    """Where a domain file says something else than a domain, and what was expected there."""
+    where = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        tables: dict[object, type[BaseModel]] = {
+            "default": JointBounds,
+            "joints": JointBounds,
+            "fext": ForceBounds,
+        }
+        table = tables[error["loc"][0]] if len(error["loc"]) > 1 else Overrides
+        return f"{where}: unknown; expected {', '.join(table.model_fields)}"
+    if error["type"] == "value_error":
+        return f"{where}: {_EXPECTED}"
+    return f"{where}: a table was expected"
 
 
 def input_domain(robot: Robot, overrides: Overrides | None = None) -> Domain:
@@ -140,19 +169,13 @@ def input_domain(robot: Robot, overrides: Overrides | None = None) -> Domain:
 def _joint_bounds(joint: Joint, own: JointBounds, default: JointBounds) -> dict[str, Pair]:
     limits = joint.limits
     velocity = own.velocity or default.velocity or _limit(joint, "velocity", limits.velocity)
-    largest = max(abs(bound) for bound in _as_pair(velocity)) / TIME_TO_VELOCITY_LIMIT
+    largest = max(abs(bound) for bound in velocity) / TIME_TO_VELOCITY_LIMIT
     return {
-        "q": _as_pair(own.position or default.position or (limits.lower, limits.upper)),
-        "v": _as_pair(velocity),
-        "a": _as_pair(own.acceleration or default.acceleration or (-largest, largest)),
-        "tau": _as_pair(own.effort or default.effort or _limit(joint, "effort", limits.effort)),
+        "q": own.position or default.position or (limits.lower, limits.upper),
+        "v": velocity,
+        "a": own.acceleration or default.acceleration or (-largest, largest),
+        "tau": own.effort or default.effort or _limit(joint, "effort", limits.effort),
     }
-
-
-def _as_pair(bounds: float | Pair) -> Pair:
-    """A validated bound, which is a pair already."""
-    assert isinstance(bounds, tuple)
-    return bounds
 
 
 def _limit(joint: Joint, kind: Literal["velocity", "effort"], value: float) -> Pair:
@@ -167,8 +190,8 @@ def _limit(joint: Joint, kind: Literal["velocity", "effort"], value: float) -> P
 def _wrench_bounds(robot: Robot, given: ForceBounds) -> list[Pair]:
     mass = sum(body.inertia.mass for body in robot.bodies) + robot.base_inertia.mass
     weight = max(mass * math.hypot(*robot.gravity), 1.0)
-    force = _as_pair(given.force or (-weight, weight))
-    moment = _as_pair(given.moment or (LEVER * force[0], LEVER * force[1]))
+    force = given.force or (-weight, weight)
+    moment = given.moment or (LEVER * force[0], LEVER * force[1])
     return [moment] * 3 + [force] * 3
 
 
@@ -202,12 +225,12 @@ def sample(
     """Random arrays of the user's interface over the whole domain.
 
     Half of the tasks are uniform. In the other half each coordinate sits at one of its bounds with
-    probability one half, and one task in sixteen rests (zero velocity).
+    probability one half, and one task in sixteen rests (the velocities nearest to zero).
     """
     bounds = dict(domain.bounds)
     bounds["q"] = np.where(np.array(domain.wraps)[:, None], np.array([-np.pi, np.pi]), bounds["q"])
     arrays = {name: _draw(bounds[name], tasks, rng) for name in ("q", "v", "a", "tau")}
-    arrays["v"][rng.random(tasks) < 1 / 16] = 0.0
+    arrays["v"][rng.random(tasks) < 1 / 16] = np.clip(0.0, *bounds["v"].T)
     arrays["fext"] = np.zeros((tasks, len(robot.bodies), 6))
     for i in sorted(fext):
         arrays["fext"][:, i] = _draw(bounds["fext"], tasks, rng)

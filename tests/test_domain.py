@@ -1,0 +1,216 @@
+"""The input domain: defaults, overrides, samples, and what a domain file must not say."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw.domain import (
+    ForceBounds,
+    JointBounds,
+    Overrides,
+    graph_inputs,
+    graph_ranges,
+    input_domain,
+    read_overrides,
+    sample,
+)
+from rbdhw.errors import InputError
+from rbdhw.fixed.lower import InputRange
+from rbdhw.robot.model import JointKind, Limits
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.designs import rail
+from tests.strategies import robots
+
+PAIR = "a positive number or [lower, upper] with lower below upper was expected"
+
+
+def limited(**limits):
+    """One cart on a rail with other limits."""
+    robot = rail()
+    body = robot.bodies[0]
+    joint = replace(body.joint, limits=replace(body.joint.limits, **limits))
+    return robot.with_bodies([replace(body, joint=joint)])
+
+
+def test_defaults_come_from_the_limits():
+    domain = input_domain(rail(2))
+    np.testing.assert_array_equal(domain.bounds["q"], [(-0.4, 0.6)] * 2)
+    np.testing.assert_array_equal(domain.bounds["v"], [(-1.0, 1.0)] * 2)
+    np.testing.assert_array_equal(domain.bounds["a"], [(-10.0, 10.0)] * 2)
+    np.testing.assert_array_equal(domain.bounds["tau"], [(-200.0, 200.0)] * 2)
+    weight = 2 * 2.5 * 9.81
+    np.testing.assert_allclose(
+        domain.bounds["fext"], [(-0.1 * weight, 0.1 * weight)] * 3 + [(-weight, weight)] * 3
+    )
+    assert domain.wraps == (False, False)
+
+
+def test_a_continuous_joint_wraps_unless_it_is_bounded():
+    robot = limited(lower=-math.inf, upper=math.inf)
+    assert input_domain(robot).wraps == (True,)
+    bounded = Overrides(joints={"rail_0": JointBounds(position=2.0)})
+    assert input_domain(robot, bounded).wraps == (False,)
+
+
+def test_a_joint_overrides_the_default_and_that_the_urdf(tmp_path):
+    file = tmp_path / "domain.toml"
+    file.write_text(
+        "[default]\nvelocity = 3\nacceleration = [-1.5, 2.5]\n"
+        "[joints.rail_1]\nposition = [-0.1, 0.2]\nvelocity = 0.5\neffort = 7.0\n"
+        "[fext]\nforce = [-1, 4]\n"
+    )
+    domain = input_domain(rail(2), read_overrides(file))
+    np.testing.assert_array_equal(domain.bounds["q"], [(-0.4, 0.6), (-0.1, 0.2)])
+    np.testing.assert_array_equal(domain.bounds["v"], [(-3.0, 3.0), (-0.5, 0.5)])
+    np.testing.assert_array_equal(domain.bounds["a"], [(-1.5, 2.5)] * 2)
+    np.testing.assert_array_equal(domain.bounds["tau"], [(-200.0, 200.0), (-7.0, 7.0)])
+    np.testing.assert_array_equal(domain.bounds["fext"], [(-0.1, 0.4)] * 3 + [(-1.0, 4.0)] * 3)
+
+
+def test_the_default_acceleration_follows_the_velocity_asked_for():
+    domain = input_domain(rail(), Overrides(default=JointBounds(velocity=(-0.5, 2.0))))
+    assert domain.bounds["a"].tolist() == [[-20.0, 20.0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("x = 1", "x: unknown; expected default, joints, fext"),
+        (
+            "[joints.elbow]\nspin = 1",
+            "joints.elbow.spin: unknown; expected position, velocity, acceleration, effort",
+        ),
+        ("[default]\nlimit = 1", "default.limit: unknown; expected position, velocity, acceleration, effort"),
+        ("[fext]\ntorque = 1", "fext.torque: unknown; expected force, moment"),
+        ("joints = 3", "joints: a table was expected"),
+        ("[joints]\nelbow = 3", "joints.elbow: a table was expected"),
+        ('[default]\nvelocity = "fast"', f"default.velocity: {PAIR}"),
+        ('[default]\nvelocity = "1.0"', f"default.velocity: {PAIR}"),
+        ("[default]\nvelocity = true", f"default.velocity: {PAIR}"),
+        ("[default]\nvelocity = 0.0", f"default.velocity: {PAIR}"),
+        ("[default]\nvelocity = -1", f"default.velocity: {PAIR}"),
+        ("[default]\nvelocity = []", f"default.velocity: {PAIR}"),
+        ("[default]\nvelocity = [1.0]", f"default.velocity: {PAIR}"),
+        ("[default]\nvelocity = [2.0, 1.0]", f"default.velocity: {PAIR}"),
+        ("[default]\nvelocity = [1.0, 1.0]", f"default.velocity: {PAIR}"),
+        ("[joints.elbow]\nposition = nan", f"joints.elbow.position: {PAIR}"),
+        ("[joints.elbow]\nposition = [-inf, 1]", f"joints.elbow.position: {PAIR}"),
+        (f"[default]\nvelocity = 1{400 * '0'}", f"default.velocity: {PAIR}"),
+        ("[fext]\nforce = [1, 2, 3]", f"fext.force: {PAIR}"),
+        (
+            "[default",
+            "not a readable TOML file (Expected ']' at the end of a table declaration (at end of document))",
+        ),
+    ],
+)
+def test_a_file_that_is_no_domain_is_refused(tmp_path, text, complaint):
+    file = tmp_path / "domain.toml"
+    file.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_overrides(file)
+    assert str(error.value) == f"{file}: {complaint}"
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path):
+    missing, binary = tmp_path / "missing.toml", tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff")
+    for file, reason in (
+        (missing, f"[Errno 2] No such file or directory: '{missing}'"),
+        (binary, "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+    ):
+        with pytest.raises(InputError) as error:
+            read_overrides(file)
+        assert str(error.value) == f"{file}: not a readable TOML file ({reason})"
+
+
+def test_an_unknown_joint_is_refused():
+    with pytest.raises(InputError) as error:
+        input_domain(rail(2), Overrides(joints={"rail_7": JointBounds(), "rail_1": JointBounds()}))
+    assert str(error.value) == "domain: joint 'rail_7' is not a joint of rail; expected one of rail_0, rail_1"
+
+
+@pytest.mark.parametrize("value", [0.0, math.inf])
+@pytest.mark.parametrize("kind", ["velocity", "effort"])
+def test_a_limit_that_bounds_nothing_is_refused_unless_overridden(kind, value):
+    robot = limited(**{kind: value})
+    with pytest.raises(InputError) as error:
+        input_domain(robot)
+    assert str(error.value) == (
+        f"joint 'rail_0': {kind} limit {value:g} bounds nothing; a positive limit in the URDF or in a "
+        f"domain file was expected"
+    )
+    array = {"velocity": "v", "effort": "tau"}[kind]
+    overridden = input_domain(robot, Overrides(default=JointBounds(**{kind: 5.0})))
+    assert overridden.bounds[array].tolist() == [[-5.0, 5.0]]
+
+
+def test_the_graph_takes_angles_in_turns_and_shifts_in_metres():
+    kinds = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
+    limits = (
+        Limits(-math.pi / 2, math.pi, 2.0, 3.0),
+        Limits(-math.inf, math.inf, 2.0, 3.0),
+        Limits(-0.5, 1.0, 2.0, 3.0),
+    )
+    robot = rail(3)
+    robot = robot.with_bodies(
+        replace(body, joint=replace(body.joint, kind=kind, limits=limit))
+        for body, kind, limit in zip(robot.bodies, kinds, limits, strict=True)
+    )
+    ranges = graph_ranges(robot, input_domain(robot, Overrides(fext=ForceBounds(force=4.0))), (1,))
+    assert [ranges[f"q[{i}]"] for i in range(3)] == [
+        InputRange(-0.25, 0.5, "turn"),
+        InputRange(-0.5, 0.5, "turn", wraps=True),
+        InputRange(-0.5, 1.0, "m"),
+    ]
+    units = [[ranges[f"{array}[{i}]"].unit for array in ("v", "a", "tau")] for i in (0, 2)]
+    assert units == [["rad/s", "rad/s^2", "Nm"], ["m/s", "m/s^2", "N"]]
+    wrench = [ranges[f"fext[1,{k}]"] for k in range(6)]
+    assert wrench == [InputRange(-0.4, 0.4, "Nm")] * 3 + [InputRange(-4.0, 4.0, "N")] * 3
+    assert not any(name.startswith(("fext[0", "fext[2")) for name in ranges)
+    arrays = {"q": np.array([[math.pi, -math.pi / 2, 0.3]]), "v": np.array([[1.0, 2.0, 3.0]])}
+    inputs = graph_inputs(robot, arrays)
+    assert [float(inputs[f"q[{i}]"][0]) for i in range(3)] == [0.5, -0.25, 0.3]
+    assert [float(inputs[f"v[{i}]"][0]) for i in range(3)] == [1.0, 2.0, 3.0]
+    assert set(inputs) == {f"{array}[{i}]" for array in "qv" for i in range(3)}
+
+
+@given(robots(max_bodies=5), st.integers(0, 2**16))
+@settings(max_examples=20)
+def test_samples_stay_within_the_bounds_and_reach_them(robot, seed):
+    domain = input_domain(robot)
+    arrays = sample(robot, domain, 400, np.random.default_rng(seed), range(robot.nv))
+    for name in ("q", "v", "a", "tau"):
+        bounds = np.where(np.isfinite(domain.bounds[name]), domain.bounds[name], [-np.pi, np.pi])
+        assert arrays[name].shape == (400, robot.nv)
+        np.testing.assert_array_equal(arrays[name].min(axis=0), bounds[:, 0])
+        np.testing.assert_array_equal(arrays[name].max(axis=0), bounds[:, 1])
+    assert 5 <= (~arrays["v"].any(axis=1)).sum() <= 60
+    assert (arrays["fext"] >= domain.bounds["fext"][:, 0]).all()
+    assert (arrays["fext"] <= domain.bounds["fext"][:, 1]).all()
+
+
+def test_a_task_at_rest_stays_within_bounds_that_exclude_rest():
+    robot = rail(2)
+    domain = input_domain(robot, Overrides(joints={"rail_1": JointBounds(velocity=(0.5, 2.0))}))
+    arrays = sample(robot, domain, 400, np.random.default_rng(0))
+    assert arrays["v"][:, 1].min() == 0.5
+    assert (arrays["v"][:, 0] == 0.0).any()
+
+
+def test_only_the_bodies_asked_for_feel_a_force():
+    robot = load_urdf(path("iiwa14"))
+    arrays = sample(robot, input_domain(robot), 50, np.random.default_rng(0), (2, 6))
+    assert arrays["fext"][:, [2, 6]].all()
+    assert not np.delete(arrays["fext"], [2, 6], axis=1).any()
+
+
+def test_samples_are_reproducible():
+    robot = load_urdf(path("hyq"))
+    first, second = (sample(robot, input_domain(robot), 20, np.random.default_rng(3), (1,)) for _ in range(2))
+    for name, array in first.items():
+        np.testing.assert_array_equal(second[name], array)

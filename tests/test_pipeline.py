@@ -1,0 +1,265 @@
+"""From a URDF to a design: the manifest, sameness of repeated builds, random trees, and refusals."""
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw.config import BuildOptions
+from rbdhw.domain import JointBounds, Overrides, graph_inputs, input_domain, sample
+from rbdhw.errors import InputError
+from rbdhw.fixed.program import Kind
+from rbdhw.graph.graph import Op
+from rbdhw.graph.interpret import interpret
+from rbdhw.pipeline import (
+    describe,
+    external_bodies,
+    generate,
+    multiplications,
+    optimised,
+    prepare,
+    scheduled,
+)
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.schedule.model import Resource
+from rbdhw.sim import golden
+from rbdhw.target import target
+from rbdhw.tracing import trace
+from tests.builds import evaluated, graph_of, lowered, program_of
+from tests.strategies import robots
+
+TOY = {"ii": 2, "target": "ecp5-85", "fext": "all", "width": 18, "samples": 512, "data_width": 64}
+ARM = """\
+<robot name="arm">
+  <link name="base"/>
+  <link name="upper"><inertial><mass value="2"/>
+    <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial></link>
+  <link name="flange"/>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/>
+    <axis xyz="0 1 0"/><limit lower="-1" upper="2" velocity="3" effort="4"/></joint>
+  <joint name="mount" type="fixed"><parent link="upper"/><child link="flange"/></joint>
+</robot>
+"""
+
+
+@cache
+def toy():
+    return generate(path("toy"), BuildOptions(**TOY))
+
+
+@pytest.fixture
+def arm(tmp_path):
+    file = tmp_path / "arm.urdf"
+    file.write_text(ARM)
+    return file
+
+
+class TestManifest:
+    def test_what_was_asked_for(self):
+        facts = toy().manifest
+        assert facts["robot"]["joints"] == list(load_urdf(path("toy")).joints)
+        assert (facts["ii"], facts["clock_mhz"], facts["target"]) == (2, 50.0, "ecp5-85")
+        assert (facts["width"], facts["budget"], facts["seed"]) == ([18, 18], None, 0)
+        assert facts["stream"]["tdata_width"] == 64
+        assert set(facts["versions"]) == {"rbdhw", "amaranth", "numpy"}
+        assert facts["algorithms"]["inverse_dynamics"] == "rnea"
+
+    def test_operations_are_those_of_the_program(self):
+        design, counts = toy(), toy().manifest["functions"]["id"]
+        kinds = [operation.kind for operation in design.program.operations]
+        assert counts["multiplications"] == {
+            "variable": kinds.count(Kind.MULTIPLY),
+            "constant": kinds.count(Kind.SCALE),
+        }
+        assert kinds.count(Kind.ADD) >= counts["additions"] > 0
+        assert counts["reciprocals"] == 0
+
+    def test_hardware_is_that_of_the_schedule(self):
+        facts, program = toy().manifest, toy().program
+        bound = scheduled(program, target("ecp5-85"), BuildOptions(**TOY))
+        units = [unit for unit in bound.units if unit.resource is Resource.MULTIPLIER]
+        used = sum(len(unit.steps) for unit in units)
+        assert facts["multipliers"] == len(units)
+        assert facts["multiplier_slots"] == {"used": used, "offered": 2 * len(units)}
+        assert facts["trigonometry_units"] == 1
+        assert facts["dsp_blocks"] == len(units) + 2
+        assert facts["functions"]["id"]["latency_cycles"] == bound.latency["id"] + 1
+
+    def test_regions_hold_every_operation_once(self):
+        regions = toy().manifest["regions"]
+        names = [region["name"] for region in regions]
+        assert len(set(names)) == len(names)
+        assert {"trigonometry", "rnea_forward_0", "rnea_forward_1"} <= set(names)
+        free = (Kind.INPUT, Kind.CONSTANT)
+        operations = [o for o in toy().program.operations if o.kind not in free]
+        assert sum(region["operations"] for region in regions) == len(operations)
+        assert sum(region["multipliers"] for region in regions) == toy().manifest["multipliers"]
+
+    def test_errors_are_measured_on_tasks_that_are_not_flagged(self):
+        figures = toy().manifest["error"]["id"]
+        assert 500 <= figures["samples"] <= 512
+        assert 0.0 < figures["median"] < 1e-4
+        assert figures["median"] < figures["max"] < 1.0
+
+    def test_it_is_json(self):
+        assert json.loads(json.dumps(toy().manifest, allow_nan=False)) == toy().manifest
+
+
+class TestReproducible:
+    def test_the_same_inputs_give_the_same_bytes(self):
+        again = generate(path("toy"), BuildOptions(**TOY))
+        assert again.verilog == toy().verilog
+        assert json.dumps(again.manifest) == json.dumps(toy().manifest)
+        assert again.program == toy().program
+
+    def test_the_order_of_hashes_does_not_matter(self):
+        """In another process, whose strings hash otherwise."""
+        script = "from tests.test_pipeline import toy; print(toy().verilog, json.dumps(toy().manifest))"
+        done = subprocess.run(
+            [sys.executable, "-c", f"import json; {script}"],
+            cwd=Path(__file__).parents[1],
+            env={**os.environ, "PYTHONHASHSEED": "12345"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout == f"{toy().verilog} {json.dumps(toy().manifest)}\n"
+
+    def test_another_seed_measures_other_tasks(self):
+        other = generate(path("toy"), BuildOptions(**TOY, seed=1))
+        assert other.manifest["seed"] == 1
+        assert other.manifest["error"] != toy().manifest["error"]
+
+
+class TestRandomTrees:
+    @given(robots(max_bodies=12), st.sampled_from((18, 28)), st.booleans())
+    @settings(max_examples=15)
+    def test_climb_from_golden_to_graph_to_evaluator(self, robot, width, with_fext):
+        """Errors beside the largest torques: 2e-3 at 18 bits, 1e-5 at 28; hardly a task is flagged."""
+        model = prepare(robot, ("id",), "all" if with_fext else "none")
+        graph = optimised(trace(model.robot, ("id",), model.fext), target("xcvu9p").delays)
+        arrays = sample(robot, input_domain(robot), 200, np.random.default_rng(8), model.fext)
+        reference = golden.evaluate(robot, "id", arrays)["tau"]
+        size = np.abs(reference).max()
+        values = interpret(graph, graph_inputs(robot, arrays))
+        floats = np.stack([values[f"id.tau[{i}]"] for i in range(robot.nv)], axis=1)
+        np.testing.assert_allclose(floats, reference, rtol=0, atol=1e-9 * size)
+        tau, result = evaluated(lowered(model, graph, width), robot, arrays)
+        flagged = result.overflow | result.outside
+        assert flagged.mean() <= 0.03
+        error = np.abs(tau - reference)[~flagged].max()
+        assert error <= {18: 2e-3, 28: 1e-5}[width] * size
+
+
+class TestCounts:
+    @pytest.mark.parametrize(("robot", "most"), [("iiwa14", 321), ("hyq", 500), ("atlas", 2341)])
+    def test_multiplications_stay_below_the_prototypes(self, robot, most):
+        assert multiplications(graph_of(robot)) <= most
+
+    def test_what_is_told_of_a_robot_is_what_is_built_for_it(self):
+        told = describe(path("iiwa14"), ("id",))
+        graph = graph_of("iiwa14")
+        assert told["robot"]["name"] == load_urdf(path("iiwa14")).name
+        assert (told["robot"]["dof"], told["robot"]["depth"]) == (7, 7)
+        assert told["functions"]["id"]["multiplications"] == {
+            "variable": graph.count(Op.MULTIPLY),
+            "constant": graph.count(Op.SCALE),
+        }
+
+    def test_no_pass_of_the_pipeline_leaves_dead_or_double_nodes(self):
+        graph = graph_of("iiwa14", "all")
+        assert min(graph.uses) >= 1
+        seen = {(node.op, node.args, node.value, node.name) for node in graph.nodes}
+        assert len(seen) == len(graph.nodes)
+
+    def test_every_value_of_a_program_is_read(self):
+        program = program_of("hyq", 18)
+        read = {operand.value for operation in program.operations for operand in operation.operands}
+        read |= {word.value for word in program.outputs["id"]}
+        assert read == set(range(len(program.operations)))
+
+
+class TestForces:
+    def test_none_all_and_names(self, arm):
+        robot = load_urdf(path("toy"))
+        names = [body.name for body in robot.bodies]
+        assert external_bodies(robot, "none") == ()
+        assert external_bodies(robot, "all") == (0, 1)
+        assert external_bodies(robot, names[1]) == (1,)
+        assert external_bodies(robot, f"{names[1]},{names[0]},{names[1]}") == (0, 1)
+        assert external_bodies(load_urdf(arm), "upper") == (0,)
+
+    @pytest.mark.parametrize(
+        ("fext", "text"),
+        [
+            ("lower", "fext: link 'lower' is unknown; expected none, all or some of upper"),
+            ("upper,", "fext: link '' is unknown; expected none, all or some of upper"),
+            ("base", "fext: link 'base' is unknown; expected none, all or some of upper"),
+            ("flange", "fext: link 'flange' is fixed to 'upper'; a moving link of arm was expected"),
+        ],
+    )
+    def test_a_link_that_takes_no_force_is_refused(self, arm, fext, text):
+        assert refusal(arm, fext=fext) == text
+
+
+def refusal(urdf, overrides=None, **options):
+    """The line with which a build is refused, before anything slow."""
+    with pytest.raises(InputError) as error:
+        generate(urdf, BuildOptions(**{"samples": 256, **options}), overrides)
+    return str(error.value)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("options", "text"),
+        [
+            ({"ii": 0}, "ii: 0 is not possible; expected 1 or more cycles between tasks"),
+            ({"functions": ("ik",)}, "functions: 'ik' is unknown; expected one or more of "),
+            ({"target": "spartan3"}, "target: 'spartan3' is unknown; expected one of ecp5-85, xcvu9p"),
+            (
+                {"clock_mhz": 400.0, "width": 18},
+                "clock: 400 MHz is too fast for a product on xcvu9p; at most 196 MHz was expected",
+            ),
+            ({"max_error": 1e-14}, "max-error: 1e-14 is met by no supported width; 32 bits reach "),
+            (
+                {"max_error": 1e-9, "width": 12},
+                "max-error: 1e-09 is not met at a width of 12 bits, which reach ",
+            ),
+        ],
+    )
+    def test_an_option_that_cannot_be_met(self, arm, options, text):
+        assert refusal(arm, **options).startswith(text)
+
+    def test_an_override_of_an_unknown_joint(self, arm):
+        overrides = Overrides(joints={"elbow": JointBounds(velocity=(-1.0, 1.0))})
+        expected = "domain: joint 'elbow' is not a joint of arm; expected one of shoulder"
+        assert refusal(arm, overrides) == expected
+
+    def test_a_file_that_does_not_exist(self, tmp_path):
+        assert str(tmp_path / "none.urdf") in refusal(tmp_path / "none.urdf")
+
+    def test_a_robot_that_does_not_move(self, tmp_path):
+        file = tmp_path / "rock.urdf"
+        file.write_text('<robot name="rock"><link name="base"/></robot>')
+        assert refusal(file) == f"{file}: robot 'rock' has no moving joint; expected at least one"
+
+
+def test_the_stages_are_told_in_order(arm):
+    stages = []
+    generate(arm, BuildOptions(width=12, samples=64), progress=stages.append)
+    assert stages == [
+        "reading the robot",
+        "rewriting frames and inertias",
+        "tracing",
+        "choosing number formats",
+        "scheduling",
+        "writing Verilog",
+    ]

@@ -120,7 +120,7 @@ def _save(folder: Path, record: Record, size: int) -> None:
     data = b"".join(beat.to_bytes(size, "little") for beat in record.beats)
     np.savez(
         folder / "responses.npz",
-        data=np.frombuffer(data, np.uint8).reshape(-1, size),
+        data=np.frombuffer(data, np.uint8).reshape(len(record.beats), size),
         last=np.array(record.last, np.bool_),
         sent=np.array(record.sent, np.int64),
         taken=np.array(record.taken, np.int64),

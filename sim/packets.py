@@ -198,7 +198,7 @@ def pack(header: Integers, words: Sequence[Integers], widths: Sequence[int], dat
 
 def unpack(packets: Bytes, widths: Sequence[int]) -> tuple[Integers, list[Integers]]:
     """Headers (N,) and words (N,) of these widths, sign-extended, from packets (N, beats, bytes a beat)."""
-    flat = packets.reshape(len(packets), -1)
+    flat = packets.reshape(len(packets), packets.shape[1] * packets.shape[2])
     values = [np.zeros(len(flat), np.int64) for _ in widths]
     for start in range(0, len(flat), _CHUNK):
         part = slice(start, start + _CHUNK)

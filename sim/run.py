@@ -6,8 +6,10 @@ import os
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from rbdhw.artifact import ARRAYS, Design, read
@@ -43,8 +45,8 @@ def run(
     *,
     cache: Path | None = None,
     progress: Callable[[str], None] = lambda _stage: None,
-) -> int:
-    """Compute a function of the design in a folder for the tasks in an npz file; how many there were.
+) -> dict[str, int]:
+    """Compute a function of the design in a folder for the tasks in an npz file.
 
     Parameters
     ----------
@@ -55,6 +57,11 @@ def run(
         ``model``, ``rtl`` (the Verilog in Verilator, kept in ``cache``) or ``golden`` (float64).
     progress
         Told each stage as it begins.
+
+    Returns
+    -------
+    dict
+        ``tasks``, and how many of them are ``flagged``.
 
     Raises
     ------
@@ -84,7 +91,7 @@ def run(
             status, words = respond(design, function, encode(design, function, arrays))
             results = decode(design, function, words)
     _save(target, {**results, "status": status})
-    return len(status)
+    return {"tasks": len(status), "flagged": int(np.count_nonzero(status))}
 
 
 def load(design: Design, function: str, path: Path) -> dict[str, Array]:
@@ -137,12 +144,19 @@ def rtl(
 
 def _read(path: Path) -> dict[str, NDArray[np.generic]]:
     try:
-        with np.load(path) as archive:
+        with path.open("rb") as file, _archive(np.load(file)) as archive:
             return {name: archive[name] for name in archive.files}
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; expected an npz file of arrays") from None
-    except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: not a readable npz file ({error}); expected one of numbers") from error
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: not a readable npz file ({error}); expected arrays of numbers") from error
+
+
+def _archive(loaded: Any) -> NpzFile:
+    """What NumPy loaded, if it was an npz file."""
+    if not isinstance(loaded, NpzFile):
+        raise ValueError("one array without a name")
+    return loaded
 
 
 def _shapes(design: Design, q: NDArray[np.generic]) -> dict[str, tuple[int, ...]]:
@@ -186,7 +200,7 @@ def _save(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:
             np.savez(file, **arrays)  # type: ignore[arg-type] # NumPy types every keyword as bool
         aside.replace(path)
     except OSError as error:
-        expected = "expected a file in a folder that can be"
+        expected = "expected a folder with room"
         raise InputError(f"{path}: cannot be written ({error.strerror}); {expected}") from error
     finally:
         aside.unlink(missing_ok=True)

@@ -65,7 +65,7 @@ class Report:
         """Whether the RTL is bit-exact and within budget."""
         return self.mismatches == 0 and self.within_budget
 
-    def to_json(self) -> dict[str, Any]:
+    def json(self) -> dict[str, Any]:
         """The report as `simulate --json` prints it."""
         return {
             "tasks": self.tasks,

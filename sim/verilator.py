@@ -213,6 +213,8 @@ def _simulate(executable: Path, folder: Path) -> None:
             test_dir=folder,
             log_file=log,
         )
+    except ValueError as error:  # cocotb found no shared library of this Python
+        raise InputError(f"simulation: {error}; expected a Python with its shared library") from error
     except (RuntimeError, SystemExit) as error:
         reason = str(error)
     if not (folder / "responses.npz").exists():

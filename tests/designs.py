@@ -6,6 +6,8 @@ be made wrong on purpose. It serves one task at a time.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rbdhw.artifact import HEADER_BITS, Design, interface
@@ -53,12 +55,23 @@ def rail_program(robot: Robot, width: int = 16) -> Program:
 
 
 def rail_design(data_width: int = 64, bodies: int = 1, width: int = 16) -> Design:
-    """The whole design; its budget is a relative error of 1e-2."""
+    """The whole design; its budget is a relative error of 0.1, as a torque may come close to zero."""
     robot = rail(bodies)
     program = rail_program(robot, width)
-    manifest = {"robot": {"name": robot.name}, "budget": 1e-2, **interface(program, data_width)}
+    manifest = {"robot": {"name": robot.name}, "budget": 0.1, **interface(program, data_width)}
     draft = Design(robot, input_domain(robot), program, (), manifest, "")
-    return Design(robot, draft.domain, program, (), manifest, verilog(draft))
+    return replace(draft, verilog=verilog(draft))
+
+
+def faulty(design: Design) -> Design:
+    """The design with hardware that answers tag 3 wrongly, wavers with tag 35, and hangs at tag 40."""
+    right = f"assign m_axis_tdata = held[{design.stream.data_width - 1}:0];"
+    wrong = f"""
+reg wavering = 0;
+always @(posedge clk) wavering <= !wavering;
+{right.replace(";", " ^ (whole[15:0] == 3) ^ (whole[15:0] == 35 && wavering);")}"""
+    hangs = design.verilog.replace("tvalid = left != 0;", "tvalid = left != 0 && whole[15:0] != 40;")
+    return replace(design, verilog=hangs.replace(right, wrong))
 
 
 def verilog(design: Design) -> str:
@@ -76,9 +89,7 @@ def verilog(design: Design) -> str:
         top=width - 1,
         width=width,
         request=most_in * width - 1,
-        shift=f"request[{most_in * width - 1}:{width}]" if most_in > 1 else "",
         response=most_out * width - 1,
-        most_in=most_in,
         datapath="\n".join(_datapath(design)),
         chosen="\n".join(chosen),
     )

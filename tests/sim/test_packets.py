@@ -178,5 +178,8 @@ def test_a_response_of_the_wrong_length_is_not_whole():
 def test_no_beats_no_answers():
     design = rail_design()
     beats = packets.Beats(np.zeros((0, 8), np.uint8), np.zeros(0, np.bool_))
-    assert [len(found.places) for found in packets.answers(design, beats).values()] == [0, 0]
+    for function, found in packets.answers(design, beats).items():
+        status, words = packets.contents(design, function, found.packets)
+        assert len(found.places) == len(status) == 0
+        assert [word.shape for word in words.values()] == [(0,)]
     assert packets.encode(design, "id", {name: np.zeros((0, 1)) for name in "qva"})["q[0]"].shape == (0,)

@@ -1,0 +1,30 @@
+"""Small simulators, built once for all tests of a worker."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdhw.artifact import write
+from tests.designs import faulty, rail_design
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    """Where simulators are kept."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def rail_folder(tmp_path_factory):
+    """A right design of two bodies on rails, with packets of several beats."""
+    folder = tmp_path_factory.mktemp("rail") / "design of two carts"
+    write(rail_design(data_width=32, bodies=2), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def faulty_folder(tmp_path_factory):
+    """A design whose hardware is wrong, as :func:`tests.designs.faulty` says."""
+    folder = tmp_path_factory.mktemp("faulty") / "design"
+    write(faulty(rail_design()), folder)
+    return folder

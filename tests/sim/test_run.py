@@ -1,0 +1,190 @@
+"""The user's own vectors: npz in, npz out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdhw.artifact import read, write
+from rbdhw.domain import sample
+from rbdhw.errors import InputError
+from rbdhw.sim import golden
+from rbdhw.sim.run import run
+from rbdhw.sim.verilator import SimulationError
+
+TASKS = 40
+
+
+@pytest.fixture
+def states(rail_folder, tmp_path):
+    """A writer of input files: the arrays of random states, changed as asked; gives the file."""
+    design = read(rail_folder)
+    drawn = sample(design.robot, design.domain, TASKS, np.random.default_rng(2))
+
+    def states(function="id", **changes):
+        needed = {name: drawn[name] for name in golden.inputs_of(function)}
+        arrays = {name: array for name, array in (needed | changes).items() if array is not None}
+        np.savez(tmp_path / "states.npz", **arrays)
+        return tmp_path / "states.npz"
+
+    return states
+
+
+def results(path):
+    with np.load(path) as archive:
+        return dict(archive)
+
+
+def refusal_of(*arguments):
+    with pytest.raises(InputError) as refusal:
+        run(*arguments)
+    assert "\n" not in str(refusal.value)
+    return str(refusal.value)
+
+
+@pytest.mark.parametrize(("function", "result"), [("id", "tau"), ("fd", "a")])
+def test_the_engines_agree(rail_folder, cache, states, tmp_path, function, result):
+    found = {}
+    for engine in ("model", "rtl", "golden"):
+        summary = run(rail_folder, function, states(function), tmp_path / "out.npz", engine, cache=cache)
+        assert summary == {"tasks": TASKS, "flagged": 0}
+        found[engine] = results(tmp_path / "out.npz")
+        assert sorted(found[engine]) == sorted([result, "status"])
+        assert found[engine][result].dtype == np.float64
+        assert found[engine][result].shape == (TASKS, 2)
+        assert not found[engine]["status"].any()
+    np.testing.assert_array_equal(found["rtl"][result], found["model"][result])
+    np.testing.assert_allclose(found["model"][result], found["golden"][result], atol=0.02)
+    arrays = results(states(function))
+    expected = 2.5 * (arrays["a"] + 9.81) if function == "id" else arrays["tau"] / 2.5 - 9.81
+    np.testing.assert_allclose(found["golden"][result], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["model", "rtl"])
+def test_tasks_outside_the_domain_are_flagged(rail_folder, cache, states, tmp_path, engine):
+    q = np.zeros((TASKS, 2))
+    q[3, 0], q[5, 1] = 0.61, -0.41
+    summary = run(rail_folder, "id", states(q=q), tmp_path / "out.npz", engine, cache=cache)
+    assert summary == {"tasks": TASKS, "flagged": 2}
+    assert np.flatnonzero(results(tmp_path / "out.npz")["status"]).tolist() == [3, 5]
+
+
+def test_narrow_and_whole_numbers_are_taken(rail_folder, states, tmp_path):
+    whole = {"q": np.zeros((TASKS, 2), np.int64), "v": np.zeros((TASKS, 2), np.float32)}
+    run(rail_folder, "id", states(**whole), tmp_path / "out.npz")
+    assert results(tmp_path / "out.npz")["tau"].shape == (TASKS, 2)
+
+
+@pytest.mark.parametrize("engine", ["model", "rtl", "golden"])
+def test_no_tasks_no_results(rail_folder, cache, states, tmp_path, engine):
+    none = {name: np.zeros((0, 2)) for name in "qva"}
+    run(rail_folder, "id", states(**none), tmp_path / "out.npz", engine, cache=cache)
+    assert {name: array.shape for name, array in results(tmp_path / "out.npz").items()} == {
+        "tau": (0, 2),
+        "status": (0,),
+    }
+
+
+def test_a_force_is_taken_where_the_design_takes_one(rail_folder, states, tmp_path):
+    write(replace(read(rail_folder), fext=(1,)), tmp_path / "design")
+    fext = np.zeros((TASKS, 2, 6))
+    fext[:, 1, 2] = 1.0
+    run(tmp_path / "design", "id", states(fext=fext), tmp_path / "out.npz", "golden")
+    arrays = results(states())
+    expected = 2.5 * (arrays["a"] + 9.81)
+    np.testing.assert_allclose(results(tmp_path / "out.npz")["tau"], expected, rtol=1e-12)
+    fext[7, 0, 5] = 2.0
+    assert refusal_of(tmp_path / "design", "id", states(fext=fext), tmp_path / "out.npz") == (
+        f"{tmp_path / 'states.npz'}: array 'fext': row 7: a force on link 'cart_0'; "
+        "this design expects forces on cart_1"
+    )
+
+
+def test_a_force_is_refused_where_the_design_takes_none(rail_folder, states, tmp_path):
+    fext = np.zeros((TASKS, 2, 6))
+    run(rail_folder, "id", states(fext=fext), tmp_path / "out.npz")
+    fext[0, 1, 0] = -1e-9
+    assert refusal_of(rail_folder, "id", states(fext=fext), tmp_path / "out.npz") == (
+        f"{tmp_path / 'states.npz'}: array 'fext': row 0: a force on link 'cart_1'; "
+        "this design expects forces on none"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"a": None}, "array 'a': missing; id needs q, v, a"),
+        ({"tau": np.zeros((TASKS, 2))}, "array 'tau': no input of id; expected q, v, a, optionally fext"),
+        ({"v": np.zeros((TASKS, 3))}, "array 'v': shape (40, 3); expected (40, 2)"),
+        ({"a": np.zeros((TASKS - 1, 2))}, "array 'a': shape (39, 2); expected (40, 2)"),
+        ({"q": np.zeros(2)}, "array 'q': shape (2,); expected (2, 2)"),
+        ({"q": np.float64(1.0)}, "array 'q': shape (); expected (1, 2)"),
+        ({"fext": np.zeros((TASKS, 6))}, "array 'fext': shape (40, 6); expected (40, 2, 6)"),
+        ({"v": np.zeros((TASKS, 2), complex)}, "array 'v': holds complex128; expected real numbers"),
+        ({"v": np.full((TASKS, 2), "1.0")}, "array 'v': holds <U3; expected real numbers"),
+        ({"a": np.full((TASKS, 2), np.nan)}, "array 'a': row 0, column 0: nan; expected finite numbers"),
+        ({"q": np.full((TASKS, 2), np.inf)}, "array 'q': row 0, column 0: inf; expected finite numbers"),
+    ],
+)
+def test_arrays_that_cannot_be_used_are_named(rail_folder, states, tmp_path, changes, text):
+    path = states(**changes)
+    assert refusal_of(rail_folder, "id", path, tmp_path / "out.npz") == f"{path}: {text}"
+    assert not (tmp_path / "out.npz").exists()
+
+
+def test_files_that_hold_no_arrays_are_refused(rail_folder, tmp_path):
+    path, out = tmp_path / "states.npz", tmp_path / "out.npz"
+    assert refusal_of(rail_folder, "id", path, out) == f"{path}: no such file; expected an npz file of arrays"
+    pickled = "Object arrays cannot be loaded when allow_pickle=False"
+    for save, reason in (
+        (lambda: path.write_bytes(b""), "No data left in file"),
+        (lambda: path.write_bytes(b"PK\x03\x04 not a zip"), "File is not a zip file"),
+        (lambda: path.with_suffix(".npy").replace(path), "one array without a name"),
+        (lambda: np.savez(path, q=np.array([{}])), pickled),
+    ):
+        np.save(path.with_suffix(".npy"), np.zeros(3))
+        save()
+        expected = f"{path}: not a readable npz file ({reason}); expected arrays of numbers"
+        assert refusal_of(rail_folder, "id", path, out) == expected
+
+
+def test_unknown_functions_and_engines_are_refused(rail_folder, states, tmp_path):
+    expected = f"function 'minv': not in the design {rail_folder}; expected one of id, fd"
+    assert refusal_of(rail_folder, "minv", states(), tmp_path / "out.npz") == expected
+    expected = "engine 'c++': unknown; expected one of model, rtl, golden"
+    assert refusal_of(rail_folder, "id", states(), tmp_path / "out.npz", "c++") == expected
+
+
+def test_an_output_that_cannot_be_written_is_refused(rail_folder, states, tmp_path, monkeypatch):
+    for out in (tmp_path / "nowhere" / "out.npz", tmp_path):
+        expected = f"{out}: cannot be written; expected a file in a folder that exists"
+        assert refusal_of(rail_folder, "id", states(), out) == expected
+
+    def full(*_arguments, **_options):
+        raise OSError(28, "No space left on device")
+
+    path = states()
+    monkeypatch.setattr("numpy.savez", full)
+    expected = (
+        f"{tmp_path / 'out.npz'}: cannot be written (No space left on device); expected a folder with room"
+    )
+    assert refusal_of(rail_folder, "id", path, tmp_path / "out.npz") == expected
+    assert [entry.name for entry in tmp_path.iterdir()] == ["states.npz"]
+
+
+def test_hardware_that_hangs_is_told(faulty_folder, cache, tmp_path):
+    np.savez(tmp_path / "states.npz", **{name: np.zeros((TASKS + 2, 1)) for name in "qva"})
+    with pytest.raises(SimulationError) as failure:
+        run(faulty_folder, "id", tmp_path / "states.npz", tmp_path / "out.npz", "rtl", cache=cache)
+    assert str(failure.value) == f"{faulty_folder}: the RTL did not answer every task of 42 once, in order"
+    assert not (tmp_path / "out.npz").exists()
+
+
+def test_more_tasks_than_tags_stay_in_step(rail_folder, cache, states, tmp_path, monkeypatch):
+    monkeypatch.setattr("rbdhw.sim.packets.TAGS", 16)
+    monkeypatch.setattr("rbdhw.sim.run.TAGS", 16)
+    for engine in ("model", "rtl"):
+        run(rail_folder, "id", states(), tmp_path / engine, engine, cache=cache)
+    np.testing.assert_array_equal(results(tmp_path / "rtl")["tau"], results(tmp_path / "model")["tau"])

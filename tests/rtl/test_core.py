@@ -8,18 +8,26 @@ from functools import cache
 import numpy as np
 import pytest
 from amaranth.back import rtlil
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from rbdhw.domain import input_domain, sample
+from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.program import Kind
+from rbdhw.graph.graph import Op
+from rbdhw.graph.interpret import node_values
+from rbdhw.passes.prune import prune
 from rbdhw.pipeline import Model, optimised, prepare
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.rtl.core import Core
 from rbdhw.target import target
 from rbdhw.tracing import trace
 from tests.builds import bound_of, input_words, lowered, model_of, program_of, random_words
+from tests.graphs import graphs
 from tests.rtl.cores import expected, respond
 from tests.strategies import random_direction, random_inertia, random_rotation
 
+ARITHMETIC = (Op.ADD, Op.MULTIPLY, Op.SCALE)
 NO_HARDWARE = (Kind.INPUT, Kind.CONSTANT)
 
 
@@ -125,6 +133,27 @@ ATLAS = pytest.param("atlas", marks=pytest.mark.verify)
 def test_bundled_robots(robot, ii):
     program = program_of(robot, 18)
     assert_bit_exact(program, bound_of(program, "xcvu9p", ii), both(program, model_of(robot), 10))
+
+
+@given(graphs(trigonometry=True), st.integers(1, 6), st.sampled_from((8, 18, 28)), st.integers(1, 4))
+@settings(max_examples=12)
+def test_random_graphs(graph, ii, width, memory_stages):
+    """Shared and constant outputs, lone negations, operations that cancel: whatever the builder makes."""
+    graph = prune(graph)
+    angles = {node.args[0].node for node in graph.nodes if node.op in (Op.SIN, Op.COS)}
+    assume(
+        not any(edge.node in angles for node in graph.nodes if node.op in ARITHMETIC for edge in node.args)
+    )
+    ranges = {
+        name: InputRange(-0.5, 0.5, "turn", wraps=True) if i in angles else InputRange(-1.0, 1.0, "m")
+        for name, i in graph.inputs.items()
+    }
+    inputs = {name: np.random.default_rng(1).uniform(-1, 1, 50) for name in graph.inputs}
+    sizes = [float(np.abs(value).max()) for value in node_values(graph, inputs)]
+    program = lower(graph, sizes, ranges, width)
+    assume(program.inputs)
+    bound = replace(bound_of(program, "ecp5-85", ii), memory_stages=max(2, memory_stages))
+    assert_bit_exact(program, bound, random_words(program, 10, seed=3), skip=1)
 
 
 def test_latency_and_widths_are_those_of_the_bound_program():

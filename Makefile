@@ -48,7 +48,7 @@ bench: $(READY) ## Measure the tables of the README
 .PHONY: bitstream
 bitstream: $(READY) ## Take the toy's inverse dynamics down to a bitstream for the ULX3S-85F
 	$(BIN)/rbdhw generate robots/toy.urdf -o build/bitstream/toy-id \
-		--functions id --ii 8 --target ecp5-85 --clock 50
+		--functions id --ii 8 --target ecp5-85 --clock 50 --tdata 32 --width 18
 	$(BIN)/rbdhw synthesize build/bitstream/toy-id --board ulx3s-85f
 
 .PHONY: lock

@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from rbdhw.config import DATA_WIDTHS
 from rbdhw.domain import Domain, graph_ranges
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Program, Word
@@ -40,9 +41,6 @@ FILES = (VERILOG, "model.json", "robot.json", "domain.json", MANIFEST)
 
 BUILD_PREFIX = "build-"
 """How the names of the folders start that tools keep in a design's folder."""
-
-DATA_WIDTHS = (32, 64, 128, 256, 512)
-"""The widths of TDATA in bits."""
 
 HEADER_BITS = 32
 HEADER = {"tag": (0, 16), "function": (16, 8), "status": (24, 8)}

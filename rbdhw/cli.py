@@ -60,13 +60,14 @@ class Engine(StrEnum):
 def main() -> None:
     """Run the command line; every expected failure is one line on the error stream."""
     from rbdhw.boards.tools import ToolError
+    from rbdhw.sim.verilator import SimulationError
 
     try:
         app()
     except InputError as error:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
-    except ToolError as error:
+    except (ToolError, SimulationError) as error:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(FOUND_WRONG)
 
@@ -218,6 +219,10 @@ def simulate(
         raise typer.Exit(FOUND_WRONG)
 
 
+def _error_cell(median: float | None, largest: float | None) -> str:
+    return "-" if median is None or largest is None else f"{median:.1e} / {largest:.1e}"
+
+
 def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
     """A short table of a simulation."""
     rows = []
@@ -229,10 +234,10 @@ def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
                 str(function["tasks"]),
                 str(products["variable"] + products["constant"]),
                 str(manifest["ii"]),
-                f"{function['latency_cycles']} cycles",
+                "-" if function["latency_cycles"] is None else f"{function['latency_cycles']} cycles",
                 str(manifest["multipliers"]),
                 str(report["mismatches"]),
-                f"{function['error_median']:.1e} / {function['error_max']:.1e}",
+                _error_cell(function["error_median"], function["error_max"]),
             ]
         )
     columns = ["function", "tasks", "multiplications", "II", "latency", "multipliers", "mismatches"]

@@ -48,7 +48,7 @@ def manifest(
             for function in program.outputs
         },
         "ii": bound.ii,
-        "clock_mhz": options.clock_mhz or device.clock_mhz,
+        "clock_mhz": bound.clock_mhz,
         "target": device.name,
         "width": list(program.port_widths),
         "multipliers": len(multipliers),
@@ -60,7 +60,13 @@ def manifest(
         "dsp_blocks": dsp_blocks(program, bound, device),
         "regions": [region_entry(bound, region) for region in _regions(bound)],
         "error": {
-            function: {"median": e.median, "max": e.max, "samples": e.samples, "norm": NORM}
+            function: {
+                "median": e.median,
+                "max": e.max,
+                "samples": e.samples,
+                "flagged": e.flagged,
+                "norm": NORM,
+            }
             for function, e in errors.items()
         },
         "budget": options.budget,

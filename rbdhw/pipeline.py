@@ -227,7 +227,7 @@ def optimised(graph: Graph, delays: Delays) -> Graph:
 def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tuple[Program, Measured]:
     """The bit-exact program, at the width asked for or the narrowest that meets the budget.
 
-    Ranges come from one sample of the domain, errors from another.
+    Ranges come from one sample of the domain, errors from another, four times as large.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tu
     inputs = graph_inputs(model.source, sample(model.source, domain, options.samples, ranging, model.fext))
     magnitudes = [float(np.abs(values).max()) for values in node_values(graph, inputs)]
     ranges = graph_ranges(model.source, domain, model.fext)
-    arrays = sample(model.source, domain, options.samples, held_out, model.fext)
+    arrays = sample(model.source, domain, 4 * options.samples, held_out, model.fext)
     reference = {f: golden.evaluate(model.source, f, arrays) for f in options.functions}
 
     def lowered(width: int) -> Program:
@@ -253,11 +253,11 @@ def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tu
         return narrowest(lowered, measured, options.budget, list(WIDTHS))
     program = lowered(options.width)
     figures = measured(program)
-    worst = max(figure.max for figure in figures.values())
+    worst = max(figure.bound for figure in figures.values())
     if options.budget is not None and worst > options.budget:
         raise InputError(
             f"max-error: {options.budget:g} is not met at a width of {options.width} bits, "
-            f"which reach {worst:.2g}; a wider width or a larger budget was expected"
+            f"which support {worst:.2g}; a wider width or a larger budget was expected"
         )
     return program, figures
 
@@ -272,13 +272,16 @@ def error_figures(
 ) -> ErrorFigures:
     """Relative errors of the bit-exact model against the golden one, over the tasks it does not flag."""
     status, words = respond(design, function, encode(design, function, arrays))
-    errors = relative_errors(decode(design, function, words), reference)[status == 0]
-    return ErrorFigures(float(np.median(errors)), float(errors.max()), len(errors))
+    errors = relative_errors(decode(design, function, words), reference)
+    kept = errors[status == 0]
+    if not len(kept):
+        return ErrorFigures(float("inf"), float("inf"), len(errors), len(errors))
+    return ErrorFigures(float(np.median(kept)), float(kept.max()), len(errors), len(errors) - len(kept))
 
 
 def scheduled(program: Program, device: Target, options: BuildOptions) -> Bound:
     """The program scheduled, verified and bound for one task every ``options.ii`` cycles."""
-    task = problem(program, device, options.clock_mhz or device.clock_mhz, options.ii)
+    task = problem(program, device, options.clock_mhz, options.ii)
     plan = schedule(task)
     verify(task, plan)
     return bind(program, task, plan, device.memory_stages)

@@ -52,13 +52,13 @@ class Target:
     flip_flops: int
     block_rams: int
 
-    def usable_period(self, clock_mhz: float, select_levels: int = 0) -> float:
-        """Nanoseconds of a cycle left for operators.
+    def product_delay(self, widths: tuple[int, int], select_levels: int = 0) -> float:
+        """Nanoseconds of a product: operand multiplexers, the DSP block, and adders to join several."""
+        joins = math.ceil(math.log2(self.blocks(widths)))
+        return self.delays.select * select_levels + self.delays.multiply + self.delays.add * joins
 
-        Parameters
-        ----------
-        select_levels
-            Levels of multiplexers in front of a shared multiplier.
+    def usable_period(self, clock_mhz: float, product_delay: float) -> float:
+        """Nanoseconds of a cycle left for operators.
 
         Raises
         ------
@@ -66,14 +66,19 @@ class Target:
             Where a multiplication does not fit in a cycle.
         """
         period = 1000.0 / clock_mhz - self.delays.overhead
-        slowest = self.delays.multiply + self.delays.select * select_levels + self.delays.check
-        if period < slowest:
-            fastest = 1000.0 / (slowest + self.delays.overhead)
+        if period < product_delay + self.delays.check:
             raise InputError(
                 f"clock: {clock_mhz:g} MHz is too fast for a product on {self.name}; "
-                f"at most {math.floor(fastest)} MHz was expected"
+                f"at most {self._fastest_clock(product_delay)} MHz was expected"
             )
         return period
+
+    def default_clock(self, product_delay: float) -> float:
+        """The target's own clock in MHz, or the fastest in whole MHz that a product allows."""
+        return min(self.clock_mhz, self._fastest_clock(product_delay))
+
+    def _fastest_clock(self, product_delay: float) -> int:
+        return math.floor(1000.0 / (product_delay + self.delays.check + self.delays.overhead))
 
     def blocks(self, widths: tuple[int, int]) -> int:
         """DSP blocks of one multiplier with these operand widths, whichever way round is cheaper."""
@@ -102,7 +107,7 @@ TARGETS = {
             description="Lattice ECP5-85F, speed grade 6",
             family="ecp5",
             clock_mhz=50.0,
-            delays=Delays(multiply=7.5, add=3.0, select=1.5, table=4.0, check=1.5, overhead=1.5),
+            delays=Delays(multiply=6.0, add=3.0, select=3.5, table=4.0, check=1.5, overhead=2.0),
             ports=(18, 18),
             memory_stages=4,
             dsp_blocks=156,

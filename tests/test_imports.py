@@ -27,14 +27,18 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "graph": ("errors", "scalar"),
     "passes": ("errors", "scalar", "graph"),
     "fixed": ("errors", "scalar", "graph"),
-    "schedule": ("errors", "scalar", "graph", "target", "fixed.format", "fixed.program"),
-    "rtl": ("errors", "scalar", "target", *FORMATS, "schedule.model"),
-    "sim": ("errors", "config", "target", "robot", *FORMATS, "schedule.model"),
+    "schedule": ("errors", "scalar", "graph", "target", *FORMATS),
+    "rtl": ("errors", "config", "scalar", "target", *FORMATS, "schedule.model"),
+    "domain": ("errors", "robot", "dynamics.joint", "fixed.lower"),
+    "artifact": ("errors", "config", "robot", "domain", "fixed.program", "fixed.serialize"),
+    "sim": ("errors", "robot", "domain", "artifact", *FORMATS, "fixed.evaluate"),
     "sim.golden": ("errors", "robot"),  # a second derivation: what it shared, one bug could break twice
     "boards": ("errors", "config", "target", "rtl"),
     "tracing": ("errors", "scalar", "robot", "dynamics", "graph", "passes"),
+    "manifest": EVERYTHING,
     "pipeline": EVERYTHING,
     "cli": EVERYTHING,
+    "__main__": ("cli",),
     "bench": EVERYTHING,
 }
 

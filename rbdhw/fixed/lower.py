@@ -62,7 +62,7 @@ def lower(graph: Graph, magnitudes: Sequence[float], domain: Mapping[str, InputR
     magnitudes
         The largest magnitude of each node over the sampled domain.
     domain
-        The range of every input of the graph, by name.
+        The range of every input of the graph, by name, and of the joint forces, for their unit.
     width
         Operand width of the multipliers, one of ``SUPPORTED_WIDTHS``.
     """
@@ -171,7 +171,10 @@ class _Lowering:
             node = self._graph.nodes[edge.node]
             negated = (Operand(edge.node, negative=True),)
             value = self.append(Operation(Kind.ADD, negated, source, node.region))
-        return Word(name, "", value, Format(source.width, source.binary_point - edge.shift))
+        known = self._domain.get(name.partition(".")[2])
+        return Word(
+            name, known.unit if known else "1", value, Format(source.width, source.binary_point - edge.shift)
+        )
 
     def _word_format(self, i: int, name: str) -> Format:
         bounds = self._domain[name]

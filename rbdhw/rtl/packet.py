@@ -13,10 +13,8 @@ from typing import Any
 
 from amaranth.lib import data, stream
 
+from rbdhw.config import DATA_WIDTHS
 from rbdhw.fixed.program import Word
-
-DATA_WIDTHS = (32, 64, 128, 256, 512)
-"""The widths in bits that TDATA may have."""
 
 HEADER_BITS = 32
 
@@ -60,7 +58,7 @@ def check_data_width(data_width: int) -> None:
     Raises
     ------
     ValueError
-        For any other than those of :data:`DATA_WIDTHS`.
+        For any other than those of :data:`rbdhw.config.DATA_WIDTHS`.
     """
     if data_width not in DATA_WIDTHS:
         raise ValueError(f"data width {data_width}: expected one of {', '.join(map(str, DATA_WIDTHS))}")

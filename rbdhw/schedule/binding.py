@@ -29,7 +29,18 @@ def bind(program: Program, problem: Problem, schedule: Schedule, memory_stages: 
         for function, words in program.outputs.items()
     }
     stages = _stages(program, problem, starts, ready, latency)
-    return Bound(problem.ii, problem.steps, starts, ready, hosts, units, stages, latency, memory_stages)
+    return Bound(
+        problem.ii,
+        problem.clock_mhz,
+        problem.steps,
+        starts,
+        ready,
+        hosts,
+        units,
+        stages,
+        latency,
+        memory_stages,
+    )
 
 
 def _units(problem: Problem, starts: tuple[int, ...], resource: Resource) -> list[Unit]:

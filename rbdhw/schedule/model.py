@@ -66,6 +66,7 @@ class Problem:
     steps: tuple[Step, ...]
     available: frozenset[int]
     ii: int
+    clock_mhz: float
     period: float
     limits: dict[Resource, int]
 
@@ -113,6 +114,7 @@ class Bound:
     """
 
     ii: int
+    clock_mhz: float
     steps: tuple[Step, ...]
     starts: tuple[int, ...]
     ready: dict[int, int]

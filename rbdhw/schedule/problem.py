@@ -11,23 +11,26 @@ from rbdhw.schedule.model import Problem, Resource, Step
 from rbdhw.target import Delays, Target
 
 
-def problem(program: Program, target: Target, clock_mhz: float, ii: int) -> Problem:
+def problem(program: Program, target: Target, clock_mhz: float | None, ii: int) -> Problem:
     """Steps, delays and unit counts of a program for one task every ``ii`` cycles.
 
-    Each resource gets the fewest units that can serve all its steps: their number over ``ii``.
+    Without a clock it is the target's own, or the fastest that a product at this width allows. Each
+    resource gets the fewest units that can serve all its steps: their number over ``ii``.
 
     Raises
     ------
     InputError
         Where the clock is too fast for the target's multipliers, shared among ``ii`` operations.
     """
-    period = target.usable_period(clock_mhz, select_levels(ii))
-    steps = tuple(_steps(program, target.delays, ii))
+    product = target.product_delay(program.port_widths, select_levels(ii))
+    clock_mhz = clock_mhz or target.default_clock(product)
+    period = target.usable_period(clock_mhz, product)
+    steps = tuple(_steps(program, target.delays, product, ii))
     available = frozenset(i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT)
     limits = {
         resource: math.ceil(sum(step.resource is resource for step in steps) / ii) for resource in Resource
     }
-    return Problem(steps, available, ii, period, limits)
+    return Problem(steps, available, ii, clock_mhz, period, limits)
 
 
 def trigonometry_latency(spec: TrigonometrySpec) -> int:
@@ -40,7 +43,7 @@ def select_levels(ii: int) -> int:
     return math.ceil(math.log(ii, 4)) if ii > 1 else 0
 
 
-def _steps(program: Program, delays: Delays, ii: int) -> list[Step]:
+def _steps(program: Program, delays: Delays, product: float, ii: int) -> list[Step]:
     steps: list[Step] = []
     turns: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for i, operation in enumerate(program.operations):
@@ -50,20 +53,20 @@ def _steps(program: Program, delays: Delays, ii: int) -> list[Step]:
             case Kind.SIN | Kind.COS:
                 turns[(operation.operands, operation.constant, operation.region)].append(i)
             case _:
-                steps.append(_arithmetic_step(program, i, operation, delays, ii))
+                steps.append(_arithmetic_step(program, i, delays, product, ii))
     for results in turns.values():
         steps.append(_turn_step(program, results, delays))
     return sorted(steps, key=lambda step: step.results)
 
 
-def _arithmetic_step(program: Program, i: int, operation: Operation, delays: Delays, ii: int) -> Step:
+def _arithmetic_step(program: Program, i: int, delays: Delays, product: float, ii: int) -> Step:
+    operation = program.operations[i]
     check = delays.check if operation.checked else 0.0
     operands = _variables(program, operation)
     if operation.kind is Kind.ADD:
         return Step((i,), operands, operation.region, None, delays.add + check, 0, delays.add)
-    delay = delays.multiply + delays.select * select_levels(ii)
     return Step(
-        (i,), operands, operation.region, Resource.MULTIPLIER, delay + check, 0, delay, registered=ii > 1
+        (i,), operands, operation.region, Resource.MULTIPLIER, product + check, 0, product, registered=ii > 1
     )
 
 

@@ -26,7 +26,9 @@ class Programs:
         return width
 
     def measure(self, width):
-        return {f: ErrorFigures(2.0**-width, 2.0 ** (k - width), 10) for k, f in enumerate(self.functions)}
+        return {
+            f: ErrorFigures(2.0**-width, 2.0 ** (k - width - 1), 10, 0) for k, f in enumerate(self.functions)
+        }
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -34,7 +36,7 @@ def test_the_narrowest_width_is_found_in_few_steps(width):
     programs = Programs()
     found, errors = narrowest(programs.lower, programs.measure, 2.0**-width, WIDTHS)
     assert found == width
-    assert errors == {"id": ErrorFigures(2.0**-width, 2.0**-width, 10)}
+    assert errors == {"id": ErrorFigures(2.0**-width, 2.0 ** (-width - 1), 10, 0)}
     assert len(programs.lowered) <= 6
 
 
@@ -54,7 +56,7 @@ def test_a_budget_that_no_width_meets_is_refused():
         narrowest(programs.lower, programs.measure, 1e-12, WIDTHS)
     assert str(error.value) == (
         "max-error: 1e-12 is met by no supported width; "
-        "32 bits reach 2.3e-10, a budget of at least that was expected"
+        "32 bits support 2.3e-10, a budget of at least that was expected"
     )
     assert programs.lowered == [32]
 
@@ -78,14 +80,14 @@ def test_eighteen_bits_are_enough_for_the_iiwa():
 def test_the_width_found_meets_the_budget_and_the_next_one_does_not():
     program, errors = figures("iiwa14", max_error=1e-3)
     width = program.port_widths[0]
-    assert errors["id"].max <= 1e-3
-    assert figures("iiwa14", width=width - 1)[1]["id"].max > 1e-3
+    assert errors["id"].bound <= 1e-3
+    assert figures("iiwa14", width=width - 1)[1]["id"].bound > 1e-3
 
 
 def test_a_width_that_misses_a_budget_is_refused():
     with pytest.raises(InputError) as error:
         figures("toy", width=8, max_error=1e-6)
-    start, _, rest = str(error.value).partition("which reach ")
+    start, _, rest = str(error.value).partition("which support ")
     assert start == "max-error: 1e-06 is not met at a width of 8 bits, "
     reached, _, end = rest.partition("; ")
     assert float(reached) > 1e-3

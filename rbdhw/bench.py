@@ -91,7 +91,7 @@ def sharing() -> list[Row]:
 
 
 def accuracy() -> list[Row]:
-    """Relative errors against the golden model, median / largest of 4,096 tasks over the whole domain."""
+    """Relative errors against the golden model, median / largest of 16,384 tasks over the whole domain."""
     rows = []
     for name in ROBOTS:
         row: Row = {"robot": name}
@@ -136,7 +136,7 @@ def simulation() -> list[Row]:
 TABLES: dict[str, Callable[[], list[Row]]] = {
     "Operations of an ID task": operations,
     "iiwa14 ID at 18×18 bits, xcvu9p, 125 MHz": sharing,
-    "ID errors, median / largest of 4,096 tasks": accuracy,
+    "ID errors, median / largest of 16,384 tasks": accuracy,
     "Generating ID at II = 1, errors below 1e-3": generator,
     "Simulating 1,000 ID tasks": simulation,
 }

@@ -8,7 +8,7 @@ matrices are (N, 6, k), one for each of N tasks. At the interface, arrays follow
 has ``q = [x y z, qx qy qz qw]`` (a unit quaternion) and ``v = [linear; angular]`` in the body frame, and
 derivatives with respect to ``q`` are taken in the tangent space (right perturbation).
 
-Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapters 2 and 4 to 6, and ``math.md``, Conventions.
+Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapters 2 and 4 to 6.
 """
 
 from __future__ import annotations

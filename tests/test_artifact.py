@@ -70,7 +70,7 @@ def test_the_manifest_says_how_packets_are_laid_out(design):
         "functions": {"id": 0, "fd": 1},
     }
     assert [word["name"] for word in layout["inputs"]["fd"]] == ["q[0]", "v[0]", "tau[0]"]
-    entry = {"name": "id.tau[0]", "unit": "1", "width": 18, "binary_point": 11}
+    entry = {"name": "id.tau[0]", "unit": "N", "width": 18, "binary_point": 11}
     assert layout["outputs"]["id"] == [entry]
     assert design.functions == ("id", "fd")
     assert design.stream == Stream(64, {"id": 0, "fd": 1})

@@ -2,7 +2,7 @@
 
 A body's frame may be turned about and shifted along its joint's axis z, and the joint's frame on the
 parent's side may be turned about it too: a constant offset of the joint's coordinate absorbs the turns.
-Joint-space results do not change (``math.md``, "Model rewrites"), but the number of constants that are
+Joint-space results do not change (Khalil and Dombre, section 9.4), but the number of constants that are
 zero does. Every function but :func:`align_axes` wants the axes on z already. Floating joints stay as
 they are: their coordinates are the body frame itself.
 """

@@ -36,7 +36,7 @@ def problems(draw: st.DrawFn) -> Problem:
         values.extend(results)
     limits = {r: math.ceil(sum(step.resource is r for step in steps) / ii) for r in Resource}
     order = draw(st.permutations(steps)) if draw(st.booleans()) else steps
-    return Problem(tuple(order), frozenset(INPUTS), ii, 7.2, limits)
+    return Problem(tuple(order), frozenset(INPUTS), ii, 125.0, 7.2, limits)
 
 
 def small(ii: int = 2) -> tuple[Problem, Schedule]:
@@ -49,4 +49,4 @@ def small(ii: int = 2) -> tuple[Problem, Schedule]:
     )
     limits = {Resource.MULTIPLIER: 1, Resource.TRIGONOMETRY: 1}
     starts = (Time(0, 0.0), Time(0, 0.0), Time(2, 1.6), Time(3, 0.0))
-    return Problem(steps, frozenset(INPUTS), ii, 7.2, limits), Schedule(starts)
+    return Problem(steps, frozenset(INPUTS), ii, 125.0, 7.2, limits), Schedule(starts)

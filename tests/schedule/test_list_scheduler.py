@@ -37,7 +37,7 @@ def test_steps_chain_within_a_cycle_where_they_fit():
 
 def test_nothing_is_scheduled_of_nothing():
     task, _ = small()
-    assert schedule(type(task)((), task.available, 1, 7.2, {})) == Schedule(())
+    assert schedule(type(task)((), task.available, 1, 125.0, 7.2, {})) == Schedule(())
 
 
 def test_iiwa_answers_within_20_cycles_at_125_mhz():

@@ -76,7 +76,7 @@ def test_latency_of_the_trigonometry_unit():
 @pytest.mark.parametrize(
     ("device", "clock", "ii", "fastest"),
     [
-        ("ecp5-85", 200.0, 1, 95),
+        ("ecp5-85", 200.0, 1, 105),
         ("xcvu9p", 197.0, 1, 196),
         ("xcvu9p", 180.0, 2, 178),
         ("xcvu9p", 180.0, 16, 163),

@@ -92,7 +92,19 @@ def generate(
     options.check(FUNCTIONS)
     target(options.target)
     progress("reading the robot")
-    source = moving_robot(urdf)
+    return design_of(moving_robot(urdf), options, overrides, progress)
+
+
+def design_of(
+    source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
+) -> Design:
+    """The design of an accelerator for a robot, wherever it comes from.
+
+    Raises
+    ------
+    InputError
+        For an option or override that cannot be built for it.
+    """
     plan = planned(source, options, overrides, progress)
     progress("writing Verilog")
     draft = draft_design(plan.model, plan.domain, plan.program, options)

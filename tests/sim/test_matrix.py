@@ -1,0 +1,84 @@
+"""Robots, initiation intervals, widths and external forces through Verilator, bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from rbdhw.artifact import write
+from rbdhw.config import BuildOptions
+from rbdhw.manifest import manifest
+from rbdhw.pipeline import accelerator, draft_design, generate, planned
+from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
+from rbdhw.robots import path
+from rbdhw.rtl.shell import to_verilog
+from rbdhw.sim.simulate import Report, simulate
+from rbdhw.target import target
+from tests.strategies import random_direction, random_inertia, random_rotation
+
+KINDS = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
+PLACES = (BASE, 0, 1, 1, BASE, 4)
+"""Parents of the bodies of a random tree: two trees on the base, one of them branching."""
+
+
+def matrix():
+    """The robots, each with every width and both choices of forces at II 1, and one of them slower."""
+    for robot in ("toy", "iiwa14", "hyq", "atlas"):
+        widths, tasks = ((16,), 40) if robot == "atlas" else ((18, 28), 100)
+        for width, fext in product(widths, ("none", "all")):
+            yield pytest.param(robot, 1, width, fext, tasks, marks=pytest.mark.verify)
+        for ii in (3, 8):
+            yield pytest.param(robot, ii, widths[0], "all", tasks, marks=pytest.mark.verify)
+
+
+def assert_exact(report: Report, tasks: int) -> None:
+    """No bit differs, every task is answered within its domain, and the answers are torques."""
+    assert report.ok
+    assert (report.tasks, report.mismatches, report.flagged) == (tasks, 0, 0)
+    median = report.functions["id"].error_median
+    assert median is not None
+    assert median < 5e-3
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(
+    ("robot", "ii", "width", "fext", "tasks"),
+    [("toy", 1, 18, "all", 60), ("iiwa14", 4, 27, "none", 60), *matrix()],
+)
+def test_bundled_robot(tmp_path, robot, ii, width, fext, tasks):
+    options = BuildOptions(ii=ii, width=width, fext=fext, samples=1024)
+    write(generate(path(robot), options), tmp_path / "design")
+    assert_exact(simulate(tmp_path / "design", tasks, seed=11), tasks)
+
+
+def tree(seed: int) -> Robot:
+    """A branching robot of all kinds of joints, with skew axes and placements and heavy bodies."""
+    rng = np.random.default_rng(seed)
+    bodies = []
+    for i, parent in enumerate(PLACES):
+        x, y, z = rng.uniform(-0.5, 0.5, 3).tolist()
+        kind = KINDS[rng.integers(len(KINDS))]
+        reach = np.inf if kind is JointKind.CONTINUOUS else 0.8
+        place = Placement(random_rotation(rng), (x, y, z))
+        joint = Joint(f"joint_{i}", kind, random_direction(rng), place, Limits(-reach, reach, 3.0, 100.0))
+        bodies.append(Body(f"link_{i}", parent, joint, random_inertia(rng)))
+    return Robot(f"tree_{seed}", "base", tuple(bodies))
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", range(3))
+def test_random_tree(tmp_path, seed):
+    options = BuildOptions(ii=2, width=18, fext="all", samples=1024)
+    source = tree(seed)
+    plan = planned(source, options)
+    draft = draft_design(plan.model, plan.domain, plan.program, options)
+    facts = manifest(
+        source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors
+    )
+    verilog = to_verilog(accelerator(draft, plan.bound))
+    write(replace(draft, manifest=facts | draft.manifest, verilog=verilog), tmp_path / "design")
+    assert_exact(simulate(tmp_path / "design", 100, seed), 100)

@@ -55,7 +55,7 @@ def test_bundled_robot(tmp_path, robot, ii, width, fext, tasks):
 
 
 def tree(seed: int) -> Robot:
-    """A branching robot of all kinds of joints, with skew axes and placements and heavy bodies."""
+    """A branching robot of one-DoF joints, with skew axes and placements."""
     rng = np.random.default_rng(seed)
     bodies = []
     for i, parent in enumerate(PLACES):

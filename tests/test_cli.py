@@ -1,0 +1,324 @@
+"""The command line: exit statuses, one line for each bad input, JSON for scripts, vectors through it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rbdhw.artifact import FILES, read, write
+from rbdhw.cli import BAD_INPUT, main
+from rbdhw.config import BuildOptions
+from rbdhw.domain import sample
+from rbdhw.pipeline import generate
+from rbdhw.robots import path
+
+TOY = path("toy")
+TASKS = 50
+
+BASE = '<link name="base"/>'
+TIP = '<child link="tip"/>\n    <origin xyz="0.4 0 0"/>\n  </joint>\n  <link name="tip"/>'
+LOOP = """<link name="a"/><link name="b"/>
+<joint name="ab" type="fixed"><parent link="a"/><child link="b"/></joint>
+<joint name="ba" type="fixed"><parent link="b"/><child link="a"/></joint>
+"""
+AXIS = '<axis xyz="0 1 0"/>'
+MASS = '<mass value="2"/>'
+MOMENT = 'ixx="0.001"'
+LIMIT = '<limit lower="-2.5" upper="2.5" velocity="8" effort="15"/>'
+
+MOMENTS = "link 'upper_arm': <inertia>"
+BAD_ROBOTS = {
+    "not XML": (
+        "</robot>",
+        "",
+        "not well-formed XML (no element found: line 46, column 0); expected a URDF file",
+    ),
+    "DOCTYPE": (
+        "<robot ",
+        "<!DOCTYPE robot><robot ",
+        "a DOCTYPE declaration (robot); expected plain XML without one",
+    ),
+    "no root": (
+        TIP,
+        '<child link="base"/></joint>',
+        "<robot>: no root link, but a cycle of 'upper_arm' -> 'forearm' -> 'base' -> 'upper_arm'; "
+        "expected a tree with one root link",
+    ),
+    "two roots": (
+        BASE,
+        BASE + '<link name="lost"/>',
+        "<robot>: 2 root links: 'base', 'lost'; expected one root link",
+    ),
+    "cycle": (
+        "</robot>",
+        LOOP + "</robot>",
+        "link 'a': in or below a cycle of 'b' -> 'a' -> 'b'; expected a tree of links",
+    ),
+    "duplicate link": (BASE, BASE * 2, "link 'base': given twice; expected unique link names"),
+    "duplicate joint": (
+        '<joint name="elbow"',
+        '<joint name="shoulder"',
+        "joint 'shoulder': given twice; expected unique joint names",
+    ),
+    "unknown link": (
+        '<parent link="forearm"/>',
+        '<parent link="wrist"/>',
+        "joint 'tip_mount': unknown parent link 'wrist'; expected a link of this file",
+    ),
+    "unsupported joint": (
+        '"elbow" type="revolute"',
+        '"elbow" type="planar"',
+        "joint 'elbow': unsupported type 'planar'; expected one of revolute, continuous, prismatic, fixed",
+    ),
+    "mimic": (
+        LIMIT,
+        LIMIT + '<mimic joint="shoulder"/>',
+        "joint 'elbow': mimics another joint; expected an independent joint, or a fixed one",
+    ),
+    "zero axis": (AXIS, '<axis xyz="0 0 0"/>', "joint 'shoulder': <axis> is zero; expected a direction"),
+    "no axis": (AXIS, "", "joint 'shoulder': no <axis>; expected <axis> in <joint>"),
+    "infinite axis": (
+        AXIS,
+        '<axis xyz="0 inf 0"/>',
+        "joint 'shoulder': <axis> has xyz=\"0 inf 0\"; expected three finite numbers",
+    ),
+    "no mass": (MASS, "", "link 'upper_arm': no <mass>; expected <mass> in <inertial>"),
+    "negative mass": (
+        MASS,
+        '<mass value="-2"/>',
+        "link 'upper_arm': <mass> is -2; expected zero or more kilograms",
+    ),
+    "NaN mass": (
+        MASS,
+        '<mass value="nan"/>',
+        "link 'upper_arm': <mass> has value=\"nan\"; expected a finite number",
+    ),
+    "mass with a unit": (
+        MASS,
+        '<mass value="1.0kg"/>',
+        "link 'upper_arm': <mass> has value=\"1.0kg\"; expected a finite number",
+    ),
+    "negative moment": (
+        MOMENT,
+        'ixx="-0.001"',
+        f"{MOMENTS} is not positive semidefinite (principal moments -0.001, 0.042, 0.042); "
+        "expected none below zero",
+    ),
+    "triangle inequality": (
+        MOMENT,
+        'ixx="0.1"',
+        f"{MOMENTS} breaks the triangle inequality (principal moments 0.042, 0.042, 0.1); "
+        "expected no moment above the sum of the other two",
+    ),
+    "no limits": (LIMIT, "", "joint 'elbow': no <limit>; expected <limit> in <joint>"),
+    "reversed limits": (
+        LIMIT,
+        LIMIT.replace('upper="2.5"', 'upper="-2.6"'),
+        "joint 'elbow': <limit> has lower -2.5 above upper -2.6; expected lower <= upper",
+    ),
+}
+
+BAD_OPTIONS = {
+    "link unknown": (
+        ("--fext", "wrist"),
+        "fext: link 'wrist' is unknown; expected none, all or some of upper_arm, forearm",
+    ),
+    "link fixed": (
+        ("--fext", "tip"),
+        "fext: link 'tip' is fixed to 'forearm'; a moving link of toy was expected",
+    ),
+    "II": (("--ii", "0"), "ii: 0 is not possible; expected 1 or more cycles between tasks"),
+    "target": (("--target", "z80"), "target: 'z80' is unknown; expected one of ecp5-85, xcvu9p"),
+    "function": (
+        ("--functions", "id,jacobian"),
+        "functions: 'jacobian' is unknown; expected one or more of id",
+    ),
+}
+
+
+@pytest.fixture
+def rbdhw(monkeypatch, capsys):
+    """Run a command line in this process: its exit status, standard output and error stream."""
+
+    def rbdhw(*arguments):
+        monkeypatch.setattr(sys, "argv", ["rbdhw", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        return end.value.code or 0, out, err
+
+    return rbdhw
+
+
+@pytest.fixture
+def told(rbdhw):
+    """The one line of a command line that is bad input."""
+
+    def told(*arguments):
+        status, out, err = rbdhw(*arguments)
+        assert (status, out) == (BAD_INPUT, "")
+        assert err.startswith("rbdhw: ")
+        assert err.endswith("\n")
+        assert err.count("\n") == 1
+        return err.removeprefix("rbdhw: ").rstrip("\n")
+
+    return told
+
+
+@pytest.fixture(scope="module")
+def toy():
+    """The toy with forces everywhere, 18 bits wide."""
+    return generate(TOY, BuildOptions(width=18, fext="all"))
+
+
+@pytest.fixture
+def design(toy, tmp_path):
+    """A folder with :func:`toy`."""
+    write(toy, tmp_path / "design")
+    return tmp_path / "design"
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("case", BAD_ROBOTS)
+    def test_robot(self, told, tmp_path, case):
+        old, new, line = BAD_ROBOTS[case]
+        text = TOY.read_text()
+        assert old in text
+        urdf = tmp_path / "bad.urdf"
+        urdf.write_text(text.replace(old, new, 1))
+        assert told("generate", urdf, "-o", tmp_path / "out", "--width", 18) == f"{urdf}: {line}"
+        assert told("info", urdf) == f"{urdf}: {line}"
+        assert list(tmp_path.iterdir()) == [urdf]
+
+    @pytest.mark.parametrize("case", BAD_OPTIONS)
+    def test_option(self, told, tmp_path, case):
+        options, line = BAD_OPTIONS[case]
+        assert told("generate", TOY, "-o", tmp_path / "out", "--width", 18, *options) == line
+        assert list(tmp_path.iterdir()) == []
+
+    def test_no_such_robot(self, told, tmp_path):
+        urdf = tmp_path / "gone.urdf"
+        line = told("generate", urdf, "-o", tmp_path / "out")
+        assert line == f"{urdf}: no such file; expected the path of a URDF file"
+        assert list(tmp_path.iterdir()) == []
+
+    def test_budget_that_no_width_meets(self, told, tmp_path):
+        line = told("generate", TOY, "-o", tmp_path / "out", "--max-error", "1e-12")
+        assert line.startswith("max-error: 1e-12 is met by no supported width; 32 bits support ")
+        assert line.endswith(", a budget of at least that was expected")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_output_below_a_file(self, told, tmp_path):
+        file = tmp_path / "file"
+        file.write_text("kept")
+        line = told("generate", TOY, "-o", file / "out", "--width", 18)
+        assert line == f"{file}/out: {file} is not a folder; expected a folder to write a design to"
+        assert file.read_text() == "kept"
+        assert list(tmp_path.iterdir()) == [file]
+
+    def test_output_that_holds_something_else(self, told, tmp_path):
+        file = tmp_path / "thesis.tex"
+        file.write_text("kept")
+        line = told("generate", TOY, "-o", tmp_path, "--width", 18)
+        expected = "expected a new or empty folder, or an earlier design's"
+        assert line == f"{tmp_path}: holds 'thesis.tex', which is no part of a design; {expected}"
+        assert list(tmp_path.iterdir()) == [file]
+
+    def test_bad_options_leave_an_earlier_design(self, told, design):
+        before = {name: (design / name).read_bytes() for name in FILES}
+        told("generate", TOY, "-o", design, "--ii", 0)
+        assert {file.name: file.read_bytes() for file in design.iterdir()} == before
+
+    def test_board_and_target_of_synthesize(self, told, design):
+        line = told("synthesize", design, "--board", "icebreaker")
+        assert line == "board: 'icebreaker' is unknown; expected one of ulx3s-85f, vcu118"
+        line = told("synthesize", design, "--target", "z80")
+        assert line == "target: 'z80' is unknown; expected one of ecp5-85, xcvu9p"
+        assert {file.name for file in design.iterdir()} == set(FILES)
+
+    def test_function_that_the_design_lacks(self, told, design, tmp_path):
+        line = told("run", design, "fd", "--input", tmp_path / "in.npz", "--output", tmp_path / "out.npz")
+        assert line == f"function 'fd': not in the design {design}; expected one of id"
+        assert list(tmp_path.iterdir()) == [design]
+
+    def test_folder_without_a_design(self, told, tmp_path):
+        line = told("simulate", tmp_path / "gone")
+        assert line == f"{tmp_path}/gone: no such folder; expected one that `rbdhw generate` wrote"
+        assert list(tmp_path.iterdir()) == []
+
+    def test_as_a_process(self, tmp_path):
+        command = [sys.executable, "-m", "rbdhw", "info", "gone.urdf"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+        line = "rbdhw: gone.urdf: no such file; expected the path of a URDF file\n"
+        assert (done.returncode, done.stdout, done.stderr) == (BAD_INPUT, "", line)
+
+
+def test_info_has_exactly_the_documented_keys(rbdhw):
+    status, out, err = rbdhw("info", TOY, "--json")
+    data = json.loads(out)
+    assert (status, err) == (0, "")
+    assert set(data) == {"robot", "functions"}
+    joints = ["shoulder", "elbow"]
+    assert data["robot"] == {"name": "toy", "dof": 2, "nq": 2, "nv": 2, "joints": joints, "depth": 2}
+    assert set(data["functions"]) == {"id"}
+    counts = data["functions"]["id"]
+    assert set(counts) == {"multiplications", "additions", "reciprocals"}
+    assert set(counts["multiplications"]) == {"variable", "constant"}
+
+
+def test_info_as_tables(rbdhw):
+    status, out, _ = rbdhw("info", TOY)
+    assert status == 0
+    assert out.startswith("toy: 2 degrees of freedom, depth 2\n")
+    for name in ("shoulder", "elbow", "upper_arm", "forearm", "revolute"):
+        assert name in out
+
+
+def test_generate_prints_the_manifest(rbdhw, tmp_path):
+    status, out, err = rbdhw("generate", TOY, "-o", tmp_path / "out", "--width", 18, "--ii", 3, "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out) == json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert json.loads(out)["ii"] == 3
+    assert {file.name for file in (tmp_path / "out").iterdir()} == set(FILES)
+
+
+def test_generate_then_run(rbdhw, tmp_path):
+    folder, states = tmp_path / "out", tmp_path / "states.npz"
+    assert rbdhw("generate", TOY, "-o", folder, "--width", 18, "--fext", "all")[0] == 0
+    design = read(folder)
+    arrays = sample(design.robot, design.domain, TASKS, np.random.default_rng(5), design.fext)
+    np.savez(states, **{name: arrays[name] for name in ("q", "v", "a", "fext")})
+    tau = {}
+    for engine in ("model", "golden"):
+        results = tmp_path / f"{engine}.npz"
+        command = ("run", folder, "id", "--input", states, "--output", results, "--engine", engine)
+        status, out, err = rbdhw(*command, "--json")
+        assert (status, err) == (0, "")
+        assert json.loads(out) == {"tasks": TASKS, "flagged": 0}
+        with np.load(results) as archive:
+            assert sorted(archive) == ["status", "tau"]
+            assert not archive["status"].any()
+            tau[engine] = archive["tau"]
+    assert tau["golden"].shape == (TASKS, 2)
+    errors = np.linalg.norm(tau["model"] - tau["golden"], axis=1) / np.linalg.norm(tau["golden"], axis=1)
+    assert 0.0 < np.median(errors) < 1e-4
+    assert errors.max() < 5e-3
+
+
+def test_simulate(rbdhw, design):
+    status, out, err = rbdhw("simulate", design, "--tasks", TASKS, "--seed", 4, "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert set(report) == {"tasks", "mismatches", "flagged", "cycles", "functions"}
+    assert (report["tasks"], report["mismatches"], report["flagged"]) == (TASKS, 0, 0)
+    assert report["cycles"] >= TASKS
+    assert set(report["functions"]) == {"id"}
+    figures = report["functions"]["id"]
+    assert set(figures) == {"tasks", "error_median", "error_max", "latency_cycles"}
+    assert figures["tasks"] == TASKS
+    assert 0.0 < figures["error_median"] <= figures["error_max"] < 5e-3
+    # Counted from a task's first beat in to its last beat out, so never below the datapath's own.
+    latency = json.loads((design / "manifest.json").read_text())["functions"]["id"]["latency_cycles"]
+    assert figures["latency_cycles"] >= latency

@@ -27,7 +27,7 @@ PLACES = (BASE, 0, 1, 1, BASE, 4)
 def matrix():
     """The robots, each with every width and both choices of forces at II 1, and one of them slower."""
     for robot in ("toy", "iiwa14", "hyq", "atlas"):
-        widths, tasks = ((16,), 40) if robot == "atlas" else ((18, 28), 100)
+        widths, tasks = ((16, 27), 40) if robot == "atlas" else ((18, 28), 100)
         for width, fext in product(widths, ("none", "all")):
             yield pytest.param(robot, 1, width, fext, tasks, marks=pytest.mark.verify)
         for ii in (3, 8):

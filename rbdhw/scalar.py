@@ -1,6 +1,6 @@
 """The scalar protocol: what the dynamics algorithms ask of the numbers they compute with.
 
-Algorithms are written once, over any scalar with ``+ - *``. Floats and NumPy arrays compute; the
+Algorithms are written once, over any scalar with ``+ - *`` and :func:`reciprocal`. Floats and NumPy arrays compute; the
 recording scalar of :mod:`rbdhw.graph.trace` leaves a dataflow graph. The constants 0.0 and 1.0 stay
 Python floats, so that a recording scalar can make structural zeros and ones vanish.
 """
@@ -15,6 +15,11 @@ from typing import Any
 
 Scalar = Any
 """A number, an array of numbers, or a recording scalar; ``+``, ``-`` and ``*`` mix it with floats."""
+
+
+def reciprocal(x: Scalar) -> Scalar:
+    """``1 / x``."""
+    return x.reciprocal() if hasattr(x, "reciprocal") else 1.0 / x
 
 
 @dataclass(frozen=True, slots=True, order=True)

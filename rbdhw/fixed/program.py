@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from rbdhw.fixed.format import Format, aligned, round_half_up
 from rbdhw.fixed.trigonometry import TrigonometrySpec
@@ -32,6 +33,10 @@ class Kind(StrEnum):
     SIN = "sin"
     """Of the operand, an angle in turns, plus ``constant`` steps of the trigonometry unit's phase."""
     COS = "cos"
+    RECIPROCAL = "reciprocal"
+    """One over the operand, as the reciprocal unit computes it."""
+    SELECT = "select"
+    """The second operand where the first, a flag, is 1; the third where it is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,8 @@ class Word:
 
     ``name`` is the graph's (``q[0]``, ``id.tau[0]``), ``unit`` what one stands for. For an input,
     ``lowest`` and ``highest`` are the integers of the declared domain; outside them the task is flagged.
-    An angle without limits has none: it wraps.
+    An angle without limits has none: it wraps. ``slot`` is the word's place in a packet: words of
+    different functions may share one (accelerations and forces), which is as wide as the widest of them.
     """
 
     name: str
@@ -72,11 +78,26 @@ class Word:
     format: Format
     lowest: int | None = None
     highest: int | None = None
+    slot: int = 0
+
+
+@dataclass(frozen=True)
+class Flag:
+    """An input operation of 0 or 1 that the core derives from a task's header.
+
+    ``name`` is one of :data:`rbdhw.protocol.FLAGS`; ``functions`` are those whose tasks raise it, only
+    with the option EXTENDED where ``optional``.
+    """
+
+    name: str
+    value: int
+    functions: tuple[str, ...]
+    optional: bool
 
 
 @dataclass(frozen=True)
 class Program:
-    """Operations in order, the input words, and the output words of each function.
+    """Operations in order, the input words, the flags, and the output words of each function.
 
     ``port_widths`` are those of a multiplier: of each product one operand fits the first, the other
     the second.
@@ -84,9 +105,38 @@ class Program:
 
     operations: tuple[Operation, ...]
     inputs: tuple[Word, ...]
+    flags: tuple[Flag, ...]
     outputs: dict[str, tuple[Word, ...]]
     trigonometry: TrigonometrySpec
     port_widths: tuple[int, int]
+
+    @cached_property
+    def slots(self) -> tuple[int, ...]:
+        """The width of each slot of a request: that of the widest word that travels in it."""
+        widths = [0] * (1 + max((word.slot for word in self.inputs), default=-1))
+        for word in self.inputs:
+            widths[word.slot] = max(widths[word.slot], word.format.width)
+        return tuple(widths)
+
+    def reached(self, function: str) -> frozenset[int]:
+        """The operations on which a function's results depend, flags that it decides taken into account."""
+        decided = {
+            flag.value: function in flag.functions
+            for flag in self.flags
+            if not (flag.optional and function in flag.functions)
+        }
+        found: set[int] = set()
+        waiting = [word.value for word in self.outputs[function]]
+        while waiting:
+            i = waiting.pop()
+            if i in found:
+                continue
+            found.add(i)
+            operands = self.operations[i].operands
+            if self.operations[i].kind is Kind.SELECT and operands[0].value in decided:
+                operands = operands[1:2] if decided[operands[0].value] else operands[2:]
+            waiting.extend(operand.value for operand in operands)
+        return frozenset(found)
 
 
 Interval = tuple[int, int]

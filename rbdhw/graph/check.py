@@ -15,7 +15,12 @@ ARITY = {
     Op.SIN: 1,
     Op.COS: 1,
     Op.RECIPROCAL: 1,
+    Op.SELECT: 3,
 }
+
+
+PLAIN = {Op.ADD: 1, Op.SELECT: 2}
+"""How many arguments, from the first, carry neither sign nor shift, where not all do so."""
 
 
 class GraphError(Exception):
@@ -26,8 +31,8 @@ def check(graph: Graph) -> None:
     """Verify that a graph is well formed.
 
     Arguments come before their node; arities fit; edges are normalised (products, scales and
-    reciprocals take plain nodes, a sum's first edge is plain); constants and factors are finite
-    mantissas; names are given, and once; no two nodes compute the same; outputs exist.
+    reciprocals take plain nodes, a sum's first edge is plain, and so are a choice's flag and first
+    value); constants and factors are finite mantissas; names are given, and once; no two nodes compute the same; outputs exist.
 
     Raises
     ------
@@ -56,7 +61,7 @@ def _check_node(i: int, node: Node) -> None:
         raise GraphError(f"node {i}: an argument does not come before it")
     if (node.op is Op.INPUT) != bool(node.name):
         raise GraphError(f"node {i}: inputs, and nothing else, have a name")
-    plain = node.args[:1] if node.op is Op.ADD else node.args
+    plain = node.args[: PLAIN.get(node.op, len(node.args))]
     if node.op not in (Op.SIN, Op.COS) and any(edge != Edge(edge.node) for edge in plain):
         raise GraphError(f"node {i}: {node.op} takes a sign or shift that belongs on its result")
     if node.op is Op.SCALE and not 1.0 < node.value < 2.0:

@@ -34,6 +34,8 @@ class Op(StrEnum):
     """The cosine of (argument + ``value``) turns."""
     RECIPROCAL = "reciprocal"
     """One over a variable."""
+    SELECT = "select"
+    """The second argument where the first, a flag, is 1; the third where it is 0."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -207,6 +209,17 @@ class GraphBuilder:
             return self.constant(1.0 / known, region)
         return Edge(self._node(Op.RECIPROCAL, (Edge(a.node),), 0.0, "", region), a.negative, -a.shift)
 
+    def select(self, flag: Edge, a: Edge, b: Edge, region: Region) -> Edge:
+        """``a`` where ``flag`` is 1, ``b`` where it is 0; their common sign and shift move to the result."""
+        known = self.constant_value(flag)
+        if known is not None or a == b:
+            return b if known == 0.0 else a
+        leading = b if self.constant_value(a) == 0.0 else a
+        common = Edge(0, leading.negative, leading.shift)
+        inside = (Edge(x.node, x.negative != common.negative, x.shift - common.shift) for x in (a, b))
+        plain = tuple(Edge(x.node) if self.constant_value(x) == 0.0 else x for x in inside)
+        return common.applied(Edge(self._node(Op.SELECT, (flag, *plain), 0.0, "", region)))
+
     def copy(self, node: Node, args: tuple[Edge, ...]) -> Edge:
         """``node`` again, on other arguments: the step every rewriting pass is made of."""
         match node.op:
@@ -226,6 +239,8 @@ class GraphBuilder:
                 return self.cos(args[0], node.value, node.region)
             case Op.RECIPROCAL:
                 return self.reciprocal(args[0], node.region)
+            case Op.SELECT:
+                return self.select(args[0], args[1], args[2], node.region)
 
     def _node(self, op: Op, args: tuple[Edge, ...], value: float, name: str, region: Region) -> int:
         key = (op, args, value, name)

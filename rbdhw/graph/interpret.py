@@ -57,3 +57,5 @@ def _evaluate(node: Node, args: list[Array], inputs: Mapping[str, Array]) -> Arr
             return np.cos(2.0 * np.pi * (args[0] + node.value))
         case Op.RECIPROCAL:
             return 1.0 / args[0]
+        case Op.SELECT:
+            return np.where(args[0] != 0.0, args[1], args[2])

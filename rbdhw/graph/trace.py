@@ -39,6 +39,10 @@ class Signal:
 
     __rmul__ = __mul__
 
+    def reciprocal(self) -> Signal | float:
+        """``1 / self``."""
+        return self._wrap(self.builder.reciprocal(self.edge, current_region()))
+
     def _edge(self, other: Signal | float) -> Edge:
         if isinstance(other, Signal):
             return other.edge
@@ -67,6 +71,13 @@ class Recorder:
             turns._wrap(make.cos(turns.edge, offset, current_region())),
             turns._wrap(make.sin(turns.edge, offset, current_region())),
         )
+
+    def select(self, flag: Signal | bool, a: Signal | float, b: Signal | float) -> Signal | float:
+        """``a`` where ``flag`` is 1 and ``b`` where it is 0; a flag known now chooses now."""
+        if isinstance(flag, bool):
+            return a if flag else b
+        x, y = (flag._edge(value) for value in (a, b))
+        return flag._wrap(self.builder.select(flag.edge, x, y, current_region()))
 
     def output(self, name: str, value: Signal | float) -> None:
         """Let a value leave the graph under this name."""

@@ -54,9 +54,7 @@ FUNCTIONS: dict[str, FunctionArrays] = {
     "m": FunctionArrays(("q",), ("M",)),
     "minv": FunctionArrays(("q",), ("Minv",)),
     "did": FunctionArrays(("q", "v", "a", "fext"), ("dtau_dq", "dtau_dv")),
-    "dfd": FunctionArrays(
-        ("q", "v", "tau", "fext"), ("da_dq", "da_dv"), optional_outputs=("Minv", "a")
-    ),
+    "dfd": FunctionArrays(("q", "v", "tau", "fext"), ("da_dq", "da_dv"), optional_outputs=("Minv", "a")),
     "difd": FunctionArrays(("q", "v", "a", "fext"), ("da_dq", "da_dv"), optional_inputs=("Minv",)),
 }
 """The functions in the order of their codes in the header."""

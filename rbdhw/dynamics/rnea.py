@@ -49,6 +49,17 @@ class Motion:
     products: Vector
 
 
+@dataclass(frozen=True)
+class RoundTrip:
+    """What the two passes leave: the motion of each body, and the wrench that its joint transmits to it.
+
+    The wrench moves all bodies that hang from the joint, external wrenches taken off.
+    """
+
+    motions: list[Motion]
+    wrenches: list[Wrench]
+
+
 def rnea(
     robot: Robot,
     q: Sequence[Coordinate],
@@ -70,6 +81,17 @@ def rnea(
     list of scalars
         Nm or N, one a body.
     """
+    return joint_forces(robot, newton_euler(robot, q, v, a, fext))
+
+
+def newton_euler(
+    robot: Robot,
+    q: Sequence[Coordinate],
+    v: Sequence[Scalar],
+    a: Sequence[Scalar],
+    fext: Mapping[int, Wrench] | None = None,
+) -> RoundTrip:
+    """Both passes of :func:`rnea`, which has the same parameters: each body's motion and wrench."""
     wrenches: list[Wrench] = []
     motions: list[Motion] = []
     at_rest = Motion(ZERO, ZERO, subtract(ZERO, robot.gravity), ZERO, ZERO)
@@ -81,17 +103,24 @@ def rnea(
             if fext is not None and i in fext:
                 wrench = without_external(wrench, fext[i], body.link_frame)
             wrenches.append(wrench)
-    tau: list[Scalar] = [0.0] * len(robot.bodies)
     for i in reversed(range(len(robot.bodies))):
         body = robot.bodies[i]
-        with region("rnea_backward", i):
-            moment, force = wrenches[i]
-            tau[i] = moment[2] if body.joint.kind.rotates else force[2]
-            if body.parent != BASE:
+        if body.parent != BASE:
+            with region("rnea_backward", i):
                 transmitted = backward(body.joint, q[i], wrenches[i])
                 moment, force = wrenches[body.parent]
                 wrenches[body.parent] = (add(moment, transmitted[0]), add(force, transmitted[1]))
-    return tau
+    return RoundTrip(motions, wrenches)
+
+
+def joint_forces(robot: Robot, trip: RoundTrip) -> list[Scalar]:
+    """The share of each wrench that its joint's motor bears, Nm or N."""
+    return [along(body.joint, wrench) for body, wrench in zip(robot.bodies, trip.wrenches, strict=True)]
+
+
+def along(joint: Joint, wrench: Wrench) -> Scalar:
+    """A wrench's share about or along a joint's axis, in the joint's body frame."""
+    return wrench[0][2] if joint.kind.rotates else wrench[1][2]
 
 
 def forward(joint: Joint, q: Coordinate, v: Scalar, a: Scalar, parent: Motion) -> Motion:

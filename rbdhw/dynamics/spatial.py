@@ -1,6 +1,6 @@
 """Three-vector algebra over any scalar, and turns about the z axis.
 
-Vectors are tuples of three scalars, constant matrices are tuples of rows of floats.
+Vectors are tuples of three scalars, tensors tuples of three rows; constant matrices hold floats.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from rbdhw.robot.model import Matrix3, Vector3
 from rbdhw.scalar import Scalar
 
 Vector = tuple[Scalar, Scalar, Scalar]
+
+Tensor = tuple[Vector, Vector, Vector]
+"""Rows of a 3x3 tensor."""
 
 ZERO: Vector3 = (0.0, 0.0, 0.0)
 
@@ -60,3 +63,60 @@ def into_turned(cos: Scalar, sin: Scalar, a: Vector) -> Vector:
 def out_of_turned(cos: Scalar, sin: Scalar, a: Vector) -> Vector:
     """Coordinates, before the turn about z, of ``a`` given in the turned axes."""
     return cos * a[0] - sin * a[1], sin * a[0] + cos * a[1], a[2]
+
+
+def dot(a: Vector, b: Vector) -> Scalar:
+    """``a . b``."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def apply(tensor: Tensor, a: Vector) -> Vector:
+    """A tensor times a vector."""
+    return dot(tensor[0], a), dot(tensor[1], a), dot(tensor[2], a)
+
+
+def outer(a: Vector, b: Vector) -> Tensor:
+    """``a b^T``."""
+    return scale(a[0], b), scale(a[1], b), scale(a[2], b)
+
+
+def sum_of(first: Tensor, *others: Tensor) -> Tensor:
+    """The sum of tensors, left to right."""
+    x, y, z = (add(*rows) for rows in zip(first, *others, strict=True))
+    return x, y, z
+
+
+def transposed(tensor: Tensor) -> Tensor:
+    """The tensor with rows and columns exchanged."""
+    x, y, z = zip(*tensor, strict=True)
+    return x, y, z
+
+
+def carried(rotation: Matrix3, tensor: Tensor) -> Tensor:
+    """``R T R^T``: a tensor in the axes that the constant rotation leads to."""
+    half = transposed(
+        (multiply(rotation, tensor[0]), multiply(rotation, tensor[1]), multiply(rotation, tensor[2]))
+    )
+    x, y, z = (multiply(rotation, column) for column in half)
+    return transposed((x, y, z))
+
+
+def tensor_out_of_turned(cos: Scalar, sin: Scalar, tensor: Tensor) -> Tensor:
+    """A tensor's entries, before the turn about z, from those in the turned axes.
+
+    The block across z turns by the double angle, of which its trace and antisymmetric part know nothing:
+    twelve products, or eight where the tensor is symmetric.
+    """
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = tensor
+    cos2, sin2 = 1.0 - 2.0 * (sin * sin), 2.0 * (sin * cos)
+    mean, difference = 0.5 * (xx + yy), 0.5 * (xx - yy)
+    symmetric, skew = 0.5 * (xy + yx), 0.5 * (xy - yx)
+    turned = cos2 * difference - sin2 * symmetric
+    symmetric = sin2 * difference + cos2 * symmetric
+    xz, yz, _ = out_of_turned(cos, sin, (xz, yz, 0.0))
+    zx, zy, _ = out_of_turned(cos, sin, (zx, zy, 0.0))
+    return (
+        (mean + turned, symmetric + skew, xz),
+        (symmetric - skew, mean - turned, yz),
+        (zx, zy, zz),
+    )

@@ -94,10 +94,8 @@ def transposed(tensor: Tensor) -> Tensor:
 
 def carried(rotation: Matrix3, tensor: Tensor) -> Tensor:
     """``R T R^T``: a tensor in the axes that the constant rotation leads to."""
-    half = transposed(
-        (multiply(rotation, tensor[0]), multiply(rotation, tensor[1]), multiply(rotation, tensor[2]))
-    )
-    x, y, z = (multiply(rotation, column) for column in half)
+    x, y, z = (multiply(rotation, row) for row in tensor)
+    x, y, z = (multiply(rotation, column) for column in transposed((x, y, z)))
     return transposed((x, y, z))
 
 

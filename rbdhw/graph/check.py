@@ -32,7 +32,8 @@ def check(graph: Graph) -> None:
 
     Arguments come before their node; arities fit; edges are normalised (products, scales and
     reciprocals take plain nodes, a sum's first edge is plain, and so are a choice's flag and first
-    value); constants and factors are finite mantissas; names are given, and once; no two nodes compute the same; outputs exist.
+    value); constants and factors are finite mantissas; names are given, and once; no two nodes compute
+    the same; outputs exist.
 
     Raises
     ------

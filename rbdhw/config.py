@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from rbdhw.errors import InputError
 
 DATA_WIDTHS = (32, 64, 128, 256, 512)
 """Bits of TDATA that the streams may have."""
+
+NUMBERS = ("fixed", "float32")
+"""What numbers at the edge may be."""
 
 WIDTHS = range(8, 33)
 """Operand widths that a multiplier may have."""
@@ -37,6 +41,10 @@ class BuildOptions:
         ``none``, ``all``, or the names of the links that take an external force, with commas.
     data_width
         Bits of TDATA.
+    number
+        What a number at the edge is: ``fixed`` (packed, each at its own width) or ``float32``.
+    algorithms
+        Algorithms asked for instead of the cheapest, by step.
     samples
         Tasks drawn to find ranges, and again to measure errors.
     seed
@@ -51,6 +59,8 @@ class BuildOptions:
     width: int | None = None
     fext: str = "none"
     data_width: int = 512
+    number: str = "fixed"
+    algorithms: Mapping[str, str] = field(default_factory=dict)
     samples: int = 4096
     seed: int = 0
 
@@ -83,6 +93,8 @@ class BuildOptions:
         if self.data_width not in DATA_WIDTHS:
             expected = ", ".join(str(width) for width in DATA_WIDTHS)
             raise InputError(f"tdata: {self.data_width} bits are not supported; expected one of {expected}")
+        if self.number not in NUMBERS:
+            raise InputError(f"number: '{self.number}' is unknown; expected one of {', '.join(NUMBERS)}")
 
     @property
     def budget(self) -> float | None:

@@ -101,7 +101,8 @@ class Domain:
     """Bounds by array of the user's interface, in its units: ``(dimension, 2)`` each.
 
     ``q`` and ``v``, ``a``, ``tau`` have a row a joint; ``fext`` a row a wrench component,
-    ``[moment; force]``, the same for every body. ``wraps`` marks the joints whose angle has no limits.
+    ``[moment; force]``, the same for every body; ``Minv``, where a task may bring one, a row an entry of the
+    matrix, row by row. ``wraps`` marks the joints whose angle has no limits.
     """
 
     bounds: Mapping[str, Array]
@@ -213,6 +214,11 @@ def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str,
     for i in fext:
         for k, (lower, upper) in enumerate(domain.bounds["fext"]):
             ranges[f"fext[{i},{k}]"] = InputRange(lower, upper, "Nm" if k < 3 else "N")
+    if "Minv" in domain.bounds:
+        n = len(robot.bodies)
+        for i, j in ((i, j) for i in range(n) for j in range(i + 1)):
+            lower, upper = domain.bounds["Minv"][i * n + j]
+            ranges[f"Minv[{i},{j}]"] = InputRange(lower, upper, "1")
     return ranges
 
 
@@ -255,6 +261,8 @@ def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
         for name in ("v", "a", "tau"):
             if name in arrays:
                 inputs[f"{name}[{i}]"] = arrays[name][:, i]
+        if "Minv" in arrays:
+            inputs |= {f"Minv[{i},{j}]": arrays["Minv"][:, i, j] for j in range(i + 1)}
         if "fext" in arrays:
             for k in range(6):
                 inputs[f"fext[{i},{k}]"] = arrays["fext"][:, i, k]

@@ -9,7 +9,8 @@ from rbdhw.config import BuildOptions
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.search import Measured
 from rbdhw.graph.graph import Graph, Op
-from rbdhw.passes.prune import reaching
+from rbdhw.passes.specialise import specialise
+from rbdhw.protocol import flag_values
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Region
 from rbdhw.schedule.model import Bound, Resource
@@ -43,7 +44,7 @@ def manifest(
     return {
         "robot": robot_entry(robot),
         "functions": {
-            function: operation_counts(reaching(graph, function))
+            function: function_counts(graph, function)
             | {"latency_cycles": bound.latency[function] + 1}
             for function in program.outputs
         },
@@ -73,6 +74,11 @@ def manifest(
         "versions": {name: version(name) for name in ("rbdhw", "amaranth", "numpy")},
         "seed": options.seed,
     }
+
+
+def function_counts(graph: Graph, function: str) -> dict[str, Any]:
+    """The operations on which a function's results depend."""
+    return operation_counts(specialise(graph, function, flag_values(function, extended=False)))
 
 
 def operation_counts(graph: Graph) -> dict[str, Any]:

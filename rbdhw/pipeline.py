@@ -5,15 +5,17 @@ robot -> one scalar dataflow graph -> passes -> number formats -> static schedul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.artifact import Design, interface
+from rbdhw.choice import ADDITION_COST, Choice, choose
 from rbdhw.config import WIDTHS, BuildOptions
 from rbdhw.domain import Domain, Overrides, graph_inputs, graph_ranges, input_domain, sample
 from rbdhw.errors import InputError
@@ -23,9 +25,10 @@ from rbdhw.fixed.search import ErrorFigures, Measured, narrowest
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.interpret import node_values
-from rbdhw.manifest import manifest, operation_counts, robot_entry
+from rbdhw.manifest import function_counts, manifest, robot_entry
 from rbdhw.passes.balance import balance
 from rbdhw.passes.factor import factor
+from rbdhw.passes.specialise import reached
 from rbdhw.robot.model import Robot
 from rbdhw.robot.rewrite import best_rewrite
 from rbdhw.robot.urdf import load_urdf
@@ -42,15 +45,25 @@ from rbdhw.sim.errors import relative_errors
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import decode, encode
 from rbdhw.target import Delays, Target, target
-from rbdhw.tracing import FUNCTIONS, trace
+from rbdhw.protocol import FUNCTIONS, flag_values
+from rbdhw.tracing import trace
 
 Array = NDArray[np.float64]
 
 Progress = Callable[[str], None]
 """Told the name of each stage as it begins."""
 
-ADDITION_COST = 0.1
-"""What an addition weighs beside a multiplication when robots' rewrites are compared."""
+REPRESENTATIVE = {"id": "id", "fd": "id", "m": "m", "minv": "m", "did": "did", "dfd": "did", "difd": "did"}
+"""For each function the one with the same frame-dependent part, by which rewrites are judged."""
+
+
+CHUNK = 512
+"""Tasks whose every node's value is held at once."""
+
+INVERSE_MARGIN = 1.25
+"""Headroom of a supplied inverse over the largest found by sampling."""
+
+DEFAULT_TARGET = BuildOptions().target
 
 
 def silent(_stage: str) -> None:
@@ -65,6 +78,7 @@ class Model:
     robot: Robot
     rewrites: tuple[str, ...]
     fext: tuple[int, ...]
+    choice: Choice
 
 
 @dataclass(frozen=True)
@@ -89,7 +103,7 @@ def generate(
     InputError
         For a robot, option or override that cannot be built.
     """
-    options.check(FUNCTIONS)
+    options.check(tuple(FUNCTIONS))
     target(options.target)
     progress("reading the robot")
     return design_of(moving_robot(urdf), options, overrides, progress)
@@ -111,7 +125,7 @@ def design_of(
     facts = manifest(
         source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors
     )
-    facts["algorithms"] = {"inverse_dynamics": "rnea", "rewrites": list(plan.model.rewrites)}
+    facts["algorithms"] = plan.model.choice.json() | {"rewrites": list(plan.model.rewrites)}
     text = to_verilog(accelerator(draft, plan.bound))
     return replace(draft, manifest=facts | draft.manifest, verilog=text)
 
@@ -129,9 +143,11 @@ def planned(
     device = target(options.target)
     domain = input_domain(source, overrides)
     progress("rewriting frames and inertias")
-    model = prepare(source, options.functions, options.fext)
+    model = prepare(source, options.functions, options.fext, device.delays, options.algorithms)
+    if "difd" in options.functions:
+        domain = with_inverse(domain, source, options)
     progress("tracing")
-    graph = optimised(trace(model.robot, options.functions, model.fext), device.delays)
+    graph = optimised(traced(model, options.functions), device.delays)
     progress("choosing number formats")
     program, errors = fix(model, graph, domain, options)
     progress("scheduling")
@@ -148,14 +164,16 @@ def describe(
     InputError
         For a robot, function or link that cannot be built.
     """
-    BuildOptions(functions=tuple(functions)).check(FUNCTIONS)
+    BuildOptions(functions=tuple(functions)).check(tuple(FUNCTIONS))
     source = moving_robot(urdf)
-    counts = {}
-    for function in functions:
-        progress(f"counting {function}")
-        model = prepare(source, (function,), fext)
-        counts[function] = operation_counts(factor(trace(model.robot, (function,), model.fext)))
-    return {"robot": robot_entry(source), "functions": counts}
+    progress("rewriting frames and inertias")
+    model = prepare(source, functions, fext, target(DEFAULT_TARGET).delays)
+    progress("tracing")
+    graph = factor(traced(model, functions))
+    return {
+        "robot": robot_entry(source),
+        "functions": {function: function_counts(graph, function) for function in functions},
+    }
 
 
 def moving_robot(urdf: Path) -> Robot:
@@ -179,16 +197,32 @@ def accelerator(design: Design, bound: Bound) -> Accelerator:
     return Accelerator(core=core, functions=functions, data_width=design.stream.data_width)
 
 
-def prepare(source: Robot, functions: Sequence[str], fext: str = "none") -> Model:
-    """A robot with its frames and inertias rewritten wherever that saves operations."""
+def prepare(
+    source: Robot,
+    functions: Sequence[str],
+    fext: str,
+    delays: Delays,
+    forced: Mapping[str, str] = MappingProxyType({}),
+) -> Model:
+    """A robot with its frames and inertias rewritten, and the algorithms chosen, so that operations fall.
+
+    Algorithms named in ``forced`` are taken whatever they cost.
+    """
     bodies = external_bodies(source, fext)
+    judged = tuple({REPRESENTATIVE[function]: None for function in functions})
 
     def cost(robot: Robot) -> float:
-        graph = factor(trace(robot, functions, bodies))
+        graph = factor(trace(robot, judged, bodies))
         return multiplications(graph) + ADDITION_COST * graph.count(Op.ADD)
 
     robot, names = best_rewrite(source, cost)
-    return Model(source, robot, tuple(names), bodies)
+    choice = choose(robot, functions, bodies, operation_delay(delays), forced)
+    return Model(source, robot, tuple(names), bodies, choice)
+
+
+def traced(model: Model, functions: Sequence[str]) -> Graph:
+    """The graph of some functions of a prepared robot."""
+    return trace(model.robot, functions, model.fext, model.choice.algorithms)
 
 
 def multiplications(graph: Graph) -> int:
@@ -224,16 +258,24 @@ def external_bodies(robot: Robot, fext: str) -> tuple[int, ...]:
 
 def optimised(graph: Graph, delays: Delays) -> Graph:
     """The graph after the passes: common factors drawn out, sums balanced by arrival."""
-    cost = {
+    graph = balance(factor(graph), operation_delay(delays))
+    check(graph)
+    return graph
+
+
+def operation_delay(delays: Delays) -> Callable[[Op], float]:
+    """About how long each operation takes, in nanoseconds, before widths and clock are known."""
+    turn = delays.table + delays.multiply + delays.add
+    known = {
         Op.ADD: delays.add,
         Op.MULTIPLY: delays.multiply,
         Op.SCALE: delays.multiply,
-        Op.SIN: delays.table + delays.multiply + delays.add,
-        Op.COS: delays.table + delays.multiply + delays.add,
+        Op.SIN: turn,
+        Op.COS: turn,
+        Op.RECIPROCAL: 2.0 * turn,
+        Op.SELECT: delays.select,
     }
-    graph = balance(factor(graph), lambda op: cost.get(op, 0.0))
-    check(graph)
-    return graph
+    return lambda op: known.get(op, 0.0)
 
 
 def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tuple[Program, Measured]:
@@ -247,8 +289,11 @@ def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tu
         Where the budget is not met.
     """
     ranging, held_out = (np.random.default_rng((options.seed, k)) for k in range(2))
-    inputs = graph_inputs(model.source, sample(model.source, domain, options.samples, ranging, model.fext))
-    magnitudes = [float(np.abs(values).max()) for values in node_values(graph, inputs)]
+    magnitudes = largest_magnitudes(
+        graph,
+        options.functions,
+        sampled_inputs(model, domain, options.samples, ranging),
+    )
     ranges = graph_ranges(model.source, domain, model.fext)
     arrays = sample(model.source, domain, 4 * options.samples, held_out, model.fext)
     reference = {f: golden.evaluate(model.source, f, arrays) for f in options.functions}
@@ -272,6 +317,42 @@ def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tu
             f"which support {worst:.2g}; a wider width or a larger budget was expected"
         )
     return program, figures
+
+
+def sampled_inputs(
+    model: Model, domain: Domain, tasks: int, rng: np.random.Generator
+) -> Iterator[dict[str, Array]]:
+    """Inputs of a graph for random tasks over the whole domain, some hundreds at a time."""
+    arrays = sample(model.source, domain, tasks, rng, model.fext)
+    for start in range(0, tasks, CHUNK):
+        part = {name: array[start : start + CHUNK] for name, array in arrays.items()}
+        if "Minv" in domain.bounds:
+            part |= golden.evaluate(model.source, "minv", part)
+        yield graph_inputs(model.source, part)
+
+
+def largest_magnitudes(
+    graph: Graph, functions: Sequence[str], chunks: Iterable[Mapping[str, Array]]
+) -> list[float]:
+    """The largest magnitude of each node in tasks of those functions whose results depend on it."""
+    largest = np.zeros(len(graph.nodes))
+    modes = [(f, extended) for f in functions for extended in ((False, True) if f == "difd" else (False,))]
+    used = {mode: reached(graph, mode[0], flag_values(*mode)) for mode in modes}
+    for inputs in chunks:
+        for mode in modes:
+            flags = {name: np.asarray(float(value)) for name, value in flag_values(*mode).items()}
+            values = node_values(graph, {**inputs, **flags})
+            seen = [float(np.abs(v).max()) if use else 0.0 for v, use in zip(values, used[mode], strict=True)]
+            largest = np.maximum(largest, seen)
+    return largest.tolist()
+
+
+def with_inverse(domain: Domain, robot: Robot, options: BuildOptions) -> Domain:
+    """The domain with bounds of an inverse mass matrix that comes with a task, found by sampling."""
+    rng = np.random.default_rng((options.seed, 2))
+    found = golden.evaluate(robot, "minv", sample(robot, domain, options.samples, rng))["Minv"]
+    largest = INVERSE_MARGIN * np.abs(found).max(axis=0).ravel()
+    return replace(domain, bounds={**domain.bounds, "Minv": np.stack([-largest, largest], axis=1)})
 
 
 def draft_design(model: Model, domain: Domain, program: Program, options: BuildOptions) -> Design:

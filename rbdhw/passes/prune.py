@@ -20,9 +20,3 @@ def prune(graph: Graph) -> Graph:
         if alive[i]:
             moved[i] = builder.copy(node, tuple(edge.applied(moved[edge.node]) for edge in node.args))
     return builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in graph.outputs])
-
-
-def reaching(graph: Graph, function: str) -> Graph:
-    """What one function's outputs need of a graph."""
-    outputs = tuple((name, edge) for name, edge in graph.outputs if name.startswith(f"{function}."))
-    return prune(Graph(graph.nodes, outputs))

@@ -1,0 +1,137 @@
+"""Which algorithms are cheapest for a robot: each alternative is traced and its cost compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from rbdhw.errors import InputError
+from rbdhw.graph.graph import Graph, Op
+from rbdhw.robot.model import Robot
+from rbdhw.tracing import ALGORITHMS, Algorithms, trace
+
+ADDITION_COST = 0.1
+"""What an addition weighs beside a multiplication."""
+
+NANOSECOND_COST = 3.0
+"""What a nanosecond of a function's latency weighs beside a multiplication: all that is alive waits in
+registers."""
+
+NEEDED_BY: dict[str, tuple[str, ...]] = {
+    "derivatives": ("did", "dfd", "difd"),
+    "inverse": ("fd", "minv", "dfd", "difd"),
+    "products": ("fd", "dfd", "difd"),
+    "gradient": ("dfd",),
+}
+"""The functions that take each of the steps of :data:`rbdhw.tracing.ALGORITHMS`."""
+
+TOGETHER = (("derivatives",), ("inverse", "products"), ("gradient",))
+"""Steps whose alternatives are compared in every combination, one group after the other."""
+
+Delay = Callable[[Op], float]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Operations of all functions together, and the longest paths to each function's results, summed."""
+
+    multiplications: int
+    additions: int
+    nanoseconds: float
+
+    @property
+    def total(self) -> float:
+        """The weighted sum that decides."""
+        work = self.multiplications + ADDITION_COST * self.additions
+        return work + NANOSECOND_COST * self.nanoseconds
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The algorithms taken, and for each step compared the cost of every alternative."""
+
+    algorithms: Algorithms
+    costs: dict[str, dict[str, Cost]]
+
+    def json(self) -> dict[str, Any]:
+        """For each step the algorithm chosen, and what each alternative would have cost."""
+        return {
+            step: {
+                "chosen": getattr(self.algorithms, step),
+                "costs": {name: vars(cost) | {"total": cost.total} for name, cost in costs.items()},
+            }
+            for step, costs in self.costs.items()
+        }
+
+
+def cost_of(graph: Graph, delay: Delay) -> Cost:
+    """The cost of a graph; ``delay`` gives the nanoseconds of each operation."""
+    ready: list[float] = []
+    for node in graph.nodes:
+        ready.append(max((ready[edge.node] for edge in node.args), default=0.0) + delay(node.op))
+    last: dict[str, float] = {}
+    for name, edge in graph.outputs:
+        function = name.partition(".")[0]
+        last[function] = max(last.get(function, 0.0), ready[edge.node])
+    multiplications = graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
+    return Cost(multiplications, graph.count(Op.ADD), round(sum(last.values()), 3))
+
+
+def choose(
+    robot: Robot,
+    functions: Sequence[str],
+    fext: Sequence[int],
+    delay: Delay,
+    forced: Mapping[str, str],
+) -> Choice:
+    """The cheapest algorithms found for ``functions``; ``forced`` names those that are asked for."""
+    chosen = replace(Algorithms(), **forced)
+    costs: dict[str, dict[str, Cost]] = {}
+    for steps in TOGETHER:
+        asked = [step for step in steps if set(functions).intersection(NEEDED_BY[step])]
+        if not asked:
+            continue
+        names = [(forced[step],) if step in forced else ALGORITHMS[step] for step in asked]
+        found = {}
+        for combination in product(*names):
+            candidate = replace(chosen, **dict(zip(asked, combination, strict=True)))
+            if candidate.possible:
+                graph = trace(robot, functions, fext, candidate)
+                found[candidate] = cost_of(graph, delay)
+        chosen = min(found, key=lambda candidate: found[candidate].total)
+        for step in asked:
+            costs[step] = _alternatives(step, chosen, found)
+    return Choice(chosen, costs)
+
+
+def _alternatives(step: str, chosen: Algorithms, found: Mapping[Algorithms, Cost]) -> dict[str, Cost]:
+    """The cheapest cost found with each algorithm of one step."""
+    costs: dict[str, Cost] = {}
+    for candidate, cost in found.items():
+        name = getattr(candidate, step)
+        if name not in costs or cost.total < costs[name].total:
+            costs[name] = cost
+    return costs
+
+
+def parse_algorithms(texts: Sequence[str]) -> dict[str, str]:
+    """``step=algorithm`` texts as a mapping.
+
+    Raises
+    ------
+    InputError
+        For an unknown step or algorithm, or two for one step.
+    """
+    forced: dict[str, str] = {}
+    for text in texts:
+        step, _, name = text.partition("=")
+        if step not in ALGORITHMS:
+            raise InputError(f"algorithm: '{step}' is no step; expected one of {', '.join(ALGORITHMS)}")
+        if name not in ALGORITHMS[step]:
+            known = ", ".join(ALGORITHMS[step])
+            raise InputError(f"algorithm: '{name}' is unknown for {step}; expected one of {known}")
+        if forced.setdefault(step, name) != name:
+            raise InputError(f"algorithm: {step} is given twice; expected one algorithm a step")
+    return forced

@@ -1,0 +1,38 @@
+"""specialise: what one function needs of a graph, with the flags of its tasks known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Op
+from rbdhw.passes.prune import prune
+
+
+def specialise(graph: Graph, function: str, flags: Mapping[str, bool]) -> Graph:
+    """One function's outputs, and what they depend on; inputs named in ``flags`` become constants."""
+    outputs = tuple((name, edge) for name, edge in graph.outputs if name.startswith(f"{function}."))
+    needed = prune(Graph(graph.nodes, outputs))
+    builder = GraphBuilder()
+    moved: dict[int, Edge] = {}
+    for i, node in enumerate(needed.nodes):
+        if node.op is Op.INPUT and node.name in flags:
+            moved[i] = builder.constant(float(flags[node.name]), node.region)
+        else:
+            moved[i] = builder.copy(node, tuple(edge.applied(moved[edge.node]) for edge in node.args))
+    return prune(builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in needed.outputs]))
+
+
+def reached(graph: Graph, function: str, flags: Mapping[str, bool]) -> list[bool]:
+    """For each node, whether the function's outputs depend on it; choices by ``flags`` are made."""
+    decided = {i: flags[name] for name, i in graph.inputs.items() if name in flags}
+    found = [False] * len(graph.nodes)
+    for name, edge in graph.outputs:
+        found[edge.node] |= name.startswith(f"{function}.")
+    for i in reversed(range(len(graph.nodes))):
+        if found[i]:
+            args = graph.nodes[i].args
+            if graph.nodes[i].op is Op.SELECT and args[0].node in decided:
+                args = args[1:2] if decided[args[0].node] else args[2:]
+            for edge in args:
+                found[edge.node] = True
+    return found

@@ -102,11 +102,11 @@ def choose(
                 found[candidate] = cost_of(graph, delay)
         chosen = min(found, key=lambda candidate: found[candidate].total)
         for step in asked:
-            costs[step] = _alternatives(step, chosen, found)
+            costs[step] = _alternatives(step, found)
     return Choice(chosen, costs)
 
 
-def _alternatives(step: str, chosen: Algorithms, found: Mapping[Algorithms, Cost]) -> dict[str, Cost]:
+def _alternatives(step: str, found: Mapping[Algorithms, Cost]) -> dict[str, Cost]:
     """The cheapest cost found with each algorithm of one step."""
     costs: dict[str, Cost] = {}
     for candidate, cost in found.items():

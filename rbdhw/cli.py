@@ -20,11 +20,13 @@ from rich.console import Console
 from rich.table import Table
 
 from rbdhw import artifact, pipeline
+from rbdhw.choice import parse_algorithms
 from rbdhw.config import BuildOptions
 from rbdhw.domain import Overrides, read_overrides
 from rbdhw.errors import InputError
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
-from rbdhw.tracing import FUNCTIONS
+from rbdhw.tracing import ALGORITHMS
 
 FOUND_WRONG, BAD_INPUT = 1, 2
 
@@ -46,6 +48,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 Functions = Annotated[str, typer.Option(help="Which functions, with commas: " + ", ".join(FUNCTIONS) + ".")]
 Fext = Annotated[
     str, typer.Option(help="Links that take an external force: none, all, or names with commas.")
+]
+
+
+ALGORITHM_HELP = "; ".join(f"{step}={'|'.join(names)}" for step, names in ALGORITHMS.items())
+
+AlgorithmList = Annotated[
+    list[str] | None,
+    typer.Option("--algorithm", help=f"Instead of the cheapest, may be repeated: {ALGORITHM_HELP}."),
 ]
 
 
@@ -99,11 +109,16 @@ def _table(title: str, columns: list[str], rows: list[list[str]]) -> None:
 
 @app.command()
 def info(
-    urdf: Urdf, functions: Functions = ALL_FUNCTIONS, fext: Fext = "none", as_json: Json = False
+    urdf: Urdf,
+    functions: Functions = ALL_FUNCTIONS,
+    fext: Fext = "none",
+    algorithm: AlgorithmList = None,
+    as_json: Json = False,
 ) -> None:
     """Tell the robot's tree, its joints, and the operations that each function takes."""
     with _progress() as progress:
-        data = pipeline.describe(urdf, _functions(functions), fext, progress)
+        forced = parse_algorithms(algorithm or [])
+        data = pipeline.describe(urdf, _functions(functions), fext, forced, progress)
     if as_json:
         _print_json(data)
         return
@@ -135,7 +150,7 @@ def info(
 def generate(
     urdf: Urdf,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")],
-    functions: Functions = "id",
+    functions: Functions = ALL_FUNCTIONS,
     ii: Annotated[int, typer.Option(help="Cycles between tasks.")] = 1,
     target: Annotated[str, typer.Option(help="The device: xcvu9p or ecp5-85.")] = "xcvu9p",
     clock: Annotated[float | None, typer.Option(help="MHz; the target's own by default.")] = None,
@@ -145,6 +160,8 @@ def generate(
     width: Annotated[int | None, typer.Option(help="Operand bits of the multipliers, instead.")] = None,
     fext: Fext = "none",
     tdata: Annotated[int, typer.Option(help="Bits of the streams: 32, 64, 128, 256 or 512.")] = 512,
+    number: Annotated[str, typer.Option(help="What travels on the streams: fixed or float32.")] = "fixed",
+    algorithm: AlgorithmList = None,
     domain: Annotated[Path | None, typer.Option(help="TOML file with bounds of the inputs.")] = None,
     seed: Annotated[int, typer.Option(help="Of all random draws.")] = 0,
     as_json: Json = False,
@@ -159,6 +176,8 @@ def generate(
         width=width,
         fext=fext,
         data_width=tdata,
+        number=number,
+        algorithms=parse_algorithms(algorithm or []),
         seed=seed,
     )
     artifact.check_output(output)
@@ -204,13 +223,14 @@ def simulate(
     directory: Directory,
     tasks: Annotated[int, typer.Option(min=1, help="Random tasks.")] = 1000,
     seed: Annotated[int, typer.Option(help="Of tasks, bubbles and back-pressure.")] = 0,
+    bulk: Annotated[bool, typer.Option("--bulk", help="Drive many tasks by C++, not by cocotb.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run random tasks through the RTL in Verilator and compare each bit with the model."""
     from rbdhw.sim.simulate import simulate as simulated
 
     with _progress() as progress:
-        report = simulated(directory, tasks, seed, progress=progress)
+        report = simulated(directory, tasks, seed, bulk=bulk, progress=progress)
     if as_json:
         _print_json(report.json())
     else:
@@ -258,13 +278,22 @@ def run(
     engine: Annotated[
         Engine, typer.Option(help="Bit-exact model, RTL in Verilator, or float64.")
     ] = Engine.MODEL,
+    extended: Annotated[bool, typer.Option("--extended", help="Of dfd, ask for Minv and a as well.")] = False,
     as_json: Json = False,
 ) -> None:
     """Answer your own vectors, one row a task."""
     from rbdhw.sim.run import run as ran
 
     with _progress() as progress:
-        summary = ran(directory, function, input_file, output_file, engine.value, progress=progress)
+        summary = ran(
+            directory,
+            function,
+            input_file,
+            output_file,
+            engine.value,
+            extended=extended,
+            progress=progress,
+        )
     if as_json:
         _print_json(summary)
     else:

@@ -215,9 +215,8 @@ def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str,
         for k, (lower, upper) in enumerate(domain.bounds["fext"]):
             ranges[f"fext[{i},{k}]"] = InputRange(lower, upper, "Nm" if k < 3 else "N")
     if "Minv" in domain.bounds:
-        n = len(robot.bodies)
-        for i, j in ((i, j) for i in range(n) for j in range(i + 1)):
-            lower, upper = domain.bounds["Minv"][i * n + j]
+        for k, (lower, upper) in enumerate(domain.bounds["Minv"]):
+            i, j = divmod(k, len(robot.bodies))
             ranges[f"Minv[{i},{j}]"] = InputRange(lower, upper, "1")
     return ranges
 

@@ -44,8 +44,7 @@ def manifest(
     return {
         "robot": robot_entry(robot),
         "functions": {
-            function: function_counts(graph, function)
-            | {"latency_cycles": bound.latency[function] + 1}
+            function: function_counts(graph, function) | {"latency_cycles": bound.latency[function] + 1}
             for function in program.outputs
         },
         "ii": bound.ii,

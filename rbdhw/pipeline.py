@@ -29,6 +29,7 @@ from rbdhw.manifest import function_counts, manifest, robot_entry
 from rbdhw.passes.balance import balance
 from rbdhw.passes.factor import factor
 from rbdhw.passes.specialise import reached
+from rbdhw.protocol import FUNCTIONS, flag_values
 from rbdhw.robot.model import Robot
 from rbdhw.robot.rewrite import best_rewrite
 from rbdhw.robot.urdf import load_urdf
@@ -45,7 +46,6 @@ from rbdhw.sim.errors import relative_errors
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import decode, encode
 from rbdhw.target import Delays, Target, target
-from rbdhw.protocol import FUNCTIONS, flag_values
 from rbdhw.tracing import trace
 
 Array = NDArray[np.float64]
@@ -63,7 +63,7 @@ CHUNK = 512
 INVERSE_MARGIN = 1.25
 """Headroom of a supplied inverse over the largest found by sampling."""
 
-DEFAULT_TARGET = BuildOptions().target
+DEFAULT_DELAYS = target(BuildOptions().target).delays
 
 
 def silent(_stage: str) -> None:
@@ -155,9 +155,13 @@ def planned(
 
 
 def describe(
-    urdf: Path, functions: Sequence[str], fext: str = "none", progress: Progress = silent
+    urdf: Path,
+    functions: Sequence[str],
+    fext: str = "none",
+    forced: Mapping[str, str] = MappingProxyType({}),
+    progress: Progress = silent,
 ) -> dict[str, Any]:
-    """The robot, and the operations of each function of the graph that would be built for it.
+    """The robot, the operations of each function of the graph that would be built, and its algorithms.
 
     Raises
     ------
@@ -167,12 +171,13 @@ def describe(
     BuildOptions(functions=tuple(functions)).check(tuple(FUNCTIONS))
     source = moving_robot(urdf)
     progress("rewriting frames and inertias")
-    model = prepare(source, functions, fext, target(DEFAULT_TARGET).delays)
+    model = prepare(source, functions, fext, forced=forced)
     progress("tracing")
     graph = factor(traced(model, functions))
     return {
         "robot": robot_entry(source),
         "functions": {function: function_counts(graph, function) for function in functions},
+        "algorithms": model.choice.json(),
     }
 
 
@@ -200,8 +205,8 @@ def accelerator(design: Design, bound: Bound) -> Accelerator:
 def prepare(
     source: Robot,
     functions: Sequence[str],
-    fext: str,
-    delays: Delays,
+    fext: str = "none",
+    delays: Delays = DEFAULT_DELAYS,
     forced: Mapping[str, str] = MappingProxyType({}),
 ) -> Model:
     """A robot with its frames and inertias rewritten, and the algorithms chosen, so that operations fall.

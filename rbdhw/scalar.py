@@ -1,8 +1,8 @@
 """The scalar protocol: what the dynamics algorithms ask of the numbers they compute with.
 
-Algorithms are written once, over any scalar with ``+ - *`` and :func:`reciprocal`. Floats and NumPy arrays compute; the
-recording scalar of :mod:`rbdhw.graph.trace` leaves a dataflow graph. The constants 0.0 and 1.0 stay
-Python floats, so that a recording scalar can make structural zeros and ones vanish.
+Algorithms are written once, over any scalar with ``+ - *`` and :func:`reciprocal`. Floats and NumPy arrays
+compute; the recording scalar of :mod:`rbdhw.graph.trace` leaves a dataflow graph. The constants 0.0 and 1.0
+stay Python floats, so that a recording scalar can make structural zeros and ones vanish.
 """
 
 from __future__ import annotations

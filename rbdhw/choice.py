@@ -19,6 +19,9 @@ NANOSECOND_COST = 3.0
 """What a nanosecond of a function's latency weighs beside a multiplication: all that is alive waits in
 registers."""
 
+SOLVES_WEIGHT = 1.05
+"""Solves must be this much cheaper: only dense products can take an inverse that comes with the task."""
+
 NEEDED_BY: dict[str, tuple[str, ...]] = {
     "derivatives": ("did", "dfd", "difd"),
     "inverse": ("fd", "minv", "dfd", "difd"),
@@ -100,10 +103,14 @@ def choose(
             if candidate.possible:
                 graph = trace(robot, functions, fext, candidate)
                 found[candidate] = cost_of(graph, delay)
-        chosen = min(found, key=lambda candidate: found[candidate].total)
+        chosen = min(found, key=lambda candidate: _weight(candidate) * found[candidate].total)
         for step in asked:
             costs[step] = _alternatives(step, found)
     return Choice(chosen, costs)
+
+
+def _weight(algorithms: Algorithms) -> float:
+    return SOLVES_WEIGHT if algorithms.products == "solves" else 1.0
 
 
 def _alternatives(step: str, found: Mapping[Algorithms, Cost]) -> dict[str, Cost]:

@@ -25,12 +25,13 @@ from functools import cached_property
 
 from rbdhw.dynamics.derivatives import Matrix, inverse_dynamics_derivatives, mass_matrix
 
+from rbdhw.dynamics.factorization import Factors, factorize, inverse, solve
+
 try:
     from rbdhw.dynamics.articulated import articulated_inverse
     from rbdhw.dynamics.columns import column_derivatives
-    from rbdhw.dynamics.factorization import Factors, factorize, inverse, solve
 except ImportError:
-    Factors = None
+    pass
 from rbdhw.dynamics.joint import Coordinate, turns
 from rbdhw.dynamics.rnea import RoundTrip, Wrench, joint_forces, newton_euler
 from rbdhw.graph.graph import Graph
@@ -167,8 +168,8 @@ class _Pipeline:
 
     @cached_property
     def _factors(self) -> Factors:
-        pivots = "single" if self._algorithms.inverse == "single_pivots" else "paired"
-        return factorize([body.parent for body in self._robot.bodies], self._mass_matrix, pivots)
+        parents = [body.parent for body in self._robot.bodies]
+        return factorize(parents, self._mass_matrix, paired=self._algorithms.inverse != "single_pivots")
 
     @cached_property
     def _inverse(self) -> Matrix:

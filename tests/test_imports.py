@@ -17,6 +17,7 @@ FORMATS = ("fixed.format", "fixed.program", "fixed.trigonometry")
 # key that fits a module is its rule. A folder may import itself, unless its rule is for one file.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "": (),
+    "protocol": (),
     "errors": (),
     "scalar": (),
     "config": ("errors",),

@@ -210,7 +210,9 @@ def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str,
             ranges[f"q[{i}]"] = InputRange(lower, upper, "m")
         for array, unit in (("v", "rad/s"), ("a", "rad/s^2"), ("tau", "Nm")):
             lower, upper = domain.bounds[array][i]
-            ranges[f"{array}[{i}]"] = InputRange(lower, upper, unit if rotates else _LINEAR[unit])
+            slot = f"v[{i}]" if array == "v" else f"u[{i}]"
+            unit = unit if rotates else _LINEAR[unit]
+            ranges[f"{array}[{i}]"] = InputRange(lower, upper, unit, slot=slot)
     for i in fext:
         for k, (lower, upper) in enumerate(domain.bounds["fext"]):
             ranges[f"fext[{i},{k}]"] = InputRange(lower, upper, "Nm" if k < 3 else "N")

@@ -56,7 +56,8 @@ def manifest(
             "used": sum(len(unit.steps) for unit in multipliers),
             "offered": len(multipliers) * bound.ii,
         },
-        "trigonometry_units": len(bound.units) - len(multipliers),
+        "trigonometry_units": sum(unit.resource is Resource.TRIGONOMETRY for unit in bound.units),
+        "reciprocal_units": sum(unit.resource is Resource.RECIPROCAL for unit in bound.units),
         "dsp_blocks": dsp_blocks(program, bound, device),
         "regions": [region_entry(bound, region) for region in _regions(bound)],
         "error": {
@@ -90,13 +91,15 @@ def operation_counts(graph: Graph) -> dict[str, Any]:
 
 
 def dsp_blocks(program: Program, bound: Bound, device: Target) -> int:
-    """DSP blocks of all multipliers, those inside the trigonometry units included."""
+    """DSP blocks of all multipliers, those inside the trigonometry and reciprocal units included."""
+    products = {
+        Resource.MULTIPLIER: (program.port_widths,),
+        Resource.TRIGONOMETRY: program.trigonometry.multipliers,
+        Resource.RECIPROCAL: program.reciprocal.multipliers if program.reciprocal else (),
+    }
     blocks = 0
     for unit in bound.units:
-        if unit.resource is Resource.MULTIPLIER:
-            blocks += device.blocks(program.port_widths)
-        else:
-            blocks += sum(device.blocks(widths) for widths in program.trigonometry.multipliers)
+        blocks += sum(device.blocks(widths) for widths in products[unit.resource])
     return blocks
 
 

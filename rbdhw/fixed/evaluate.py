@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.fixed.format import Integers, aligned, round_half_up, wrapped
-from rbdhw.fixed.program import Kind, Operation, Program, Word
-from rbdhw.fixed.trigonometry import TrigonometrySpec, sin_cos
+from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word
+from rbdhw.fixed.reciprocal import reciprocal
+from rbdhw.fixed.trigonometry import sin_cos
 
 
 @dataclass(frozen=True)
@@ -23,23 +26,42 @@ class Result:
 
 
 def evaluate(program: Program, words: Mapping[str, Integers], functions: tuple[str, ...] = ()) -> Result:
-    """The output words of all functions (or of those named) for input words of shape (N,) each."""
-    tasks = np.broadcast_shapes(*(np.shape(words[word.name]) for word in program.inputs))
+    """The output words of all functions (or of those named) for input words of shape (N,) each.
+
+    ``words`` holds what these functions read, their flags (0 or 1) among it; the result tells of overflows of
+    operations that they reach.
+    """
+    tasks = np.broadcast_shapes(*(np.shape(values) for values in words.values()))
     overflow = np.zeros(tasks, dtype=np.bool_)
-    values: list[Integers] = []
-    for operation in program.operations:
-        full = _compute(program.trigonometry, operation, values, words)
-        value = wrapped(full, operation.format.width)
+    outputs = [word for function in functions or tuple(program.outputs) for word in program.outputs[function]]
+    values: dict[int, Integers] = {}
+    for i, dying in _order(program, functions or tuple(program.outputs)):
+        operation = program.operations[i]
+        value = full = _compute(program, operation, values, words)
         if operation.checked:
+            value = wrapped(full, operation.format.width)
             overflow |= value != full
-        values.append(value)
-    chosen = functions or tuple(program.outputs)
-    results = {
-        word.name: np.broadcast_to(values[word.value], tasks)
-        for function in chosen
-        for word in program.outputs[function]
-    }
-    return Result(results, overflow, outside_domain(program.inputs, words))
+        values[i] = value
+        for operand in dying:
+            del values[operand]
+    results = {word.name: np.broadcast_to(values[word.value], tasks) for word in outputs}
+    known = tuple(word for word in program.inputs if word.name in words)
+    return Result(results, overflow, outside_domain(known, words))
+
+
+@lru_cache(maxsize=32)
+def _order(program: Program, functions: tuple[str, ...]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """The operations that the functions reach, each with the values that nothing needs after it."""
+    needed = sorted(frozenset().union(*(program.reached(function) for function in functions)))
+    kept = {word.value for function in functions for word in program.outputs[function]}
+    last: dict[int, int] = {}
+    for i in needed:
+        last.update(dict.fromkeys((operand.value for operand in program.operations[i].operands), i))
+    dying: dict[int, list[int]] = defaultdict(list)
+    for value, i in last.items():
+        if value not in kept:
+            dying[i].append(value)
+    return tuple((i, tuple(dying[i])) for i in needed)
 
 
 def outside_domain(inputs: tuple[Word, ...], words: Mapping[str, Integers]) -> NDArray[np.bool_]:
@@ -53,14 +75,13 @@ def outside_domain(inputs: tuple[Word, ...], words: Mapping[str, Integers]) -> N
 
 
 def _compute(
-    trigonometry: TrigonometrySpec,
+    program: Program,
     operation: Operation,
-    values: list[Integers],
+    values: Mapping[int, Integers],
     words: Mapping[str, Integers],
 ) -> Integers:
     """The operation's result before it wraps."""
-    operands = [aligned(values[operand.value], operand.shift) for operand in operation.operands]
-    operands = [-x if o.negative else x for x, o in zip(operands, operation.operands, strict=True)]
+    operands = [_operand(operand, values) for operand in operation.operands]
     match operation.kind:
         case Kind.INPUT:
             return words[operation.name]
@@ -73,6 +94,16 @@ def _compute(
         case Kind.SCALE:
             return round_half_up(operands[0] * operation.constant, operation.drop)
         case Kind.SIN:
-            return sin_cos(trigonometry, operands[0] + operation.constant)[0]
+            return sin_cos(program.trigonometry, operands[0] + operation.constant)[0]
         case Kind.COS:
-            return sin_cos(trigonometry, operands[0] + operation.constant)[1]
+            return sin_cos(program.trigonometry, operands[0] + operation.constant)[1]
+        case Kind.RECIPROCAL:
+            assert program.reciprocal is not None
+            return reciprocal(program.reciprocal, operands[0], operation.constant)
+        case Kind.SELECT:
+            return round_half_up(np.where(operands[0] != 0, operands[1], operands[2]), operation.drop)
+
+
+def _operand(operand: Operand, values: Mapping[int, Integers]) -> Integers:
+    value = aligned(values[operand.value], operand.shift) if operand.shift else values[operand.value]
+    return -value if operand.negative else value

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Mapping, Sequence
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rbdhw.fixed.format import Format, exponent_above
 from rbdhw.fixed.program import (
+    Flag,
     Interval,
     Kind,
     Operand,
@@ -18,8 +22,10 @@ from rbdhw.fixed.program import (
     Word,
     exact_interval,
 )
+from rbdhw.fixed.reciprocal import ReciprocalSpec, reciprocal_spec, shift_of
 from rbdhw.fixed.trigonometry import TrigonometrySpec, trigonometry_spec
 from rbdhw.graph.graph import Edge, Graph, Node, Op
+from rbdhw.protocol import FLAGS
 
 GUARD_BITS = 4
 """Bits that a signal which no multiplier reads keeps beyond the multiplier's width."""
@@ -38,15 +44,21 @@ NARROW_PORT = 18
 
 SUPPORTED_WIDTHS = range(8, 33)
 
+FLAG_FORMAT = Format(2, 0)
+
 
 @dataclass(frozen=True)
 class InputRange:
-    """The declared domain of an input in the graph's unit; one that wraps is an angle in turns."""
+    """The declared domain of an input in the graph's unit; one that wraps is an angle in turns.
+
+    Inputs of different functions that name the same ``slot`` share a place in the packets.
+    """
 
     lower: float
     upper: float
     unit: str
     wraps: bool = False
+    slot: str = ""
 
 
 def port_widths(width: int) -> tuple[int, int]:
@@ -77,12 +89,22 @@ def narrow_nodes(graph: Graph) -> frozenset[int]:
     narrow = {i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)}
     products = [(node.args[0].node, node.args[1].node) for node in graph.nodes if node.op is Op.MULTIPLY]
     narrow.update(a for a, b in products if a == b)
-    while uncovered := [pair for pair in products if not narrow.intersection(pair)]:
-        degree: dict[int, int] = {}
-        for pair in uncovered:
-            for node_index in pair:
-                degree[node_index] = degree.get(node_index, 0) + 1
-        narrow.add(max(degree, key=lambda i: (degree[i], -i)))
+    partners: dict[int, Counter[int]] = defaultdict(Counter)
+    for a, b in products:
+        if a not in narrow and b not in narrow:
+            partners[a][b] += 1
+            partners[b][a] += 1
+    queue = [(-others.total(), i) for i, others in partners.items()]
+    heapq.heapify(queue)
+    while queue:
+        uncovered, i = heapq.heappop(queue)
+        left = partners[i].total()
+        if left and left == -uncovered:
+            narrow.add(i)
+            for other in partners.pop(i):
+                del partners[other][i]
+        elif left:
+            heapq.heappush(queue, (-left, i))
     return frozenset(narrow)
 
 
@@ -96,6 +118,9 @@ class _Lowering:
         self._ports = port_widths(width)
         self._trigonometry: TrigonometrySpec = trigonometry_spec(self._ports[1])
         self._narrow = narrow_nodes(graph)
+        self._inverter: ReciprocalSpec | None = None
+        if graph.count(Op.RECIPROCAL):
+            self._inverter = reciprocal_spec(self._ports[0] + GUARD_BITS, self._ports[0] + 1)
         self._factors = {
             edge.node for node in graph.nodes if node.op in (Op.MULTIPLY, Op.SCALE) for edge in node.args
         }
@@ -125,6 +150,8 @@ class _Lowering:
     def operation(self, i: int, node: Node) -> Operation:
         """The integer operation of a node."""
         match node.op:
+            case Op.INPUT if node.name in FLAGS:
+                return Operation(Kind.INPUT, (), FLAG_FORMAT, node.region, name=node.name)
             case Op.INPUT:
                 return Operation(Kind.INPUT, (), self._word_format(i, node.name), node.region, name=node.name)
             case Op.CONSTANT:
@@ -140,29 +167,46 @@ class _Lowering:
             case Op.SIN | Op.COS:
                 return self._turn(node)
             case Op.RECIPROCAL:
-                raise AssertionError("no function of this build divides")
+                return self._reciprocal(i, node)
+            case Op.SELECT:
+                return self._select(i, node)
 
     def program(self) -> Program:
         """The finished program, with output words appended to the operations."""
         outputs: dict[str, list[Word]] = {}
         for name, edge in self._graph.outputs:
             outputs.setdefault(name.split(".")[0], []).append(self._output(name, edge))
-        inputs = [self._input_word(name, index) for name, index in self._graph.inputs.items()]
+        slots: dict[str, int] = {}
+        inputs = [
+            self._input_word(name, index, slots)
+            for name, index in self._graph.inputs.items()
+            if name not in FLAGS
+        ]
         return Program(
             tuple(self._operations),
             tuple(inputs),
+            tuple(self._flags(outputs)),
             {function: tuple(words) for function, words in outputs.items()},
             self._trigonometry,
+            self._inverter,
             self._ports,
         )
 
-    def _input_word(self, name: str, index: int) -> Word:
+    def _flags(self, functions: Iterable[str]) -> Iterator[Flag]:
+        """The flags of the graph, for the functions of the graph."""
+        for name, index in self._graph.inputs.items():
+            if name in FLAGS:
+                raising, optional = FLAGS[name]
+                yield Flag(name, index, tuple(f for f in raising if f in functions), optional)
+
+    def _input_word(self, name: str, index: int, slots: dict[str, int]) -> Word:
         bounds = self._domain[name]
         chosen = self._operations[index].format
+        slot = slots.setdefault(bounds.slot or name, len(slots))
         if bounds.wraps:
-            return Word(name, bounds.unit, index, chosen)
+            return Word(name, bounds.unit, index, chosen, slot=slot)
         lowest, highest = chosen.quantised(np.array([bounds.lower, bounds.upper])).tolist()
-        return Word(name, bounds.unit, index, chosen, lowest, highest)
+        return Word(name, bounds.unit, index, chosen, lowest, highest, slot)
 
     def _output(self, name: str, edge: Edge) -> Word:
         source = self._operations[edge.node].format
@@ -192,7 +236,8 @@ class _Lowering:
     def _width(self, i: int) -> int:
         if i in self._narrow:
             return self._ports[1]
-        return self._ports[0] if i in self._factors else self._ports[0] + GUARD_BITS
+        narrower = i in self._factors or self._graph.nodes[i].op is Op.RECIPROCAL
+        return self._ports[0] if narrower else self._ports[0] + GUARD_BITS
 
     def _format(self, i: int, exact: int) -> Format:
         """The node's format; ``exact`` fractional bits represent it without loss."""
@@ -228,6 +273,29 @@ class _Lowering:
         operands = (Operand(node.args[0].node),)
         drop = exact - chosen.binary_point
         return Operation(Kind.SCALE, operands, chosen, node.region, constant, drop)
+
+    def _select(self, i: int, node: Node) -> Operation:
+        flag, *values = node.args
+        points = [self._point(edge) for edge in values if not self._is_zero(edge)]
+        chosen = self._format(i, max(points))
+        common = min(max(points), chosen.binary_point + CUT_BITS)
+        operands = [
+            Operand(edge.node, edge.negative, 0 if self._is_zero(edge) else common - self._point(edge))
+            for edge in values
+        ]
+        drop = common - chosen.binary_point
+        return Operation(Kind.SELECT, (Operand(flag.node), *operands), chosen, node.region, drop=drop)
+
+    def _is_zero(self, edge: Edge) -> bool:
+        node = self._graph.nodes[edge.node]
+        return node.op is Op.CONSTANT and node.value == 0.0
+
+    def _reciprocal(self, i: int, node: Node) -> Operation:
+        (edge,) = node.args
+        chosen = self._format(i, sys.maxsize)
+        assert self._inverter is not None
+        shift = shift_of(self._inverter, self._operations[edge.node].format, chosen)
+        return Operation(Kind.RECIPROCAL, (Operand(edge.node),), chosen, node.region, shift)
 
     def _turn(self, node: Node) -> Operation:
         spec = self._trigonometry

@@ -5,8 +5,9 @@ an :class:`Operation` says, bit for bit.
 
 An operand is its value's integer moved by ``shift`` bits (left, or right with the low bits cut), negated
 if ``negative``. A sum adds its operands, a product multiplies them, a scale multiplies by the integer
-``constant``; then ``drop`` low bits are rounded away (:func:`rbdhw.fixed.format.round_half_up`) and the
-result wraps to ``format``. Where ``checked``, a result that does not fit flags the task.
+``constant``, a choice takes one; then ``drop`` low bits are rounded away
+(:func:`rbdhw.fixed.format.round_half_up`) and the result wraps to ``format``. Where ``checked``, a result
+that does not fit flags the tasks of the functions that it reaches.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from rbdhw.fixed.format import Format, aligned, round_half_up
+from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
 from rbdhw.scalar import Region
 
@@ -34,7 +36,7 @@ class Kind(StrEnum):
     """Of the operand, an angle in turns, plus ``constant`` steps of the trigonometry unit's phase."""
     COS = "cos"
     RECIPROCAL = "reciprocal"
-    """One over the operand, as the reciprocal unit computes it."""
+    """One over the operand, shifted by ``constant``, as the reciprocal unit computes it."""
     SELECT = "select"
     """The second operand where the first, a flag, is 1; the third where it is 0."""
 
@@ -108,6 +110,7 @@ class Program:
     flags: tuple[Flag, ...]
     outputs: dict[str, tuple[Word, ...]]
     trigonometry: TrigonometrySpec
+    reciprocal: ReciprocalSpec | None
     port_widths: tuple[int, int]
 
     @cached_property
@@ -149,12 +152,16 @@ def exact_interval(operation: Operation, intervals: list[Interval]) -> Interval:
     match operation.kind:
         case Kind.ADD:
             low, high = sum(b[0] for b in bounds), sum(b[1] for b in bounds)
+        case Kind.SELECT:
+            low, high = min(b[0] for b in bounds[1:]), max(b[1] for b in bounds[1:])
         case Kind.MULTIPLY:
             corners = [x * y for x in bounds[0] for y in bounds[1]]
             low, high = min(corners), max(corners)
         case Kind.SCALE:
             corners = [x * operation.constant for x in bounds[0]]
             low, high = min(corners), max(corners)
+        case Kind.RECIPROCAL:
+            return operation.format.lowest, operation.format.highest + 1
         case _:
             return operation.format.lowest, operation.format.highest
     return round_half_up(low, operation.drop), round_half_up(high, operation.drop)

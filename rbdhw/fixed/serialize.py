@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Valida
 
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format
-from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word
+from rbdhw.fixed.program import Flag, Kind, Operand, Operation, Program, Word
+from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
 from rbdhw.scalar import Region
 
@@ -26,6 +27,8 @@ _OPERANDS: dict[Kind, tuple[int, ...]] = {
     Kind.SCALE: (1,),
     Kind.SIN: (1,),
     Kind.COS: (1,),
+    Kind.RECIPROCAL: (1,),
+    Kind.SELECT: (3,),
 }
 
 
@@ -55,6 +58,14 @@ class _Word(NamedTuple):
     binary_point: StrictInt
     lowest: StrictInt | None
     highest: StrictInt | None
+    slot: _Index
+
+
+class _Flag(NamedTuple):
+    name: str
+    value: _Index
+    functions: tuple[str, ...]
+    optional: StrictBool
 
 
 class _Region(NamedTuple):
@@ -70,12 +81,22 @@ class _Trigonometry(BaseModel):
     order: Literal[1, 2]
 
 
+class _Reciprocal(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    width: Annotated[StrictInt, Field(ge=5, le=60)]
+    result_bits: Annotated[StrictInt, Field(ge=2, le=60)]
+    index_bits: Annotated[StrictInt, Field(ge=1, le=16)]
+    order: Literal[1, 2]
+
+
 class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid")
     port_widths: tuple[_Width, _Width]
     trigonometry: _Trigonometry
+    reciprocal: _Reciprocal | None
     regions: tuple[_Region, ...]
     inputs: tuple[_Word, ...]
+    flags: tuple[_Flag, ...]
     outputs: dict[str, tuple[_Word, ...]]
     operations: tuple[_Operation, ...]
 
@@ -85,22 +106,19 @@ def program_to_json(program: Program) -> dict[str, Any]:
 
     An operation is the list ``[kind, operands, width, binary point, region, constant, drop, checked,
     name]``, an operand ``[value, negative, shift]``, a word ``[name, unit, value, width, binary point,
-    lowest, highest]``. Regions are told once, as ``[step, joint]``, and referred to by their place.
+    lowest, highest, slot]``, a flag ``[name, value, functions, optional]``. Regions are told once, as ``[step, joint]``, and referred to by their place.
     """
     regions = {
         region: i for i, region in enumerate(sorted({o.region for o in program.operations}, key=_order))
     }
-    trigonometry = program.trigonometry
+    inverter = program.reciprocal
     return {
         "port_widths": list(program.port_widths),
-        "trigonometry": {
-            "width": trigonometry.width,
-            "phase_bits": trigonometry.phase_bits,
-            "index_bits": trigonometry.index_bits,
-            "order": trigonometry.order,
-        },
+        "trigonometry": {name: getattr(program.trigonometry, name) for name in _Trigonometry.model_fields},
+        "reciprocal": inverter and {name: getattr(inverter, name) for name in _Reciprocal.model_fields},
         "regions": [[region.step, region.joint] for region in regions],
         "inputs": [_word_to_json(word) for word in program.inputs],
+        "flags": [[flag.name, flag.value, list(flag.functions), flag.optional] for flag in program.flags],
         "outputs": {
             function: [_word_to_json(word) for word in words] for function, words in program.outputs.items()
         },
@@ -130,8 +148,10 @@ def program_from_json(data: dict[str, Any]) -> Program:
     return Program(
         tuple(_operation(operation, regions) for operation in document.operations),
         tuple(_word(word) for word in document.inputs),
+        tuple(Flag(*flag) for flag in document.flags),
         {function: tuple(_word(word) for word in words) for function, words in document.outputs.items()},
         TrigonometrySpec(**document.trigonometry.model_dump()),
+        ReciprocalSpec(**document.reciprocal.model_dump()) if document.reciprocal else None,
         document.port_widths,
     )
 
@@ -151,6 +171,7 @@ def _word_to_json(word: Word) -> list[Any]:
         chosen.binary_point,
         word.lowest,
         word.highest,
+        word.slot,
     ]
 
 
@@ -170,7 +191,7 @@ def _operation_to_json(operation: Operation, region: int) -> list[Any]:
 
 def _word(word: _Word) -> Word:
     chosen = Format(word.width, word.binary_point)
-    return Word(word.name, word.unit, word.value, chosen, word.lowest, word.highest)
+    return Word(word.name, word.unit, word.value, chosen, word.lowest, word.highest, word.slot)
 
 
 def _operation(operation: _Operation, regions: list[Region]) -> Operation:
@@ -194,6 +215,8 @@ def _check_operation(document: _Document, i: int, operation: _Operation) -> None
     for operand in operation.operands:
         if operand.value >= i:
             raise _error(where, f"operand {operand.value}", "the index of an earlier operation")
+    if operation.kind is Kind.RECIPROCAL and document.reciprocal is None:
+        raise _error(where, "a reciprocal without its unit", "the unit's parameters in 'reciprocal'")
     if operation.region >= len(document.regions):
         raise _error(where, f"region {operation.region}", f"an index below {len(document.regions)}")
 
@@ -204,9 +227,10 @@ def _check_words(document: _Document) -> None:
             count = len(document.operations)
             raise _error(where, f"word {word.name!r}: value {word.value}", f"an index below {count}")
     inputs = {i: o.name for i, o in enumerate(document.operations) if o.kind is Kind.INPUT}
-    words = {word.value: word.name for word in document.inputs}
-    if inputs != words or len(words) != len(document.inputs):
-        raise _error("inputs", "not the input operations and their names", "one word for each of them")
+    given = [*document.inputs, *document.flags]
+    words = {word.value: word.name for word in given}
+    if inputs != words or len(words) != len(given):
+        raise _error("inputs", "not the input operations and their names", "one word or flag for each")
 
 
 def _words(document: _Document) -> Iterator[tuple[str, _Word]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const
+from amaranth.hdl import Cat, Const, Mux
 
 from rbdhw.fixed.program import Operand, Operation
 
@@ -27,6 +27,13 @@ def total(operands: tuple[Operand, ...], values: list[Any]) -> Any:
     for part, operand in zip(rest, operands[1:], strict=True):
         result = result - part if operand.negative else result + part
     return result
+
+
+def chosen(operands: tuple[Operand, ...], values: list[Any]) -> Any:
+    """The second operand where the first, a flag, is 1, the third where it is 0."""
+    flag, *others = values
+    first, second = (total((operand,), [value]) for operand, value in zip(operands[1:], others, strict=True))
+    return Mux(flag[0], first, second).as_signed()
 
 
 def half(drop: int) -> int:

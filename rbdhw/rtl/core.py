@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import accumulate
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal
@@ -9,6 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.program import Program, Word
+from rbdhw.protocol import EXTENDED, HEADER
 from rbdhw.rtl.region import RegionModule, Wires
 from rbdhw.schedule.model import Bound, Tap
 
@@ -39,7 +42,11 @@ class Core(wiring.Component):
     phase_zero : Out
         Whether a task may start in this cycle.
     payload : In
-        The words of the task that starts in this cycle, packed as in its packet.
+        The words of the task that starts in this cycle, slot by slot.
+    functions : In
+        One-hot: its function, in the order of the program's.
+    options : In
+        The options of its header.
     result_F, overflow_F : Out
         For each function F the packed output words, and whether a value overflowed, of the task that
         started ``latency(F)`` cycles ago; registered.
@@ -48,8 +55,12 @@ class Core(wiring.Component):
     def __init__(self, *, program: Program, bound: Bound) -> None:
         self.program = program
         self.bound = bound
-        self.payload_bits = sum(word.format.width for word in program.inputs)
-        members: dict[str, Any] = {"phase_zero": Out(1), "payload": In(self.payload_bits)}
+        members: dict[str, Any] = {
+            "phase_zero": Out(1),
+            "payload": In(sum(program.slots)),
+            "functions": In(len(program.outputs)),
+            "options": In(HEADER["options"][1]),
+        }
         for function in program.outputs:
             members[f"result_{function}"] = Out(self.result_bits(function))
             members[f"overflow_{function}"] = Out(1)
@@ -82,19 +93,23 @@ class Core(wiring.Component):
             if module.region.joint is None:
                 m.submodules[str(module.region)] = module
         m.submodules.forward_backward = ForwardBackward([x for x in modules if x.region.joint is not None])
-        flags = self._flags(m, modules)
         for function, words in self.program.outputs.items():
             self._encode(m, wires, function, words)
-            m.d.sync += getattr(self, f"overflow_{function}").eq(flags[self.bound.latency[function]])
+            m.d.sync += getattr(self, f"overflow_{function}").eq(self._overflow(m, modules, function))
         return m
 
     def _decode(self, m: Module, wires: Wires) -> None:
-        position = 0
+        first = list(accumulate(self.program.slots, initial=0))
         for word in self.program.inputs:
-            bits = self.payload[position : position + word.format.width]
+            bits = self.payload[first[word.slot] :][: word.format.width]
             if word.value in self.bound.stages:
                 m.d.comb += wires.tap(Tap(word.value, 0)).eq(bits.as_signed())
-            position += word.format.width
+        order = list(self.program.outputs)
+        for flag in self.program.flags:
+            raised = Cat(self.functions[order.index(function)] for function in flag.functions).any()
+            if flag.optional:
+                raised = raised & self.options[EXTENDED]
+            m.d.comb += wires.tap(Tap(flag.value, 0)).eq(raised)
 
     def _encode(self, m: Module, wires: Wires, function: str, words: tuple[Word, ...]) -> None:
         cycle = self.bound.latency[function]
@@ -103,14 +118,16 @@ class Core(wiring.Component):
         m.d.sync += result.eq(Cat(results))
         m.d.comb += getattr(self, f"result_{function}").eq(result)
 
-    def _flags(self, m: Module, modules: list[RegionModule]) -> list[Any]:
-        """By cycle of the task, whether anything overflowed up to and in that cycle."""
-        last = max(self.bound.latency.values())
-        flags: list[Any] = []
+    def _overflow(self, m: Module, modules: list[RegionModule], function: str) -> Any:
+        """Whether anything that a function's results depend on overflowed, when they are computed."""
+        flags: dict[int, list[Any]] = defaultdict(list)
+        for module in modules:
+            for place, flag in module.flags.items():
+                if function in place.functions:
+                    flags[place.cycle].append(flag)
         earlier: Any = Const(0)
-        for cycle in range(last + 1):
-            own = [module.flags[cycle] for module in modules if cycle in module.flags]
-            flags.append(Cat(earlier, *own).any())
-            earlier = Signal(name=f"overflow_until_{cycle}", reset_less=True)
-            m.d.sync += earlier.eq(flags[-1])
-        return flags
+        for cycle in range(self.bound.latency[function]):
+            until = Signal(name=f"{function}_overflow_until_{cycle}", reset_less=True)
+            m.d.sync += until.eq(Cat(earlier, *flags[cycle]).any())
+            earlier = until
+        return Cat(earlier, *flags[self.bound.latency[function]]).any()

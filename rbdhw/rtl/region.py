@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Signal, signed
 
 from rbdhw.fixed.program import Kind, Operation, Program
-from rbdhw.rtl.arithmetic import aligned, cut, half, total
+from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, total
 from rbdhw.rtl.delay import delay_line
+from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.trigonometry import TrigonometryUnit
 from rbdhw.scalar import Region
 from rbdhw.schedule.model import Bound, Resource, Step, Tap, Unit
+
+
+@dataclass(frozen=True)
+class Place:
+    """When in a task, and for the tasks of which functions, an overflow counts."""
+
+    cycle: int
+    functions: tuple[str, ...]
 
 
 class Wires:
@@ -30,6 +40,7 @@ class Wires:
         self.phase = Signal(range(bound.ii), name="phase")
         self.slots = Signal(bound.ii, name="slots", init=1)
         self._taps: dict[Tap, Signal] = {}
+        self._reached = {function: program.reached(function) for function in program.outputs}
 
     def tap(self, tap: Tap) -> Any:
         """The signal of a value at a stage of its delay line; constants are constants."""
@@ -42,6 +53,11 @@ class Wires:
             self._taps[tap] = Signal(shape, name=f"v{tap.value}{suffix}")
         return self._taps[tap]
 
+    def place(self, value: int) -> Place:
+        """Where an overflow of a value counts."""
+        concerned = tuple(f for f, values in self._reached.items() if value in values)
+        return Place(self.bound.ready[value], concerned)
+
     def enable(self, value: int) -> Any:
         """Whether a value's delay line moves at the end of this cycle."""
         return self.slots[self.bound.ready[value] % self.bound.ii]
@@ -50,7 +66,7 @@ class Wires:
 class RegionModule(Elaboratable):
     """Computes and delays the values that the binding hosts in one region.
 
-    ``flags`` are, by cycle of the task, whether a value computed here in that cycle overflowed.
+    ``flags`` are, by cycle of the task and the functions concerned, whether a value computed here overflowed.
     """
 
     def __init__(self, region: Region, wires: Wires) -> None:
@@ -62,25 +78,33 @@ class RegionModule(Elaboratable):
         self.units = [unit for unit in bound.units if unit.host == region]
         for value in self.values:
             if wires.program.operations[value].checked:
-                cycle = bound.ready[value]
-                self.flags.setdefault(cycle, Signal(name=f"overflow_{region}_{cycle}"))
+                place = wires.place(value)
+                name = "_".join([f"overflow_{region}", *place.functions, str(place.cycle)])
+                self.flags.setdefault(place, Signal(name=name))
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        overflows: dict[int, list[Any]] = defaultdict(list)
+        overflows: dict[Place, list[Any]] = defaultdict(list)
         for value in self.values:
-            if self._wires.program.operations[value].kind is Kind.ADD:
-                overflows[self._wires.bound.ready[value]].append(self._sum(m, value))
+            if self._wires.program.operations[value].kind in (Kind.ADD, Kind.SELECT):
+                self._note(overflows, value, self._sum(m, value))
         for number, unit in enumerate(self.units):
             if unit.resource is Resource.MULTIPLIER:
-                for cycle, flag in self._multiplier(m, unit, f"multiplier_{number}"):
-                    overflows[cycle].append(flag)
+                for value, flag in self._multiplier(m, unit, f"multiplier_{number}"):
+                    self._note(overflows, value, flag)
+            elif unit.resource is Resource.RECIPROCAL:
+                for value, flag in self._reciprocal(m, unit, f"reciprocal_{number}"):
+                    self._note(overflows, value, flag)
             else:
                 self._trigonometry(m, unit, f"sin_cos_{number}")
         for value in self.values:
             self._delay(m, value)
-        m.d.comb += [flag.eq(Cat(overflows[cycle]).any()) for cycle, flag in self.flags.items()]
+        m.d.comb += [flag.eq(Cat(overflows[place]).any()) for place, flag in self.flags.items()]
         return m
+
+    def _note(self, overflows: dict[Place, list[Any]], value: int, flag: Any) -> None:
+        if self._wires.program.operations[value].checked:
+            overflows[self._wires.place(value)].append(flag)
 
     def _operands(self, step: Step, start: int) -> list[Any]:
         operation = self._operation(step)
@@ -94,13 +118,15 @@ class RegionModule(Elaboratable):
         bound = self._wires.bound
         index = bound.producer[value]
         operation = self._operation(bound.steps[index])
-        full = total(operation.operands, self._operands(bound.steps[index], bound.starts[index]))
+        operands = self._operands(bound.steps[index], bound.starts[index])
+        combined = total if operation.kind is Kind.ADD else chosen
+        full = combined(operation.operands, operands)
         result, overflow = cut(full + half(operation.drop), operation)
         m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
         return overflow
 
     def _multiplier(self, m: Module, unit: Unit, name: str) -> list[tuple[int, Any]]:
-        """One multiplier and rounding adder, its operands and rounding chosen by slot."""
+        """One multiplier and rounding adder, its operands and rounding chosen by slot; overflows by value."""
         bound = self._wires.bound
         steps = {slot: bound.steps[index] for slot, index in unit.steps.items()}
         factors = {slot: self._factors(step, bound.starts[unit.steps[slot]]) for slot, step in steps.items()}
@@ -115,7 +141,29 @@ class RegionModule(Elaboratable):
             (value,) = step.results
             result, overflow = cut(full, self._operation(step))
             m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
-            overflows.append((bound.ready[value], overflow))
+            overflows.append((value, overflow))
+        return overflows
+
+    def _reciprocal(self, m: Module, unit: Unit, name: str) -> list[tuple[int, Any]]:
+        """One reciprocal unit, its operand and shift chosen by slot; overflows by value."""
+        wires, bound = self._wires, self._wires.bound
+        assert wires.program.reciprocal is not None
+        m.submodules[name] = hardware = ReciprocalUnit(wires.program.reciprocal)
+        steps = {slot: bound.steps[index] for slot, index in unit.steps.items()}
+        operands, shifts = {}, {}
+        for slot, step in steps.items():
+            (operands[slot],) = self._operands(step, bound.starts[unit.steps[slot]])
+            shifts[slot] = Const(self._operation(step).constant, hardware.shift.shape())
+        m.d.comb += [
+            hardware.x.eq(self._selected(m, f"{name}_x", operands)),
+            hardware.shift.eq(self._selected(m, f"{name}_shift", shifts)),
+        ]
+        overflows = []
+        for step in steps.values():
+            (value,) = step.results
+            result, overflow = cut(hardware.y, self._operation(step))
+            m.d.comb += wires.tap(Tap(value, 0)).eq(result)
+            overflows.append((value, overflow))
         return overflows
 
     def _factors(self, step: Step, start: int) -> tuple[Any, Any]:

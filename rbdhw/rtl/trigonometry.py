@@ -44,8 +44,8 @@ class TrigonometryUnit(wiring.Component):
         quadrant = self.angle[-2:]
         rest = Cat(self.angle[: spec.rest_bits - 1], ~self.angle[spec.rest_bits - 1]).as_signed()
         for _ in range(self.latency):
-            quadrant = _registered(m, quadrant, unsigned(2))
-        rest = _registered(m, rest, signed(spec.rest_bits))
+            quadrant = registered(m, quadrant, unsigned(2))
+        rest = registered(m, rest, signed(spec.rest_bits))
         magnitudes = [
             self._polynomial(m, self._table(m, name, table), rest)
             for name, table in zip(("sine", "cosine"), spec.tables, strict=True)
@@ -60,7 +60,7 @@ class TrigonometryUnit(wiring.Component):
     def _table(self, m: Module, name: str, table: tuple[Any, ...]) -> list[Any]:
         """The coefficients of the angle's segment, a cycle later, by power."""
         widths = [max(int(abs(column).max()).bit_length() + 1, 2) for column in table]
-        words = [_packed([int(c) for c in row], widths) for row in zip(*table, strict=True)]
+        words = [packed([int(c) for c in row], widths) for row in zip(*table, strict=True)]
         m.submodules[name] = memory = Memory(shape=unsigned(sum(widths)), depth=len(words), init=words)
         port = memory.read_port(domain="sync")
         m.d.comb += port.addr.eq(self.angle[self.spec.rest_bits : -2])
@@ -73,18 +73,19 @@ class TrigonometryUnit(wiring.Component):
         total = coefficients[-1]
         for power in reversed(range(1, spec.order)):
             inner = coefficients[power] + (total * rest >> spec.product_cut(power))
-            total = _registered(m, inner, inner.shape())
-            rest = _registered(m, rest, rest.shape())
-            lower = [_registered(m, c, c.shape()) for c in coefficients[:power]]
+            total = registered(m, inner, inner.shape())
+            rest = registered(m, rest, rest.shape())
+            lower = [registered(m, c, c.shape()) for c in coefficients[:power]]
             coefficients = lower
         cut = spec.product_cut(0)
         full = (coefficients[0] << cut) + total * rest
         magnitude = full >> (cut + GUARD)
         clamped = Mux(magnitude > spec.format.highest, spec.format.highest, magnitude)
-        return _registered(m, clamped, signed(spec.width))
+        return registered(m, clamped, signed(spec.width))
 
 
-def _registered(m: Module, value: Any, shape: Any) -> Any:
+def registered(m: Module, value: Any, shape: Any) -> Any:
+    """A value, a cycle later."""
     register = Signal(shape, reset_less=True)
     m.d.sync += register.eq(value)
     return register
@@ -94,7 +95,8 @@ def _negated_if(condition: Any, value: Any) -> Any:
     return Mux(condition, -value, value)
 
 
-def _packed(row: list[int], widths: list[int]) -> int:
+def packed(row: list[int], widths: list[int]) -> int:
+    """Coefficients side by side in one word, the first lowest."""
     word, position = 0, 0
     for coefficient, width in zip(row, widths, strict=True):
         word |= (coefficient & ((1 << width) - 1)) << position

@@ -18,6 +18,7 @@ class Resource(StrEnum):
 
     MULTIPLIER = "multiplier"
     TRIGONOMETRY = "trigonometry"
+    RECIPROCAL = "reciprocal"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -106,7 +107,7 @@ class Bound:
     hosts
         For each value, the region whose submodule computes and delays it.
     units
-        Multipliers and trigonometry units; at ``ii = 1`` one a step.
+        Multipliers, trigonometry and reciprocal units; at ``ii = 1`` one a step.
     stages
         For each value, the stages of its delay line that something reads, ascending.
     latency

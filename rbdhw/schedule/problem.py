@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 
 from rbdhw.fixed.program import Kind, Operation, Program
+from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
 from rbdhw.schedule.model import Problem, Resource, Step
 from rbdhw.target import Delays, Target
@@ -38,6 +39,11 @@ def trigonometry_latency(spec: TrigonometrySpec) -> int:
     return 1 + spec.order
 
 
+def reciprocal_latency(spec: ReciprocalSpec) -> int:
+    """Cycles from an operand to its reciprocal: one for the tables and one a power of the polynomial."""
+    return 1 + spec.order
+
+
 def select_levels(ii: int) -> int:
     """Levels of 4-to-1 multiplexers that choose one of ``ii`` operands."""
     return math.ceil(math.log(ii, 4)) if ii > 1 else 0
@@ -52,6 +58,8 @@ def _steps(program: Program, delays: Delays, product: float, ii: int) -> list[St
                 pass
             case Kind.SIN | Kind.COS:
                 turns[(operation.operands, operation.constant, operation.region)].append(i)
+            case Kind.RECIPROCAL:
+                steps.append(_reciprocal_step(program, i, delays, ii))
             case _:
                 steps.append(_arithmetic_step(program, i, delays, product, ii))
     for results in turns.values():
@@ -65,8 +73,28 @@ def _arithmetic_step(program: Program, i: int, delays: Delays, product: float, i
     operands = _variables(program, operation)
     if operation.kind is Kind.ADD:
         return Step((i,), operands, operation.region, None, delays.add + check, 0, delays.add)
+    if operation.kind is Kind.SELECT:
+        delay = delays.select + (delays.add if operation.drop else 0.0)
+        return Step((i,), operands, operation.region, None, delay + check, 0, delay)
     return Step(
         (i,), operands, operation.region, Resource.MULTIPLIER, product + check, 0, product, registered=ii > 1
+    )
+
+
+def _reciprocal_step(program: Program, i: int, delays: Delays, ii: int) -> Step:
+    """Normalised before the tables, shifted back and rounded after the last register."""
+    operation, spec = program.operations[i], program.reciprocal
+    assert spec is not None
+    normalise = delays.select * (math.ceil(math.log(spec.width, 2)) + select_levels(ii))
+    denormalise = delays.select * math.ceil(math.log(spec.largest_shift, 4)) + delays.add
+    return Step(
+        (i,),
+        _variables(program, operation),
+        operation.region,
+        Resource.RECIPROCAL,
+        normalise,
+        reciprocal_latency(spec),
+        denormalise,
     )
 
 

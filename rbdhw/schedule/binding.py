@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 
 from rbdhw.fixed.program import Program
 from rbdhw.scalar import Region
-from rbdhw.schedule.model import Bound, Problem, Resource, Schedule, Unit, stage
+from rbdhw.schedule.model import Bound, Problem, Resource, Schedule, Step, Unit, stage
 
 
 def bind(program: Program, problem: Problem, schedule: Schedule, memory_stages: int) -> Bound:
@@ -45,27 +46,67 @@ def bind(program: Program, problem: Problem, schedule: Schedule, memory_stages: 
 
 def _units(problem: Problem, starts: tuple[int, ...], resource: Resource) -> list[Unit]:
     """Give every step of a resource a unit that is free in its slot, preferring its neighbours'."""
-    chosen: list[dict[int, int]] = []
+    pool = _Pool(problem, problem.limits[resource])
     steps = [i for i, step in enumerate(problem.steps) if step.resource is resource]
     for i in sorted(steps, key=lambda i: (problem.steps[i].region, starts[i])):
-        slot = starts[i] % problem.ii
-        free = [unit for unit in chosen if slot not in unit]
-        best = max(free, key=lambda unit: _affinity(problem, unit, i), default=None)
-        alone = best is None or _affinity(problem, best, i)[0] == 0
-        if alone and len(chosen) < problem.limits[resource]:
-            best = {}
-            chosen.append(best)
-        assert best is not None, "a slot never holds more steps than there are units"
-        best[slot] = i
-    return [Unit(resource, unit, _host(problem, unit)) for unit in chosen]
+        pool.place(i, starts[i] % problem.ii)
+    return [Unit(resource, unit, _host(problem, unit)) for unit in pool.units]
 
 
-def _affinity(problem: Problem, unit: dict[int, int], i: int) -> tuple[int, int]:
-    """How many of a unit's steps share the step's region, and how many operands they share."""
-    step = problem.steps[i]
-    others = [problem.steps[other] for other in unit.values()]
-    shared = sum(len(set(step.operands).intersection(other.operands)) for other in others)
-    return sum(other.region == step.region for other in others), shared
+class _Pool:
+    """Units of one resource that take steps region after region; few of them are looked at for a step."""
+
+    def __init__(self, problem: Problem, limit: int) -> None:
+        self.units: list[dict[int, int]] = []
+        self._problem = problem
+        self._limit = limit
+        self._read: list[Counter[int]] = []
+        self._served: list[Counter[Region]] = []
+        self._of_region: dict[Region, list[int]] = defaultdict(list)
+        self._readers: dict[int, list[int]] = defaultdict(list)
+        self._first_free: Counter[int] = Counter()
+
+    def place(self, i: int, slot: int) -> None:
+        """Give a step to the free unit that serves its region most, and of those shares most operands.
+
+        Where none serves its region, to a new unit while there may be one more.
+        """
+        step = self._problem.steps[i]
+        best = self._best(self._of_region[step.region], step, slot)
+        if best is None and len(self.units) < self._limit:
+            best = self._add()
+        if best is None:
+            best = self._best({u for value in step.operands for u in self._readers[value]}, step, slot)
+        if best is None:
+            best = self._lowest_free(slot)
+        self.units[best][slot] = i
+        if step.region not in self._served[best]:
+            self._of_region[step.region].append(best)
+        self._served[best][step.region] += 1
+        for value in step.operands:
+            self._read[best][value] += 1
+            self._readers[value].append(best)
+
+    def _best(self, candidates: Iterable[int], step: Step, slot: int) -> int | None:
+        """Of several units the free one that has most in common with a step."""
+
+        def affinity(unit: int) -> tuple[int, int, int]:
+            shared = sum(self._read[unit][value] for value in step.operands)
+            return self._served[unit][step.region], shared, -unit
+
+        return max((unit for unit in candidates if slot not in self.units[unit]), key=affinity, default=None)
+
+    def _add(self) -> int:
+        self.units.append({})
+        self._read.append(Counter())
+        self._served.append(Counter())
+        return len(self.units) - 1
+
+    def _lowest_free(self, slot: int) -> int:
+        """The first unit that is free in a slot; what is taken never becomes free again."""
+        while slot in self.units[self._first_free[slot]]:
+            self._first_free[slot] += 1
+        return self._first_free[slot]
 
 
 def _host(problem: Problem, unit: dict[int, int]) -> Region:

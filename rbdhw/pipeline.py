@@ -19,6 +19,7 @@ from rbdhw.choice import ADDITION_COST, Choice, choose
 from rbdhw.config import WIDTHS, BuildOptions
 from rbdhw.domain import Domain, Overrides, graph_inputs, graph_ranges, input_domain, sample
 from rbdhw.errors import InputError
+from rbdhw.fixed.evaluate import largest_values
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.search import ErrorFigures, Measured, narrowest
@@ -44,7 +45,7 @@ from rbdhw.schedule.verify import verify
 from rbdhw.sim import golden
 from rbdhw.sim.errors import relative_errors
 from rbdhw.sim.model import respond
-from rbdhw.sim.packets import decode, encode
+from rbdhw.sim.packets import decode, encode, quantised
 from rbdhw.target import Delays, Target, target
 from rbdhw.tracing import trace
 
@@ -59,6 +60,18 @@ REPRESENTATIVE = {"id": "id", "fd": "id", "m": "m", "minv": "m", "did": "did", "
 
 CHUNK = 512
 """Tasks whose every node's value is held at once."""
+
+NOISE_TASKS = 512
+"""Tasks in which rounding errors are observed."""
+
+NOISE_PASSES = 2
+"""How often formats are chosen anew after rounding errors were observed."""
+
+NOISY = 1.3
+"""A value this many times as large as the samples say holds rounding errors, and little else."""
+
+NOISE_MARGIN = 4.0
+"""Headroom of such a value over the largest observed."""
 
 INVERSE_MARGIN = 1.25
 """Headroom of a supplied inverse over the largest found by sampling."""
@@ -303,8 +316,13 @@ def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tu
     arrays = sample(model.source, domain, 4 * options.samples, held_out, model.fext)
     reference = {f: golden.evaluate(model.source, f, arrays) for f in options.functions}
 
+    noise_words = graph_inputs(model.source, with_inverses(model.source, domain, arrays, NOISE_TASKS))
+
     def lowered(width: int) -> Program:
-        return lower(graph, magnitudes, ranges, width)
+        seen = list(magnitudes)
+        for _ in range(NOISE_PASSES):
+            raise_to_noise(seen, lower(graph, seen, ranges, width), options.functions, noise_words)
+        return lower(graph, seen, ranges, width)
 
     def measured(program: Program) -> Measured:
         draft = draft_design(model, domain, program, options)
@@ -324,6 +342,27 @@ def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tu
     return program, figures
 
 
+def raise_to_noise(
+    magnitudes: list[float], program: Program, functions: Sequence[str], reals: Mapping[str, Array]
+) -> None:
+    """Raise the magnitudes of values that hold little but rounding errors to what those may be.
+
+    Where values cancel but for rounding errors, samples in double precision know nothing of their size.
+    """
+    words = {word.name: quantised(word, reals[word.name]) for word in program.inputs}
+    for function in functions:
+        flags = {name: np.asarray(value, np.int64) for name, value in flag_values(function, False).items()}
+        for i, largest in largest_values(program, words | flags, function).items():
+            if i < len(magnitudes) and largest > NOISY * magnitudes[i]:
+                magnitudes[i] = NOISE_MARGIN * largest
+
+
+def with_inverses(robot: Robot, domain: Domain, arrays: Mapping[str, Array], tasks: int) -> dict[str, Array]:
+    """The first tasks of arrays, with their inverse mass matrices where a task may bring one."""
+    part = {name: array[:tasks] for name, array in arrays.items()}
+    return part | golden.evaluate(robot, "minv", part) if "Minv" in domain.bounds else part
+
+
 def sampled_inputs(
     model: Model, domain: Domain, tasks: int, rng: np.random.Generator
 ) -> Iterator[dict[str, Array]]:
@@ -331,9 +370,7 @@ def sampled_inputs(
     arrays = sample(model.source, domain, tasks, rng, model.fext)
     for start in range(0, tasks, CHUNK):
         part = {name: array[start : start + CHUNK] for name, array in arrays.items()}
-        if "Minv" in domain.bounds:
-            part |= golden.evaluate(model.source, "minv", part)
-        yield graph_inputs(model.source, part)
+        yield graph_inputs(model.source, with_inverses(model.source, domain, part, CHUNK))
 
 
 def largest_magnitudes(

@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rbdhw.dynamics.derivatives import Matrix, inverse_dynamics_derivatives, mass_matrix
-
 from rbdhw.dynamics.factorization import Factors, factorize, inverse, solve
 
 try:
@@ -107,6 +106,7 @@ class _Pipeline:
         self.recorder = Recorder()
         self._robot = robot
         self._n = len(robot.bodies)
+        self._zeros = [0.0] * self._n
         self._functions = tuple(functions)
         self._algorithms = algorithms
         with region("decode"):
@@ -155,8 +155,15 @@ class _Pipeline:
     @cached_property
     def _first(self) -> RoundTrip:
         """The round trip of tasks that bring accelerations, and of the others at rest: their bias."""
-        a = [self.recorder.select(self._given, value, 0.0) for value in self._a]
-        return newton_euler(self._robot, self._q, self._v, a, self._fext)
+        return newton_euler(self._robot, self._q, self._v, self._given_or(self._zeros), self._fext)
+
+    def _given_or(self, others: Vector) -> Vector:
+        """The accelerations of tasks that bring them, and others for the rest."""
+        chosen = []
+        for i, pair in enumerate(zip(self._a, others, strict=True)):
+            with region("rnea_forward", i):
+                chosen.append(self.recorder.select(self._given, *pair))
+        return chosen
 
     @cached_property
     def _bias(self) -> Vector:
@@ -181,13 +188,16 @@ class _Pipeline:
     @cached_property
     def _inverse_to_use(self) -> Matrix:
         """The inverse, or the one that came with the task."""
-        return [
-            [
-                entry if _is_zero(entry) else self.recorder.select(self._takes_inverse, supplied, entry)
-                for supplied, entry in zip(*rows, strict=True)
-            ]
-            for rows in zip(self._supplied, self._inverse, strict=True)
-        ]
+        rows = []
+        for i, pair in enumerate(zip(self._supplied, self._inverse, strict=True)):
+            with region("inverse_product", i):
+                rows.append([self._supplied_or(*entries) for entries in zip(*pair, strict=True)])
+        return rows
+
+    def _supplied_or(self, supplied: Signal, computed: Scalar) -> Scalar:
+        return (
+            computed if _is_zero(computed) else self.recorder.select(self._takes_inverse, supplied, computed)
+        )
 
     @cached_property
     def _accelerations(self) -> Vector:
@@ -203,7 +213,7 @@ class _Pipeline:
         """Derivatives of inverse dynamics at the accelerations that came with the task."""
         if "dfd" in self._functions and self._algorithms.gradient == "repeated":
             return self._repeated_gradient
-        a = [self.recorder.select(self._given, value, 0.0) for value in self._a]
+        a = self._given_or(self._zeros)
         return self._gradient(self._robot, self._v, a, self._first, self._fext)
 
     @cached_property
@@ -212,7 +222,7 @@ class _Pipeline:
         if self._algorithms.gradient == "repeated":
             return self._repeated_gradient
         at_rest = replace(self._robot, gravity=(0.0, 0.0, 0.0))
-        still = [0.0] * self._n
+        still = self._zeros
         trip = newton_euler(at_rest, self._q, still, self._accelerations)
         by_position, by_velocity = self._given_gradient
         correction, _ = self._gradient(at_rest, still, self._accelerations, trip, {})
@@ -225,8 +235,7 @@ class _Pipeline:
     @cached_property
     def _repeated_gradient(self) -> tuple[Matrix, Matrix]:
         """Derivatives after a second round trip, which takes either accelerations."""
-        pairs = zip(self._a, self._accelerations, strict=True)
-        a = [self.recorder.select(self._given, *pair) for pair in pairs]
+        a = self._given_or(self._accelerations)
         trip = newton_euler(self._robot, self._q, self._v, a, self._fext)
         return self._gradient(self._robot, self._v, a, trip, self._fext)
 

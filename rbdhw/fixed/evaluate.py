@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +12,9 @@ from rbdhw.fixed.format import Integers, aligned, round_half_up, wrapped
 from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word
 from rbdhw.fixed.reciprocal import reciprocal
 from rbdhw.fixed.trigonometry import sin_cos
+
+NOT_TAKEN = np.zeros((), np.int64)
+"""What stands for the branch of a choice that no task of the functions takes."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,11 @@ def evaluate(program: Program, words: Mapping[str, Integers], functions: tuple[s
     overflow = np.zeros(tasks, dtype=np.bool_)
     outputs = [word for function in functions or tuple(program.outputs) for word in program.outputs[function]]
     values: dict[int, Integers] = {}
-    for i, dying in _order(program, functions or tuple(program.outputs)):
+    for i, dying in program.order(functions or tuple(program.outputs)):
         operation = program.operations[i]
         value = full = _compute(program, operation, values, words)
         if operation.checked:
-            value = wrapped(full, operation.format.width)
+            value = _fitted(operation, full)
             overflow |= value != full
         values[i] = value
         for operand in dying:
@@ -49,19 +50,20 @@ def evaluate(program: Program, words: Mapping[str, Integers], functions: tuple[s
     return Result(results, overflow, outside_domain(known, words))
 
 
-@lru_cache(maxsize=32)
-def _order(program: Program, functions: tuple[str, ...]) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """The operations that the functions reach, each with the values that nothing needs after it."""
-    needed = sorted(frozenset().union(*(program.reached(function) for function in functions)))
-    kept = {word.value for function in functions for word in program.outputs[function]}
-    last: dict[int, int] = {}
-    for i in needed:
-        last.update(dict.fromkeys((operand.value for operand in program.operations[i].operands), i))
-    dying: dict[int, list[int]] = defaultdict(list)
-    for value, i in last.items():
-        if value not in kept:
-            dying[i].append(value)
-    return tuple((i, tuple(dying[i])) for i in needed)
+def largest_values(program: Program, words: Mapping[str, Integers], function: str) -> dict[int, float]:
+    """The largest magnitude of every operation that a function reaches, before it wraps, as a real number.
+
+    Nothing wraps on the way, so that rounding errors are seen where values cancel but for them.
+    """
+    values: dict[int, Integers] = {}
+    found: dict[int, float] = {}
+    for i, dying in program.order((function,)):
+        operation = program.operations[i]
+        values[i] = _compute(program, operation, values, words)
+        found[i] = float(np.abs(values[i]).max()) * operation.format.step
+        for operand in dying:
+            del values[operand]
+    return found
 
 
 def outside_domain(inputs: tuple[Word, ...], words: Mapping[str, Integers]) -> NDArray[np.bool_]:
@@ -81,7 +83,7 @@ def _compute(
     words: Mapping[str, Integers],
 ) -> Integers:
     """The operation's result before it wraps."""
-    operands = [_operand(operand, values) for operand in operation.operands]
+    operands = [_operand(operand, values) for operand in operation.operands if operand.value in values]
     match operation.kind:
         case Kind.INPUT:
             return words[operation.name]
@@ -101,9 +103,18 @@ def _compute(
             assert program.reciprocal is not None
             return reciprocal(program.reciprocal, operands[0], operation.constant)
         case Kind.SELECT:
-            return round_half_up(np.where(operands[0] != 0, operands[1], operands[2]), operation.drop)
+            chosen = np.where(operands[0] != 0, *operands[1:]) if len(operands) == 3 else operands[1]
+            return round_half_up(chosen, operation.drop)
+
+
+def _fitted(operation: Operation, full: Integers) -> Integers:
+    """The result as its format holds it: reciprocals saturate, all others wrap."""
+    if operation.kind is Kind.RECIPROCAL:
+        return np.clip(full, operation.format.lowest, operation.format.highest)
+    return wrapped(full, operation.format.width)
 
 
 def _operand(operand: Operand, values: Mapping[int, Integers]) -> Integers:
-    value = aligned(values[operand.value], operand.shift) if operand.shift else values[operand.value]
+    value = values.get(operand.value, NOT_TAKEN)
+    value = aligned(value, operand.shift) if operand.shift else value
     return -value if operand.negative else value

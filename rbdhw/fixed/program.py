@@ -137,9 +137,31 @@ class Program:
             found.add(i)
             operands = self.operations[i].operands
             if self.operations[i].kind is Kind.SELECT and operands[0].value in decided:
-                operands = operands[1:2] if decided[operands[0].value] else operands[2:]
+                operands = (operands[0], operands[1 if decided[operands[0].value] else 2])
             waiting.extend(operand.value for operand in operands)
         return frozenset(found)
+
+    def order(self, functions: tuple[str, ...]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """The operations that the functions reach, each with the values that nothing needs after it."""
+        if functions not in self._orders:
+            self._orders[functions] = self._order(functions)
+        return self._orders[functions]
+
+    @cached_property
+    def _orders(self) -> dict[tuple[str, ...], tuple[tuple[int, tuple[int, ...]], ...]]:
+        return {}
+
+    def _order(self, functions: tuple[str, ...]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        needed: set[int] = set().union(*(self.reached(function) for function in functions))
+        kept = {word.value for function in functions for word in self.outputs[function]}
+        last: dict[int, int] = {}
+        for i in sorted(needed):
+            last.update((operand.value, i) for operand in self.operations[i].operands)
+        dying: dict[int, list[int]] = {i: [] for i in needed}
+        for value, i in last.items():
+            if value in needed and value not in kept:
+                dying[i].append(value)
+        return tuple((i, tuple(dying[i])) for i in sorted(needed))
 
 
 Interval = tuple[int, int]

@@ -106,7 +106,8 @@ def program_to_json(program: Program) -> dict[str, Any]:
 
     An operation is the list ``[kind, operands, width, binary point, region, constant, drop, checked,
     name]``, an operand ``[value, negative, shift]``, a word ``[name, unit, value, width, binary point,
-    lowest, highest, slot]``, a flag ``[name, value, functions, optional]``. Regions are told once, as ``[step, joint]``, and referred to by their place.
+    lowest, highest, slot]``, a flag ``[name, value, functions, optional]``. Regions are told once, as
+    ``[step, joint]``, and referred to by their place.
     """
     regions = {
         region: i for i, region in enumerate(sorted({o.region for o in program.operations}, key=_order))
@@ -227,9 +228,9 @@ def _check_words(document: _Document) -> None:
             count = len(document.operations)
             raise _error(where, f"word {word.name!r}: value {word.value}", f"an index below {count}")
     inputs = {i: o.name for i, o in enumerate(document.operations) if o.kind is Kind.INPUT}
-    given = [*document.inputs, *document.flags]
-    words = {word.value: word.name for word in given}
-    if inputs != words or len(words) != len(given):
+    words = {word.value: word.name for word in document.inputs}
+    words |= {flag.value: flag.name for flag in document.flags}
+    if inputs != words or len(words) != len(document.inputs) + len(document.flags):
         raise _error("inputs", "not the input operations and their names", "one word or flag for each")
 
 

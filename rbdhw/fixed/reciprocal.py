@@ -1,17 +1,15 @@
-"""One over a positive integer: what the reciprocal unit computes, bit for bit.
+"""Reciprocals in integers: what the reciprocal unit computes, bit for bit.
 
-The operand is shifted left until its leading one is its top bit, which makes it a mantissa in [1, 2). The
-next ``index_bits`` bits name a segment, tables hold the reciprocal at the segment's middle and its slope (and
-half curvature), and a polynomial of ``order`` 1 or 2 in the rest gives the mantissa's reciprocal, in
-(1/2, 1], with ``result_bits`` fractional bits. The result is that, shifted right by as much as the
-operation's formats and the leading zeros say, and rounded once more.
-
-An operand that is zero or negative has no reciprocal here (pivots of a mass matrix are positive): the result
-then does not fit any format, which flags the task.
+The operand's magnitude is shifted until its leading one is its top bit, which makes it a mantissa ``m`` in
+[1, 2). The mantissa's next ``index_bits`` name a segment of the table; a polynomial of ``order`` 1 or 2,
+which meets ``1/m`` at the segment's Chebyshev nodes, covers the rest. The result takes the operand's sign, is
+shifted right by as much as the formats and the operand's size say, and rounded once, at the end. So one unit
+serves operands and results of any format: an operation tells it one shift.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,12 +18,19 @@ import numpy as np
 from rbdhw.fixed.format import Format, Integers
 
 GUARD = 3
-"""Bits kept below the result's last until the polynomial is rounded."""
+"""Bits by which the mantissa's reciprocal is longer than the widest result."""
+
+MOST_INDEX_BITS = {1: 10, 2: 11}
+"""The largest table for polynomials of each order."""
 
 
 @dataclass(frozen=True)
 class ReciprocalSpec:
-    """Parameters of the unit; ``width`` is the operand's."""
+    """Parameters of the unit.
+
+    ``width`` is that of the widest operand; ``result_bits`` are the fractional bits of the mantissa and of
+    its reciprocal, before the result is rounded.
+    """
 
     width: int
     result_bits: int
@@ -34,73 +39,77 @@ class ReciprocalSpec:
 
     @property
     def rest_bits(self) -> int:
-        """Bits of the mantissa within a segment."""
-        return self.width - 2 - self.index_bits
+        """Bits of the mantissa within a segment, and those that a product with them loses."""
+        return self.result_bits - self.index_bits
 
     @property
     def largest_shift(self) -> int:
-        """The shift beyond which every result is zero."""
+        """The shift from which on every result is zero."""
         return self.result_bits + 2
 
     @property
-    def accuracy(self) -> float:
-        """A bound of the absolute error of the mantissa's reciprocal.
+    def beyond(self) -> int:
+        """What stands for the reciprocal of zero: it fits no result."""
+        return 1 << (self.result_bits + 1)
 
-        Half a step of rounding, a guard step for each rounded coefficient, and the polynomial's remainder.
+    @property
+    def accuracy(self) -> float:
+        """A bound of the absolute error of the mantissa's reciprocal, which lies in (1/2, 1].
+
+        The result's relative error is at most twice that, and half a step of its format for rounding. Of
+        the steps counted one is for the last cut and the rounded coefficient beside it, one for operands
+        with more bits than the mantissa, the others for the coefficients and products before.
         """
-        step: float = 2.0**-self.result_bits
-        return step * (0.5 + (1.0 + self.order) * 2.0**-GUARD) + remainder(self.index_bits, self.order)
+        steps = 2.0 + 0.25 * self.order + 0.5 * (self.order - 1)
+        return remainder(self.index_bits, self.order) + math.ldexp(steps, -self.result_bits)
 
     @cached_property
     def tables(self) -> tuple[Integers, ...]:
         """Coefficients by power of the rest; entry ``k`` belongs to segment ``k``.
 
-        Power 0 holds half a step of the result more, so that cutting the sum's low bits rounds it.
+        Power 0 holds half a step more, which centres the error of cutting what stands below it.
         """
-        segments = 2**self.index_bits
-        middles = 1.0 + (np.arange(segments) + 0.5) / segments
-        half = 0.5 / segments
-        coefficients = [1.0 / middles, -1.0 / middles**2, 1.0 / middles**3]
+        half_segment = math.ldexp(1.0, -self.index_bits - 1)
+        middle = 1.0 + half_segment * (2.0 * np.arange(2**self.index_bits) + 1.0)
+        between = middle**2 - (half_segment * math.cos(math.pi / (2 * self.order + 2))) ** 2
         if self.order == 1:
-            coefficients[0] = coefficients[0] + half**2 / (2.0 * middles**3)
+            columns = [middle / between, -1.0 / between]
         else:
-            coefficients[1] = coefficients[1] - 0.75 * half**2 / middles**4
-        rounded = [
-            np.floor(np.ldexp(values, self.coefficient_bits(power)) + 0.5).astype(np.int64)
-            for power, values in enumerate(coefficients[: self.order + 1])
-        ]
-        rounded[0] += 2 ** (GUARD - 1)
-        return tuple(rounded)
+            columns = [1.0 / middle, -1.0 / between, 1.0 / (middle * between)]
+        scaled = [np.ldexp(values, self.coefficient_bits(power)) for power, values in enumerate(columns)]
+        scaled[0] = scaled[0] + 0.5
+        return tuple(np.floor(values + 0.5).astype(np.int64) for values in scaled)
 
     @property
     def multipliers(self) -> tuple[tuple[int, int], ...]:
         """Operand widths of the unit's multipliers, one a power."""
-        return tuple((int(abs(column).max()).bit_length() + 1, self.rest_bits) for column in self.tables[1:])
+        return tuple((coefficient_width(column), self.rest_bits) for column in self.tables[1:])
 
     def coefficient_bits(self, power: int) -> int:
         """Fractional bits of the coefficient of ``rest**power``: the rest is below ``2**-index_bits``."""
-        return self.result_bits + GUARD - power * self.index_bits
+        return self.result_bits - power * self.index_bits
 
-    @property
-    def product_cut(self) -> int:
-        """Fractional bits that a product with the rest has beyond the next lower coefficient."""
-        return self.width - 2 - self.index_bits
+
+def coefficient_width(column: Integers) -> int:
+    """Bits of the signed words that hold the coefficients of one power."""
+    return int(abs(column).max()).bit_length() + 1
 
 
 def remainder(index_bits: int, order: int) -> float:
-    """The largest error of the polynomials of this order: with the error shared out over the segment."""
-    half: float = 2.0 ** -(index_bits + 1)
-    return half**2 / 2.0 if order == 1 else half**3 / 4.0
+    """The largest error of the polynomials of this order, which is that in the first segment."""
+    half_segment = math.ldexp(1.0, -index_bits - 1)
+    error: float = half_segment ** (order + 1) / 2**order
+    return error
 
 
-def reciprocal_spec(width: int, result_bits: int) -> ReciprocalSpec:
-    """The smallest unit whose polynomial errs by less than a quarter of a step of its result."""
-    quarter_step = 2.0 ** -(result_bits + 2)
-    for order, largest in ((1, 9), (2, 10)):
-        for index_bits in range(2, largest + 1):
-            if remainder(index_bits, order) <= quarter_step or index_bits == width - 3:
-                return ReciprocalSpec(width, result_bits, index_bits, order)
-    return ReciprocalSpec(width, result_bits, 10, 2)
+def reciprocal_spec(width: int, result_width: int) -> ReciprocalSpec:
+    """The smallest unit whose polynomials err by at most a quarter of a step of the widest result."""
+    quarter_step = math.ldexp(1.0, -result_width - 1)
+    for order, most in MOST_INDEX_BITS.items():
+        for index_bits in range(3, most + 1):
+            if remainder(index_bits, order) <= quarter_step:
+                return ReciprocalSpec(width, result_width + GUARD, index_bits, order)
+    return ReciprocalSpec(width, result_width + GUARD, MOST_INDEX_BITS[2], 2)
 
 
 def shift_of(spec: ReciprocalSpec, operand: Format, result: Format) -> int:
@@ -109,17 +118,26 @@ def shift_of(spec: ReciprocalSpec, operand: Format, result: Format) -> int:
 
 
 def reciprocal(spec: ReciprocalSpec, x: Integers, shift: int) -> Integers:
-    """The rounded reciprocal of integers; ``2**(result_bits + 1)`` where ``x`` is not positive."""
-    positive = x > 0
-    magnitude = np.where(positive, x, 1)
+    """The rounded reciprocals of integers, before they saturate.
+
+    Whatever is too large for the unit's widest result stays too large for it; so does the reciprocal of
+    zero, which counts as positive.
+    """
+    magnitude = np.abs(x)
     leading = np.frexp(magnitude.astype(np.float64))[1].astype(np.int64) - 1
-    mantissa = magnitude << (spec.width - 2 - leading)
-    index = (mantissa >> spec.rest_bits) & (2**spec.index_bits - 1)
-    rest = (mantissa & (2**spec.rest_bits - 1)) - (1 << spec.rest_bits >> 1)
-    total = spec.tables[spec.order][index]
-    for power in reversed(range(1, spec.order)):
-        total = spec.tables[power][index] + (total * rest >> spec.product_cut)
-    full = (spec.tables[0][index] << spec.product_cut) + total * rest
-    inverse = full >> (spec.product_cut + GUARD)
-    by = np.clip(shift + leading, 1, spec.largest_shift)
-    return np.where(positive, ((inverse >> (by - 1)) + 1) >> 1, 1 << (spec.result_bits + 1))
+    up = spec.result_bits - np.maximum(leading, 0)
+    mantissa = (magnitude << np.maximum(up, 0)) >> np.maximum(-up, 0)
+    inverse = _polynomial(spec, mantissa & (2**spec.result_bits - 1))
+    by = np.clip(shift + leading, 0, spec.largest_shift)
+    full = (np.where(x < 0, -inverse, inverse) + (1 << by >> 1)) >> by
+    return np.where(x == 0, spec.beyond, full)
+
+
+def _polynomial(spec: ReciprocalSpec, fraction: Integers) -> Integers:
+    """The reciprocal of a mantissa, given its fraction: Horner's rule in steps from the segment's middle."""
+    index = fraction >> spec.rest_bits
+    rest = (fraction & (2**spec.rest_bits - 1)) - 2 ** (spec.rest_bits - 1)
+    total: Integers = spec.tables[spec.order][index]
+    for column in reversed(spec.tables[: spec.order]):
+        total = column[index] + (total * rest >> spec.rest_bits)
+    return total

@@ -49,3 +49,10 @@ def cut(full: Any, operation: Operation) -> tuple[Any, Any]:
         return kept, Const(0)
     above = kept[width - 1 :]
     return kept[:width].as_signed(), (above.any() & ~above.all()) if operation.checked else Const(0)
+
+
+def saturated(full: Any, operation: Operation) -> tuple[Any, Any]:
+    """The result of an operation and whether it overflowed; then it is the largest integer of that sign."""
+    value, overflow = cut(full, operation)
+    limit = Cat((~full[-1]).replicate(operation.format.width - 1), full[-1])
+    return Mux(overflow, limit, value).as_signed(), overflow

@@ -1,19 +1,22 @@
-"""The reciprocal unit: one over a positive number."""
+"""The reciprocal unit: one over a number of any format."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.fixed.reciprocal import GUARD, ReciprocalSpec
+from rbdhw.fixed.reciprocal import ReciprocalSpec, coefficient_width
 from rbdhw.rtl.trigonometry import packed, registered
 
 SHIFT_BITS = 9
 """Bits of the shift that comes with an operand: binary points lie within some hundred bits."""
+
+MOST_EXTRA = 3
+"""Registers that a slow device may need beside those of the tables and products."""
 
 
 class ReciprocalUnit(wiring.Component):
@@ -23,6 +26,9 @@ class ReciprocalUnit(wiring.Component):
     ----------
     spec
         Widths, tables and order of the polynomial.
+    latency
+        Cycles from the operand to the result: one for the tables, one a power of the polynomial. Up to three
+        more register the count of leading zeros, then the magnitude before it, then the result.
 
     Members
     -------
@@ -31,11 +37,20 @@ class ReciprocalUnit(wiring.Component):
     shift : In
         The right shift of the result where the operand's leading one is bit 0.
     y : Out
-        The result, ``latency`` cycles later, behind a shifter and an adder.
+        The result, ``latency`` cycles later, behind a shifter where it is not registered.
+
+    Raises
+    ------
+    ValueError
+        For a latency of fewer or more cycles.
     """
 
-    def __init__(self, spec: ReciprocalSpec) -> None:
+    def __init__(self, spec: ReciprocalSpec, latency: int) -> None:
+        least = 1 + spec.order
+        if not least <= latency <= least + MOST_EXTRA:
+            raise ValueError(f"a reciprocal takes {least} to {least + MOST_EXTRA} cycles, not {latency}")
         self.spec = spec
+        self.latency = latency
         super().__init__(
             {
                 "x": In(signed(spec.width)),
@@ -44,75 +59,92 @@ class ReciprocalUnit(wiring.Component):
             }
         )
 
-    @property
-    def latency(self) -> int:
-        """Cycles from the operand to the result."""
-        return 1 + self.spec.order
-
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        spec = self.spec
-        mantissa, leading = self._normalised(m)
-        positive: Any = ~self.x[-1] & self.x.any()
-        by: Any = self._limited(m, leading)
-        for _ in range(self.latency):
-            positive = registered(m, positive, unsigned(1))
-            by = registered(m, by, by.shape())
-        inverse = self._polynomial(m, mantissa)
-        shifted = Signal(spec.result_bits + 1)
-        m.d.comb += shifted.eq(inverse >> by)
-        rounded = (shifted + 1) >> 1
-        m.d.comb += self.y.eq(Mux(positive, rounded, 1 << (spec.result_bits + 1)))
+        spec, extra = self.spec, self.latency - 1 - self.spec.order
+        negative: Any = self.x[-1]
+        magnitude: Any = Signal(spec.width)
+        m.d.comb += magnitude.eq(Mux(negative, -self.x, self.x))
+        shift, negative, magnitude = (_after(m, extra >= 2, v) for v in (self.shift, negative, magnitude))
+        zeros: Any = Signal(range(spec.width))
+        m.d.comb += zeros.eq(_leading_zeros(magnitude))
+        given = (shift, negative, magnitude, zeros)
+        shift, negative, magnitude, zeros = (_after(m, extra >= 1, v) for v in given)
+        control = (self._limited(m, shift, zeros), negative, magnitude == 0)
+        by, negative, empty = (_after(m, spec.order, v) for v in control)
+        half = Cat(by == k for k in range(1, spec.largest_shift + 1))
+        rounding = half ^ negative.replicate(len(half) + 1).as_signed()
+        inverse = self._polynomial(m, self._fraction(m, magnitude, zeros), rounding)
+        signed_inverse = inverse ^ negative.replicate(len(inverse)).as_signed()
+        by, empty, inverse = (_after(m, 1, v) for v in (by, empty, signed_inverse))
+        result = Mux(empty, spec.beyond, inverse >> by)
+        m.d.comb += self.y.eq(_after(m, extra == MOST_EXTRA, result))
         return m
 
-    def _normalised(self, m: Module) -> tuple[Any, Any]:
-        """The operand with its leading one shifted out at the top, and that one's place.
-
-        The operand is shifted by powers of two from the largest on, wherever its top bits are zeros.
-        """
-        places = self.spec.width - 2
-        value: Any = self.x[: places + 1]
-        moved: list[Any] = []
-        step = 1 << (places.bit_length() - 1)
-        while step:
-            empty = Signal(name=f"empty_{step}")
-            shifted = Signal(places + 1, name=f"normalised_{step}")
-            m.d.comb += empty.eq(~value[-step:].any())
-            m.d.comb += shifted.eq(Mux(empty, value << step, value))
-            moved.insert(0, empty)
-            value, step = shifted, step >> 1
-        return value[:places], places - Cat(moved)
-
-    def _limited(self, m: Module, leading: Any) -> Any:
-        """The shift within its bounds, less the one that rounds."""
+    def _limited(self, m: Module, shift: Any, zeros: Any) -> Any:
+        """The right shift of the result, no more than makes all of it zero."""
         largest = self.spec.largest_shift
         wanted = Signal(signed(SHIFT_BITS + 1))
-        by = Signal(range(largest))
-        m.d.comb += wanted.eq(self.shift + leading)
-        m.d.comb += by.eq(Mux(wanted < 1, 0, Mux(wanted > largest, largest - 1, wanted - 1)))
+        by = Signal(range(largest + 1))
+        m.d.comb += wanted.eq(shift + (self.spec.width - 1) - zeros)
+        m.d.comb += by.eq(Mux(wanted < 0, 0, Mux(wanted > largest, largest, wanted)))
         return by
 
-    def _polynomial(self, m: Module, mantissa: Any) -> Any:
-        """Horner's rule in the rest, a register after each power; the mantissa's reciprocal."""
+    def _fraction(self, m: Module, magnitude: Any, zeros: Any) -> Any:
+        """The operand's bits after its leading one."""
         spec = self.spec
-        rest: Any = Cat(mantissa[: spec.rest_bits - 1], ~mantissa[spec.rest_bits - 1]).as_signed()
-        rest = registered(m, rest, signed(spec.rest_bits))
-        coefficients = self._table(m, mantissa[spec.rest_bits :])
+        for k, bit in enumerate(zeros):
+            shifted = Signal(spec.width, name=f"shifted_{k}")
+            m.d.comb += shifted.eq(Mux(bit, magnitude << (1 << k), magnitude))
+            magnitude = shifted
+        below = Cat(Const(0, spec.result_bits), magnitude[:-1])
+        return below[-spec.result_bits :]
+
+    def _polynomial(self, m: Module, fraction: Any, addend: Any) -> Any:
+        """Horner's rule in the rest, a register after each power but the last.
+
+        ``addend`` is there beside the last product, and added to it.
+        """
+        spec = self.spec
+        rest: Any = Cat(fraction[: spec.rest_bits - 1], ~fraction[spec.rest_bits - 1]).as_signed()
+        rest = _after(m, 1, rest)
+        coefficients = self._table(m, fraction[spec.rest_bits :])
         total = coefficients[-1]
         for power in reversed(range(1, spec.order)):
-            inner = coefficients[power] + (total * rest >> spec.product_cut)
-            total = registered(m, inner, inner.shape())
-            rest = registered(m, rest, rest.shape())
-            coefficients = [registered(m, c, c.shape()) for c in coefficients[:power]]
-        full = (coefficients[0] << spec.product_cut) + total * rest
-        return registered(m, full >> (spec.product_cut + GUARD), unsigned(spec.result_bits + 1))
+            total = _after(m, 1, coefficients[power] + (total * rest >> spec.rest_bits))
+            rest = _after(m, 1, rest)
+            coefficients = [_after(m, 1, c) for c in coefficients[:power]]
+        return (coefficients[0] + addend) + (total * rest >> spec.rest_bits)
 
     def _table(self, m: Module, index: Any) -> list[Any]:
         """The coefficients of the mantissa's segment, a cycle later, by power."""
-        widths = [int(abs(column).max()).bit_length() + 1 for column in self.spec.tables]
+        widths = [coefficient_width(column) for column in self.spec.tables]
         words = [packed([int(c) for c in row], widths) for row in zip(*self.spec.tables, strict=True)]
         m.submodules.table = memory = Memory(shape=unsigned(sum(widths)), depth=len(words), init=words)
         port = memory.read_port(domain="sync")
         m.d.comb += port.addr.eq(index)
         ends = [sum(widths[: k + 1]) for k in range(len(widths))]
         return [port.data[end - width : end].as_signed() for width, end in zip(widths, ends, strict=True)]
+
+
+def _after(m: Module, cycles: int, value: Any) -> Any:
+    """A value some cycles later."""
+    for _ in range(cycles):
+        value = registered(m, value, value.shape())
+    return value
+
+
+def _leading_zeros(bits: Any) -> Any:
+    """How many zeros stand above a number's leading one; any count where there is none."""
+    below = (1 << (len(bits) - 1).bit_length()) - len(bits)
+    count, _ = _count_zeros(Cat(Const(1, 1).replicate(below), bits))
+    return count
+
+
+def _count_zeros(bits: Any) -> tuple[Any, Any]:
+    """The leading zeros of a number of ``2**k`` bits that is not zero; whether it is zero."""
+    if len(bits) == 1:
+        return Const(0, 0), ~bits[0]
+    middle = len(bits) // 2
+    (low, low_empty), (high, high_empty) = (_count_zeros(half) for half in (bits[:middle], bits[middle:]))
+    return Cat(Mux(high_empty, low, high), high_empty), high_empty & low_empty

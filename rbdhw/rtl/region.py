@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Signal, signed
 
 from rbdhw.fixed.program import Kind, Operation, Program
-from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, total
+from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, saturated, total
 from rbdhw.rtl.delay import delay_line
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.trigonometry import TrigonometryUnit
@@ -71,7 +71,7 @@ class RegionModule(Elaboratable):
 
     def __init__(self, region: Region, wires: Wires) -> None:
         self.region = region
-        self.flags: dict[int, Signal] = {}
+        self.flags: dict[Place, Signal] = {}
         self._wires = wires
         bound = wires.bound
         self.values = [value for value in sorted(bound.ready) if bound.hosts[value] == region]
@@ -148,11 +148,13 @@ class RegionModule(Elaboratable):
         """One reciprocal unit, its operand and shift chosen by slot; overflows by value."""
         wires, bound = self._wires, self._wires.bound
         assert wires.program.reciprocal is not None
-        m.submodules[name] = hardware = ReciprocalUnit(wires.program.reciprocal)
         steps = {slot: bound.steps[index] for slot, index in unit.steps.items()}
+        (latency,) = {step.latency for step in steps.values()}
+        m.submodules[name] = hardware = ReciprocalUnit(wires.program.reciprocal, latency)
         operands, shifts = {}, {}
         for slot, step in steps.items():
-            (operands[slot],) = self._operands(step, bound.starts[unit.steps[slot]])
+            values = self._operands(step, bound.starts[unit.steps[slot]])
+            operands[slot] = total(self._operation(step).operands, values)
             shifts[slot] = Const(self._operation(step).constant, hardware.shift.shape())
         m.d.comb += [
             hardware.x.eq(self._selected(m, f"{name}_x", operands)),
@@ -161,7 +163,7 @@ class RegionModule(Elaboratable):
         overflows = []
         for step in steps.values():
             (value,) = step.results
-            result, overflow = cut(hardware.y, self._operation(step))
+            result, overflow = saturated(hardware.y, self._operation(step))
             m.d.comb += wires.tap(Tap(value, 0)).eq(result)
             overflows.append((value, overflow))
         return overflows

@@ -26,7 +26,7 @@ def problem(program: Program, target: Target, clock_mhz: float | None, ii: int) 
     product = target.product_delay(program.port_widths, select_levels(ii))
     clock_mhz = clock_mhz or target.default_clock(product)
     period = target.usable_period(clock_mhz, product)
-    steps = tuple(_steps(program, target.delays, product, ii))
+    steps = tuple(_steps(program, target.delays, product, period, ii))
     available = frozenset(i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT)
     limits = {
         resource: math.ceil(sum(step.resource is resource for step in steps) / ii) for resource in Resource
@@ -40,7 +40,7 @@ def trigonometry_latency(spec: TrigonometrySpec) -> int:
 
 
 def reciprocal_latency(spec: ReciprocalSpec) -> int:
-    """Cycles from an operand to its reciprocal: one for the tables and one a power of the polynomial."""
+    """The fewest cycles from an operand to its reciprocal: one for the tables and one a power."""
     return 1 + spec.order
 
 
@@ -49,7 +49,7 @@ def select_levels(ii: int) -> int:
     return math.ceil(math.log(ii, 4)) if ii > 1 else 0
 
 
-def _steps(program: Program, delays: Delays, product: float, ii: int) -> list[Step]:
+def _steps(program: Program, delays: Delays, product: float, period: float, ii: int) -> list[Step]:
     steps: list[Step] = []
     turns: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for i, operation in enumerate(program.operations):
@@ -59,7 +59,7 @@ def _steps(program: Program, delays: Delays, product: float, ii: int) -> list[St
             case Kind.SIN | Kind.COS:
                 turns[(operation.operands, operation.constant, operation.region)].append(i)
             case Kind.RECIPROCAL:
-                steps.append(_reciprocal_step(program, i, delays, ii))
+                steps.append(_reciprocal_step(program, i, delays, period, ii))
             case _:
                 steps.append(_arithmetic_step(program, i, delays, product, ii))
     for results in turns.values():
@@ -81,21 +81,31 @@ def _arithmetic_step(program: Program, i: int, delays: Delays, product: float, i
     )
 
 
-def _reciprocal_step(program: Program, i: int, delays: Delays, ii: int) -> Step:
-    """Normalised before the tables, shifted back and rounded after the last register."""
-    operation, spec = program.operations[i], program.reciprocal
+def _reciprocal_step(program: Program, i: int, delays: Delays, period: float, ii: int) -> Step:
+    """Normalised before the tables; shifted back, judged and saturated after the last register.
+
+    Where that is too slow for a cycle, in up to three more: see :class:`rbdhw.rtl.reciprocal.ReciprocalUnit`.
+    """
+    spec = program.reciprocal
     assert spec is not None
-    normalise = delays.select * (math.ceil(math.log(spec.width, 2)) + select_levels(ii))
-    denormalise = delays.select * math.ceil(math.log(spec.largest_shift, 4)) + delays.add
-    return Step(
-        (i,),
-        _variables(program, operation),
-        operation.region,
-        Resource.RECIPROCAL,
-        normalise,
-        reciprocal_latency(spec),
-        denormalise,
+    operands = [o for op in program.operations if op.kind is Kind.RECIPROCAL for o in op.operands]
+    magnitude = delays.add * (1 + any(operand.negative for operand in operands))
+    magnitude += delays.select * select_levels(min(ii, len(operands)))
+    count = delays.select * select_levels(spec.width)
+    shift = delays.select * select_levels(spec.largest_shift)
+    saturate = delays.check + delays.select
+    ways = (
+        (magnitude + count + shift, shift + saturate),
+        (magnitude + count, shift + saturate),
+        (magnitude, shift + saturate),
+        (magnitude, saturate),
     )
+    extra = next((k for k, way in enumerate(ways) if max(way) <= period), len(ways) - 1)
+    setup, delay = ways[extra]
+    latency = reciprocal_latency(spec) + extra
+    operation = program.operations[i]
+    values = _variables(program, operation)
+    return Step((i,), values, operation.region, Resource.RECIPROCAL, setup, latency, delay)
 
 
 def _turn_step(program: Program, results: list[int], delays: Delays) -> Step:

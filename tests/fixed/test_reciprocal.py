@@ -1,0 +1,154 @@
+"""Reciprocals in integers: accuracy over all operands, signs, formats, what does not fit."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.reciprocal import (
+    GUARD,
+    MOST_INDEX_BITS,
+    ReciprocalSpec,
+    coefficient_width,
+    reciprocal,
+    reciprocal_spec,
+    remainder,
+    shift_of,
+)
+
+WIDTHS = (8, 10, 12, 14, 18, 22, 27, 32)
+
+
+def operands(width):
+    """Every operand but zero where they are few; else many of every size, with those around powers of two."""
+    if width <= 16:
+        every = np.arange(-(2 ** (width - 1)), 2 ** (width - 1))
+        return every[every != 0]
+    rng = np.random.default_rng(width)
+    sizes = rng.integers(0, width - 1, 300_000)
+    drawn = rng.integers(2 ** (width - 2), 2 ** (width - 1), sizes.size) >> sizes
+    powers = 1 << np.arange(width - 1)
+    near = np.concatenate([powers, powers[2:] - 1, powers[1:-1] + 1, drawn])
+    return np.concatenate([near, -near, [-(2 ** (width - 1))]])
+
+
+def errors(spec, x, shift):
+    """Absolute errors of results in their steps, and the results."""
+    found = reciprocal(spec, x, shift)
+    exact = 2.0 ** (spec.result_bits - shift) / x.astype(np.longdouble)
+    return np.abs(found - exact).astype(np.float64), found
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("spare", [0, 4])
+def test_the_error_stays_within_the_stated_accuracy_for_every_operand(width, spare):
+    """Of the result: half a step, and the mantissa's error scaled with it; at several places of the point."""
+    spec = reciprocal_spec(width + spare, width)
+    x = operands(width + spare)
+    for shift in (GUARD + 1, 0, -2, -(width // 2), 4 - width - spare):
+        error, found = errors(spec, x, shift)
+        fits = np.abs(found) < 2 ** (width - 1)
+        leading = np.frexp(np.abs(x).astype(float))[1] - 1
+        bound = 0.5 + spec.accuracy * np.ldexp(1.0, spec.result_bits - shift - leading)
+        assert (error <= bound)[fits].all()
+        assert fits.any() or shift < -2
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_mantissa_is_accurate_to_a_step_of_the_result(width):
+    """Without a shift the result is the mantissa's reciprocal itself, in (1/2, 1]."""
+    spec = reciprocal_spec(width, width)
+    x = np.concatenate([2 ** (width - 2) + np.arange(2 ** min(width - 2, 16)), operands(width)])
+    x = x[np.abs(x) >= 2 ** (width - 2)]
+    x = x[np.abs(x) < 2 ** (width - 1)]
+    shift = 2 - width
+    error, found = errors(spec, x, shift)
+    scaled = np.ldexp(error, -spec.result_bits)
+    assert scaled.max() <= spec.accuracy <= math.ldexp(1.0, -width)
+    assert np.abs(found).max() <= 2**spec.result_bits + 1
+    assert (np.sign(found) == np.sign(x)).all()
+
+
+@pytest.mark.parametrize("width", [9, 18, 32])
+def test_a_negative_operand_has_the_negative_reciprocal(width):
+    """But for ties, which both signs round upward."""
+    spec = reciprocal_spec(width, width)
+    x = operands(width)
+    x = x[x > 0]
+    for shift in (0, 2 - width // 2):
+        difference = reciprocal(spec, x, shift) + reciprocal(spec, -x, shift)
+        assert set(np.unique(difference)) <= {0, 1}
+        assert difference.mean() < 0.1
+
+
+@pytest.mark.parametrize("width", [8, 18, 27, 32])
+def test_what_is_too_large_stays_too_large(width):
+    """Whatever the shift, a result beyond the widest format stays beyond; zero has such a result."""
+    spec = reciprocal_spec(width + 4, width)
+    x = operands(width + 4)
+    for shift in (-width - 9, -1, 0, 3, -300):
+        found = reciprocal(spec, x, shift)
+        leading = np.frexp(np.abs(x).astype(float))[1] - 1
+        beyond = spec.result_bits - 1 - shift - leading > width - 1
+        assert (np.abs(found[beyond]) > 2 ** (width - 1) - 1).all()
+        assert (np.sign(found) == np.sign(x))[beyond].all()
+    assert reciprocal(spec, np.array([0]), 5).tolist() == [spec.beyond]
+    assert spec.beyond > 2 ** (width - 1)
+
+
+def test_what_is_too_small_is_zero():
+    spec = reciprocal_spec(18, 18)
+    x = operands(18)
+    assert not reciprocal(spec, x, spec.largest_shift).any()
+    assert not reciprocal(spec, x, 250).any()
+
+
+def test_powers_of_two_and_thirds():
+    spec = reciprocal_spec(18, 18)
+    x = np.array([1, 2, 4, 3, -3, 5, 2**17 - 1, -(2**17)])
+    shift = shift_of(spec, Format(18, 10), Format(18, 6))
+    expected = [round(Fraction(2**16, int(value))) for value in x]
+    assert reciprocal(spec, x, shift).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("operand", "result", "value"),
+    [
+        (Format(18, 20), Format(18, 3), 0.0173),
+        (Format(18, 5), Format(18, 24), 912.3),
+        (Format(12, -3), Format(14, 25), -3921.0),
+    ],
+)
+def test_the_shift_follows_from_the_formats(operand, result, value):
+    spec = reciprocal_spec(18, 18)
+    words = operand.quantised(np.array([value]))
+    inverse = result.real(reciprocal(spec, words, shift_of(spec, operand, result)))
+    exact = 1.0 / operand.real(words)
+    assert abs(inverse - exact) <= 0.5 * result.step + 2.0 * spec.accuracy * abs(exact)
+
+
+def test_the_spec_grows_with_the_width():
+    assert reciprocal_spec(22, 18) == ReciprocalSpec(22, 21, 8, 1)
+    assert reciprocal_spec(31, 27) == ReciprocalSpec(31, 30, 8, 2)
+    specs = [reciprocal_spec(width + 4, width) for width in range(8, 37)]
+    assert all(
+        remainder(spec.index_bits, spec.order) <= 2.0 ** (GUARD - 1 - spec.result_bits) for spec in specs
+    )
+    assert all(3 <= spec.index_bits <= MOST_INDEX_BITS[spec.order] for spec in specs)
+    assert [spec.order for spec in specs] == sorted(spec.order for spec in specs)
+
+
+def test_one_dsp_block_serves_18_bits():
+    assert reciprocal_spec(22, 18).multipliers == ((14, 13),)
+
+
+@pytest.mark.parametrize("width", [8, 18, 27, 32])
+def test_the_multipliers_are_as_wide_as_the_coefficients(width):
+    spec = reciprocal_spec(width + 4, width)
+    for column, (bits, rest) in zip(spec.tables[1:], spec.multipliers, strict=True):
+        assert bits == coefficient_width(column)
+        assert -(2 ** (bits - 1)) <= column.min()
+        assert column.max() < 2 ** (bits - 1)
+        assert rest == spec.rest_bits == spec.result_bits - spec.index_bits

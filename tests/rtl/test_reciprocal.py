@@ -1,0 +1,59 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""The reciprocal unit equals its model for an operand every cycle, whatever its latency."""
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+
+from rbdhw.fixed.reciprocal import ReciprocalSpec, reciprocal, reciprocal_spec
+from rbdhw.rtl.reciprocal import ReciprocalUnit
+
+
+def assert_equal_to_model(spec, operands, shifts, extra=0):
+    unit = ReciprocalUnit(spec, 1 + spec.order + extra)
+    tasks = list(zip(operands.tolist(), shifts.tolist(), strict=True))
+    expected = [int(reciprocal(spec, np.array([x]), shift)[0]) for x, shift in tasks]
+
+    async def testbench(ctx):
+        for cycle in range(len(tasks) + unit.latency):
+            if cycle < len(tasks):
+                ctx.set(unit.x, tasks[cycle][0])
+                ctx.set(unit.shift, tasks[cycle][1])
+            if cycle >= unit.latency:
+                task = cycle - unit.latency
+                assert ctx.get(unit.y) == expected[task], tasks[task]
+            await ctx.tick()
+
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("spec", [reciprocal_spec(10, 8), ReciprocalSpec(10, 12, 3, 2)], ids=str)
+def test_every_operand(spec):
+    operands = np.arange(-(2**9), 2**9)
+    shifts = np.random.default_rng(0).integers(-14, spec.largest_shift + 3, operands.size)
+    assert_equal_to_model(spec, operands, shifts)
+
+
+@pytest.mark.parametrize("extra", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    ("width", "result_width"), [(22, 18), (18, 22), (31, 27), (36, 32), (36, 18), (9, 8)]
+)
+def test_random_operands_of_every_size(width, result_width, extra):
+    spec = reciprocal_spec(width, result_width)
+    rng = np.random.default_rng(width)
+    lowest, highest = -(2 ** (width - 1)), 2 ** (width - 1) - 1
+    drawn = rng.integers(lowest, highest, 150, endpoint=True) >> rng.integers(0, width, 150)
+    operands = np.concatenate([drawn, np.tile([0, 1, -1, 2, -2, lowest, highest], 4)])
+    shifts = rng.integers(-width - 3, spec.largest_shift + 3, operands.size)
+    shifts[:4] = [-256, 255, 0, spec.largest_shift]
+    assert_equal_to_model(spec, operands, shifts, extra)
+
+
+@pytest.mark.parametrize("latency", [1, 6])
+def test_other_latencies_are_refused(latency):
+    with pytest.raises(ValueError, match=f"^a reciprocal takes 2 to 5 cycles, not {latency}$"):
+        ReciprocalUnit(reciprocal_spec(22, 18), latency)

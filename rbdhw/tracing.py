@@ -23,14 +23,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from rbdhw.dynamics.articulated import articulated_inverse
+from rbdhw.dynamics.columns import column_derivatives
 from rbdhw.dynamics.derivatives import Matrix, inverse_dynamics_derivatives, mass_matrix
 from rbdhw.dynamics.factorization import Factors, factorize, inverse, solve
-
-try:
-    from rbdhw.dynamics.articulated import articulated_inverse
-    from rbdhw.dynamics.columns import column_derivatives
-except ImportError:
-    pass
 from rbdhw.dynamics.joint import Coordinate, turns
 from rbdhw.dynamics.rnea import RoundTrip, Wrench, joint_forces, newton_euler
 from rbdhw.graph.graph import Graph

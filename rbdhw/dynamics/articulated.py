@@ -1,0 +1,189 @@
+"""The inverse of the mass matrix by articulated bodies, without the mass matrix.
+
+The way back gathers articulated inertias and, column by column, the wrenches that unit joint forces cause;
+the way out turns them into accelerations. Carpentier, "Analytical inverse of the joint space inertia matrix"
+(2018), known as MMinvGen in the published accelerators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rbdhw.dynamics.columns import Twist, add_twist, axis, in_child
+from rbdhw.dynamics.joint import Coordinate
+from rbdhw.dynamics.rnea import Wrench, along
+from rbdhw.dynamics.rnea import backward as in_parent
+from rbdhw.dynamics.spatial import (
+    Tensor,
+    Vector,
+    carried,
+    cross,
+    dot,
+    outer,
+    scale,
+    sum_of,
+    tensor_out_of_turned,
+    transposed,
+)
+from rbdhw.robot.model import BASE, Inertia, Joint, Robot
+from rbdhw.scalar import Scalar, reciprocal, region
+
+
+@dataclass(frozen=True)
+class Articulated:
+    """An articulated inertia: moment ``I alpha + H a`` and force ``H^T alpha + M a``."""
+
+    rotational: Tensor
+    coupling: Tensor
+    linear: Tensor
+
+    def __add__(self, other: Articulated) -> Articulated:
+        return Articulated(
+            sum_of(self.rotational, other.rotational),
+            sum_of(self.coupling, other.coupling),
+            sum_of(self.linear, other.linear),
+        )
+
+    def shifted(self, offset: Vector) -> Articulated:
+        """About a point at ``-offset``: ``H + r x M`` and ``I - H r x + r x (H + r x M)^T``."""
+        coupling = sum_of(self.coupling, crossed(offset, self.linear))
+        rotational = sum_of(
+            self.rotational, rows_crossed(self.coupling, offset), crossed(offset, transposed(coupling))
+        )
+        return Articulated(rotational, coupling, self.linear)
+
+
+@dataclass(frozen=True)
+class Eliminated:
+    """A joint's column ``I S`` and the reciprocal of ``S^T I S``."""
+
+    column: Wrench
+    factor: Scalar
+
+
+def articulated_inverse(robot: Robot, q: Sequence[Coordinate]) -> list[list[Scalar]]:
+    """Rows of the lower triangle of ``M^-1`` of a fixed-base robot whose axes are all z."""
+    n = len(robot.bodies)
+    inertias = [rigid(body.inertia) for body in robot.bodies]
+    wrenches: list[dict[int, Wrench]] = [{} for _ in range(n)]
+    rows: list[dict[int, Scalar]] = [{} for _ in range(n)]
+    joints: list[Eliminated] = []
+    for i in reversed(range(n)):
+        body = robot.bodies[i]
+        with region("articulated_backward", i):
+            own = eliminated(body.joint, inertias[i])
+            joints.insert(0, own)
+            rows[i] = {j: -1.0 * (own.factor * along(body.joint, f)) for j, f in wrenches[i].items()}
+            rows[i][i] = own.factor
+            if body.parent != BASE:
+                inertia = projected(body.joint, inertias[i], own)
+                inertias[body.parent] += inertia_in_parent(body.joint, q[i], inertia)
+                _gather(wrenches, body.parent, body.joint, q[i], wrenches[i], own, rows[i])
+    _release(robot, q, joints, rows)
+    return [[rows[j].get(i, 0.0) for j in range(i + 1)] for i in range(n)]
+
+
+def _gather(
+    wrenches: list[dict[int, Wrench]],
+    parent: int,
+    joint: Joint,
+    q: Coordinate,
+    own_wrenches: dict[int, Wrench],
+    own: Eliminated,
+    row: dict[int, Scalar],
+) -> None:
+    """Carry the wrench columns of a body to its parent."""
+    for j, entry in row.items():
+        caused = scaled_wrench(entry, own.column)
+        if j in own_wrenches:
+            caused = add_twist(own_wrenches[j], caused)
+        caused = in_parent(joint, q, caused)
+        above = wrenches[parent]
+        above[j] = add_twist(above[j], caused) if j in above else caused
+
+
+def _release(
+    robot: Robot, q: Sequence[Coordinate], joints: Sequence[Eliminated], rows: list[dict[int, Scalar]]
+) -> None:
+    """The way out: each joint gives way to the accelerations that reach it."""
+    accelerations: list[dict[int, Twist]] = []
+    for i, body in enumerate(robot.bodies):
+        with region("articulated_forward", i):
+            above = {} if body.parent == BASE else accelerations[body.parent]
+            reached = {j: in_child(body.joint, q[i], twist) for j, twist in above.items() if j >= i}
+            for j, twist in reached.items():
+                column = joints[i].column
+                given = joints[i].factor * (dot(column[0], twist[0]) + dot(column[1], twist[1]))
+                rows[i][j] = rows[i].get(j, 0.0) - given
+            own = {j: axis(body.joint, entry) for j, entry in rows[i].items()}
+            accelerations.append(
+                {j: add_twist(reached[j], twist) if j in reached else twist for j, twist in own.items()}
+            )
+
+
+def rigid(inertia: Inertia) -> Articulated:
+    """One rigid body."""
+    xx, xy, xz, yy, yz, zz = inertia.rotational
+    m, (x, y, z) = inertia.mass, inertia.first_moment
+    return Articulated(
+        ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)),
+        ((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)),
+        ((m, 0.0, 0.0), (0.0, m, 0.0), (0.0, 0.0, m)),
+    )
+
+
+def eliminated(joint: Joint, inertia: Articulated) -> Eliminated:
+    """What a joint's freedom takes out of an articulated inertia."""
+    if joint.kind.rotates:
+        return Eliminated((inertia.rotational[2], inertia.coupling[2]), reciprocal(inertia.rotational[2][2]))
+    column = transposed(inertia.coupling)[2], inertia.linear[2]
+    return Eliminated(column, reciprocal(inertia.linear[2][2]))
+
+
+def projected(joint: Joint, inertia: Articulated, own: Eliminated) -> Articulated:
+    """The inertia that is felt through the joint: nothing about (or along) its axis."""
+    moment, force = own.column
+    share = scaled_wrench(-1.0 * own.factor, own.column)
+    rotational = sum_of(inertia.rotational, outer(share[0], moment))
+    coupling = sum_of(inertia.coupling, outer(share[0], force))
+    linear = sum_of(inertia.linear, outer(share[1], force))
+    if joint.kind.rotates:
+        return Articulated(without_z(rotational), (*coupling[:2], (0.0, 0.0, 0.0)), linear)
+    across = transposed((*transposed(coupling)[:2], (0.0, 0.0, 0.0)))
+    return Articulated(rotational, across, without_z(linear))
+
+
+def without_z(tensor: Tensor) -> Tensor:
+    """A symmetric tensor whose entries with z are zero."""
+    (xx, xy, _), (_, yy, _), _ = tensor
+    return (xx, xy, 0.0), (xy, yy, 0.0), (0.0, 0.0, 0.0)
+
+
+def inertia_in_parent(joint: Joint, q: Coordinate, inertia: Articulated) -> Articulated:
+    """An articulated inertia in the parent's frame."""
+    if not joint.kind.rotates:
+        inertia = inertia.shifted((0.0, 0.0, q.shift))
+    rotation = joint.placement.rotation
+    rotational, coupling, linear = (
+        carried(rotation, tensor_out_of_turned(q.cos, q.sin, tensor))
+        for tensor in (inertia.rotational, inertia.coupling, inertia.linear)
+    )
+    return Articulated(rotational, coupling, linear).shifted(joint.placement.translation)
+
+
+def scaled_wrench(factor: Scalar, wrench: Wrench) -> Wrench:
+    """A wrench times a scalar."""
+    return scale(factor, wrench[0]), scale(factor, wrench[1])
+
+
+def crossed(a: Vector, tensor: Tensor) -> Tensor:
+    """``a x T``."""
+    x, y, z = (cross(a, column) for column in transposed(tensor))
+    return transposed((x, y, z))
+
+
+def rows_crossed(tensor: Tensor, a: Vector) -> Tensor:
+    """``-T a x``: each row of ``T``, from ``a`` crossed with it."""
+    x, y, z = (cross(a, row) for row in tensor)
+    return x, y, z

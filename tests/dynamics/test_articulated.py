@@ -1,0 +1,46 @@
+"""The inverse mass matrix by articulated bodies, against the golden model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from rbdhw.dynamics.articulated import articulated_inverse
+from rbdhw.dynamics.joint import coordinates
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import bundled
+from rbdhw.sim import golden
+from tests.strategies import random_states, robots
+
+
+def assert_golden(source, robot):
+    """The inverse that a rewritten robot has is the source's."""
+    states = random_states(source, 3, seed=6)
+    rows = articulated_inverse(robot, coordinates(robot, states["q"].T))
+    expected = golden.evaluate(source, "minv", {"q": states["q"]})["Minv"]
+    for i, row in enumerate(rows):
+        assert len(row) == i + 1
+        for j, entry in enumerate(row):
+            np.testing.assert_allclose(entry, expected[:, i, j], rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("rewrite", [align_axes, lambda robot: regroup_inertias(align_axes(robot))])
+@pytest.mark.parametrize("name", sorted(bundled()))
+def test_bundled_robot(name, rewrite):
+    source = load_urdf(bundled()[name])
+    assert_golden(source, rewrite(source))
+
+
+@settings(max_examples=30, deadline=None)
+@given(robots(max_bodies=7))
+def test_random_robot(source):
+    assert_golden(source, align_axes(source))
+
+
+def test_limbs_on_one_base_stay_apart():
+    robot = align_axes(load_urdf(bundled()["hyq"]))
+    rows = articulated_inverse(robot, coordinates(robot, np.zeros((12, 1))))
+    assert [rows[i][j] for i in range(12) for j in range(i + 1) if i // 3 != j // 3] == [0.0] * 54

@@ -1,0 +1,53 @@
+"""Derivatives by columns, against the golden model and against the composite form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from rbdhw.dynamics.columns import column_derivatives
+from rbdhw.dynamics.joint import coordinates
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import bundled
+from rbdhw.sim import golden
+from tests.strategies import random_states, robots
+
+TASKS = 3
+
+
+def assert_golden(source):
+    """Both halves of the gradient are the golden ones, external forces included."""
+    robot = align_axes(source)
+    states = random_states(source, TASKS, seed=4)
+    fext = {i: (tuple(f[:, :3].T), tuple(f[:, 3:].T)) for i, f in enumerate(states["fext"].swapaxes(0, 1))}
+    q = coordinates(robot, states["q"].T)
+    found = column_derivatives(robot, q, list(states["v"].T), list(states["a"].T), fext)
+    expected = golden.evaluate(source, "did", states)
+    for rows, name in zip(found, ("dtau_dq", "dtau_dv"), strict=True):
+        reference = expected[name]
+        for i, row in enumerate(rows):
+            for j, entry in enumerate(row):
+                scale = max(1.0, np.abs(reference).max())
+                np.testing.assert_allclose(entry, reference[:, i, j], rtol=0, atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("name", sorted(bundled()))
+def test_bundled_robot(name):
+    assert_golden(load_urdf(bundled()[name]))
+
+
+@settings(max_examples=30, deadline=None)
+@given(robots(max_bodies=7))
+def test_random_robot(source):
+    assert_golden(source)
+
+
+def test_columns_exist_only_along_the_ancestors():
+    robot = align_axes(load_urdf(bundled()["hyq"]))
+    states = random_states(robot, TASKS, seed=0)
+    q = coordinates(robot, states["q"].T)
+    for rows in column_derivatives(robot, q, list(states["v"].T), list(states["a"].T)):
+        unrelated = [rows[i][j] for i in range(12) for j in range(12) if i // 3 != j // 3]
+        assert unrelated == [0.0] * 108

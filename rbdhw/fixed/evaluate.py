@@ -13,9 +13,6 @@ from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word
 from rbdhw.fixed.reciprocal import reciprocal
 from rbdhw.fixed.trigonometry import sin_cos
 
-NOT_TAKEN = np.zeros((), np.int64)
-"""What stands for the branch of a choice that no task of the functions takes."""
-
 
 @dataclass(frozen=True)
 class Result:
@@ -39,7 +36,7 @@ def evaluate(program: Program, words: Mapping[str, Integers], functions: tuple[s
     for i, dying in program.order(functions or tuple(program.outputs)):
         operation = program.operations[i]
         value = full = _compute(program, operation, values, words)
-        if operation.checked:
+        if operation.checked and not _fits(operation, full):
             value = _fitted(operation, full)
             overflow |= value != full
         values[i] = value
@@ -82,19 +79,20 @@ def _compute(
     values: Mapping[int, Integers],
     words: Mapping[str, Integers],
 ) -> Integers:
-    """The operation's result before it wraps."""
-    operands = [_operand(operand, values) for operand in operation.operands if operand.value in values]
+    """The operation's result before it wraps; a choice that the functions decide has only what it takes."""
+    taken = (operand for operand in operation.operands if operand.value in values)
+    operands = [_operand(operand, values) for operand in taken]
     match operation.kind:
         case Kind.INPUT:
-            return words[operation.name]
+            return np.asarray(words[operation.name])
         case Kind.CONSTANT:
             return np.asarray(operation.constant, dtype=np.int64)
         case Kind.ADD:
-            return round_half_up(sum(operands[1:], operands[0]), operation.drop)
+            return _rounded(operands[0] + operands[1] if operands[1:] else +operands[0], operation.drop)
         case Kind.MULTIPLY:
-            return round_half_up(operands[0] * operands[1], operation.drop)
+            return _rounded(operands[0] * operands[1], operation.drop)
         case Kind.SCALE:
-            return round_half_up(operands[0] * operation.constant, operation.drop)
+            return _rounded(operands[0] * operation.constant, operation.drop)
         case Kind.SIN:
             return sin_cos(program.trigonometry, operands[0] + operation.constant)[0]
         case Kind.COS:
@@ -103,8 +101,23 @@ def _compute(
             assert program.reciprocal is not None
             return reciprocal(program.reciprocal, operands[0], operation.constant)
         case Kind.SELECT:
-            chosen = np.where(operands[0] != 0, *operands[1:]) if len(operands) == 3 else operands[1]
-            return round_half_up(chosen, operation.drop)
+            chosen = np.where(operands[0] != 0, *operands[1:]) if operands[2:] else +operands[1]
+            return _rounded(chosen, operation.drop)
+
+
+def _rounded(fresh: Integers, drop: int) -> Integers:
+    """What :func:`round_half_up` gives, in place where it can be: nothing else holds the array."""
+    if drop == 0 or fresh.ndim == 0:
+        return round_half_up(fresh, drop)
+    fresh += 1 << (drop - 1)
+    fresh >>= drop
+    return fresh
+
+
+def _fits(operation: Operation, full: Integers) -> bool:
+    """Whether the results of all tasks fit."""
+    lowest, highest = operation.format.lowest, operation.format.highest
+    return bool(full.min(initial=0) >= lowest and full.max(initial=0) <= highest)
 
 
 def _fitted(operation: Operation, full: Integers) -> Integers:
@@ -115,6 +128,6 @@ def _fitted(operation: Operation, full: Integers) -> Integers:
 
 
 def _operand(operand: Operand, values: Mapping[int, Integers]) -> Integers:
-    value = values.get(operand.value, NOT_TAKEN)
+    value = values[operand.value]
     value = aligned(value, operand.shift) if operand.shift else value
     return -value if operand.negative else value

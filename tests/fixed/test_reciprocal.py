@@ -80,7 +80,7 @@ def test_a_negative_operand_has_the_negative_reciprocal(width):
     for shift in (0, 2 - width // 2):
         difference = reciprocal(spec, x, shift) + reciprocal(spec, -x, shift)
         assert set(np.unique(difference)) <= {0, 1}
-        assert difference.mean() < 0.1
+        assert difference.mean() < 0.12
 
 
 @pytest.mark.parametrize("width", [8, 18, 27, 32])

@@ -12,23 +12,38 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from rbdhw.config import BuildOptions
-from rbdhw.graph.graph import Op
-from rbdhw.pipeline import multiplications, planned
+from rbdhw.fixed.lower import port_widths
+from rbdhw.manifest import function_counts
+from rbdhw.passes.factor import factor
+from rbdhw.pipeline import Plan, multiplications, planned
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.schedule.model import Resource
-from rbdhw.tracing import trace
+from rbdhw.tracing import Algorithms, trace
 
 Progress = Callable[[str], None]
 Row = dict[str, Any]
 
+ALL = tuple(FUNCTIONS)
 ROBOTS = ("toy", "iiwa14", "hyq", "atlas")
-WIDTHS = (14, 18, 22, 27, 32)
+WIDTHS = (18, 27)
 INTERVALS = (1, 2, 4, 8, 16)
+
+PAPERS = Algorithms("columns", "articulated", "dense", "repeated")
+"""What the published accelerators compute by."""
+
+GENERATED = (("iiwa14", "id", 1), ("iiwa14", ",".join(ALL), 1), ("atlas", ",".join(ALL), 32))
+SIMULATED = (
+    ("toy", ",".join(ALL), ("--tasks", "1000")),
+    ("iiwa14", "id", ("--tasks", "1000")),
+    ("iiwa14", "dfd", ("--tasks", "200000", "--bulk")),
+)
 
 
 def measure(progress: Progress) -> dict[str, list[Row]]:
@@ -52,30 +67,52 @@ def markdown(results: dict[str, list[Row]]) -> str:
 
 
 def operations() -> list[Row]:
-    """Operations of one task, in the URDF's frames and after the rewrites."""
+    """Operations of every function: built alone, within the build of all, and by the papers' algorithms."""
     rows = []
     for name in ROBOTS:
-        source = load_urdf(bundled()[name])
-        plain = trace(align_axes(source), ("id",))
-        plan = planned(source, BuildOptions(width=18))
-        rows.append(
-            {
-                "robot": name,
-                "joints": source.nv,
-                "multiplications in the URDF's frames": multiplications(plain),
-                "multiplications": multiplications(plan.graph),
-                "additions": plan.graph.count(Op.ADD),
-                "latency at II = 1 (cycles)": plan.bound.latency["id"] + 1,
-            }
-        )
+        source = align_axes(load_urdf(bundled()[name]))
+        together = plan_of(name, ALL).graph
+        for function in ALL:
+            alone = function_counts(plan_of(name, (function,)).graph, function)
+            papers = factor(trace(source, (function,), (), PAPERS))
+            rows.append(
+                {
+                    "robot": name,
+                    "function": function,
+                    "multiplications": _products(alone),
+                    "additions": alone["additions"],
+                    "reciprocals": alone["reciprocals"],
+                    "multiplications in the build of all": _products(function_counts(together, function)),
+                    "multiplications by columns and articulated bodies": multiplications(papers),
+                }
+            )
+    return rows
+
+
+def latencies() -> list[Row]:
+    """Cycles at II = 1, trigonometry included, and what taking reciprocals off the critical path saves."""
+    rows = []
+    for name in ("iiwa14", "hyq"):
+        together = plan_of(name, ALL).bound
+        single = plan_of(name, ALL, inverse="single_pivots").bound
+        for function in ALL:
+            rows.append(
+                {
+                    "robot": name,
+                    "function": function,
+                    "cycles, built alone": plan_of(name, (function,)).bound.latency[function] + 1,
+                    "cycles in the build of all": together.latency[function] + 1,
+                    "with single pivots": single.latency[function] + 1,
+                }
+            )
     return rows
 
 
 def sharing() -> list[Row]:
-    """What time-multiplexing does to iiwa14."""
+    """What time-multiplexing does to iiwa14 with all functions."""
     rows = []
     for ii in INTERVALS:
-        bound = planned(load_urdf(bundled()["iiwa14"]), BuildOptions(width=18, ii=ii)).bound
+        bound = plan_of("iiwa14", ALL, ii=ii).bound
         units = [unit for unit in bound.units if unit.resource is Resource.MULTIPLIER]
         used = sum(len(unit.steps) for unit in units)
         rows.append(
@@ -83,49 +120,64 @@ def sharing() -> list[Row]:
                 "II": ii,
                 "multipliers": len(units),
                 "slots used": f"{used / (len(units) * ii):.1%}",
-                "trigonometry units": len(bound.units) - len(units),
-                "latency (cycles)": bound.latency["id"] + 1,
+                **{f"{function} (cycles)": bound.latency[function] + 1 for function in ALL},
             }
         )
     return rows
 
 
 def accuracy() -> list[Row]:
-    """Relative errors against the golden model, median / largest of 16,384 tasks over the whole domain."""
+    """Relative errors against the golden model, median / largest, over the whole domain."""
     rows = []
     for name in ROBOTS:
-        row: Row = {"robot": name}
-        for width in WIDTHS:
-            plan = planned(load_urdf(bundled()[name]), BuildOptions(width=width))
-            error = plan.errors["id"]
-            ports = "×".join(str(port) for port in plan.program.port_widths)
-            row[f"{ports} bits"] = f"{error.median:.1e} / {error.max:.1e}"
-        rows.append(row)
+        measured = {width: plan_of(name, ALL, width=width).errors for width in WIDTHS}
+        for function in ALL:
+            row: Row = {"robot": name, "function": function}
+            for width, errors in measured.items():
+                error = errors[function]
+                ports = "×".join(str(port) for port in port_widths(width))
+                row[f"{ports} bits"] = f"{error.median:.1e} / {error.max:.1e}"
+            rows.append(row)
     return rows
 
 
 def generator() -> list[Row]:
     """Seconds and memory of `rbdhw generate`, start of Python included."""
     rows = []
-    for name in ROBOTS:
+    for name, functions, ii in GENERATED:
+        options = ["--functions", functions, "--ii", str(ii), "--width", "18"]
         with tempfile.TemporaryDirectory() as folder:
-            seconds, megabytes = _timed(["generate", str(bundled()[name]), "-o", f"{folder}/design"])
-        rows.append({"robot": name, "seconds": round(seconds, 1), "memory (MB)": round(megabytes)})
+            seconds, megabytes = _timed(
+                ["generate", str(bundled()[name]), "-o", f"{folder}/design", *options]
+            )
+        rows.append(
+            {
+                "robot": name,
+                "functions": functions,
+                "II": ii,
+                "seconds": round(seconds, 1),
+                "memory (MB)": round(megabytes),
+            }
+        )
     return rows
 
 
 def simulation() -> list[Row]:
-    """Seconds of `rbdhw simulate` for 1,000 tasks, Verilator's build included, and once built."""
+    """Seconds of `rbdhw simulate`, Verilator's build included, and once built."""
     rows = []
-    for name in ("toy", "iiwa14"):
+    for name, functions, arguments in SIMULATED:
         with tempfile.TemporaryDirectory() as folder:
             design = f"{folder}/design"
-            _timed(["generate", str(bundled()[name]), "-o", design])
-            with_build, _ = _timed(["simulate", design, "--tasks", "1000"])
-            built, _ = _timed(["simulate", design, "--tasks", "1000"])
+            _timed(
+                ["generate", str(bundled()[name]), "-o", design, "--functions", functions, "--width", "18"]
+            )
+            with_build, _ = _timed(["simulate", design, *arguments])
+            built, _ = _timed(["simulate", design, *arguments])
         rows.append(
             {
                 "robot": name,
+                "functions": functions,
+                "arguments": " ".join(arguments),
                 "seconds with build": round(with_build, 1),
                 "seconds once built": round(built, 1),
             }
@@ -134,12 +186,27 @@ def simulation() -> list[Row]:
 
 
 TABLES: dict[str, Callable[[], list[Row]]] = {
-    "Operations of an ID task": operations,
-    "iiwa14 ID at 18×18 bits, xcvu9p, 125 MHz": sharing,
-    "ID errors, median / largest of 16,384 tasks": accuracy,
-    "Generating ID at II = 1, errors below 1e-3": generator,
-    "Simulating 1,000 ID tasks": simulation,
+    "Operations of a task": operations,
+    "Latency at II = 1, 18×18 bits, xcvu9p, 125 MHz": latencies,
+    "iiwa14, all functions, 18×18 bits, xcvu9p, 125 MHz": sharing,
+    "Errors, median / largest of 16,384 tasks": accuracy,
+    "Generating": generator,
+    "Simulating": simulation,
 }
+
+
+@cache
+def plan_of(
+    name: str, functions: tuple[str, ...], width: int = 18, ii: int = 1, inverse: str | None = None
+) -> Plan:
+    """A bundled robot's build, before its RTL; ``inverse`` forces that algorithm."""
+    algorithms = {"inverse": inverse} if inverse else {}
+    options = BuildOptions(functions=functions, width=width, ii=ii, algorithms=algorithms)
+    return planned(load_urdf(bundled()[name]), options)
+
+
+def _products(counts: dict[str, Any]) -> int:
+    return sum(counts["multiplications"].values())
 
 
 def _timed(arguments: Sequence[str]) -> tuple[float, float]:

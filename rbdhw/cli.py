@@ -144,6 +144,20 @@ def info(
             for name, counts in data["functions"].items()
         ],
     )
+    print_algorithms(data["algorithms"])
+
+
+def print_algorithms(algorithms: dict[str, Any]) -> None:
+    """The algorithms taken, and what each alternative would cost, all functions together."""
+    rows = []
+    for step, choice in algorithms.items():
+        for name, cost in choice["costs"].items():
+            taken = "taken" if name == choice["chosen"] else ""
+            figures = [str(cost["multiplications"]), str(cost["additions"]), f"{cost['nanoseconds']:.0f} ns"]
+            rows.append([f"{step}={name}", taken, *figures, f"{cost['total']:.0f}"])
+    if rows:
+        columns = ["algorithm", "", "multiplications", "additions", "longest paths", "cost"]
+        _table("algorithms", columns, rows)
 
 
 @app.command()

@@ -120,7 +120,7 @@ def info(
         forced = parse_algorithms(algorithm or [])
         data = pipeline.describe(urdf, _functions(functions), fext, forced, progress)
     if as_json:
-        _print_json(data)
+        _print_json({key: data[key] for key in ("robot", "functions")})
         return
     robot = data["robot"]
     print(f"{robot['name']}: {robot['dof']} degrees of freedom, depth {robot['depth']}")

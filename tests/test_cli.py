@@ -133,7 +133,7 @@ BAD_OPTIONS = {
     "target": (("--target", "z80"), "target: 'z80' is unknown; expected one of ecp5-85, xcvu9p"),
     "function": (
         ("--functions", "id,jacobian"),
-        "functions: 'jacobian' is unknown; expected one or more of id",
+        "functions: 'jacobian' is unknown; expected one or more of id, fd, m, minv, did, dfd, difd",
     ),
 }
 
@@ -262,18 +262,28 @@ def test_info_has_exactly_the_documented_keys(rbdhw):
     assert set(data) == {"robot", "functions"}
     joints = ["shoulder", "elbow"]
     assert data["robot"] == {"name": "toy", "dof": 2, "nq": 2, "nv": 2, "joints": joints, "depth": 2}
-    assert set(data["functions"]) == {"id"}
-    counts = data["functions"]["id"]
-    assert set(counts) == {"multiplications", "additions", "reciprocals"}
-    assert set(counts["multiplications"]) == {"variable", "constant"}
+    assert list(data["functions"]) == ["id", "fd", "m", "minv", "did", "dfd", "difd"]
+    for counts in data["functions"].values():
+        assert set(counts) == {"multiplications", "additions", "reciprocals"}
+        assert set(counts["multiplications"]) == {"variable", "constant"}
 
 
 def test_info_as_tables(rbdhw):
     status, out, _ = rbdhw("info", TOY)
     assert status == 0
     assert out.startswith("toy: 2 degrees of freedom, depth 2\n")
-    for name in ("shoulder", "elbow", "upper_arm", "forearm", "revolute"):
+    for name in ("shoulder", "elbow", "upper_arm", "forearm", "revolute", "inverse=articulated"):
         assert name in out
+
+
+def test_info_counts_the_algorithm_that_is_asked_for(rbdhw):
+    counts = {}
+    for name in ("composite", "columns"):
+        command = ("info", path("iiwa14"), "--functions", "did", "--algorithm", f"derivatives={name}")
+        status, out, _ = rbdhw(*command, "--json")
+        assert status == 0
+        counts[name] = sum(json.loads(out)["functions"]["did"]["multiplications"].values())
+    assert counts["composite"] < 0.4 * counts["columns"]
 
 
 def test_generate_prints_the_manifest(rbdhw, tmp_path):
@@ -284,9 +294,42 @@ def test_generate_prints_the_manifest(rbdhw, tmp_path):
     assert {file.name for file in (tmp_path / "out").iterdir()} == set(FILES)
 
 
+def test_a_build_of_all_functions_answers_each(rbdhw, tmp_path):
+    folder, states = tmp_path / "out", tmp_path / "states.npz"
+    assert rbdhw("generate", TOY, "-o", folder, "--width", 27, "--number", "float32")[0] == 0
+    design = read(folder)
+    arrays = sample(design.robot, design.domain, TASKS, np.random.default_rng(5), design.fext)
+    del arrays["fext"]
+    np.savez(states, **arrays)
+    shapes = {
+        "fd": {"a"},
+        "m": {"M"},
+        "minv": {"Minv"},
+        "did": {"dtau_dq", "dtau_dv"},
+        "difd": {"da_dq", "da_dv"},
+    }
+    shapes |= {"id": {"tau"}, "dfd": {"da_dq", "da_dv", "Minv", "a"}}
+    for function, names in shapes.items():
+        results = {}
+        for engine in ("model", "golden"):
+            file = tmp_path / f"{engine}.npz"
+            command = ["run", folder, function, "--input", states, "--output", file, "--engine", engine]
+            command += ["--extended"] if function == "dfd" else []
+            assert rbdhw(*command)[0] == 0
+            with np.load(file) as archive:
+                results[engine] = {name: archive[name] for name in archive}
+        assert set(results["model"]) == set(results["golden"]) == {*names, "status"}
+        assert not results["model"]["status"].any()
+        for name in names:
+            largest = np.abs(results["golden"][name]).max()
+            difference = np.abs(results["model"][name] - results["golden"][name]).max()
+            assert 0.0 < difference < 1e-3 * largest, (function, name)
+
+
 def test_generate_then_run(rbdhw, tmp_path):
     folder, states = tmp_path / "out", tmp_path / "states.npz"
-    assert rbdhw("generate", TOY, "-o", folder, "--width", 18, "--fext", "all")[0] == 0
+    command = ("generate", TOY, "-o", folder, "--functions", "id", "--width", 18, "--fext", "all")
+    assert rbdhw(*command)[0] == 0
     design = read(folder)
     arrays = sample(design.robot, design.domain, TASKS, np.random.default_rng(5), design.fext)
     np.savez(states, **{name: arrays[name] for name in ("q", "v", "a", "fext")})

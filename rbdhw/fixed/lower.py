@@ -120,7 +120,7 @@ class _Lowering:
         self._narrow = narrow_nodes(graph)
         self._inverter: ReciprocalSpec | None = None
         if graph.count(Op.RECIPROCAL):
-            self._inverter = reciprocal_spec(self._ports[0] + GUARD_BITS + 1, self._ports[0])
+            self._inverter = reciprocal_spec(self._ports[0] + GUARD_BITS, self._ports[0])
         self._factors = {
             edge.node for node in graph.nodes if node.op in (Op.MULTIPLY, Op.SCALE) for edge in node.args
         }
@@ -295,8 +295,7 @@ class _Lowering:
         chosen = self._format(i, sys.maxsize)
         assert self._inverter is not None
         shift = shift_of(self._inverter, self._operations[edge.node].format, chosen)
-        operands = (Operand(edge.node, edge.negative),)
-        return Operation(Kind.RECIPROCAL, operands, chosen, node.region, shift)
+        return Operation(Kind.RECIPROCAL, (Operand(edge.node),), chosen, node.region, shift)
 
     def _turn(self, node: Node) -> Operation:
         spec = self._trigonometry

@@ -30,8 +30,8 @@ class GraphError(Exception):
 def check(graph: Graph) -> None:
     """Verify that a graph is well formed.
 
-    Arguments come before their node; arities fit; edges are normalised (products and scales take
-    plain nodes, a sum's first edge is plain, and so are a choice's flag and first
+    Arguments come before their node; arities fit; edges are normalised (products, scales and
+    reciprocals take plain nodes, a sum's first edge is plain, and so are a choice's flag and first
     value); constants and factors are finite mantissas; names are given, and once; no two nodes compute
     the same; outputs exist.
 
@@ -63,7 +63,7 @@ def _check_node(i: int, node: Node) -> None:
     if (node.op is Op.INPUT) != bool(node.name):
         raise GraphError(f"node {i}: inputs, and nothing else, have a name")
     plain = node.args[: PLAIN.get(node.op, len(node.args))]
-    if node.op not in (Op.SIN, Op.COS, Op.RECIPROCAL) and any(edge != Edge(edge.node) for edge in plain):
+    if node.op not in (Op.SIN, Op.COS) and any(edge != Edge(edge.node) for edge in plain):
         raise GraphError(f"node {i}: {node.op} takes a sign or shift that belongs on its result")
     if node.op is Op.SCALE and not 1.0 < node.value < 2.0:
         raise GraphError(f"node {i}: factor {node.value!r} is not between 1 and 2")

@@ -197,7 +197,7 @@ class GraphBuilder:
         return self.cos(a, offset - 0.25, region)
 
     def reciprocal(self, a: Edge, region: Region) -> Edge:
-        """``1 / a``; the sign of ``a`` stays with it, for a unit may want positive numbers.
+        """``1 / a``.
 
         Raises
         ------
@@ -207,8 +207,7 @@ class GraphBuilder:
         known = self.constant_value(a)
         if known is not None:
             return self.constant(1.0 / known, region)
-        node = self._node(Op.RECIPROCAL, (Edge(a.node, a.negative),), 0.0, "", region)
-        return Edge(node, shift=-a.shift)
+        return Edge(self._node(Op.RECIPROCAL, (Edge(a.node),), 0.0, "", region), a.negative, -a.shift)
 
     def select(self, flag: Edge, a: Edge, b: Edge, region: Region) -> Edge:
         """``a`` where ``flag`` is 1, ``b`` where it is 0; their common sign and shift move to the result."""

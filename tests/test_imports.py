@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "rbdhw"
 
 EVERYTHING = ("",)
-FORMATS = ("fixed.format", "fixed.program", "fixed.trigonometry")
+FORMATS = ("fixed.format", "fixed.program", "fixed.trigonometry", "fixed.reciprocal")
 
 # Who may import what, as names below rbdhw. A name stands for itself and for all it contains; the longest
 # key that fits a module is its rule. A folder may import itself, unless its rule is for one file.
@@ -27,15 +27,25 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "dynamics": ("errors", "scalar", "robot"),
     "graph": ("errors", "scalar"),
     "passes": ("errors", "scalar", "graph"),
-    "fixed": ("errors", "scalar", "graph"),
+    "fixed": ("errors", "scalar", "protocol", "graph"),
     "schedule": ("errors", "scalar", "graph", "target", *FORMATS),
-    "rtl": ("errors", "config", "scalar", "target", *FORMATS, "schedule.model"),
+    "rtl": ("errors", "config", "scalar", "protocol", "target", *FORMATS, "fixed.floating", "schedule.model"),
     "domain": ("errors", "robot", "dynamics.joint", "fixed.lower"),
-    "artifact": ("errors", "config", "robot", "domain", "fixed.program", "fixed.serialize"),
-    "sim": ("errors", "robot", "domain", "artifact", *FORMATS, "fixed.evaluate"),
+    "artifact": ("errors", "config", "protocol", "robot", "domain", "fixed.program", "fixed.serialize"),
+    "sim": (
+        "errors",
+        "protocol",
+        "robot",
+        "domain",
+        "artifact",
+        *FORMATS,
+        "fixed.floating",
+        "fixed.evaluate",
+    ),
     "sim.golden": ("errors", "robot"),  # a second derivation: what it shared, one bug could break twice
     "boards": ("errors", "config", "target", "rtl"),
-    "tracing": ("errors", "scalar", "robot", "dynamics", "graph", "passes"),
+    "tracing": ("errors", "scalar", "protocol", "robot", "dynamics", "graph", "passes"),
+    "choice": ("errors", "robot", "graph", "tracing"),
     "manifest": EVERYTHING,
     "pipeline": EVERYTHING,
     "cli": EVERYTHING,

@@ -9,20 +9,25 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Node, Op
+from rbdhw.protocol import FLAGS
 from rbdhw.scalar import Region
 
 REGION = Region("accelerator")
 INPUTS = tuple(f"x[{i}]" for i in range(4))
 _CONSTANTS = (0.0, 1.0, -1.0, 2.0, -0.25, 1.5, -3.0, 0.625, 1.75)
 _MOST_PRODUCTS = 4
+_KINDS = ("add", "subtract", "scale", "multiply", "double")
 
 
 @st.composite
-def graphs(draw: st.DrawFn, trigonometry: bool = False, max_operations: int = 24) -> Graph:
+def graphs(
+    draw: st.DrawFn, trigonometry: bool = False, max_operations: int = 24, choices: bool = False
+) -> Graph:
     """Graphs that the builder makes of random sums, products and scales of four inputs.
 
     Constants have few bits and products are few, so that rational arithmetic stays small. Some nodes are
-    dead, some are used often; ``trigonometry`` adds sines and cosines of inputs.
+    dead, some are used often; ``trigonometry`` adds sines and cosines of inputs, ``choices`` reciprocals,
+    choices by a flag, and outputs of a function that knows the option EXTENDED.
     """
     builder = GraphBuilder()
     edges = [builder.input(name, REGION) for name in INPUTS]
@@ -30,23 +35,35 @@ def graphs(draw: st.DrawFn, trigonometry: bool = False, max_operations: int = 24
         for edge in edges[:2]:
             offset = draw(st.sampled_from((0.0, 0.25, -0.5, 0.1)))
             edges += [builder.cos(edge, offset, REGION), builder.sin(edge, offset, REGION)]
+    flags = [builder.input(name, REGION) for name in FLAGS] if choices else []
+    kinds = (*_KINDS, "choose", "choose", "invert") if choices else _KINDS
     products = 0
     for number in range(draw(st.integers(1, max_operations))):
         region = Region("rnea_forward", number // 4)
         a = draw(st.sampled_from(edges))
         b = draw(st.sampled_from(edges))
-        kind = draw(st.sampled_from(("add", "subtract", "scale", "multiply", "double")))
+        kind = draw(st.sampled_from(kinds))
         if kind == "multiply" and products < _MOST_PRODUCTS:
             products += 1
             edges.append(builder.multiply(a, b, region))
         elif kind == "scale":
             edges.append(builder.scale(a, draw(st.sampled_from(_CONSTANTS)), region))
+        elif kind == "choose":
+            edges.append(builder.select(draw(st.sampled_from(flags)), a, _or_zero(draw, builder, b), region))
+        elif kind == "invert":
+            if builder.constant_value(a) is None:
+                edges.append(builder.reciprocal(a, region))
         elif kind == "double":
             edges.append(builder.add(a.shifted(1), b, region))
         else:
             edges.append(builder.add(a, b.negated() if kind == "subtract" else b, region))
     last = [(f"id.tau[{k}]", edge) for k, edge in enumerate(reversed(edges[-3:]))]
-    return builder.finish(last)
+    more = [(f"difd.da_dq[{k},0]", edge) for k, edge in enumerate(edges[-2:])] if choices else []
+    return builder.finish(last + more)
+
+
+def _or_zero(draw: st.DrawFn, builder: GraphBuilder, edge: Edge) -> Edge:
+    return edge if draw(st.booleans()) else builder.constant(0.0, REGION)
 
 
 def rationals() -> st.SearchStrategy[dict[str, Fraction]]:

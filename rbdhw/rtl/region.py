@@ -153,8 +153,7 @@ class RegionModule(Elaboratable):
         m.submodules[name] = hardware = ReciprocalUnit(wires.program.reciprocal, latency)
         operands, shifts = {}, {}
         for slot, step in steps.items():
-            values = self._operands(step, bound.starts[unit.steps[slot]])
-            operands[slot] = total(self._operation(step).operands, values)
+            (operands[slot],) = self._operands(step, bound.starts[unit.steps[slot]])
             shifts[slot] = Const(self._operation(step).constant, hardware.shift.shape())
         m.d.comb += [
             hardware.x.eq(self._selected(m, f"{name}_x", operands)),

@@ -74,7 +74,8 @@ def _arithmetic_step(program: Program, i: int, delays: Delays, product: float, i
     if operation.kind is Kind.ADD:
         return Step((i,), operands, operation.region, None, delays.add + check, 0, delays.add)
     if operation.kind is Kind.SELECT:
-        delay = delays.select + (delays.add if operation.drop else 0.0)
+        adds = operation.drop > 0 or any(operand.negative for operand in operation.operands)
+        delay = delays.select + (delays.add if adds else 0.0)
         return Step((i,), operands, operation.region, None, delay + check, 0, delay)
     return Step(
         (i,), operands, operation.region, Resource.MULTIPLIER, product + check, 0, product, registered=ii > 1
@@ -88,9 +89,8 @@ def _reciprocal_step(program: Program, i: int, delays: Delays, period: float, ii
     """
     spec = program.reciprocal
     assert spec is not None
-    operands = [o for op in program.operations if op.kind is Kind.RECIPROCAL for o in op.operands]
-    magnitude = delays.add * (1 + any(operand.negative for operand in operands))
-    magnitude += delays.select * select_levels(min(ii, len(operands)))
+    sharing = min(ii, sum(operation.kind is Kind.RECIPROCAL for operation in program.operations))
+    magnitude = delays.add + delays.select * select_levels(sharing)
     count = delays.select * select_levels(spec.width)
     shift = delays.select * select_levels(spec.largest_shift)
     saturate = delays.check + delays.select

@@ -1,9 +1,10 @@
-"""A core fed with one task in every slot it offers, beside the evaluator."""
+"""A core fed with one task in every slot it offers, functions mixed, beside the evaluator."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import numpy as np
 from amaranth.sim import Simulator
@@ -11,16 +12,43 @@ from amaranth.sim import Simulator
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Program, Word
+from rbdhw.protocol import EXTENDED, FUNCTIONS, flag_values
 from rbdhw.rtl.core import Core
 from rbdhw.schedule.model import Bound
 
 
-def packed(words: Iterable[Word], values: Mapping[str, Integers], task: int) -> int:
-    """A task's words as the bits of a packet."""
-    bits, position = 0, 0
-    for word in words:
-        bits |= (int(values[word.name][task]) & (2**word.format.width - 1)) << position
-        position += word.format.width
+class Request(NamedTuple):
+    """What a task asks for."""
+
+    function: str = "id"
+    extended: bool = False
+
+
+def requests(program: Program, tasks: int, seed: int) -> list[Request]:
+    """Random functions of the program, some with the option EXTENDED."""
+    rng = np.random.default_rng(seed)
+    functions = list(program.outputs)
+    return [
+        Request(function, bool(rng.random() < 0.5) and FUNCTIONS[function].extensible)
+        for function in rng.choice(functions, tasks).tolist()
+    ]
+
+
+def travels(word: Word, function: str) -> bool:
+    """Whether a function's packets hold an input word; made-up names do in all."""
+    array = word.name.partition("[")[0]
+    own = FUNCTIONS[function]
+    known = {name for arrays in FUNCTIONS.values() for name in arrays.inputs + arrays.optional_inputs}
+    return array not in known or array in own.inputs + own.optional_inputs
+
+
+def packed(program: Program, values: Mapping[str, Integers], task: int, request: Request, noise: int) -> int:
+    """A task's words in their slots; noise where nothing of it travels."""
+    bits, first = noise % 2 ** sum(program.slots), list(accumulate(program.slots, initial=0))
+    for word in program.inputs:
+        if travels(word, request.function):
+            mask = (2**word.format.width - 1) << first[word.slot]
+            bits = bits & ~mask | (int(values[word.name][task]) << first[word.slot]) & mask
     return bits
 
 
@@ -34,32 +62,45 @@ def unpacked(words: Iterable[Word], bits: int) -> list[int]:
     return values
 
 
-def respond(program: Program, bound: Bound, words: Mapping[str, Integers], skip: int = 0) -> list[Any]:
-    """``(output words, overflow)`` of ``id`` for each task; after every ``skip`` tasks one slot idles."""
+def respond(
+    program: Program,
+    bound: Bound,
+    words: Mapping[str, Integers],
+    skip: int = 0,
+    asked: Sequence[Request] = (),
+) -> list[Any]:
+    """``(output words, overflow)`` of each task; after every ``skip`` tasks one slot idles."""
     core = Core(program=program, bound=bound)
     tasks = len(next(iter(words.values())))
-    payloads = [packed(program.inputs, words, task) for task in range(tasks)]
+    asked = asked or [Request()] * tasks
     noise = np.random.default_rng(9)
-    answers: list[Any] = []
+    answers: dict[int, Any] = {}
 
     async def testbench(ctx: Any) -> None:
-        due: dict[int, int] = {}
+        due: dict[tuple[str, int], int] = {}
         cycle = slot = task = 0
         while len(answers) < tasks:
             offered = bool(ctx.get(core.phase_zero))
             assert offered == (cycle % core.ii == 0)
             idle = skip > 0 and slot % (skip + 1) == skip
+            random = int.from_bytes(noise.bytes(len(core.payload) // 8 + 1), "little")
             if offered and not idle and task < tasks:
-                ctx.set(core.payload, payloads[task])
-                due[cycle + core.latency("id")] = task
+                function, extended = request = asked[task]
+                ctx.set(core.payload, packed(program, words, task, request, random))
+                ctx.set(core.functions, 1 << list(program.outputs).index(function))
+                ctx.set(core.options, extended << EXTENDED)
+                due[function, cycle + core.latency(function)] = task
                 task += 1
             else:
-                ctx.set(core.payload, int.from_bytes(noise.bytes(core.payload_bits // 8), "little"))
+                ctx.set(core.payload, random % 2 ** len(core.payload))
+                ctx.set(core.functions, random % 2 ** len(core.functions))
+                ctx.set(core.options, random % 2 ** len(core.options))
             slot += offered
-            if cycle in due:
-                answers.append(
-                    (unpacked(program.outputs["id"], ctx.get(core.result_id)), ctx.get(core.overflow_id))
-                )
+            for function, outputs in program.outputs.items():
+                if (function, cycle) in due:
+                    result = unpacked(outputs, ctx.get(getattr(core, f"result_{function}")))
+                    overflow = ctx.get(getattr(core, f"overflow_{function}"))
+                    answers[due[function, cycle]] = (result, overflow)
             await ctx.tick()
             cycle += 1
 
@@ -67,11 +108,23 @@ def respond(program: Program, bound: Bound, words: Mapping[str, Integers], skip:
     simulator.add_clock(1e-6)
     simulator.add_testbench(testbench)
     simulator.run()
-    return answers
+    return [answers[task] for task in range(tasks)]
 
 
-def expected(program: Program, words: Mapping[str, Integers]) -> list[Any]:
+def expected(program: Program, words: Mapping[str, Integers], asked: Sequence[Request] = ()) -> list[Any]:
     """The evaluator's answers in the same shape."""
-    result = evaluate(program, words)
-    rows = zip(*(result.words[word.name].tolist() for word in program.outputs["id"]), strict=True)
-    return [(list(row), int(flag)) for row, flag in zip(rows, result.overflow, strict=True)]
+    tasks = len(next(iter(words.values())))
+    asked = asked or [Request()] * tasks
+    answers: dict[int, Any] = {}
+    for request in set(asked):
+        chosen = [task for task in range(tasks) if asked[task] == request]
+        given = {
+            word.name: words[word.name][chosen] for word in program.inputs if travels(word, request.function)
+        }
+        flags = {name: np.asarray(int(value)) for name, value in flag_values(*request).items()}
+        result = evaluate(program, {**given, **flags}, (request.function,))
+        columns = [result.words[word.name].tolist() for word in program.outputs[request.function]]
+        rows = zip(*columns, strict=True)
+        flagged = np.broadcast_to(result.overflow, len(chosen)).tolist()
+        answers |= {t: (list(row), int(flag)) for t, row, flag in zip(chosen, rows, flagged, strict=True)}
+    return [answers[task] for task in range(tasks)]

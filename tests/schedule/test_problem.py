@@ -6,13 +6,15 @@ import pytest
 
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind
+from rbdhw.fixed.reciprocal import reciprocal_spec
 from rbdhw.fixed.trigonometry import trigonometry_spec
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Resource
-from rbdhw.schedule.problem import problem, select_levels, trigonometry_latency
+from rbdhw.schedule.problem import problem, reciprocal_latency, select_levels, trigonometry_latency
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
 from tests.builds import program_of
+from tests.mixed import mixed_program
 
 PRODUCTS = (Kind.MULTIPLY, Kind.SCALE)
 
@@ -26,7 +28,14 @@ def test_each_resource_has_the_fewest_units(ii):
     assert task.limits == {
         Resource.MULTIPLIER: math.ceil(products / ii),
         Resource.TRIGONOMETRY: math.ceil(turns / ii),
+        Resource.RECIPROCAL: 0,
     }
+
+
+@pytest.mark.parametrize(("ii", "units"), [(1, 3), (2, 2), (3, 1), (9, 1)])
+def test_reciprocals_share_units(ii, units):
+    task = problem(mixed_program(18), target("xcvu9p"), 125.0, ii)
+    assert task.limits[Resource.RECIPROCAL] == units
 
 
 def test_every_operation_is_a_result_of_one_step():
@@ -64,9 +73,46 @@ def test_delays_are_those_of_the_target():
                 assert (step.setup, step.registered) == (step.delay + check, ii > 1)
 
 
+def test_a_choice_is_a_multiplexer_and_an_adder_where_it_rounds_or_negates():
+    delays = target("xcvu9p").delays
+    program = mixed_program(18)
+    for step in problem(program, target("xcvu9p"), 125.0, 2).steps:
+        operation = program.operations[step.results[0]]
+        if operation.kind is Kind.SELECT:
+            adds = operation.drop > 0 or any(operand.negative for operand in operation.operands)
+            check = delays.check if operation.checked else 0.0
+            assert step.delay == delays.select + (delays.add if adds else 0.0)
+            assert (step.setup, step.latency) == (step.delay + check, 0)
+            assert (step.resource, step.registered) == (None, False)
+            assert operation.operands[0].value in step.operands
+
+
+@pytest.mark.parametrize(
+    ("width", "device", "clock", "ii", "timing"),
+    [
+        (18, "xcvu9p", 125.0, 1, (4.1, 2, 2.5)),
+        (18, "xcvu9p", 125.0, 2, (4.6, 2, 2.5)),
+        (27, "xcvu9p", 125.0, 1, (4.1, 3, 2.5)),
+        (18, "xcvu9p", 190.0, 1, (4.1, 2, 2.5)),
+        (18, "ecp5-85", 50.0, 1, (13.5, 3, 15.5)),
+        (18, "ecp5-85", 60.0, 1, (3.0, 5, 5.0)),
+    ],
+)
+def test_a_reciprocal_takes_more_cycles_where_multiplexers_are_slow(width, device, clock, ii, timing):
+    task = problem(mixed_program(width), target(device), clock, ii)
+    (found,) = {(s.setup, s.latency, s.delay) for s in task.steps if s.resource is Resource.RECIPROCAL}
+    assert found == pytest.approx(timing)
+    verify(task, schedule(task))
+
+
 @pytest.mark.parametrize(("ii", "levels"), [(1, 0), (2, 1), (4, 1), (5, 2), (16, 2), (17, 3)])
 def test_levels_of_operand_multiplexers(ii, levels):
     assert select_levels(ii) == levels
+
+
+def test_latency_of_the_reciprocal_unit():
+    widths = (8, 18, 22, 23, 27, 32)
+    assert [reciprocal_latency(reciprocal_spec(width + 4, width)) for width in widths] == [2, 2, 2, 3, 3, 3]
 
 
 def test_latency_of_the_trigonometry_unit():

@@ -1,0 +1,139 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""The core answers tasks of several functions, one after the other, as the evaluator does, bit for bit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from amaranth.back import rtlil
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.lower import InputRange, lower
+from rbdhw.fixed.program import Flag, Kind, Operand, Operation, Program, Word
+from rbdhw.fixed.trigonometry import trigonometry_spec
+from rbdhw.graph.interpret import node_values
+from rbdhw.passes.prune import prune
+from rbdhw.protocol import FLAGS
+from rbdhw.rtl.core import Core
+from rbdhw.schedule.model import Resource
+from tests.builds import bound_of, random_words
+from tests.graphs import REGION, graphs
+from tests.mixed import mixed_flags, mixed_program, mixed_words
+from tests.rtl.cores import expected, requests, respond
+
+
+def assert_bit_exact(program, bound, words, seed, skip=2):
+    asked = requests(program, len(next(iter(words.values()))), seed)
+    answers, wanted = respond(program, bound, words, skip, asked), expected(program, words, asked)
+    assert answers == wanted
+    return [(request.function, flag) for request, (_, flag) in zip(asked, wanted, strict=True)]
+
+
+@pytest.mark.parametrize("width", [8, 12, 18, 27, 32])
+@pytest.mark.parametrize("ii", [1, 2, 3, 7])
+@pytest.mark.parametrize("device", ["xcvu9p", "ecp5-85"])
+def test_functions_mixed(device, ii, width):
+    program = mixed_program(width)
+    bound = bound_of(program, device, ii)
+    units = sum(unit.resource is Resource.RECIPROCAL for unit in bound.units)
+    assert units == -(-3 // ii)
+    answered = assert_bit_exact(program, bound, mixed_words(program, 24, seed=width), seed=ii)
+    assert {flag for _, flag in answered} == {0, 1}
+    assert not any(flag for _, flag in answered[:24])
+
+
+@pytest.mark.parametrize("ii", [1, 4])
+def test_corner_words_of_every_input(ii):
+    program = mixed_program(18)
+    corners = [
+        (word.format.lowest, word.format.highest, word.lowest, word.highest, 0, -1) for word in program.inputs
+    ]
+    rng = np.random.default_rng(ii)
+    words = {word.name: rng.choice(corner, 60) for word, corner in zip(program.inputs, corners, strict=True)}
+    assert_bit_exact(program, bound_of(program, "xcvu9p", ii), words, seed=ii)
+
+
+def test_a_slower_device_takes_more_cycles_for_a_reciprocal():
+    latencies = {}
+    for device, clock in (("xcvu9p", 125.0), ("ecp5-85", 50.0), ("ecp5-85", 60.0)):
+        program = mixed_program(18)
+        bound = bound_of(program, device, 4, clock)
+        (latencies[device, clock],) = {s.latency for s in bound.steps if s.resource is Resource.RECIPROCAL}
+        assert_bit_exact(program, bound, mixed_words(program, 8, seed=3), seed=3)
+    assert latencies == {("xcvu9p", 125.0): 2, ("ecp5-85", 50.0): 3, ("ecp5-85", 60.0): 5}
+
+
+def test_a_choice_that_one_function_decides_is_not_blamed_for_its_other_branch():
+    """``id`` takes small numbers, ``fd`` a product that overflows: only tasks of ``fd`` are flagged."""
+    program = branching_program()
+    words = {"x": np.array([1, 100, 127, -128] * 6), "y": np.array([1, 2, 3] * 8)}
+    answered = assert_bit_exact(program, bound_of(program, "xcvu9p", 2), words, seed=5)
+    assert {flag for function, flag in answered if function == "id"} == {0}
+    assert {flag for function, flag in answered if function == "fd"} == {0, 1}
+
+
+def branching_program() -> Program:
+    """``x`` squared in too few bits, or ``y``."""
+    word = Format(8, 0)
+    operations = (
+        Operation(Kind.INPUT, (), word, REGION, name="x"),
+        Operation(Kind.INPUT, (), word, REGION, name="y"),
+        Operation(Kind.INPUT, (), Format(2, 0), REGION, name="acceleration_given"),
+        Operation(Kind.MULTIPLY, (Operand(0), Operand(0)), Format(9, 0), REGION, checked=True),
+        Operation(Kind.SELECT, (Operand(2), Operand(1), Operand(3)), Format(9, 0), REGION),
+    )
+    functions, optional = FLAGS["acceleration_given"]
+    result = Format(9, 0)
+    return Program(
+        operations,
+        (Word("x", "1", 0, word, slot=0), Word("y", "1", 1, word, slot=1)),
+        (Flag("acceleration_given", 2, functions[:1], optional),),
+        {"id": (Word("id.z", "1", 4, result),), "fd": (Word("fd.z", "1", 4, result),)},
+        trigonometry_spec(8),
+        None,
+        (8, 8),
+    )
+
+
+@given(
+    graphs(trigonometry=True, choices=True),
+    st.integers(1, 6),
+    st.sampled_from((8, 18, 28)),
+    st.integers(1, 4),
+)
+@settings(max_examples=12)
+def test_random_graphs_with_choices_and_reciprocals(graph, ii, width, memory_stages):
+    graph = prune(graph)
+    turning = {node.args[0].node for node in graph.nodes if str(node.op) in ("sin", "cos")}
+    others = (node for node in graph.nodes if str(node.op) not in ("sin", "cos"))
+    assume(not any(edge.node in turning for node in others for edge in node.args))
+    ranges = {
+        name: InputRange(-0.5, 0.5, "turn", wraps=True) if i in turning else InputRange(-1.0, 1.0, "m")
+        for name, i in graph.inputs.items()
+    }
+    inputs = {name: np.random.default_rng(1).uniform(-1, 1, 50) for name in graph.inputs}
+    sizes = np.zeros(len(graph.nodes))
+    for extended in (False, True):
+        values = node_values(graph, {**inputs, **mixed_flags("difd", extended)})
+        sizes = np.maximum(sizes, [np.abs(value).max() for value in values])
+    program = lower(graph, sizes.tolist(), ranges, width)
+    assume(program.inputs)
+    bound = replace(bound_of(program, "ecp5-85", ii), memory_stages=max(2, memory_stages))
+    assert_bit_exact(program, bound, random_words(program, 10, seed=3), seed=4)
+
+
+def test_words_of_different_functions_share_a_slot():
+    program = mixed_program(18)
+    core = Core(program=program, bound=bound_of(program, "xcvu9p", 2))
+    assert len(core.payload) == sum(program.slots) == 18 + 18 + 22 + 22
+    assert (len(core.functions), len(core.options)) == (3, 4)
+    assert [word.slot for word in program.inputs] == [0, 1, 2, 2, 3]
+
+
+def test_reciprocal_units_stand_in_their_regions():
+    program = mixed_program(18)
+    text = rtlil.convert(Core(program=program, bound=bound_of(program, "xcvu9p", 1)))
+    assert text.count("module \\top.forward_backward.inverse_0.reciprocal_") >= 3

@@ -26,11 +26,12 @@ from typing import Any, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rbdhw.config import DATA_WIDTHS
+from rbdhw.config import DATA_WIDTHS, NUMBERS
 from rbdhw.domain import Domain, graph_ranges
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.serialize import program_from_json, program_to_json
+from rbdhw.protocol import CODES, EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, Status
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
 
@@ -42,20 +43,8 @@ FILES = (VERILOG, "model.json", "robot.json", "domain.json", MANIFEST)
 BUILD_PREFIX = "build-"
 """How the names of the folders start that tools keep in a design's folder."""
 
-HEADER_BITS = 32
-HEADER = {"tag": (0, 16), "function": (16, 8), "status": (24, 8)}
-"""Fields of a packet's header: lowest bit and width. A request's ``status`` is zero."""
-
-ARRAYS: dict[str, tuple[str, ...]] = {
-    "id": ("q", "v", "a", "fext"),
-    "fd": ("q", "v", "tau", "fext"),
-    "m": ("q",),
-    "minv": ("q",),
-    "did": ("q", "v", "a", "fext"),
-    "dfd": ("q", "v", "tau", "fext"),
-    "difd": ("q", "v", "a", "fext", "Minv"),
-}
-"""The functions, in the order of their codes in the header, and the arrays of which each takes words."""
+SINGLE_BITS = 32
+"""Bits of a number that travels as an IEEE single."""
 
 _ASIDE = ".writing-"
 
@@ -64,14 +53,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Stream:
-    """What travels on the streams: TDATA's width in bits, and the code of each function of the build."""
+    """What travels on the streams.
+
+    TDATA's width in bits, the code of each function of the build, and what a number is: ``fixed`` (in two's
+    complement, packed tight) or ``float32``.
+    """
 
     data_width: int
     codes: Mapping[str, int]
+    number: str = "fixed"
 
-    def beats(self, words: Sequence[Word]) -> int:
-        """The beats of a packet of a header and these words."""
-        return -(-(HEADER_BITS + sum(word.format.width for word in words)) // self.data_width)
+    @property
+    def converts(self) -> bool:
+        """Whether numbers are IEEE singles, converted on chip."""
+        return self.number == "float32"
+
+    def beats(self, widths: Sequence[int]) -> int:
+        """The beats of a packet of a header and numbers of these widths."""
+        return -(-(HEADER_BITS + sum(widths)) // self.data_width)
 
 
 @dataclass(frozen=True)
@@ -99,34 +98,76 @@ class Design:
         """The functions of the build, by their codes."""
         return tuple(sorted(self.stream.codes, key=self.stream.codes.__getitem__))
 
-    def inputs(self, function: str) -> tuple[Word, ...]:
-        """The words of a request, in order."""
-        return input_words(self.program, function)
+    def inputs(self, function: str, extended: bool = False) -> tuple[Word, ...]:
+        """The words of a request, by their slots; with ``extended`` those of optional arrays last."""
+        return input_words(self.program, function, extended)
 
-    def outputs(self, function: str) -> tuple[Word, ...]:
-        """The words of a response, in order."""
-        return self.program.outputs[function]
+    def outputs(self, function: str, extended: bool = False) -> tuple[Word, ...]:
+        """The words of a response, in order; with ``extended`` those of optional arrays last."""
+        return output_words(self.program, function, extended)
+
+    def request_widths(self, function: str, extended: bool = False) -> tuple[int, ...]:
+        """The width of each slot of a request: all up to the last in which a word travels."""
+        last = max((word.slot + 1 for word in self.inputs(function, extended)), default=0)
+        return tuple(SINGLE_BITS if self.stream.converts else width for width in self.program.slots[:last])
+
+    def response_widths(self, function: str, extended: bool = False) -> tuple[int, ...]:
+        """The width of each number of a response."""
+        words = self.outputs(function, extended)
+        return tuple(SINGLE_BITS if self.stream.converts else word.format.width for word in words)
 
 
-def input_words(program: Program, function: str) -> tuple[Word, ...]:
-    """The input words that a task of ``function`` brings, in the program's order."""
-    return tuple(word for word in program.inputs if word.name.partition("[")[0] in ARRAYS[function])
+def input_words(program: Program, function: str, extended: bool = False) -> tuple[Word, ...]:
+    """The input words that a task of ``function`` brings, by their slots."""
+    arrays = FUNCTIONS[function]
+    brought = arrays.inputs + arrays.optional_inputs if extended else arrays.inputs
+    words = (word for word in program.inputs if array_of(word) in brought)
+    return tuple(sorted(words, key=lambda word: word.slot))
 
 
-def interface(program: Program, data_width: int) -> dict[str, Any]:
-    """The manifest's ``stream``, ``inputs`` and ``outputs``: how packets are laid out."""
-    codes = {function: code for code, function in enumerate(ARRAYS) if function in program.outputs}
-    header = {name: list(field) for name, field in HEADER.items()}
-    return {
-        "stream": {"tdata_width": data_width, "header": header, "functions": codes},
-        "inputs": {f: [_word_entry(word) for word in input_words(program, f)] for f in codes},
-        "outputs": {f: [_word_entry(word) for word in program.outputs[f]] for f in codes},
+def output_words(program: Program, function: str, extended: bool = False) -> tuple[Word, ...]:
+    """The words with which a task of ``function`` is answered, in order."""
+    optional = () if extended else FUNCTIONS[function].optional_outputs
+    return tuple(word for word in program.outputs[function] if array_of(word) not in optional)
+
+
+def array_of(word: Word) -> str:
+    """The array of the user's interface in which a word has its place."""
+    return word.name.partition("[")[0].rpartition(".")[2]
+
+
+def interface(program: Program, data_width: int, number: str = "fixed") -> dict[str, Any]:
+    """The manifest's ``stream``, and each function's words: how packets are laid out.
+
+    A word's ``slot`` is its place in a request; ``slots`` are the widths of these places in packed requests.
+    """
+    codes = {function: code for function, code in CODES.items() if function in program.outputs}
+    stream = {
+        "tdata_width": data_width,
+        "number": number,
+        "header": {name: list(field) for name, field in HEADER.items()},
+        "options": {"extended": EXTENDED},
+        "status": {status.name.lower(): int(status) for status in Status},
+        "functions": codes,
+        "slots": list(program.slots),
     }
+    words: dict[str, dict[str, Any]] = {}
+    for function in codes:
+        for name, choose, entry in (("inputs", input_words, _input), ("outputs", output_words, _entry)):
+            always = choose(program, function)
+            optional = choose(program, function, extended=True)[len(always) :]
+            words.setdefault(name, {})[function] = [entry(word) for word in always]
+            words.setdefault(f"optional_{name}", {})[function] = [entry(word) for word in optional]
+    return {"stream": stream, **words}
 
 
-def _word_entry(word: Word) -> dict[str, Any]:
+def _entry(word: Word) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": word.name, "unit": word.unit}
-    entry |= {"width": word.format.width, "binary_point": word.format.binary_point}
+    return entry | {"width": word.format.width, "binary_point": word.format.binary_point}
+
+
+def _input(word: Word) -> dict[str, Any]:
+    entry = _entry(word) | {"slot": word.slot}
     if word.lowest is not None:
         entry |= {"lowest": word.lowest, "highest": word.highest}
     return entry
@@ -310,15 +351,17 @@ def _check(design: Design, directory: Path) -> None:
 
 def _stream(manifest: Mapping[str, Any]) -> Stream:
     stream = manifest.get("stream")
-    width = stream.get("tdata_width") if isinstance(stream, dict) else None
-    codes = stream.get("functions") if isinstance(stream, dict) else None
+    stream = stream if isinstance(stream, dict) else {}
+    width, codes = stream.get("tdata_width"), stream.get("functions")
     if width not in DATA_WIDTHS:
         expected = ", ".join(str(allowed) for allowed in DATA_WIDTHS)
         raise InputError(f"stream.tdata_width: {width}; expected one of {expected}")
-    known = {function: code for code, function in enumerate(ARRAYS)}
-    if not isinstance(codes, dict) or not codes or not codes.items() <= known.items():
-        raise InputError(f"stream.functions: {codes}; expected some of {known}")
-    return Stream(int(width), dict(codes))
+    if not isinstance(codes, dict) or not codes or not codes.items() <= CODES.items():
+        raise InputError(f"stream.functions: {codes}; expected some of {CODES}")
+    number = stream.get("number")
+    if number not in NUMBERS:
+        raise InputError(f"stream.number: {number}; expected one of {', '.join(NUMBERS)}")
+    return Stream(int(width), dict(codes), number)
 
 
 class _DomainFile(BaseModel):
@@ -346,6 +389,8 @@ def _domain_from_json(data: dict[str, Any], robot: Robot) -> tuple[Domain, tuple
         raise InputError(f"domain data: {where}: {first['msg']}; expected what generate wrote") from None
     bodies = len(robot.bodies)
     rows = {"q": bodies, "v": bodies, "a": bodies, "tau": bodies, "fext": 6}
+    if "Minv" in file.bounds:
+        rows["Minv"] = bodies * bodies
     if {array: len(pairs) for array, pairs in file.bounds.items()} != rows or len(file.wraps) != bodies:
         expected = f"q, v, a, tau of {bodies} joints and fext of 6 components"
         raise InputError(f"domain data: bounds: not those of robot '{robot.name}'; expected {expected}")

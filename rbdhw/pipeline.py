@@ -210,9 +210,17 @@ def moving_robot(urdf: Path) -> Robot:
 
 def accelerator(design: Design, bound: Bound) -> Accelerator:
     """The hardware of a design."""
-    functions = tuple(Function(name, code, design.inputs(name)) for name, code in design.stream.codes.items())
+    functions = []
+    for name in design.functions:
+        inputs, outputs = design.inputs(name), design.outputs(name)
+        optional_inputs = design.inputs(name, extended=True)[len(inputs) :]
+        optional_outputs = design.outputs(name, extended=True)[len(outputs) :]
+        functions.append(Function(name, inputs, outputs, optional_inputs, optional_outputs))
     core = Core(program=design.program, bound=bound)
-    return Accelerator(core=core, functions=functions, data_width=design.stream.data_width)
+    stream = design.stream
+    return Accelerator(
+        core=core, functions=tuple(functions), data_width=stream.data_width, number=stream.number
+    )
 
 
 def prepare(
@@ -399,7 +407,9 @@ def with_inverse(domain: Domain, robot: Robot, options: BuildOptions) -> Domain:
 
 def draft_design(model: Model, domain: Domain, program: Program, options: BuildOptions) -> Design:
     """The design so far: all but its Verilog and most of its manifest."""
-    return Design(model.source, domain, program, model.fext, interface(program, options.data_width), "")
+    return Design(
+        model.source, domain, program, model.fext, interface(program, options.data_width, options.number), ""
+    )
 
 
 def error_figures(

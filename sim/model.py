@@ -8,27 +8,33 @@ import numpy as np
 
 from rbdhw.artifact import Design
 from rbdhw.fixed.evaluate import evaluate, outside_domain
-from rbdhw.fixed.format import Integers
+from rbdhw.fixed.format import Integers, wrapped
+from rbdhw.protocol import flag_values
 from rbdhw.sim.packets import OUTSIDE, OVERFLOW
 
 _CHUNK = 1024
-"""Tasks evaluated at once: every value of the program is kept for each."""
+"""Tasks evaluated at once: what is at hand stays near the processor."""
 
 
 def respond(
-    design: Design, function: str, words: Mapping[str, Integers]
+    design: Design, function: str, words: Mapping[str, Integers], extended: bool = False
 ) -> tuple[Integers, dict[str, Integers]]:
-    """Status (N,) and output words by name, (N,) each, for the input words (N,) of N tasks."""
+    """Status (N,) and output words by name, (N,) each, for the input words (N,) of N tasks.
+
+    With ``extended`` the tasks have the option EXTENDED: words of optional arrays come and go too.
+    """
     tasks = len(next(iter(words.values())))
     status = np.zeros(tasks, np.int64)
-    results = {word.name: np.zeros(tasks, np.int64) for word in design.outputs(function)}
+    results = {word.name: np.zeros(tasks, np.int64) for word in design.outputs(function, extended)}
+    flags = {name: np.array(int(value)) for name, value in flag_values(function, extended).items()}
+    idle = {word.name: np.array(0) for word in design.program.inputs}  # what only other functions have
+    brought = design.inputs(function, extended)
     for start in range(0, tasks, _CHUNK):
         part = slice(start, start + _CHUNK)
-        given = {name: values[part] for name, values in words.items()}
-        idle = np.zeros(len(status[part]), np.int64)  # of inputs that only other functions have
-        every = {word.name: given.get(word.name, idle) for word in design.program.inputs}
-        answer = evaluate(design.program, every, (function,))
-        outside = outside_domain(design.inputs(function), given)
+        given = {word.name: words[word.name][part] for word in brought}
+        taken = {word.name: wrapped(given[word.name], word.format.width) for word in brought}
+        answer = evaluate(design.program, {**idle, **flags, **taken}, (function,))
+        outside = outside_domain(brought, given)
         status[part] = OUTSIDE * outside + OVERFLOW * answer.overflow
         for name, values in results.items():
             values[part] = answer.words[name]

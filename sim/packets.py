@@ -1,34 +1,53 @@
 """Between arrays of the user's interface and packets on the streams.
 
-A request or response is a 32-bit header and then its words, tight, least significant bit first, padded
+A request or response is a 32-bit header and then its numbers, tight, least significant bit first, padded
 with zeros to whole beats. Beats are held as bytes: an array (beats, TDATA / 8), lowest byte first.
+
+Words are integers throughout. Where numbers travel as singles, the words of a request are those that the
+accelerator makes of them, and stand for these singles exactly; the words of a response are rounded when they
+become singles.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.artifact import ARRAYS, HEADER, HEADER_BITS, Design
+from rbdhw.artifact import SINGLE_BITS, Design
 from rbdhw.domain import graph_inputs
 from rbdhw.errors import InputError
-from rbdhw.fixed.format import Integers, wrapped
+from rbdhw.fixed.floating import from_singles, to_singles
+from rbdhw.fixed.format import Format, Integers, wrapped
 from rbdhw.fixed.program import Word
+from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, SYMMETRIC, Status
 
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
+Key = TypeVar("Key", bound=Hashable)
 
-OUTSIDE, OVERFLOW, MALFORMED = 1, 2, 4
-"""Bits of a response's status."""
+OUTSIDE, OVERFLOW, MALFORMED, NOT_FINITE = (
+    1 << bit for bit in (Status.OUTSIDE, Status.OVERFLOW, Status.MALFORMED, Status.NOT_FINITE)
+)
+"""A response's status, as a number, where one of its bits is set."""
+
+VECTORS = ("tau", "a")
+"""The arrays of results that are vectors; the others are matrices."""
 
 TAGS = 1 << HEADER["tag"][1]
 """Tags repeat after this many tasks."""
 
 _CHUNK = 4096
+"""Packets packed at once: so that what is at hand stays near the processor."""
+
+_LANE = 64
+"""Bits packed at once."""
+
 _ELEMENT = re.compile(r"(?:\w+\.)?(\w+)\[([\d,]+)\]")
 
 
@@ -56,25 +75,29 @@ class Answers:
 # Arrays and words
 
 
-def encode(design: Design, function: str, arrays: Mapping[str, Array]) -> dict[str, Integers]:
+def encode(
+    design: Design, function: str, arrays: Mapping[str, Array], extended: bool = False
+) -> dict[str, Integers]:
     """The input words of N tasks, (N,) each, from arrays of the user's interface.
 
-    An external force that is not given is zero. Numbers beyond a word saturate, which is outside the
-    domain and so flags the task; an angle without limits wraps.
+    An external force that is not given is zero. Of a symmetric matrix the lower triangle counts. Numbers
+    beyond a word saturate, which is outside the domain and so flags the task; an angle without limits wraps.
 
     Raises
     ------
     InputError
         For a number that is not finite: no word stands for it.
     """
-    tasks = {name: arrays[name] for name in ARRAYS[function] if name in arrays}
+    known = FUNCTIONS[function].inputs + (FUNCTIONS[function].optional_inputs if extended else ())
+    tasks = {name: arrays[name] for name in known if name in arrays}
     for name, array in tasks.items():
         check_finite(name, array)
     tasks.setdefault("fext", np.zeros((len(tasks["q"]), len(design.robot.bodies), 6)))
     turning = np.array(design.domain.wraps) & (np.abs(tasks["q"]) > np.pi)
     tasks["q"] = np.where(turning, np.arctan2(np.sin(tasks["q"]), np.cos(tasks["q"])), tasks["q"])
     reals = graph_inputs(design.robot, tasks)
-    return {word.name: quantised(word, reals[word.name]) for word in design.inputs(function)}
+    stands_for = converted if design.stream.converts else quantised
+    return {word.name: stands_for(word, reals[word.name]) for word in design.inputs(function, extended)}
 
 
 def quantised(word: Word, values: Array) -> Integers:
@@ -83,6 +106,19 @@ def quantised(word: Word, values: Array) -> Integers:
         return word.format.quantised(values)
     steps = np.floor(np.ldexp(values, word.format.binary_point) + 0.5).astype(np.int64)
     return wrapped(steps, word.format.width)
+
+
+def converted(word: Word, values: Array) -> Integers:
+    """The word's integers for values in its unit that travel as singles; tiny ones as zeros."""
+    largest = np.finfo(np.float32)
+    near = np.clip(values, largest.min, largest.max).astype(np.float32)
+    singles = np.where(np.abs(near) < largest.tiny, np.float32(0.0), near).view(np.uint32)
+    return from_singles(singles, single_field(word), wraps=word.lowest is None)[0]
+
+
+def single_field(word: Word) -> Format:
+    """The integers that the accelerator makes of a word's singles."""
+    return Format(max(SINGLE_BITS, word.format.width), word.format.binary_point)
 
 
 def check_finite(name: str, array: Array) -> None:
@@ -94,65 +130,94 @@ def check_finite(name: str, array: Array) -> None:
         raise InputError(f"array '{name}': {where}: {array[row, *column]}; expected finite numbers")
 
 
-def decode(design: Design, function: str, words: Mapping[str, Integers]) -> dict[str, Array]:
+def decode(
+    design: Design, function: str, words: Mapping[str, Integers], extended: bool = False
+) -> dict[str, Array]:
     """Arrays of the user's interface from the output words of N tasks, by their names.
 
     The word ``id.tau[3]`` is column 3 of ``tau`` (N, nv), ``did.dtau_dq[2,5]`` an element of the matrices
-    ``dtau_dq`` (N, nv, nv); what no word gives is zero.
+    ``dtau_dq`` (N, nv, nv), and one of a symmetric matrix stands for its mirror image, too. What no word
+    gives is zero.
     """
-    nv = design.robot.nv
-    results: dict[str, Array] = {}
-    for word in design.outputs(function):
+    nv, tasks = design.robot.nv, len(next(iter(words.values()), ()))
+    arrays = FUNCTIONS[function]
+    results = {}
+    for name in arrays.outputs + (arrays.optional_outputs if extended else ()):
+        vector = name in VECTORS
+        results[name] = np.zeros((nv, tasks) if vector else (nv, nv, tasks))
+    for word in design.outputs(function, extended):
         match = _ELEMENT.fullmatch(word.name)
         assert match is not None, word.name
         index = tuple(int(number) for number in match[2].split(","))
-        shape = (*(nv for _ in index), len(words[word.name]))
-        array = results.setdefault(match[1], np.zeros(shape))
-        array[index] = word.format.real(words[word.name])
+        values = word.format.real(words[word.name])
+        if design.stream.converts:
+            values = values.astype(np.float32).astype(np.float64)
+        results[match[1]][index] = values
+        if match[1] in SYMMETRIC:
+            results[match[1]][index[::-1]] = values
     return {name: np.moveaxis(array, -1, 0).copy() for name, array in results.items()}
 
 
 # Words and packets
 
 
-def requests(design: Design, function: str, tags: Integers, words: Mapping[str, Integers]) -> Bytes:
-    """The packets (N, beats, bytes a beat) that ask for N tasks."""
-    return _packets(design, function, tags, np.zeros_like(tags), design.inputs(function), words)
+def requests(
+    design: Design, function: str, tags: Integers, words: Mapping[str, Integers], extended: bool = False
+) -> Bytes:
+    """The packets (N, beats, bytes a beat) that ask for N tasks, of words as :func:`encode` gives.
+
+    With ``extended`` they have the option EXTENDED.
+    """
+    widths = design.request_widths(function, extended)
+    numbers = [np.zeros_like(tags) for _ in widths]
+    for word in design.inputs(function, extended):
+        numbers[word.slot] = _number(design, word, words)
+    header = _headers(design, function, tags, np.zeros_like(tags), extended)
+    return pack(header, numbers, widths, design.stream.data_width)
 
 
 def responses(
-    design: Design, function: str, tags: Integers, status: Integers, words: Mapping[str, Integers]
-) -> Bytes:
-    """The packets (N, beats, bytes a beat) that answer N tasks."""
-    return _packets(design, function, tags, status, design.outputs(function), words)
-
-
-def _packets(
     design: Design,
     function: str,
     tags: Integers,
     status: Integers,
-    order: Sequence[Word],
     words: Mapping[str, Integers],
+    extended: bool = False,
 ) -> Bytes:
-    code = np.full_like(tags, design.stream.codes[function])
-    parts = {"tag": tags % TAGS, "function": code, "status": status}
-    header = np.zeros_like(tags)
-    for name, values in parts.items():
-        header |= values << HEADER[name][0]
-    widths = [word.format.width for word in order]
-    return pack(header, [words[word.name] for word in order], widths, design.stream.data_width)
+    """The packets (N, beats, bytes a beat) that answer N tasks, with ``extended`` such with that option."""
+    numbers = [_number(design, word, words) for word in design.outputs(function, extended)]
+    header = _headers(design, function, tags, status, extended)
+    return pack(header, numbers, design.response_widths(function, extended), design.stream.data_width)
 
 
-def answers(design: Design, beats: Beats) -> dict[str, Answers]:
-    """The packets that came, by the function that they name, if it is one of the build."""
+def _headers(design: Design, function: str, tags: Integers, status: Integers, extended: bool) -> Integers:
+    code, options = design.stream.codes[function], int(extended) << EXTENDED
+    same = code << HEADER["function"][0] | options << HEADER["options"][0]
+    return tags % TAGS << HEADER["tag"][0] | status << HEADER["status"][0] | same
+
+
+def _number(design: Design, word: Word, words: Mapping[str, Integers]) -> Integers:
+    """What travels for a word."""
+    values = words[word.name]
+    if not design.stream.converts:
+        return values
+    return to_singles(values, word.format.binary_point).astype(np.int64)
+
+
+def answers(design: Design, beats: Beats, extended: bool = False) -> dict[str, Answers]:
+    """The packets that came, by the function that they name, if it is one of the build.
+
+    Those that repeat the option EXTENDED are told only with ``extended``, the others only without; those
+    with other options never.
+    """
     ends = np.flatnonzero(beats.last) + 1
     starts = np.concatenate([[0], ends[:-1]])[: len(ends)]
-    codes = field(_header(beats.data[starts]), "function")
+    header = _header(beats.data[starts])
+    codes = np.where(field(header, "options") == int(extended) << EXTENDED, field(header, "function"), -1)
     found = {}
     for function, code in design.stream.codes.items():
         places = np.flatnonzero(codes == code)
-        length = design.stream.beats(design.outputs(function))
+        length = design.stream.beats(design.response_widths(function, extended))
         whole = ends[places] - starts[places] == length
         packets = np.zeros((len(places), length, beats.data.shape[1]), np.uint8)
         packets[whole] = beats.data[starts[places][whole, np.newaxis] + np.arange(length)]
@@ -160,54 +225,90 @@ def answers(design: Design, beats: Beats) -> dict[str, Answers]:
     return found
 
 
-def contents(design: Design, function: str, packets: Bytes) -> tuple[Integers, dict[str, Integers]]:
+def contents(
+    design: Design, function: str, packets: Bytes, extended: bool = False
+) -> tuple[Integers, dict[str, Integers]]:
     """Status (N,) and words by name, (N,) each, of responses (N, beats, bytes a beat)."""
-    order = design.outputs(function)
-    header, words = unpack(packets, [word.format.width for word in order])
-    return field(header, "status"), {word.name: values for word, values in zip(order, words, strict=True)}
+    order = design.outputs(function, extended)
+    header, numbers = unpack(packets, design.response_widths(function, extended))
+    words = {word.name: number for word, number in zip(order, numbers, strict=True)}
+    if design.stream.converts:
+        words = {word.name: _word(word, words[word.name]) for word in order}
+    return field(header, "status"), words
 
 
-def merged(places: Mapping[str, Integers], packets: Mapping[str, Bytes]) -> Beats:
-    """One sequence of all functions' packets (N, beats, bytes a beat), each function's at ``places`` (N,)."""
+def _word(word: Word, singles: Integers) -> Integers:
+    """The integers for which a response's singles stand; zero for such as no response has."""
+    values = singles.astype(np.uint32).view(np.float32).astype(np.float64)
+    steps = np.ldexp(np.nan_to_num(values, posinf=0.0, neginf=0.0), word.format.binary_point)
+    return np.where(np.abs(steps) < 2.0**word.format.width, steps, 0.0).astype(np.int64)
+
+
+def merged(places: Mapping[Key, Integers], packets: Mapping[Key, Bytes]) -> Beats:
+    """One sequence of all packets (N, beats, bytes a beat), those of each key at its ``places`` (N,)."""
     lengths = np.zeros(sum(len(where) for where in places.values()), np.int64)
-    for function, where in places.items():
-        lengths[where] = packets[function].shape[1]
+    for key, where in places.items():
+        lengths[where] = packets[key].shape[1]
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     data = np.zeros((total, next(iter(packets.values())).shape[2]), np.uint8)
-    for function, where in places.items():
-        length = packets[function].shape[1]
-        data[(ends[where] - length)[:, np.newaxis] + np.arange(length)] = packets[function]
+    for key, where in places.items():
+        length = packets[key].shape[1]
+        data[(ends[where] - length)[:, np.newaxis] + np.arange(length)] = packets[key]
     last = np.zeros(total, np.bool_)
     last[ends - 1] = True
     return Beats(data, last)
 
 
-def pack(header: Integers, words: Sequence[Integers], widths: Sequence[int], data_width: int) -> Bytes:
-    """Packets (N, beats, data_width / 8) of headers (N,) and words (N,) of these widths."""
+def pack(header: Integers, numbers: Sequence[Integers], widths: Sequence[int], data_width: int) -> Bytes:
+    """Packets (N, beats, data_width / 8) of headers (N,) and numbers (N,), of which so many low bits go."""
     beats = -(-(HEADER_BITS + sum(widths)) // data_width)
-    packed = np.zeros((len(header), beats * data_width // 8), np.uint8)
+    size = beats * data_width // 8
+    packed = np.empty((len(header), -(-size * 8 // _LANE)), "<u8")
+    places = list(accumulate(widths, initial=HEADER_BITS))
     for start in range(0, len(header), _CHUNK):
         part = slice(start, start + _CHUNK)
-        columns = [_bits(header[part], HEADER_BITS)]
-        columns += [_bits(word[part], width) for word, width in zip(words, widths, strict=True)]
-        tight = np.packbits(np.hstack(columns), axis=1, bitorder="little")
-        packed[part, : tight.shape[1]] = tight
-    return packed.reshape(len(header), beats, data_width // 8)
+        lanes = np.zeros((packed.shape[1], len(header[part])), np.uint64)
+        lanes[0] = _low(header[part], HEADER_BITS)
+        for number, width, place in zip(numbers, widths, places, strict=False):
+            lane, low = divmod(place, _LANE)
+            bits = _low(number[part], width)
+            lanes[lane] |= bits << np.uint64(low)
+            if low + width > _LANE:
+                lanes[lane + 1] |= bits >> np.uint64(_LANE - low)
+        packed[part] = lanes.T
+    return packed.view(np.uint8)[:, :size].reshape(len(header), beats, data_width // 8)
 
 
 def unpack(packets: Bytes, widths: Sequence[int]) -> tuple[Integers, list[Integers]]:
-    """Headers (N,) and words (N,) of these widths, sign-extended, from packets (N, beats, bytes a beat)."""
+    """Headers (N,) and numbers (N,) of these widths, sign-extended, from packets (N, beats, bytes a beat)."""
     flat = packets.reshape(len(packets), packets.shape[1] * packets.shape[2])
-    values = [np.zeros(len(flat), np.int64) for _ in widths]
+    numbers = [np.empty(len(flat), np.int64) for _ in widths]
+    places = list(accumulate(widths, initial=HEADER_BITS))
+    count = -(-places[-1] // _LANE)
     for start in range(0, len(flat), _CHUNK):
         part = slice(start, start + _CHUNK)
-        bits = np.unpackbits(flat[part], axis=1, bitorder="little")
-        low = HEADER_BITS
-        for value, width in zip(values, widths, strict=True):
-            value[part] = bits[:, low : low + width] @ (np.int64(1) << np.arange(width))
-            low += width
-    return _header(flat), [wrapped(value, width) for value, width in zip(values, widths, strict=True)]
+        lanes = _lanes(flat[part], count)
+        for number, width, place in zip(numbers, widths, places, strict=False):
+            lane, low = divmod(place, _LANE)
+            bits = lanes[lane] >> np.uint64(low)
+            if low + width > _LANE:
+                bits |= lanes[lane + 1] << np.uint64(_LANE - low)
+            number[part] = wrapped(bits.view(np.int64), width)
+    return _header(flat), numbers
+
+
+def _low(values: Integers, width: int) -> NDArray[np.uint64]:
+    """The low bits of each value."""
+    return values.astype(np.uint64) & np.uint64((1 << width) - 1)
+
+
+def _lanes(flat: Bytes, count: int) -> NDArray[np.uint64]:
+    """The first ``count`` times 64 bits of each packet (N, bytes), (count, N); what is not there is zero."""
+    given = flat[:, : count * _LANE // 8]
+    padded = np.zeros((len(flat), count * _LANE // 8), np.uint8)
+    padded[:, : given.shape[1]] = given
+    return np.ascontiguousarray(padded.view("<u8").T).astype(np.uint64)
 
 
 def field(header: Integers, name: str) -> Integers:
@@ -219,8 +320,3 @@ def field(header: Integers, name: str) -> Integers:
 def _header(first: Bytes) -> Integers:
     """Headers (N,) from the first beats of packets."""
     return first[:, : HEADER_BITS // 8].astype(np.int64) @ (1 << np.arange(0, HEADER_BITS, 8))
-
-
-def _bits(values: Integers, width: int) -> Bytes:
-    """The low ``width`` bits of each value, (N, width), lowest first."""
-    return ((values[:, np.newaxis] >> np.arange(width)) & 1).astype(np.uint8)

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from rbdhw.artifact import ARRAYS, Design, read
+from rbdhw.artifact import Design, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
+from rbdhw.protocol import FUNCTIONS, SYMMETRIC
 from rbdhw.sim import golden
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import (
@@ -35,6 +36,12 @@ Array = NDArray[np.float64]
 
 ENGINES = ("model", "rtl", "golden")
 
+ASYMMETRY = 1e-6
+"""How far, relative to its largest element, a matrix given as symmetric may be from it."""
+
+_GIVING = {"Minv": "minv", "a": "fd"}
+"""The function whose whole result an optional result is."""
+
 
 def run(
     directory: Path,
@@ -43,6 +50,7 @@ def run(
     target: Path,
     engine: str = "model",
     *,
+    extended: bool = False,
     cache: Path | None = None,
     progress: Callable[[str], None] = lambda _stage: None,
 ) -> dict[str, int]:
@@ -55,6 +63,9 @@ def run(
         ``status`` (N,), zero where the result is within the domain and nothing overflowed.
     engine
         ``model``, ``rtl`` (the Verilog in Verilator, kept in ``cache``) or ``golden`` (float64).
+    extended
+        Ask for the function's optional results, too (``Minv`` and ``a`` of ``dfd``). Optional arrays in the
+        file (``Minv`` for ``difd``) travel in any case.
     progress
         Told each stage as it begins.
 
@@ -78,18 +89,22 @@ def run(
         raise InputError(f"engine '{engine}': unknown; expected one of {', '.join(ENGINES)}")
     if not target.absolute().parent.is_dir() or target.is_dir():
         raise InputError(f"{target}: cannot be written; expected a file in a folder that exists")
+    if extended and not FUNCTIONS[function].optional_outputs:
+        expected = ", ".join(name for name, arrays in FUNCTIONS.items() if arrays.optional_outputs)
+        raise InputError(f"function '{function}': has no optional results; expected {expected}")
     arrays = load(design, function, source)
+    extended = extended or any(name in arrays for name in FUNCTIONS[function].optional_inputs)
     progress(f"evaluating {function}")
-    match engine:
-        case "golden":
-            results: Mapping[str, Array] = golden.evaluate(design.robot, function, arrays)
-            status = np.zeros(len(arrays["q"]), np.int64)
-        case "rtl":
-            status, words = rtl(directory, design, function, encode(design, function, arrays), cache)
-            results = decode(design, function, words)
-        case _:
-            status, words = respond(design, function, encode(design, function, arrays))
-            results = decode(design, function, words)
+    if engine == "golden":
+        results = golden_results(design, function, arrays, extended)
+        status = np.zeros(len(arrays["q"]), np.int64)
+    else:
+        words = encode(design, function, arrays, extended)
+        if engine == "rtl":
+            status, words = rtl(directory, design, function, words, cache, extended)
+        else:
+            status, words = respond(design, function, words, extended)
+        results = decode(design, function, words, extended)
     _save(target, {**results, "status": status})
     return {"tasks": len(status), "flagged": int(np.count_nonzero(status))}
 
@@ -104,25 +119,43 @@ def load(design: Design, function: str, path: Path) -> dict[str, Array]:
     """
     arrays = _read(path)
     required = golden.inputs_of(function)
-    optional = [name for name in ARRAYS[function] if name not in required]
+    known = FUNCTIONS[function].inputs + FUNCTIONS[function].optional_inputs
+    optional = [name for name in known if name not in required]
     for name in required:
         if name not in arrays:
             raise InputError(f"{path}: array '{name}': missing; {function} needs {', '.join(required)}")
     for name in arrays:
-        if name not in ARRAYS[function]:
+        if name not in known:
             expected = ", ".join(required) + (f", optionally {', '.join(optional)}" if optional else "")
             raise InputError(f"{path}: array '{name}': no input of {function}; expected {expected}")
     shapes = _shapes(design, arrays["q"])
     try:
         checked = {name: _checked(name, array, shapes[name]) for name, array in arrays.items()}
         _check_forces(design, checked.get("fext"))
+        for name in SYMMETRIC:
+            _check_symmetric(name, checked.get(name))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return checked
 
 
+def golden_results(
+    design: Design, function: str, arrays: Mapping[str, Array], extended: bool
+) -> Mapping[str, Array]:
+    """What the golden model says, with the function's optional results if they are asked for."""
+    results: dict[str, Array] = dict(golden.evaluate(design.robot, function, arrays))
+    for name in FUNCTIONS[function].optional_outputs if extended else ():
+        results[name] = golden.evaluate(design.robot, _GIVING[name], arrays)[name]
+    return results
+
+
 def rtl(
-    directory: Path, design: Design, function: str, words: Mapping[str, Integers], cache: Path | None = None
+    directory: Path,
+    design: Design,
+    function: str,
+    words: Mapping[str, Integers],
+    cache: Path | None = None,
+    extended: bool = False,
 ) -> tuple[Integers, dict[str, Integers]]:
     """Status (N,) and output words of the Verilog for the input words (N,) of N tasks.
 
@@ -132,14 +165,14 @@ def rtl(
         Where it cannot be built, or does not answer every task once and in order.
     """
     tags = np.arange(len(next(iter(words.values()))))
-    sequence = merged({function: tags}, {function: requests(design, function, tags, words)})
+    sequence = merged({function: tags}, {function: requests(design, function, tags, words, extended)})
     outcome = exchange(build(directory, cache), sequence, Traffic())
-    answered = answers(design, outcome.responses)[function]
+    answered = answers(design, outcome.responses, extended)[function]
     headers, _ = unpack(answered.packets, [])
     in_step = answered.whole.all() and np.array_equal(field(headers, "tag"), tags % TAGS)
     if outcome.violations or not in_step:
         raise SimulationError(f"{directory}: the RTL did not answer every task of {len(tags)} once, in order")
-    return contents(design, function, answered.packets)
+    return contents(design, function, answered.packets, extended)
 
 
 def _read(path: Path) -> dict[str, NDArray[np.generic]]:
@@ -190,6 +223,18 @@ def _check_forces(design: Design, fext: Array | None) -> None:
         raise InputError(
             f"array 'fext': {reason}; this design expects forces on {', '.join(names) or 'none'}"
         )
+
+
+def _check_symmetric(name: str, array: Array | None) -> None:
+    """Refuse a matrix of which only the lower triangle travels where the upper says something else."""
+    if array is None or not array.size:
+        return
+    difference = np.abs(array - array.swapaxes(1, 2))
+    places = np.argwhere(difference > ASYMMETRY * np.abs(array).max(axis=(1, 2), keepdims=True))
+    if len(places):
+        row, i, j = places[0].tolist()
+        differing = f"[{i},{j}] is {array[row, i, j]:g} and [{j},{i}] is {array[row, j, i]:g}"
+        raise InputError(f"array '{name}': row {row}: {differing}; expected symmetric matrices")
 
 
 def _save(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:

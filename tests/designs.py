@@ -7,15 +7,17 @@ be made wrong on purpose. It serves one task at a time.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 
 import numpy as np
 
-from rbdhw.artifact import HEADER_BITS, Design, interface
+from rbdhw.artifact import Design, interface
 from rbdhw.domain import graph_inputs, graph_ranges, input_domain, sample
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
 from rbdhw.graph.interpret import node_values
 from rbdhw.graph.trace import Recorder
+from rbdhw.protocol import HEADER_BITS
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
 
 MASS, GRAVITY = 2.5, 9.81
@@ -77,12 +79,12 @@ always @(posedge clk) wavering <= !wavering;
 def verilog(design: Design) -> str:
     """The hardware: collects a request, computes, sends the response."""
     width = design.stream.data_width
-    inputs = {function: design.stream.beats(design.inputs(function)) for function in design.functions}
-    outputs = {function: design.stream.beats(design.outputs(function)) for function in design.functions}
+    stream = design.stream
+    inputs = {function: stream.beats(design.request_widths(function)) for function in design.functions}
+    outputs = {function: stream.beats(design.response_widths(function)) for function in design.functions}
     most_in, most_out = max(inputs.values()), max(outputs.values())
     chosen = [
-        f"8'd{design.stream.codes[function]}: begin "
-        f"response = response_{function}; beats = {outputs[function]}; end"
+        f"4'd{stream.codes[function]}: begin response = response_{function}; beats = {outputs[function]}; end"
         for function in design.functions
     ]
     return _SHELL.format(
@@ -99,9 +101,8 @@ def _datapath(design: Design) -> list[str]:
     lines = []
     for function in design.functions:
         names = {word.value: word for word in design.inputs(function)}
-        low, places = HEADER_BITS, {}
-        for value, word in names.items():
-            places[value], low = low, low + word.format.width
+        low = list(accumulate(design.program.slots, initial=HEADER_BITS))
+        places = {value: low[word.slot] for value, word in names.items()}
         for i, operation in enumerate(design.program.operations):
             lines.append(_operation(function, i, operation, places.get(i)))
         bounds = [
@@ -168,7 +169,7 @@ reg done = 0;
 always @(*) begin
   response = 0;
   beats = 1;
-  case (whole[23:16])
+  case (whole[19:16])
 {chosen}
     default: begin end
   endcase

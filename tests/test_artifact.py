@@ -10,6 +10,8 @@ import pytest
 
 from rbdhw.artifact import FILES, Stream, check_output, input_words, interface, read, write
 from rbdhw.errors import InputError
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Word
 from rbdhw.robot.model import JointKind
 from tests.designs import rail_design
 
@@ -56,6 +58,13 @@ def test_infinite_bounds_survive(design, tmp_path):
     assert_same(read(tmp_path / "out"), replace(turning, fext=(0,)))
 
 
+def test_bounds_of_an_inverse_mass_matrix_survive(design, tmp_path):
+    bounds = {**design.domain.bounds, "Minv": np.array([[-0.5, 0.5]])}
+    bounded = replace(design, domain=replace(design.domain, bounds=bounds))
+    write(bounded, tmp_path / "out")
+    assert_same(read(tmp_path / "out"), bounded)
+
+
 def test_same_design_same_bytes(design, folder, tmp_path):
     write(design, tmp_path / "again")
     for name in FILES:
@@ -66,17 +75,82 @@ def test_the_manifest_says_how_packets_are_laid_out(design):
     layout = interface(design.program, 64)
     assert layout["stream"] == {
         "tdata_width": 64,
-        "header": {"tag": [0, 16], "function": [16, 8], "status": [24, 8]},
+        "number": "fixed",
+        "header": {"tag": [0, 16], "function": [16, 4], "options": [20, 4], "status": [24, 8]},
+        "options": {"extended": 0},
+        "status": {"outside": 0, "overflow": 1, "malformed": 2, "not_finite": 3},
         "functions": {"id": 0, "fd": 1},
+        "slots": [20, 20, 20],
     }
-    assert [word["name"] for word in layout["inputs"]["fd"]] == ["q[0]", "v[0]", "tau[0]"]
+    assert [(word["name"], word["slot"]) for word in layout["inputs"]["fd"]] == [
+        ("q[0]", 0),
+        ("v[0]", 1),
+        ("tau[0]", 2),
+    ]
+    assert layout["optional_inputs"] == layout["optional_outputs"] == {"id": [], "fd": []}
     entry = {"name": "id.tau[0]", "unit": "N", "width": 18, "binary_point": 11}
     assert layout["outputs"]["id"] == [entry]
     assert design.functions == ("id", "fd")
-    assert design.stream == Stream(64, {"id": 0, "fd": 1})
-    assert design.stream.beats(design.inputs("id")) == 2
-    assert design.stream.beats(design.outputs("id")) == 1
+    assert design.stream == Stream(64, {"id": 0, "fd": 1}, "fixed")
+    assert design.request_widths("id") == (20, 20, 20)
+    assert design.response_widths("id") == (18,)
+    assert design.stream.beats(design.request_widths("id")) == 2
+    assert design.stream.beats(design.response_widths("id")) == 1
     assert [word.name for word in input_words(design.program, "m")] == ["q[0]"]
+
+
+def named(*names, slots=None):
+    return tuple(
+        Word(name, "", i, Format(8 + i, 4), slot=slots[i] if slots else 0) for i, name in enumerate(names)
+    )
+
+
+@pytest.fixture
+def extended(design):
+    """A design with functions that have optional words."""
+    inputs = named("q[0]", "a[0]", "tau[0]", "Minv[0,0]", slots=[0, 1, 1, 2])
+    outputs = {
+        "dfd": named("dfd.da_dq[0,0]", "dfd.Minv[0,0]", "dfd.a[0]"),
+        "difd": named("difd.da_dv[0,0]"),
+    }
+    program = replace(design.program, inputs=inputs, outputs=outputs)
+    return replace(design, program=program, manifest=interface(program, 32))
+
+
+def test_optional_words_travel_last_and_only_when_asked(extended):
+    def names(words):
+        return [word.name for word in words]
+
+    assert names(extended.inputs("difd")) == ["q[0]", "a[0]"]
+    assert names(extended.inputs("difd", extended=True)) == ["q[0]", "a[0]", "Minv[0,0]"]
+    assert names(extended.inputs("dfd", extended=True)) == ["q[0]", "tau[0]"]
+    assert names(extended.outputs("dfd")) == ["dfd.da_dq[0,0]"]
+    assert names(extended.outputs("dfd", extended=True)) == ["dfd.da_dq[0,0]", "dfd.Minv[0,0]", "dfd.a[0]"]
+    assert extended.request_widths("difd") == extended.request_widths("dfd") == (8, 10)
+    assert extended.request_widths("difd", extended=True) == (8, 10, 11)
+    assert extended.response_widths("dfd", extended=True) == (8, 9, 10)
+    manifest = extended.manifest
+    assert names_of(manifest["optional_inputs"]) == {"dfd": [], "difd": ["Minv[0,0]"]}
+    assert names_of(manifest["optional_outputs"]) == {"dfd": ["dfd.Minv[0,0]", "dfd.a[0]"], "difd": []}
+
+
+def names_of(entries):
+    return {function: [word["name"] for word in words] for function, words in entries.items()}
+
+
+def test_a_slot_that_a_function_leaves_out_travels_nevertheless(extended):
+    program = replace(extended.program, inputs=tuple(w for w in extended.program.inputs if w.name != "a[0]"))
+    design = replace(extended, program=program)
+    assert design.request_widths("difd") == (8,)
+    assert design.request_widths("difd", extended=True) == (8, 10, 11)
+
+
+def test_singles_are_all_of_one_width(extended):
+    singles = replace(extended, manifest=interface(extended.program, 32, "float32"))
+    assert singles.stream == Stream(32, {"dfd": 5, "difd": 6}, "float32")
+    assert singles.request_widths("difd", extended=True) == (32, 32, 32)
+    assert singles.response_widths("dfd") == (32,)
+    assert singles.stream.beats(singles.request_widths("difd", extended=True)) == 4
 
 
 def test_an_earlier_design_is_replaced_and_builds_stay(design, folder):
@@ -216,6 +290,10 @@ def test_a_damaged_domain_is_refused(folder, change, text):
             lambda data: data["stream"]["functions"].update(id=3),
             "damaged: stream.functions: {'id': 3, 'fd': 1}; expected some of "
             "{'id': 0, 'fd': 1, 'm': 2, 'minv': 3, 'did': 4, 'dfd': 5, 'difd': 6}",
+        ),
+        (
+            lambda data: data["stream"].update(number="float16"),
+            "damaged: stream.number: float16; expected one of fixed, float32",
         ),
         (
             lambda data: data["stream"]["functions"].pop("fd"),

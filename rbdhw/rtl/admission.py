@@ -6,10 +6,13 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.protocol import EXTENDED
 from rbdhw.rtl.domain_check import DomainCheck
-from rbdhw.rtl.packet import Function, check_functions, task_layout
+from rbdhw.rtl.packet import Edge, task_layout
 
-ADMITTED = data.StructLayout({"tag": 16, "function": 8, "outside": 1, "malformed": 1})
+ADMITTED = data.StructLayout(
+    {"tag": 16, "function": 4, "options": 4, "outside": 1, "malformed": 1, "not_finite": 1}
+)
 """What the edge keeps of a task while the core works on it."""
 
 
@@ -21,12 +24,12 @@ class Admission(wiring.Component):
 
     Parameters
     ----------
-    functions : tuple of Function
-        What the accelerator can do.
+    edge : Edge
+        How packets are laid out.
 
     Members
     -------
-    i : In(stream.Signature(task_layout(...)))
+    i : In(stream.Signature(task_layout(edge)))
         Tasks.
     phase_zero : In(1)
         Whether the core takes a task in this cycle.
@@ -38,21 +41,15 @@ class Admission(wiring.Component):
         ``start``, :attr:`latency` cycles later.
     record : Out(ADMITTED)
         What is known of that task.
-
-    Raises
-    ------
-    ValueError
-        As :func:`check_functions`.
     """
 
-    def __init__(self, *, functions: tuple[Function, ...]) -> None:
-        check_functions(functions)
-        self.functions = functions
-        self.check = DomainCheck(functions=functions)
-        size = len(functions) + 1
+    def __init__(self, *, edge: Edge) -> None:
+        self.edge = edge
+        self.check = DomainCheck(edge=edge)
+        size = len(edge.functions) + 1
         super().__init__(
             {
-                "i": In(stream.Signature(task_layout(len(functions), self.check.bits))),
+                "i": In(stream.Signature(task_layout(edge))),
                 "phase_zero": In(1),
                 "available": In(size),
                 "start": Out(size),
@@ -69,11 +66,11 @@ class Admission(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.domain_check = self.check
-        known = len(self.functions)
+        known = len(self.edge.functions)
         task = self.i.p
         in_phase = Cat(self.phase_zero.replicate(known), 1)
         started = self.start
-        kept = Cat(task.tag, task.function, task.malformed)
+        kept = Cat(task.tag, task.function, task.options, task.malformed, task.not_finite)
         for k in range(self.latency):
             started, past_started = Signal.like(self.start, name=f"started_{k}"), started
             kept, past_kept = Signal(len(kept), name=f"kept_{k}", reset_less=True), kept
@@ -82,9 +79,12 @@ class Admission(wiring.Component):
             self.start.eq(task.select & self.available & in_phase & self.i.valid.replicate(known + 1)),
             self.i.ready.eq((task.select & self.available & in_phase).any()),
             self.check.select.eq(task.select[:known]),
+            self.check.extended.eq(task.options[EXTENDED]),
             self.check.words.eq(task.words),
             self.recorded.eq(started),
-            Cat(self.record.tag, self.record.function, self.record.malformed).eq(kept),
+            Cat(self.record[name] for name in ("tag", "function", "options", "malformed", "not_finite")).eq(
+                kept
+            ),
             self.record.outside.eq(self.check.outside),
         ]
         return m

@@ -9,8 +9,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.protocol import EXTENDED, Status
 from rbdhw.rtl.admission import ADMITTED
-from rbdhw.rtl.packet import Status, beat_stream, check_data_width
+from rbdhw.rtl.packet import Edge, Function, beat_stream
 from rbdhw.rtl.stream import Serialiser
 
 OVERHEAD = 3
@@ -75,14 +76,14 @@ class Completion(wiring.Component):
 
     Parameters
     ----------
+    edge : Edge
+        How packets are laid out.
+    function : Function or None
+        Whose tasks they are; None for tasks of unknown functions, whose responses are a header.
     latency : int
         Cycles from ``start`` to the cycle in which the result stands at ``result``.
-    bits : int
-        Bits of the result; 0 for responses without words, which wait for no result.
     depth : int
         Tasks that can be admitted and not yet answered, a power of two (:func:`buffer_depth`).
-    data_width : int
-        Bits of a beat.
 
     Members
     -------
@@ -91,51 +92,47 @@ class Completion(wiring.Component):
     recorded, record : In(1), In(ADMITTED)
         Later, once for each task and in order: what is known of it.
     result, overflow : In
-        The result, and whether a value overflowed.
+        The packed result, and whether a value overflowed.
     available : Out(1)
         Whether a task may be admitted in this cycle.
-    o : Out(beat_stream(data_width))
+    o : Out(beat_stream(edge.response_beat))
 
     Raises
     ------
     ValueError
-        For a negative latency or number of bits, a depth that is no power of two, and as
-        :func:`check_data_width`.
+        For a negative latency, and a depth that is no power of two.
     """
 
-    def __init__(self, *, latency: int, bits: int, depth: int, data_width: int) -> None:
-        check_data_width(data_width)
+    def __init__(self, *, edge: Edge, function: Function | None, latency: int, depth: int) -> None:
         if latency < 0:
             raise ValueError(f"latency {latency}: at least 0 was expected")
-        if bits < 0:
-            raise ValueError(f"bits {bits}: at least 0 was expected")
         if depth < 1 or depth & (depth - 1):
             raise ValueError(f"depth {depth}: a power of two was expected")
+        self.edge = edge
+        self.function = function
         self.latency = latency
-        self.bits = bits
         self.depth = depth
-        self.data_width = data_width
         super().__init__(
             {
                 "start": In(1),
                 "recorded": In(1),
                 "record": In(ADMITTED),
-                "result": In(bits),
+                "result": In(function.result_bits if function else 0),
                 "overflow": In(1),
                 "available": Out(1),
-                "o": Out(beat_stream(data_width)),
+                "o": Out(beat_stream(edge.response_beat)),
             }
         )
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.places = places = Credits(depth=self.depth)
-        m.submodules.serialiser = serialiser = Serialiser(bits=self.bits, data_width=self.data_width)
+        m.submodules.serialiser = serialiser = Serialiser(edge=self.edge, function=self.function)
         m.submodules.records = records = self._fifo(m, ADMITTED.size, self.recorded, self.record)
         record = data.View(ADMITTED, records.r_data)
         response, ready = serialiser.i, records.r_rdy
         overflow: Any = 0
-        if self.bits:
+        if self.function is not None:
             word = Cat(self.result, self.overflow)
             m.submodules.results = results = self._fifo(m, len(word), self._done(m), word)
             overflow, ready = results.r_data[-1], records.r_rdy & results.r_rdy
@@ -143,17 +140,30 @@ class Completion(wiring.Component):
         m.d.comb += [
             records.r_en.eq(response.ready),
             response.valid.eq(ready),
-            response.p.tag.eq(record.tag),
-            response.p.function.eq(record.function),
-            response.p.status[Status.OUTSIDE].eq(record.outside & ~record.malformed),
-            response.p.status[Status.OVERFLOW].eq(overflow & ~record.malformed),
-            response.p.status[Status.MALFORMED].eq(record.malformed),
             places.take.eq(self.start),
             places.give.eq(response.ready),
             self.available.eq(places.available),
         ]
+        m.d.comb += self._response(response.p, record, overflow)
         wiring.connect(m, serialiser.o, wiring.flipped(self.o))
         return m
+
+    def _response(self, response: Any, record: Any, overflow: Any) -> list[Any]:
+        """The assignments of a response's header, and of what it carries beside it."""
+        header, status = response.header, response.header.status
+        counts = ~record.malformed & ~record.not_finite
+        extensible = self.function is not None and self.function.extensible
+        return [
+            header.tag.eq(record.tag),
+            header.function.eq(record.function),
+            header.options.eq(record.options),
+            status[Status.OUTSIDE].eq(record.outside & counts),
+            status[Status.OVERFLOW].eq(overflow & counts),
+            status[Status.MALFORMED].eq(record.malformed),
+            status[Status.NOT_FINITE].eq(record.not_finite & ~record.malformed),
+            response.empty.eq(~counts),
+            response.extended.eq(record.options[EXTENDED] if extensible else 0),
+        ]
 
     def _fifo(self, m: Module, width: int, write: Any, word: Any) -> SyncFIFOBuffered:
         """A queue in memory; one more than ``depth`` is its output register."""

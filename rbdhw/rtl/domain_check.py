@@ -8,43 +8,47 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.rtl.packet import Function, check_functions
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Word
+from rbdhw.rtl.packet import Edge
 
 Check = tuple[int, int, int, int]
-"""First bit and width of a word, and the lowest and the highest integer of its domain."""
+"""First bit and width of a field, and the lowest and the highest integer of its word's domain."""
 
 
 class DomainCheck(wiring.Component):
     """Compares every input word with its bounds, for one task a cycle.
 
-    Functions that take the same word in the same place share its comparison. A bound that the word's
-    format cannot exceed costs nothing.
+    The whole field is compared, which may be wider than the word. Functions that take the same word in the
+    same place share its comparison. A bound that the field cannot exceed costs nothing.
 
     Parameters
     ----------
-    functions : tuple of Function
-        What the accelerator can do.
+    edge : Edge
+        How packets are laid out.
 
     Members
     -------
     select : In(functions)
         One-hot: the task's function.
+    extended : In(1)
+        Whether its optional words came too.
     words : In(bits)
-        The packed words of the task, as wide as those of the widest function.
+        The fields of the task's slots.
     outside : Out(1)
-        Two cycles later: whether a word of that function is outside.
-
-    Raises
-    ------
-    ValueError
-        As :func:`check_functions`.
+        Two cycles later: whether a word of that task is outside.
     """
 
-    def __init__(self, *, functions: tuple[Function, ...]) -> None:
-        check_functions(functions)
-        self.functions = functions
-        self.bits = max(function.input_bits for function in functions)
-        super().__init__({"select": In(len(functions)), "words": In(self.bits), "outside": Out(1)})
+    def __init__(self, *, edge: Edge) -> None:
+        self.edge = edge
+        super().__init__(
+            {
+                "select": In(len(edge.functions)),
+                "extended": In(1),
+                "words": In(edge.places[-1]),
+                "outside": Out(1),
+            }
+        )
 
     @property
     def latency(self) -> int:
@@ -54,33 +58,38 @@ class DomainCheck(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         select = Signal.like(self.select, reset_less=True)
+        extended = Signal(reset_less=True)
         outside = Signal(reset_less=True)
         flags: dict[Check, Any] = {}
-        for function in self.functions:
-            for check in checks(function):
+        for function in self.edge.functions:
+            for check in checks(self.edge, function.brought(extended=True)):
                 flags.setdefault(check, Signal(name=f"outside_{check[0]}", reset_less=True))
         for (first, width, lowest, highest), flag in flags.items():
-            word = self.words[first : first + width].as_signed()
-            m.d.sync += flag.eq((word < lowest) | (word > highest))
-        found = Cat(Cat(flags[check] for check in checks(function)).any() for function in self.functions)
-        m.d.sync += [select.eq(self.select), outside.eq((found & select).any())]
+            field = self.words[first : first + width].as_signed()
+            m.d.sync += flag.eq((field < lowest) | (field > highest))
+        found = []
+        for function in self.edge.functions:
+            always, optional = (
+                Cat(flags[check] for check in checks(self.edge, words)).any()
+                for words in (function.inputs, function.optional_inputs)
+            )
+            found.append(always | extended & optional)
+        m.d.sync += [
+            select.eq(self.select),
+            extended.eq(self.extended),
+            outside.eq((Cat(found) & select).any()),
+        ]
         m.d.comb += self.outside.eq(outside)
         return m
 
 
-def checks(function: Function) -> list[Check]:
-    """The comparisons that a function's words need."""
+def checks(edge: Edge, words: tuple[Word, ...]) -> list[Check]:
+    """The comparisons that words need."""
     needed: list[Check] = []
-    first = 0
-    for word in function.inputs:
-        width, lowest, highest = word.format.width, word.format.lowest, word.format.highest
-        check = (
-            first,
-            width,
-            lowest if word.lowest is None else word.lowest,
-            highest if word.highest is None else word.highest,
-        )
-        if check[2] > lowest or check[3] < highest:
-            needed.append(check)
-        first += width
+    for word in words:
+        if word.lowest is None or word.highest is None:
+            continue
+        field = Format(edge.fields[word.slot], 0)
+        if word.lowest > field.lowest or word.highest < field.highest:
+            needed.append((edge.places[word.slot], field.width, word.lowest, word.highest))
     return needed

@@ -1,55 +1,163 @@
 """The packets at the accelerator's edge.
 
 A packet is one task, or one response. Its bits fill the beats of an AXI4-Stream from the least significant
-end without gaps: a header of 32 bits, then each word in two's complement at its own width, then zeros up
-to a whole number of beats.
+end without gaps: a header of 32 bits, then the numbers, then zeros up to a whole number of beats. Packed
+numbers are in two's complement: those of a request as wide as their slots, those of a response each at its
+own width. With ``float32`` each takes 32 bits; inside the edge it then stands in a field of its own beside
+the others, wide enough for any, and the header in one like it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import IntEnum
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from amaranth.lib import data, stream
 
-from rbdhw.config import DATA_WIDTHS
+from rbdhw.config import DATA_WIDTHS, NUMBERS
 from rbdhw.fixed.program import Word
+from rbdhw.protocol import CODES, FUNCTIONS, HEADER, HEADER_BITS
 
-HEADER_BITS = 32
+SINGLE_BITS = 32
+"""Bits of a number of a ``float32`` edge."""
 
-REQUEST_HEADER = data.StructLayout({"tag": 16, "function": 8, "reserved": 8})
-RESPONSE_HEADER = data.StructLayout({"tag": 16, "function": 8, "status": 8})
-
-
-class Status(IntEnum):
-    """The bits of a response's status."""
-
-    OUTSIDE = 0
-    """An input word was outside its declared domain."""
-    OVERFLOW = 1
-    """A value inside the core did not fit its format."""
-    MALFORMED = 2
-    """Unknown function, reserved bits set, cut short or too long; all words are zero."""
+REQUEST_HEADER = data.StructLayout({name: width for name, (_, width) in HEADER.items()})
+RESPONSE_HEADER = REQUEST_HEADER
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function as the edge sees it: its name, its code in the header, and its input words in order."""
+    """A function as the edge sees it: its name and its words in order, those of optional arrays apart."""
 
     name: str
-    code: int
     inputs: tuple[Word, ...]
+    outputs: tuple[Word, ...]
+    optional_inputs: tuple[Word, ...] = ()
+    optional_outputs: tuple[Word, ...] = ()
 
     @property
-    def input_bits(self) -> int:
-        """Bits of the packed input words."""
-        return sum(word.format.width for word in self.inputs)
+    def code(self) -> int:
+        """Its code in the header."""
+        return CODES[self.name]
+
+    @property
+    def extensible(self) -> bool:
+        """Whether its tasks may have the option EXTENDED."""
+        return FUNCTIONS[self.name].extensible
+
+    def brought(self, extended: bool) -> tuple[Word, ...]:
+        """The words of a request."""
+        return self.inputs + self.optional_inputs if extended else self.inputs
+
+    def returned(self, extended: bool) -> tuple[Word, ...]:
+        """The words of a response."""
+        return self.outputs + self.optional_outputs if extended else self.outputs
+
+    @property
+    def result_bits(self) -> int:
+        """Bits of all output words, packed."""
+        return sum(word.format.width for word in self.returned(extended=True))
 
 
-def beats(bits: int, data_width: int) -> int:
-    """Beats of a packet whose words take ``bits`` bits."""
-    return -(-(HEADER_BITS + bits) // data_width)
+@dataclass(frozen=True)
+class Edge:
+    """How packets are laid out, at the ports and inside the edge.
+
+    ``number`` is what travels: ``fixed`` or ``float32``.
+
+    Raises
+    ------
+    ValueError
+        For a width of TDATA or a number that is unknown; where there are no functions, one appears twice
+        or is unknown.
+    """
+
+    functions: tuple[Function, ...]
+    data_width: int
+    number: str = "fixed"
+
+    def __post_init__(self) -> None:
+        check_data_width(self.data_width)
+        check_functions(self.functions)
+        if self.number not in NUMBERS:
+            raise ValueError(f"number '{self.number}': expected one of {', '.join(NUMBERS)}")
+
+    @property
+    def converts(self) -> bool:
+        """Whether numbers are converted at the ports."""
+        return self.number == "float32"
+
+    @property
+    def lanes(self) -> int:
+        """Numbers of 32 bits in a beat."""
+        return self.data_width // SINGLE_BITS
+
+    @cached_property
+    def slots(self) -> tuple[int, ...]:
+        """The width of each slot: that of the widest word that travels in it."""
+        words = [word for function in self.functions for word in function.brought(extended=True)]
+        widths = [0] * (1 + max((word.slot for word in words), default=-1))
+        for word in words:
+            widths[word.slot] = max(widths[word.slot], word.format.width)
+        return tuple(widths)
+
+    @cached_property
+    def request_field(self) -> int:
+        """Bits of a request's header and, if numbers are converted, of each number inside the edge."""
+        return max(HEADER_BITS, *self.slots, 0) if self.converts else HEADER_BITS
+
+    @cached_property
+    def response_field(self) -> int:
+        """Bits of a response's header and, if numbers are converted, of each number inside the edge."""
+        widths = [w.format.width for f in self.functions for w in f.returned(extended=True)]
+        return max(HEADER_BITS, *widths, 0) if self.converts else HEADER_BITS
+
+    @property
+    def request_beat(self) -> int:
+        """Bits of a request's beat inside the edge."""
+        return self.lanes * self.request_field
+
+    @property
+    def response_beat(self) -> int:
+        """Bits of a response's beat inside the edge."""
+        return self.lanes * self.response_field
+
+    @cached_property
+    def fields(self) -> tuple[int, ...]:
+        """The width of each slot's field inside the edge."""
+        return tuple(self.request_field if self.converts else width for width in self.slots)
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """The first bit of each field among all; last, the bits of all."""
+        return tuple(accumulate(self.fields, initial=0))
+
+    def slots_of(self, function: Function, extended: bool) -> int:
+        """How many slots a request has: all up to the last in which a word travels."""
+        return max((word.slot + 1 for word in function.brought(extended)), default=0)
+
+    def request_beats(self, function: Function, extended: bool) -> int:
+        """Beats of a request."""
+        bits = self.request_field + self.places[self.slots_of(function, extended)]
+        return -(-bits // self.request_beat)
+
+    def response_widths(self, function: Function, extended: bool) -> tuple[int, ...]:
+        """The width of each number of a response inside the edge."""
+        words = function.returned(extended)
+        return tuple(self.response_field if self.converts else word.format.width for word in words)
+
+    def response_beats(self, function: Function, extended: bool) -> int:
+        """Beats of a response."""
+        bits = self.response_field + sum(self.response_widths(function, extended))
+        return -(-bits // self.response_beat)
+
+    def modes(self) -> Iterator[tuple[Function, bool]]:
+        """Every function without and, where it may be, with the option EXTENDED."""
+        for function in self.functions:
+            yield from ((function, extended) for extended in (False, True)[: 1 + function.extensible])
 
 
 def check_data_width(data_width: int) -> None:
@@ -70,35 +178,53 @@ def check_functions(functions: tuple[Function, ...]) -> None:
     Raises
     ------
     ValueError
-        Where there are none, a name or a code appears twice or a code does not fit, or one has no input.
+        Where there are none, a name appears twice or is unknown.
     """
     if not functions:
         raise ValueError("functions: at least one was expected")
-    for what, values in (("name", [f.name for f in functions]), ("code", [f.code for f in functions])):
-        if len(set(values)) != len(values):
-            raise ValueError(f"functions: a {what} appears twice")
-    for function in functions:
-        if not 0 <= function.code < 256:
-            raise ValueError(f"function '{function.name}': code {function.code} does not fit 8 bits")
-        if not function.inputs:
-            raise ValueError(f"function '{function.name}': at least one input word was expected")
+    names = [function.name for function in functions]
+    if len(set(names)) != len(names):
+        raise ValueError("functions: a name appears twice")
+    for name in names:
+        if name not in FUNCTIONS:
+            raise ValueError(f"function '{name}': unknown; expected one of {', '.join(FUNCTIONS)}")
 
 
-def beat_stream(data_width: int) -> Any:
+def beat_stream(bits: int) -> Any:
     """The signature of a stream of beats: ``data``, and ``last`` on the last of a packet."""
-    return stream.Signature(data.StructLayout({"data": data_width, "last": 1}))
+    return stream.Signature(data.StructLayout({"data": bits, "last": 1}))
 
 
-def task_layout(functions: int, bits: int) -> data.StructLayout:
+def request_stream(bits: int) -> Any:
+    """The signature of a stream of a request's beats inside the edge.
+
+    ``not_finite`` says that a number in the beat was none.
+    """
+    return stream.Signature(data.StructLayout({"data": bits, "last": 1, "not_finite": 1}))
+
+
+def task_layout(edge: Edge) -> data.StructLayout:
     """A task taken apart.
 
     ``select`` is one-hot: the function by its place in the build, or the highest bit if unknown. What
-    ``words`` hold of a malformed task says nothing.
+    ``words`` hold of a malformed task says nothing; else they are the fields of its slots.
     """
-    fields = {"tag": 16, "function": 8, "select": functions + 1, "malformed": 1, "words": bits}
-    return data.StructLayout(fields)
+    return data.StructLayout(
+        {
+            "tag": 16,
+            "function": HEADER["function"][1],
+            "options": HEADER["options"][1],
+            "select": len(edge.functions) + 1,
+            "malformed": 1,
+            "not_finite": 1,
+            "words": edge.places[-1],
+        }
+    )
 
 
 def response_layout(bits: int) -> data.StructLayout:
-    """A response before it is put into beats; ``words`` count only if the task was not malformed."""
-    return data.StructLayout({"tag": 16, "function": 8, "status": 8, "words": bits})
+    """A response before it is put into beats.
+
+    ``words`` count only if the task was well-formed and finite; those of optional arrays if ``extended``.
+    """
+    return data.StructLayout({"header": RESPONSE_HEADER, "extended": 1, "empty": 1, "words": bits})

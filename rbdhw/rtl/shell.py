@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from amaranth.back import verilog
-from amaranth.hdl import Module, ResetSignal
+from amaranth.hdl import Cat, Module, ResetSignal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.rtl.admission import Admission
 from rbdhw.rtl.completion import Completion, buffer_depth
-from rbdhw.rtl.packet import Function, check_data_width, check_functions
+from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.stream import Assembler, Merger
 
 UNKNOWN_DEPTH = 4
@@ -21,13 +21,16 @@ UNKNOWN_DEPTH = 4
 class Core(Protocol):
     """A pipeline that may be given a task in any cycle in which ``phase_zero`` is high, and never stalls.
 
-    The task's packed words stand at ``payload`` in that cycle. ``latency(function)`` cycles later the
-    packed results of the function stand at ``result_<function>`` for one cycle, and beside them at
-    ``overflow_<function>`` whether a value overflowed.
+    The task's words stand at ``payload`` in that cycle, slot by slot, its function (one-hot, in the
+    functions' order) at ``functions`` and its options at ``options``. ``latency(function)`` cycles later the
+    packed results of the function stand at ``result_<function>`` for one cycle, those of optional arrays
+    last, and beside them at ``overflow_<function>`` whether a value overflowed.
     """
 
     phase_zero: Any
     payload: Any
+    functions: Any
+    options: Any
 
     @property
     def ii(self) -> int:
@@ -53,9 +56,11 @@ class Accelerator(wiring.Component):
     core : Core
         The pipeline; it becomes the submodule ``core``.
     functions : tuple of Function
-        What the accelerator can do, all of it known to the core.
+        What the accelerator can do, in the core's order.
     data_width : int
         Bits of TDATA.
+    number : str
+        What a number is in a packet: ``fixed`` or ``float32``.
 
     Members
     -------
@@ -67,18 +72,17 @@ class Accelerator(wiring.Component):
     Raises
     ------
     ValueError
-        Where the core's payload is not as wide as the widest function's inputs or its initiation interval
-        is below 1, and as :func:`check_data_width` and :func:`check_functions`.
+        Where the core's payload is not as wide as all slots, its results are not as wide as the functions'
+        words or its initiation interval is below 1, and as :class:`~rbdhw.rtl.packet.Edge`.
     """
 
-    def __init__(self, *, core: Core, functions: tuple[Function, ...], data_width: int) -> None:
-        check_data_width(data_width)
-        check_functions(functions)
-        _check_core(core, functions)
+    def __init__(
+        self, *, core: Core, functions: tuple[Function, ...], data_width: int, number: str = "fixed"
+    ) -> None:
+        self.edge = Edge(functions, data_width, number)
+        _check_core(core, self.edge)
         self.core = core
-        self.admission = Admission(functions=functions)
-        self.functions = functions
-        self.data_width = data_width
+        self.admission = Admission(edge=self.edge)
         super().__init__(
             {
                 "s_axis_tdata": In(data_width),
@@ -95,10 +99,10 @@ class Accelerator(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.core = core = self.core
-        m.submodules.assembler = assembler = Assembler(functions=self.functions, data_width=self.data_width)
+        m.submodules.assembler = assembler = Assembler(edge=self.edge)
         m.submodules.admission = admission = self.admission
         completions = self._completions(m)
-        m.submodules.merger = merger = Merger(inputs=len(completions), data_width=self.data_width)
+        m.submodules.merger = merger = Merger(inputs=len(completions), bits=self.edge.response_beat)
         wiring.connect(m, assembler.o, admission.i)
         for k, completion in enumerate(completions):
             wiring.connect(m, completion.o, merger.i[k])
@@ -110,21 +114,28 @@ class Accelerator(wiring.Component):
             ]
         m.d.comb += [
             admission.phase_zero.eq(core.phase_zero),
-            core.payload.eq(admission.i.p.words),
+            core.payload.eq(self._payload(admission.i.p.words)),
+            core.functions.eq(admission.i.p.select),
+            core.options.eq(admission.i.p.options),
         ]
         self._connect_ports(m, assembler, merger)
         return m
 
+    def _payload(self, words: Any) -> Any:
+        """The core's share of each slot's field."""
+        places = zip(self.edge.places, self.edge.slots, strict=False)
+        return Cat(words[first : first + width] for first, width in places)
+
     def _completions(self, m: Module) -> list[Completion]:
         """One for each function, and the last for tasks of unknown ones, which see no core."""
         completions = []
-        for function in self.functions:
+        for function in self.edge.functions:
             latency = self.core.latency(function.name)
             completion = Completion(
+                edge=self.edge,
+                function=function,
                 latency=latency,
-                bits=self.core.result_bits(function.name),
                 depth=buffer_depth(max(latency, self.admission.latency), self.core.ii),
-                data_width=self.data_width,
             )
             m.d.comb += [
                 completion.result.eq(getattr(self.core, f"result_{function.name}")),
@@ -133,7 +144,7 @@ class Accelerator(wiring.Component):
             m.submodules[f"completion_{function.name}"] = completion
             completions.append(completion)
         m.submodules.refusal = refusal = Completion(
-            latency=0, bits=0, depth=UNKNOWN_DEPTH, data_width=self.data_width
+            edge=self.edge, function=None, latency=0, depth=UNKNOWN_DEPTH
         )
         return [*completions, refusal]
 
@@ -156,11 +167,15 @@ def to_verilog(component: wiring.Component, name: str = "accelerator") -> str:
     return text
 
 
-def _check_core(core: Core, functions: tuple[Function, ...]) -> None:
-    bits = max(function.input_bits for function in functions)
+def _check_core(core: Core, edge: Edge) -> None:
+    bits = sum(edge.slots)
     if len(core.payload) != bits:
-        raise ValueError(
-            f"core: payload of {len(core.payload)} bits; the widest function's inputs have {bits}"
-        )
+        raise ValueError(f"core: payload of {len(core.payload)} bits; the functions' slots have {bits}")
+    for function in edge.functions:
+        bits = core.result_bits(function.name)
+        if bits != function.result_bits:
+            raise ValueError(
+                f"core: {function.name} of {bits} bits; the function's outputs have {function.result_bits}"
+            )
     if core.ii < 1:
         raise ValueError(f"core: initiation interval {core.ii}; at least 1 was expected")

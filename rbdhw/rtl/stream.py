@@ -8,16 +8,13 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.protocol import EXTENDED, HEADER_BITS
 from rbdhw.rtl.packet import (
-    HEADER_BITS,
     REQUEST_HEADER,
-    RESPONSE_HEADER,
+    Edge,
     Function,
-    Status,
     beat_stream,
-    beats,
-    check_data_width,
-    check_functions,
+    request_stream,
     response_layout,
     task_layout,
 )
@@ -32,31 +29,25 @@ class Assembler(wiring.Component):
 
     Parameters
     ----------
-    functions : tuple of Function
-        What the accelerator can do.
-    data_width : int
-        Bits of a beat.
+    edge : Edge
+        How packets are laid out.
 
     Members
     -------
-    i : In(beat_stream(data_width))
-    o : Out(stream.Signature(task_layout(...)))
-
-    Raises
-    ------
-    ValueError
-        As :func:`check_data_width` and :func:`check_functions`.
+    i : In(request_stream(edge.request_beat))
+    o : Out(stream.Signature(task_layout(edge)))
     """
 
-    def __init__(self, *, functions: tuple[Function, ...], data_width: int) -> None:
-        check_data_width(data_width)
-        check_functions(functions)
-        self.functions = functions
-        self.data_width = data_width
-        self.bits = max(function.input_bits for function in functions)
-        self.last_beats = [beats(function.input_bits, data_width) - 1 for function in functions]
-        self.layout = task_layout(len(functions), self.bits)
-        super().__init__({"i": In(beat_stream(data_width)), "o": Out(stream.Signature(self.layout))})
+    def __init__(self, *, edge: Edge) -> None:
+        self.edge = edge
+        self.last_beats = {
+            (function.name, extended): edge.request_beats(function, extended) - 1
+            for function, extended in edge.modes()
+        }
+        self.layout = task_layout(edge)
+        super().__init__(
+            {"i": In(request_stream(edge.request_beat)), "o": Out(stream.Signature(self.layout))}
+        )
 
     @property
     def latency(self) -> int:
@@ -65,9 +56,11 @@ class Assembler(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        most = max(self.last_beats) + 1
+        width = self.edge.request_beat
+        most = max(self.last_beats.values()) + 1
         index = Signal(range(most + 1))
-        held = [Signal(self.data_width, name=f"held_{k}", reset_less=True) for k in range(max(1, most - 1))]
+        not_finite = Signal()
+        held = [Signal(width, name=f"held_{k}", reset_less=True) for k in range(max(1, most - 1))]
         task = Signal(self.layout, reset_less=True)
         accepted = self.i.valid & self.i.ready
         m.d.comb += [
@@ -81,10 +74,13 @@ class Assembler(wiring.Component):
                 with m.If(index == k):
                     m.d.sync += beat.eq(self.i.p.data)
             with m.If(self.i.p.last):
-                m.d.sync += [index.eq(0), self.o.valid.eq(1)]
+                m.d.sync += [index.eq(0), not_finite.eq(0), self.o.valid.eq(1)]
                 m.d.sync += self._completed(task, index, held)
-            with m.Elif(index != most):
-                m.d.sync += index.eq(index + 1)
+                m.d.sync += task.not_finite.eq(not_finite | self.i.p.not_finite)
+            with m.Else():
+                m.d.sync += not_finite.eq(not_finite | self.i.p.not_finite)
+                with m.If(index != most):
+                    m.d.sync += index.eq(index + 1)
         return m
 
     def _completed(self, task: Any, index: Any, held: list[Any]) -> list[Any]:
@@ -92,22 +88,31 @@ class Assembler(wiring.Component):
         now = self.i.p.data
         first = Mux(index == 0, now[:HEADER_BITS], held[0][:HEADER_BITS])
         header = data.View(REQUEST_HEADER, first)
-        known = Cat(header.function == function.code for function in self.functions)
-        whole = Cat(index == last for last in self.last_beats)
-        packet = Cat(self._beat(k, index, held) for k in range(max(self.last_beats) + 1))
+        functions = self.edge.functions
+        known = Cat(header.function == function.code for function in functions)
+        fits = Cat(self._fits(function, header.options, index) for function in functions)
+        packet = Cat(self._beat(k, index, held) for k in range(max(self.last_beats.values()) + 1))
         return [
             task.tag.eq(header.tag),
             task.function.eq(header.function),
+            task.options.eq(header.options),
             task.select.eq(Cat(known, ~known.any())),
-            task.malformed.eq(~(known & whole).any() | header.reserved.any()),
-            task.words.eq(packet[HEADER_BITS:]),
+            task.malformed.eq(~(known & fits).any() | header.status.any()),
+            task.words.eq(packet[self.edge.request_field :]),
         ]
+
+    def _fits(self, function: Function, options: Any, index: Any) -> Any:
+        """Whether a task of the function has options that it may have, and the length that they ask for."""
+        plain = (options == 0) & (index == self.last_beats[function.name, False])
+        if not function.extensible:
+            return plain
+        return plain | (options == 1 << EXTENDED) & (index == self.last_beats[function.name, True])
 
     def _beat(self, k: int, index: Any, held: list[Any]) -> Any:
         """Beat ``k`` of a complete packet: the one at the input where a packet may end with it."""
-        if k == max(self.last_beats):
+        if k == max(self.last_beats.values()):
             return self.i.p.data
-        return Mux(index == k, self.i.p.data, held[k]) if k in self.last_beats else held[k]
+        return Mux(index == k, self.i.p.data, held[k]) if k in self.last_beats.values() else held[k]
 
 
 class Serialiser(wiring.Component):
@@ -117,31 +122,26 @@ class Serialiser(wiring.Component):
 
     Parameters
     ----------
-    bits : int
-        Bits of the response's words.
-    data_width : int
-        Bits of a beat.
+    edge : Edge
+        How packets are laid out.
+    function : Function or None
+        Whose responses they are; None for responses without words.
 
     Members
     -------
-    i : In(stream.Signature(response_layout(bits)))
-    o : Out(beat_stream(data_width))
-
-    Raises
-    ------
-    ValueError
-        For a negative number of bits, and as :func:`check_data_width`.
+    i : In(stream.Signature(response_layout(function.result_bits)))
+    o : Out(beat_stream(edge.response_beat))
     """
 
-    def __init__(self, *, bits: int, data_width: int) -> None:
-        check_data_width(data_width)
-        if bits < 0:
-            raise ValueError(f"bits {bits}: at least 0 was expected")
-        self.bits = bits
-        self.data_width = data_width
-        self.beats = beats(bits, data_width)
+    def __init__(self, *, edge: Edge, function: Function | None) -> None:
+        self.edge = edge
+        self.function = function
+        self.bits = function.result_bits if function else 0
         super().__init__(
-            {"i": In(stream.Signature(response_layout(bits))), "o": Out(beat_stream(data_width))}
+            {
+                "i": In(stream.Signature(response_layout(self.bits))),
+                "o": Out(beat_stream(edge.response_beat)),
+            }
         )
 
     @property
@@ -151,9 +151,10 @@ class Serialiser(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        index = Signal(range(self.beats))
-        beat = Signal(beat_stream(self.data_width).members["payload"].shape, reset_less=True)
-        last = index == self.beats - 1
+        beats = [self.edge.response_beats(self.function, x) if self.function else 1 for x in (False, True)]
+        index = Signal(range(beats[True]))
+        beat = Signal(beat_stream(self.edge.response_beat).members["payload"].shape, reset_less=True)
+        last = index == Mux(self.i.p.extended, beats[True] - 1, beats[False] - 1)
         moving = self.i.valid & (~self.o.valid | self.o.ready)
         m.d.comb += [self.i.ready.eq(moving & last), self.o.p.eq(beat)]
         with m.If(self.o.ready):
@@ -161,22 +162,36 @@ class Serialiser(wiring.Component):
         with m.If(moving):
             m.d.sync += [
                 self.o.valid.eq(1),
-                beat.data.eq(self._words(index) | self._header(index)),
+                beat.data.eq(self._words(index, beats[True]) | self._header(index)),
                 beat.last.eq(last),
                 index.eq(Mux(last, 0, index + 1)),
             ]
         return m
 
     def _header(self, index: Any) -> Any:
-        header = Cat(self.i.p.tag, self.i.p.function, self.i.p.status)
-        assert len(header) == RESPONSE_HEADER.size
-        return Mux(index == 0, header, 0)
+        return Mux(index == 0, self.i.p.header.as_value(), 0)
 
-    def _words(self, index: Any) -> Any:
-        """The words' share of a beat; nothing of a malformed task."""
-        packet = Cat(C(0, HEADER_BITS), self.i.p.words)
-        parts = Array(packet[k * self.data_width : (k + 1) * self.data_width] for k in range(self.beats))
-        return Mux(self.i.p.status[Status.MALFORMED], 0, parts[index])
+    def _words(self, index: Any, beats: int) -> Any:
+        """The words' share of a beat; nothing of an empty response."""
+        width = self.edge.response_beat
+        packet = Cat(C(0, self.edge.response_field), self._fields())
+        parts = Array(packet[k * width : (k + 1) * width] for k in range(beats))
+        return Mux(self.i.p.empty, 0, parts[index])
+
+    def _fields(self) -> Any:
+        """All numbers, each in its field; nothing of those that do not travel."""
+        if self.function is None:
+            return C(0, 0)
+        fields, first = [], 0
+        widths = self.edge.response_widths(self.function, extended=True)
+        for k, (word, width) in enumerate(zip(self.function.returned(extended=True), widths, strict=True)):
+            value = self.i.p.words[first : first + word.format.width]
+            first += word.format.width
+            value = (
+                value if width == word.format.width else Cat(value, value[-1].replicate(width - len(value)))
+            )
+            fields.append(value if k < len(self.function.outputs) else Mux(self.i.p.extended, value, 0))
+        return Cat(fields)
 
 
 class Merger(wiring.Component):
@@ -188,27 +203,26 @@ class Merger(wiring.Component):
     ----------
     inputs : int
         How many streams.
-    data_width : int
+    bits : int
         Bits of a beat.
 
     Members
     -------
-    i : In(beat_stream(data_width)).array(inputs)
-    o : Out(beat_stream(data_width))
+    i : In(beat_stream(bits)).array(inputs)
+    o : Out(beat_stream(bits))
 
     Raises
     ------
     ValueError
-        For no input, and as :func:`check_data_width`.
+        For no input.
     """
 
-    def __init__(self, *, inputs: int, data_width: int) -> None:
-        check_data_width(data_width)
+    def __init__(self, *, inputs: int, bits: int) -> None:
         if inputs < 1:
             raise ValueError(f"inputs {inputs}: at least 1 was expected")
         self.inputs = inputs
-        self.data_width = data_width
-        super().__init__({"i": In(beat_stream(data_width)).array(inputs), "o": Out(beat_stream(data_width))})
+        self.bits = bits
+        super().__init__({"i": In(beat_stream(bits)).array(inputs), "o": Out(beat_stream(bits))})
 
     @property
     def latency(self) -> int:
@@ -219,7 +233,7 @@ class Merger(wiring.Component):
         m = Module()
         inside = Signal()
         current, chosen = Signal(range(self.inputs)), Signal(range(self.inputs))
-        beat = Signal(beat_stream(self.data_width).members["payload"].shape, reset_less=True)
+        beat = Signal(beat_stream(self.bits).members["payload"].shape, reset_less=True)
         self._choose(m, inside, current, chosen)
         free = ~self.o.valid | self.o.ready
         m.d.comb += self.o.p.eq(beat)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal
+from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
@@ -16,54 +16,82 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.rtl.packet import Function
 
-OUTSIDE, OVERFLOW, MALFORMED = 1, 2, 4
+OUTSIDE, OVERFLOW, MALFORMED, NOT_FINITE = 1, 2, 4, 8
+EXTENDED = 1
+
+Bounds = dict[int, tuple[int, int]]
 
 
-def words(*widths: int, bounds: dict[int, tuple[int, int]] | None = None) -> tuple[Word, ...]:
-    """Input words of these widths; those in ``bounds`` have a domain."""
+def words(*widths: int, bounds: Bounds | None = None, first: int = 0) -> tuple[Word, ...]:
+    """Words of these widths, in slots from ``first`` on; those in ``bounds`` have a domain."""
     domain = bounds or {}
     return tuple(
-        Word(f"x[{i}]", "", i, Format(width, 0), *domain.get(i, (None, None)))
-        for i, width in enumerate(widths)
+        Word(f"x[{i}]", "", i, Format(width, 0), *domain.get(i, (None, None)), i)
+        for i, width in enumerate(widths, first)
     )
 
 
-FUNCTIONS = (
-    Function("id", 0, words(12, 18, 5, bounds={0: (-1000, 900), 2: (-16, 9)})),
-    Function("did", 4, words(12, 18, 5, 20, 50, bounds={0: (-1000, 900), 2: (-16, 9), 3: (-7, 500_000)})),
+ID = Function("id", words(12, 18, 5, bounds={0: (-1000, 900), 2: (-16, 9)}), words(12, 18))
+DFD = Function(
+    "dfd",
+    words(12, 18, 3, bounds={0: (-1000, 900), 2: (-2, 3)}),
+    words(36, 41),
+    optional_outputs=words(20, 33),
 )
+DIFD = Function(
+    "difd",
+    words(12, 18, 5, 20, bounds={0: (-1000, 900), 2: (-16, 9), 3: (-7, 500_000)}),
+    words(77),
+    optional_inputs=words(50, bounds={4: (-5, 5)}, first=4),
+)
+FUNCTIONS = (ID, DFD, DIFD)
+"""``id`` and ``dfd`` share slot 2 with words of different widths and bounds; two have optional words."""
 
-BITS = max(function.input_bits for function in FUNCTIONS)
+LATENCIES = {"id": 7, "dfd": 19, "difd": 12}
 
 
-@dataclass(frozen=True)
-class Tap:
-    """Where a function's results leave the fake core."""
+def slot_widths(functions: Iterable[Function]) -> list[int]:
+    """The widest word of each slot."""
+    widest: dict[int, int] = {}
+    for function in functions:
+        for word in function.inputs + function.optional_inputs:
+            widest[word.slot] = max(widest.get(word.slot, 0), word.format.width)
+    return [widest[slot] for slot in range(len(widest))]
 
-    latency: int
-    bits: int
 
-
-TAPS = {"id": Tap(7, 30), "did": Tap(12, 77)}
+def packed_bits(output: Iterable[Word]) -> int:
+    """Bits of packed output words."""
+    return sum(word.format.width for word in output)
 
 
 class FakeCore(wiring.Component):
-    """Answers with the payload repeated and inverted in turn, if it came in phase; overflows for some."""
+    """A core with a known answer.
 
-    def __init__(self, *, ii: int, bits: int, taps: dict[str, Tap]) -> None:
+    It repeats what it was given (the function's share of the payload, the functions and the options), as it
+    is and inverted in turn, if that came in phase; it overflows for some payloads.
+    """
+
+    def __init__(self, *, ii: int, functions: tuple[Function, ...], latencies: dict[str, int]) -> None:
         self.ii = ii
-        self.bits = bits
-        self.taps = taps
-        ports: dict[str, Any] = {"phase_zero": Out(1), "payload": In(bits)}
-        for name, tap in taps.items():
-            ports |= {f"overflow_{name}": Out(1), f"result_{name}": Out(tap.bits)}
+        self.order = functions
+        self.latencies = latencies
+        self.bits = sum(slot_widths(functions))
+        ports: dict[str, Any] = {
+            "phase_zero": Out(1),
+            "payload": In(self.bits),
+            "functions": In(len(functions)),
+            "options": In(4),
+        }
+        for function in functions:
+            ports |= {f"overflow_{function.name}": Out(1)}
+            ports |= {f"result_{function.name}": Out(self.result_bits(function.name))}
         super().__init__(ports)
 
     def latency(self, function: str) -> int:
-        return self.taps[function].latency
+        return self.latencies[function]
 
     def result_bits(self, function: str) -> int:
-        return self.taps[function].bits
+        return sum(packed_bits(f.outputs + f.optional_outputs) for f in self.order if f.name == function)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -72,24 +100,30 @@ class FakeCore(wiring.Component):
         with m.If(phase != self.ii - 1):
             m.d.sync += phase.eq(phase + 1)
         m.d.comb += self.phase_zero.eq(phase == 0)
-        line = [self.payload & self.phase_zero.replicate(self.bits)]
-        for k in range(max(tap.latency for tap in self.taps.values())):
-            line.append(Signal(self.bits, name=f"line_{k}", reset_less=True))
+        given = Cat(self.payload, self.functions, self.options)
+        line = [given & self.phase_zero.replicate(len(given))]
+        for k in range(max(self.latencies.values())):
+            line.append(Signal(len(given), name=f"line_{k}", reset_less=True))
             m.d.sync += line[-1].eq(line[-2])
-        for name, tap in self.taps.items():
-            value = line[tap.latency]
-            repeated = Cat([value, ~value] * tap.bits)[: tap.bits]
-            m.d.comb += getattr(self, f"result_{name}").eq(repeated)
-            m.d.comb += getattr(self, f"overflow_{name}").eq(value[:2].all())
+        for function in self.order:
+            passed = line[self.latencies[function.name]]
+            own = [(1 << payload_bits(function, options, self.order)) - 1 for options in (0, EXTENDED)]
+            mask = Mux(passed[-4], own[1], own[0])
+            value = Cat(passed[: self.bits] & mask, passed[self.bits :])
+            bits = self.result_bits(function.name)
+            repeated = Cat([value, ~value] * bits)[:bits]
+            m.d.comb += getattr(self, f"result_{function.name}").eq(repeated)
+            m.d.comb += getattr(self, f"overflow_{function.name}").eq(value[:2].all())
         return m
 
-    def answer(self, name: str, payload: int) -> tuple[int, bool]:
+    def answer(self, function: Function, payload: int, options: int) -> tuple[int, bool]:
         """The result and the overflow flag."""
-        mask = (1 << self.bits) - 1
-        pair = payload | (payload ^ mask) << self.bits
-        bits = self.taps[name].bits
-        repeats = bits // (2 * self.bits) + 1
-        repeated = sum(pair << (2 * self.bits * k) for k in range(repeats))
+        size = self.bits + len(self.order) + 4
+        selected = 1 << self.order.index(function)
+        given = payload | selected << self.bits | options << (self.bits + len(self.order))
+        pair = given | (given ^ (1 << size) - 1) << size
+        bits = self.result_bits(function.name)
+        repeated = sum(pair << (2 * size * k) for k in range(bits // (2 * size) + 1))
         return repeated & ((1 << bits) - 1), payload & 3 == 3
 
 
@@ -104,38 +138,64 @@ class Task:
     tag: int
     code: int
     payload: int
-    reserved: int = 0
+    options: int = 0
+    status: int = 0
     surplus: int = 0
 
-    def packet(self, width: int, functions: Iterable[Function] = FUNCTIONS) -> Packet:
+    def function(self, functions: Iterable[Function]) -> Function | None:
+        """The function that it names, if it is known."""
+        return {f.code: f for f in functions}.get(self.code)
+
+    def malformed(self, functions: Iterable[Function]) -> bool:
+        """Whether it is to be refused."""
+        function = self.function(functions)
+        allowed = (0, EXTENDED) if function and function.extensible else (0,)
+        return function is None or bool(self.status or self.surplus) or self.options not in allowed
+
+    def packet(self, width: int, functions: tuple[Function, ...] = FUNCTIONS) -> Packet:
         """The beats; a task of an unknown function has one, and with it come ``surplus`` more."""
-        bits = {f.code: f.input_bits for f in functions}.get(self.code, 0)
+        function = self.function(functions)
+        bits = payload_bits(function, self.options, functions) if function else 0
         count = -(-(32 + bits) // width) + self.surplus
-        value = self.tag | self.code << 16 | self.reserved << 24 | self.payload << 32
-        return [value >> (width * k) & ((1 << width) - 1) for k in range(count)]
+        header = self.tag | self.code << 16 | self.options << 20 | self.status << 24
+        return as_beats(header | self.payload << 32, count, width)
 
 
-def response(task: Task, width: int, core: FakeCore, functions: Iterable[Function] = FUNCTIONS) -> Packet:
+def payload_bits(function: Function, options: int, functions: tuple[Function, ...]) -> int:
+    """Bits of a request's words."""
+    inputs = function.inputs + (function.optional_inputs if options & EXTENDED else ())
+    return sum(slot_widths(functions)[: 1 + inputs[-1].slot])
+
+
+def as_beats(value: int, count: int, width: int) -> Packet:
+    """The lowest beats of a number."""
+    return [value >> (width * k) & ((1 << width) - 1) for k in range(count)]
+
+
+def response(task: Task, width: int, core: FakeCore, functions: tuple[Function, ...] = FUNCTIONS) -> Packet:
     """The response that a task deserves."""
-    function = {f.code: f for f in functions}.get(task.code)
+    function = task.function(functions)
+    header = task.tag | task.code << 16 | task.options << 20
     if function is None:
-        return [task.tag | task.code << 16 | MALFORMED << 24]
-    bits = core.taps[function.name].bits
-    result, overflow = core.answer(function.name, task.payload)
-    status = OVERFLOW * overflow | OUTSIDE * outside(function, task.payload)
-    if task.reserved or task.surplus:
+        return [header | MALFORMED << 24]
+    returned = function.outputs + (function.optional_outputs if task.options & EXTENDED else ())
+    result, overflow = core.answer(function, task.payload, task.options)
+    status = OVERFLOW * overflow | OUTSIDE * outside(function, task, functions)
+    if task.malformed(functions):
         status, result = MALFORMED, 0
-    value = task.tag | task.code << 16 | status << 24 | result << 32
-    return [value >> (width * k) & ((1 << width) - 1) for k in range(-(-(32 + bits) // width))]
+    bits = packed_bits(returned)
+    value = header | status << 24 | (result & (1 << bits) - 1) << 32
+    return as_beats(value, -(-(32 + bits) // width), width)
 
 
-def outside(function: Function, payload: int) -> bool:
-    """Whether a word of the payload is outside its domain."""
+def outside(function: Function, task: Task, functions: tuple[Function, ...]) -> bool:
+    """Whether a field of the task's payload is outside its word's domain."""
     found = False
-    for word in function.inputs:
-        value = payload & ((1 << word.format.width) - 1)
-        payload >>= word.format.width
-        value -= (value > word.format.highest) << word.format.width
+    widths = slot_widths(functions)
+    for word in function.inputs + (function.optional_inputs if task.options & EXTENDED else ()):
+        width = widths[word.slot]
+        value = task.payload >> sum(widths[: word.slot]) & ((1 << width) - 1)
+        value -= (value >> width - 1) << width
         if word.lowest is not None and word.highest is not None:
             found |= not word.lowest <= value <= word.highest
     return found
@@ -145,7 +205,7 @@ def by_function(packets: Iterable[Packet]) -> dict[int, list[Packet]]:
     """The packets of each function code, in order."""
     sorted_packets: dict[int, list[Packet]] = {}
     for packet in packets:
-        sorted_packets.setdefault(packet[0] >> 16 & 0xFF, []).append(packet)
+        sorted_packets.setdefault(packet[0] >> 16 & 0xF, []).append(packet)
     return sorted_packets
 
 

@@ -10,6 +10,8 @@ import pytest
 from amaranth.sim import Simulator
 
 from rbdhw.rtl.completion import Completion, Credits, buffer_depth
+from rbdhw.rtl.packet import Edge
+from tests.rtl.edge import ID
 
 
 @pytest.mark.parametrize(
@@ -46,15 +48,13 @@ def test_credits() -> None:
     ("arguments", "text"),
     [
         ({"latency": -1}, "latency -1: at least 0 was expected"),
-        ({"bits": -1}, "bits -1: at least 0 was expected"),
         ({"depth": 0}, "depth 0: a power of two was expected"),
         ({"depth": 12}, "depth 12: a power of two was expected"),
-        ({"data_width": 8}, "data width 8: expected one of 32, 64, 128, 256, 512"),
     ],
 )
 def test_refusals(arguments: dict[str, int], text: str) -> None:
     with pytest.raises(ValueError, match=f"^{text}$"):
-        Completion(**{"latency": 3, "bits": 5, "depth": 8, "data_width": 32, **arguments})
+        Completion(edge=Edge((ID,), 32), function=ID, **{"latency": 3, "depth": 8, **arguments})
 
 
 def test_credits_refuse_no_depth() -> None:

@@ -16,8 +16,8 @@ from rbdhw.fixed.evaluate import outside_domain
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.rtl.domain_check import DomainCheck, checks
-from rbdhw.rtl.packet import Function
-from tests.rtl.edge import FUNCTIONS, words
+from rbdhw.rtl.packet import Edge, Function
+from tests.rtl.edge import DFD, DIFD, FUNCTIONS, ID, words
 
 
 @st.composite
@@ -30,15 +30,16 @@ def bounded_words(draw: st.DrawFn) -> tuple[Word, ...]:
     return words(*widths, bounds={i: limit for i, limit in enumerate(limits) if limit})
 
 
-def flags(functions: tuple[Function, ...], tasks: list[tuple[int, int]]) -> list[int]:
+def flags(functions: tuple[Function, ...], tasks: list[tuple[int, int]], extended: int = 0) -> list[int]:
     """What the component says of tasks (place of the function, packed words), one a cycle."""
-    dut = DomainCheck(functions=functions)
+    dut = DomainCheck(edge=Edge(functions, 32))
     found: list[int] = []
 
     async def bench(ctx: Any) -> None:
         for k in range(len(tasks) + dut.latency):
             place, packed = tasks[min(k, len(tasks) - 1)]
             ctx.set(dut.select, 1 << place)
+            ctx.set(dut.extended, extended)
             ctx.set(dut.words, packed)
             found.append(ctx.get(dut.outside))
             await ctx.tick()
@@ -64,27 +65,45 @@ def unpack(inputs: tuple[Word, ...], packed: list[int]) -> dict[str, np.ndarray]
 @settings(max_examples=30)
 @given(bounded_words(), st.randoms(use_true_random=False))
 def test_agrees_with_the_evaluator(inputs: tuple[Word, ...], rng: Any) -> None:
-    function = Function("id", 0, inputs)
-    packed = [rng.getrandbits(function.input_bits) for _ in range(40)]
+    function = Function("id", inputs, ())
+    packed = [rng.getrandbits(sum(word.format.width for word in inputs)) for _ in range(40)]
     expected = np.broadcast_to(outside_domain(inputs, unpack(inputs, packed)), len(packed))
     assert flags((function,), [(0, value) for value in packed]) == expected.astype(int).tolist()
 
 
 def test_each_task_is_held_against_its_own_function() -> None:
     beyond = 0xFFFF8 << 35
-    assert flags(FUNCTIONS, [(0, beyond), (1, beyond), (0, 901), (1, 901), (1, 0)]) == [0, 1, 1, 1, 0]
+    tasks = [(0, beyond), (2, beyond), (0, 901), (2, 901), (2, 0)]
+    assert flags(FUNCTIONS, tasks) == [0, 1, 1, 1, 0]
 
 
-def test_only_bounds_that_a_word_can_exceed_are_compared() -> None:
+def test_words_in_one_slot_have_bounds_of_their_own_and_fill_it() -> None:
+    values = [-16, -3, -2, 3, 4, 9, 10, 11]
+    tasks = [(place, (value & 31) << 30) for place in (0, 1) for value in values]
+    inside = [-16 <= v <= 9 for v in values] + [-2 <= v <= 3 for v in values]
+    assert flags(FUNCTIONS, tasks) == [not x for x in inside]
+
+
+@pytest.mark.parametrize("extended", [0, 1])
+def test_optional_words_count_only_if_they_came(extended: int) -> None:
+    tasks = [(place, value << 55) for place in (0, 1, 2) for value in (5, 6, (1 << 50) - 6)]
+    assert flags(FUNCTIONS, tasks, extended) == [0] * 7 + [extended] * 2
+
+
+def test_only_bounds_that_a_field_can_exceed_are_compared() -> None:
     inputs = (
-        Word("a", "", 0, Format(4, 0), -8, 7),
-        Word("b", "", 1, Format(4, 0), -8, 6),
-        Word("c", "", 2, Format(4, 0)),
-        Word("d", "", 3, Format(5, 0), -15, 99),
+        Word("a", "", 0, Format(4, 0), -8, 7, 0),
+        Word("b", "", 1, Format(4, 0), -8, 6, 1),
+        Word("c", "", 2, Format(4, 0), slot=2),
+        Word("d", "", 3, Format(5, 0), -15, 99, 3),
     )
-    assert checks(Function("id", 0, inputs)) == [(4, 4, -8, 6), (12, 5, -15, 99)]
+    edge = Edge((Function("id", inputs, ()),), 32)
+    assert checks(edge, inputs) == [(4, 4, -8, 6), (12, 5, -15, 99)]
+    wider = Edge((Function("id", inputs, ()), Function("fd", words(6), ())), 32)
+    assert checks(wider, inputs[:2]) == [(0, 6, -8, 7), (6, 4, -8, 6)]
 
 
-def test_refuses_no_function() -> None:
-    with pytest.raises(ValueError, match=r"^functions: at least one was expected$"):
-        DomainCheck(functions=())
+def test_numbers_that_are_converted_stand_in_fields_of_their_own() -> None:
+    edge = Edge((ID, DFD, DIFD), 32, "float32")
+    assert edge.fields == (50,) * 5
+    assert checks(edge, DFD.inputs) == [(0, 50, -1000, 900), (100, 50, -2, 3)]

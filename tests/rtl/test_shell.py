@@ -9,46 +9,61 @@ import random
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rbdhw.config import DATA_WIDTHS
 from rbdhw.rtl.completion import buffer_depth
-from rbdhw.rtl.packet import DATA_WIDTHS, Function
+from rbdhw.rtl.packet import Function
 from rbdhw.rtl.shell import Accelerator, to_verilog
 from tests.rtl.edge import (
-    BITS,
+    DFD,
+    DIFD,
+    EXTENDED,
     FUNCTIONS,
+    ID,
+    LATENCIES,
     MALFORMED,
     OUTSIDE,
     OVERFLOW,
-    TAPS,
     Bench,
     FakeCore,
     Packet,
-    Tap,
     Task,
     by_function,
+    payload_bits,
     response,
     words,
 )
 
-ID, DID = FUNCTIONS
+
+def core_of(
+    ii: int = 1, latencies: dict[str, int] | None = None, functions: tuple[Function, ...] = FUNCTIONS
+) -> FakeCore:
+    return FakeCore(ii=ii, functions=functions, latencies=latencies or LATENCIES)
 
 
-def core_of(ii: int = 1, taps: dict[str, Tap] | None = None, bits: int = BITS) -> FakeCore:
-    return FakeCore(ii=ii, bits=bits, taps=taps or TAPS)
+def accelerator(core: FakeCore, width: int) -> Accelerator:
+    return Accelerator(core=core, functions=core.order, data_width=width)
 
 
-def accelerator(core: FakeCore, width: int, functions: tuple[Function, ...] = FUNCTIONS) -> Accelerator:
-    return Accelerator(core=core, functions=functions, data_width=width)
+def answering(bits: int) -> Function:
+    """``id`` with so many bits of results."""
+    return Function("id", ID.inputs, words(bits))
 
 
 def good_tasks(count: int, seed: int, functions: tuple[Function, ...] = FUNCTIONS) -> list[Task]:
-    """Tasks of random functions and words, numbered by their tags."""
+    """Tasks of random functions, options and words, numbered by their tags."""
     rng = random.Random(seed)
-    chosen = [rng.choice(functions) for _ in range(count)]
-    return [Task(k, f.code, rng.getrandbits(f.input_bits)) for k, f in enumerate(chosen)]
+    tasks = []
+    for tag in range(count):
+        function = rng.choice(functions)
+        options = rng.choice([0, EXTENDED]) if function.extensible else 0
+        payload = rng.getrandbits(payload_bits(function, options, functions))
+        tasks.append(Task(tag, function.code, payload, options))
+    return tasks
 
 
 def any_tasks(count: int, seed: int, width: int) -> list[Task]:
@@ -56,15 +71,17 @@ def any_tasks(count: int, seed: int, width: int) -> list[Task]:
     rng = random.Random(seed)
     tasks = good_tasks(count, seed)
     for task in tasks:
-        match rng.randrange(12):
+        match rng.randrange(15):
             case 0:
                 task.surplus = rng.choice([1, 2, 9])
             case 1:
                 task.surplus = -rng.randrange(len(task.packet(width)))
             case 2:
-                task.reserved = 1 << rng.randrange(8)
+                task.status = 1 << rng.randrange(8)
             case 3:
-                task.code, task.surplus = rng.choice([1, 3, 5, 255]), rng.randrange(5)
+                task.code, task.surplus = rng.choice([1, 3, 7, 15]), rng.randrange(5)
+            case 4:
+                task.options |= rng.choice([2, 4, 8, 14])
     return tasks
 
 
@@ -86,7 +103,7 @@ def test_every_task_is_answered_in_order(width: int, ii: int, valid: float, read
 @pytest.mark.parametrize("latencies", [(0, 0), (1, 3), (2, 1), (33, 5), (64, 61)])
 @pytest.mark.parametrize("ii", [1, 5])
 def test_latencies(latencies: tuple[int, int], ii: int) -> None:
-    core = core_of(ii, {"id": Tap(latencies[0], 30), "did": Tap(latencies[1], 1)})
+    core = core_of(ii, {"id": latencies[0], "dfd": latencies[1], "difd": latencies[1]})
     tasks = any_tasks(80, seed=sum(latencies), width=64)
     bench = Bench(accelerator(core, 64), 0.9, 0.8)
     packets = bench.run([task.packet(64) for task in tasks], cycles=4000, expected=len(tasks))
@@ -96,18 +113,18 @@ def test_latencies(latencies: tuple[int, int], ii: int) -> None:
 @pytest.mark.parametrize("latency", [0, 3, 40, 125])
 @pytest.mark.parametrize("ii", [1, 2, 7, 8])
 def test_one_task_starts_every_initiation_interval(ii: int, latency: int) -> None:
-    core = core_of(ii, {"id": Tap(latency, 30)}, ID.input_bits)
+    core = core_of(ii, {"id": latency}, (ID,))
     tasks = good_tasks(150, 3, (ID,))
-    bench = Bench(accelerator(core, 128, (ID,)))
-    packets = bench.run([task.packet(128) for task in tasks], cycles=4000, expected=150)
-    assert packets == [response(task, 128, core) for task in tasks]
+    bench = Bench(accelerator(core, 128))
+    packets = bench.run([task.packet(128, (ID,)) for task in tasks], cycles=4000, expected=150)
+    assert packets == [response(task, 128, core, (ID,)) for task in tasks]
     cycles = [cycle for cycle, _ in bench.beats]
     assert cycles == list(range(cycles[0], cycles[0] + 150 * ii, ii))
 
 
 @pytest.mark.parametrize("ii", [1, 2])
-def test_two_functions_share_the_full_rate(ii: int) -> None:
-    core = core_of(ii, {"id": Tap(21, 30), "did": Tap(43, 77)})
+def test_all_functions_share_the_full_rate(ii: int) -> None:
+    core = core_of(ii, {"id": 21, "dfd": 43, "difd": 30})
     tasks = good_tasks(400, 4)
     bench = Bench(accelerator(core, 256))
     packets = bench.run([task.packet(256) for task in tasks], cycles=2000, expected=400)
@@ -118,36 +135,38 @@ def test_two_functions_share_the_full_rate(ii: int) -> None:
 
 @pytest.mark.parametrize("ii", [1, 2, 3])
 def test_narrow_requests_are_taken_without_a_pause(ii: int) -> None:
-    core = core_of(ii, {"id": Tap(9, 20)}, ID.input_bits)
-    tasks = good_tasks(200, 5, (ID,))
-    bench = Bench(accelerator(core, 32, (ID,)))
-    packets = bench.run([task.packet(32) for task in tasks], cycles=2000, expected=200)
-    assert packets == [response(task, 32, core) for task in tasks]
+    functions = (answering(20),)
+    core = core_of(ii, {"id": 9}, functions)
+    tasks = good_tasks(200, 5, functions)
+    bench = Bench(accelerator(core, 32))
+    packets = bench.run([task.packet(32, functions) for task in tasks], cycles=2000, expected=200)
+    assert packets == [response(task, 32, core, functions) for task in tasks]
     assert len(bench.sent) == 600
     assert bench.sent[-1][0] - bench.sent[0][0] <= 600 + ii
 
 
 def test_narrow_responses_leave_without_a_pause() -> None:
-    core = core_of(2, {"id": Tap(9, 200)}, ID.input_bits)
-    tasks = good_tasks(100, 6, (ID,))
-    bench = Bench(accelerator(core, 32, (ID,)))
-    packets = bench.run([task.packet(32) for task in tasks], cycles=2000, expected=100)
-    assert packets == [response(task, 32, core) for task in tasks]
+    functions = (answering(200),)
+    core = core_of(2, {"id": 9}, functions)
+    tasks = good_tasks(100, 6, functions)
+    bench = Bench(accelerator(core, 32))
+    packets = bench.run([task.packet(32, functions) for task in tasks], cycles=2000, expected=100)
+    assert packets == [response(task, 32, core, functions) for task in tasks]
     assert bench.beats[-1][0] - bench.beats[0][0] == 100 * 8 - 1
 
 
 @pytest.mark.parametrize("latency", [2, 7, 30])
 def test_latency_of_the_edge(latency: int) -> None:
-    core = core_of(1, {"id": Tap(latency, 30)}, ID.input_bits)
-    bench = Bench(accelerator(core, 32, (ID,)))
-    bench.run([Task(1, ID.code, 0).packet(32)], cycles=100, expected=1)
+    core = core_of(1, {"id": latency}, (ID,))
+    bench = Bench(accelerator(core, 32))
+    bench.run([Task(1, ID.code, 0).packet(32, (ID,))], cycles=100, expected=1)
     assert bench.beats[0][0] - bench.sent[-1][0] == 5 + latency
 
 
 def alone(task: Task, width: int = 32) -> Packet:
     """The response to a task between two good ones, which must be answered too."""
     core = core_of()
-    others = Task(1, DID.code, 12 << 60), Task(3, DID.code, 34 << 50)
+    others = Task(1, DIFD.code, 12 << 60, EXTENDED), Task(3, DFD.code, 3 << 30)
     packets = [others[0].packet(width), task.packet(width), others[1].packet(width)]
     answers = Bench(accelerator(core, width)).run(packets, cycles=200, expected=3)
     found = {packet[0] & 0xFFFF: packet for packet in answers}
@@ -157,22 +176,29 @@ def alone(task: Task, width: int = 32) -> Packet:
 
 
 ZEROS = [0, 0, 0]
-"""The three beats of words of a response of `did` at 32 bits."""
+"""The three beats of words of a response of ``difd``, and of ``dfd`` without its options, at 32 bits."""
 
 
 @pytest.mark.parametrize(
     ("task", "answer"),
     [
-        (Task(0xBEEF, 4, 3, surplus=1), [0x0404BEEF, *ZEROS]),
-        (Task(0xBEEF, 4, 3, surplus=40), [0x0404BEEF, *ZEROS]),
-        (Task(0xBEEF, 4, 3, surplus=-1), [0x0404BEEF, *ZEROS]),
-        (Task(0xBEEF, 4, 3, surplus=-2), [0x0404BEEF, *ZEROS]),
-        (Task(0xBEEF, 4, 3, reserved=1), [0x0404BEEF, *ZEROS]),
-        (Task(0xBEEF, 4, 3, reserved=0x80), [0x0404BEEF, *ZEROS]),
+        (Task(0xBEEF, 6, 3, surplus=1), [0x0406BEEF, *ZEROS]),
+        (Task(0xBEEF, 6, 3, surplus=40), [0x0406BEEF, *ZEROS]),
+        (Task(0xBEEF, 6, 3, surplus=-1), [0x0406BEEF, *ZEROS]),
+        (Task(0xBEEF, 6, 3, surplus=-2), [0x0406BEEF, *ZEROS]),
+        (Task(0xBEEF, 6, 3, status=1), [0x0406BEEF, *ZEROS]),
+        (Task(0xBEEF, 6, 3, status=0x80), [0x0406BEEF, *ZEROS]),
+        (Task(0xBEEF, 6, 3, options=2), [0x0426BEEF, *ZEROS]),
+        (Task(0xBEEF, 6, 3, options=8), [0x0486BEEF, *ZEROS]),
+        (Task(0xBEEF, 6, 3, options=EXTENDED, surplus=-1), [0x0416BEEF, *ZEROS]),
+        (Task(0xBEEF, 6, 3, surplus=2), [0x0406BEEF, *ZEROS]),
+        (Task(0xBEEF, 5, 3, options=EXTENDED, surplus=1), [0x0415BEEF, *ZEROS, 0, 0]),
+        (Task(0xBEEF, 5, 3, options=EXTENDED | 4, surplus=1), [0x0455BEEF, *ZEROS, 0, 0]),
+        (Task(0xBEEF, 0, 3, options=EXTENDED), [0x0410BEEF, 0]),
         (Task(0xBEEF, 0, 3, surplus=-2), [0x0400BEEF, 0]),
         (Task(0xBEEF, 3, 0), [0x0403BEEF]),
         (Task(0xBEEF, 3, 0, surplus=2), [0x0403BEEF]),
-        (Task(0xBEEF, 255, 0, reserved=7, surplus=9), [0x04FFBEEF]),
+        (Task(0xBEEF, 15, 0, options=5, status=7, surplus=9), [0x045FBEEF]),
     ],
 )
 def test_malformed(task: Task, answer: Packet) -> None:
@@ -201,20 +227,46 @@ def test_malformed(task: Task, answer: Packet) -> None:
     ],
 )
 def test_status(payload: int, status: int, width: int) -> None:
-    header = alone(Task(0x1234, 4, payload), width)[0] & 0xFFFF_FFFF
-    assert header == status << 24 | 4 << 16 | 0x1234
+    header = alone(Task(0x1234, 6, payload), width)[0] & 0xFFFF_FFFF
+    assert header == status << 24 | 6 << 16 | 0x1234
+
+
+def statuses(tasks: list[Task], width: int = 64) -> list[int]:
+    """The status of each task, by their tags."""
+    core = core_of()
+    packets = Bench(accelerator(core, width)).run(
+        [t.packet(width) for t in tasks], cycles=100, expected=len(tasks)
+    )
+    found = {packet[0] & 0xFFFF: packet[0] >> 24 & 0xFF for packet in packets}
+    return [found[task.tag] for task in tasks]
 
 
 def test_a_function_looks_at_its_own_words_only() -> None:
     """Bits beyond its packet's, left over from the task before, do not count."""
-    core = core_of()
-    tasks = [Task(0, 4, 0xFFFF8 << 35), Task(1, 0, 0), Task(2, 4, 0xFFFF8 << 35)]
-    packets = Bench(accelerator(core, 64)).run([t.packet(64) for t in tasks], cycles=100, expected=3)
-    assert sorted((p[0] & 0xFFFF, p[0] >> 24 & 0xFF) for p in packets) == [(0, OUTSIDE), (1, 0), (2, OUTSIDE)]
+    beyond = 0xFFFF8 << 35
+    tasks = [
+        Task(0, 6, beyond),
+        Task(1, 0, 0),
+        Task(2, 6, beyond),
+        Task(3, 6, 6 << 55, EXTENDED),
+        Task(4, 6, 0),
+    ]
+    assert statuses(tasks) == [OUTSIDE, 0, OUTSIDE, OUTSIDE, 0]
+
+
+def test_functions_that_share_a_slot_have_bounds_of_their_own() -> None:
+    tasks = [Task(0, 0, 9 << 30), Task(1, 0, 10 << 30), Task(2, 5, 3 << 30), Task(3, 5, 4 << 30)]
+    assert statuses(tasks) == [0, OUTSIDE, 0, OUTSIDE]
+
+
+def test_a_field_wider_than_its_word_hides_nothing() -> None:
+    """-8 and 11 are 0 and 3 in the three bits that the core takes."""
+    tasks = [Task(0, 5, 24 << 30), Task(1, 5, 11 << 30), Task(2, 5, 30 << 30), Task(3, 5, 29 << 30)]
+    assert statuses(tasks) == [OUTSIDE, OUTSIDE, 0, OUTSIDE]
 
 
 def test_malformed_hides_other_status() -> None:
-    assert alone(Task(9, 4, 0x803, reserved=2)) == [MALFORMED << 24 | 4 << 16 | 9, *ZEROS]
+    assert alone(Task(9, 6, 0x803, status=2)) == [MALFORMED << 24 | 6 << 16 | 9, *ZEROS]
 
 
 @pytest.mark.parametrize("width", [32, 128])
@@ -225,7 +277,7 @@ def test_a_long_pause_of_the_sink_stops_the_source_and_loses_nothing(ii: int, wi
     bench = Bench(accelerator(core, width), pause=range(30, 1000))
     packets = bench.run([task.packet(width) for task in tasks], cycles=4000, expected=150)
     assert by_function(packets) == expected(tasks, width, core)
-    places = sum(buffer_depth(tap.latency, ii) for tap in TAPS.values())
+    places = sum(buffer_depth(latency, ii) for latency in LATENCIES.values())
     waiting = max(number for cycle, number in bench.sent if cycle < 1000)
     finished = sum(cycle < 30 for cycle, _ in bench.beats)
     assert waiting <= finished + places + 4
@@ -257,8 +309,8 @@ def test_reset_during_a_pause_frees_every_place() -> None:
 
 VERILOG = """
 from rbdhw.rtl.shell import Accelerator, to_verilog
-from tests.rtl.edge import BITS, FUNCTIONS, TAPS, FakeCore
-core = FakeCore(ii=2, bits=BITS, taps=TAPS)
+from tests.rtl.edge import FUNCTIONS, LATENCIES, FakeCore
+core = FakeCore(ii=2, functions=FUNCTIONS, latencies=LATENCIES)
 print(to_verilog(Accelerator(core=core, functions=FUNCTIONS, data_width=64)))
 """
 
@@ -299,11 +351,14 @@ def test_verilog_is_the_same_in_every_process() -> None:
     assert texts[0].startswith(b"/* Generated by")
 
 
-def test_refuses_a_core_of_another_width() -> None:
-    with pytest.raises(
-        ValueError, match=r"^core: payload of 104 bits; the widest function's inputs have 105$"
-    ):
-        accelerator(core_of(bits=104), 32)
+def test_refuses_a_core_of_other_widths() -> None:
+    narrow = core_of(functions=(ID,))
+    text = "core: payload of 35 bits; the functions' slots have 105"
+    with pytest.raises(ValueError, match=f"^{text}$"):
+        Accelerator(core=narrow, functions=FUNCTIONS, data_width=32)
+    text = "core: id of 30 bits; the function's outputs have 29"
+    with pytest.raises(ValueError, match=f"^{text}$"):
+        Accelerator(core=narrow, functions=(replace(ID, outputs=words(29)),), data_width=32)
 
 
 def test_refuses_a_core_without_an_initiation_interval() -> None:
@@ -313,22 +368,24 @@ def test_refuses_a_core_without_an_initiation_interval() -> None:
         accelerator(core, 32)
 
 
-def test_refuses_a_data_width() -> None:
+def test_refuses_a_data_width_and_a_number() -> None:
     with pytest.raises(ValueError, match=r"^data width 48: expected one of 32, 64, 128, 256, 512$"):
         accelerator(core_of(), 48)
+    with pytest.raises(ValueError, match=r"^number 'float64': expected one of fixed, float32$"):
+        Accelerator(core=core_of(), functions=FUNCTIONS, data_width=64, number="float64")
 
 
 @pytest.mark.parametrize(
     ("functions", "text"),
     [
         ((), "functions: at least one was expected"),
-        ((ID, Function("id", 1, words(3))), "functions: a name appears twice"),
-        ((ID, Function("m", 0, words(3))), "functions: a code appears twice"),
-        ((Function("m", 256, words(3)),), "function 'm': code 256 does not fit 8 bits"),
-        ((Function("m", -1, words(3)),), "function 'm': code -1 does not fit 8 bits"),
-        ((Function("m", 2, ()),), "function 'm': at least one input word was expected"),
+        ((ID, Function("id", words(3), words(3))), "functions: a name appears twice"),
+        (
+            (Function("inverse", words(3), words(3)),),
+            "function 'inverse': unknown; expected one of id, fd, m, minv, did, dfd, difd",
+        ),
     ],
 )
 def test_refuses_functions(functions: tuple[Function, ...], text: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        accelerator(core_of(), 32, functions)
+        Accelerator(core=core_of(), functions=functions, data_width=32)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from rbdhw.rtl.packet import beats
+from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.stream import Assembler, Merger, Serialiser
-from tests.rtl.edge import FUNCTIONS, Beat
+from tests.rtl.edge import DFD, DIFD, FUNCTIONS, ID, Beat, words
 
 
 def collect(dut: Any, drive: Any, cycles: int) -> list[Beat]:
@@ -35,11 +35,37 @@ def collect(dut: Any, drive: Any, cycles: int) -> list[Beat]:
 
 @pytest.mark.parametrize(("bits", "width", "expected"), [(0, 32, 1), (1, 32, 2), (96, 128, 1), (97, 128, 2)])
 def test_beats(bits: int, width: int, expected: int) -> None:
-    assert beats(bits, width) == expected
+    numbers = words(bits) if bits else ()
+    edge = Edge((Function("id", numbers, numbers),), width)
+    assert edge.request_beats(edge.functions[0], False) == expected
+    assert edge.response_beats(edge.functions[0], False) == expected
+
+
+def test_requests_take_slots_and_responses_words() -> None:
+    edge = Edge(FUNCTIONS, 32)
+    assert edge.slots == edge.fields == (12, 18, 5, 20, 50)
+    assert edge.places == (0, 12, 30, 35, 55, 105)
+    requests = [(f.name, extended, edge.request_beats(f, extended)) for f, extended in edge.modes()]
+    assert requests == [
+        ("id", False, 3),
+        ("dfd", False, 3),
+        ("dfd", True, 3),
+        ("difd", False, 3),
+        ("difd", True, 5),
+    ]
+    assert [edge.response_beats(f, extended) for f, extended in edge.modes()] == [2, 4, 6, 4, 4]
+
+
+def test_slots_that_a_function_leaves_out_travel_up_to_its_last() -> None:
+    sparse = Function("fd", (ID.inputs[0], DIFD.inputs[3]), ())
+    edge = Edge((ID, sparse, DIFD), 32)
+    assert edge.slots_of(sparse, False) == 4
+    assert edge.request_beats(sparse, False) == edge.request_beats(DIFD, False)
+    assert edge.slots_of(Function("m", (), words(5)), False) == 0
 
 
 def test_the_assembler_offers_a_task_the_cycle_after_its_last_beat() -> None:
-    dut = Assembler(functions=FUNCTIONS, data_width=256)
+    dut = Assembler(edge=Edge(FUNCTIONS, 256))
     seen: list[tuple[int, ...]] = []
 
     async def bench(ctx: Any) -> None:
@@ -47,7 +73,7 @@ def test_the_assembler_offers_a_task_the_cycle_after_its_last_beat() -> None:
         ctx.set(dut.i.valid, 1)
         ctx.set(dut.i.p.last, 1)
         for k in range(4):
-            ctx.set(dut.i.p.data, k << 32 | 4 << 16 | 100 + k)
+            ctx.set(dut.i.p.data, k << 32 | 5 << 16 | 100 + k)
             assert ctx.get(dut.i.ready)
             await ctx.tick()
             task = ctx.get(dut.o.p)
@@ -57,11 +83,11 @@ def test_the_assembler_offers_a_task_the_cycle_after_its_last_beat() -> None:
     simulator.add_clock(1e-8)
     simulator.add_testbench(bench)
     simulator.run()
-    assert seen == [(1, 100 + k, 0b010, 0, k) for k in range(4)]
+    assert seen == [(1, 100 + k, 0b0010, 0, k) for k in range(4)]
 
 
 def test_the_assembler_gathers_the_next_packet_while_a_task_waits() -> None:
-    dut = Assembler(functions=FUNCTIONS, data_width=32)
+    dut = Assembler(edge=Edge(FUNCTIONS, 32))
     ready: list[int] = []
 
     async def bench(ctx: Any) -> None:
@@ -83,29 +109,69 @@ def test_the_assembler_gathers_the_next_packet_while_a_task_waits() -> None:
     assert ready == [1, 1, 1, 1, 1, 0, 1]
 
 
+@pytest.mark.parametrize("where", [0, 1, 2])
+def test_the_assembler_tells_that_a_number_was_none_with_its_task_alone(where: int) -> None:
+    dut = Assembler(edge=Edge(FUNCTIONS, 32))
+    seen: list[int] = []
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(dut.o.ready, 1)
+        ctx.set(dut.i.valid, 1)
+        for k in range(9):
+            ctx.set(dut.i.p, {"data": 0, "last": k % 3 == 2, "not_finite": k == 3 + where})
+            await ctx.tick()
+            if ctx.get(dut.o.valid):
+                seen.append(ctx.get(dut.o.p).not_finite)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert seen == [0, 1, 0]
+
+
+HEADER = {"tag": 0x1234, "function": 6, "options": 1, "status": 3}
+
+
 def test_the_serialiser_pads_with_zeros_and_needs_no_pause_between_packets() -> None:
-    dut = Serialiser(bits=40, data_width=32)
+    function = Function("id", (), words(18, 22))
+    dut = Serialiser(edge=Edge((function,), 32), function=function)
 
     def drive(ctx: Any, _cycle: int) -> None:
         ctx.set(dut.i.valid, 1)
-        ctx.set(dut.i.p, {"tag": 0x1234, "function": 6, "status": 3, "words": 0xABCDEF0123})
+        ctx.set(dut.i.p, {"header": HEADER, "extended": 0, "empty": 0, "words": 0xABCDEF0123})
 
-    packet = [(0x03061234, False), (0xCDEF0123, False), (0xAB, True)]
+    packet = [(0x03161234, False), (0xCDEF0123, False), (0xAB, True)]
     assert collect(dut, drive, 7) == packet + packet
 
 
-def test_the_serialiser_sends_no_words_of_a_malformed_task() -> None:
-    dut = Serialiser(bits=40, data_width=128)
+def test_the_serialiser_sends_optional_words_only_when_asked() -> None:
+    dut = Serialiser(edge=Edge((DFD,), 32), function=DFD)
+    value = (1 << 130) - 1
+
+    def drive(ctx: Any, cycle: int) -> None:
+        ctx.set(dut.i.valid, 1)
+        ctx.set(dut.i.p, {"header": HEADER, "extended": cycle < 6, "empty": 0, "words": value})
+
+    ones = (1 << 32) - 1
+    long = [(0x03161234, False)] + [(ones, False)] * 4 + [(3, True)]
+    short = [(0x03161234, False)] + [(ones, False)] * 2 + [((1 << 13) - 1, True)]
+    assert collect(dut, drive, 11) == long + short
+
+
+def test_the_serialiser_sends_no_words_of_an_empty_response() -> None:
+    function = Function("id", (), words(40))
+    dut = Serialiser(edge=Edge((function,), 128), function=function)
 
     def drive(ctx: Any, _cycle: int) -> None:
         ctx.set(dut.i.valid, 1)
-        ctx.set(dut.i.p, {"tag": 1, "function": 0, "status": 4, "words": 0xABCDEF0123})
+        ctx.set(dut.i.p, {"header": {**HEADER, "status": 4}, "empty": 1, "words": 0xABCDEF0123})
 
-    assert collect(dut, drive, 2) == [(0x04000001, True)]
+    assert collect(dut, drive, 2) == [(0x04161234, True)]
 
 
 def test_the_merger_takes_turns_by_packets() -> None:
-    dut = Merger(inputs=3, data_width=32)
+    dut = Merger(inputs=3, bits=32)
     sent = [0, 0, 0]
     lengths = [1, 2, 3]
 
@@ -122,7 +188,7 @@ def test_the_merger_takes_turns_by_packets() -> None:
 
 
 def test_the_merger_waits_inside_a_packet() -> None:
-    dut = Merger(inputs=2, data_width=32)
+    dut = Merger(inputs=2, bits=32)
 
     def drive(ctx: Any, cycle: int) -> None:
         ctx.set(dut.i[1].valid, cycle in (0, 5))
@@ -135,10 +201,6 @@ def test_the_merger_waits_inside_a_packet() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(ValueError, match=r"^data width 16: expected one of 32, 64, 128, 256, 512$"):
-        Assembler(functions=FUNCTIONS, data_width=16)
-    with pytest.raises(ValueError, match=r"^data width 1024: expected one of 32, 64, 128, 256, 512$"):
-        Serialiser(bits=3, data_width=1024)
+        Edge(FUNCTIONS, 16)
     with pytest.raises(ValueError, match=r"^inputs 0: at least 1 was expected$"):
-        Merger(inputs=0, data_width=32)
-    with pytest.raises(ValueError, match=r"^bits -1: at least 0 was expected$"):
-        Serialiser(bits=-1, data_width=32)
+        Merger(inputs=0, bits=32)

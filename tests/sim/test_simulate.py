@@ -48,15 +48,12 @@ def test_a_right_design_passes_with_any_traffic(rail_folder, cache, bubbles, bac
 def test_without_traffic_the_cycles_are_the_hardwares(rail_folder, cache):
     report = simulate(rail_folder, 100, 7, bubbles=0.0, back_pressure=0.0, cache=cache)
     design = read(rail_folder)
-    for function, figures in report.functions.items():
-        beats_in, beats_out = (
-            design.stream.beats(w) for w in (design.inputs(function), design.outputs(function))
-        )
-        assert figures.latency_cycles == beats_in + beats_out
     beats = {
-        f: design.stream.beats(design.inputs(f)) + design.stream.beats(design.outputs(f))
+        f: design.stream.beats(design.request_widths(f)) + design.stream.beats(design.response_widths(f))
         for f in design.functions
     }
+    for function, figures in report.functions.items():
+        assert figures.latency_cycles == beats[function]
     assert report.cycles == sum((beats[f] + 1) * figures.tasks for f, figures in report.functions.items())
 
 

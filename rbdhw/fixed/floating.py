@@ -1,0 +1,57 @@
+"""IEEE singles as the accelerator's edge converts them, bit for bit, in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.fixed.format import Format, Integers, wrapped
+
+Singles = NDArray[np.uint32]
+"""Bits of IEEE singles."""
+
+FRACTION_BITS = 23
+EXPONENT_BIAS = 127
+EXPONENT_ALL_ONES = 255
+
+
+def from_singles(
+    singles: Singles, field: Format, *, wraps: bool = False
+) -> tuple[Integers, NDArray[np.bool_]]:
+    """Integers of a field nearest to singles (ties upward), and which of these were no numbers.
+
+    What does not fit the field saturates, or wraps if ``wraps``. Infinities, not-a-numbers and subnormals
+    are no numbers; their integers are zero. A zero of either sign is zero.
+    """
+    exponent = singles >> FRACTION_BITS & EXPONENT_ALL_ONES
+    fraction = singles & (1 << FRACTION_BITS) - 1
+    refused = (exponent == EXPONENT_ALL_ONES) | ((exponent == 0) & (fraction != 0))
+    values = np.where(refused, np.float32(0.0), singles.view(np.float32)).astype(np.float64)
+    if not wraps:
+        return field.quantised(values), refused
+    steps = np.floor(np.ldexp(values, field.binary_point) + 0.5)
+    return wrapped(np.fmod(steps, 2.0**field.width).astype(np.int64), field.width), refused
+
+
+def to_singles(integers: Integers, binary_point: int) -> Singles:
+    """The singles nearest to integers of up to 53 bits times ``2**-binary_point``, ties to even.
+
+    Zero is plus zero. :func:`check_singles` says for which binary points no result leaves the normal range.
+    """
+    return np.ldexp(integers.astype(np.float64), -binary_point).astype(np.float32).view(np.uint32)
+
+
+def check_singles(word: Format) -> None:
+    """Accept a format whose numbers are all zero or normal singles.
+
+    Raises
+    ------
+    ValueError
+        For any other.
+    """
+    lowest, highest = -word.binary_point, word.width - 1 - word.binary_point
+    if lowest <= -EXPONENT_BIAS or highest > EXPONENT_BIAS:
+        raise ValueError(
+            f"numbers of 2**{lowest} to 2**{highest}: beyond a normal single; "
+            f"expected 2**{1 - EXPONENT_BIAS} to 2**{EXPONENT_BIAS}"
+        )

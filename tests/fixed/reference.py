@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from rbdhw.fixed.program import Kind, Operation, Program, Word
+from rbdhw.fixed.reciprocal import reciprocal
 from rbdhw.fixed.trigonometry import sin_cos
 
 
@@ -27,12 +28,19 @@ def run(program: Program, words: Mapping[str, int]) -> Task:
     misfits: list[int] = []
     for index, operation in enumerate(program.operations):
         full = _full(program, operation, values, words)
-        span = 2**operation.format.width
-        low = full % span
-        values.append(low - span if low >= span // 2 else low)
+        values.append(_held(operation, full))
         if values[-1] != full:
             misfits.append(index)
     return Task(values, misfits)
+
+
+def _held(operation: Operation, full: int) -> int:
+    """What the format keeps of a result."""
+    if operation.kind is Kind.RECIPROCAL:
+        return max(operation.format.lowest, min(operation.format.highest, full))
+    span = 2**operation.format.width
+    low = full % span
+    return low - span if low >= span // 2 else low
 
 
 def _full(program: Program, operation: Operation, values: list[int], words: Mapping[str, int]) -> int:
@@ -51,6 +59,11 @@ def _full(program: Program, operation: Operation, values: list[int], words: Mapp
             return _rounded(operands[0] * operands[1], operation.drop)
         case Kind.SCALE:
             return _rounded(operands[0] * operation.constant, operation.drop)
+        case Kind.SELECT:
+            return _rounded(operands[1] if operands[0] == 1 else operands[2], operation.drop)
+        case Kind.RECIPROCAL:
+            assert program.reciprocal is not None
+            return int(reciprocal(program.reciprocal, np.array(operands), operation.constant)[0])
         case _:
             phase = (operands[0] + operation.constant) % 2**program.trigonometry.phase_bits
             pair = sin_cos(program.trigonometry, np.array([phase]))

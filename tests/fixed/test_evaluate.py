@@ -11,8 +11,8 @@ from rbdhw.domain import graph_inputs, graph_ranges, input_domain, sample
 from rbdhw.fixed.evaluate import evaluate, outside_domain
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.lower import lower
-from rbdhw.fixed.program import Word
-from rbdhw.graph.interpret import node_values
+from rbdhw.fixed.program import Kind, Word
+from rbdhw.graph.interpret import interpret, node_values
 from rbdhw.pipeline import optimised, prepare
 from rbdhw.target import target
 from rbdhw.tracing import trace
@@ -28,6 +28,7 @@ from tests.builds import (
     torques,
 )
 from tests.fixed.reference import run, with_all_values
+from tests.mixed import MODES, mixed_flags, mixed_graph, mixed_inputs, mixed_program, mixed_words
 from tests.strategies import robots
 
 
@@ -62,6 +63,62 @@ def test_every_value_of_random_robots(robot, width, with_fext):
     graph = optimised(trace(model.robot, ("id",), model.fext), target("xcvu9p").delays)
     program = lowered(model, graph, width)
     assert_equal_to_reference(program, random_words(program, 6, seed=2), 6)
+
+
+@pytest.mark.parametrize("width", [8, 12, 18, 27, 32])
+@pytest.mark.parametrize(("function", "extended"), MODES)
+def test_every_value_of_choices_and_reciprocals(function, extended, width):
+    program = mixed_program(width)
+    words = mixed_words(program, 30, seed=width)
+    flags = {name: np.broadcast_to(value, 62) for name, value in mixed_flags(function, extended).items()}
+    assert_equal_to_reference(program, {**words, **flags}, 62)
+
+
+@pytest.mark.parametrize("width", [12, 18, 27, 32])
+@pytest.mark.parametrize(("function", "extended"), MODES)
+def test_each_function_is_as_accurate_as_its_width(function, extended, width):
+    program, inputs = mixed_program(width), mixed_inputs(2000, seed=width)
+    words = {word.name: word.format.quantised(inputs[word.name]) for word in program.inputs}
+    flags = mixed_flags(function, extended)
+    result = evaluate(program, {**words, **flags}, (function,))
+    truth = interpret(mixed_graph(), {**inputs, **flags})
+    assert not result.overflow.any()
+    assert not result.outside.any()
+    for word in program.outputs[function]:
+        error = np.abs(word.format.real(result.words[word.name]) - truth[word.name]).max()
+        assert error <= 2.0 ** (6 - program.port_widths[1]) * np.abs(truth[word.name]).max()
+
+
+def test_a_reciprocal_of_zero_is_the_largest_number_and_flags_only_what_needs_it():
+    """``q + 0.3`` is zero in no domain, but ``id`` does not ask for its reciprocal, ``fd`` does."""
+    program = mixed_program(18)
+    zero = next(i for i, op in enumerate(program.operations) if op.kind is Kind.RECIPROCAL)
+    position = program.inputs[0].format.quantised(np.array([-0.3, -0.30002, -0.29998, 0.5]))
+    words = {"q[0]": position, **{word.name: np.zeros(4, np.int64) for word in program.inputs[1:]}}
+    everything = replace(program, outputs={**program.outputs, **with_all_values(program).outputs})
+    flags = mixed_flags("fd", False)
+    assert evaluate(program, {**words, **mixed_flags("id", False)}, ("id",)).overflow.tolist() == [False] * 4
+    assert evaluate(program, {**words, **flags}, ("fd",)).overflow.tolist() == [True, True, True, False]
+    inverse = evaluate(everything, {**words, **flags}, ("all",)).words[f"value[{zero}]"]
+    chosen = program.operations[zero].format
+    assert set(inverse[:3].tolist()) <= {chosen.highest, chosen.lowest}
+    assert chosen.real(inverse[3:])[0] == pytest.approx(1.25, rel=1e-4)
+
+
+def test_a_function_needs_only_its_own_words():
+    program = mixed_program(18)
+    words = {name: np.array([100]) for name in ("q[0]", "q[1]", "tau[0]")}
+    result = evaluate(program, {**words, **mixed_flags("fd", False)}, ("fd",))
+    assert set(result.words) == {"fd.a[0]", "fd.a[1]"}
+    with pytest.raises(KeyError, match=r"^'a\[0\]'$"):
+        evaluate(program, {**words, **mixed_flags("id", False)}, ("id",))
+
+
+def test_no_tasks_have_no_results():
+    program = mixed_program(18)
+    words = {word.name: np.zeros(0, np.int64) for word in program.inputs}
+    result = evaluate(program, {**words, **mixed_flags("fd", False)}, ("fd",))
+    assert {values.shape for values in result.words.values()} == {(0,)} == {result.overflow.shape}
 
 
 def test_inputs_far_outside_the_domain_overflow_and_say_so():

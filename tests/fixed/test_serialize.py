@@ -18,6 +18,7 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.tracing import trace
 from tests.designs import rail, rail_program
+from tests.mixed import mixed_program
 
 
 def toy_program(width):
@@ -38,8 +39,41 @@ def test_round_trip_is_exact(width):
 def test_an_operation_is_a_short_list():
     data = program_to_json(rail_program(rail()))
     assert data["operations"][9] == ["scale", [[3, False, 0]], 20, 10, 0, 13107, 10, False, ""]
-    assert data["inputs"][0] == ["q[0]", "m", 0, 20, 19, -209715, 314573]
+    assert data["inputs"][0] == ["q[0]", "m", 0, 20, 19, -209715, 314573, 0]
     assert data["regions"] == [["accelerator", None]]
+    assert (data["flags"], data["reciprocal"]) == ([], None)
+
+
+@pytest.mark.parametrize("width", [8, 18, 27])
+def test_flags_slots_and_the_reciprocal_unit_travel_too(width):
+    program = mixed_program(width)
+    data = json.loads(json.dumps(program_to_json(program)))
+    assert data["flags"] == [
+        ["acceleration_given", 5, ["id", "difd"], False],
+        ["inverse_given", 6, ["difd"], True],
+    ]
+    assert [word[-1] for word in data["inputs"]] == [0, 1, 2, 2, 3]
+    assert program_from_json(data) == program
+
+
+def test_a_reciprocal_needs_its_unit():
+    data = program_to_json(mixed_program(18)) | {"reciprocal": None}
+    with pytest.raises(InputError) as refusal:
+        program_from_json(data)
+    assert str(refusal.value) == (
+        "program data: operations.14: a reciprocal without its unit; expected the unit's parameters in "
+        "'reciprocal'"
+    )
+
+
+def test_a_flag_needs_its_input():
+    data = program_to_json(mixed_program(18))
+    data["flags"][0][1] = 4
+    with pytest.raises(InputError) as refusal:
+        program_from_json(data)
+    assert str(refusal.value) == (
+        "program data: inputs: not the input operations and their names; expected one word or flag for each"
+    )
 
 
 def damaged(where, value):
@@ -81,7 +115,7 @@ def test_wrong_types_are_told_in_one_line(where, value, text):
         (
             ("inputs", 0, 0),
             "v[0]",
-            "inputs: not the input operations and their names; expected one word for each of them",
+            "inputs: not the input operations and their names; expected one word or flag for each",
         ),
         (("inputs", 0, 2), 99, "inputs: word 'q[0]': value 99; expected an index below 12"),
         (("outputs", "fd", 0, 2), 12, "outputs.fd: word 'fd.a[0]': value 12; expected an index below 12"),

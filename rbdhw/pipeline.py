@@ -29,6 +29,7 @@ from rbdhw.graph.interpret import node_values
 from rbdhw.manifest import function_counts, manifest, robot_entry
 from rbdhw.passes.balance import balance
 from rbdhw.passes.factor import factor
+from rbdhw.passes.prune import prune
 from rbdhw.passes.specialise import reached
 from rbdhw.protocol import FUNCTIONS, flag_values
 from rbdhw.robot.model import Robot
@@ -284,7 +285,7 @@ def external_bodies(robot: Robot, fext: str) -> tuple[int, ...]:
 
 def optimised(graph: Graph, delays: Delays) -> Graph:
     """The graph after the passes: common factors drawn out, sums balanced by arrival."""
-    graph = balance(factor(graph), operation_delay(delays))
+    graph = prune(balance(factor(graph), operation_delay(delays)))
     check(graph)
     return graph
 

@@ -24,15 +24,17 @@ from rbdhw.pipeline import (
     generate,
     multiplications,
     optimised,
+    planned,
     prepare,
     scheduled,
 )
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.schedule.model import Resource
 from rbdhw.sim import golden
 from rbdhw.target import target
-from rbdhw.tracing import trace
+from rbdhw.tracing import ALGORITHMS, trace
 from tests.builds import evaluated, graph_of, lowered, program_of
 from tests.strategies import robots
 
@@ -70,7 +72,7 @@ class TestManifest:
         assert (facts["width"], facts["budget"], facts["seed"]) == ([18, 18], None, 0)
         assert facts["stream"]["tdata_width"] == 64
         assert set(facts["versions"]) == {"rbdhw", "amaranth", "numpy"}
-        assert facts["algorithms"]["inverse_dynamics"] == "rnea"
+        assert set(facts["algorithms"]) == {"rewrites"}
 
     def test_operations_are_those_of_the_program(self):
         design, counts = toy(), toy().manifest["functions"]["id"]
@@ -264,3 +266,50 @@ def test_the_stages_are_told_in_order(arm):
         "scheduling",
         "writing Verilog",
     ]
+
+
+class TestAllFunctions:
+    def test_the_manifest_tells_of_each_and_of_the_algorithms(self):
+        facts = multifunction().manifest
+        for entry in ("functions", "error", "inputs", "outputs"):
+            assert list(facts[entry]) == list(FUNCTIONS), entry
+        assert facts["functions"]["minv"]["reciprocals"] == 1
+        assert facts["reciprocal_units"] == 1
+        assert set(facts["algorithms"]) == {*ALGORITHMS, "rewrites"}
+        latency = {name: entry["latency_cycles"] for name, entry in facts["functions"].items()}
+        assert latency["m"] < latency["minv"] <= latency["dfd"]
+        assert latency["id"] <= latency["did"] < latency["difd"] < latency["dfd"]
+
+    def test_the_algorithm_asked_for_is_taken_and_told(self):
+        options = BuildOptions(**TOY, functions=("did",), algorithms={"derivatives": "columns"})
+        told = generate(path("toy"), options).manifest["algorithms"]["derivatives"]
+        assert told["chosen"] == "columns"
+        assert list(told["costs"]) == ["columns"]
+
+    @pytest.mark.parametrize("function", list(FUNCTIONS))
+    def test_errors_are_small_and_no_task_is_flagged(self, function):
+        error = multifunction().manifest["error"][function]
+        assert 0.0 < error["median"] < 1e-4
+        assert error["flagged"] <= 0.001 * error["samples"]
+
+    @pytest.mark.parametrize("chosen", [("id",), ("m", "minv"), ("fd", "did"), ("dfd",)])
+    def test_a_build_of_few_holds_only_what_these_reach(self, chosen):
+        """Nothing of the program is unused, and no input that the functions do not read is left."""
+        options = BuildOptions(functions=chosen, width=18, samples=256)
+        program = planned(load_urdf(path("iiwa14")), options).program
+        used = set().union(*(program.reached(function) for function in chosen))
+        idle = [o for i, o in enumerate(program.operations) if i not in used]
+        assert idle == []
+        arrays = {word.name.partition("[")[0] for word in program.inputs}
+        assert arrays <= {name for function in chosen for name in FUNCTIONS[function].inputs}
+
+    def test_values_that_cancel_keep_room_for_rounding_errors(self):
+        """The iiwa's joints 1 and 2 make some terms vanish but for rounding: no task may be flagged."""
+        plan = planned(load_urdf(path("iiwa14")), BuildOptions(functions=("did",), width=16))
+        assert plan.errors["did"].flagged <= 0.002 * plan.errors["did"].samples
+        assert plan.errors["did"].median < 3e-4
+
+
+@cache
+def multifunction():
+    return generate(path("toy"), BuildOptions(**TOY, functions=tuple(FUNCTIONS)))

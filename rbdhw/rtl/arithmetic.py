@@ -19,21 +19,32 @@ def aligned(value: Any, operand: Operand) -> Any:
     return value
 
 
-def total(operands: tuple[Operand, ...], values: list[Any]) -> Any:
-    """The exact sum of one or two operands with their shifts and signs."""
+def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> Any:
+    """The exact sum of one or two operands with their shifts and signs, and half of the bits to be dropped.
+
+    The half costs no adder where it fits the zeros below an operand.
+    """
     parts = [aligned(value, operand) for value, operand in zip(values, operands, strict=True)]
+    room = [k for k, operand in enumerate(operands) if not operand.negative and operand.shift >= drop > 0]
+    for k in room[:1]:
+        parts[k] = Cat(Const(half(drop), operands[k].shift), values[k]).as_signed()
     first, *rest = parts
     result = -first if operands[0].negative else first
     for part, operand in zip(rest, operands[1:], strict=True):
         result = result - part if operand.negative else result + part
-    return result
+    return result if room else plus_half(result, drop)
 
 
-def chosen(operands: tuple[Operand, ...], values: list[Any]) -> Any:
-    """The second operand where the first, a flag, is 1, the third where it is 0."""
+def chosen(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> Any:
+    """The second operand where the first, a flag, is 1, the third where it is 0, and half of ``drop``."""
     flag, *others = values
     first, second = (total((operand,), [value]) for operand, value in zip(operands[1:], others, strict=True))
-    return Mux(flag[0], first, second).as_signed()
+    return plus_half(Mux(flag[0], first, second).as_signed(), drop)
+
+
+def plus_half(full: Any, drop: int) -> Any:
+    """A number and half of its ``drop`` low bits."""
+    return full + half(drop) if drop else full
 
 
 def half(drop: int) -> int:
@@ -55,4 +66,4 @@ def saturated(full: Any, operation: Operation) -> tuple[Any, Any]:
     """The result of an operation and whether it overflowed; then it is the largest integer of that sign."""
     value, overflow = cut(full, operation)
     limit = Cat((~full[-1]).replicate(operation.format.width - 1), full[-1])
-    return Mux(overflow, limit, value).as_signed(), overflow
+    return Mux(overflow, limit.as_signed(), value), overflow

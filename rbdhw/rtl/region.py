@@ -120,8 +120,7 @@ class RegionModule(Elaboratable):
         operation = self._operation(bound.steps[index])
         operands = self._operands(bound.steps[index], bound.starts[index])
         combined = total if operation.kind is Kind.ADD else chosen
-        full = combined(operation.operands, operands)
-        result, overflow = cut(full + half(operation.drop), operation)
+        result, overflow = cut(combined(operation.operands, operands, operation.drop), operation)
         m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
         return overflow
 

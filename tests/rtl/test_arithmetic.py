@@ -3,21 +3,28 @@
 import random
 
 import pytest
+from amaranth.back import rtlil
 from amaranth.hdl import Const, Module, Signal, signed
 from amaranth.sim import Simulator
 
 from rbdhw.fixed.format import Format, round_half_up
 from rbdhw.fixed.program import Kind, Operand, Operation
-from rbdhw.rtl.arithmetic import aligned, cut, half, total
+from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, saturated, total
 from tests.graphs import REGION
 
 
-def values(widths, expressions, draws):
-    """What expressions of signed signals are, for each draw of the signals."""
+def shown(widths, expressions):
+    """A module that computes expressions of signed signals; the signals; the results."""
     signals = [Signal(signed(width), name=f"x{i}") for i, width in enumerate(widths)]
     results = [Signal.like(value, name=f"y{i}") for i, value in enumerate(expressions(signals))]
     m = Module()
     m.d.comb += [result.eq(value) for result, value in zip(results, expressions(signals), strict=True)]
+    return m, signals, results
+
+
+def values(widths, expressions, draws):
+    """What expressions of signed signals are, for each draw of the signals."""
+    m, signals, results = shown(widths, expressions)
     found = []
 
     async def testbench(ctx):
@@ -58,8 +65,8 @@ def test_sums_round_and_wrap_and_say_so(seed):
     inputs = draws(widths, seed)
 
     def expressions(signals):
-        full = total(operands, signals[: len(operands)])
-        return [full, *cut(full + half(operation.drop), operation)]
+        taken = signals[: len(operands)]
+        return [total(operands, taken), *cut(total(operands, taken, operation.drop), operation)]
 
     width = operation.format.width
     for found, draw in zip(values(widths, expressions, inputs), inputs, strict=True):
@@ -87,3 +94,38 @@ def test_constants_are_operands_too():
     operands = (Operand(0, True, 2), Operand(1, True, -1))
     found = values((5,), lambda x: [total(operands, [x[0], Const(-3, signed(3))])], [[7], [-16]])
     assert found == [[-28 + 2], [64 + 2]]
+
+
+@pytest.mark.parametrize(("negative", "shift", "adders"), [(False, 2, 1), (False, 1, 2), (True, 3, 2)])
+def test_the_half_needs_no_adder_where_an_operand_has_zeros_below(negative, shift, adders):
+    operands = (Operand(0), Operand(1, negative, shift))
+    module, signals, results = shown((5, 5), lambda x: [total(operands, x, 2)])
+    text = rtlil.convert(module, ports=[*signals, *results])
+    assert text.count("cell $add") + text.count("cell $sub") == adders
+    inputs = draws((5, 5), 1)
+    found = values((5, 5), lambda x: [total(operands, x, 2)], inputs)
+    assert found == [[x + (-(y << shift) if negative else y << shift) + 2] for x, y in inputs]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_choices_take_one_value_and_round_it(seed):
+    rng = random.Random(seed)
+    operands = (Operand(0), *(Operand(i, rng.random() < 0.5, rng.randint(-2, 2)) for i in (1, 2)))
+    drop = rng.randint(0, 3)
+    inputs = [[flag, x, y] for flag in (0, 1) for x, y in draws((6, 7), seed)]
+    found = values((2, 6, 7), lambda x: [chosen(operands, x, drop)], inputs)
+    for (result,), draw in zip(found, inputs, strict=True):
+        operand = operands[1 if draw[0] else 2]
+        moved = draw[operand.value] << 2 + operand.shift >> 2
+        assert result == (-moved if operand.negative else moved) + half(drop)
+
+
+@pytest.mark.parametrize("width", [4, 9])
+def test_what_saturates_keeps_its_sign(width):
+    operation = Operation(Kind.RECIPROCAL, (Operand(0),), Format(width, 0), REGION, checked=True)
+    numbers = [[x] for x in range(-128, 128)]
+    lowest, highest = -(2 ** (width - 1)), 2 ** (width - 1) - 1
+    for found, (x,) in zip(
+        values((8,), lambda x: list(saturated(x[0], operation)), numbers), numbers, strict=True
+    ):
+        assert found == [min(max(x, lowest), highest), int(not lowest <= x <= highest)]

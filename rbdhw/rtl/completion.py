@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.protocol import EXTENDED, Status
 from rbdhw.rtl.admission import ADMITTED
-from rbdhw.rtl.packet import Edge, Function, beat_stream
+from rbdhw.rtl.packet import Edge, Function, beat_layout
 from rbdhw.rtl.stream import Serialiser
 
 OVERHEAD = 3
@@ -95,7 +95,7 @@ class Completion(wiring.Component):
         The packed result, and whether a value overflowed.
     available : Out(1)
         Whether a task may be admitted in this cycle.
-    o : Out(beat_stream(edge.response_beat))
+    o : Out(stream.Signature(beat_layout(edge.response_beat)))
 
     Raises
     ------
@@ -120,7 +120,7 @@ class Completion(wiring.Component):
                 "result": In(function.result_bits if function else 0),
                 "overflow": In(1),
                 "available": Out(1),
-                "o": Out(beat_stream(edge.response_beat)),
+                "o": Out(stream.Signature(beat_layout(edge.response_beat))),
             }
         )
 

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
 
-from amaranth.lib import data, stream
+from amaranth.lib import data
 
 from rbdhw.config import DATA_WIDTHS, NUMBERS
+from rbdhw.fixed.floating import check_singles
 from rbdhw.fixed.program import Word
 from rbdhw.protocol import CODES, FUNCTIONS, HEADER, HEADER_BITS
 
@@ -72,7 +72,8 @@ class Edge:
     ------
     ValueError
         For a width of TDATA or a number that is unknown; where there are no functions, one appears twice
-        or is unknown.
+        or is unknown; for results that singles cannot be
+        (:func:`rbdhw.fixed.floating.check_singles`).
     """
 
     functions: tuple[Function, ...]
@@ -84,6 +85,9 @@ class Edge:
         check_functions(self.functions)
         if self.number not in NUMBERS:
             raise ValueError(f"number '{self.number}': expected one of {', '.join(NUMBERS)}")
+        for function in self.functions if self.converts else ():
+            for word in function.returned(extended=True):
+                check_singles(word.format)
 
     @property
     def converts(self) -> bool:
@@ -190,17 +194,14 @@ def check_functions(functions: tuple[Function, ...]) -> None:
             raise ValueError(f"function '{name}': unknown; expected one of {', '.join(FUNCTIONS)}")
 
 
-def beat_stream(bits: int) -> Any:
-    """The signature of a stream of beats: ``data``, and ``last`` on the last of a packet."""
-    return stream.Signature(data.StructLayout({"data": bits, "last": 1}))
+def beat_layout(bits: int) -> data.StructLayout:
+    """A beat: ``data``, and ``last`` on the last of a packet."""
+    return data.StructLayout({"data": bits, "last": 1})
 
 
-def request_stream(bits: int) -> Any:
-    """The signature of a stream of a request's beats inside the edge.
-
-    ``not_finite`` says that a number in the beat was none.
-    """
-    return stream.Signature(data.StructLayout({"data": bits, "last": 1, "not_finite": 1}))
+def request_layout(bits: int) -> data.StructLayout:
+    """A request's beat inside the edge; ``not_finite`` says that a number in it was none."""
+    return data.StructLayout({"data": bits, "last": 1, "not_finite": 1})
 
 
 def task_layout(edge: Edge) -> data.StructLayout:

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.rtl.admission import Admission
 from rbdhw.rtl.completion import Completion, buffer_depth
+from rbdhw.rtl.floating import Elastic, RequestConverter, ResponseConverter
 from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.stream import Assembler, Merger
 
@@ -48,8 +49,8 @@ class Accelerator(wiring.Component):
 
     A task starts only when there is room for its result, so any back-pressure ends at the input. The
     response's first beat is offered five cycles after the request's last beat is taken, plus the function's
-    latency in the core, if the core's phase and the output are free. Reset drops all tasks and any partial
-    packet.
+    latency in the core, if the core's phase and the output are free; where numbers are converted, ten cycles
+    later still. Reset drops all tasks and any partial packet.
 
     Parameters
     ----------
@@ -118,8 +119,18 @@ class Accelerator(wiring.Component):
             core.functions.eq(admission.i.p.select),
             core.options.eq(admission.i.p.options),
         ]
-        self._connect_ports(m, assembler, merger)
+        self._connect_ports(m, *self._converters(m, assembler, merger))
         return m
+
+    def _converters(self, m: Module, assembler: Assembler, merger: Merger) -> tuple[Any, Any]:
+        """The stream to which requests go, and that from which responses come."""
+        if not self.edge.converts:
+            return assembler.i, merger.o
+        m.submodules.from_singles = requests = Elastic(pipeline=RequestConverter(edge=self.edge))
+        m.submodules.to_singles = responses = Elastic(pipeline=ResponseConverter(edge=self.edge))
+        wiring.connect(m, requests.o, assembler.i)
+        wiring.connect(m, merger.o, responses.i)
+        return requests.i, responses.o
 
     def _payload(self, words: Any) -> Any:
         """The core's share of each slot's field."""
@@ -148,16 +159,16 @@ class Accelerator(wiring.Component):
         )
         return [*completions, refusal]
 
-    def _connect_ports(self, m: Module, assembler: Assembler, merger: Merger) -> None:
+    def _connect_ports(self, m: Module, requests: Any, responses: Any) -> None:
         m.d.comb += [
-            assembler.i.p.data.eq(self.s_axis_tdata),
-            assembler.i.p.last.eq(self.s_axis_tlast),
-            assembler.i.valid.eq(self.s_axis_tvalid),
-            self.s_axis_tready.eq(assembler.i.ready & ~ResetSignal()),
-            self.m_axis_tdata.eq(merger.o.p.data),
-            self.m_axis_tlast.eq(merger.o.p.last),
-            self.m_axis_tvalid.eq(merger.o.valid),
-            merger.o.ready.eq(self.m_axis_tready),
+            requests.p.data.eq(self.s_axis_tdata),
+            requests.p.last.eq(self.s_axis_tlast),
+            requests.valid.eq(self.s_axis_tvalid),
+            self.s_axis_tready.eq(requests.ready & ~ResetSignal()),
+            self.m_axis_tdata.eq(responses.p.data),
+            self.m_axis_tlast.eq(responses.p.last),
+            self.m_axis_tvalid.eq(responses.valid),
+            responses.ready.eq(self.m_axis_tready),
         ]
 
 

@@ -13,8 +13,8 @@ from rbdhw.rtl.packet import (
     REQUEST_HEADER,
     Edge,
     Function,
-    beat_stream,
-    request_stream,
+    beat_layout,
+    request_layout,
     response_layout,
     task_layout,
 )
@@ -34,7 +34,7 @@ class Assembler(wiring.Component):
 
     Members
     -------
-    i : In(request_stream(edge.request_beat))
+    i : In(stream.Signature(request_layout(edge.request_beat)))
     o : Out(stream.Signature(task_layout(edge)))
     """
 
@@ -46,7 +46,10 @@ class Assembler(wiring.Component):
         }
         self.layout = task_layout(edge)
         super().__init__(
-            {"i": In(request_stream(edge.request_beat)), "o": Out(stream.Signature(self.layout))}
+            {
+                "i": In(stream.Signature(request_layout(edge.request_beat))),
+                "o": Out(stream.Signature(self.layout)),
+            }
         )
 
     @property
@@ -130,7 +133,7 @@ class Serialiser(wiring.Component):
     Members
     -------
     i : In(stream.Signature(response_layout(function.result_bits)))
-    o : Out(beat_stream(edge.response_beat))
+    o : Out(stream.Signature(beat_layout(edge.response_beat)))
     """
 
     def __init__(self, *, edge: Edge, function: Function | None) -> None:
@@ -140,7 +143,7 @@ class Serialiser(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(response_layout(self.bits))),
-                "o": Out(beat_stream(edge.response_beat)),
+                "o": Out(stream.Signature(beat_layout(edge.response_beat))),
             }
         )
 
@@ -153,7 +156,7 @@ class Serialiser(wiring.Component):
         m = Module()
         beats = [self.edge.response_beats(self.function, x) if self.function else 1 for x in (False, True)]
         index = Signal(range(beats[True]))
-        beat = Signal(beat_stream(self.edge.response_beat).members["payload"].shape, reset_less=True)
+        beat = Signal(beat_layout(self.edge.response_beat), reset_less=True)
         last = index == Mux(self.i.p.extended, beats[True] - 1, beats[False] - 1)
         moving = self.i.valid & (~self.o.valid | self.o.ready)
         m.d.comb += [self.i.ready.eq(moving & last), self.o.p.eq(beat)]
@@ -208,8 +211,8 @@ class Merger(wiring.Component):
 
     Members
     -------
-    i : In(beat_stream(bits)).array(inputs)
-    o : Out(beat_stream(bits))
+    i : In(stream.Signature(beat_layout(bits))).array(inputs)
+    o : Out(stream.Signature(beat_layout(bits)))
 
     Raises
     ------
@@ -222,7 +225,12 @@ class Merger(wiring.Component):
             raise ValueError(f"inputs {inputs}: at least 1 was expected")
         self.inputs = inputs
         self.bits = bits
-        super().__init__({"i": In(beat_stream(bits)).array(inputs), "o": Out(beat_stream(bits))})
+        super().__init__(
+            {
+                "i": In(stream.Signature(beat_layout(bits))).array(inputs),
+                "o": Out(stream.Signature(beat_layout(bits))),
+            }
+        )
 
     @property
     def latency(self) -> int:
@@ -233,7 +241,7 @@ class Merger(wiring.Component):
         m = Module()
         inside = Signal()
         current, chosen = Signal(range(self.inputs)), Signal(range(self.inputs))
-        beat = Signal(beat_stream(self.bits).members["payload"].shape, reset_less=True)
+        beat = Signal(beat_layout(self.bits), reset_less=True)
         self._choose(m, inside, current, chosen)
         free = ~self.o.valid | self.o.ready
         m.d.comb += self.o.p.eq(beat)

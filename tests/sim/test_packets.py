@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rbdhw.artifact import interface
 from rbdhw.domain import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format
@@ -133,6 +134,127 @@ def test_output_words_become_arrays():
         np.testing.assert_array_equal(arrays[name], array)
 
 
+def of_three(**outputs):
+    """The design of three bodies with the output words named, each one step below one."""
+    design = rail_design(bodies=3)
+    words = {f: tuple(Word(name, "", 0, Format(20, 10)) for name in names) for f, names in outputs.items()}
+    design = replace(design, program=replace(design.program, outputs=words))
+    values = {
+        f: {name: np.array([k, k + 1]) for k, name in enumerate(names, 1)} for f, names in outputs.items()
+    }
+    return design, values
+
+
+def test_a_symmetric_matrix_is_whole_again():
+    design, words = of_three(m=["m.M[0,0]", "m.M[2,0]", "m.M[2,1]"])
+    (matrix,) = packets.decode(design, "m", words["m"]).values()
+    expected = np.array([[1, 0, 2], [0, 0, 3], [2, 3, 0]]) / 1024
+    np.testing.assert_array_equal(matrix[0], expected)
+    assert matrix.shape == (2, 3, 3)
+
+
+def test_other_matrices_are_not_mirrored():
+    design, words = of_three(did=["did.dtau_dv[2,0]"])
+    arrays = packets.decode(design, "did", words["did"])
+    assert list(arrays) == ["dtau_dq", "dtau_dv"]
+    assert np.argwhere(arrays["dtau_dv"]).tolist() == [[0, 2, 0], [1, 2, 0]]
+    assert arrays["dtau_dq"].shape == (2, 3, 3)
+    assert not arrays["dtau_dq"].any()
+
+
+def test_optional_arrays_are_told_only_when_asked():
+    design, words = of_three(dfd=["dfd.da_dq[0,1]", "dfd.Minv[1,0]", "dfd.a[2]"])
+    short = {"dfd.da_dq[0,1]": words["dfd"]["dfd.da_dq[0,1]"]}
+    assert list(packets.decode(design, "dfd", short)) == ["da_dq", "da_dv"]
+    arrays = packets.decode(design, "dfd", words["dfd"], extended=True)
+    assert {name: array.shape for name, array in arrays.items()} == {
+        "da_dq": (2, 3, 3),
+        "da_dv": (2, 3, 3),
+        "Minv": (2, 3, 3),
+        "a": (2, 3),
+    }
+    assert arrays["Minv"][0, 0, 1] == arrays["Minv"][0, 1, 0] == 2 / 1024
+    assert arrays["a"][1].tolist() == [0.0, 0.0, 4 / 1024]
+
+
+def supplied_design(number="fixed"):
+    """Two bodies; ``difd`` takes an inverse mass matrix, ``dfd`` a force in an acceleration's slot."""
+    design = rail_design(bodies=2)
+    names = ["q[0]", "a[0]", "tau[0]", "Minv[0,0]", "Minv[1,0]", "Minv[1,1]"]
+    slots, widths = [0, 1, 1, 2, 3, 4], [30, 12, 14, 27, 20, 20]
+    inputs = tuple(
+        Word(name, "", 0, Format(width, 8), -(1 << width - 2), 1 << width - 2, slot)
+        for name, slot, width in zip(names, slots, widths, strict=True)
+    )
+    outputs = {f: (Word(f"{f}.da_dq[0,0]", "", 0, Format(36, 8)),) for f in ("dfd", "difd")}
+    program = replace(design.program, inputs=inputs, outputs=outputs)
+    return replace(design, program=program, manifest=interface(program, 32, number))
+
+
+def supplied_arrays(tasks):
+    return sample_of(tasks) | {"Minv": np.arange(4.0 * tasks).reshape(tasks, 2, 2)}
+
+
+def sample_of(tasks):
+    return {name: np.full((tasks, 2), k / 4) for k, name in enumerate(("q", "v", "a", "tau"), 1)}
+
+
+def test_the_lower_triangle_travels_with_the_option():
+    design, arrays = supplied_design(), supplied_arrays(2)
+    assert list(packets.encode(design, "difd", arrays)) == ["q[0]", "a[0]"]
+    words = packets.encode(design, "difd", arrays, extended=True)
+    assert {name: values.tolist() for name, values in words.items()} == {
+        "q[0]": [64, 64],
+        "a[0]": [192, 192],
+        "Minv[0,0]": [0, 1024],
+        "Minv[1,0]": [512, 1536],
+        "Minv[1,1]": [768, 1792],
+    }
+    packed = packets.requests(design, "difd", np.array([7, 8]), words, extended=True)
+    payload = 64 | 192 << 30 | 1024 << 44 | 1536 << 71 | 1792 << 91
+    assert as_integer(packed[1]) == 8 | 6 << 16 | 1 << 20 | payload << 32
+
+
+def test_a_word_fills_its_slot_with_its_sign():
+    design = supplied_design()
+    words = {"q[0]": np.array([1]), "a[0]": np.array([-1])}
+    assert (
+        as_integer(packets.requests(design, "difd", np.array([0]), words)) == 6 << 16 | 1 << 32 | 0x3FFF << 62
+    )
+
+
+def test_singles_travel_for_the_words_they_become():
+    design = supplied_design("float32")
+    arrays = sample_of(3) | {"q": np.array([[1.0, 0], [-0.001, 0], [3e38, 0]])}
+    words = packets.encode(design, "dfd", arrays)
+    assert words["q[0]"].tolist() == [256, 0, 2**31 - 1]
+    assert words["tau[0]"].tolist() == [256] * 3
+    packed = packets.requests(design, "dfd", np.arange(3), words)
+    assert packed.shape == (3, 3, 4)
+    singles = packed.view(np.float32)[:, 1:, 0]
+    np.testing.assert_array_equal(singles, [[1.0, 1.0], [0.0, 1.0], [2.0**23, 1.0]])
+
+
+def test_results_are_rounded_to_singles_in_packets_and_arrays():
+    design = supplied_design("float32")
+    values = {"dfd.da_dq[0,0]": np.array([2**24 + 1, -(2**35), 5, 0])}
+    sent = packets.responses(design, "dfd", np.arange(4), np.zeros(4, np.int64), values)
+    np.testing.assert_array_equal(
+        sent.view(np.float32)[:, 1, 0], np.array([2**24, -(2**35), 5, 0], np.float32) / 256
+    )
+    words = packets.contents(design, "dfd", sent)[1]
+    assert words["dfd.da_dq[0,0]"].tolist() == [2**24, -(2**35), 5, 0]
+    for found in (values, words):
+        arrays = packets.decode(design, "dfd", found)
+        np.testing.assert_array_equal(arrays["da_dq"][:, 0, 0], sent.view(np.float32)[:, 1, 0])
+
+
+def test_no_number_in_a_response_is_no_word():
+    design = supplied_design("float32")
+    sent = np.array([5 << 16, 0x7F800000, 5 << 16, 0x7FC00000], np.uint32).view(np.uint8).reshape(2, 2, 4)
+    assert packets.contents(design, "dfd", sent)[1]["dfd.da_dq[0,0]"].tolist() == [0, 0]
+
+
 def test_vectors_come_back_as_they_went():
     design = rail_design(bodies=3)
     arrays = sample(design.robot, design.domain, 20, np.random.default_rng(0))
@@ -160,6 +282,24 @@ def test_mixed_functions_merge_and_part_again():
         assert answers.whole.all()
         status, _ = packets.contents(design, function, answers.packets)
         np.testing.assert_array_equal(status, places[function] % 4)
+
+
+def test_responses_are_told_apart_by_their_option():
+    design, values = of_three(dfd=["dfd.da_dq[0,1]", "dfd.Minv[1,0]", "dfd.a[2]"])
+    design = replace(design, manifest=interface(design.program, 32))
+    tags, status = np.arange(2), np.zeros(2, np.int64)
+    sent = {x: packets.responses(design, "dfd", tags, status, values["dfd"], x) for x in (False, True)}
+    places = {False: np.array([0, 3]), True: np.array([1, 2])}
+    beats = packets.merged(places, sent)
+    assert beats.last.tolist() == [False, True, False, False, True, False, False, True, False, True]
+    for extended in (False, True):
+        found = packets.answers(design, beats, extended)["dfd"]
+        np.testing.assert_array_equal(found.places, places[extended])
+        np.testing.assert_array_equal(found.packets, sent[extended])
+        _, words = packets.contents(design, "dfd", found.packets, extended)
+        assert list(words) == list(values["dfd"])[: 3 if extended else 1]
+        for name, values_found in words.items():
+            np.testing.assert_array_equal(values_found, values["dfd"][name])
 
 
 def test_a_response_of_the_wrong_length_is_not_whole():

@@ -1,0 +1,290 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""The accelerator where numbers travel as singles, around a core whose answers are known."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from rbdhw.config import DATA_WIDTHS
+from rbdhw.fixed.floating import from_singles, to_singles
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Word
+from rbdhw.rtl.packet import Function
+from rbdhw.rtl.shell import Accelerator
+from tests.rtl.edge import (
+    EXTENDED,
+    MALFORMED,
+    NOT_FINITE,
+    OUTSIDE,
+    OVERFLOW,
+    Bench,
+    FakeCore,
+    Packet,
+    as_beats,
+    by_function,
+    slot_widths,
+)
+
+
+def word(slot: int, width: int, binary_point: int, *bounds: int) -> Word:
+    return Word(f"x[{slot}]", "", slot, Format(width, binary_point), *(bounds or (None, None)), slot)
+
+
+ID = Function(
+    "id",
+    (word(0, 12, 3, -1000, 900), word(1, 18, 10, -99_999, 99_999), word(2, 9, 9)),
+    (word(0, 12, 5), word(1, 30, 20)),
+)
+DFD = Function(
+    "dfd",
+    (word(0, 12, 3, -1000, 900), word(1, 18, 10, -99_999, 99_999), word(2, 3, 1, -2, 3)),
+    (word(0, 36, 7), word(1, 12, -2), word(2, 33, 33)),
+    optional_outputs=(word(3, 20, 10), word(4, 35, 4)),
+)
+DIFD = Function(
+    "difd",
+    (word(0, 12, 3, -1000, 900), word(1, 18, 10, -99_999, 99_999), word(2, 9, 9)),
+    (word(0, 36, 30),),
+    optional_inputs=(word(3, 34, 20, -(1 << 32), 1 << 32), word(4, 12, 3, -9, 9)),
+)
+FUNCTIONS = (ID, DFD, DIFD)
+BY_CODE = {function.code: function for function in FUNCTIONS}
+LATENCIES = {"id": 7, "dfd": 19, "difd": 12}
+FIELD = 34
+NONE = (0x7F800000, 0xFF800000, 0x7FC00001, 0xFFC00000, 1, 0x80000001)
+"""Infinities, not-a-numbers and subnormals."""
+
+
+def single(value: float) -> int:
+    return int(np.float32(value).view(np.uint32))
+
+
+@dataclass
+class Task:
+    """A request of singles, with the beats it is missing (-) or has too many (+)."""
+
+    tag: int
+    code: int
+    singles: list[int]
+    options: int = 0
+    status: int = 0
+    surplus: int = 0
+    padding: list[int] = field(default_factory=lambda: [0x7FC00000] * 15)
+
+    @property
+    def header(self) -> int:
+        return self.tag | self.code << 16 | self.options << 20
+
+    def packet(self, width: int) -> Packet:
+        """The beats; what follows the numbers in the last is filled with no numbers."""
+        lanes = [self.header | self.status << 24, *self.singles]
+        beats = -(-32 * len(lanes) // width)
+        value = sum(lane << (32 * k) for k, lane in enumerate(lanes + self.padding))
+        return as_beats(value & (1 << beats * width) - 1, beats + self.surplus, width)
+
+    @property
+    def malformed(self) -> bool:
+        function = BY_CODE.get(self.code)
+        allowed = (0, EXTENDED) if function and function.extensible else (0,)
+        return function is None or bool(self.status or self.surplus) or self.options not in allowed
+
+    def response(self, width: int, core: FakeCore) -> Packet:
+        """What the task deserves."""
+        function = BY_CODE.get(self.code)
+        if function is None:
+            return [self.header | MALFORMED << 24]
+        returned = function.returned(bool(self.options & EXTENDED and function.extensible))
+        status, singles = MALFORMED, [0] * len(returned)
+        if not self.malformed:
+            status, singles = self.answer(function, core)
+        lanes = [self.header | status << 24, *singles, *[0] * 16]
+        count = -(-32 * (1 + len(returned)) // width)
+        return as_beats(sum(lane << (32 * k) for k, lane in enumerate(lanes)), count, width)
+
+    def answer(self, function: Function, core: FakeCore) -> tuple[int, list[int]]:
+        """Status and singles of a well-formed task."""
+        returned = function.returned(bool(self.options))
+        payload, place, status = 0, 0, 0
+        for own, bits, width in zip(
+            function.brought(bool(self.options)), self.singles, slot_widths(FUNCTIONS), strict=False
+        ):
+            chosen = Format(FIELD, own.format.binary_point)
+            number, refused = from_singles(np.array([bits], np.uint32), chosen, wraps=own.lowest is None)
+            status |= NOT_FINITE * int(refused[0])
+            if own.lowest is not None and own.highest is not None:
+                status |= OUTSIDE * (not own.lowest <= number[0] <= own.highest)
+            payload |= (int(number[0]) & (1 << width) - 1) << place
+            place += width
+        if status & NOT_FINITE:
+            return NOT_FINITE, [0] * len(returned)
+        result, overflow = core.answer(function, payload, self.options)
+        singles = []
+        for own in returned:
+            value = result & (1 << own.format.width) - 1
+            value -= (value >> own.format.width - 1) << own.format.width
+            result >>= own.format.width
+            singles.append(int(to_singles(np.array([value]), own.format.binary_point)[0]))
+        return status | OVERFLOW * overflow, singles
+
+
+def core_of(ii: int = 1) -> FakeCore:
+    return FakeCore(ii=ii, functions=FUNCTIONS, latencies=LATENCIES)
+
+
+def accelerator(core: FakeCore, width: int) -> Accelerator:
+    return Accelerator(core=core, functions=core.order, data_width=width, number="float32")
+
+
+def some_single(rng: random.Random, own: Word) -> int:
+    """Mostly within the domain, sometimes far beyond, rarely no number."""
+    largest = max(abs(own.lowest or 400), own.highest or 400) * own.format.step
+    match rng.randrange(40):
+        case 0:
+            return rng.choice(NONE)
+        case 1:
+            return rng.getrandbits(32)
+        case 2:
+            return rng.choice([0, 1 << 31])
+        case 3:
+            return single(rng.uniform(-2, 2) * largest)
+        case _:
+            return single(rng.uniform(-1, 1) * largest)
+
+
+def any_tasks(count: int, seed: int, width: int) -> list[Task]:
+    """Tasks of random functions, options and numbers, a quarter of them malformed."""
+    rng = random.Random(seed)
+    tasks = []
+    for tag in range(count):
+        function = rng.choice(FUNCTIONS)
+        options = rng.choice([0, EXTENDED]) if function.extensible else 0
+        singles = [some_single(rng, own) for own in function.brought(bool(options))]
+        task = Task(tag, function.code, singles, options)
+        match rng.randrange(16):
+            case 0:
+                task.surplus = rng.choice([1, 2, 9])
+            case 1:
+                task.surplus = -rng.randrange(len(task.packet(width)))
+            case 2:
+                task.status = 1 << rng.randrange(8)
+            case 3:
+                task.code = rng.choice([1, 3, 7, 15])
+            case 4:
+                task.options |= rng.choice([2, 4, 8, 14])
+        tasks.append(task)
+    return tasks
+
+
+@pytest.mark.parametrize(("valid", "ready"), [(1.0, 1.0), (0.6, 0.4)])
+@pytest.mark.parametrize("width", DATA_WIDTHS)
+def test_every_task_is_answered_in_order(width: int, valid: float, ready: float) -> None:
+    core = core_of(2)
+    tasks = any_tasks(150, width, width)
+    bench = Bench(accelerator(core, width), valid, ready, seed=width)
+    packets = bench.run([task.packet(width) for task in tasks], cycles=8000, expected=len(tasks))
+    assert by_function(packets) == by_function(task.response(width, core) for task in tasks)
+    found = {packet[0] >> 24 & 0xFF for packet in packets}
+    assert {0, OUTSIDE, MALFORMED, NOT_FINITE} <= found
+
+
+def alone(task: Task, width: int) -> tuple[int, list[int]]:
+    """Status and singles of a task between two good ones, which must be answered too."""
+    core = core_of()
+    others = Task(1, DIFD.code, [single(x) for x in (1, 2, 3, 4, 5)], EXTENDED), Task(3, 5, [0, 0, 0])
+    packets = [others[0].packet(width), task.packet(width), others[1].packet(width)]
+    answers = Bench(accelerator(core, width)).run(packets, cycles=200, expected=3)
+    found = {packet[0] & 0xFFFF: packet for packet in answers}
+    assert (found.pop(1), found.pop(3)) == tuple(other.response(width, core) for other in others)
+    ((tag, packet),) = found.items()
+    value = sum(beat << (width * k) for k, beat in enumerate(packet))
+    assert tag == task.tag
+    return value >> 24 & 0xFF, [value >> (32 * k) & 0xFFFFFFFF for k in range(1, len(packet) * width // 32)]
+
+
+@pytest.mark.parametrize("width", [32, 256])
+@pytest.mark.parametrize(("place", "bits"), [(0, NONE[0]), (1, NONE[2]), (2, NONE[4]), (2, NONE[1])])
+def test_what_is_no_number_is_told(place: int, bits: int, width: int) -> None:
+    singles = [0, 0, 0]
+    singles[place] = bits
+    status, answer = alone(Task(77, 0, singles), width)
+    assert status == NOT_FINITE
+    assert not any(answer)
+
+
+@pytest.mark.parametrize(
+    ("singles", "status"),
+    [
+        ((112.5, 0, 0), 0),
+        ((112.5625, 0, 0), OUTSIDE),
+        ((112.56249, 0, 0), 0),
+        ((-125, 0, 0), 0),
+        ((-125.0625, 0, 0), 0),
+        ((-125.0626, 0, 0), OUTSIDE),
+        ((1e30, 0, 0), OUTSIDE),
+        ((-1e30, 0, 0), OUTSIDE),
+        ((0, 3e38, 0), OUTSIDE),
+        ((2.0**29, 0, 0), OUTSIDE),
+        ((0, 0, 1e30), 0),
+        ((-0.0, -0.0, -0.0), 0),
+    ],
+)
+def test_bounds(singles: tuple[float, ...], status: int) -> None:
+    assert alone(Task(9, 0, [single(value) for value in singles]), 64)[0] & OUTSIDE == status
+
+
+@pytest.mark.parametrize("turns", [0.25, -0.25, 3.75, 1000.5, -70000.25, 4e6, 1e30])
+def test_an_angle_without_limits_wraps(turns: float) -> None:
+    wrapped = math.remainder(turns, 1.0)
+    assert alone(Task(9, 0, [0, 0, single(turns)]), 64) == alone(Task(9, 0, [0, 0, single(wrapped)]), 64)
+
+
+def test_a_zero_is_plus_zero() -> None:
+    core = core_of()
+    task = Task(5, 0, [single(-0.0)] * 3)
+    assert Bench(accelerator(core, 32)).run([task.packet(32)], cycles=99, expected=1) == [
+        task.response(32, core)
+    ]
+
+
+@pytest.mark.parametrize("latency", [2, 30])
+def test_latency_of_the_edge(latency: int) -> None:
+    core = FakeCore(ii=1, functions=(ID,), latencies={"id": latency})
+    bench = Bench(accelerator(core, 32))
+    bench.run([Task(1, 0, [0, 0, 0]).packet(32)], cycles=100, expected=1)
+    assert bench.beats[0][0] - bench.sent[-1][0] == 15 + latency
+
+
+def test_one_task_a_cycle() -> None:
+    core = core_of(1)
+    tasks = [Task(k, 0, [single(k / 8), single(-k), 0]) for k in range(200)]
+    bench = Bench(accelerator(core, 128))
+    packets = bench.run([task.packet(128) for task in tasks], cycles=1000, expected=200)
+    assert packets == [task.response(128, core) for task in tasks]
+    cycles = [cycle for cycle, _ in bench.beats]
+    assert cycles == list(range(cycles[0], cycles[0] + 200))
+
+
+@pytest.mark.parametrize("start", [*range(2, 30, 3), 200])
+def test_reset_in_mid_stream(start: int) -> None:
+    core = core_of(3)
+    tasks = any_tasks(90, start, 32)
+    bench = Bench(accelerator(core, 32), 0.9, 0.7, seed=start, reset=range(start, start + 2))
+    bench.run([task.packet(32) for task in tasks], cycles=1300)
+    after = min(number for cycle, number in bench.sent if cycle >= start)
+    answers = by_function(bench.packets(after=start))
+    assert answers == by_function(task.response(32, core) for task in tasks[after:])
+
+
+def test_results_beyond_a_single_are_refused() -> None:
+    tiny = Function("id", ID.inputs, (word(0, 20, 130),))
+    core = FakeCore(ii=1, functions=(tiny,), latencies={"id": 1})
+    text = "numbers of 2**-130 to 2**-111: beyond a normal single; expected 2**-126 to 2**127"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        accelerator(core, 32)

@@ -9,21 +9,33 @@ import numpy as np
 import pytest
 
 from rbdhw.artifact import Design, read, write
+from rbdhw.config import BuildOptions
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind
+from rbdhw.pipeline import generate
+from rbdhw.protocol import CODES, EXTENDED, FUNCTIONS
+from rbdhw.robots import path
+from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import simulate as simulation
-from rbdhw.sim.packets import Answers
+from rbdhw.sim import verilator
+from rbdhw.sim.packets import Answers, field
 from rbdhw.sim.simulate import (
-    EXTREMES,
     FunctionReport,
     Report,
     count_mismatches,
-    random_tasks,
     simulate,
 )
 from rbdhw.sim.verilator import SimulationError
 
 both_benches = pytest.mark.parametrize("bulk", [False, True], ids=["cocotb", "bulk"])
+
+
+@pytest.fixture(scope="module")
+def toy_folder(tmp_path_factory):
+    """A generated design of all functions."""
+    folder = tmp_path_factory.mktemp("toy") / "design"
+    write(generate(path("toy"), BuildOptions(functions=tuple(FUNCTIONS), width=22, samples=1024)), folder)
+    return folder
 
 
 def refusal_of(action, *arguments, **options):
@@ -113,21 +125,6 @@ def test_a_failing_piece_ends_the_simulation(rail_folder, cache, monkeypatch):
     assert len(begun) < 100
 
 
-def test_random_tasks_reach_the_extremes_of_the_domain(rail_folder):
-    design = read(rail_folder)
-    tasks = random_tasks(design, 50 * EXTREMES, np.random.default_rng(2))
-    bounds = design.domain.bounds
-    limits = {name: np.isin(tasks[name], bounds[name]).all(axis=1) for name in ("q", "v", "a", "tau")}
-    fast = limits["v"] & limits["a"] & limits["tau"]
-    assert 30 < np.count_nonzero(fast & limits["q"]) < 200
-    assert 20 < np.count_nonzero(fast & (tasks["q"] == 0.0).all(axis=1)) < 100
-    assert np.count_nonzero(fast & ~limits["q"]) > 50
-    assert np.count_nonzero((tasks["v"] == 0.0).all(axis=1)) > 30
-    for name, array in tasks.items():
-        if name in limits:
-            assert ((array >= bounds[name][:, 0]) & (array <= bounds[name][:, 1])).all()
-
-
 def test_the_report_is_plain_json(rail_folder, cache):
     data = json.loads(json.dumps(simulate(rail_folder, 20, 0, cache=cache).json()))
     assert list(data) == ["tasks", "mismatches", "flagged", "cycles", "functions"]
@@ -152,6 +149,33 @@ def test_an_error_beyond_the_budget_is_found(rail_folder, cache, tmp_path):
     assert report.mismatches == 0
     assert not report.within_budget
     assert not report.ok
+
+
+@both_benches
+def test_all_functions_are_mixed_and_half_of_what_can_be_is_extended(toy_folder, cache, bulk, monkeypatch):
+    bench = bulk_bench if bulk else verilator
+    asked = []
+
+    def recorded(executable, requests, traffic, exchange=bench.exchange):
+        asked.append(requests)
+        return exchange(executable, requests, traffic)
+
+    monkeypatch.setattr(bench, "exchange", recorded)
+    report = simulate(toy_folder, 700, 3, bulk=bulk, cache=cache)
+    assert (report.tasks, report.mismatches) == (700, 0)
+    assert list(report.functions) == list(FUNCTIONS)
+    for function in report.functions.values():
+        assert function.tasks > 70
+        assert 0.0 < function.error_median < 1e-3
+    ends = np.flatnonzero(asked[0].last)
+    firsts = asked[0].data[np.concatenate([[0], ends[:-1] + 1]), :4]
+    header = np.ascontiguousarray(firsts).view("<u4")[:, 0].astype(np.int64)
+    assert np.array_equal(field(header, "tag"), np.arange(700))
+    functions, extended = field(header, "function"), field(header, "options") == 1 << EXTENDED
+    assert np.count_nonzero(np.diff(functions)) > 500
+    for name, code in CODES.items():
+        share = np.mean(extended[functions == code])
+        assert 0.35 < share < 0.65 if FUNCTIONS[name].extensible else share == 0.0
 
 
 @both_benches

@@ -42,6 +42,9 @@ TIME_TO_VELOCITY_LIMIT = 0.1
 LEVER = 0.1
 """Metres on which the default largest external moment has the largest force."""
 
+EXTREMES = 24
+"""One random task in so many is of each of three extreme kinds."""
+
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
 
@@ -229,28 +232,34 @@ _LINEAR = {"rad/s": "m/s", "rad/s^2": "m/s^2", "Nm": "N"}
 def sample(
     robot: Robot, domain: Domain, tasks: int, rng: np.random.Generator, fext: Sequence[int] = ()
 ) -> dict[str, Array]:
-    """Random arrays of the user's interface over the whole domain.
+    """Random arrays of the user's interface over the whole domain, its extremes among them.
 
     Half of the tasks are uniform. In the other half each coordinate sits at one of its bounds with
-    probability one half, and one task in sixteen rests (the velocities nearest to zero).
+    probability one half, and one task in sixteen rests (the velocities nearest to zero). Of three tasks in
+    :data:`EXTREMES` one has every number at one of its bounds, one all but the positions, and one has this
+    with the joints at zero, or the positions nearest to it, where an arm is stretched out.
     """
     bounds = dict(domain.bounds)
     bounds["q"] = np.where(np.array(domain.wraps)[:, None], np.array([-np.pi, np.pi]), bounds["q"])
-    arrays = {name: _draw(bounds[name], tasks, rng) for name in ("q", "v", "a", "tau")}
-    arrays["v"][rng.random(tasks) < 1 / 16] = np.clip(0.0, *bounds["v"].T)
+    kind = rng.integers(EXTREMES, size=(tasks, 1))
+    arrays = {name: _draw(bounds[name], tasks, rng, kind < 3) for name in ("v", "a", "tau")}
+    arrays["v"][(kind[:, 0] >= 3) & (rng.random(tasks) < 1 / 16)] = np.clip(0.0, *bounds["v"].T)
+    arrays["q"] = _draw(bounds["q"], tasks, rng, kind == 0)
+    arrays["q"][kind[:, 0] == 2] = np.clip(0.0, *bounds["q"].T)
     arrays["fext"] = np.zeros((tasks, len(robot.bodies), 6))
     for i in sorted(fext):
-        arrays["fext"][:, i] = _draw(bounds["fext"], tasks, rng)
+        arrays["fext"][:, i] = _draw(bounds["fext"], tasks, rng, kind < 3)
     return arrays
 
 
-def _draw(bounds: Array, tasks: int, rng: np.random.Generator) -> Array:
+def _draw(bounds: Array, tasks: int, rng: np.random.Generator, extreme: NDArray[np.bool_]) -> Array:
+    """Numbers within the bounds, and of the ``extreme`` tasks (N, 1) all at bounds."""
     shape = (tasks, len(bounds))
     lower, upper = bounds[:, 0], bounds[:, 1]
     uniform = rng.uniform(lower, upper, shape)
     corner = np.where(rng.random(shape) < 0.5, lower, upper)
-    extreme = (rng.random((tasks, 1)) < 0.5) & (rng.random(shape) < 0.5)
-    return np.where(extreme, corner, uniform)
+    at_corner = (rng.random((tasks, 1)) < 0.5) & (rng.random(shape) < 0.5)
+    return np.where(at_corner | extreme, corner, uniform)
 
 
 def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -43,9 +43,6 @@ PIECE_WORDS = 1 << 22
 MOST_AT_ONCE = 8
 """Pieces in work at once, however many processors there are."""
 
-EXTREMES = 24
-"""One task in so many is of each of three extreme kinds."""
-
 
 @dataclass(frozen=True)
 class FunctionReport:
@@ -213,7 +210,7 @@ def _in_order(work: Callable[[int], _Piece], starts: range, at_once: int) -> Ite
 
 def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -> dict[Key, _Batch]:
     """Tasks whose tags count from ``first``, in random order over all functions."""
-    arrays = random_tasks(design, tasks, rng)
+    arrays = sample(design.robot, design.domain, tasks, rng, design.fext)
     functions = np.array(design.functions)[rng.integers(len(design.functions), size=tasks)]
     extended = rng.random(tasks) < 0.5
     batches = {}
@@ -238,33 +235,6 @@ def _batch(design: Design, key: Key, first: int, places: Integers, arrays: Mappi
     asked = requests(design, function, first + places, words, extended)
     answer = responses(design, function, first + places, status, results, extended)
     return _Batch(places, own, asked, answer)
-
-
-def random_tasks(design: Design, tasks: int, rng: np.random.Generator) -> dict[str, Array]:
-    """Random arrays of the user's interface over the design's whole domain, its extremes among them.
-
-    As :func:`~rbdhw.domain.sample` draws them, but for three tasks in :data:`EXTREMES`: one with every
-    number at one of its bounds; one with all but the positions at bounds; and one that has this with the
-    joints at zero, or the positions nearest to it, where an arm is stretched out.
-    """
-    arrays = sample(design.robot, design.domain, tasks, rng, design.fext)
-    kind = rng.integers(EXTREMES, size=tasks)
-    bounds = dict(design.domain.bounds)
-    turning = np.array(design.domain.wraps)[:, np.newaxis]
-    bounds["q"] = np.where(turning, np.array([-np.pi, np.pi]), bounds["q"])
-    arrays["q"] = np.where((kind == 0)[:, np.newaxis], _corners(bounds["q"], tasks, rng), arrays["q"])
-    arrays["q"][kind == 2] = np.clip(0.0, *bounds["q"].T)
-    for name in ("v", "a", "tau"):
-        arrays[name] = np.where((kind < 3)[:, np.newaxis], _corners(bounds[name], tasks, rng), arrays[name])
-    for i in sorted(design.fext):
-        extreme = _corners(bounds["fext"], tasks, rng)
-        arrays["fext"][:, i] = np.where((kind < 3)[:, np.newaxis], extreme, arrays["fext"][:, i])
-    return arrays
-
-
-def _corners(bounds: Array, tasks: int, rng: np.random.Generator) -> Array:
-    """For each task and coordinate its lower or its upper bound."""
-    return np.where(rng.random((tasks, len(bounds))) < 0.5, bounds[:, 0], bounds[:, 1])
 
 
 # What came back

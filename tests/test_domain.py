@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw.domain import (
+    EXTREMES,
     ForceBounds,
     JointBounds,
     Overrides,
@@ -207,6 +208,18 @@ def test_only_the_bodies_asked_for_feel_a_force():
     arrays = sample(robot, input_domain(robot), 50, np.random.default_rng(0), (2, 6))
     assert arrays["fext"][:, [2, 6]].all()
     assert not np.delete(arrays["fext"], [2, 6], axis=1).any()
+
+
+def test_samples_reach_the_extremes_of_the_domain():
+    robot = load_urdf(path("iiwa14"))
+    domain = input_domain(robot)
+    tasks = sample(robot, domain, 50 * EXTREMES, np.random.default_rng(2))
+    limits = {name: np.isin(tasks[name], domain.bounds[name]).all(axis=1) for name in ("q", "v", "a", "tau")}
+    fast = limits["v"] & limits["a"] & limits["tau"]
+    assert 20 < np.count_nonzero(fast & limits["q"]) < 100
+    assert 20 < np.count_nonzero(fast & (tasks["q"] == 0.0).all(axis=1)) < 100
+    assert np.count_nonzero(fast & ~limits["q"]) > 50
+    assert np.count_nonzero((tasks["v"] == 0.0).all(axis=1)) > 30
 
 
 def test_samples_are_reproducible():

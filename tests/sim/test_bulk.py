@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rbdhw.artifact import read, write
+from rbdhw.domain import sample
 from rbdhw.sim import bulk, verilator
 from rbdhw.sim.packets import Beats, answers, encode, merged, requests
-from rbdhw.sim.simulate import random_tasks
 from rbdhw.sim.verilator import Exchange, SimulationError, Traffic
 from tests.designs import rail_design
 
@@ -16,7 +16,7 @@ from tests.designs import rail_design
 def beats_for(folder, tasks: int) -> Beats:
     """Requests for the design's functions in turn."""
     design = read(folder)
-    arrays = random_tasks(design, tasks, np.random.default_rng(4))
+    arrays = sample(design.robot, design.domain, tasks, np.random.default_rng(4), design.fext)
     places = {f: np.arange(i, tasks, 2) for i, f in enumerate(design.functions)}
     packets = {}
     for function, where in places.items():

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from rbdhw.config import BuildOptions
-from rbdhw.fixed.lower import port_widths
+from rbdhw.fixed.widths import port_widths
 from rbdhw.manifest import function_counts
 from rbdhw.passes.factor import factor
 from rbdhw.pipeline import Plan, multiplications, planned

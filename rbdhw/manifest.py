@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib.metadata import version
 from typing import Any
 
@@ -13,7 +14,7 @@ from rbdhw.passes.specialise import specialise
 from rbdhw.protocol import flag_values
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Region
-from rbdhw.schedule.model import Bound, Resource
+from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource
 from rbdhw.sim.errors import NORM
 from rbdhw.target import Target
 
@@ -40,7 +41,7 @@ def manifest(
     errors: Measured,
 ) -> dict[str, Any]:
     """Everything of the manifest that does not lie at the accelerator's edge."""
-    multipliers = [unit for unit in bound.units if unit.resource is Resource.MULTIPLIER]
+    multipliers = [unit for unit in bound.units if unit.resource in MULTIPLIERS]
     return {
         "robot": robot_entry(robot),
         "functions": {
@@ -56,6 +57,7 @@ def manifest(
             "used": sum(len(unit.steps) for unit in multipliers),
             "offered": len(multipliers) * bound.ii,
         },
+        "wide_products": wide_products(program, bound),
         "trigonometry_units": sum(unit.resource is Resource.TRIGONOMETRY for unit in bound.units),
         "reciprocal_units": sum(unit.resource is Resource.RECIPROCAL for unit in bound.units),
         "dsp_blocks": dsp_blocks(program, bound, device),
@@ -94,6 +96,7 @@ def dsp_blocks(program: Program, bound: Bound, device: Target) -> int:
     """DSP blocks of all multipliers, those inside the trigonometry and reciprocal units included."""
     products = {
         Resource.MULTIPLIER: (program.port_widths,),
+        Resource.WIDE_MULTIPLIER: (program.wide_port_widths,) if program.wide else (),
         Resource.TRIGONOMETRY: program.trigonometry.multipliers,
         Resource.RECIPROCAL: program.reciprocal.multipliers if program.reciprocal else (),
     }
@@ -103,11 +106,21 @@ def dsp_blocks(program: Program, bound: Bound, device: Target) -> int:
     return blocks
 
 
+def wide_products(program: Program, bound: Bound) -> dict[str, Any]:
+    """Where the budget made products wider than an ordinary multiplier: units, and products by region."""
+    regions = Counter(str(program.operations[i].region) for i in program.wide)
+    return {
+        "width": list(program.wide_port_widths) if program.wide else None,
+        "multipliers": sum(unit.resource is Resource.WIDE_MULTIPLIER for unit in bound.units),
+        "products": dict(sorted(regions.items())),
+    }
+
+
 def region_entry(bound: Bound, region: Region) -> dict[str, Any]:
     """One submodule: what it computes, with how many multipliers, from which cycle to which."""
     hosted = [value for value in bound.ready if bound.hosts[value] == region and value in bound.producer]
     cycles = [bound.ready[value] for value in hosted]
-    units = [u for u in bound.units if u.host == region and u.resource is Resource.MULTIPLIER]
+    units = [u for u in bound.units if u.host == region and u.resource in MULTIPLIERS]
     return {
         "name": str(region),
         "ii": bound.ii,

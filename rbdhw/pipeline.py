@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,9 +21,11 @@ from rbdhw.config import WIDTHS, BuildOptions
 from rbdhw.domain import Domain, Overrides, graph_inputs, graph_ranges, input_domain, sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.evaluate import largest_values
+from rbdhw.fixed.gains import gains
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Program
-from rbdhw.fixed.search import ErrorFigures, Measured, narrowest
+from rbdhw.fixed.search import ErrorFigures, Measured, Search
+from rbdhw.fixed.widths import Planner, Widths
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.interpret import node_values
@@ -306,49 +309,53 @@ def operation_delay(delays: Delays) -> Callable[[Op], float]:
 
 
 def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tuple[Program, Measured]:
-    """The bit-exact program, at the width asked for or the narrowest that meets the budget.
+    """The bit-exact program: the most exact at the width asked for, or the cheapest that meets the budget.
 
-    Ranges come from one sample of the domain, errors from another, four times as large.
+    Ranges and the effect of errors come from one sample of the domain, errors from another, four times as
+    large.
 
     Raises
     ------
     InputError
         Where the budget is not met.
     """
-    ranging, held_out = (np.random.default_rng((options.seed, k)) for k in range(2))
-    magnitudes = largest_magnitudes(
-        graph,
-        options.functions,
-        sampled_inputs(model, domain, options.samples, ranging),
-    )
+    ranging, held_out, probing = (np.random.default_rng((options.seed, k)) for k in (0, 1, 3))
+    chunks = list(sampled_inputs(model, domain, options.samples, ranging))
+    magnitudes = largest_magnitudes(graph, options.functions, chunks)
     ranges = graph_ranges(model.source, domain, model.fext)
     arrays = sample(model.source, domain, 4 * options.samples, held_out, model.fext)
     reference = {f: golden.evaluate(model.source, f, arrays) for f in options.functions}
-
     noise_words = graph_inputs(model.source, with_inverses(model.source, domain, arrays, NOISE_TASKS))
 
-    def lowered(width: int) -> Program:
+    def lowered(widths: Widths) -> Program:
         seen = list(magnitudes)
         for _ in range(NOISE_PASSES):
-            raise_to_noise(seen, lower(graph, seen, ranges, width), options.functions, noise_words)
-        return lower(graph, seen, ranges, width)
+            raise_to_noise(seen, lower(graph, seen, ranges, widths), options.functions, noise_words)
+        return lower(graph, seen, ranges, widths)
 
-    def measured(program: Program) -> Measured:
+    def measured(program: Program, tasks: int) -> Measured:
         draft = draft_design(model, domain, program, options)
-        return {f: error_figures(draft, f, arrays, reference[f]) for f in options.functions}
+        given = first(arrays, tasks)
+        return {f: error_figures(draft, f, given, first(reference[f], tasks)) for f in options.functions}
 
-    if options.width is None:
-        assert options.budget is not None
-        return narrowest(lowered, measured, options.budget, list(WIDTHS))
-    program = lowered(options.width)
-    figures = measured(program)
-    worst = max(figure.bound for figure in figures.values())
-    if options.budget is not None and worst > options.budget:
-        raise InputError(
-            f"max-error: {options.budget:g} is not met at a width of {options.width} bits, "
-            f"which support {worst:.2g}; a wider width or a larger budget was expected"
-        )
-    return program, figures
+    search = Search(
+        Planner(graph, magnitudes, gains(graph, chunks[0], probing)),
+        lowered,
+        partial(measured, tasks=4 * options.samples),
+        partial(measured, tasks=options.samples),
+        target(options.target).blocks,
+    )
+    if options.budget is None:
+        assert options.width is not None
+        found = search.best(options.width)
+    else:
+        found = search.cheapest(options.budget, WIDTHS if options.width is None else [options.width])
+    return found.program, found.errors
+
+
+def first(arrays: Mapping[str, Array], tasks: int) -> dict[str, Array]:
+    """The first tasks of arrays."""
+    return {name: array[:tasks] for name, array in arrays.items()}
 
 
 def raise_to_noise(
@@ -368,7 +375,7 @@ def raise_to_noise(
 
 def with_inverses(robot: Robot, domain: Domain, arrays: Mapping[str, Array], tasks: int) -> dict[str, Array]:
     """The first tasks of arrays, with their inverse mass matrices where a task may bring one."""
-    part = {name: array[:tasks] for name, array in arrays.items()}
+    part = first(arrays, tasks)
     return part | golden.evaluate(robot, "minv", part) if "Minv" in domain.bounds else part
 
 

@@ -13,6 +13,7 @@ from rbdhw.fixed.evaluate import Result, evaluate
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Program, Word
+from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
 from rbdhw.pipeline import Model, optimised, prepare, scheduled
@@ -50,7 +51,7 @@ def lowered(model: Model, graph: Graph, width: int) -> Program:
     """A graph of a robot with formats from samples of its default domain."""
     domain = input_domain(model.source)
     ranges = graph_ranges(model.source, domain, model.fext)
-    return lower(graph, magnitudes(model, graph, domain), ranges, width)
+    return lower(graph, magnitudes(model, graph, domain), ranges, plain_widths(graph, width))
 
 
 def magnitudes(model: Model, graph: Graph, domain: Domain) -> list[float]:

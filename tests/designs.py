@@ -15,6 +15,7 @@ from rbdhw.artifact import Design, interface
 from rbdhw.domain import graph_inputs, graph_ranges, input_domain, sample
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
+from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.interpret import node_values
 from rbdhw.graph.trace import Recorder
 from rbdhw.protocol import HEADER_BITS
@@ -53,7 +54,7 @@ def rail_program(robot: Robot, width: int = 16) -> Program:
     arrays = sample(robot, domain, 256, np.random.default_rng(0))
     values = node_values(graph, graph_inputs(robot, arrays))
     magnitudes = [float(np.max(np.abs(value))) for value in values]
-    return lower(graph, magnitudes, graph_ranges(robot, domain, ()), width)
+    return lower(graph, magnitudes, graph_ranges(robot, domain, ()), plain_widths(graph, width))
 
 
 def rail_design(data_width: int = 64, bodies: int = 1, width: int = 16) -> Design:

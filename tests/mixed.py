@@ -9,6 +9,7 @@ import numpy as np
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.program import Program
+from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
 from rbdhw.graph.trace import Recorder
@@ -88,4 +89,4 @@ def mixed_program(width: int) -> Program:
     for mode in MODES:
         values = node_values(graph, {**inputs, **mixed_flags(*mode)})
         largest = np.maximum(largest, [np.abs(value).max() for value in values])
-    return lower(graph, largest.tolist(), RANGES, width)
+    return lower(graph, largest.tolist(), RANGES, plain_widths(graph, width))

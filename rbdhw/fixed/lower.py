@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 import sys
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,25 +22,15 @@ from rbdhw.fixed.program import (
 )
 from rbdhw.fixed.reciprocal import ReciprocalSpec, reciprocal_spec, shift_of
 from rbdhw.fixed.trigonometry import TrigonometrySpec, trigonometry_spec
+from rbdhw.fixed.widths import MARGIN, Widths
 from rbdhw.graph.graph import Edge, Graph, Node, Op
 from rbdhw.protocol import FLAGS
-
-GUARD_BITS = 4
-"""Bits that a signal which no multiplier reads keeps beyond the multiplier's width."""
 
 CUT_BITS = 2
 """Bits below a sum's last to which its operands are cut before they are added and rounded."""
 
-MARGIN = 1.25
-"""Headroom over the largest magnitude seen while sampling."""
-
 INPUT_MARGIN = 1.02
 """Headroom over an input's bounds: in 8 bits and more, no bound is a word that saturation gives."""
-
-NARROW_PORT = 18
-"""The second operand of a DSP multiplier (DSP48E2: 27x18, MULT18X18D: 18x18)."""
-
-SUPPORTED_WIDTHS = range(8, 33)
 
 FLAG_FORMAT = Format(2, 0)
 
@@ -61,12 +49,9 @@ class InputRange:
     slot: str = ""
 
 
-def port_widths(width: int) -> tuple[int, int]:
-    """A multiplier's operand widths: up to 27 bits the second fits one DSP's narrow port."""
-    return (width, min(width, NARROW_PORT)) if width <= 27 else (width, width)
-
-
-def lower(graph: Graph, magnitudes: Sequence[float], domain: Mapping[str, InputRange], width: int) -> Program:
+def lower(
+    graph: Graph, magnitudes: Sequence[float], domain: Mapping[str, InputRange], widths: Widths
+) -> Program:
     """The program of a graph; its operation ``i`` computes node ``i``, and what comes after negates outputs.
 
     Parameters
@@ -75,55 +60,25 @@ def lower(graph: Graph, magnitudes: Sequence[float], domain: Mapping[str, InputR
         The largest magnitude of each node over the sampled domain.
     domain
         The range of every input of the graph, by name, and of the joint forces, for their unit.
-    width
-        Operand width of the multipliers, one of ``SUPPORTED_WIDTHS``.
+    widths
+        Of its signals.
     """
-    lowering = _Lowering(graph, magnitudes, domain, width)
+    lowering = _Lowering(graph, magnitudes, domain, widths)
     for i, node in enumerate(graph.nodes):
         lowering.append(lowering.operation(i, node))
     return lowering.program()
 
 
-def narrow_nodes(graph: Graph) -> frozenset[int]:
-    """Nodes to keep at the narrow port's width so that every product has one: a greedy vertex cover."""
-    narrow = {i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)}
-    products = [(node.args[0].node, node.args[1].node) for node in graph.nodes if node.op is Op.MULTIPLY]
-    narrow.update(a for a, b in products if a == b)
-    partners: dict[int, Counter[int]] = defaultdict(Counter)
-    for a, b in products:
-        if a not in narrow and b not in narrow:
-            partners[a][b] += 1
-            partners[b][a] += 1
-    queue = [(-others.total(), i) for i, others in partners.items()]
-    heapq.heapify(queue)
-    while queue:
-        uncovered, i = heapq.heappop(queue)
-        left = partners[i].total()
-        if left and left == -uncovered:
-            narrow.add(i)
-            for other in partners.pop(i):
-                del partners[other][i]
-        elif left:
-            heapq.heappush(queue, (-left, i))
-    return frozenset(narrow)
-
-
 class _Lowering:
     def __init__(
-        self, graph: Graph, magnitudes: Sequence[float], domain: Mapping[str, InputRange], width: int
+        self, graph: Graph, magnitudes: Sequence[float], domain: Mapping[str, InputRange], widths: Widths
     ) -> None:
         self._graph = graph
         self._magnitudes = magnitudes
         self._domain = domain
-        self._ports = port_widths(width)
-        self._trigonometry: TrigonometrySpec = trigonometry_spec(self._ports[1])
-        self._narrow = narrow_nodes(graph)
-        self._inverter: ReciprocalSpec | None = None
-        if graph.count(Op.RECIPROCAL):
-            self._inverter = reciprocal_spec(self._ports[0] + GUARD_BITS, self._ports[0])
-        self._factors = {
-            edge.node for node in graph.nodes if node.op in (Op.MULTIPLY, Op.SCALE) for edge in node.args
-        }
+        self._widths = widths
+        self._trigonometry: TrigonometrySpec = trigonometry_spec(widths.turn)
+        self._inverter = _inverter(graph, widths)
         self._operations: list[Operation] = []
         self._intervals: list[Interval] = []
 
@@ -155,7 +110,7 @@ class _Lowering:
             case Op.INPUT:
                 return Operation(Kind.INPUT, (), self._word_format(i, node.name), node.region, name=node.name)
             case Op.CONSTANT:
-                value, binary_point = _integer(node.value, self._ports[0] + GUARD_BITS)
+                value, binary_point = _integer(node.value, self._widths.bits[i])
                 width = max(2, value.bit_length() + 1)
                 return Operation(Kind.CONSTANT, (), Format(width, binary_point), node.region, value)
             case Op.ADD:
@@ -189,7 +144,7 @@ class _Lowering:
             {function: tuple(words) for function, words in outputs.items()},
             self._trigonometry,
             self._inverter,
-            self._ports,
+            self._widths.ports,
         )
 
     def _flags(self, functions: Iterable[str]) -> Iterator[Flag]:
@@ -230,19 +185,13 @@ class _Lowering:
             beyond = round(math.ldexp(largest, phase_bits)) + 1
             return Format(beyond.bit_length() + 1, phase_bits)
         exponent = exponent_above(INPUT_MARGIN * largest)
-        width = self._width(i)
+        width = self._widths.bits[i]
         return Format(width, width - 1 - exponent)
-
-    def _width(self, i: int) -> int:
-        if i in self._narrow:
-            return self._ports[1]
-        narrower = i in self._factors or self._graph.nodes[i].op is Op.RECIPROCAL
-        return self._ports[0] if narrower else self._ports[0] + GUARD_BITS
 
     def _format(self, i: int, exact: int) -> Format:
         """The node's format; ``exact`` fractional bits represent it without loss."""
         exponent = exponent_above(MARGIN * self._magnitudes[i])
-        binary_point = min(self._width(i) - 1 - exponent, exact)
+        binary_point = min(self._widths.bits[i] - 1 - exponent, exact)
         return Format(max(2, binary_point + 1 + exponent), binary_point)
 
     def _point(self, edge: Edge) -> int:
@@ -259,15 +208,15 @@ class _Lowering:
         return Operation(Kind.ADD, operands, chosen, node.region, drop=common - chosen.binary_point)
 
     def _product(self, i: int, node: Node) -> Operation:
-        a, b = (edge.node for edge in node.args)
-        wide, thin = (b, a) if a in self._narrow and b not in self._narrow else (a, b)
-        exact = sum(self._operations[x].format.binary_point for x in (wide, thin))
+        formats = {edge.node: self._operations[edge.node].format for edge in node.args}
+        exact = sum(formats[edge.node].binary_point for edge in node.args)
         chosen = self._format(i, exact)
-        operands = (Operand(wide), Operand(thin))
+        wider_first = sorted(node.args, key=lambda edge: -formats[edge.node].width)
+        operands = tuple(Operand(edge.node) for edge in wider_first)
         return Operation(Kind.MULTIPLY, operands, chosen, node.region, drop=exact - chosen.binary_point)
 
     def _scale(self, i: int, node: Node) -> Operation:
-        constant, point = _integer(node.value, self._ports[1] - 1)
+        constant, point = _integer(node.value, self._widths.constants[i] - 1)
         exact = self._point(node.args[0]) + point
         chosen = self._format(i, exact)
         operands = (Operand(node.args[0].node),)
@@ -303,6 +252,15 @@ class _Lowering:
         kind = Kind.SIN if node.op is Op.SIN else Kind.COS
         offset = round(math.ldexp(node.value, spec.phase_bits)) % 2**spec.phase_bits
         return Operation(kind, (operand,), spec.format, node.region, offset)
+
+
+def _inverter(graph: Graph, widths: Widths) -> ReciprocalSpec | None:
+    """The unit for all reciprocals of a graph, if it has any."""
+    nodes = [(i, node.args[0].node) for i, node in enumerate(graph.nodes) if node.op is Op.RECIPROCAL]
+    if not nodes:
+        return None
+    results, operands = ([widths.bits[i] for i in column] for column in zip(*nodes, strict=True))
+    return reciprocal_spec(max(operands), max(results))
 
 
 def _integer(value: float, bits: int) -> tuple[int, int]:

@@ -101,8 +101,8 @@ class Flag:
 class Program:
     """Operations in order, the input words, the flags, and the output words of each function.
 
-    ``port_widths`` are those of a multiplier: of each product one operand fits the first, the other
-    the second.
+    ``port_widths`` are those of an ordinary multiplier: of each product one operand fits the first, the other
+    the second, but of those in ``wide``.
     """
 
     operations: tuple[Operation, ...]
@@ -120,6 +120,26 @@ class Program:
         for word in self.inputs:
             widths[word.slot] = max(widths[word.slot], word.format.width)
         return tuple(widths)
+
+    @cached_property
+    def wide(self) -> dict[int, tuple[int, int]]:
+        """Products that no ordinary multiplier computes: the widths of their operands, the wider first."""
+        found: dict[int, tuple[int, int]] = {}
+        for i, operation in enumerate(self.operations):
+            if operation.kind in (Kind.MULTIPLY, Kind.SCALE):
+                widths = [self.operations[operand.value].format.width for operand in operation.operands]
+                if operation.kind is Kind.SCALE:
+                    widths.append(operation.constant.bit_length() + 1)
+                second, first = sorted(widths)
+                if first > self.port_widths[0] or second > self.port_widths[1]:
+                    found[i] = first, second
+        return found
+
+    @cached_property
+    def wide_port_widths(self) -> tuple[int, int]:
+        """Operand widths of the multiplier that computes every wide product."""
+        first, second = zip(*self.wide.values(), strict=True)
+        return max(first), max(second)
 
     def reached(self, function: str) -> frozenset[int]:
         """The operations on which a function's results depend, flags that it decides taken into account."""

@@ -1,13 +1,18 @@
-"""The width search: the narrowest multipliers that meet an error budget."""
+"""The width search: the cheapest widths whose program meets an error budget.
+
+Errors are predicted by the planner and measured on the bit-exact program. How far the largest error lies
+above the predicted root mean square depends little on widths, so few measurements make predictions good.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Program
+from rbdhw.fixed.widths import WIDEST, Planner, Widths
 
 HEADROOM = 2.0
 """How far below a budget the largest error of the held-out samples has to stay.
@@ -17,6 +22,21 @@ Relative errors have a heavy tail (results near zero), which other tasks will me
 
 FLAGGED_SHARE = 0.01
 """The largest share of tasks within the domain that may overflow, and be flagged."""
+
+FIRST_RATIO = 16.0
+"""What a budget is to the root mean square error that may be predicted, before anything was measured."""
+
+CAUTION = 1.1
+"""By how much predictions are corrected beyond what a measurement of too large errors says."""
+
+WASTE = 1.5
+"""How far below a budget errors may stay for the search to end."""
+
+UNREACHABLE = 1e-6
+"""The share of a budget that makes the planner spare all that it can."""
+
+ROUNDS = 4
+"""Measurements of some tasks, and then of all tasks, in which the search has to come to an end."""
 
 
 @dataclass(frozen=True)
@@ -42,40 +62,138 @@ class ErrorFigures:
 Measured = dict[str, ErrorFigures]
 
 
-def narrowest(
-    lower: Callable[[int], Program],
-    measure: Callable[[Program], Measured],
-    budget: float,
-    widths: Sequence[int],
-) -> tuple[Program, Measured]:
-    """The smallest of ``widths`` (ascending) whose errors support ``budget`` for every function.
+@dataclass(frozen=True)
+class Fixed:
+    """A bit-exact program and the errors of its results."""
 
-    Errors fall as widths grow, so the search halves the range.
+    program: Program
+    errors: Measured
 
-    Raises
-    ------
-    InputError
-        Where not even the largest width meets the budget; the line names the error it reaches.
+    @property
+    def bound(self) -> float:
+        """The smallest budget that the errors of all functions support."""
+        return max(figures.bound for figures in self.errors.values())
+
+
+class Search:
+    """Finds widths.
+
+    Parameters
+    ----------
+    lower
+        Makes the program of widths.
+    measure, glance
+        The errors of a program's results over all held-out tasks, and over some of them.
+    blocks
+        DSP blocks of a multiplier with these operand widths.
     """
-    tried: dict[int, tuple[Program, Measured]] = {}
 
-    def worst(width: int) -> float:
-        if width not in tried:
-            program = lower(width)
-            tried[width] = (program, measure(program))
-        return max(figures.bound for figures in tried[width][1].values())
+    def __init__(
+        self,
+        planner: Planner,
+        lower: Callable[[Widths], Program],
+        measure: Callable[[Program], Measured],
+        glance: Callable[[Program], Measured],
+        blocks: Callable[[tuple[int, int]], int],
+    ) -> None:
+        self._planner = planner
+        self._lower = lower
+        self._measure = measure
+        self._glance = glance
+        self._blocks = blocks
 
-    if worst(widths[-1]) > budget:
+    def best(self, width: int) -> Fixed:
+        """The program with nearly the least errors that ordinary multipliers of this width allow."""
+        return self._made(self._planner.widths(width), self._measure)
+
+    def cheapest(self, budget: float, widths: Sequence[int]) -> Fixed:
+        """The program with the fewest DSP blocks, and then bits, whose errors support a budget.
+
+        Parameters
+        ----------
+        widths
+            What an ordinary multiplier's may be, ascending.
+
+        Raises
+        ------
+        InputError
+            Where none meets it; the line names the error that the largest width supports.
+        """
+        ratios = dict.fromkeys(self._planner.functions, FIRST_RATIO)
+        for _ in range(ROUNDS):
+            found = self._round(budget, widths, ratios, self._glance)
+            if found is None or budget / WASTE <= found.bound <= budget:
+                break
+        for _ in range(ROUNDS):
+            found = self._round(budget, widths, ratios, self._measure)
+            if found is None:
+                break
+            if found.bound <= budget:
+                return found
+        return self._least(budget, widths)
+
+    def cost(self, widths: Widths) -> tuple[int, int, int]:
+        """DSP blocks, were no multiplier shared; wide products; bits of signals and of multipliers' ports."""
+        products = self._planner.products(widths)
+        wide = products[(products > widths.ports).any(axis=1)]
+        blocks = self._blocks(widths.ports) * (len(products) - len(wide))
+        bits = sum(widths.bits) + sum(widths.ports) * (len(products) - len(wide))
+        if len(wide):
+            first, second = wide.max(axis=0).tolist()
+            blocks += self._blocks((first, second)) * len(wide)
+            bits += (first + second) * len(wide)
+        return blocks, len(wide), bits
+
+    def _round(
+        self,
+        budget: float,
+        widths: Sequence[int],
+        ratios: dict[str, float],
+        measure: Callable[[Program], Measured],
+    ) -> Fixed | None:
+        """The cheapest widths by predictions, measured; ``ratios`` are corrected. None if none will do."""
+        allowed = {function: budget / ratio for function, ratio in ratios.items()}
+        chosen = self._predicted_cheapest(allowed, widths)
+        if chosen is None:
+            return None
+        found = self._made(chosen, measure)
+        predicted = self._planner.predicted(chosen)
+        for function, figures in found.errors.items():
+            if predicted[function] == 0.0:
+                continue
+            seen = figures.bound / predicted[function] if figures.bound < math.inf else 2.0 * ratios[function]
+            ratios[function] = seen * CAUTION if figures.bound > budget else seen
+        return found
+
+    def _predicted_cheapest(self, allowed: Mapping[str, float], widths: Sequence[int]) -> Widths | None:
+        chosen, least = None, None
+        for width in widths:
+            for widest in WIDEST:
+                plan = self._planner.widths(width, allowed, widest)
+                predicted = self._planner.predicted(plan)
+                if all(predicted[function] <= most for function, most in allowed.items()):
+                    cost = self.cost(plan)
+                    if least is None or cost < least:
+                        chosen, least = plan, cost
+                    break
+        return chosen
+
+    def _least(self, budget: float, widths: Sequence[int]) -> Fixed:
+        """The program with the least errors of all, if these support the budget."""
+        unreachable = dict.fromkeys(self._planner.functions, UNREACHABLE * budget)
+        found = self._made(self._planner.widths(widths[-1], unreachable, WIDEST[-1]), self._measure)
+        if found.bound <= budget:
+            return found
+        if len(widths) == 1:
+            raise InputError(
+                f"max-error: {budget:g} is not met at a width of {widths[0]} bits, "
+                f"which support {found.bound:.2g}; a wider width or a larger budget was expected"
+            )
         raise InputError(
             f"max-error: {budget:g} is met by no supported width; "
-            f"{widths[-1]} bits support {worst(widths[-1]):.2g}, a budget of at least that was expected"
+            f"{widths[-1]} bits support {found.bound:.2g}, a budget of at least that was expected"
         )
-    low, high = 0, len(widths) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if worst(widths[middle]) <= budget:
-            high = middle
-        else:
-            low = middle + 1
-    worst(widths[high])
-    return tried[widths[high]]
+
+    def _made(self, widths: Widths, measure: Callable[[Program], Measured]) -> Fixed:
+        program = self._lower(widths)
+        return Fixed(program, measure(program))

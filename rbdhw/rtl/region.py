@@ -14,7 +14,7 @@ from rbdhw.rtl.delay import delay_line
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.trigonometry import TrigonometryUnit
 from rbdhw.scalar import Region
-from rbdhw.schedule.model import Bound, Resource, Step, Tap, Unit
+from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Step, Tap, Unit
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class RegionModule(Elaboratable):
             if self._wires.program.operations[value].kind in (Kind.ADD, Kind.SELECT):
                 self._note(overflows, value, self._sum(m, value))
         for number, unit in enumerate(self.units):
-            if unit.resource is Resource.MULTIPLIER:
+            if unit.resource in MULTIPLIERS:
                 for value, flag in self._multiplier(m, unit, f"multiplier_{number}"):
                     self._note(overflows, value, flag)
             elif unit.resource is Resource.RECIPROCAL:
@@ -167,11 +167,13 @@ class RegionModule(Elaboratable):
         return overflows
 
     def _factors(self, step: Step, start: int) -> tuple[Any, Any]:
+        """What a step multiplies, the wider first."""
         operation = self._operation(step)
-        operands = self._operands(step, start)
+        factors = self._operands(step, start)
         if operation.kind is Kind.SCALE:
-            return operands[0], Const(operation.constant, signed(operation.constant.bit_length() + 1))
-        return operands[0], operands[1]
+            factors.append(Const(operation.constant, signed(operation.constant.bit_length() + 1)))
+        first, second = sorted(factors, key=len, reverse=True)
+        return first, second
 
     def _trigonometry(self, m: Module, unit: Unit, name: str) -> None:
         wires, bound = self._wires, self._wires.bound

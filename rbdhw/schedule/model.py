@@ -17,8 +17,13 @@ class Resource(StrEnum):
     """Hardware that tasks share, one operation a slot and unit."""
 
     MULTIPLIER = "multiplier"
+    WIDE_MULTIPLIER = "wide_multiplier"
     TRIGONOMETRY = "trigonometry"
     RECIPROCAL = "reciprocal"
+
+
+MULTIPLIERS = (Resource.MULTIPLIER, Resource.WIDE_MULTIPLIER)
+"""The kinds of multipliers: that of most products, and that of wide ones."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -23,15 +23,24 @@ def problem(program: Program, target: Target, clock_mhz: float | None, ii: int) 
     InputError
         Where the clock is too fast for the target's multipliers, shared among ``ii`` operations.
     """
-    product = target.product_delay(program.port_widths, select_levels(ii))
-    clock_mhz = clock_mhz or target.default_clock(product)
-    period = target.usable_period(clock_mhz, product)
-    steps = tuple(_steps(program, target.delays, product, period, ii))
+    products = product_delays(program, target, ii)
+    slowest = max(products.values())
+    clock_mhz = clock_mhz or target.default_clock(slowest)
+    period = target.usable_period(clock_mhz, slowest)
+    steps = tuple(_steps(program, target.delays, products, period, ii))
     available = frozenset(i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT)
     limits = {
         resource: math.ceil(sum(step.resource is resource for step in steps) / ii) for resource in Resource
     }
     return Problem(steps, available, ii, clock_mhz, period, limits)
+
+
+def product_delays(program: Program, target: Target, ii: int) -> dict[Resource, float]:
+    """Nanoseconds of a product in each kind of multiplier that the program needs."""
+    ports = {Resource.MULTIPLIER: program.port_widths}
+    if program.wide:
+        ports[Resource.WIDE_MULTIPLIER] = program.wide_port_widths
+    return {kind: target.product_delay(widths, select_levels(ii)) for kind, widths in ports.items()}
 
 
 def trigonometry_latency(spec: TrigonometrySpec) -> int:
@@ -49,7 +58,9 @@ def select_levels(ii: int) -> int:
     return math.ceil(math.log(ii, 4)) if ii > 1 else 0
 
 
-def _steps(program: Program, delays: Delays, product: float, period: float, ii: int) -> list[Step]:
+def _steps(
+    program: Program, delays: Delays, products: dict[Resource, float], period: float, ii: int
+) -> list[Step]:
     steps: list[Step] = []
     turns: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for i, operation in enumerate(program.operations):
@@ -61,13 +72,15 @@ def _steps(program: Program, delays: Delays, product: float, period: float, ii: 
             case Kind.RECIPROCAL:
                 steps.append(_reciprocal_step(program, i, delays, period, ii))
             case _:
-                steps.append(_arithmetic_step(program, i, delays, product, ii))
+                steps.append(_arithmetic_step(program, i, delays, products, ii))
     for results in turns.values():
         steps.append(_turn_step(program, results, delays))
     return sorted(steps, key=lambda step: step.results)
 
 
-def _arithmetic_step(program: Program, i: int, delays: Delays, product: float, ii: int) -> Step:
+def _arithmetic_step(
+    program: Program, i: int, delays: Delays, products: dict[Resource, float], ii: int
+) -> Step:
     operation = program.operations[i]
     check = delays.check if operation.checked else 0.0
     operands = _variables(program, operation)
@@ -77,9 +90,9 @@ def _arithmetic_step(program: Program, i: int, delays: Delays, product: float, i
         adds = operation.drop > 0 or any(operand.negative for operand in operation.operands)
         delay = delays.select + (delays.add if adds else 0.0)
         return Step((i,), operands, operation.region, None, delay + check, 0, delay)
-    return Step(
-        (i,), operands, operation.region, Resource.MULTIPLIER, product + check, 0, product, registered=ii > 1
-    )
+    kind = Resource.WIDE_MULTIPLIER if i in program.wide else Resource.MULTIPLIER
+    product = products[kind]
+    return Step((i,), operands, operation.region, kind, product + check, 0, product, registered=ii > 1)
 
 
 def _reciprocal_step(program: Program, i: int, delays: Delays, period: float, ii: int) -> Step:

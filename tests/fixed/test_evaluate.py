@@ -12,6 +12,7 @@ from rbdhw.fixed.evaluate import evaluate, outside_domain
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Kind, Word
+from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.interpret import interpret, node_values
 from rbdhw.pipeline import optimised, prepare
 from rbdhw.target import target
@@ -141,13 +142,15 @@ def test_an_understated_magnitude_is_never_silent(robot, width):
     ranges = graph_ranges(model.source, domain, ())
     arrays = sample(model.source, domain, 200, np.random.default_rng(3))
     honest = magnitudes(model, graph, domain)
-    program = lower(graph, honest, ranges, width)
+    program = lower(graph, honest, ranges, plain_widths(graph, width))
     expected, clean = evaluated(program, model.source, arrays)
     size = np.abs(expected).max()
     flagged = 0
     for i in range(0, len(graph.nodes), max(1, len(graph.nodes) // 60)):
         stated = [value / 64.0 if k == i else value for k, value in enumerate(honest)]
-        tau, result = evaluated(lower(graph, stated, ranges, width), model.source, arrays)
+        tau, result = evaluated(
+            lower(graph, stated, ranges, plain_widths(graph, width)), model.source, arrays
+        )
         silent = ~result.overflow & ~clean.overflow
         assert np.abs(tau - expected)[silent].max(initial=0.0) <= 1e-3 * size
         flagged += bool(result.overflow.any())
@@ -158,7 +161,7 @@ def test_all_magnitudes_understated_flag_nearly_every_task():
     model, graph = model_of("iiwa14"), graph_of("iiwa14")
     domain = input_domain(model.source)
     stated = [value / 16.0 for value in magnitudes(model, graph, domain)]
-    program = lower(graph, stated, graph_ranges(model.source, domain, ()), 18)
+    program = lower(graph, stated, graph_ranges(model.source, domain, ()), plain_widths(graph, 18))
     arrays = sample(model.source, domain, 300, np.random.default_rng(4))
     _, result = evaluated(program, model.source, arrays)
     assert result.overflow.mean() > 0.99

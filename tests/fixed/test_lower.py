@@ -1,7 +1,6 @@
 """Lowering: formats fit ports and magnitudes, words at the edge say what the domain is."""
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,18 +9,20 @@ from hypothesis import strategies as st
 
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Format
-from rbdhw.fixed.lower import GUARD_BITS, InputRange, lower, narrow_nodes, port_widths
+from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.program import Flag, Kind, exact_interval
-from rbdhw.graph.graph import Edge, GraphBuilder, Op
+from rbdhw.fixed.widths import GUARD_BITS, plain_widths
+from rbdhw.graph.graph import Op
 from rbdhw.graph.text import loads
-from tests.builds import graph_of, program_of
-from tests.graphs import INPUTS, REGION, graphs
+from tests.builds import program_of
+from tests.graphs import INPUTS, graphs
 
 UNIT = {"x": InputRange(-1.0, 1.0, "m"), "y": InputRange(-2.0, 3.0, "rad/s")}
 
 
 def program(text, magnitudes, width, ranges=UNIT):
-    return lower(loads(text), magnitudes, ranges, width)
+    graph = loads(text)
+    return lower(graph, magnitudes, ranges, plain_widths(graph, width))
 
 
 def rows(program):
@@ -38,13 +39,6 @@ def rows(program):
     ]
 
 
-@pytest.mark.parametrize(
-    ("width", "ports"), [(8, (8, 8)), (18, (18, 18)), (19, (19, 18)), (27, (27, 18)), (28, (28, 28))]
-)
-def test_the_second_port_is_narrow_up_to_27_bits(width, ports):
-    assert port_widths(width) == ports
-
-
 @pytest.mark.parametrize("width", [8, 18, 22, 27, 28, 32])
 @pytest.mark.parametrize(("robot", "fext"), [("toy", "all"), ("iiwa14", "none"), ("hyq", "none")])
 def test_of_each_product_one_operand_fits_each_port(robot, fext, width):
@@ -59,8 +53,8 @@ def test_of_each_product_one_operand_fits_each_port(robot, fext, width):
             assert formats[b.value].width <= narrow
             assert (a.shift, a.negative, b.shift, b.negative) == (0, False, 0, False)
         if op.kind is Kind.SCALE:
-            assert formats[op.operands[0].value].width <= wide
-            assert 0 < op.constant < 2 ** (narrow - 1)
+            second, first = sorted((formats[op.operands[0].value].width, op.constant.bit_length() + 1))
+            assert (first <= wide, second <= narrow) == (True, True)
             assert op.constant % 2 == 1
 
 
@@ -78,15 +72,10 @@ def test_unchecked_operations_cannot_leave_their_formats():
 @given(graphs(trigonometry=True), st.sampled_from((8, 18, 24, 32)))
 @settings(max_examples=40)
 def test_random_graphs_cover_every_product_with_a_narrow_operand(graph, width):
-    assert all(
-        {edge.node for edge in node.args} & narrow_nodes(graph)
-        for node in graph.nodes
-        if node.op is Op.MULTIPLY
-    )
     ranges = dict.fromkeys(INPUTS, InputRange(-1.0, 1.0, "turn"))
     if not any(node.op in (Op.SIN, Op.COS) for node in graph.nodes):
         ranges = dict.fromkeys(INPUTS, InputRange(-1.0, 1.0, "m"))
-        built = lower(graph, [1.0] * len(graph.nodes), ranges, width)
+        built = lower(graph, [1.0] * len(graph.nodes), ranges, plain_widths(graph, width))
         wide, narrow = built.port_widths
         for op in built.operations:
             if op.kind is Kind.MULTIPLY:
@@ -100,7 +89,7 @@ def test_a_product_keeps_the_bits_its_width_allows():
         [1.0, 3.0, 3.0],
         18,
     )
-    assert rows(built)[2] == ("multiply", ((1, False, 0), (0, False, 0)), (22, 19), 12, True)
+    assert rows(built)[2] == ("multiply", ((0, False, 0), (1, False, 0)), (22, 19), 12, True)
     assert [word.format for word in built.inputs] == [Format(18, 16), Format(18, 15)]
 
 
@@ -197,19 +186,6 @@ def test_a_bound_between_two_words_is_inside(bound):
     assert evaluate(built, words).outside.tolist() == [False, False]
 
 
-def test_a_function_without_products_has_no_narrow_nodes():
-    builder = GraphBuilder()
-    edge = builder.add(builder.input("x", REGION), builder.input("y", REGION), REGION)
-    assert narrow_nodes(builder.finish([("id.s", edge)])) == frozenset()
-    assert edge == Edge(2)
-
-
-def test_sines_and_cosines_are_always_narrow():
-    graph = graph_of("iiwa14")
-    turns = {i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)}
-    assert turns <= narrow_nodes(graph)
-
-
 CHOICE = (
     "n0 = input x @ decode\nn1 = input y @ decode\nn2 = input acceleration_given @ decode\n"
     "n3 = constant 0x0.0p+0 @ decode\n"
@@ -274,19 +250,3 @@ def test_a_reciprocal_is_as_wide_as_a_factor_and_always_checked(width):
 
 def test_a_program_that_does_not_divide_has_no_reciprocal_unit():
     assert program_of("toy", 18).reciprocal is None
-
-
-def greedy_cover(graph):
-    """The vertex cover as its definition says it, one round a node."""
-    narrow = {i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)}
-    products = [tuple(edge.node for edge in node.args) for node in graph.nodes if node.op is Op.MULTIPLY]
-    narrow.update(a for a, b in products if a == b)
-    while uncovered := [pair for pair in products if not narrow.intersection(pair)]:
-        degree = Counter(node for pair in uncovered for node in pair)
-        narrow.add(min(degree, key=lambda i: (-degree[i], i)))
-    return narrow
-
-
-@pytest.mark.parametrize("robot", ["toy", "iiwa14", "hyq"])
-def test_narrow_nodes_are_the_greedy_vertex_cover(robot):
-    assert narrow_nodes(graph_of(robot)) == greedy_cover(graph_of(robot))

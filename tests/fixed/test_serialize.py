@@ -12,6 +12,7 @@ from rbdhw.domain import graph_inputs, graph_ranges, input_domain, sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.serialize import program_from_json, program_to_json
+from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.interpret import node_values
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
@@ -27,7 +28,7 @@ def toy_program(width):
     arrays = sample(robot, domain, 64, np.random.default_rng(0), (1,))
     values = node_values(graph, graph_inputs(robot, arrays))
     magnitudes = [float(np.max(np.abs(value))) for value in values]
-    return lower(graph, magnitudes, graph_ranges(robot, domain, (1,)), width)
+    return lower(graph, magnitudes, graph_ranges(robot, domain, (1,)), plain_widths(graph, width))
 
 
 @pytest.mark.parametrize("width", [12, 18, 32])

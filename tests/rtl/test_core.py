@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rbdhw.domain import input_domain, sample
 from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.program import Kind
+from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import node_values
 from rbdhw.passes.prune import prune
@@ -150,7 +151,7 @@ def test_random_graphs(graph, ii, width, memory_stages):
     }
     inputs = {name: np.random.default_rng(1).uniform(-1, 1, 50) for name in graph.inputs}
     sizes = [float(np.abs(value).max()) for value in node_values(graph, inputs)]
-    program = lower(graph, sizes, ranges, width)
+    program = lower(graph, sizes, ranges, plain_widths(graph, width))
     assume(program.inputs)
     bound = replace(bound_of(program, "ecp5-85", ii), memory_stages=max(2, memory_stages))
     assert_bit_exact(program, bound, random_words(program, 10, seed=3), skip=1)

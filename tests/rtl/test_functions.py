@@ -14,6 +14,7 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.program import Flag, Kind, Operand, Operation, Program, Word
 from rbdhw.fixed.trigonometry import trigonometry_spec
+from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.interpret import node_values
 from rbdhw.passes.prune import prune
 from rbdhw.protocol import FLAGS
@@ -119,7 +120,7 @@ def test_random_graphs_with_choices_and_reciprocals(graph, ii, width, memory_sta
     for extended in (False, True):
         values = node_values(graph, {**inputs, **mixed_flags("difd", extended)})
         sizes = np.maximum(sizes, [np.abs(value).max() for value in values])
-    program = lower(graph, sizes.tolist(), ranges, width)
+    program = lower(graph, sizes.tolist(), ranges, plain_widths(graph, width))
     assume(program.inputs)
     bound = replace(bound_of(program, "ecp5-85", ii), memory_stages=max(2, memory_stages))
     assert_bit_exact(program, bound, random_words(program, 10, seed=3), seed=4)

@@ -27,6 +27,7 @@ def test_each_resource_has_the_fewest_units(ii):
     turns = sum(operation.kind is Kind.COS for operation in program.operations)
     assert task.limits == {
         Resource.MULTIPLIER: math.ceil(products / ii),
+        Resource.WIDE_MULTIPLIER: 0,
         Resource.TRIGONOMETRY: math.ceil(turns / ii),
         Resource.RECIPROCAL: 0,
     }

@@ -1,0 +1,160 @@
+"""Noise gains: how much an error at each node of a graph raises the error of each function's results.
+
+Rounding at a node adds an error of which only the mean square matters. To first order a result moves by the
+error times the node's adjoint, so one pass through the graph backward, from results that are multiplied by
+random signs, gives the effect of all nodes at once: over the signs, the mean of a node's adjoint squared is
+the sum of the squares of its derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.graph.graph import Edge, Graph, Node, Op
+from rbdhw.graph.interpret import node_values
+from rbdhw.protocol import FUNCTIONS, SYMMETRIC, flag_values
+
+Array = NDArray[np.float64]
+
+SMALL_RESULT = 0.1
+"""The quantile of the results' norms below which a result counts as large as that.
+
+Relative errors of results near zero have a heavy tail, which a few samples would tell at random.
+"""
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Mean squares of relative errors of results, by row, for errors at nodes.
+
+    Parameters
+    ----------
+    functions
+        The function of each row. One that answers in two ways has a row for each: with a supplied input and
+        without, and for every optional array that it gives.
+    noise
+        (rows, nodes): a row's mean square for a mean square of one at a node, in the node's unit.
+    relative
+        (rows, nodes): the same for an error as large as the value, of nodes that scale: an error of
+        their factor as a share of it. Zero for other nodes.
+    """
+
+    functions: tuple[str, ...]
+    noise: Array
+    relative: Array
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Results that are judged by their common norm, and the flags of the tasks that have them."""
+
+    function: str
+    outputs: tuple[tuple[float, Edge], ...]
+    flags: tuple[tuple[str, bool], ...]
+
+
+def gains(graph: Graph, inputs: Mapping[str, Array], rng: np.random.Generator) -> Gains:
+    """The gains of every node, as means over tasks.
+
+    Parameters
+    ----------
+    inputs
+        Values of the graph's inputs, flags apart: (N,) each.
+    """
+    tasks = np.broadcast_shapes(*(np.shape(inputs[name]) for name in graph.inputs if name in inputs))[0]
+    rows = list(_rows(graph))
+    noise, relative = np.zeros((2, len(rows), len(graph.nodes)))
+    for flags in dict.fromkeys(row.flags for row in rows):
+        given = {name: np.full(tasks, float(value)) for name, value in flags}
+        values = node_values(graph, {**inputs, **given})
+        for k, row in enumerate(rows):
+            if row.flags == flags:
+                seeds = _seeds(row, values, rng.choice((-1.0, 1.0), (len(row.outputs), tasks)))
+                noise[k], relative[k] = _backward(graph, values, seeds)
+    return Gains(tuple(row.function for row in rows), noise, relative)
+
+
+def _rows(graph: Graph) -> Iterator[_Row]:
+    """The rows of every function that the graph has results of."""
+    for function, arrays in FUNCTIONS.items():
+        outputs: dict[str, list[tuple[float, Edge]]] = {}
+        for name, edge in graph.outputs:
+            owner, _, word = name.partition(".")
+            if owner == function:
+                array, _, index = word.rstrip("]").partition("[")
+                outputs.setdefault(array, []).append((_weight(array, index), edge))
+        if not outputs:
+            continue
+        plain = tuple(pair for array in arrays.outputs for pair in outputs.get(array, ()))
+        for extended in (False, True) if arrays.optional_inputs else (False,):
+            yield _Row(function, plain, tuple(flag_values(function, extended).items()))
+        for array in arrays.optional_outputs:
+            yield _Row(function, tuple(outputs[array]), tuple(flag_values(function, True).items()))
+
+
+def _weight(array: str, index: str) -> float:
+    """How often a word counts in the result's norm, as a factor: twice off a symmetric array's diagonal."""
+    return 2.0**0.5 if array in SYMMETRIC and len(set(index.split(","))) > 1 else 1.0
+
+
+def _seeds(row: _Row, values: list[Array], signs: Array) -> dict[int, Array]:
+    """The adjoints (N,) with which the backward pass starts: random signs over the results' norms."""
+    results = [weight * factor(edge) * values[edge.node] for weight, edge in row.outputs]
+    norm = np.sqrt(sum(np.square(result) for result in results))
+    scale = 1.0 / np.maximum(norm, max(np.quantile(norm, SMALL_RESULT), np.finfo(np.float64).tiny))
+    seeds: dict[int, Array] = {}
+    for (weight, edge), sign in zip(row.outputs, signs, strict=True):
+        seeds[edge.node] = seeds.get(edge.node, 0.0) + weight * factor(edge) * sign * scale
+    return seeds
+
+
+def _backward(graph: Graph, values: list[Array], adjoints: dict[int, Array]) -> tuple[Array, Array]:
+    """The mean squares of every node's adjoint, and of the adjoint times the value where that is of use."""
+    noise, relative = np.zeros((2, len(graph.nodes)))
+    for i in reversed(range(len(graph.nodes))):
+        adjoint = adjoints.pop(i, None)
+        if adjoint is None:
+            continue
+        node = graph.nodes[i]
+        noise[i] = np.mean(np.square(adjoint))
+        if node.op is Op.SCALE:
+            relative[i] = np.mean(np.square(adjoint * values[i]))
+        for edge, slope in zip(node.args, _slopes(node, values, values[i]), strict=True):
+            if slope is not None:
+                part = adjoint * (slope * factor(edge))
+                known = adjoints.get(edge.node)
+                adjoints[edge.node] = part if known is None else known + part
+    return noise, relative
+
+
+def _slopes(node: Node, values: list[Array], value: Array) -> tuple[Array | float | None, ...]:
+    """The derivative of a node's value by each of its arguments; None where it has none."""
+    args = [values[edge.node] for edge in node.args]
+    turn = 2.0 * np.pi
+    match node.op:
+        case Op.ADD:
+            return (1.0, 1.0)
+        case Op.MULTIPLY:
+            return (args[1], args[0])
+        case Op.SCALE:
+            return (node.value,)
+        case Op.SIN:
+            return (turn * np.cos(turn * (factor(node.args[0]) * args[0] + node.value)),)
+        case Op.COS:
+            return (-turn * np.sin(turn * (factor(node.args[0]) * args[0] + node.value)),)
+        case Op.RECIPROCAL:
+            return (-np.square(value),)
+        case Op.SELECT:
+            taken = (args[0] != 0.0).astype(np.float64)
+            return (None, *((taken, None) if taken.all() else (None, 1.0 - taken)))
+        case _:
+            return ()
+
+
+def factor(edge: Edge) -> float:
+    """The sign and power of two of an edge."""
+    return float(np.ldexp(-1.0 if edge.negative else 1.0, edge.shift))

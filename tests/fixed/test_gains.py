@@ -1,0 +1,103 @@
+"""Noise gains: derivatives of results, taken by finite differences and in the bit-exact program."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdhw.domain import graph_inputs, input_domain, sample
+from rbdhw.fixed.gains import gains
+from rbdhw.fixed.widths import Planner, plain_widths
+from rbdhw.graph.graph import Graph, Op
+from rbdhw.graph.interpret import interpret, node_values
+from rbdhw.graph.text import loads
+from tests.builds import evaluated, graph_of, lowered, magnitudes, model_of
+
+EVERYTHING = """n0 = input x @ decode
+n1 = input y @ decode
+n2 = input acceleration_given @ decode
+n3 = sin n0<<-1 0x1.0p-4 @ decode
+n4 = cos n1 0x0.0p+0 @ decode
+n5 = multiply n3 n4 @ decode
+n6 = add n5 -n1<<2 @ decode
+n7 = scale n6 0x1.9p+0 @ decode
+n8 = reciprocal n7 @ decode
+n9 = multiply n8 n8 @ decode
+n10 = select n2 n9 -n7<<1 @ decode
+n11 = add n10 n0 @ decode
+"""
+TASKS = {"x": np.linspace(0.1, 0.4, 7), "y": np.linspace(0.6, 0.9, 7)}
+
+
+def nudged(graph, node, flags, step):
+    """The outputs with a node's value raised by ``step``: what comes after it is computed anew."""
+    values = node_values(graph, {**TASKS, **flags})
+    held = {f"held{i}": values[i] for i in range(node + 1)}
+    held[f"held{node}"] = values[node] + step
+    rest = graph.nodes[node + 1 :]
+    first = (
+        replace(kept, op=Op.INPUT, args=(), name=name) for name, kept in zip(held, graph.nodes, strict=False)
+    )
+    return interpret(Graph((*first, *rest), graph.outputs), {**TASKS, **flags, **held})
+
+
+@pytest.mark.parametrize(("function", "given"), [("id", 1.0), ("fd", 0.0)])
+def test_gains_are_the_squares_of_derivatives(function, given):
+    array = "tau" if function == "id" else "a"
+    graph = loads(EVERYTHING + f"out {function}.{array}[0] -n11<<3\nout {function}.{array}[1] n9\n")
+    flags = {"acceleration_given": np.full(7, given)}
+    found = gains(graph, TASKS, np.random.default_rng(0))
+    assert found.functions == (function,)
+    truth = interpret(graph, {**TASKS, **flags})
+    norm = np.sqrt(sum(value**2 for value in truth.values()))
+    norm = np.maximum(norm, np.quantile(norm, 0.1))
+    for node in range(len(graph.nodes)):
+        if node == 2:
+            continue
+        plus, minus = (nudged(graph, node, flags, step) for step in (1e-6, -1e-6))
+        slopes = {name: (plus[name] - minus[name]) / 2e-6 / norm for name in truth}
+        square = np.mean(sum(slope**2 for slope in slopes.values()))
+        cross = np.abs(np.mean(2.0 * np.prod(list(slopes.values()), axis=0)))
+        assert found.noise[0, node] == pytest.approx(square, rel=1e-5, abs=1.01 * cross)
+    assert found.noise[0, 2] == 0.0
+
+
+def test_relative_gains_are_those_of_factors():
+    graph = loads("n0 = input x @ decode\nn1 = scale n0 0x1.8p+0 @ decode\nout id.tau[0] n1<<4\n")
+    found = gains(graph, {"x": TASKS["x"]}, np.random.default_rng(0))
+    assert found.noise[0, 0] == pytest.approx(2.25 * found.noise[0, 1])
+    assert found.relative[0, 0] == 0.0
+    assert 0.9 < found.relative[0, 1] <= 1.0
+
+
+def test_words_off_the_diagonal_of_a_symmetric_array_count_twice():
+    text = "n0 = input x @ decode\nn1 = input y @ decode\nout m.M[0,0] n0\nout m.M[1,0] n1\n"
+    found = gains(loads(text), {"x": np.ones(4), "y": np.ones(4)}, np.random.default_rng(0))
+    assert found.noise[0] == pytest.approx([1 / 3, 2 / 3])
+
+
+def test_what_a_function_answers_on_request_has_rows_of_its_own():
+    words = "n0 = input x @ decode\nout dfd.da_dq[0,0] n0\nout dfd.Minv[0,0] n0<<3\nout dfd.a[0] n0<<-3\n"
+    words += "out difd.da_dq[0,0] n0\n"
+    found = gains(loads(words), {"x": np.ones(4)}, np.random.default_rng(0))
+    assert found.functions == ("dfd", "dfd", "dfd", "difd", "difd")
+    assert found.noise[:, 0] == pytest.approx(np.ones(5))
+
+
+@pytest.mark.parametrize("robot", ["toy", "iiwa14", "hyq"])
+@pytest.mark.parametrize("width", [12, 18, 27, 32])
+def test_predicted_errors_are_those_measured_within_a_factor_of_two(robot, width):
+    model, graph = model_of(robot), graph_of(robot)
+    domain = input_domain(model.source)
+    probe, held_out = (
+        sample(model.source, domain, tasks, np.random.default_rng(tasks)) for tasks in (512, 2000)
+    )
+    found = gains(graph, graph_inputs(model.source, probe), np.random.default_rng(0))
+    planner = Planner(graph, magnitudes(model, graph, domain), found)
+    predicted = planner.predicted(plain_widths(graph, width))["id"]
+    tau, result = evaluated(lowered(model, graph, width), model.source, held_out)
+    truth = interpret(graph, graph_inputs(model.source, held_out))
+    exact = np.stack([truth[f"id.tau[{i}]"] for i in range(tau.shape[1])], axis=1)
+    errors = np.linalg.norm(tau - exact, axis=1) / np.linalg.norm(exact, axis=1)
+    measured = np.sqrt(np.mean(errors[~result.overflow] ** 2))
+    assert predicted / 2.0 <= measured <= 2.0 * predicted

@@ -1,0 +1,130 @@
+"""Widths: which operands are narrow, which nodes are spared, and how many bits the others need."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw.fixed.gains import Gains, gains
+from rbdhw.fixed.widths import Factors, Planner, plain_widths, port_widths
+from rbdhw.graph.graph import Op
+from rbdhw.graph.text import loads
+from tests.builds import graph_of
+from tests.graphs import graphs
+
+STAR = """n0 = input x @ decode
+n1 = input y @ decode
+n2 = input z @ decode
+n3 = multiply n0 n1 @ decode
+n4 = multiply n0 n2 @ decode
+out id.a[0] n3
+out id.a[1] n4
+"""
+
+
+def planner(text, noise, functions=("id",)):
+    graph = loads(text)
+    noise = np.array(noise, dtype=float)
+    return Planner(graph, [0.7] * len(graph.nodes), Gains(functions, noise, np.zeros_like(noise)))
+
+
+@pytest.mark.parametrize(
+    ("width", "ports"), [(8, (8, 8)), (18, (18, 18)), (19, (19, 18)), (27, (27, 18)), (28, (28, 28))]
+)
+def test_the_second_port_is_narrow_up_to_27_bits(width, ports):
+    assert port_widths(width) == ports
+
+
+@given(graphs(trigonometry=True), st.integers(0, 5))
+@settings(max_examples=60)
+def test_a_cover_has_a_member_of_every_pair_and_none_to_spare(graph, seed):
+    factors = Factors(graph)
+    cover = factors.cover(np.random.default_rng(seed).uniform(0.1, 9.0, 2 * factors.nodes))
+    assert all(a in cover or b in cover for a, b in factors.pairs)
+    assert factors.forced <= cover
+    for member in cover - factors.forced:
+        assert any(other not in cover for other in factors.partners[member])
+
+
+def test_the_harmless_operands_are_narrow():
+    """One node of two products against two nodes of one each: by number, and by what they matter."""
+    assert plain_widths(loads(STAR), 27).bits == (18, 27, 27, 31, 31)
+    assert planner(STAR, [[1.0, 1.0, 1.0, 0.0, 0.0]]).widths(27).bits[:3] == (18, 21, 21)
+    assert planner(STAR, [[9.0, 1.0, 1.0, 0.0, 0.0]]).widths(27).bits[:3] == (21, 18, 18)
+
+
+def test_sines_and_cosines_and_what_is_squared_are_narrow():
+    graph = graph_of("iiwa14")
+    turns = {i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)}
+    assert {plain_widths(graph, 27).bits[i] for i in turns} == {18}
+    assert planner(
+        "n0 = input x @ decode\nn1 = multiply n0 n0 @ decode\nout id.a[0] n1\n", [[1.0, 1.0]]
+    ).widths(27).bits == (18, 20)
+
+
+def test_a_factor_fills_the_wide_port_where_the_scaled_node_is_narrow():
+    text = "n0 = input x @ decode\nn1 = scale n0 0x1.23456789p+0 @ decode\nout id.a[0] n1\n"
+    graph = loads(text)
+    careless = Planner(graph, [0.7, 0.7], Gains(("id",), np.array([[0.0, 1.0]]), np.array([[0.0, 1.0]])))
+    assert careless.widths(27).constants == {1: 27}
+    assert careless.widths(27).bits[0] <= 18
+    careful = Planner(graph, [0.7, 0.7], Gains(("id",), np.array([[1.0, 1.0]]), np.array([[0.0, 1e-9]])))
+    assert careful.widths(27).constants == {1: 18}
+    assert careful.widths(27).bits[0] > 18
+
+
+@pytest.mark.parametrize("width", [16, 18, 23, 27, 28, 32])
+def test_cut_bits_cost_little(width):
+    """Errors at the widths chosen are at most a little above those with every bit that ports allow."""
+    graph = graph_of("iiwa14")
+    rng = np.random.default_rng(1)
+    noise = np.exp(rng.normal(0.0, 4.0, (1, len(graph.nodes))))
+    found = Planner(graph, [1.0] * len(graph.nodes), Gains(("id",), noise, np.zeros_like(noise)))
+    plain, chosen = plain_widths(graph, width), found.widths(width)
+    assert found.predicted(chosen)["id"] <= 1.05 * found.predicted(plain)["id"]
+    assert sum(chosen.bits) < 0.9 * sum(plain.bits)
+    assert all(a <= max(b, width) for a, b in zip(chosen.bits, plain.bits, strict=True))
+
+
+def test_predictions_fall_fourfold_with_each_bit():
+    found = planner(STAR, [[1.0] * 5])
+    graph = loads(STAR)
+    errors = [found.predicted(plain_widths(graph, width))["id"] for width in (12, 13, 14)]
+    assert errors[0] == pytest.approx(2.0 * errors[1]) == pytest.approx(4.0 * errors[2])
+
+
+def test_nodes_are_spared_where_errors_allowed_are_below_what_ports_reach():
+    """The last of a cover is spared as well where nothing less will do."""
+    found = planner(STAR, [[100.0, 1.0, 2.0, 0.01, 0.01]])
+    reached = found.predicted(found.widths(27))["id"]
+    assert found.widths(27, {"id": 1.01 * reached}).spared == frozenset()
+    one = found.widths(27, {"id": 0.7 * reached})
+    assert one.spared == {2}
+    assert found.predicted(one)["id"] <= 0.7 * reached
+    assert [pair.tolist() for pair in found.products(one) if pair[1] > 18] == [[one.bits[0], one.bits[2]]]
+    two = found.widths(27, {"id": 0.02 * reached})
+    assert two.spared == {1, 2}
+    assert found.predicted(two)["id"] <= 0.02 * reached
+
+
+def test_errors_allowed_for_each_function_are_kept():
+    text = STAR.replace("out id.a[1]", "out fd.a[1]")
+    found = planner(text, [[1.0, 1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 1.0]], ("id", "fd"))
+    for allowed in ({"id": 1e-3, "fd": 1e-6}, {"id": 1e-6, "fd": 1e-3}, {"id": 1e-5, "fd": 1e-5}):
+        predicted = found.predicted(found.widths(27, allowed))
+        assert all(
+            allowed[function] / 4.0 <= predicted[function] <= allowed[function] for function in allowed
+        ) or (max(allowed.values()) == 1e-3)
+        assert all(predicted[function] <= allowed[function] for function in allowed)
+
+
+def test_all_sines_and_cosines_have_the_same_width():
+    graph = graph_of("iiwa14")
+    inputs = {name: np.random.default_rng(0).uniform(-0.5, 0.5, 64) for name in graph.inputs}
+    found = Planner(graph, [1.0] * len(graph.nodes), gains(graph, inputs, np.random.default_rng(1)))
+    turns = {i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)}
+    for allowed in (1e-2, 1e-4, 1e-6):
+        widths = found.widths(27, {"id": allowed})
+        assert {widths.bits[i] for i in turns} == {widths.turn}
+        assert turns <= widths.spared if widths.turn > 18 else not turns & widths.spared
+    assert widths.turn > 18

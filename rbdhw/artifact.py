@@ -29,6 +29,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rbdhw.config import DATA_WIDTHS, NUMBERS
 from rbdhw.domain import Domain, graph_ranges
 from rbdhw.errors import InputError
+from rbdhw.fixed.floating import bounded_as_singles
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.protocol import CODES, EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, Status
@@ -100,7 +101,7 @@ class Design:
 
     def inputs(self, function: str, extended: bool = False) -> tuple[Word, ...]:
         """The words of a request, by their slots; with ``extended`` those of optional arrays last."""
-        return input_words(self.program, function, extended)
+        return input_words(self.program, function, extended, self.stream.number)
 
     def outputs(self, function: str, extended: bool = False) -> tuple[Word, ...]:
         """The words of a response, in order; with ``extended`` those of optional arrays last."""
@@ -117,12 +118,14 @@ class Design:
         return tuple(SINGLE_BITS if self.stream.converts else word.format.width for word in words)
 
 
-def input_words(program: Program, function: str, extended: bool = False) -> tuple[Word, ...]:
-    """The input words that a task of ``function`` brings, by their slots."""
+def input_words(
+    program: Program, function: str, extended: bool = False, number: str = "fixed"
+) -> tuple[Word, ...]:
+    """The input words that a task of ``function`` brings, by their slots, with bounds as they are checked."""
     arrays = FUNCTIONS[function]
     brought = arrays.inputs + arrays.optional_inputs if extended else arrays.inputs
-    words = (word for word in program.inputs if array_of(word) in brought)
-    return tuple(sorted(words, key=lambda word: word.slot))
+    words = sorted((w for w in program.inputs if array_of(w) in brought), key=lambda word: word.slot)
+    return tuple(map(bounded_as_singles, words) if number == "float32" else words)
 
 
 def output_words(program: Program, function: str, extended: bool = False) -> tuple[Word, ...]:
@@ -151,14 +154,17 @@ def interface(program: Program, data_width: int, number: str = "fixed") -> dict[
         "functions": codes,
         "slots": list(program.slots),
     }
-    words: dict[str, dict[str, Any]] = {}
-    for function in codes:
-        for name, choose, entry in (("inputs", input_words, _input), ("outputs", output_words, _entry)):
-            always = choose(program, function)
-            optional = choose(program, function, extended=True)[len(always) :]
-            words.setdefault(name, {})[function] = [entry(word) for word in always]
-            words.setdefault(f"optional_{name}", {})[function] = [entry(word) for word in optional]
-    return {"stream": stream, **words}
+    inputs = {f: [_input(word) for word in input_words(program, f, True, number)] for f in codes}
+    outputs = {f: [_entry(word) for word in output_words(program, f, True)] for f in codes}
+    brought = {f: len(input_words(program, f)) for f in codes}
+    returned = {f: len(output_words(program, f)) for f in codes}
+    return {
+        "stream": stream,
+        "inputs": {f: words[: brought[f]] for f, words in inputs.items()},
+        "optional_inputs": {f: words[brought[f] :] for f, words in inputs.items()},
+        "outputs": {f: words[: returned[f]] for f, words in outputs.items()},
+        "optional_outputs": {f: words[returned[f] :] for f, words in outputs.items()},
+    }
 
 
 def _entry(word: Word) -> dict[str, Any]:

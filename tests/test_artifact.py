@@ -153,6 +153,14 @@ def test_singles_are_all_of_one_width(extended):
     assert singles.stream.beats(singles.request_widths("difd", extended=True)) == 4
 
 
+def test_bounds_of_singles_are_those_that_are_checked(design):
+    fine = replace(design.program.inputs[0], format=Format(30, 20), lowest=-(2**25), highest=2**25 + 7)
+    program = replace(design.program, inputs=(fine, *design.program.inputs[1:]))
+    singles = replace(design, program=program, manifest=interface(program, 32, "float32"))
+    (word, *_), entry = singles.inputs("id"), singles.manifest["inputs"]["id"][0]
+    assert (word.lowest, word.highest) == (entry["lowest"], entry["highest"]) == (-(2**25), 2**25 + 8)
+
+
 def test_an_earlier_design_is_replaced_and_builds_stay(design, folder):
     (folder / "build-sim").mkdir()
     (folder / "robot.json").write_text("old")

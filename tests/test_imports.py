@@ -31,7 +31,16 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "schedule": ("errors", "scalar", "graph", "target", *FORMATS),
     "rtl": ("errors", "config", "scalar", "protocol", "target", *FORMATS, "fixed.floating", "schedule.model"),
     "domain": ("errors", "robot", "dynamics.joint", "fixed.lower"),
-    "artifact": ("errors", "config", "protocol", "robot", "domain", "fixed.program", "fixed.serialize"),
+    "artifact": (
+        "errors",
+        "config",
+        "protocol",
+        "robot",
+        "domain",
+        "fixed.floating",
+        "fixed.program",
+        "fixed.serialize",
+    ),
     "sim": (
         "errors",
         "protocol",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.fixed.format import Format, Integers, wrapped
+from rbdhw.fixed.program import Word
 
 Singles = NDArray[np.uint32]
 """Bits of IEEE singles."""
@@ -13,6 +16,9 @@ Singles = NDArray[np.uint32]
 FRACTION_BITS = 23
 EXPONENT_BIAS = 127
 EXPONENT_ALL_ONES = 255
+
+FINE = 1 << 16
+"""Bounds from here on, in steps, may be moved by a single's rounding."""
 
 
 def from_singles(
@@ -55,3 +61,23 @@ def check_singles(word: Format) -> None:
             f"numbers of 2**{lowest} to 2**{highest}: beyond a normal single; "
             f"expected 2**{1 - EXPONENT_BIAS} to 2**{EXPONENT_BIAS}"
         )
+
+
+def bounded_as_singles(word: Word) -> Word:
+    """The input word with bounds that hold for every single nearest to a number of its domain.
+
+    A word may be about as fine as a single, or finer: the single nearest to a bound may then become an
+    integer beyond it.
+    """
+    if word.lowest is None or word.highest is None:
+        return word
+    lowest, highest = word.lowest, word.highest
+    if lowest <= -FINE:
+        lowest = max(_half_up(np.float32(lowest - 0.5)), word.format.lowest)
+    if highest >= FINE:
+        highest = min(_half_up(np.float32(np.nextafter(highest + 0.5, 0.0))), word.format.highest)
+    return replace(word, lowest=lowest, highest=highest)
+
+
+def _half_up(steps: np.float32) -> int:
+    return int(np.floor(np.float64(steps) + 0.5))

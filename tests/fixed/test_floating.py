@@ -9,8 +9,9 @@ from math import floor
 import numpy as np
 import pytest
 
-from rbdhw.fixed.floating import check_singles, from_singles, to_singles
+from rbdhw.fixed.floating import bounded_as_singles, check_singles, from_singles, to_singles
 from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Word
 
 
 def singles_of(*values):
@@ -94,3 +95,24 @@ def test_formats_within_the_normal_range(chosen):
 def test_formats_beyond_are_refused(chosen, text):
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         check_singles(chosen)
+
+
+def test_bounds_hold_for_the_singles_nearest_to_the_domain():
+    rng = np.random.default_rng(4)
+    for width in (12, 24, 25, 26, 30, 36):
+        chosen = Format(width, 17)
+        for upper in rng.uniform(2.0 ** (width - 20), 2.0 ** (width - 18.1), 300):
+            lowest, highest = chosen.quantised(np.array([-upper, upper])).tolist()
+            word = bounded_as_singles(Word("x", "", 0, chosen, lowest, highest))
+            ends, _ = from_singles(singles_of(-upper, upper), Format(40, 17))
+            assert word.lowest <= ends[0] <= ends[1] <= word.highest
+            coarse = 2 ** max(0, int(highest).bit_length() - 24) if width > 17 else 0
+            assert abs(lowest - word.lowest) <= coarse
+            assert abs(word.highest - highest) <= coarse
+
+
+def test_bounds_stay_within_the_word():
+    word = Word("x", "", 0, Format(30, 0), 5 - 2**29, 2**29 - 2)
+    assert bounded_as_singles(word) == word.__class__("x", "", 0, word.format, -(2**29), 2**29 - 1)
+    free = Word("x", "", 0, Format(30, 0))
+    assert bounded_as_singles(free) is free

@@ -1,0 +1,38 @@
+"""Whatever comes in, the RTL answers by status, with the task's tag, and the next task is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdhw.artifact import read, write
+from rbdhw.config import BuildOptions
+from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robots import path
+from rbdhw.sim.bulk import build, exchange
+from rbdhw.sim.verilator import Traffic
+from tests.sim.disturbed import KINDS, answered, disturbed
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("functions", "number", "data_width", "ii"),
+    [
+        (tuple(FUNCTIONS), "fixed", 64, 2),
+        (tuple(FUNCTIONS), "float32", 128, 3),
+        (("fd", "difd"), "float32", 32, 1),
+    ],
+)
+def test_a_generated_accelerator(tmp_path, functions, number, data_width, ii):
+    options = BuildOptions(
+        functions=functions, ii=ii, width=18, fext="all", data_width=data_width, number=number, samples=1024
+    )
+    write(generate(path("toy"), options), tmp_path / "design")
+    design = read(tmp_path / "design")
+    simulator = build(tmp_path / "design")
+    for seed, traffic in enumerate((Traffic(), Traffic(0.3, 0.3, 5), Traffic(0.0, 0.8, 6))):
+        stream = disturbed(design, 400, seed)
+        outcome = exchange(simulator, stream.beats, traffic)
+        assert outcome.violations == 0
+        assert answered(design, outcome.responses) == stream.expected
+        assert set(stream.kinds) == set(KINDS) - ({"not_finite"} if number == "fixed" else set())

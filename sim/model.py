@@ -21,6 +21,7 @@ def respond(
 ) -> tuple[Integers, dict[str, Integers]]:
     """Status (N,) and output words by name, (N,) each, for the input words (N,) of N tasks.
 
+    ``words`` are at least those that the tasks bring; if these are none, any other tells how many tasks.
     With ``extended`` the tasks have the option EXTENDED: words of optional arrays come and go too.
     """
     tasks = len(next(iter(words.values())))

@@ -25,7 +25,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.floating import from_singles, to_singles
 from rbdhw.fixed.format import Format, Integers, wrapped
 from rbdhw.fixed.program import Word
-from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, SYMMETRIC, Status
+from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, SYMMETRIC, Status, flag_values
 
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
@@ -78,7 +78,7 @@ class Answers:
 def encode(
     design: Design, function: str, arrays: Mapping[str, Array], extended: bool = False
 ) -> dict[str, Integers]:
-    """The input words of N tasks, (N,) each, from arrays of the user's interface.
+    """The input words and flags of N tasks, (N,) each, from arrays of the user's interface.
 
     An external force that is not given is zero. Of a symmetric matrix the lower triangle counts. Numbers
     beyond a word saturate, which is outside the domain and so flags the task; an angle without limits wraps.
@@ -97,7 +97,9 @@ def encode(
     tasks["q"] = np.where(turning, np.arctan2(np.sin(tasks["q"]), np.cos(tasks["q"])), tasks["q"])
     reals = graph_inputs(design.robot, tasks)
     stands_for = converted if design.stream.converts else quantised
-    return {word.name: stands_for(word, reals[word.name]) for word in design.inputs(function, extended)}
+    words = {word.name: stands_for(word, reals[word.name]) for word in design.inputs(function, extended)}
+    raised = flag_values(function, extended).items()
+    return words | {flag: np.full(len(tasks["q"]), int(value)) for flag, value in raised}
 
 
 def quantised(word: Word, values: Array) -> Integers:

@@ -109,7 +109,7 @@ class FakeCore(wiring.Component):
             passed = line[self.latencies[function.name]]
             own = [(1 << payload_bits(function, options, self.order)) - 1 for options in (0, EXTENDED)]
             mask = Mux(passed[-4], own[1], own[0])
-            value = Cat(passed[: self.bits] & mask, passed[self.bits :])
+            value = Cat((passed[: self.bits] & mask)[: self.bits], passed[self.bits :])
             bits = self.result_bits(function.name)
             repeated = Cat([value, ~value] * bits)[:bits]
             m.d.comb += getattr(self, f"result_{function.name}").eq(repeated)
@@ -164,7 +164,7 @@ class Task:
 def payload_bits(function: Function, options: int, functions: tuple[Function, ...]) -> int:
     """Bits of a request's words."""
     inputs = function.inputs + (function.optional_inputs if options & EXTENDED else ())
-    return sum(slot_widths(functions)[: 1 + inputs[-1].slot])
+    return sum(slot_widths(functions)[: max((word.slot + 1 for word in inputs), default=0)])
 
 
 def as_beats(value: int, count: int, width: int) -> Packet:

@@ -284,6 +284,16 @@ def test_a_long_pause_of_the_sink_stops_the_source_and_loses_nothing(ii: int, wi
     assert not [cycle for cycle, _ in bench.sent if 300 <= cycle < 1000]
 
 
+@pytest.mark.parametrize("functions", [(Function("m", (), words(40)),), (ID, Function("m", (), words(40)))])
+def test_a_function_may_take_no_words(functions: tuple[Function, ...]) -> None:
+    core = core_of(1, {"id": 3, "m": 5}, functions)
+    tasks = [Task(k, 2, 0) for k in range(5)]
+    packets = Bench(accelerator(core, 32)).run(
+        [t.packet(32, functions) for t in tasks], cycles=99, expected=5
+    )
+    assert packets == [response(task, 32, core, functions) for task in tasks]
+
+
 @pytest.mark.parametrize("length", [1, 5])
 @pytest.mark.parametrize("start", [*range(2, 20), 200])
 def test_reset_in_mid_stream(start: int, length: int) -> None:

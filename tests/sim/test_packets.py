@@ -11,8 +11,10 @@ from rbdhw.artifact import interface
 from rbdhw.domain import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format
-from rbdhw.fixed.program import Word
+from rbdhw.fixed.program import Kind, Operation, Word
+from rbdhw.protocol import FLAGS
 from rbdhw.robot.model import JointKind
+from rbdhw.scalar import Region
 from rbdhw.sim import packets
 from rbdhw.sim.model import respond
 from tests.designs import rail_design
@@ -60,6 +62,8 @@ def test_a_request_carries_tag_code_and_the_functions_words():
         "q[0]": 1 << 18,
         "v[0]": -(1 << 18),
         "tau[0]": 1 << 14,
+        "acceleration_given": 0,
+        "inverse_given": 0,
     }
     packed = packets.requests(design, "fd", np.array([0x1ABCD]), words)
     payload = (1 << 18) | (((-1 << 18) % (1 << 20)) << 20) | (1 << 14) << 40
@@ -191,6 +195,20 @@ def supplied_design(number="fixed"):
     return replace(design, program=program, manifest=interface(program, 32, number))
 
 
+def test_a_function_that_takes_no_words_is_answered():
+    design = rail_design()
+    operations = (*design.program.operations, Operation(Kind.CONSTANT, (), Format(8, 2), Region("mass"), 77))
+    outputs = {"m": (Word("m.M[0,0]", "kg", len(operations) - 1, Format(8, 2)),)}
+    program = replace(design.program, operations=operations, inputs=(), outputs=outputs)
+    design = replace(design, program=program, manifest=interface(program, 32))
+    words = packets.encode(design, "m", {"q": np.zeros((3, 1))})
+    status, results = respond(design, "m", words)
+    assert status.tolist() == [0, 0, 0]
+    np.testing.assert_array_equal(packets.decode(design, "m", results)["M"], np.full((3, 1, 1), 19.25))
+    asked = packets.requests(design, "m", np.arange(3), words)
+    np.testing.assert_array_equal(asked[:, 0].view(np.uint32)[:, 0], [0x20000, 0x20001, 0x20002])
+
+
 def supplied_arrays(tasks):
     return sample_of(tasks) | {"Minv": np.arange(4.0 * tasks).reshape(tasks, 2, 2)}
 
@@ -201,7 +219,7 @@ def sample_of(tasks):
 
 def test_the_lower_triangle_travels_with_the_option():
     design, arrays = supplied_design(), supplied_arrays(2)
-    assert list(packets.encode(design, "difd", arrays)) == ["q[0]", "a[0]"]
+    assert list(packets.encode(design, "difd", arrays)) == ["q[0]", "a[0]", *FLAGS]
     words = packets.encode(design, "difd", arrays, extended=True)
     assert {name: values.tolist() for name, values in words.items()} == {
         "q[0]": [64, 64],
@@ -209,6 +227,8 @@ def test_the_lower_triangle_travels_with_the_option():
         "Minv[0,0]": [0, 1024],
         "Minv[1,0]": [512, 1536],
         "Minv[1,1]": [768, 1792],
+        "acceleration_given": [1, 1],
+        "inverse_given": [1, 1],
     }
     packed = packets.requests(design, "difd", np.array([7, 8]), words, extended=True)
     payload = 64 | 192 << 30 | 1024 << 44 | 1536 << 71 | 1792 << 91

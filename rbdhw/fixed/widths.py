@@ -48,7 +48,7 @@ LEAST_TURN = 8
 MARGIN = 1.25
 """Headroom over the largest magnitude seen while sampling."""
 
-SLACK = 1.1
+SLACK = 1.01
 """How far the cutting of bits may take mean squares above the least that a width allows."""
 
 REACH = 0.7

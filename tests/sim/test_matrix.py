@@ -12,6 +12,7 @@ from rbdhw.artifact import write
 from rbdhw.config import BuildOptions
 from rbdhw.manifest import manifest
 from rbdhw.pipeline import accelerator, draft_design, generate, planned
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robots import path
 from rbdhw.rtl.shell import to_verilog
@@ -52,6 +53,34 @@ def test_bundled_robot(tmp_path, robot, ii, width, fext, tasks):
     options = BuildOptions(ii=ii, width=width, fext=fext, samples=1024)
     write(generate(path(robot), options), tmp_path / "design")
     assert_exact(simulate(tmp_path / "design", tasks, seed=11), tasks)
+
+
+def every_function():
+    """Builds of all seven functions: robot, interval, width, numbers at the edge, bits of TDATA, tasks."""
+    yield "toy", 1, 18, "float32", 32, 150
+    yield "toy", 5, 27, "fixed", 512, 150
+    long = [("iiwa14", ii, 18, "fixed", 512, 2000) for ii in (1, 4, 10)]
+    long += [("iiwa14", 4, 27, "float32", 256, 500), ("hyq", 2, 18, "fixed", 256, 1000)]
+    for case in [*long, ("atlas", 32, 18, "fixed", 512, 60)]:
+        yield pytest.param(*case, marks=pytest.mark.verify)
+
+
+@pytest.mark.timeout(5400)
+@pytest.mark.parametrize(("robot", "ii", "width", "number", "data_width", "tasks"), list(every_function()))
+def test_all_functions_mixed(tmp_path, robot, ii, width, number, data_width, tasks):
+    options = BuildOptions(
+        functions=tuple(FUNCTIONS), ii=ii, width=width, number=number, data_width=data_width, samples=1024
+    )
+    write(generate(path(robot), options), tmp_path / "design")
+    report = simulate(tmp_path / "design", tasks, seed=13, bulk=robot != "toy")
+    assert report.mismatches == 0
+    assert report.tasks == tasks
+    assert report.flagged <= 0.01 * tasks
+    assert list(report.functions) == list(FUNCTIONS)
+    for function, figures in report.functions.items():
+        assert figures.tasks > 0
+        assert figures.error_median is not None
+        assert figures.error_median < 5e-3, function
 
 
 def tree(seed: int) -> Robot:

@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from rbdhw.artifact import read, write
+from rbdhw.config import BuildOptions
 from rbdhw.domain import sample
 from rbdhw.errors import InputError
+from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robots import path
 from rbdhw.sim import golden
 from rbdhw.sim.run import run
 from rbdhw.sim.verilator import SimulationError
@@ -69,6 +73,75 @@ def test_tasks_outside_the_domain_are_flagged(rail_folder, cache, states, tmp_pa
     summary = run(rail_folder, "id", states(q=q), tmp_path / "out.npz", engine, cache=cache)
     assert summary == {"tasks": TASKS, "flagged": 2}
     assert np.flatnonzero(results(tmp_path / "out.npz")["status"]).tolist() == [3, 5]
+
+
+@pytest.fixture(scope="module", params=["fixed", "float32"])
+def toy_folder(request, tmp_path_factory):
+    """A generated design of all seven functions."""
+    options = BuildOptions(
+        functions=tuple(FUNCTIONS), ii=2, width=24, data_width=64, number=request.param, samples=512
+    )
+    folder = tmp_path_factory.mktemp("toy") / request.param
+    write(generate(path("toy"), options), folder)
+    return folder
+
+
+def toy_states(folder, function, target):
+    """A file of random states, and the arrays in it."""
+    design = read(folder)
+    drawn = sample(design.robot, design.domain, TASKS, np.random.default_rng(3))
+    arrays = {name: drawn[name] for name in golden.inputs_of(function)}
+    np.savez(target, **arrays)
+    return arrays
+
+
+@pytest.mark.timeout(600)
+def test_every_function_on_every_engine(toy_folder, cache, tmp_path):
+    for function, arrays in FUNCTIONS.items():
+        toy_states(toy_folder, function, tmp_path / "in.npz")
+        for extended in (False, True)[: 1 + bool(arrays.optional_outputs)]:
+            found = {}
+            for engine in ("model", "rtl", "golden"):
+                out = tmp_path / f"{engine}.npz"
+                run(toy_folder, function, tmp_path / "in.npz", out, engine, extended=extended, cache=cache)
+                found[engine] = results(out)
+            optional = arrays.optional_outputs if extended else ()
+            for name in (*arrays.outputs, *optional):
+                np.testing.assert_array_equal(found["rtl"][name], found["model"][name])
+                right = found["model"]["status"] == 0
+                assert right.sum() > TASKS // 2
+                scale = np.abs(found["golden"][name]).max()
+                np.testing.assert_allclose(
+                    found["model"][name][right], found["golden"][name][right], atol=1e-3 * scale
+                )
+            assert list(found["model"]) == [*arrays.outputs, *optional, "status"] == list(found["golden"])
+
+
+def test_a_given_inverse_is_used(toy_folder, tmp_path):
+    arrays = toy_states(toy_folder, "difd", tmp_path / "in.npz")
+    Minv = 0.5 * golden.evaluate(read(toy_folder).robot, "minv", arrays)["Minv"]
+    np.savez(tmp_path / "given.npz", **arrays, Minv=Minv)
+    found = {}
+    for name in ("in", "given"):
+        run(toy_folder, "difd", tmp_path / f"{name}.npz", tmp_path / "out.npz")
+        found[name] = results(tmp_path / "out.npz")
+    right = (found["in"]["status"] == 0) & (found["given"]["status"] == 0)
+    assert right.sum() > TASKS // 2
+    for array in ("da_dq", "da_dv"):
+        expected = 0.5 * found["in"][array][right]
+        np.testing.assert_allclose(found["given"][array][right], expected, atol=1e-3 * np.abs(expected).max())
+    Minv[7, 0, 1] += 0.1
+    np.savez(tmp_path / "given.npz", **arrays, Minv=Minv)
+    differing = f"[0,1] is {Minv[7, 0, 1]:g} and [1,0] is {Minv[7, 1, 0]:g}"
+    assert refusal_of(toy_folder, "difd", tmp_path / "given.npz", tmp_path / "out.npz") == (
+        f"{tmp_path / 'given.npz'}: array 'Minv': row 7: {differing}; expected symmetric matrices"
+    )
+
+
+def test_results_that_a_function_has_not_are_refused(rail_folder, states, tmp_path):
+    with pytest.raises(InputError) as refusal:
+        run(rail_folder, "id", states(), tmp_path / "out.npz", extended=True)
+    assert str(refusal.value) == "function 'id': has no optional results; expected dfd"
 
 
 def test_narrow_and_whole_numbers_are_taken(rail_folder, states, tmp_path):

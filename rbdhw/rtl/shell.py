@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any, Protocol
 
 from amaranth.back import verilog
@@ -17,6 +18,9 @@ from rbdhw.rtl.stream import Assembler, Merger
 
 UNKNOWN_DEPTH = 4
 """Places for tasks of unknown functions."""
+
+SELDOM = (100_000, 20, 20)
+"""Thresholds of garbage collection while a netlist, millions of living objects, is made: half the time."""
 
 
 class Core(Protocol):
@@ -174,7 +178,12 @@ class Accelerator(wiring.Component):
 
 def to_verilog(component: wiring.Component, name: str = "accelerator") -> str:
     """The Verilog of a component as the module ``name``, the same text for the same component."""
-    text: str = verilog.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
+    thresholds = gc.get_threshold()
+    gc.set_threshold(*SELDOM)
+    try:
+        text: str = verilog.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
+    finally:
+        gc.set_threshold(*thresholds)
     return text
 
 

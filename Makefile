@@ -22,10 +22,9 @@ help: ## Print the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 
 .PHONY: demo
-demo: $(READY) ## Generate the iiwa 14 inverse dynamics accelerator and simulate 1,000 tasks of it
-	$(BIN)/rbdhw generate robots/iiwa14.urdf -o build/demo/iiwa14-id \
-		--functions id --ii 1 --target xcvu9p --clock 125 --width 18
-	$(BIN)/rbdhw simulate build/demo/iiwa14-id --tasks 1000 --seed 1
+demo: $(READY) ## Generate the iiwa 14 accelerator of all seven functions and simulate 20,000 tasks of it
+	$(BIN)/rbdhw generate robots/iiwa14.urdf -o build/demo/iiwa14 --ii 1 --target xcvu9p --clock 125 --width 18
+	$(BIN)/rbdhw simulate build/demo/iiwa14 --tasks 20000 --seed 1 --bulk
 
 .PHONY: test
 test: $(READY) ## Run the tests, except the long ones marked "verify"

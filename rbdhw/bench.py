@@ -17,9 +17,18 @@ from typing import Any
 
 from rbdhw.config import BuildOptions
 from rbdhw.fixed.widths import port_widths
+from rbdhw.graph.graph import Graph
 from rbdhw.manifest import function_counts
 from rbdhw.passes.factor import factor
-from rbdhw.pipeline import Plan, multiplications, planned
+from rbdhw.pipeline import (
+    DEFAULT_DELAYS,
+    Plan,
+    multiplications,
+    optimised,
+    planned,
+    prepare,
+    traced,
+)
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
@@ -71,9 +80,9 @@ def operations() -> list[Row]:
     rows = []
     for name in ROBOTS:
         source = align_axes(load_urdf(bundled()[name]))
-        together = plan_of(name, ALL).graph
+        together = graph_of(name, ALL)
         for function in ALL:
-            alone = function_counts(plan_of(name, (function,)).graph, function)
+            alone = function_counts(graph_of(name, (function,)), function)
             papers = factor(trace(source, (function,), (), PAPERS))
             rows.append(
                 {
@@ -193,6 +202,12 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     "Generating": generator,
     "Simulating": simulation,
 }
+
+
+def graph_of(name: str, functions: tuple[str, ...]) -> Graph:
+    """The graph that would be built for some functions of a bundled robot."""
+    model = prepare(load_urdf(bundled()[name]), functions)
+    return optimised(traced(model, functions), DEFAULT_DELAYS)
 
 
 @cache

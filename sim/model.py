@@ -12,7 +12,7 @@ from rbdhw.fixed.format import Integers, wrapped
 from rbdhw.protocol import flag_values
 from rbdhw.sim.packets import OUTSIDE, OVERFLOW
 
-_CHUNK = 1024
+_CHUNK = 4096
 """Tasks evaluated at once: what is at hand stays near the processor."""
 
 

@@ -36,7 +36,10 @@ class Kind(StrEnum):
     """Of the operand, an angle in turns, plus ``constant`` steps of the trigonometry unit's phase."""
     COS = "cos"
     RECIPROCAL = "reciprocal"
-    """One over the operand, shifted by ``constant``, as the reciprocal unit computes it."""
+    """One over the operand, shifted by ``constant``, as the reciprocal unit computes it.
+
+    What does not fit saturates instead of wrapping; the reciprocal of zero is the largest integer.
+    """
     SELECT = "select"
     """The second operand where the first, a flag, is 1; the third where it is 0."""
 

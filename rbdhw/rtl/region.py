@@ -32,6 +32,8 @@ class Wires:
     -------
     phase, slots : Signal
         The slot of the current cycle as a number, and as one bit a slot.
+    hosted
+        The values of each region.
     """
 
     def __init__(self, program: Program, bound: Bound) -> None:
@@ -41,6 +43,9 @@ class Wires:
         self.slots = Signal(bound.ii, name="slots", init=1)
         self._taps: dict[Tap, Signal] = {}
         self._reached = {function: program.reached(function) for function in program.outputs}
+        self.hosted: dict[Region, list[int]] = defaultdict(list)
+        for value in sorted(bound.ready):
+            self.hosted[bound.hosts[value]].append(value)
 
     def tap(self, tap: Tap) -> Any:
         """The signal of a value at a stage of its delay line; constants are constants."""
@@ -74,7 +79,7 @@ class RegionModule(Elaboratable):
         self.flags: dict[Place, Signal] = {}
         self._wires = wires
         bound = wires.bound
-        self.values = [value for value in sorted(bound.ready) if bound.hosts[value] == region]
+        self.values = wires.hosted[region]
         self.units = [unit for unit in bound.units if unit.host == region]
         for value in self.values:
             if wires.program.operations[value].checked:

@@ -154,6 +154,29 @@ def test_a_reciprocal_takes_sign_and_shift_to_its_result(build, x):
         build.reciprocal(build.constant(0.0, REGION), REGION)
 
 
+def test_a_choice_takes_the_common_sign_and_shift_to_its_result(build, x, y):
+    flag = build.input("flag", REGION)
+    assert build.select(flag, x.negated().shifted(3), y.shifted(1), REGION) == Edge(3, True, 3)
+    assert build.nodes[3].args == (flag, Edge(0), Edge(1, True, -2))
+    assert build.select(flag, x, y.negated().shifted(-2), REGION) == Edge(3)
+
+
+def test_a_choice_of_zero_keeps_the_zero_plain(build, x):
+    flag, zero = build.input("flag", REGION), build.constant(0.0, REGION)
+    assert build.select(flag, x.negated(), zero, REGION) == Edge(3, True)
+    assert build.select(flag, zero.negated(), x.shifted(2), REGION) == Edge(4, False, 2)
+    assert [node.args for node in build.nodes[3:]] == [(flag, x, zero), (flag, zero, x)]
+
+
+def test_a_choice_that_is_none_vanishes(build, x, y):
+    flag = build.input("flag", REGION)
+    one, zero = build.constant(1.0, REGION), build.constant(0.0, REGION)
+    assert build.select(one, x, y.negated(), REGION) == x
+    assert build.select(zero, x, y.negated(), REGION) == y.negated()
+    assert build.select(flag, x.shifted(1), x.shifted(1), REGION) == x.shifted(1)
+    assert operations(build) == ["input"] * 3
+
+
 def test_copying_a_node_makes_the_same_node(build, x, y):
     build.add(x, y.negated(), REGION)
     build.multiply(x, y, REGION)
@@ -161,6 +184,7 @@ def test_copying_a_node_makes_the_same_node(build, x, y):
     build.cos(x, 0.1, REGION)
     build.sin(x, 0.1, REGION)
     build.reciprocal(y, REGION)
+    build.select(y, x, y.negated().shifted(2), REGION)
     build.constant(1.25, REGION)
     nodes = tuple(build.nodes)
     for i, node in enumerate(nodes):

@@ -18,8 +18,11 @@ n4 = constant 0x1.8000000000000p+0 @ rnea_forward 0
 n5 = multiply n3 n3 @ rnea_backward 12
 n6 = scale n5 0x1.2000000000000p+0 @ rnea_backward 12
 n7 = reciprocal n6 @ rnea_backward 12
+n8 = input acceleration_given @ decode
+n9 = select n8 n4 -n7<<2 @ inverse 3
 out id.tau[0] -n7<<4
 out id.tau[1] n4
+out id.tau[2] n9
 """
 
 
@@ -30,7 +33,12 @@ def test_text_says_every_field():
     assert graph.nodes[1] == Node(Op.COS, (Edge(0, False, 1),), 0.1, "", Region("trigonometry"))
     assert graph.nodes[3].args == (Edge(1), Edge(2, True, -3))
     assert graph.nodes[6] == Node(Op.SCALE, (Edge(5),), 1.125, "", Region("rnea_backward", 12))
-    assert graph.outputs == (("id.tau[0]", Edge(7, True, 4)), ("id.tau[1]", Edge(4)))
+    assert graph.nodes[9].args == (Edge(8), Edge(4), Edge(7, True, 2))
+    assert graph.outputs == (
+        ("id.tau[0]", Edge(7, True, 4)),
+        ("id.tau[1]", Edge(4)),
+        ("id.tau[2]", Edge(9)),
+    )
 
 
 @pytest.mark.parametrize("robot", ["toy", "iiwa14", "hyq"])
@@ -39,7 +47,7 @@ def test_real_graphs_survive(robot):
     assert loads(dumps(graph)) == graph
 
 
-@given(graphs(trigonometry=True))
+@given(graphs(trigonometry=True, choices=True))
 @settings(max_examples=60)
 def test_random_graphs_survive(graph):
     assert loads(dumps(graph)) == graph

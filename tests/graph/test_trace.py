@@ -6,7 +6,7 @@ from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.text import dumps
 from rbdhw.graph.trace import Recorder, Signal
-from rbdhw.scalar import Region, current_region, region
+from rbdhw.scalar import Region, current_region, reciprocal, region
 
 
 def traced(function, *names):
@@ -55,6 +55,22 @@ def test_cos_and_sin_of_an_angle_in_turns():
     results = interpret(graph, {"q": q})
     np.testing.assert_allclose(results["c"], np.cos(2 * np.pi * (q + 0.15)), atol=1e-12)
     np.testing.assert_allclose(results["s"], np.sin(2 * np.pi * (q + 0.15)), atol=1e-12)
+
+
+def test_choices_and_reciprocals():
+    recorder = Recorder()
+    flag, x = recorder.input("flag"), recorder.input("x")
+    recorder.output("mask", recorder.select(flag, 3.0 * x, 0.0))
+    recorder.output("inverse", reciprocal(-2.0 * x))
+    assert recorder.select(flag, 2.5, 2.5) == 2.5
+    assert (recorder.select(True, x, 1.0), recorder.select(False, x, 1.0)) == (x, 1.0)
+    graph = recorder.builder.finish(recorder.outputs)
+    assert (graph.count(Op.SELECT), graph.count(Op.RECIPROCAL)) == (1, 1)
+    values = np.array([0.5, -4.0])
+    for raised in (0.0, 1.0):
+        results = interpret(graph, {"flag": np.asarray(raised), "x": values})
+        np.testing.assert_array_equal(results["mask"], raised * 3.0 * values)
+        np.testing.assert_array_equal(results["inverse"], -0.5 / values)
 
 
 def test_nodes_remember_the_region_that_first_needed_them():

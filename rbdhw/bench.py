@@ -15,7 +15,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from rbdhw.config import BuildOptions
+from rbdhw.domain import sample
 from rbdhw.fixed.widths import port_widths
 from rbdhw.graph.graph import Graph
 from rbdhw.manifest import function_counts
@@ -35,6 +38,7 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.schedule.model import Resource
 from rbdhw.tracing import Algorithms, trace
+from rbdhw.uniform import uniform_errors
 
 Progress = Callable[[str], None]
 Row = dict[str, Any]
@@ -43,6 +47,9 @@ ALL = tuple(FUNCTIONS)
 ROBOTS = ("toy", "iiwa14", "hyq", "atlas")
 WIDTHS = (18, 27)
 INTERVALS = (1, 2, 4, 8, 16)
+
+UNIFORM_TASKS = 4096
+"""Tasks by which Q16.16 is judged."""
 
 PAPERS = Algorithms("columns", "articulated", "dense", "repeated")
 """What the published accelerators compute by."""
@@ -140,12 +147,16 @@ def accuracy() -> list[Row]:
     rows = []
     for name in ROBOTS:
         measured = {width: plan_of(name, ALL, width=width).errors for width in WIDTHS}
+        model, domain = plan_of(name, ALL).model, plan_of(name, ALL).domain
+        arrays = sample(model.source, domain, UNIFORM_TASKS, np.random.default_rng(1))
         for function in ALL:
             row: Row = {"robot": name, "function": function}
             for width, errors in measured.items():
                 error = errors[function]
                 ports = "×".join(str(port) for port in port_widths(width))
                 row[f"{ports} bits"] = f"{error.median:.1e} / {error.max:.1e}"
+            uniform = uniform_errors(model.source, model.robot, function, arrays, model.choice.algorithms)
+            row["Q16.16 throughout"] = f"{np.median(uniform):.1e} / {np.max(uniform):.1e}"
             rows.append(row)
     return rows
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from rbdhw.dynamics.articulated import articulated_inverse
 from rbdhw.dynamics.columns import column_derivatives
@@ -86,20 +87,33 @@ def trace(
     fext
         Indices of the bodies that take an external force.
     """
-    pipeline = _Pipeline(robot, functions, fext, algorithms)
+    recorder = Recorder()
+    record(recorder, robot, functions, fext, algorithms)
+    return prune(recorder.builder.finish(recorder.outputs))
+
+
+def record(
+    recorder: Any, robot: Robot, functions: Sequence[str], fext: Sequence[int], algorithms: Algorithms
+) -> None:
+    """Let a recorder take down the functions; it has the methods of :class:`rbdhw.graph.trace.Recorder`."""
+    pipeline = _Pipeline(recorder, robot, functions, fext, algorithms)
     for function in FUNCTIONS:
         if function in functions:
             pipeline.record(function)
-    return prune(pipeline.recorder.builder.finish(pipeline.recorder.outputs))
 
 
 class _Pipeline:
     """All that the functions may need, each computed when the first function asks for it."""
 
     def __init__(
-        self, robot: Robot, functions: Sequence[str], fext: Sequence[int], algorithms: Algorithms
+        self,
+        recorder: Any,
+        robot: Robot,
+        functions: Sequence[str],
+        fext: Sequence[int],
+        algorithms: Algorithms,
     ) -> None:
-        self.recorder = Recorder()
+        self.recorder = recorder
         self._robot = robot
         self._n = len(robot.bodies)
         self._zeros = [0.0] * self._n

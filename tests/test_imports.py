@@ -54,6 +54,15 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "sim.golden": ("errors", "robot"),  # a second derivation: what it shared, one bug could break twice
     "boards": ("errors", "config", "target", "rtl"),
     "tracing": ("errors", "scalar", "protocol", "robot", "dynamics", "graph", "passes"),
+    "uniform": (
+        "protocol",
+        "robot",
+        "domain",
+        "tracing",
+        "fixed.format",
+        "sim.golden",
+        "sim.errors",
+    ),
     "choice": ("errors", "robot", "graph", "tracing"),
     "manifest": EVERYTHING,
     "pipeline": EVERYTHING,

@@ -21,7 +21,7 @@ from rbdhw.config import WIDTHS, BuildOptions
 from rbdhw.domain import Domain, Overrides, graph_inputs, graph_ranges, input_domain, sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.evaluate import largest_values
-from rbdhw.fixed.gains import gains
+from rbdhw.fixed.gains import TINY, gains
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.search import ErrorFigures, Measured, Search
@@ -64,6 +64,9 @@ REPRESENTATIVE = {"id": "id", "fd": "id", "m": "m", "minv": "m", "did": "did", "
 
 CHUNK = 512
 """Tasks whose every node's value is held at once."""
+
+TAIL_POWER, TAIL_MARGIN = 3.0, 4.0
+"""How the largest of all chunks over that of the median chunk tells how far tails reach, and its limit."""
 
 NOISE_TASKS = 512
 """Tasks in which rounding errors are observed."""
@@ -392,17 +395,24 @@ def sampled_inputs(
 def largest_magnitudes(
     graph: Graph, functions: Sequence[str], chunks: Iterable[Mapping[str, Array]]
 ) -> list[float]:
-    """The largest magnitude of each node in tasks of those functions whose results depend on it."""
-    largest = np.zeros(len(graph.nodes))
+    """The largest magnitude that each node may have in tasks of those functions that depend on it.
+
+    Beyond those of the samples lie others, in proportion to how much the largest of some chunks differ.
+    """
+    largest: list[Array] = []
     modes = [(f, extended) for f in functions for extended in ((False, True) if f == "difd" else (False,))]
     used = {mode: reached(graph, mode[0], flag_values(*mode)) for mode in modes}
     for inputs in chunks:
+        largest.append(np.zeros(len(graph.nodes)))
         for mode in modes:
             flags = {name: np.asarray(float(value)) for name, value in flag_values(*mode).items()}
             values = node_values(graph, {**inputs, **flags})
             seen = [float(np.abs(v).max()) if use else 0.0 for v, use in zip(values, used[mode], strict=True)]
-            largest = np.maximum(largest, seen)
-    return largest.tolist()
+            largest[-1] = np.maximum(largest[-1], seen)
+    most: Array = np.max(largest, axis=0)
+    usual = np.maximum(np.median(largest, axis=0), most / TAIL_MARGIN)
+    tails = np.minimum((most / np.maximum(usual, TINY)) ** TAIL_POWER, TAIL_MARGIN)
+    return [float(size) for size in most * tails]
 
 
 def with_inverse(domain: Domain, robot: Robot, options: BuildOptions) -> Domain:

@@ -4,6 +4,10 @@ Rounding at a node adds an error of which only the mean square matters. To first
 error times the node's adjoint, so one pass through the graph backward, from results that are multiplied by
 random signs, gives the effect of all nodes at once: over the signs, the mean of a node's adjoint squared is
 the sum of the squares of its derivatives.
+
+The mean over tasks is ruled by the few with the largest errors (poses close to singular ones). What matters
+in others is told by a second mean, in which each task counts by the inverse of its own mean square error:
+that is close to the geometric mean of errors.
 """
 
 from __future__ import annotations
@@ -27,6 +31,9 @@ Relative errors of results near zero have a heavy tail, which a few samples woul
 """
 
 
+TINY = float(np.finfo(np.float64).tiny)
+
+
 @dataclass(frozen=True)
 class Gains:
     """Mean squares of relative errors of results, by row, for errors at nodes.
@@ -34,8 +41,9 @@ class Gains:
     Parameters
     ----------
     functions
-        The function of each row. One that answers in two ways has a row for each: with a supplied input and
-        without, and for every optional array that it gives.
+        The function of each row. There are two for each way of answering: of the mean over tasks, and of the
+        geometric mean. A function that takes optional inputs answers in two ways, with and without them, and
+        each optional array that it gives is one.
     noise
         (rows, nodes): a row's mean square for a mean square of one at a node, in the node's unit.
     relative
@@ -65,17 +73,19 @@ def gains(graph: Graph, inputs: Mapping[str, Array], rng: np.random.Generator) -
     inputs
         Values of the graph's inputs, flags apart: (N,) each.
     """
-    tasks = np.broadcast_shapes(*(np.shape(inputs[name]) for name in graph.inputs if name in inputs))[0]
+    tasks = len(next(iter(inputs.values())))
     rows = list(_rows(graph))
-    noise, relative = np.zeros((2, len(rows), len(graph.nodes)))
+    noise, relative = np.zeros((2, 2 * len(rows), len(graph.nodes)))
     for flags in dict.fromkeys(row.flags for row in rows):
-        given = {name: np.full(tasks, float(value)) for name, value in flags}
-        values = node_values(graph, {**inputs, **given})
+        values = node_values(
+            graph, {**inputs, **{name: np.full(tasks, float(value)) for name, value in flags}}
+        )
         for k, row in enumerate(rows):
             if row.flags == flags:
                 seeds = _seeds(row, values, rng.choice((-1.0, 1.0), (len(row.outputs), tasks)))
-                noise[k], relative[k] = _backward(graph, values, seeds)
-    return Gains(tuple(row.function for row in rows), noise, relative)
+                own = slice(2 * k, 2 * k + 2)
+                noise[own], relative[own] = _means(graph, values, seeds)
+    return Gains(tuple(row.function for row in rows for _ in range(2)), noise, relative)
 
 
 def _rows(graph: Graph) -> Iterator[_Row]:
@@ -105,30 +115,47 @@ def _seeds(row: _Row, values: list[Array], signs: Array) -> dict[int, Array]:
     """The adjoints (N,) with which the backward pass starts: random signs over the results' norms."""
     results = [weight * factor(edge) * values[edge.node] for weight, edge in row.outputs]
     norm = np.sqrt(sum(np.square(result) for result in results))
-    scale = 1.0 / np.maximum(norm, max(np.quantile(norm, SMALL_RESULT), np.finfo(np.float64).tiny))
+    small = np.quantile(norm, SMALL_RESULT) or norm.max() or np.inf
+    scale = 1.0 / np.maximum(norm, small)
     seeds: dict[int, Array] = {}
     for (weight, edge), sign in zip(row.outputs, signs, strict=True):
         seeds[edge.node] = seeds.get(edge.node, 0.0) + weight * factor(edge) * sign * scale
     return seeds
 
 
-def _backward(graph: Graph, values: list[Array], adjoints: dict[int, Array]) -> tuple[Array, Array]:
-    """The mean squares of every node's adjoint, and of the adjoint times the value where that is of use."""
-    noise, relative = np.zeros((2, len(graph.nodes)))
+def _means(graph: Graph, values: list[Array], seeds: dict[int, Array]) -> tuple[Array, Array]:
+    """Mean squares of adjoints, and of adjoints times values where that is of use: (2, nodes) each.
+
+    The second row's mean is weighted by the inverse of each task's mean square error, were all nodes as
+    precise as each other; so it tells of the geometric mean.
+    """
+    sizes = np.array([float(np.abs(value).max()) or 1.0 for value in values])
+    effects = np.zeros((len(graph.nodes), len(values[0])), np.float32)
+    for i, adjoint in _backward(graph, values, seeds):
+        effects[i] = np.square(adjoint * sizes[i])
+    errors = np.maximum(effects.sum(axis=0, dtype=np.float64), TINY)
+    weights = np.stack([np.ones_like(errors), np.exp(np.mean(np.log(errors))) / errors]) / len(errors)
+    noise = weights @ effects.T.astype(np.float64) / np.square(sizes)
+    relative = np.zeros_like(noise)
+    for i, node in enumerate(graph.nodes):
+        if node.op is Op.SCALE:
+            relative[:, i] = weights @ (effects[i] * np.square(values[i] / sizes[i]))
+    return noise, relative
+
+
+def _backward(graph: Graph, values: list[Array], adjoints: dict[int, Array]) -> Iterator[tuple[int, Array]]:
+    """The adjoint (N,) of every node on which the results depend, the last first."""
     for i in reversed(range(len(graph.nodes))):
         adjoint = adjoints.pop(i, None)
         if adjoint is None:
             continue
+        yield i, adjoint
         node = graph.nodes[i]
-        noise[i] = np.mean(np.square(adjoint))
-        if node.op is Op.SCALE:
-            relative[i] = np.mean(np.square(adjoint * values[i]))
         for edge, slope in zip(node.args, _slopes(node, values, values[i]), strict=True):
             if slope is not None:
                 part = adjoint * (slope * factor(edge))
                 known = adjoints.get(edge.node)
                 adjoints[edge.node] = part if known is None else known + part
-    return noise, relative
 
 
 def _slopes(node: Node, values: list[Array], value: Array) -> tuple[Array | float | None, ...]:

@@ -11,9 +11,10 @@ from rbdhw.config import BuildOptions
 from rbdhw.domain import Domain, graph_inputs, graph_ranges, input_domain, sample
 from rbdhw.fixed.evaluate import Result, evaluate
 from rbdhw.fixed.format import Integers
+from rbdhw.fixed.gains import gains
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Program, Word
-from rbdhw.fixed.widths import plain_widths
+from rbdhw.fixed.widths import Planner, plain_widths
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
 from rbdhw.pipeline import Model, optimised, prepare, scheduled
@@ -45,6 +46,18 @@ def graph_of(name: str, fext: str = "none") -> Graph:
 def program_of(name: str, width: int, fext: str = "none") -> Program:
     """The bit-exact program of a bundled robot's inverse dynamics."""
     return lowered(model_of(name, fext), graph_of(name, fext), width)
+
+
+@cache
+def widened_program(name: str, width: int, error: float) -> Program:
+    """The same with products wider than multipliers of a width, so that errors of that size are predicted."""
+    model, graph = model_of(name), graph_of(name)
+    domain = input_domain(model.source)
+    arrays = sample(model.source, domain, 256, np.random.default_rng(1))
+    sizes = magnitudes(model, graph, domain)
+    found = gains(graph, graph_inputs(model.source, arrays), np.random.default_rng(2))
+    widths = Planner(graph, sizes, found).widths(width, {"id": error})
+    return lower(graph, sizes, graph_ranges(model.source, domain, ()), widths)
 
 
 def lowered(model: Model, graph: Graph, width: int) -> Program:

@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -98,3 +99,27 @@ def test_values_die_after_their_last_use(functions):
 def test_other_operations_fill_their_format(kind):
     operands = (Operand(0),) if kind in (Kind.SIN, Kind.COS) else ()
     assert exact_interval(operation(kind, operands), [(-1, 1)]) == (-2048, 2047)
+
+
+@pytest.mark.parametrize(
+    ("widths", "constant", "wide"),
+    [
+        ((20, 18), None, None),
+        ((18, 20), None, None),
+        ((19, 19), None, (19, 19)),
+        ((21, 3), None, (21, 3)),
+        ((18,), 2**19 - 1, None),
+        ((19,), 2**18 - 1, (19, 19)),
+        ((4,), 2**20 - 1, (21, 4)),
+    ],
+)
+def test_a_product_is_wide_where_its_operands_fit_the_ports_neither_way(widths, constant, wide):
+    """At ports of 20 and 18 bits."""
+    inputs = [Operation(Kind.INPUT, (), Format(width, 0), REGION, name=f"x{width}") for width in widths]
+    operands = tuple(Operand(i) for i in range(len(widths)))
+    kind = Kind.MULTIPLY if constant is None else Kind.SCALE
+    product = Operation(kind, operands, Format(30, -30), REGION, constant or 0, 30)
+    program = replace(mixed_program(18), operations=(*inputs, product), port_widths=(20, 18))
+    assert program.wide == ({} if wide is None else {len(inputs): wide})
+    if wide:
+        assert program.wide_port_widths == wide

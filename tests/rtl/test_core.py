@@ -21,9 +21,10 @@ from rbdhw.passes.prune import prune
 from rbdhw.pipeline import Model, optimised, prepare
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.rtl.core import Core
+from rbdhw.schedule.model import Resource
 from rbdhw.target import target
 from rbdhw.tracing import trace
-from tests.builds import bound_of, input_words, lowered, model_of, program_of, random_words
+from tests.builds import bound_of, input_words, lowered, model_of, program_of, random_words, widened_program
 from tests.graphs import graphs
 from tests.rtl.cores import expected, respond
 from tests.strategies import random_direction, random_inertia, random_rotation
@@ -134,6 +135,17 @@ ATLAS = pytest.param("atlas", marks=pytest.mark.verify)
 def test_bundled_robots(robot, ii):
     program = program_of(robot, 18)
     assert_bit_exact(program, bound_of(program, "xcvu9p", ii), both(program, model_of(robot), 10))
+
+
+@pytest.mark.parametrize("ii", [1, 3])
+@pytest.mark.parametrize(("robot", "width", "error"), [("toy", 14, 1e-5), ("iiwa14", 20, 3e-6)])
+def test_products_wider_than_an_ordinary_multiplier(robot, width, error, ii):
+    program = widened_program(robot, width, error)
+    bound = bound_of(program, "xcvu9p", ii)
+    wide = [unit for unit in bound.units if unit.resource is Resource.WIDE_MULTIPLIER]
+    assert {bound.steps[i].results[0] for unit in wide for i in unit.steps.values()} == set(program.wide)
+    assert 0 < len(wide) < len(bound.units)
+    assert_bit_exact(program, bound, both(program, model_of(robot), 10))
 
 
 @given(graphs(trigonometry=True), st.integers(1, 6), st.sampled_from((8, 18, 28)), st.integers(1, 4))

@@ -13,7 +13,7 @@ from rbdhw.schedule.model import Resource
 from rbdhw.schedule.problem import problem, reciprocal_latency, select_levels, trigonometry_latency
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
-from tests.builds import program_of
+from tests.builds import program_of, widened_program
 from tests.mixed import mixed_program
 
 PRODUCTS = (Kind.MULTIPLY, Kind.SCALE)
@@ -37,6 +37,18 @@ def test_each_resource_has_the_fewest_units(ii):
 def test_reciprocals_share_units(ii, units):
     task = problem(mixed_program(18), target("xcvu9p"), 125.0, ii)
     assert task.limits[Resource.RECIPROCAL] == units
+
+
+@pytest.mark.parametrize("ii", [1, 4])
+def test_wide_products_have_multipliers_of_their_own(ii):
+    program, device = widened_program("iiwa14", 20, 3e-6), target("xcvu9p")
+    task = problem(program, device, None, ii)
+    wide = {step.results[0]: step for step in task.steps if step.resource is Resource.WIDE_MULTIPLIER}
+    assert wide.keys() == program.wide.keys()
+    assert task.limits[Resource.WIDE_MULTIPLIER] == math.ceil(len(wide) / ii)
+    delay = device.product_delay(program.wide_port_widths, 1 if ii > 1 else 0)
+    assert {step.delay for step in wide.values()} == {delay}
+    assert delay > device.product_delay(program.port_widths, 1 if ii > 1 else 0)
 
 
 def test_every_operation_is_a_result_of_one_step():

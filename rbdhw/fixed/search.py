@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Program
-from rbdhw.fixed.widths import WIDEST, Planner, Widths
+from rbdhw.fixed.widths import WIDE_PORT, WIDEST, Planner, Widths, port_widths
 
 HEADROOM = 2.0
 """How far below a budget the largest error of the held-out samples has to stay.
@@ -27,15 +27,18 @@ FIRST_RATIO = 16.0
 """What a budget is to the root mean square error that may be predicted, before anything was measured."""
 
 CAUTION = 1.1
-"""By how much predictions are corrected beyond what a measurement of too large errors says."""
+"""By how much predictions are corrected beyond what measurements of too large errors say, for each."""
 
 WASTE = 1.5
 """How far below a budget errors may stay for the search to end."""
 
+NEAR = 3
+"""How far from the width chosen last others are looked at next, besides those that fill a DSP block."""
+
 UNREACHABLE = 1e-6
 """The share of a budget that makes the planner spare all that it can."""
 
-ROUNDS = 4
+ROUNDS = 6
 """Measurements of some tasks, and then of all tasks, in which the search has to come to an end."""
 
 
@@ -73,6 +76,35 @@ class Fixed:
     def bound(self) -> float:
         """The smallest budget that the errors of all functions support."""
         return max(figures.bound for figures in self.errors.values())
+
+
+class _Ratio:
+    """What a function's budget is to the root mean square error that may be predicted for it.
+
+    The best guess so far; above every one at which errors were too large, below every one at which they were
+    not.
+    """
+
+    def __init__(self, value: float = FIRST_RATIO) -> None:
+        self.value = value
+        self._failures = 0
+        self._too_small = 0.0
+        self._enough = math.inf
+
+    def learn(self, budget: float, predicted: float, bound: float) -> None:
+        """Correct the guess after errors that support the budget ``bound`` were measured."""
+        tried = budget / predicted
+        if bound > budget:
+            self._too_small = max(self._too_small, tried)
+            self._failures += 1
+            self.value = CAUTION**self._failures * max(
+                tried, bound / predicted if bound < math.inf else 2.0 * tried
+            )
+        else:
+            self._enough = min(self._enough, tried)
+            self.value = bound / predicted
+        if not self._too_small < self.value < self._enough and self._too_small < self._enough < math.inf:
+            self.value = math.sqrt(max(self._too_small, 1.0) * self._enough)
 
 
 class Search:
@@ -119,17 +151,22 @@ class Search:
         InputError
             Where none meets it; the line names the error that the largest width supports.
         """
-        ratios = dict.fromkeys(self._planner.functions, FIRST_RATIO)
-        for _ in range(ROUNDS):
-            found = self._round(budget, widths, ratios, self._glance)
-            if found is None or budget / WASTE <= found.bound <= budget:
-                break
-        for _ in range(ROUNDS):
-            found = self._round(budget, widths, ratios, self._measure)
-            if found is None:
-                break
-            if found.bound <= budget:
-                return found
+        ratios = {function: _Ratio() for function in self._planner.functions}
+        near = widths
+        for measure, enough in ((self._glance, budget / WASTE), (self._measure, 0.0)):
+            ratios = {function: _Ratio(ratio.value) for function, ratio in ratios.items()}
+            for _ in range(ROUNDS):
+                allowed = {function: budget / ratio.value for function, ratio in ratios.items()}
+                chosen = self._predicted_cheapest(allowed, near) or self._predicted_cheapest(allowed, widths)
+                if chosen is None:
+                    return self._least(budget, widths)
+                found = self._made(chosen, measure)
+                self._learn(ratios, budget, chosen, found)
+                if measure is self._measure and found.bound <= budget:
+                    return found
+                if enough <= found.bound <= budget:
+                    break
+                near = [w for w in widths if abs(w - chosen.ports[0]) <= NEAR or w in port_widths(WIDE_PORT)]
         return self._least(budget, widths)
 
     def cost(self, widths: Widths) -> tuple[int, int, int]:
@@ -144,26 +181,10 @@ class Search:
             bits += (first + second) * len(wide)
         return blocks, len(wide), bits
 
-    def _round(
-        self,
-        budget: float,
-        widths: Sequence[int],
-        ratios: dict[str, float],
-        measure: Callable[[Program], Measured],
-    ) -> Fixed | None:
-        """The cheapest widths by predictions, measured; ``ratios`` are corrected. None if none will do."""
-        allowed = {function: budget / ratio for function, ratio in ratios.items()}
-        chosen = self._predicted_cheapest(allowed, widths)
-        if chosen is None:
-            return None
-        found = self._made(chosen, measure)
-        predicted = self._planner.predicted(chosen)
-        for function, figures in found.errors.items():
-            if predicted[function] == 0.0:
-                continue
-            seen = figures.bound / predicted[function] if figures.bound < math.inf else 2.0 * ratios[function]
-            ratios[function] = seen * CAUTION if figures.bound > budget else seen
-        return found
+    def _learn(self, ratios: Mapping[str, _Ratio], budget: float, chosen: Widths, found: Fixed) -> None:
+        for function, predicted in self._planner.predicted(chosen).items():
+            if predicted > 0.0:
+                ratios[function].learn(budget, predicted, found.errors[function].bound)
 
     def _predicted_cheapest(self, allowed: Mapping[str, float], widths: Sequence[int]) -> Widths | None:
         chosen, least = None, None

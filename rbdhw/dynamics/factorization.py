@@ -2,9 +2,13 @@
 
 Degrees of freedom are eliminated from the leaves to the root, which fills in nothing outside pairs of
 ancestor and descendant (Featherstone, *Rigid Body Dynamics Algorithms*, section 6.5). ``D`` has blocks of
-one or of two degrees of freedom. A block of two is inverted by its adjugate with one reciprocal, so that
-pairing a degree of freedom with its parent halves the chain of reciprocals from leaf to root, and what the
-next pivot needs is multiplied out while the reciprocal is on its way.
+one or of two degrees of freedom. Reciprocals are kept off the critical path:
+
+- A block of two is inverted by its adjugate with one reciprocal, and what the next pivot needs is multiplied
+  out while the reciprocal is on its way.
+- A root that is left alone above a block of two, ``h - n/d``, is inverted as ``d (1 / (h d - n))``, whose
+  reciprocal does not wait for that of ``d``.
+- Pivots that are known numbers (the inertia of a last link about its own axis) go first.
 """
 
 from __future__ import annotations
@@ -12,25 +16,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rbdhw.dynamics.pivots import ROOT, Group, groups
 from rbdhw.scalar import Scalar, reciprocal, region
 
 Rows = list[list[Scalar]]
 
-ROOT = -1
-
 
 @dataclass(frozen=True)
 class Block:
-    """Degrees of freedom eliminated together.
+    """One or two degrees of freedom eliminated together.
 
-    ``members`` from the leaf on, ``above`` their common ancestors from the nearest on, ``inverse`` the
-    inverse of the block of ``D``, and ``rows`` the members' rows of ``L`` at the columns ``above``.
+    ``members`` from the leaf on, ``above`` their common ancestors from the nearest on, ``adjugate`` times
+    ``factor`` the inverse of the block of ``D``, and ``rows`` the members' rows of ``L`` at the columns
+    ``above``.
     """
 
-    members: tuple[int, ...]
+    members: Group
     above: tuple[int, ...]
-    inverse: Rows
+    adjugate: Rows
+    factor: Scalar
     rows: Rows
+
+    def solved(self, vector: Sequence[Scalar]) -> list[Scalar]:
+        """The inverse of the block of ``D`` times a vector; at a root the reciprocal comes last."""
+        if len(self.members) == 2 and not self.above:
+            return [x * self.factor for x in _product(vector, self.adjugate)]
+        return _product(vector, _scaled(self.adjugate, self.factor))
 
 
 @dataclass(frozen=True)
@@ -39,6 +50,14 @@ class Factors:
 
     size: int
     blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """A block of ``D``, as its inverse is found: adjugate, and determinant."""
+
+    adjugate: Rows
+    determinant: Scalar
 
 
 def factorize(parents: Sequence[int], matrix: Rows, paired: bool) -> Factors:
@@ -51,19 +70,25 @@ def factorize(parents: Sequence[int], matrix: Rows, paired: bool) -> Factors:
     matrix
         Rows; entries [i][j] with j <= i are read, where j is i or an ancestor of i.
     paired
-        Whether degrees of freedom are eliminated in pairs where that shortens a chain of reciprocals.
+        Whether degrees of freedom are eliminated together where that shortens the longest chain of
+        reciprocals (:mod:`rbdhw.dynamics.pivots`). A pivot that is a float is known, and its reciprocal free.
     """
-    lower = [list(row) for row in matrix]
-    partner = _partners(parents) if paired else {}
-    blocks = [_block(parents, top, partner) for top in _tops(parents, partner)]
-    next_members = {members[-1]: members for members, _ in blocks}
-    next_members |= {members[0]: members for members, _ in blocks}
-    done = []
-    for members, above in blocks:
-        with region("factorization", members[-1]):
-            following = next_members[above[0]] if paired and above else ()
-            done.append(_eliminate(lower, members, above, following))
-    return Factors(len(parents), tuple(done))
+    work = _Elimination(parents, matrix)
+    if not paired:
+        for i in reversed(range(len(parents))):
+            work.eliminate((i,))
+        return work.factors
+    known = work.eliminate_known()
+    order = groups(parents, known)
+    group_of = {i: group for group in order for i in group}
+    for group in order:
+        above = parents[group[-1]]
+        following = () if above == ROOT else group_of[above]
+        if len(group) == 3:
+            work.eliminate_root(group)
+        else:
+            work.eliminate(group, following)
+    return work.factors
 
 
 def inverse(factors: Factors) -> Rows:
@@ -87,9 +112,9 @@ def inverse(factors: Factors) -> Rows:
                         accumulated[i][ancestor] = accumulated[i][ancestor] - known
         for i in rows:
             with region("inverse", i):
-                scaled = _scaled([accumulated[i][member] for member in block.members], block.inverse)
+                shares = block.solved([accumulated[i][member] for member in block.members])
                 for j in (j for j in rows if j <= i):
-                    for share, member in zip(scaled, block.members, strict=True):
+                    for share, member in zip(shares, block.members, strict=True):
                         result[i][j] = result[i][j] + share * accumulated[j][member]
     return result
 
@@ -104,7 +129,7 @@ def solve(factors: Factors, right: Sequence[Scalar]) -> list[Scalar]:
                     x[ancestor] = x[ancestor] - entry * x[member]
     for block in reversed(factors.blocks):
         with region("solve", block.members[-1]):
-            own = _scaled([x[member] for member in block.members], block.inverse)
+            own = block.solved([x[member] for member in block.members])
             for value, row, member in zip(own, block.rows, block.members, strict=True):
                 for entry, ancestor in zip(row, block.above, strict=True):
                     value = value - entry * x[ancestor]
@@ -112,88 +137,91 @@ def solve(factors: Factors, right: Sequence[Scalar]) -> list[Scalar]:
     return x
 
 
-def _scaled(vector: Sequence[Scalar], matrix: Rows) -> list[Scalar]:
+class _Elimination:
+    """A matrix from which block after block is taken out."""
+
+    def __init__(self, parents: Sequence[int], matrix: Rows) -> None:
+        self._parents = parents
+        self._lower = [list(row) for row in matrix]
+        self._blocks: list[Block] = []
+
+    @property
+    def factors(self) -> Factors:
+        """The blocks taken out."""
+        return Factors(len(self._parents), tuple(self._blocks))
+
+    def eliminate_known(self) -> set[int]:
+        """Take out the degrees of freedom whose pivots are floats, and say which they are."""
+        waiting = set(range(len(self._parents)))
+        for i in reversed(range(len(self._parents))):
+            free = all(self._parents[child] != i for child in waiting)
+            if free and isinstance(self._lower[i][i], float):
+                self.eliminate((i,))
+                waiting.remove(i)
+        return set(range(len(self._parents))) - waiting
+
+    def eliminate(self, members: Group, following: Sequence[int] = ()) -> None:
+        """Take out one degree of freedom, or a child and its parent."""
+        with region("factorization", members[-1]):
+            self._take(members, self._pivot(members), following)
+
+    def eliminate_root(self, members: Group) -> None:
+        """Take out a root with a child and a grandchild: two blocks, whose reciprocals do not wait."""
+        root = members[2]
+        with region("factorization", root):
+            lowest = self._pivot(members[:2])
+            coupling = [self._entry(k, root) for k in members[:2]]
+            change = _dot(_product(coupling, lowest.adjugate), coupling)
+            last = Pivot([[lowest.determinant]], self._entry(root, root) * lowest.determinant - change)
+            self._take(members[:2], lowest, (root,))
+            self._take((root,), last, ())
+
+    def _take(self, members: Group, pivot: Pivot, following: Sequence[int]) -> None:
+        """Take out a block; entries among ``following`` do not wait for the rows of L."""
+        above = self._ancestors(members[-1])
+        coupling = {i: [self._entry(k, i) for k in members] for i in above}
+        factor = reciprocal(pivot.determinant)
+        whole = _scaled(pivot.adjugate, factor)
+        early = {i: _product(coupling[i], pivot.adjugate) for i in above if i in following}
+        rows = {
+            i: [x * factor for x in early[i]] if i in early else _product(coupling[i], whole) for i in above
+        }
+        for a, i in enumerate(above):
+            for j in above[a:]:
+                if i in early and j in early:
+                    change = _dot(early[i], coupling[j]) * factor
+                else:
+                    change = _dot(rows[i], coupling[j])
+                self._lower[i][j] = self._lower[i][j] - change
+        by_member = [[rows[i][place] for i in above] for place in range(len(members))]
+        self._blocks.append(Block(members, above, pivot.adjugate, factor, by_member))
+
+    def _pivot(self, members: Group) -> Pivot:
+        if len(members) == 1:
+            return Pivot([[1.0]], self._entry(members[0], members[0]))
+        leaf, top = members
+        a, b, c = self._entry(leaf, leaf), self._entry(leaf, top), self._entry(top, top)
+        return Pivot([[c, -1.0 * b], [-1.0 * b, a]], a * c - b * b)
+
+    def _entry(self, i: int, j: int) -> Scalar:
+        return self._lower[max(i, j)][min(i, j)]
+
+    def _ancestors(self, i: int) -> tuple[int, ...]:
+        """From the parent to the root."""
+        line = []
+        while (i := self._parents[i]) != ROOT:
+            line.append(i)
+        return tuple(line)
+
+
+def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
+    return sum((a * b for a, b in zip(x, y, strict=True)), 0.0)
+
+
+def _product(vector: Sequence[Scalar], matrix: Rows) -> list[Scalar]:
     """A row vector times a symmetric matrix."""
-    return [sum((x * y for x, y in zip(vector, column, strict=True)), 0.0) for column in matrix]
+    return [_dot(vector, column) for column in matrix]
 
 
-def _eliminate(
-    lower: Rows, members: tuple[int, ...], above: tuple[int, ...], following: Sequence[int]
-) -> Block:
-    """Take a block out of the matrix; entries among ``following`` do not wait for the rows of L."""
-    coupling = [[lower[max(k, i)][min(k, i)] for i in above] for k in members]
-    adjugate, scale = _adjugate(lower, members)
-    unscaled = [_scaled(row, adjugate) for row in zip(*coupling, strict=True)]
-    factor = reciprocal(scale)
-    rows = [[entry[place] * factor for entry in unscaled] for place in range(len(members))]
-    for a, i in enumerate(above):
-        for b, j in enumerate(above):
-            if j > i:
-                continue
-            if i in following and j in following:
-                product = sum((x * row[b] for x, row in zip(unscaled[a], coupling, strict=True)), 0.0)
-                change = product * factor
-            else:
-                change = sum((left[a] * right[b] for left, right in zip(rows, coupling, strict=True)), 0.0)
-            lower[i][j] = lower[i][j] - change
-    return Block(members, above, [[entry * factor for entry in row] for row in adjugate], rows)
-
-
-def _adjugate(lower: Rows, members: tuple[int, ...]) -> tuple[Rows, Scalar]:
-    """Adjugate and determinant of a block of the matrix."""
-    if len(members) == 1:
-        return [[1.0]], lower[members[0]][members[0]]
-    leaf, top = members
-    a, b, c = lower[leaf][leaf], lower[leaf][top], lower[top][top]
-    return [[c, -1.0 * b], [-1.0 * b, a]], a * c - b * b
-
-
-def _block(
-    parents: Sequence[int], top: int, partner: dict[int, int]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The members of the block with this degree of freedom nearest the root, and their ancestors."""
-    above = []
-    ancestor = parents[top]
-    while ancestor != ROOT:
-        above.append(ancestor)
-        ancestor = parents[ancestor]
-    return ((partner[top], top) if top in partner else (top,)), tuple(above)
-
-
-def _tops(parents: Sequence[int], partner: dict[int, int]) -> list[int]:
-    """The degree of freedom nearest the root of every block, leaves first."""
-    leaves = set(partner.values())
-    return [i for i in reversed(range(len(parents))) if i not in leaves]
-
-
-def _partners(parents: Sequence[int]) -> dict[int, int]:
-    """The child with which a degree of freedom is eliminated, where that shortens the chain above it.
-
-    ``finished`` is the number of reciprocals in the longest chain up to and with a degree of freedom. A pair
-    can go once all else that hangs from either is done.
-    """
-    children: dict[int, list[int]] = {i: [] for i in range(len(parents))}
-    for i, parent in enumerate(parents):
-        if parent != ROOT:
-            children[parent].append(i)
-    finished = [0] * len(parents)
-    best: dict[int, int] = {}
-    for i in reversed(range(len(parents))):
-        below = [finished[child] for child in children[i]]
-        finished[i] = 1 + max(below, default=0)
-        for child in children[i]:
-            waits = [finished[x] for x in (*children[child], *children[i]) if x != child]
-            if 1 + max(waits, default=0) < finished[i]:
-                finished[i], best[i] = 1 + max(waits, default=0), child
-    return _consistent(parents, best)
-
-
-def _consistent(parents: Sequence[int], best: dict[int, int]) -> dict[int, int]:
-    """The pairs that hold from the root on: a child paired with its parent has no partner below."""
-    taken: set[int] = set()
-    partner = {}
-    for i in range(len(parents)):
-        if i in best and i not in taken:
-            partner[i] = best[i]
-            taken.add(best[i])
-    return partner
+def _scaled(matrix: Rows, factor: Scalar) -> Rows:
+    return [[entry * factor for entry in row] for row in matrix]

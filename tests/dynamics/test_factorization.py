@@ -12,6 +12,7 @@ from rbdhw.dynamics.factorization import factorize, inverse, solve
 from rbdhw.dynamics.joint import coordinates
 from rbdhw.graph.graph import Op
 from rbdhw.graph.trace import Recorder
+from rbdhw.passes.prune import prune
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
@@ -55,12 +56,36 @@ def trees(draw):
 @given(trees(), st.booleans(), st.integers(0, 1000))
 def test_inverse_and_solves_of_any_tree(parents, paired, seed):
     matrix = tree_matrix(parents, seed)
-    factors = factorize(parents, matrix.tolist(), paired)
+    check_factors(matrix, factorize(parents, unknown(matrix), paired))
+
+
+@settings(max_examples=30, deadline=None)
+@given(trees(), st.integers(0, 1000))
+def test_pivots_that_are_known_go_first(parents, seed):
+    """All floats: nothing needs to go in pairs."""
+    matrix = tree_matrix(parents, seed)
+    factors = factorize(parents, matrix.tolist(), paired=True)
+    assert [block.members for block in factors.blocks] == [(i,) for i in reversed(range(len(parents)))]
+    check_factors(matrix, factors)
+
+
+def unknown(matrix):
+    """Rows whose entries are no floats, as those of a matrix of signals."""
+    return [[np.array([entry]) for entry in row] for row in matrix]
+
+
+def check_factors(matrix, factors):
+    """The inverse and a solve from the factors of a matrix."""
+    n = len(matrix)
     rows = inverse(factors)
-    full = np.array([[rows[max(i, j)][min(i, j)] for j in range(len(parents))] for i in range(len(parents))])
-    np.testing.assert_allclose(full @ matrix, np.eye(len(parents)), rtol=0, atol=1e-8)
-    right = np.random.default_rng(seed + 1).normal(size=len(parents))
-    np.testing.assert_allclose(matrix @ solve(factors, right.tolist()), right, rtol=0, atol=1e-8)
+    full = np.zeros((n, n))
+    for i, row in enumerate(rows):
+        for j, entry in enumerate(row):
+            full[i, j] = full[j, i] = np.squeeze(entry)
+    np.testing.assert_allclose(full @ matrix, np.eye(n), rtol=0, atol=1e-8)
+    right = np.random.default_rng(n).normal(size=n)
+    found = np.array([float(np.squeeze(x)) for x in solve(factors, right.tolist())])
+    np.testing.assert_allclose(matrix @ found, right, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -76,13 +101,13 @@ def test_inverse_of_a_bundled_robot(name, paired):
             np.testing.assert_allclose(entry, expected[:, i, j], rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
-def traced(parents, paired):
-    """The graph of the inverse of a matrix of inputs."""
+def traced(parents, paired, known=()):
+    """The graph of the inverse of a matrix of inputs, but for known entries of the diagonal."""
     make = Recorder()
     matrix = [[0.0] * len(parents) for _ in parents]
     for i in range(len(parents)):
         for j in ancestors(parents, i):
-            matrix[i][j] = make.input(f"H[{i},{j}]")
+            matrix[i][j] = 2.0 if i == j and i in known else make.input(f"H[{i},{j}]")
     for i, row in enumerate(inverse(factorize(parents, matrix, paired))):
         for j, entry in enumerate(row):
             make.output(f"r.x[{i},{j}]", entry)
@@ -100,12 +125,17 @@ def chain_of_reciprocals(graph):
 
 @pytest.mark.parametrize(
     ("parents", "single", "in_pairs"),
-    [(CHAIN, (7, 7), (4, 4)), (LIMBS, (6, 3), (4, 2)), (BUSH, (10, 4), (8, 3))],
+    [(CHAIN, (7, 7), (4, 3)), (LIMBS, (6, 3), (4, 1)), (BUSH, (10, 4), (9, 3))],
 )
 def test_pairs_shorten_the_chain_of_reciprocals(parents, single, in_pairs):
     for paired, (count, longest) in ((False, single), (True, in_pairs)):
-        graph = traced(parents, paired)
+        graph = prune(traced(parents, paired))
         assert (graph.count(Op.RECIPROCAL), chain_of_reciprocals(graph)) == (count, longest)
+
+
+def test_a_known_leaf_costs_no_reciprocal():
+    graph = prune(traced(LIMBS, True, known=(2, 5)))
+    assert (graph.count(Op.RECIPROCAL), chain_of_reciprocals(graph)) == (2, 1)
 
 
 def test_limbs_on_one_base_stay_apart():

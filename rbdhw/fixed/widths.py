@@ -51,8 +51,11 @@ MARGIN = 1.25
 SLACK = 1.01
 """How far the cutting of bits may take mean squares above the least that a width allows."""
 
-REACH = 0.7
+REACH = 0.5
 """The share of mean squares allowed that sparing, if any, has to reach, to let bits be cut elsewhere."""
+
+TAKEN = 0.9
+"""The share of mean squares allowed up to which others are made narrow in place of those that are spared."""
 
 FREE = 0.25
 """What sparing a node counts where it makes no product wider, as a share of one."""
@@ -251,10 +254,11 @@ class Planner:
         gains = self._gains / np.maximum(squares, TINY)[:, np.newaxis]
         narrow = self._narrow(width, gains)
         spared = frozenset() if allowed is None else self._spared(width, narrow, gains, widest)
-        caps = self._factors.caps(width, narrow - spared, spared, widest)
+        tight = self._taken_back(width, narrow - spared, spared, gains, widest) if spared else narrow
+        caps = self._factors.caps(width, tight, spared - tight, widest)
         reached = SLACK * gains @ self._errors(caps)
         limits = np.maximum(reached, TINY if allowed is None else 1.0)
-        return self._factors.widths(width, self._trimmed(caps, gains / limits[:, np.newaxis]), spared)
+        return self._factors.widths(width, self._trimmed(caps, gains / limits[:, np.newaxis]), spared - tight)
 
     def _errors(self, bits: Bits) -> Array:
         """Mean squares of the rounding errors of members with these bits; of factors as shares of them."""
@@ -332,6 +336,39 @@ class Planner:
             if equal:
                 for other in narrow.intersection(partners[member]) - spared:
                     heapq.heappush(queue, (price(other), other))
+
+    def _taken_back(
+        self, width: int, tight: frozenset[int], spared: frozenset[int], gains: Array, widest: int
+    ) -> frozenset[int]:
+        """The narrow members, and those that make up for the spared ones: harmless where these do harm.
+
+        Those go first whose narrowing costs least for each product that is wide no more.
+        """
+        factors, equal = self._factors, width <= NARROW_PORT
+        wide = factors.caps(width, tight, spared, widest)
+        harm = self._harm(factors.caps(width, frozenset(factors.partners)), wide, gains)
+        totals = gains @ self._errors(wide)
+        price, narrow = harm.max(axis=0), set(tight)
+
+        def saved(member: int) -> int:
+            return sum(o != member and (o in narrow) == equal for o in factors.partners[member])
+
+        queue = [(price[a] / n, a) for a in sorted(factors.partners) if a not in tight and (n := saved(a))]
+        heapq.heapify(queue)
+        while queue:
+            known, member = heapq.heappop(queue)
+            left = saved(member)
+            if member in narrow or not left or (totals + harm[:, member] > TAKEN).any():
+                continue
+            if price[member] / left > known:
+                heapq.heappush(queue, (price[member] / left, member))
+                continue
+            narrow.add(member)
+            totals = totals + harm[:, member]
+            if equal:
+                for other in set(factors.partners[member]) - narrow:
+                    heapq.heappush(queue, (price[other] / saved(other), other))
+        return frozenset(narrow)
 
     def _trimmed(self, caps: Bits, gains: Array) -> Bits:
         """The fewest bits below the caps with mean squares below one, each node having the same share."""

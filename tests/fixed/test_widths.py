@@ -129,3 +129,20 @@ def test_all_sines_and_cosines_have_the_same_width():
         assert {widths.bits[i] for i in turns} == {widths.turn}
         assert turns <= widths.spared if widths.turn > 18 else not turns & widths.spared
     assert widths.turn > 18
+
+
+def test_others_are_narrow_in_place_of_what_is_spared():
+    """A hub is spared; of its partners those stay wide that matter most, as few as will do."""
+    text = "".join(f"n{i} = input x{i} @ decode\n" for i in range(6))
+    text += "".join(f"n{i + 5} = multiply n0 n{i} @ decode\n" for i in range(1, 6))
+    text += "".join(f"out id.a[{i}] n{i + 5}\n" for i in range(1, 6))
+    found = planner(text, [[5.0, 40.0, 1.1, 1.1, 1.1, 1.1, *[1e-3] * 5]])
+    narrow = found.widths(27)
+    assert [width > 18 for width in narrow.bits[:6]] == [False, True, True, True, True, True]
+    for share, wide in ((0.9, 2), (0.8, 3), (0.6, 4), (0.4, 5)):
+        allowed = share * found.predicted(narrow)["id"]
+        widths = found.widths(27, {"id": allowed})
+        assert found.predicted(widths)["id"] <= allowed
+        assert widths.spared == {0}
+        assert (widths.bits[0] > 18, widths.bits[1] > 18) == (True, True)
+        assert sum(width > 18 for width in widths.bits[1:6]) == wide

@@ -8,11 +8,13 @@ from hypothesis import given, settings
 
 from rbdhw.dynamics.articulated import articulated_inverse
 from rbdhw.dynamics.joint import coordinates
+from rbdhw.graph.graph import Op
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.sim import golden
+from rbdhw.tracing import Algorithms, trace
 from tests.strategies import random_states, robots
 
 
@@ -44,3 +46,13 @@ def test_limbs_on_one_base_stay_apart():
     robot = align_axes(load_urdf(bundled()["hyq"]))
     rows = articulated_inverse(robot, coordinates(robot, np.zeros((12, 1))))
     assert [rows[i][j] for i in range(12) for j in range(i + 1) if i // 3 != j // 3] == [0.0] * 54
+
+
+@pytest.mark.parametrize(
+    ("name", "products", "reciprocals"), [("iiwa14", 630, 5), ("hyq", 290, 8), ("atlas", 6030, 25)]
+)
+def test_operations_stay_few(name, products, reciprocals):
+    robot = regroup_inertias(align_axes(load_urdf(bundled()[name])))
+    graph = trace(robot, ("minv",), (), Algorithms(inverse="articulated"))
+    assert graph.count(Op.MULTIPLY) + graph.count(Op.SCALE) <= products
+    assert graph.count(Op.RECIPROCAL) == reciprocals

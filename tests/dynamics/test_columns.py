@@ -8,10 +8,12 @@ from hypothesis import given, settings
 
 from rbdhw.dynamics.columns import column_derivatives
 from rbdhw.dynamics.joint import coordinates
+from rbdhw.graph.graph import Op
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.sim import golden
+from rbdhw.tracing import Algorithms, trace
 from tests.strategies import random_states, robots
 
 TASKS = 3
@@ -51,3 +53,10 @@ def test_columns_exist_only_along_the_ancestors():
     for rows in column_derivatives(robot, q, list(states["v"].T), list(states["a"].T)):
         unrelated = [rows[i][j] for i in range(12) for j in range(12) if i // 3 != j // 3]
         assert unrelated == [0.0] * 108
+
+
+@pytest.mark.parametrize(("name", "products"), [("iiwa14", 4313), ("hyq", 2126)])
+def test_operations_are_at_most_those_of_the_published_way(name, products):
+    robot = align_axes(load_urdf(bundled()[name]))
+    graph = trace(robot, ("did",), (), Algorithms(derivatives="columns"))
+    assert graph.count(Op.MULTIPLY) + graph.count(Op.SCALE) <= products

@@ -134,11 +134,17 @@ class _Pipeline:
 
     def record(self, function: str) -> None:
         """Let the results of a function leave the graph: its arrays, then those that are optional."""
-        arrays = (*FUNCTIONS[function].outputs, *FUNCTIONS[function].optional_outputs)
-        for name, value in zip(arrays, self._results(function), strict=True):
-            for index, entry in _entries(name, value):
-                with region("encode"):
-                    self.recorder.output(f"{function}.{name}[{index}]", entry)
+        results = self._results(function)
+        regular = FUNCTIONS[function].outputs
+        words = list(_words(function, regular, results))
+        nothing = f"{function}.{regular[0]}[0,0]"  # a word that says so, where all of them vanish
+        with region("encode"):
+            for name, entry in words or [(nothing, 0.0)]:
+                self.recorder.output(name, entry)
+            for name, entry in _words(
+                function, FUNCTIONS[function].optional_outputs, results[len(regular) :]
+            ):
+                self.recorder.output(name, entry)
 
     def _results(self, function: str) -> tuple[Vector | Matrix, ...]:
         match function:
@@ -301,6 +307,15 @@ class _Pipeline:
         if raised == {True} and not optional:
             return True
         return self.recorder.input(name) if True in raised else False
+
+
+def _words(
+    function: str, arrays: Sequence[str], values: Sequence[Vector | Matrix]
+) -> Iterator[tuple[str, Scalar]]:
+    """The words of a function's arrays by name, of as many arrays as are named."""
+    for array, value in zip(arrays, values, strict=False):
+        for index, entry in _entries(array, value):
+            yield f"{function}.{array}[{index}]", entry
 
 
 def _entries(name: str, value: Vector | Matrix) -> Iterator[tuple[str, Scalar]]:

@@ -150,7 +150,8 @@ def uniform_errors(
         array, _, index = name.partition(".")[2].rstrip("]").partition("[")
         place = tuple(int(number) for number in index.split(","))
         if array in results:
-            results[array][:, *place] = values
+            entries = np.moveaxis(results[array], 0, -1)
+            entries[place] = values
             if array in SYMMETRIC:
-                results[array][:, *place[::-1]] = values
+                entries[place[::-1]] = values
     return relative_errors(results, reference)[~overflow]

@@ -47,8 +47,8 @@ def test_reciprocals_are_rounded_and_zero_has_none():
     assert overflow.seen.tolist() == [False, False, True]
 
 
-@pytest.mark.parametrize(("function", "least", "most"), [("id", 1e-5, 1e-4), ("minv", 5e-3, 5e-2)])
-def test_the_inverse_of_a_light_arm_is_beyond_it(function, least, most):
+@pytest.mark.parametrize(("function", "least", "most"), [("id", 1e-5, 1e-4), ("minv", 1e-4, 5e-3)])
+def test_the_inverse_of_a_light_arm_loses_most(function, least, most):
     source = load_urdf(path("iiwa14"))
     arrays = sample(source, input_domain(source), 512, np.random.default_rng(3))
     errors = uniform_errors(source, align_axes(source), function, arrays, Algorithms())

@@ -77,9 +77,8 @@ def gains(graph: Graph, inputs: Mapping[str, Array], rng: np.random.Generator) -
     rows = list(_rows(graph))
     noise, relative = np.zeros((2, 2 * len(rows), len(graph.nodes)))
     for flags in dict.fromkeys(row.flags for row in rows):
-        values = node_values(
-            graph, {**inputs, **{name: np.full(tasks, float(value)) for name, value in flags}}
-        )
+        given = {name: np.full(tasks, float(value)) for name, value in flags}
+        values = [np.broadcast_to(value, tasks) for value in node_values(graph, {**inputs, **given})]
         for k, row in enumerate(rows):
             if row.flags == flags:
                 seeds = _seeds(row, values, rng.choice((-1.0, 1.0), (len(row.outputs), tasks)))
@@ -102,7 +101,7 @@ def _rows(graph: Graph) -> Iterator[_Row]:
         plain = tuple(pair for array in arrays.outputs for pair in outputs.get(array, ()))
         for extended in (False, True) if arrays.optional_inputs else (False,):
             yield _Row(function, plain, tuple(flag_values(function, extended).items()))
-        for array in arrays.optional_outputs:
+        for array in (array for array in arrays.optional_outputs if array in outputs):
             yield _Row(function, tuple(outputs[array]), tuple(flag_values(function, True).items()))
 
 

@@ -12,6 +12,7 @@ from rbdhw.cli import BAD_INPUT, main
 from rbdhw.config import BuildOptions
 from rbdhw.domain import sample
 from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
 
 TOY = path("toy")
@@ -300,16 +301,9 @@ def test_a_build_of_all_functions_answers_each(rbdhw, tmp_path):
     design = read(folder)
     arrays = sample(design.robot, design.domain, TASKS, np.random.default_rng(5), design.fext)
     del arrays["fext"]
-    np.savez(states, **arrays)
-    shapes = {
-        "fd": {"a"},
-        "m": {"M"},
-        "minv": {"Minv"},
-        "did": {"dtau_dq", "dtau_dv"},
-        "difd": {"da_dq", "da_dv"},
-    }
-    shapes |= {"id": {"tau"}, "dfd": {"da_dq", "da_dv", "Minv", "a"}}
-    for function, names in shapes.items():
+    for function, told in FUNCTIONS.items():
+        np.savez(states, **{name: arrays[name] for name in told.inputs if name in arrays})
+        names = {*told.outputs, *told.optional_outputs}
         results = {}
         for engine in ("model", "golden"):
             file = tmp_path / f"{engine}.npz"

@@ -1,0 +1,43 @@
+"""A million random tasks through the bit-exact model: every result within the budget, or flagged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
+from rbdhw.domain import sample
+from rbdhw.pipeline import draft_design, planned
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.sim import golden
+from rbdhw.sim.errors import relative_errors
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import decode, encode
+
+AT_ONCE = 16384
+
+
+def beyond_budget(design, function, tasks, rng):
+    """How many unflagged results err by more than the budget, and how many tasks were flagged."""
+    arrays = sample(design.robot, design.domain, tasks, rng, design.fext)
+    status, words = respond(design, function, encode(design, function, arrays))
+    reference = golden.evaluate(design.robot, function, arrays)
+    errors = relative_errors(decode(design, function, words), reference)
+    return np.count_nonzero((errors > DEFAULT_MAX_ERROR) & (status == 0)), np.count_nonzero(status)
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("tasks", [AT_ONCE, pytest.param(9 * AT_ONCE, marks=pytest.mark.verify)])
+def test_every_result_is_within_the_budget_or_flagged(tasks):
+    """``tasks`` of each of the seven functions of iiwa14."""
+    options = BuildOptions(functions=tuple(FUNCTIONS))
+    plan = planned(load_urdf(path("iiwa14")), options)
+    design = draft_design(plan.model, plan.domain, plan.program, options)
+    rng = np.random.default_rng(99)
+    for function in FUNCTIONS:
+        found = [beyond_budget(design, function, AT_ONCE, rng) for _ in range(tasks // AT_ONCE)]
+        beyond, flagged = np.sum(found, axis=0)
+        assert beyond == 0, function
+        assert flagged <= 0.01 * tasks, function

@@ -128,6 +128,9 @@ def load(design: Design, function: str, path: Path) -> dict[str, Array]:
         if name not in known:
             expected = ", ".join(required) + (f", optionally {', '.join(optional)}" if optional else "")
             raise InputError(f"{path}: array '{name}': no input of {function}; expected {expected}")
+        if name in FUNCTIONS[function].optional_inputs and not _takes(design, name):
+            expected = "expected none, or a design generated with --algorithm products=dense"
+            raise InputError(f"{path}: array '{name}': this build solves with factors of its own; {expected}")
     shapes = _shapes(design, arrays["q"])
     try:
         checked = {name: _checked(name, array, shapes[name]) for name, array in arrays.items()}
@@ -137,6 +140,11 @@ def load(design: Design, function: str, path: Path) -> dict[str, Array]:
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return checked
+
+
+def _takes(design: Design, array: str) -> bool:
+    """Whether words of an array can come with a task."""
+    return any(word.name.startswith(f"{array}[") for word in design.program.inputs)
 
 
 def golden_results(

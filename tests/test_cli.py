@@ -320,6 +320,21 @@ def test_a_build_of_all_functions_answers_each(rbdhw, tmp_path):
             assert 0.0 < difference < 1e-3 * largest, (function, name)
 
 
+def test_an_inverse_that_a_build_cannot_take_is_refused(rbdhw, tmp_path):
+    folder, states = tmp_path / "out", tmp_path / "states.npz"
+    command = ("generate", TOY, "-o", folder, "--functions", "difd", "--width", 18)
+    assert rbdhw(*command, "--algorithm", "products=solves")[0] == 0
+    zeros = np.zeros((1, 2))
+    np.savez(states, q=zeros, v=zeros, a=zeros, Minv=np.eye(2)[np.newaxis])
+    status, _, err = rbdhw("run", folder, "difd", "--input", states, "--output", tmp_path / "r.npz")
+    assert status == BAD_INPUT
+    assert err == (
+        f"rbdhw: {states}: array 'Minv': this build solves with factors of its own; "
+        "expected none, or a design generated with --algorithm products=dense\n"
+    )
+    assert not (tmp_path / "r.npz").exists()
+
+
 def test_generate_then_run(rbdhw, tmp_path):
     folder, states = tmp_path / "out", tmp_path / "states.npz"
     command = ("generate", TOY, "-o", folder, "--functions", "id", "--width", 18, "--fext", "all")

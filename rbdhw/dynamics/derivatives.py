@@ -26,6 +26,7 @@ from rbdhw.dynamics.joint import Coordinate
 from rbdhw.dynamics.rnea import Motion, RoundTrip, Wrench, along
 from rbdhw.dynamics.rnea import backward as in_parent_wrench
 from rbdhw.dynamics.spatial import (
+    Tensor,
     Vector,
     add,
     cross,
@@ -163,38 +164,27 @@ def own_columns(own: Axis, body: Composite) -> Columns:
     coriolis = (2.0 * own.rate[0], 2.0 * own.rate[1], 0.0)
     by_position = (
         add(
-            gyration_moment(body, coriolis),
-            angular_moment(body, own.second),
+            about_axis(body.gyration, coriolis),
+            about_axis(body.second, own.second),
             cross(body.first, own.origin),
         ),
         add(cross(coriolis, body.momentum), cross(own.second, body.first), scale(body.mass, own.origin)),
     )
     by_velocity = (
-        scale(2.0, add((-xz, -yz, xx + yy), angular_moment(body, own.rate))),
+        scale(2.0, add((-xz, -yz, xx + yy), about_axis(body.second, own.rate))),
         scale(2.0, add(cross(Z, body.momentum), cross(own.rate, body.first))),
     )
     return Columns(mass, by_position, by_velocity, scale(2.0, (-zx, -zy, xx + yy)))
 
 
-def gyration_moment(body: Composite, a: Vector) -> Vector:
-    """``(tr G - G) a``."""
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = body.gyration
+def about_axis(tensor: Tensor, a: Vector) -> Vector:
+    """``(tr T - T) a``: of second moments, the rotational inertia times ``a``."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = tensor
     x, y, z = a
     return (
         (yy + zz) * x - xy * y - xz * z,
         (xx + zz) * y - yx * x - yz * z,
         (xx + yy) * z - zx * x - zy * y,
-    )
-
-
-def angular_moment(body: Composite, a: Vector) -> Vector:
-    """``(tr S - S) a`` with the second moments S: the rotational inertia times ``a``."""
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.second
-    x, y, z = a
-    return (
-        (yy + zz) * x - xy * y - xz * z,
-        (xx + zz) * y - xy * x - yz * z,
-        (xx + yy) * z - xz * x - yz * y,
     )
 
 

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.rtl.admission import Admission
 from rbdhw.rtl.completion import Completion, buffer_depth
-from rbdhw.rtl.floating import Elastic, RequestConverter, ResponseConverter
+from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
 from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.stream import Assembler, Merger
 

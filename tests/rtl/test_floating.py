@@ -13,7 +13,8 @@ from amaranth.sim import Simulator
 
 from rbdhw.fixed.floating import from_singles, to_singles
 from rbdhw.fixed.format import Format
-from rbdhw.rtl.floating import FixedToSingle, Follower, SingleToFixed
+from rbdhw.rtl.conversion import Follower
+from rbdhw.rtl.floating import FixedToSingle, SingleToFixed
 
 
 def pipelined(dut: Any, inputs: list[dict[str, int]], outputs: tuple[str, ...]) -> list[tuple[int, ...]]:

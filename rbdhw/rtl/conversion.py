@@ -1,0 +1,299 @@
+"""Beats of singles turned into beats of integers, and back, at the accelerator's edge.
+
+Each lane of the stream has a converter (:mod:`rbdhw.rtl.floating`), which is told beat by beat for which word
+its number stands: by the function in the packet's header and the beat's number in the packet.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import accumulate, pairwise
+from typing import Any
+
+from amaranth.hdl import C, Cat, EnableInserter, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Word
+from rbdhw.protocol import EXTENDED, HEADER_BITS
+from rbdhw.rtl.floating import FixedToSingle, SingleToFixed
+from rbdhw.rtl.packet import REQUEST_HEADER, SINGLE_BITS, Edge, beat_layout, request_layout
+
+
+class Follower(wiring.Component):
+    """Tells which beat of its packet each beat is, and what the packet's header says; a cycle later.
+
+    Parameters
+    ----------
+    data_width : int
+        Bits of a beat.
+    beats : int
+        Beats to be told apart; all further ones are alike.
+
+    Members
+    -------
+    i, valid : In(beat_layout(data_width)), In(1)
+        A beat, and whether it is one.
+    o : Out(beat_layout(data_width))
+        The beat of the cycle before.
+    index, header : Out
+        Its number in its packet, and the header of that.
+    """
+
+    def __init__(self, *, data_width: int, beats: int) -> None:
+        self.beats = beats
+        super().__init__(
+            {
+                "i": In(beat_layout(data_width)),
+                "valid": In(1),
+                "o": Out(beat_layout(data_width)),
+                "index": Out(range(beats + 1)),
+                "header": Out(REQUEST_HEADER),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        following = Signal.like(self.index)
+        m.d.sync += [self.o.eq(self.i), self.index.eq(following)]
+        with m.If(self.valid):
+            m.d.sync += following.eq(Mux(self.i.last, 0, following + (following != self.beats)))
+            with m.If(following == 0):
+                m.d.sync += self.header.eq(self.i.data[:HEADER_BITS])
+        return m
+
+
+class RequestConverter(wiring.Component):
+    """Turns the singles of requests into integers, and tells where one was none.
+
+    Only numbers in slots that the task's function and options bring are looked at. The pipeline never
+    stalls; :class:`Elastic` makes it one that may.
+
+    Parameters
+    ----------
+    edge : Edge
+        How packets are laid out.
+
+    Members
+    -------
+    i, valid : In(beat_layout(edge.data_width)), In(1)
+        A beat, and whether it is one.
+    o : Out(request_layout(edge.request_beat))
+        It, :attr:`latency` cycles later.
+    """
+
+    def __init__(self, *, edge: Edge) -> None:
+        self.edge = edge
+        self.words = {
+            (word.slot, function.code): word
+            for function in edge.functions
+            for word in function.brought(extended=True)
+        }
+        self.lanes = [self._lane(lane) for lane in range(edge.lanes)]
+        super().__init__(
+            {
+                "i": In(beat_layout(edge.data_width)),
+                "valid": In(1),
+                "o": Out(request_layout(edge.request_beat)),
+            }
+        )
+
+    def _lane(self, lane: int) -> SingleToFixed:
+        words = [word for (slot, _), word in self.words.items() if (slot + 1) % self.edge.lanes == lane]
+        wraps = any(word.lowest is None for word in words)
+        formats = {self._field(word): None for word in words}
+        return SingleToFixed(formats=tuple(formats), width=self.edge.request_field, wraps=wraps)
+
+    def _field(self, word: Word) -> Format:
+        return Format(self.edge.request_field, word.format.binary_point)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a beat to the same beat with integers."""
+        return 1 + self.lanes[0].latency
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        beats = max(self.edge.request_beats(function, extended) for function, extended in self.edge.modes())
+        m.submodules.follower = follower = Follower(data_width=self.edge.data_width, beats=beats)
+        m.d.comb += [follower.i.eq(self.i), follower.valid.eq(self.valid)]
+        known = Cat(follower.o.last, follower.index == 0, follower.header)
+        last, first, header = _after(m, known, self.lanes[0].latency, (1, 1, HEADER_BITS))
+        brought = self._brought(follower.header)
+        for k, lane in enumerate(self.lanes):
+            m.submodules[f"lane_{k}"] = lane
+            place = Cat(C(k, (self.edge.lanes - 1).bit_length()), follower.index)
+            words = self._of_lane(k)
+            scales = {key: lane.scale_of(self._field(word)) for key, word in words.items()}
+            wraps = {key: int(word.lowest is None) for key, word in words.items()}
+            index, function = follower.index, follower.header.function
+            m.d.comb += [
+                lane.single.eq(follower.o.data.word_select(k, SINGLE_BITS)),
+                lane.used.eq((place != 0) & (place <= brought)),
+                lane.scale.eq(_looked_up(m, f"scale_{k}", index, function, scales)),
+                lane.wrap.eq(_looked_up(m, f"wrap_{k}", index, function, wraps)),
+            ]
+        numbers = Cat(lane.number for lane in self.lanes)
+        m.d.comb += [
+            self.o.data.eq(numbers | Mux(first, header, 0)),
+            self.o.last.eq(last),
+            self.o.not_finite.eq(Cat(lane.refused for lane in self.lanes).any()),
+        ]
+        return m
+
+    def _of_lane(self, lane: int) -> dict[tuple[int, int], Word]:
+        """The words of a lane by beat and function."""
+        return {
+            ((slot + 1) // self.edge.lanes, code): word
+            for (slot, code), word in self.words.items()
+            if (slot + 1) % self.edge.lanes == lane
+        }
+
+    def _brought(self, header: Any) -> Any:
+        """How many slots the task of a header brings; none if its function is unknown."""
+        brought: Any = 0
+        for function in self.edge.functions:
+            plain, extended = (self.edge.slots_of(function, x) for x in (False, True))
+            own = Mux(header.options[EXTENDED], extended, plain) if extended != plain else plain
+            brought = Mux(header.function == function.code, own, brought)
+        return brought
+
+
+class ResponseConverter(wiring.Component):
+    """Turns the integers of responses into singles.
+
+    The pipeline never stalls; :class:`Elastic` makes it one that may.
+
+    Parameters
+    ----------
+    edge : Edge
+        How packets are laid out.
+
+    Members
+    -------
+    i, valid : In(beat_layout(edge.response_beat)), In(1)
+        A beat, and whether it is one.
+    o : Out(beat_layout(edge.data_width))
+        It, :attr:`latency` cycles later.
+    """
+
+    def __init__(self, *, edge: Edge) -> None:
+        self.edge = edge
+        self.lanes = [FixedToSingle(width=edge.response_field) for _ in range(edge.lanes)]
+        self.exponents: list[dict[tuple[int, int], int]] = [{} for _ in self.lanes]
+        for function in edge.functions:
+            for place, word in enumerate(function.returned(extended=True), 1):
+                beat, lane = divmod(place, edge.lanes)
+                self.exponents[lane][beat, function.code] = self.lanes[lane].exponent_of(word.format)
+        super().__init__(
+            {
+                "i": In(beat_layout(edge.response_beat)),
+                "valid": In(1),
+                "o": Out(beat_layout(edge.data_width)),
+            }
+        )
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a beat to the same beat with singles."""
+        return 1 + self.lanes[0].latency
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        edge = self.edge
+        beats = max(edge.response_beats(function, extended) for function, extended in edge.modes())
+        m.submodules.follower = follower = Follower(data_width=edge.response_beat, beats=beats)
+        m.d.comb += [follower.i.eq(self.i), follower.valid.eq(self.valid)]
+        known = Cat(follower.o.last, follower.index == 0, follower.header)
+        last, first, header = _after(m, known, self.lanes[0].latency, (1, 1, HEADER_BITS))
+        for k, lane in enumerate(self.lanes):
+            m.submodules[f"lane_{k}"] = lane
+            index, function = follower.index, follower.header.function
+            number = follower.o.data.word_select(k, edge.response_field)
+            m.d.comb += [
+                lane.number.eq(number if k else Mux(index == 0, 0, number)),
+                lane.exponent.eq(_looked_up(m, f"exponent_{k}", index, function, self.exponents[k])),
+            ]
+        singles = Cat(lane.single for lane in self.lanes)
+        m.d.comb += [self.o.data.eq(singles | Mux(first, header, 0)), self.o.last.eq(last)]
+        return m
+
+
+class Elastic(wiring.Component):
+    """A pipeline that never stalls between two streams: it stands still while its output waits.
+
+    Parameters
+    ----------
+    pipeline
+        Takes ``i`` (and ``valid``) in every cycle, gives ``o`` its ``latency`` later.
+
+    Members
+    -------
+    i, o
+        Streams of the pipeline's inputs and outputs.
+    """
+
+    def __init__(self, *, pipeline: RequestConverter | ResponseConverter) -> None:
+        self.pipeline = pipeline
+        super().__init__(
+            {
+                "i": In(stream.Signature(pipeline.i.shape())),
+                "o": Out(stream.Signature(pipeline.o.shape())),
+            }
+        )
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a beat to the same beat at the output."""
+        return self.pipeline.latency
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        pipeline = self.pipeline
+        flow = Signal(self.latency)
+        moving = ~self.o.valid | self.o.ready
+        m.submodules.pipeline = EnableInserter(moving)(pipeline)
+        with m.If(moving):
+            m.d.sync += flow.eq(Cat(self.i.valid, flow))
+        m.d.comb += [
+            self.i.ready.eq(moving),
+            pipeline.i.eq(self.i.p),
+            pipeline.valid.eq(self.i.valid),
+            self.o.valid.eq(flow[-1]),
+            self.o.p.eq(pipeline.o),
+        ]
+        return m
+
+
+def _after(m: Module, value: Any, cycles: int, widths: tuple[int, ...]) -> list[Any]:
+    """The parts of a value some cycles later."""
+    for k in range(cycles):
+        held = Signal(len(value), name=f"known_{k}", reset_less=True)
+        m.d.sync += held.eq(value)
+        value = held
+    places = list(accumulate(widths, initial=0))
+    return [value[first:end] for first, end in pairwise(places)]
+
+
+def _looked_up(
+    m: Module, name: str, index: Any, function: Any, entries: Mapping[tuple[int, int], int]
+) -> Any:
+    """The entry for a beat's index and a function's code; where there is none, any."""
+    values = list(entries.values())
+    entry = Signal(range(min(0, *values, 0), max(0, *values, 0) + 1), name=name)
+    by_index: dict[int, dict[int, int]] = {}
+    for (beat, code), value in entries.items():
+        by_index.setdefault(beat, {})[code] = value
+    with m.Switch(index):
+        for beat, by_code in sorted(by_index.items()):
+            with m.Case(beat):
+                usual = Counter(by_code.values()).most_common(1)[0][0]
+                m.d.comb += entry.eq(usual)
+                with m.Switch(function):
+                    for code, value in by_code.items():
+                        if value != usual:
+                            with m.Case(code):
+                                m.d.comb += entry.eq(value)
+    return entry

@@ -83,6 +83,26 @@ def test_all_functions_mixed(tmp_path, robot, ii, width, number, data_width, tas
         assert figures.error_median < 5e-3, function
 
 
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "algorithms",
+    [
+        {"derivatives": "columns", "inverse": "articulated", "gradient": "repeated"},
+        {"inverse": "single_pivots", "products": "solves", "gradient": "corrected"},
+    ],
+)
+def test_algorithms_that_were_not_the_cheapest(tmp_path, algorithms):
+    options = BuildOptions(
+        functions=tuple(FUNCTIONS), ii=2, width=18, fext="all", samples=1024, algorithms=algorithms
+    )
+    write(generate(path("toy"), options), tmp_path / "design")
+    report = simulate(tmp_path / "design", 200, seed=17, bulk=True)
+    assert (report.tasks, report.mismatches) == (200, 0)
+    for function, figures in report.functions.items():
+        assert figures.error_median is not None
+        assert figures.error_median < 1e-3, function
+
+
 def tree(seed: int) -> Robot:
     """A branching robot of one-DoF joints, with skew axes and placements."""
     rng = np.random.default_rng(seed)

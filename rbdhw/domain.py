@@ -171,7 +171,7 @@ def input_domain(robot: Robot, overrides: Overrides | None = None) -> Domain:
 
 
 def _joint_bounds(joint: Joint, own: JointBounds, default: JointBounds) -> dict[str, Pair]:
-    limits = joint.limits
+    (limits,) = joint.limits
     velocity = own.velocity or default.velocity or _limit(joint, "velocity", limits.velocity)
     largest = max(abs(bound) for bound in velocity) / TIME_TO_VELOCITY_LIMIT
     return {

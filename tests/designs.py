@@ -26,7 +26,7 @@ MASS, GRAVITY = 2.5, 9.81
 
 def rail(bodies: int = 1) -> Robot:
     """Bodies of 2.5 kg, each on a vertical rail of its own."""
-    limits = Limits(-0.4, 0.6, 1.0, 200.0)
+    limits = (Limits(-0.4, 0.6, 1.0, 200.0),)
     return Robot(
         "rail",
         "base",

@@ -68,8 +68,9 @@ def random_states(robot: Robot, tasks: int, seed: int) -> dict[str, np.ndarray]:
                 quaternion / np.linalg.norm(quaternion, axis=1)[:, None],
             ]
         else:
-            lower = joint.limits.lower if math.isfinite(joint.limits.lower) else -math.pi
-            upper = joint.limits.upper if math.isfinite(joint.limits.upper) else math.pi
+            (limits,) = joint.limits
+            lower = limits.lower if math.isfinite(limits.lower) else -math.pi
+            upper = limits.upper if math.isfinite(limits.upper) else math.pi
             columns.append(rng.uniform(lower, upper, (tasks, 1)))
     return {
         "q": np.hstack(columns),
@@ -122,11 +123,11 @@ def _offset(rng: np.random.Generator, plain: bool) -> Vector3:
     return _vector(translation * rng.integers(0, 2, 3) if plain else translation)
 
 
-def _limits(kind: JointKind) -> Limits:
+def _limits(kind: JointKind) -> tuple[Limits, ...]:
     if kind is JointKind.PRISMATIC:
-        return Limits(-0.4, 0.6, 1.0, 200.0)
+        return (Limits(-0.4, 0.6, 1.0, 200.0),)
     reach = 2.5 if kind is JointKind.REVOLUTE else math.inf
-    return Limits(-reach, reach, 3.0, 100.0)
+    return (Limits(-reach, reach, 3.0, 100.0),)
 
 
 def _vector(values: np.ndarray) -> Vector3:

@@ -34,7 +34,7 @@ def limited(**limits):
     """One cart on a rail with other limits."""
     robot = rail()
     body = robot.bodies[0]
-    joint = replace(body.joint, limits=replace(body.joint.limits, **limits))
+    joint = replace(body.joint, limits=(replace(body.joint.limits[0], **limits),))
     return robot.with_bodies([replace(body, joint=joint)])
 
 
@@ -159,7 +159,7 @@ def test_the_graph_takes_angles_in_turns_and_shifts_in_metres():
     )
     robot = rail(3)
     robot = robot.with_bodies(
-        replace(body, joint=replace(body.joint, kind=kind, limits=limit))
+        replace(body, joint=replace(body.joint, kind=kind, limits=(limit,)))
         for body, kind, limit in zip(robot.bodies, kinds, limits, strict=True)
     )
     ranges = graph_ranges(robot, input_domain(robot, Overrides(fext=ForceBounds(force=4.0))), (1,))

@@ -87,7 +87,7 @@ def _check_body(i: int, body: Body) -> None:
             )
     lengths = (*joint.placement.translation, *body.link_frame.translation, joint.offset)
     _check_finite(where, (*lengths, *_numbers(body.inertia)))
-    if not joint.limits.lower <= joint.limits.upper:
+    if not all(limits.lower <= limits.upper for limits in joint.limits):
         raise InputError(f"{where}: lower limit is not below the upper; expected lower <= upper")
 
 

@@ -204,18 +204,18 @@ def _read_axis(document: Document, element: Element, owner: str) -> Vector3:
     return (x, y, z)
 
 
-def _read_limits(document: Document, element: Element, owner: str, kind: JointKind) -> Limits:
+def _read_limits(document: Document, element: Element, owner: str, kind: JointKind) -> tuple[Limits, ...]:
     limit = document.required_child(element, "limit", owner)
     velocity, effort = (document.number(limit, attribute, owner) for attribute in ("velocity", "effort"))
     for attribute, value in (("velocity", velocity), ("effort", effort)):
         if value < 0.0:
             raise document.error(owner, f"<limit> has {attribute} {value:g}", "zero or more")
     if kind is JointKind.CONTINUOUS:
-        return Limits(float("-inf"), float("inf"), velocity, effort)
+        return (Limits(float("-inf"), float("inf"), velocity, effort),)
     lower, upper = (document.number(limit, attribute, owner) for attribute in ("lower", "upper"))
     if lower > upper:
         raise document.error(owner, f"<limit> has lower {lower:g} above upper {upper:g}", "lower <= upper")
-    return Limits(lower, upper, velocity, effort)
+    return (Limits(lower, upper, velocity, effort),)
 
 
 def _find_base(document: Document, links: Iterable[str], edges: Iterable[_Edge]) -> str:

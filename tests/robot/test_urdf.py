@@ -73,13 +73,13 @@ class TestReading:
         assert body.joint.placement == Placement(
             ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)), (1.0, 2.0, 3.0)
         )
-        assert body.joint.limits == Limits(lower=-1.0, upper=2.0, velocity=3.0, effort=4.0)
+        assert body.joint.limits == (Limits(lower=-1.0, upper=2.0, velocity=3.0, effort=4.0),)
         assert body.joint.offset == 0.0
 
     def test_a_continuous_joint_has_no_range(self, load):
         rest = AXIS + '<limit lower="-1" upper="1" velocity="3" effort="4"/>'
         (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", "continuous", rest))).bodies
-        assert body.joint.limits == Limits(lower=-inf, upper=inf, velocity=3.0, effort=4.0)
+        assert body.joint.limits == (Limits(lower=-inf, upper=inf, velocity=3.0, effort=4.0),)
 
     def test_a_skew_axis_is_normalised(self, load):
         rest = '<axis xyz="1e200 -2e200 2e200"/>' + LIMIT

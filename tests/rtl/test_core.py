@@ -42,7 +42,7 @@ def skew() -> Model:
     bodies = []
     for i, (kind, limit, parent) in enumerate(zip(kinds, limits, (BASE, 0, 0), strict=True)):
         placement = Placement(random_rotation(rng), tuple(rng.uniform(-0.5, 0.5, 3).tolist()))
-        joint = Joint(f"joint_{i}", kind, random_direction(rng), placement, limit)
+        joint = Joint(f"joint_{i}", kind, random_direction(rng), placement, (limit,))
         bodies.append(Body(f"link_{i}", parent, joint, random_inertia(rng)))
     return prepare(Robot("skew", "base", tuple(bodies)), ("id",), "link_2")
 
@@ -114,7 +114,7 @@ def test_short_memory_lines_delay_like_registers(memory_stages):
 def test_small_angles_keep_their_sign(reach, ii):
     """A hinge without an offset, whose word is narrower than a phase, on both sides of zero."""
     turned = Placement(((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)))
-    joint = Joint("hinge", JointKind.REVOLUTE, (0.0, 0.0, 1.0), turned, Limits(-reach, reach, 3.0, 50.0))
+    joint = Joint("hinge", JointKind.REVOLUTE, (0.0, 0.0, 1.0), turned, (Limits(-reach, reach, 3.0, 50.0),))
     body = Body("pendulum", BASE, joint, random_inertia(np.random.default_rng(12)))
     robot = Robot("hinge", "base", (body,))
     model = replace(skew(), source=robot, robot=robot, fext=())

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import rbdhw.robots
 from rbdhw.errors import InputError
-from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
+from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.sim import golden
 from tests.oracle import pinocchio_model, to_pinocchio_fext, to_pinocchio_q
@@ -190,9 +190,9 @@ def test_random_trees_equal_pinocchio(robot: Robot, floating: bool, loaded: bool
 
 def test_floating_joint_away_from_the_origin_and_below_another_joint() -> None:
     turned = Placement(random_rotation(np.random.default_rng(3)), (0.3, -0.2, 0.5))
-    free = Limits(-math.inf, math.inf, math.inf, math.inf)
+    free = (UNLIMITED,) * 6
     loose = Joint("loose", JointKind.FLOATING, (0.0, 0.0, 1.0), turned, free)
-    slide = Joint("slide", JointKind.PRISMATIC, (0.6, 0.0, 0.8), turned, Limits(-1.0, 1.0, 1.0, 100.0))
+    slide = Joint("slide", JointKind.PRISMATIC, (0.6, 0.0, 0.8), turned, (Limits(-1.0, 1.0, 1.0, 100.0),))
     solid = Inertia(2.0, (0.1, 0.2, -0.1), (0.5, 0.01, 0.02, 0.4, -0.03, 0.6))
     robot = Robot("loose", "base", (Body("rail", BASE, slide, solid), Body("thing", 0, loose, solid)))
     arrays = random_states(robot, tasks=3, seed=4)
@@ -216,7 +216,7 @@ def test_a_pendulums_torque_is_the_textbooks() -> None:
 
 def pendulum(mass: float, length: float) -> Robot:
     """A point mass at ``length`` along x, turning about -y: it rises with a positive angle."""
-    joint = Joint("hinge", JointKind.REVOLUTE, (0.0, -1.0, 0.0), Placement(), Limits(-3.0, 3.0, 2.0, 20.0))
+    joint = Joint("hinge", JointKind.REVOLUTE, (0.0, -1.0, 0.0), Placement(), (Limits(-3.0, 3.0, 2.0, 20.0),))
     about = mass * length**2
     bob = Inertia(mass, (mass * length, 0.0, 0.0), (0.0, 0.0, 0.0, about, 0.0, about))
     return Robot("pendulum", "base", (Body("bob", BASE, joint, bob),))

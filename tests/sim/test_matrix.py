@@ -112,7 +112,7 @@ def tree(seed: int) -> Robot:
         kind = KINDS[rng.integers(len(KINDS))]
         reach = np.inf if kind is JointKind.CONTINUOUS else 0.8
         place = Placement(random_rotation(rng), (x, y, z))
-        joint = Joint(f"joint_{i}", kind, random_direction(rng), place, Limits(-reach, reach, 3.0, 100.0))
+        joint = Joint(f"joint_{i}", kind, random_direction(rng), place, (Limits(-reach, reach, 3.0, 100.0),))
         bodies.append(Body(f"link_{i}", parent, joint, random_inertia(rng)))
     return Robot(f"tree_{seed}", "base", tuple(bodies))
 

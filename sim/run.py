@@ -118,7 +118,7 @@ def load(design: Design, function: str, path: Path) -> dict[str, Array]:
         The line names the file, the array and what was expected of it.
     """
     arrays = _read(path)
-    required = golden.inputs_of(function)
+    required = golden.inputs_of(design.robot, function)
     known = FUNCTIONS[function].inputs + FUNCTIONS[function].optional_inputs
     optional = [name for name in known if name not in required]
     for name in required:

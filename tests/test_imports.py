@@ -53,7 +53,11 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "fixed.floating",
         "fixed.evaluate",
     ),
-    "sim.golden": ("errors", "robot"),  # a second derivation: what it shared, one bug could break twice
+    # A second derivation: what it shared, one bug could break twice.
+    "sim.golden": ("errors", "robot", "sim.spatial", "sim.system"),
+    "sim.system": ("robot", "sim.spatial", "sim.joints"),
+    "sim.joints": ("robot", "sim.spatial"),
+    "sim.spatial": (),
     "boards": ("errors", "config", "target", "rtl"),
     "task": ("scalar", "robot", "dynamics"),
     "tracing": ("errors", "scalar", "protocol", "robot", "dynamics", "graph", "passes", "task"),

@@ -272,7 +272,7 @@ def test_inputs_are_left_as_they_were() -> None:
     ],
 )
 def test_inputs_of(function: str, inputs: tuple[str, ...]) -> None:
-    assert golden.inputs_of(function) == inputs
+    assert golden.inputs_of(pendulum(1.0, 1.0), function) == inputs
 
 
 def message(robot: Robot, function: str, arrays: Arrays) -> str:

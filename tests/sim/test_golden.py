@@ -17,65 +17,11 @@ from rbdhw.errors import InputError
 from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.sim import golden
-from tests.oracle import pinocchio_model, to_pinocchio_fext, to_pinocchio_q
+from tests.references import Arrays, assert_close, reference, references, stacked
 from tests.strategies import random_rotation, random_states, robots
 
 URDFS = Path(rbdhw.robots.__file__).parent
 BUNDLED = ("toy", "iiwa14", "hyq", "atlas")
-TOLERANCE = 1e-9
-
-Arrays = dict[str, np.ndarray]
-
-
-def reference(model: pin.Model, function: str, q, v, u, fext: pin.StdVec_Force) -> Arrays:
-    """One task of ``function`` by Pinocchio; ``u`` is the acceleration or, for fd and dfd, the torque."""
-    data = model.createData()  # its results are views of it: they must be copied before it goes
-    if function == "id":
-        return {"tau": pin.rnea(model, data, q, v, u, fext).copy()}
-    if function == "fd":
-        return {"a": pin.aba(model, data, q, v, u, fext).copy()}
-    if function == "m":
-        return {"M": symmetric(pin.crba(model, data, q))}
-    if function == "minv":
-        return {"Minv": symmetric(pin.computeMinverse(model, data, q))}
-    if function == "did":
-        dtau_dq, dtau_dv, _ = pin.computeRNEADerivatives(model, data, q, v, u, fext)
-        return {"dtau_dq": dtau_dq.copy(), "dtau_dv": dtau_dv.copy()}
-    tau = u if function == "dfd" else pin.rnea(model, data, q, v, u, fext)
-    da_dq, da_dv, _ = pin.computeABADerivatives(model, data, q, v, tau, fext)
-    return {"da_dq": da_dq.copy(), "da_dv": da_dv.copy()}
-
-
-def symmetric(upper: np.ndarray) -> np.ndarray:
-    """The symmetric matrix whose upper triangle Pinocchio filled in."""
-    return np.triu(upper) + np.triu(upper, 1).T
-
-
-def references(robot: Robot, function: str, arrays: Arrays) -> Arrays:
-    """``function`` by Pinocchio, on the model built joint by joint from ``robot``."""
-    model, configurations = pinocchio_model(robot), to_pinocchio_q(robot, arrays["q"])
-    control = arrays["tau" if function in ("fd", "dfd") else "a"]
-    fext = arrays.get("fext", np.zeros((len(control), len(robot.bodies), 6)))
-    results = [
-        reference(model, function, q, v, u, to_pinocchio_fext(robot, f))
-        for q, v, u, f in zip(configurations, arrays["v"], control, fext, strict=True)
-    ]
-    return stacked(results)
-
-
-def stacked(results: list[Arrays]) -> Arrays:
-    return {name: np.stack([result[name] for result in results]) for name in results[0]}
-
-
-def assert_close(actual: Arrays, expected: Arrays) -> None:
-    """Equal names and, task by task, equal within the tolerance in the Frobenius norm."""
-    assert actual.keys() == expected.keys()
-    for name in expected:
-        assert actual[name].shape == expected[name].shape
-        axes = tuple(range(1, expected[name].ndim))
-        error = np.sqrt(np.sum((actual[name] - expected[name]) ** 2, axis=axes))
-        norm = np.sqrt(np.sum(expected[name] ** 2, axis=axes))
-        assert np.all(error <= TOLERANCE * norm + 1e-12), f"{name}: error {error} of {norm}"
 
 
 def with_link_frames(robot: Robot, seed: int) -> Robot:

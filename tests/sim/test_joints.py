@@ -9,7 +9,7 @@ import pytest
 from rbdhw.robot.model import BASE, JointKind, Placement, Vector3
 from rbdhw.sim import golden
 from rbdhw.sim.joints import constant_parts, motion_subspace
-from tests.mechanisms import BRANCHED, mechanism, random_parents, states
+from tests.mechanisms import BRANCHED, mechanism, random_parents, states, with_mimic
 from tests.oracle import pinocchio_model, rnea, to_pinocchio_q
 from tests.references import assert_golden_is_pinocchio
 
@@ -41,11 +41,19 @@ def test_random_trees_of_all_kinds(seed: int, floating: bool) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_plain_recursion_in_other_words_agrees(kind: JointKind) -> None:
-    robot = mechanism([TURN, kind, TURN], (BASE, 0, 1), seed=20)
-    arrays = states(robot, 2, seed=20)
-    torques = [rnea(robot, *(arrays[name][k] for name in ("q", "v", "a", "fext"))) for k in range(2)]
-    np.testing.assert_allclose(golden.evaluate(robot, "id", arrays)["tau"], torques, rtol=1e-12, atol=1e-12)
+def test_a_plain_recursion_agrees_and_its_complex_steps(kind: JointKind) -> None:
+    kinds = [TURN, kind, JointKind.PRISMATIC, TURN]
+    robot = with_mimic(mechanism(kinds, (BASE, 0, 1, 0), seed=20), 3, 2, multiplier=-0.4, offset=0.2)
+    arrays = states(robot, 1, seed=20)
+    q, v, a, fext = (arrays[name][0] for name in ("q", "v", "a", "fext"))
+    found = golden.evaluate(robot, "id", arrays) | golden.evaluate(robot, "did", arrays)
+    np.testing.assert_allclose(found["tau"][0], rnea(robot, q, v, a, fext), rtol=1e-12, atol=1e-12)
+    steps = 1e-30j * np.eye(robot.nv)
+    by_v = np.stack([rnea(robot, q, v + step, a, fext).imag / 1e-30 for step in steps], axis=1)
+    np.testing.assert_allclose(found["dtau_dv"][0], by_v, rtol=1e-12, atol=1e-12)
+    if kind.quaternion is None and kind is not JointKind.PLANAR:  # the coordinates are the tangent space
+        by_q = np.stack([rnea(robot, q + step, v, a, fext).imag / 1e-30 for step in steps], axis=1)
+        np.testing.assert_allclose(found["dtau_dq"][0], by_q, rtol=1e-12, atol=1e-12)
 
 
 def test_a_universal_joints_derivatives_are_the_differences_of_pinocchios_own() -> None:

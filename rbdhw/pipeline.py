@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rbdhw.artifact import Design, interface
 from rbdhw.choice import ADDITION_COST, Choice, choose
 from rbdhw.config import WIDTHS, BuildOptions
-from rbdhw.domain import Domain, Overrides, graph_inputs, graph_ranges, input_domain, sample
+from rbdhw.domain import Domain, Overrides, graph_inputs, graph_ranges, input_domain
 from rbdhw.errors import InputError
 from rbdhw.fixed.evaluate import largest_values
 from rbdhw.fixed.gains import TINY, gains
@@ -41,6 +41,7 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.rtl.core import Core
 from rbdhw.rtl.packet import Function
 from rbdhw.rtl.shell import Accelerator, to_verilog
+from rbdhw.sampling import sample
 from rbdhw.schedule.binding import bind
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Bound

@@ -17,7 +17,7 @@ from typing import Any
 from rbdhw.dynamics.floating import FloatingBody
 from rbdhw.dynamics.joint import Coordinate, attitude, turns
 from rbdhw.dynamics.rnea import Motion, Wrench, at_rest, turning
-from rbdhw.dynamics.spatial import Vector, add, apply, cross, scale, subtract
+from rbdhw.dynamics.spatial import Vector, add, apply, cross, multiply, scale, subtract, transpose
 from rbdhw.robot.model import Joint, JointKind, Robot
 from rbdhw.scalar import Scalar, region
 
@@ -107,7 +107,8 @@ class Task:
         with region("floating"):
             quaternion = self._q[3:7]
             axes = attitude(quaternion, 1.0)
-            falling = apply(axes, scale(shrink(quaternion), self._fall))
+            into = transpose(self._robot.bodies[0].joint.placement.rotation)
+            falling = apply(axes, scale(shrink(quaternion), multiply(into, self._fall)))
             linear, angular = _halves(self.v[:6])
             return FloatingBody(angular, linear, falling)
 

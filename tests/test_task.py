@@ -16,7 +16,7 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sim import golden
 from rbdhw.task import shrink
-from rbdhw.tracing import Algorithms, trace
+from rbdhw.tracing import DEFAULT, Algorithms, trace
 from tests.mechanisms import mechanism, random_parents, states, with_mimic
 from tests.test_tracing import results
 
@@ -29,7 +29,7 @@ WAYS = (
 )
 
 
-def assert_graph_is_golden(robot: Robot, seed: int, algorithms: Algorithms = Algorithms()) -> None:
+def assert_graph_is_golden(robot: Robot, seed: int, algorithms: Algorithms = DEFAULT) -> None:
     """All seven functions with external forces on every link, at random states, within 1e-9."""
     arrays = states(robot, TASKS, seed)
     arrays["Minv"] = golden.evaluate(robot, "minv", arrays)["Minv"]
@@ -51,7 +51,7 @@ def test_every_joint_at_the_root_within_and_at_a_leaf(kind, algorithms):
     assert_graph_is_golden(robot, 1, algorithms)
 
 
-@pytest.mark.parametrize("follower, leader", [(4, 2), (0, 1), (1, 4), (3, 0)])
+@pytest.mark.parametrize(("follower", "leader"), [(4, 2), (0, 1), (1, 4), (3, 0)])
 def test_mimics_in_other_branches_of_later_joints_and_across_kinds(follower, leader):
     kinds = [K.REVOLUTE, K.PRISMATIC, K.REVOLUTE, K.HELICAL, K.CONTINUOUS]
     robot = mechanism(kinds, [BASE, 0, 1, 1, 3], seed=9)
@@ -77,9 +77,8 @@ def test_a_bundled_robot_that_floats(name):
 def any_robot(draw: st.DrawFn) -> Robot:
     """A random tree of any joints, on any base, with some mimics."""
     seed = draw(st.integers(0, 2**16))
-    kinds = draw(
-        st.lists(st.sampled_from([kind for kind in K if kind is not K.FLOATING]), min_size=1, max_size=6)
-    )
+    bound = [kind for kind in K if kind is not K.FLOATING]
+    kinds = draw(st.lists(st.sampled_from(bound), min_size=1, max_size=6))
     robot = mechanism(kinds, random_parents(len(kinds), np.random.default_rng(seed)), seed)
     single = [i for i, kind in enumerate(kinds) if kind.nv == 1]
     if len(single) > 1 and draw(st.booleans()):

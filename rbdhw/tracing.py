@@ -74,8 +74,19 @@ class Algorithms:
         """Whether the algorithms go together: solves take the factors of the mass matrix."""
         return self.products != "solves" or self.inverse != "articulated"
 
+    def possible_for(self, robot: Robot) -> bool:
+        """Whether they can also serve a robot: columns and articulated bodies need a plain one."""
+        general = self.derivatives == "composite" and self.inverse != "articulated"
+        return self.possible and (general or is_plain(robot))
+
 
 DEFAULT = Algorithms()
+
+
+def is_plain(robot: Robot) -> bool:
+    """Whether the robot stands on a fixed base and each joint moves by itself, in one degree of freedom."""
+    single = all(body.joint.kind.nv == 1 and body.joint.mimic is None for body in robot.bodies)
+    return single and not robot.base_given and not robot.gravity_given
 
 
 def trace(

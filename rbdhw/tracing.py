@@ -39,11 +39,14 @@ from rbdhw.scalar import Scalar, region
 
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "derivatives": ("composite", "columns"),
-    "inverse": ("paired_pivots", "single_pivots", "articulated"),
+    "inverse": ("paired_pivots", "block_pivots", "single_pivots", "articulated"),
     "products": ("dense", "solves"),
     "gradient": ("corrected", "repeated"),
 }
 """The steps for which there are several algorithms, and their names; the first is the one to beat."""
+
+LARGEST_BLOCK = {"single_pivots": 1, "paired_pivots": 2, "block_pivots": 3}
+"""How many degrees of freedom each factorisation eliminates together at most."""
 
 GIVEN, SUPPLIED = FLAGS
 
@@ -55,9 +58,9 @@ class Algorithms:
     """One algorithm of :data:`ALGORITHMS` for each step.
 
     ``derivatives`` of inverse dynamics: by composite bodies or by columns. ``inverse`` of the mass matrix: by
-    factorisation with pivots one by one or in pairs, or by articulated bodies. ``products`` of the inverse
-    with vectors and matrices: dense, or solved with the sparse factors. ``gradient`` of forward dynamics:
-    see :mod:`rbdhw.tracing`.
+    factorisation with pivots one by one, in pairs or in blocks of up to three, or by articulated bodies.
+    ``products`` of the inverse with vectors and matrices: dense, or solved with the sparse factors.
+    ``gradient`` of forward dynamics: see :mod:`rbdhw.tracing`.
     """
 
     derivatives: str = "composite"
@@ -191,8 +194,7 @@ class _Pipeline:
 
     @cached_property
     def _factors(self) -> Factors:
-        parents = [body.parent for body in self._robot.bodies]
-        return factorize(parents, self._mass_matrix, paired=self._algorithms.inverse != "single_pivots")
+        return factorize(self._mass_matrix, LARGEST_BLOCK[self._algorithms.inverse])
 
     @cached_property
     def _inverse(self) -> Matrix:

@@ -394,11 +394,15 @@ def _domain_from_json(data: dict[str, Any], robot: Robot) -> tuple[Domain, tuple
         where = ".".join(str(part) for part in first["loc"])
         raise InputError(f"domain data: {where}: {first['msg']}; expected what generate wrote") from None
     bodies = len(robot.bodies)
-    rows = {"q": bodies, "v": bodies, "a": bodies, "tau": bodies, "fext": 6}
+    rows = {"q": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nv, "fext": 6}
+    if robot.base_given:
+        rows |= {"base_v": 6, "base_a": 6}
+    if robot.gravity_given:
+        rows["gravity"] = 3
     if "Minv" in file.bounds:
-        rows["Minv"] = bodies * bodies
-    if {array: len(pairs) for array, pairs in file.bounds.items()} != rows or len(file.wraps) != bodies:
-        expected = f"q, v, a, tau of {bodies} joints and fext of 6 components"
+        rows["Minv"] = robot.nv**2
+    if {array: len(pairs) for array, pairs in file.bounds.items()} != rows or len(file.wraps) != robot.nq:
+        expected = ", ".join(f"{size} of {array}" for array, size in rows.items())
         raise InputError(f"domain data: bounds: not those of robot '{robot.name}'; expected {expected}")
     if any(not lower <= upper for pairs in file.bounds.values() for lower, upper in pairs):
         raise InputError("domain data: bounds: a lower bound above its upper; expected lower <= upper")

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from rbdhw.config import BuildOptions
-from rbdhw.domain import sample
 from rbdhw.fixed.widths import port_widths
 from rbdhw.graph.graph import Graph
 from rbdhw.manifest import function_counts
@@ -36,6 +35,7 @@ from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
+from rbdhw.sampling import sample
 from rbdhw.schedule.model import Resource
 from rbdhw.tracing import Algorithms, trace
 from rbdhw.uniform import uniform_errors

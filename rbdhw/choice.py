@@ -89,7 +89,13 @@ def choose(
     delay: Delay,
     forced: Mapping[str, str],
 ) -> Choice:
-    """The cheapest algorithms found for ``functions``; ``forced`` names those that are asked for."""
+    """The cheapest algorithms found for ``functions``; ``forced`` names those that are asked for.
+
+    Raises
+    ------
+    InputError
+        Where those cannot serve the robot, or not together.
+    """
     chosen = replace(Algorithms(), **forced)
     costs: dict[str, dict[str, Cost]] = {}
     for steps in TOGETHER:
@@ -100,9 +106,15 @@ def choose(
         found = {}
         for combination in product(*names):
             candidate = replace(chosen, **dict(zip(asked, combination, strict=True)))
-            if candidate.possible:
+            if candidate.possible_for(robot):
                 graph = trace(robot, functions, fext, candidate)
                 found[candidate] = cost_of(graph, delay)
+        if not found:
+            asked_for = ", ".join(f"{step}={name}" for step, name in forced.items())
+            raise InputError(
+                f"algorithm: {asked_for} cannot serve {robot.name}; expected algorithms that go together, "
+                "and columns or articulated only for joints of one freedom on a fixed base"
+            )
         chosen = min(found, key=lambda candidate: _weight(candidate) * found[candidate].total)
         for step in asked:
             costs[step] = _alternatives(step, found)

@@ -21,11 +21,11 @@ from rich.table import Table
 
 from rbdhw import artifact, pipeline
 from rbdhw.choice import parse_algorithms
-from rbdhw.config import BuildOptions
+from rbdhw.config import BASES, BuildOptions, Mounting, parse_gravity
 from rbdhw.domain import Overrides, read_overrides
 from rbdhw.errors import InputError
+from rbdhw.mounting import load_mounted
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.robot.urdf import load_urdf
 from rbdhw.tracing import ALGORITHMS
 
 FOUND_WRONG, BAD_INPUT = 1, 2
@@ -56,6 +56,16 @@ ALGORITHM_HELP = "; ".join(f"{step}={'|'.join(names)}" for step, names in ALGORI
 AlgorithmList = Annotated[
     list[str] | None,
     typer.Option("--algorithm", help=f"Instead of the cheapest, may be repeated: {ALGORITHM_HELP}."),
+]
+
+
+BaseName = Annotated[str, typer.Option("--base", help="How the root may move: " + ", ".join(BASES) + ".")]
+Gravity = Annotated[
+    str | None, typer.Option(help="x,y,z in m/s^2, or 'task' if each brings its own; 0,0,-9.81 by default.")
+]
+Lenient = Annotated[
+    bool,
+    typer.Option("--lenient", help="Take as it is what is amiss in the file but other parsers accept."),
 ]
 
 
@@ -113,18 +123,22 @@ def info(
     functions: Functions = ALL_FUNCTIONS,
     fext: Fext = "none",
     algorithm: AlgorithmList = None,
+    base: BaseName = "fixed",
+    gravity: Gravity = None,
+    lenient: Lenient = False,
     as_json: Json = False,
 ) -> None:
     """Tell the robot's tree, its joints, and the operations that each function takes."""
     with _progress() as progress:
         forced = parse_algorithms(algorithm or [])
-        data = pipeline.describe(urdf, _functions(functions), fext, forced, progress)
+        mounting = Mounting(base, parse_gravity(gravity), lenient)
+        data = pipeline.describe(urdf, _functions(functions), fext, forced, mounting, progress)
     if as_json:
         _print_json({key: data[key] for key in ("robot", "functions")})
         return
     robot = data["robot"]
     print(f"{robot['name']}: {robot['dof']} degrees of freedom, depth {robot['depth']}")
-    source = load_urdf(urdf)
+    source = load_mounted(urdf, mounting)
     rows = []
     for body in source.bodies:
         parent = source.base if body.parent < 0 else source.bodies[body.parent].name
@@ -176,6 +190,9 @@ def generate(
     tdata: Annotated[int, typer.Option(help="Bits of the streams: 32, 64, 128, 256 or 512.")] = 512,
     number: Annotated[str, typer.Option(help="What travels on the streams: fixed or float32.")] = "fixed",
     algorithm: AlgorithmList = None,
+    base: BaseName = "fixed",
+    gravity: Gravity = None,
+    lenient: Lenient = False,
     domain: Annotated[Path | None, typer.Option(help="TOML file with bounds of the inputs.")] = None,
     seed: Annotated[int, typer.Option(help="Of all random draws.")] = 0,
     as_json: Json = False,
@@ -192,6 +209,7 @@ def generate(
         data_width=tdata,
         number=number,
         algorithms=parse_algorithms(algorithm or []),
+        mounting=Mounting(base, parse_gravity(gravity), lenient),
         seed=seed,
     )
     artifact.check_output(output)

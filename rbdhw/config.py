@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -18,6 +19,66 @@ WIDTHS = range(8, 33)
 
 DEFAULT_MAX_ERROR = 1e-3
 """The error budget where neither a budget nor a width is asked for."""
+
+
+BASES = ("fixed", "floating", "given")
+"""How the root link may move: not at all, freely, or as each task says."""
+
+PER_TASK = "task"
+"""In place of a gravity vector: each task brings its own."""
+
+
+@dataclass(frozen=True)
+class Mounting:
+    """How the robot stands in the world.
+
+    Parameters
+    ----------
+    base
+        ``fixed``, ``floating`` (six degrees of freedom at the root, in its frame) or ``given`` (each task
+        brings the root's velocity and acceleration).
+    gravity
+        Acceleration of free fall in the world frame (m/s^2), the root's frame for a given base, or
+        :data:`PER_TASK`; None is the usual one, 9.81 m/s^2 down z.
+    lenient
+        Whether what the file says amiss, but other parsers accept, is taken as it is.
+    """
+
+    base: str = "fixed"
+    gravity: tuple[float, float, float] | str | None = None
+    lenient: bool = False
+
+    def check(self) -> None:
+        """Refuse what no robot can stand on.
+
+        Raises
+        ------
+        InputError
+            For an unknown base or gravity.
+        """
+        if self.base not in BASES:
+            raise InputError(f"base: '{self.base}' is unknown; expected one of {', '.join(BASES)}")
+        if isinstance(self.gravity, str) and self.gravity != PER_TASK:
+            raise InputError(f"gravity: '{self.gravity}' is unknown; expected x,y,z in m/s^2 or {PER_TASK}")
+
+
+def parse_gravity(text: str | None) -> tuple[float, float, float] | str | None:
+    """``x,y,z`` in m/s^2 as numbers, :data:`PER_TASK` as it is.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    if text is None or text == PER_TASK:
+        return text
+    try:
+        x, y, z = (float(part) for part in text.split(","))
+    except ValueError:
+        x = y = z = math.nan
+    if not all(map(math.isfinite, (x, y, z))):
+        raise InputError(f"gravity: '{text}' is no vector; expected x,y,z in m/s^2 or {PER_TASK}")
+    return x, y, z
 
 
 @dataclass(frozen=True)
@@ -45,6 +106,8 @@ class BuildOptions:
         What a number at the edge is: ``fixed`` (packed, each at its own width) or ``float32``.
     algorithms
         Algorithms asked for instead of the cheapest, by step.
+    mounting
+        How the robot of a file stands in the world.
     samples
         Tasks drawn to find ranges, and again to measure errors.
     seed
@@ -61,6 +124,7 @@ class BuildOptions:
     data_width: int = 512
     number: str = "fixed"
     algorithms: Mapping[str, str] = field(default_factory=dict)
+    mounting: Mounting = field(default_factory=Mounting)
     samples: int = 4096
     seed: int = 0
 
@@ -72,6 +136,7 @@ class BuildOptions:
         InputError
             For the first option that cannot be met, with what was expected.
         """
+        self.mounting.check()
         for function in self.functions:
             if function not in known_functions:
                 known = ", ".join(known_functions)

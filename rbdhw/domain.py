@@ -1,8 +1,9 @@
 """The input domain: what a task's numbers may be, by default from the URDF's limits.
 
 Accelerations, which a URDF does not limit, may by default reach the velocity limit within a tenth of a
-second. External forces may reach the robot's weight on each axis, moments that force on a lever of 0.1 m.
-A TOML file overrides any of it::
+second. External forces may reach the robot's weight on each axis, moments that force on a lever of 0.1 m; so
+may those on a floating body. What moves freely does so at up to 2 m/s and 4 rad/s, within a metre. A TOML
+file overrides any of it; for a joint of several degrees of freedom a bound holds for each::
 
     [default]
     acceleration = 50.0          # symmetric, or [lower, upper]
@@ -10,6 +11,14 @@ A TOML file overrides any of it::
     [joints.iiwa_joint_1]
     position = [-1.0, 1.0]       # rad, or m
     velocity = 5.0
+
+    [base]                       # floating, or with its motion given
+    linear_velocity = 3.0
+    angular_velocity = 5.0
+    linear_acceleration = 30.0
+    angular_acceleration = 50.0
+    force = 300.0
+    moment = 50.0
 
     [fext]
     force = 100.0
@@ -34,7 +43,7 @@ from pydantic_core import ErrorDetails
 from rbdhw.dynamics.joint import turns
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import InputRange
-from rbdhw.robot.model import Joint, Robot
+from rbdhw.robot.model import Joint, JointKind, Robot
 
 TIME_TO_VELOCITY_LIMIT = 0.1
 """Seconds in which the default largest acceleration reaches the velocity limit."""
@@ -42,8 +51,17 @@ TIME_TO_VELOCITY_LIMIT = 0.1
 LEVER = 0.1
 """Metres on which the default largest external moment has the largest force."""
 
-EXTREMES = 24
-"""One random task in so many is of each of three extreme kinds."""
+FREE_VELOCITY = {True: 4.0, False: 2.0}
+"""The default largest velocity of a freedom without limits: rad/s where it turns, m/s where it slides."""
+
+FREE_REACH = 1.0
+"""Metres by which a slide without limits is taken to go either way."""
+
+QUATERNION_SLACK = 2.0**-11
+"""How far a quaternion's length may be from one, by rounding at the sender."""
+
+GRAVITY_SLACK = 1.05
+"""How much a gravity that comes with a task may exceed the robot's own."""
 
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
@@ -90,12 +108,22 @@ class ForceBounds(BaseModel):
     moment: Bounds | None = None
 
 
+class BaseBounds(ForceBounds):
+    """Bounds of each component of a moving base's motion, and of the wrench on one that floats."""
+
+    linear_velocity: Bounds | None = None
+    angular_velocity: Bounds | None = None
+    linear_acceleration: Bounds | None = None
+    angular_acceleration: Bounds | None = None
+
+
 class Overrides(BaseModel):
     """The content of a domain file."""
 
     model_config = ConfigDict(extra="forbid")
     default: JointBounds = JointBounds()
     joints: dict[str, JointBounds] = {}
+    base: BaseBounds = BaseBounds()
     fext: ForceBounds = ForceBounds()
 
 
@@ -103,9 +131,10 @@ class Overrides(BaseModel):
 class Domain:
     """Bounds by array of the user's interface, in its units: ``(dimension, 2)`` each.
 
-    ``q`` and ``v``, ``a``, ``tau`` have a row a joint; ``fext`` a row a wrench component,
-    ``[moment; force]``, the same for every body; ``Minv``, where a task may bring one, a row an entry of the
-    matrix, row by row. ``wraps`` marks the joints whose angle has no limits.
+    ``q`` has ``nq`` rows, ``v``, ``a``, ``tau`` have ``nv``; ``base_v``, ``base_a`` and ``gravity`` are there
+    where tasks bring them; ``fext`` has a row a wrench component, ``[moment; force]``, the same for every
+    body; ``Minv``, where a task may bring one, a row an entry of the matrix, row by row. ``wraps`` marks
+    those of ``q`` that are angles without limits.
     """
 
     bounds: Mapping[str, Array]
@@ -135,6 +164,7 @@ def _complaint(error: ErrorDetails) -> str:
         tables: dict[object, type[BaseModel]] = {
             "default": JointBounds,
             "joints": JointBounds,
+            "base": BaseBounds,
             "fext": ForceBounds,
         }
         table = tables[error["loc"][0]] if len(error["loc"]) > 1 else Overrides
@@ -159,27 +189,108 @@ def input_domain(robot: Robot, overrides: Overrides | None = None) -> Domain:
         raise InputError(
             f"domain: joint '{unknown[0]}' is not a joint of {robot.name}; expected one of {known}"
         )
+    wrench = _wrench_bounds(robot, given.fext)
     rows: dict[str, list[Pair]] = {"q": [], "v": [], "a": [], "tau": []}
     for body in robot.bodies:
-        own = given.joints.get(body.joint.name, JointBounds())
-        for array, pair in _joint_bounds(body.joint, own, given.default).items():
-            rows[array].append(pair)
+        if body.joint.mimic is None:
+            for array, pairs in _joint_bounds(body.joint, given, wrench).items():
+                rows[array] += pairs
+    if robot.base_given:
+        rows["base_v"] = _base_velocity(given.base)
+        rows["base_a"] = _base_acceleration(given.base, rows["base_v"])
+    if robot.gravity_given:
+        largest = GRAVITY_SLACK * math.hypot(*robot.gravity)
+        rows["gravity"] = [(-largest, largest)] * 3
     bounds = {array: np.array(pairs) for array, pairs in rows.items()}
-    bounds["fext"] = np.array(_wrench_bounds(robot, given.fext))
-    wraps = tuple(not math.isfinite(upper) for _, upper in rows["q"])
+    bounds["fext"] = np.array(wrench)
+    unlimited = tuple(not math.isfinite(upper) for _, upper in rows["q"])
+    wraps = tuple(free and k not in _unwrapped(robot) for k, free in enumerate(unlimited))
+    bounds["q"][np.array(unlimited) & ~np.array(wraps)] = (-math.pi, math.pi)
     return Domain(bounds, wraps)
 
 
-def _joint_bounds(joint: Joint, own: JointBounds, default: JointBounds) -> dict[str, Pair]:
-    (limits,) = joint.limits
-    velocity = own.velocity or default.velocity or _limit(joint, "velocity", limits.velocity)
-    largest = max(abs(bound) for bound in velocity) / TIME_TO_VELOCITY_LIMIT
+def _unwrapped(robot: Robot) -> set[int]:
+    """Configuration coordinates that are not the same a turn later: some joint follows them otherwise."""
+    kinds = {body.joint.name: body.joint.kind for body in robot.bodies}
+    found = set()
+    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+        joint = body.joint
+        if joint.mimic is not None:
+            whole = joint.kind.rotates == kinds[joint.mimic.joint].rotates and joint.mimic.multiplier % 1 == 0
+            found |= set() if whole else {place.start}
+        elif joint.kind is JointKind.HELICAL:
+            found.add(place.start)
+    return found
+
+
+def _joint_bounds(joint: Joint, given: Overrides, wrench: list[Pair]) -> dict[str, list[Pair]]:
+    """The bounds of a joint's coordinates, velocities, accelerations and forces."""
+    if joint.kind is JointKind.FLOATING:
+        return _floating_bounds(given, wrench)
+    own = given.joints.get(joint.name, JointBounds())
+    velocity, effort = own.velocity or given.default.velocity, own.effort or given.default.effort
+    velocities = [velocity or _velocity_limit(joint, k) for k in range(joint.kind.nv)]
     return {
-        "q": own.position or default.position or (limits.lower, limits.upper),
-        "v": velocity,
-        "a": own.acceleration or default.acceleration or (-largest, largest),
-        "tau": own.effort or default.effort or _limit(joint, "effort", limits.effort),
+        "q": _positions(joint, own.position or given.default.position),
+        "v": velocities,
+        "a": [own.acceleration or given.default.acceleration or _reachable(bounds) for bounds in velocities],
+        "tau": [effort or _effort_limit(joint, k, wrench) for k in range(joint.kind.nv)],
     }
+
+
+def _positions(joint: Joint, asked: Pair | None) -> list[Pair]:
+    if joint.kind.quaternion is not None:
+        return [_QUATERNION] * joint.kind.nq
+    pairs = []
+    for limits, angle in zip(joint.limits, joint.kind.angles, strict=True):
+        bounded = angle or math.isfinite(limits.upper)
+        pairs.append(asked or ((limits.lower, limits.upper) if bounded else (-FREE_REACH, FREE_REACH)))
+    return pairs
+
+
+def _floating_bounds(given: Overrides, wrench: list[Pair]) -> dict[str, list[Pair]]:
+    """The bounds of a floating body's coordinates, velocities, accelerations and wrench."""
+    velocity = _base_velocity(given.base)
+    force, moment = given.base.force or wrench[3], given.base.moment or wrench[0]
+    return {
+        "q": [(-FREE_REACH, FREE_REACH)] * 3 + [_QUATERNION] * 4,
+        "v": velocity,
+        "a": _base_acceleration(given.base, velocity),
+        "tau": [force] * 3 + [moment] * 3,
+    }
+
+
+def _base_velocity(given: BaseBounds) -> list[Pair]:
+    linear, angular = ((-FREE_VELOCITY[turns], FREE_VELOCITY[turns]) for turns in (False, True))
+    return [given.linear_velocity or linear] * 3 + [given.angular_velocity or angular] * 3
+
+
+def _base_acceleration(given: BaseBounds, velocity: list[Pair]) -> list[Pair]:
+    linear = given.linear_acceleration or _reachable(velocity[0])
+    return [linear] * 3 + [given.angular_acceleration or _reachable(velocity[3])] * 3
+
+
+def _reachable(velocity: Pair) -> Pair:
+    """The accelerations that reach a velocity in the time allowed."""
+    largest = max(abs(bound) for bound in velocity) / TIME_TO_VELOCITY_LIMIT
+    return (-largest, largest)
+
+
+_QUATERNION: Pair = (-1.0 - QUATERNION_SLACK, 1.0 + QUATERNION_SLACK)
+
+
+def _velocity_limit(joint: Joint, k: int) -> Pair:
+    value = joint.limits[k].velocity
+    if joint.kind.nv > 1 and not 0.0 < value < math.inf:
+        value = FREE_VELOCITY[joint.kind.turning[k]]
+    return _limit(joint, "velocity", value)
+
+
+def _effort_limit(joint: Joint, k: int, wrench: list[Pair]) -> Pair:
+    value = joint.limits[k].effort
+    if joint.kind.nv > 1 and not 0.0 < value < math.inf:
+        return wrench[0 if joint.kind.turning[k] else 3]
+    return _limit(joint, "effort", value)
 
 
 def _limit(joint: Joint, kind: Literal["velocity", "effort"], value: float) -> Pair:
@@ -201,79 +312,76 @@ def _wrench_bounds(robot: Robot, given: ForceBounds) -> list[Pair]:
 
 def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str, InputRange]:
     """The range of every input a graph of this robot may have, by the graph's names and units."""
-    ranges: dict[str, InputRange] = {}
-    for i, body in enumerate(robot.bodies):
-        lower, upper = domain.bounds["q"][i]
-        rotates = body.joint.kind.rotates
-        if domain.wraps[i]:
-            ranges[f"q[{i}]"] = InputRange(-0.5, 0.5, "turn", wraps=True)
-        elif rotates:
-            ranges[f"q[{i}]"] = InputRange(turns(lower), turns(upper), "turn")
-        else:
-            ranges[f"q[{i}]"] = InputRange(lower, upper, "m")
+    ranges = _position_ranges(robot, domain)
+    for k, turns_ in enumerate(_turning(robot)):
         for array, unit in (("v", "rad/s"), ("a", "rad/s^2"), ("tau", "Nm")):
-            lower, upper = domain.bounds[array][i]
-            slot = f"v[{i}]" if array == "v" else f"u[{i}]"
-            unit = unit if rotates else _LINEAR[unit]
-            ranges[f"{array}[{i}]"] = InputRange(lower, upper, unit, slot=slot)
+            slot = f"v[{k}]" if array == "v" else f"u[{k}]"
+            unit = unit if turns_ else _LINEAR[unit]
+            lower, upper = domain.bounds[array][k]
+            ranges[f"{array}[{k}]"] = InputRange(lower, upper, unit, slot=slot)
+    for array, units in _BASE_UNITS.items():
+        for k, (lower, upper) in enumerate(domain.bounds.get(array, ())):
+            ranges[f"{array}[{k}]"] = InputRange(lower, upper, units[k])
     for i in fext:
         for k, (lower, upper) in enumerate(domain.bounds["fext"]):
             ranges[f"fext[{i},{k}]"] = InputRange(lower, upper, "Nm" if k < 3 else "N")
-    if "Minv" in domain.bounds:
-        for k, (lower, upper) in enumerate(domain.bounds["Minv"]):
-            i, j = divmod(k, len(robot.bodies))
-            ranges[f"Minv[{i},{j}]"] = InputRange(lower, upper, "1")
+    for k, (lower, upper) in enumerate(domain.bounds.get("Minv", ())):
+        i, j = divmod(k, robot.nv)
+        ranges[f"Minv[{i},{j}]"] = InputRange(lower, upper, "1")
+    return ranges
+
+
+def _position_ranges(robot: Robot, domain: Domain) -> dict[str, InputRange]:
+    ranges: dict[str, InputRange] = {}
+    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+        kind = body.joint.kind
+        if body.joint.mimic is not None:
+            continue
+        for k, angle in zip(range(robot.nq)[place], kind.angles, strict=True):
+            lower, upper = domain.bounds["q"][k]
+            if domain.wraps[k]:
+                ranges[f"q[{k}]"] = InputRange(-0.5, 0.5, "turn", wraps=True)
+            elif angle:
+                ranges[f"q[{k}]"] = InputRange(turns(lower), turns(upper), "turn")
+            else:
+                part = kind.quaternion is not None and k - place.start >= kind.quaternion.start
+                ranges[f"q[{k}]"] = InputRange(lower, upper, "1" if part else "m")
     return ranges
 
 
 _LINEAR = {"rad/s": "m/s", "rad/s^2": "m/s^2", "Nm": "N"}
 
-
-def sample(
-    robot: Robot, domain: Domain, tasks: int, rng: np.random.Generator, fext: Sequence[int] = ()
-) -> dict[str, Array]:
-    """Random arrays of the user's interface over the whole domain, its extremes among them.
-
-    Half of the tasks are uniform. In the other half each coordinate sits at one of its bounds with
-    probability one half, and one task in sixteen rests (the velocities nearest to zero). Of three tasks in
-    :data:`EXTREMES` one has every number at one of its bounds, one all but the positions, and one has this
-    with the joints at zero, or the positions nearest to it, where an arm is stretched out.
-    """
-    bounds = dict(domain.bounds)
-    bounds["q"] = np.where(np.array(domain.wraps)[:, None], np.array([-np.pi, np.pi]), bounds["q"])
-    kind = rng.integers(EXTREMES, size=(tasks, 1))
-    arrays = {name: _draw(bounds[name], tasks, rng, kind < 3) for name in ("v", "a", "tau")}
-    arrays["v"][(kind[:, 0] >= 3) & (rng.random(tasks) < 1 / 16)] = np.clip(0.0, *bounds["v"].T)
-    arrays["q"] = _draw(bounds["q"], tasks, rng, kind == 0)
-    arrays["q"][kind[:, 0] == 2] = np.clip(0.0, *bounds["q"].T)
-    arrays["fext"] = np.zeros((tasks, len(robot.bodies), 6))
-    for i in sorted(fext):
-        arrays["fext"][:, i] = _draw(bounds["fext"], tasks, rng, kind < 3)
-    return arrays
+_BASE_UNITS = {
+    "base_v": ("m/s",) * 3 + ("rad/s",) * 3,
+    "base_a": ("m/s^2",) * 3 + ("rad/s^2",) * 3,
+    "gravity": ("m/s^2",) * 3,
+}
 
 
-def _draw(bounds: Array, tasks: int, rng: np.random.Generator, extreme: NDArray[np.bool_]) -> Array:
-    """Numbers within the bounds, and of the ``extreme`` tasks (N, 1) all at bounds."""
-    shape = (tasks, len(bounds))
-    lower, upper = bounds[:, 0], bounds[:, 1]
-    uniform = rng.uniform(lower, upper, shape)
-    corner = np.where(rng.random(shape) < 0.5, lower, upper)
-    at_corner = (rng.random((tasks, 1)) < 0.5) & (rng.random(shape) < 0.5)
-    return np.where(at_corner | extreme, corner, uniform)
+def _turning(robot: Robot) -> list[bool]:
+    """Which of the robot's velocities are angular."""
+    own = (body.joint for body in robot.bodies if body.joint.mimic is None)
+    return [turns_ for joint in own for turns_ in joint.kind.turning]
+
+
+def _angles(robot: Robot) -> list[bool]:
+    """Which of the robot's configuration coordinates are angles."""
+    own = (body.joint for body in robot.bodies if body.joint.mimic is None)
+    return [angle for joint in own for angle in joint.kind.angles]
 
 
 def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """The graph's inputs, by name and in its units, from arrays of the user's interface."""
     inputs: dict[str, Array] = {}
-    for i, body in enumerate(robot.bodies):
-        position = arrays["q"][:, i]
-        inputs[f"q[{i}]"] = position / (2.0 * np.pi) if body.joint.kind.rotates else position
-        for name in ("v", "a", "tau"):
-            if name in arrays:
-                inputs[f"{name}[{i}]"] = arrays[name][:, i]
-        if "Minv" in arrays:
-            inputs |= {f"Minv[{i},{j}]": arrays["Minv"][:, i, j] for j in range(i + 1)}
-        if "fext" in arrays:
-            for k in range(6):
-                inputs[f"fext[{i},{k}]"] = arrays["fext"][:, i, k]
+    for k, angle in enumerate(_angles(robot)):
+        position = arrays["q"][:, k]
+        inputs[f"q[{k}]"] = position / (2.0 * np.pi) if angle else position
+    for name in ("v", "a", "tau", "base_v", "base_a", "gravity"):
+        if name in arrays:
+            inputs |= {f"{name}[{k}]": column for k, column in enumerate(arrays[name].T)}
+    if "Minv" in arrays:
+        inputs |= {f"Minv[{i},{j}]": arrays["Minv"][:, i, j] for i in range(robot.nv) for j in range(i + 1)}
+    if "fext" in arrays:
+        wrenches = np.moveaxis(arrays["fext"], 0, -1)
+        inputs |= {f"fext[{i},{k}]": values for i, row in enumerate(wrenches) for k, values in enumerate(row)}
     return inputs

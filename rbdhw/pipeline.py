@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from rbdhw.artifact import Design, interface
 from rbdhw.choice import ADDITION_COST, Choice, choose
-from rbdhw.config import WIDTHS, BuildOptions
-from rbdhw.domain import Domain, Overrides, graph_inputs, graph_ranges, input_domain, sample
+from rbdhw.config import WIDTHS, BuildOptions, Mounting
+from rbdhw.domain import Domain, Overrides, graph_inputs, graph_ranges, input_domain
 from rbdhw.errors import InputError
 from rbdhw.fixed.evaluate import largest_values
 from rbdhw.fixed.gains import TINY, gains
@@ -30,17 +30,19 @@ from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.interpret import node_values
 from rbdhw.manifest import function_counts, manifest, robot_entry
+from rbdhw.mounting import load_mounted
 from rbdhw.passes.balance import balance
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
 from rbdhw.passes.specialise import reached
 from rbdhw.protocol import FUNCTIONS, flag_values
+from rbdhw.robot.elementary import elementary
 from rbdhw.robot.model import Robot
 from rbdhw.robot.rewrite import best_rewrite
-from rbdhw.robot.urdf import load_urdf
 from rbdhw.rtl.core import Core
 from rbdhw.rtl.packet import Function
 from rbdhw.rtl.shell import Accelerator, to_verilog
+from rbdhw.sampling import sample
 from rbdhw.schedule.binding import bind
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Bound
@@ -85,6 +87,8 @@ INVERSE_MARGIN = 1.25
 
 DEFAULT_DELAYS = target(BuildOptions().target).delays
 
+DEFAULT_MOUNTING = Mounting()
+
 
 def silent(_stage: str) -> None:
     """A progress that tells nobody."""
@@ -99,6 +103,11 @@ class Model:
     rewrites: tuple[str, ...]
     fext: tuple[int, ...]
     choice: Choice
+
+    @property
+    def pushed(self) -> tuple[int, ...]:
+        """The bodies of ``robot`` that take an external force, of which ``fext`` tells the source's."""
+        return pushed_bodies(self.robot, self.fext)
 
 
 @dataclass(frozen=True)
@@ -126,7 +135,7 @@ def generate(
     options.check(tuple(FUNCTIONS))
     target(options.target)
     progress("reading the robot")
-    return design_of(moving_robot(urdf), options, overrides, progress)
+    return design_of(load_mounted(urdf, options.mounting), options, overrides, progress)
 
 
 def design_of(
@@ -179,6 +188,7 @@ def describe(
     functions: Sequence[str],
     fext: str = "none",
     forced: Mapping[str, str] = MappingProxyType({}),
+    mounting: Mounting = DEFAULT_MOUNTING,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """The robot, the operations of each function of the graph that would be built, and its algorithms.
@@ -188,8 +198,8 @@ def describe(
     InputError
         For a robot, function or link that cannot be built.
     """
-    BuildOptions(functions=tuple(functions)).check(tuple(FUNCTIONS))
-    source = moving_robot(urdf)
+    BuildOptions(functions=tuple(functions), mounting=mounting).check(tuple(FUNCTIONS))
+    source = load_mounted(urdf, mounting)
     progress("rewriting frames and inertias")
     model = prepare(source, functions, fext, forced=forced)
     progress("tracing")
@@ -199,20 +209,6 @@ def describe(
         "functions": {function: function_counts(graph, function) for function in functions},
         "algorithms": model.choice.json(),
     }
-
-
-def moving_robot(urdf: Path) -> Robot:
-    """The robot in a URDF file, if anything moves in it.
-
-    Raises
-    ------
-    InputError
-        As :func:`load_urdf`, and for a robot without a moving joint.
-    """
-    robot = load_urdf(urdf)
-    if not robot.bodies:
-        raise InputError(f"{urdf}: robot '{robot.name}' has no moving joint; expected at least one")
-    return robot
 
 
 def accelerator(design: Design, bound: Bound) -> Accelerator:
@@ -245,22 +241,27 @@ def prepare(
     judged = tuple({REPRESENTATIVE[function]: None for function in functions})
 
     def cost(robot: Robot) -> float:
-        graph = factor(trace(robot, judged, bodies))
+        graph = factor(trace(robot, judged, pushed_bodies(robot, bodies)))
         return multiplications(graph) + ADDITION_COST * graph.count(Op.ADD)
 
-    robot, names = best_rewrite(source, cost)
-    choice = choose(robot, functions, bodies, operation_delay(delays), forced)
+    robot, names = best_rewrite(elementary(source), cost)
+    choice = choose(robot, functions, pushed_bodies(robot, bodies), operation_delay(delays), forced)
     return Model(source, robot, tuple(names), bodies, choice)
 
 
 def traced(model: Model, functions: Sequence[str]) -> Graph:
     """The graph of some functions of a prepared robot."""
-    return trace(model.robot, functions, model.fext, model.choice.algorithms)
+    return trace(model.robot, functions, model.pushed, model.choice.algorithms)
 
 
 def multiplications(graph: Graph) -> int:
     """Products of a graph, by variables and by constants."""
     return graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
+
+
+def pushed_bodies(robot: Robot, links: Sequence[int]) -> tuple[int, ...]:
+    """The bodies of an elementary robot that are the links of these numbers."""
+    return tuple(robot.links[link] for link in links)
 
 
 def external_bodies(robot: Robot, fext: str) -> tuple[int, ...]:

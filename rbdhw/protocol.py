@@ -48,14 +48,19 @@ class FunctionArrays:
         return bool(self.optional_inputs or self.optional_outputs)
 
 
+BASE = ("base_v", "base_a", "gravity")
+"""What tasks bring of the base's motion and of gravity, where the build asks for it."""
+
 FUNCTIONS: dict[str, FunctionArrays] = {
-    "id": FunctionArrays(("q", "v", "a", "fext"), ("tau",)),
-    "fd": FunctionArrays(("q", "v", "tau", "fext"), ("a",)),
+    "id": FunctionArrays(("q", "v", "a", *BASE, "fext"), ("tau",)),
+    "fd": FunctionArrays(("q", "v", "tau", *BASE, "fext"), ("a",)),
     "m": FunctionArrays(("q",), ("M",)),
     "minv": FunctionArrays(("q",), ("Minv",)),
-    "did": FunctionArrays(("q", "v", "a", "fext"), ("dtau_dq", "dtau_dv")),
-    "dfd": FunctionArrays(("q", "v", "tau", "fext"), ("da_dq", "da_dv"), optional_outputs=("Minv", "a")),
-    "difd": FunctionArrays(("q", "v", "a", "fext"), ("da_dq", "da_dv"), optional_inputs=("Minv",)),
+    "did": FunctionArrays(("q", "v", "a", *BASE, "fext"), ("dtau_dq", "dtau_dv")),
+    "dfd": FunctionArrays(
+        ("q", "v", "tau", *BASE, "fext"), ("da_dq", "da_dv"), optional_outputs=("Minv", "a")
+    ),
+    "difd": FunctionArrays(("q", "v", "a", *BASE, "fext"), ("da_dq", "da_dv"), optional_inputs=("Minv",)),
 }
 """The functions in the order of their codes in the header."""
 

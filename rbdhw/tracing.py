@@ -1,8 +1,7 @@
 """A robot and the functions asked for, traced into one dataflow graph: the straight pipeline.
 
-Inputs of the graph are named after the arrays of the user's interface: ``q[0]`` (in turns for an angle,
-in metres for a shift), ``v[0]``, ``a[0]``, ``tau[0]``, ``fext[3,5]`` (moment then force), ``Minv[2,1]``; and
-the flags of :data:`rbdhw.protocol.FLAGS`. Outputs carry the function's name in front: ``id.tau[0]``.
+Inputs of the graph are those of :mod:`rbdhw.task`; outputs are named after the arrays of the user's
+interface, with the function's name in front: ``id.tau[0]``.
 
 Every function is a place where the task enters and one where it leaves::
 
@@ -28,14 +27,16 @@ from rbdhw.dynamics.articulated import articulated_inverse
 from rbdhw.dynamics.columns import column_derivatives
 from rbdhw.dynamics.derivatives import Matrix, inverse_dynamics_derivatives, mass_matrix
 from rbdhw.dynamics.factorization import Factors, factorize, inverse, solve
-from rbdhw.dynamics.joint import Coordinate, turns
-from rbdhw.dynamics.rnea import RoundTrip, Wrench, joint_forces, newton_euler
+from rbdhw.dynamics.joint import dofs
+from rbdhw.dynamics.rnea import STILL, RoundTrip, Wrench, joint_forces, newton_euler
+from rbdhw.dynamics.spatial import ZERO, dot
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder, Signal
 from rbdhw.passes.prune import prune
 from rbdhw.protocol import FLAGS, FUNCTIONS, SYMMETRIC
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar, region
+from rbdhw.task import Coupling, Task
 
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "derivatives": ("composite", "columns"),
@@ -51,6 +52,9 @@ LARGEST_BLOCK = {"single_pivots": 1, "paired_pivots": 2, "block_pivots": 3}
 GIVEN, SUPPLIED = FLAGS
 
 Vector = list[Scalar]
+
+Halves = tuple[Matrix, Matrix]
+"""Derivatives by position and by velocity, as rows."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +77,19 @@ class Algorithms:
         """Whether the algorithms go together: solves take the factors of the mass matrix."""
         return self.products != "solves" or self.inverse != "articulated"
 
+    def possible_for(self, robot: Robot) -> bool:
+        """Whether they can also serve a robot: columns and articulated bodies need a plain one."""
+        general = self.derivatives == "composite" and self.inverse != "articulated"
+        return self.possible and (general or is_plain(robot))
+
 
 DEFAULT = Algorithms()
+
+
+def is_plain(robot: Robot) -> bool:
+    """Whether the robot stands on a fixed base and each joint moves by itself, in one degree of freedom."""
+    single = all(body.joint.kind.nv == 1 and body.joint.mimic is None for body in robot.bodies)
+    return single and not robot.base_given and not robot.gravity_given
 
 
 def trace(
@@ -106,7 +121,11 @@ def record(
 
 
 class _Pipeline:
-    """All that the functions may need, each computed when the first function asks for it."""
+    """All that the functions may need, each computed when the first function asks for it.
+
+    Within, accelerations are those of all degrees of freedom, and a floating body's is the proper one
+    (:mod:`rbdhw.dynamics.floating`).
+    """
 
     def __init__(
         self,
@@ -118,19 +137,13 @@ class _Pipeline:
     ) -> None:
         self.recorder = recorder
         self._robot = robot
-        self._n = len(robot.bodies)
-        self._zeros = [0.0] * self._n
         self._functions = tuple(functions)
         self._algorithms = algorithms
+        self._task = Task(recorder, robot, fext)
+        self._coupling = Coupling(robot)
+        self._v = self._coupling.spread(self._task.v)
+        self._zeros = [0.0] * len(self._v)
         with region("decode"):
-            self._angles = self._vector("q")
-            self._v = self._vector("v")
-            self._a = self._vector("a")
-            self._tau = self._vector("tau")
-            self._fext = {i: self._wrench(i) for i in sorted(fext)}
-            self._supplied = [
-                [self.recorder.input(f"Minv[{i},{j}]") for j in range(i + 1)] for i in range(self._n)
-            ]
             self._given = self._flag(GIVEN, ("id", "fd", "did", "dfd", "difd"))
             dense = algorithms.products == "dense"
             self._takes_inverse = self._flag(SUPPLIED, ("dfd", "difd")) if dense else False
@@ -154,43 +167,57 @@ class _Pipeline:
             case "id":
                 return (self._bias,)
             case "fd":
-                return (self._accelerations,)
+                return (self._coordinate_accelerations,)
             case "m":
                 return (self._mass_matrix,)
             case "minv":
                 return (self._inverse,)
             case "did":
-                return self._given_gradient
+                return self._with_proper_forces(self._given_gradient)
             case "difd":
-                return tuple(self._minus_inverse_times(half) for half in self._given_gradient)
+                return self._solved(self._given_gradient)
             case _:
-                halves = tuple(self._minus_inverse_times(half) for half in self._forward_gradient)
-                return (*halves, self._inverse, self._accelerations)
+                halves = self._solved(self._forward_gradient)
+                return (*halves, self._inverse, self._coordinate_accelerations)
 
-    @cached_property
-    def _q(self) -> list[Coordinate]:
-        return [self._coordinate(i) for i in range(self._n)]
+    # Inverse dynamics
 
     @cached_property
     def _first(self) -> RoundTrip:
         """The round trip of tasks that bring accelerations, and of the others at rest: their bias."""
-        return newton_euler(self._robot, self._q, self._v, self._given_or(self._zeros), self._fext)
+        return self._round_trip(self._given_or(self._zeros))
+
+    def _round_trip(self, a: Sequence[Scalar]) -> RoundTrip:
+        task = self._task
+        return newton_euler(self._robot, task.coordinates, self._v, a, task.base, task.fext)
+
+    @cached_property
+    def _brought(self) -> Vector:
+        """The accelerations that came with the task."""
+        a = list(self._task.a)
+        if self._task.floating is not None:
+            with region("floating"):
+                a[:3] = self._task.floating.proper((a[0], a[1], a[2]))
+        return self._coupling.spread(a)
 
     def _given_or(self, others: Vector) -> Vector:
         """The accelerations of tasks that bring them, and others for the rest."""
         chosen = []
-        for i, pair in enumerate(zip(self._a, others, strict=True)):
+        for i, place in enumerate(dofs(self._robot)):
             with region("rnea_forward", i):
-                chosen.append(self.recorder.select(self._given, *pair))
+                pairs = zip(self._brought[place], others[place], strict=True)
+                chosen += [self.recorder.select(self._given, *pair) for pair in pairs]
         return chosen
 
     @cached_property
     def _bias(self) -> Vector:
-        return joint_forces(self._robot, self._first)
+        return self._coupling.gathered(joint_forces(self._robot, self._first))
+
+    # The mass matrix, its inverse, and forward dynamics
 
     @cached_property
     def _mass_matrix(self) -> Matrix:
-        return mass_matrix(self._robot, self._q)
+        return self._coupling.gathered_both(mass_matrix(self._robot, self._task.coordinates))
 
     @cached_property
     def _factors(self) -> Factors:
@@ -200,14 +227,14 @@ class _Pipeline:
     def _inverse(self) -> Matrix:
         """Rows of the inverse's lower triangle."""
         if self._algorithms.inverse == "articulated":
-            return articulated_inverse(self._robot, self._q)
+            return articulated_inverse(self._robot, self._task.coordinates)
         return inverse(self._factors)
 
     @cached_property
     def _inverse_to_use(self) -> Matrix:
         """The inverse, or the one that came with the task."""
         rows = []
-        for i, pair in enumerate(zip(self._supplied, self._inverse, strict=True)):
+        for i, pair in enumerate(zip(self._task.supplied, self._inverse, strict=True)):
             with region("inverse_product", i):
                 rows.append([self._supplied_or(*entries) for entries in zip(*pair, strict=True)])
         return rows
@@ -219,43 +246,48 @@ class _Pipeline:
 
     @cached_property
     def _accelerations(self) -> Vector:
-        """What forward dynamics answers."""
+        """What forward dynamics finds, of the coordinates that move by themselves."""
         free = []
-        for i, (tau, bias) in enumerate(zip(self._tau, self._bias, strict=True)):
+        for i, (tau, bias) in enumerate(zip(self._task.tau, self._bias, strict=True)):
             with region("forward_dynamics", i):
                 free.append(tau - bias)
         return self._inverse_times(self._inverse, free)
 
     @cached_property
-    def _given_gradient(self) -> tuple[Matrix, Matrix]:
+    def _coordinate_accelerations(self) -> Vector:
+        """What forward dynamics answers."""
+        a = list(self._accelerations)
+        if self._task.floating is not None:
+            with region("floating"):
+                a[:3] = self._task.floating.coordinate((a[0], a[1], a[2]))
+        return a
+
+    # Derivatives
+
+    @cached_property
+    def _given_gradient(self) -> Halves:
         """Derivatives of inverse dynamics at the accelerations that came with the task."""
         if "dfd" in self._functions and self._algorithms.gradient == "repeated":
             return self._repeated_gradient
         a = self._given_or(self._zeros)
-        return self._gradient(self._robot, self._v, a, self._first, self._fext)
+        return self._gradient(self._robot, self._v, a, self._first, self._task.fext)
 
     @cached_property
-    def _forward_gradient(self) -> tuple[Matrix, Matrix]:
+    def _forward_gradient(self) -> Halves:
         """Derivatives of inverse dynamics at the accelerations of forward dynamics."""
         if self._algorithms.gradient == "repeated":
             return self._repeated_gradient
-        at_rest = replace(self._robot, gravity=(0.0, 0.0, 0.0))
-        still = self._zeros
-        trip = newton_euler(at_rest, self._q, still, self._accelerations)
+        at_rest, a = replace(self._robot, gravity=(0.0, 0.0, 0.0)), self._coupling.spread(self._accelerations)
+        trip = newton_euler(at_rest, self._task.coordinates, self._zeros, a, STILL)
         by_position, by_velocity = self._given_gradient
-        correction, _ = self._gradient(at_rest, still, self._accelerations, trip, {})
-        rows = []
-        for i, pair in enumerate(zip(by_position, correction, strict=True)):
-            with region("correction", i):
-                rows.append([x + y for x, y in zip(*pair, strict=True)])
-        return rows, by_velocity
+        correction, _ = self._gradient(at_rest, self._zeros, a, trip, {})
+        return self._sum(by_position, correction), by_velocity
 
     @cached_property
-    def _repeated_gradient(self) -> tuple[Matrix, Matrix]:
+    def _repeated_gradient(self) -> Halves:
         """Derivatives after a second round trip, which takes either accelerations."""
-        a = self._given_or(self._accelerations)
-        trip = newton_euler(self._robot, self._q, self._v, a, self._fext)
-        return self._gradient(self._robot, self._v, a, trip, self._fext)
+        a = self._given_or(self._coupling.spread(self._accelerations))
+        return self._gradient(self._robot, self._v, a, self._round_trip(a), self._task.fext)
 
     def _gradient(
         self,
@@ -264,12 +296,55 @@ class _Pipeline:
         a: Sequence[Scalar],
         trip: RoundTrip,
         fext: Mapping[int, Wrench],
-    ) -> tuple[Matrix, Matrix]:
+    ) -> Halves:
         """Derivatives by position and velocity after a round trip."""
         if self._algorithms.derivatives == "columns":
-            return column_derivatives(robot, self._q, v, a, fext)
-        result = inverse_dynamics_derivatives(robot, self._q, v, trip)
-        return result.by_position, result.by_velocity
+            return column_derivatives(robot, self._task.coordinates, v, a, fext)
+        result = inverse_dynamics_derivatives(robot, self._task.coordinates, v, trip)
+        both = self._coupling.gathered_both
+        return both(result.by_position), both(result.by_velocity)
+
+    def _with_proper_forces(self, halves: Halves) -> Halves:
+        """Derivatives of inverse dynamics with what a floating body's attitude and velocity do as well."""
+        return self._plus_proper(halves, self._mass_matrix)
+
+    def _solved(self, halves: Halves) -> Halves:
+        """``-M^-1`` times derivatives of inverse dynamics, with what floating does.
+
+        A body's proper acceleration acts by columns of the mass matrix, of which the inverse leaves units.
+        """
+        by_position, by_velocity = (self._minus_inverse_times(half) for half in halves)
+        n = len(by_position)
+        units: Matrix = [[-1.0 if i == k else 0.0 for k in range(3)] for i in range(n)]
+        return self._plus_proper((by_position, by_velocity), units)
+
+    def _plus_proper(self, halves: Halves, columns: Matrix) -> Halves:
+        """Derivatives plus the first three ``columns`` times those of the proper acceleration."""
+        floating = self._task.floating
+        if floating is None:
+            return halves
+        nothing = (ZERO, ZERO, ZERO)
+        with region("floating"):
+            moved = (*nothing, *floating.by_attitude())
+            driven = (*floating.by_linear(), *floating.by_angular())
+            by_position, by_velocity = (
+                [
+                    [
+                        entry + dot((row[0], row[1], row[2]), proper[k]) if k < 6 else entry
+                        for k, entry in enumerate(entries)
+                    ]
+                    for row, entries in zip(columns, half, strict=True)
+                ]
+                for half, proper in zip(halves, (moved, driven), strict=True)
+            )
+        return by_position, by_velocity
+
+    def _sum(self, one: Matrix, other: Matrix) -> Matrix:
+        rows = []
+        for i, pair in enumerate(zip(one, other, strict=True)):
+            with region("correction", i):
+                rows.append([x + y for x, y in zip(*pair, strict=True)])
+        return rows
 
     def _minus_inverse_times(self, matrix: Matrix) -> Matrix:
         """``-M^-1`` times a matrix, column by column."""
@@ -281,26 +356,11 @@ class _Pipeline:
         if self._algorithms.products == "solves":
             return solve(self._factors, vector)
         product = []
-        for i in range(self._n):
+        for i in range(len(vector)):
             with region("inverse_product", i):
-                row = [inverse[max(i, k)][min(i, k)] for k in range(self._n)]
+                row = [inverse[max(i, k)][min(i, k)] for k in range(len(vector))]
                 product.append(sum((x * y for x, y in zip(row, vector, strict=True)), 0.0))
         return product
-
-    def _coordinate(self, i: int) -> Coordinate:
-        joint = self._robot.bodies[i].joint
-        with region("trigonometry"):
-            if joint.kind.rotates:
-                cos, sin = self.recorder.cos_sin(self._angles[i], turns(joint.offset))
-                return Coordinate(cos=cos, sin=sin)
-            return Coordinate(shift=self._angles[i] + joint.offset)
-
-    def _vector(self, name: str) -> list[Signal]:
-        return [self.recorder.input(f"{name}[{i}]") for i in range(self._n)]
-
-    def _wrench(self, i: int) -> Wrench:
-        x, y, z, fx, fy, fz = (self.recorder.input(f"fext[{i},{k}]") for k in range(6))
-        return (x, y, z), (fx, fy, fz)
 
     def _flag(self, name: str, readers: Sequence[str]) -> Signal | bool:
         """A flag that some functions read: known now where those of the build agree."""

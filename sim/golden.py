@@ -4,26 +4,27 @@ A second derivation, independent of ``rbdhw.dynamics`` (which propagates composi
 the textbook recursion with dense spatial matrices, and derivatives are propagated column by column.
 
 Inside, spatial vectors are ``[angular; linear]`` in body frames, column vectors of shape (N, 6, 1), and
-matrices are (N, 6, k), one for each of N tasks. At the interface, arrays follow Pinocchio: a floating base
-has ``q = [x y z, qx qy qz qw]`` (a unit quaternion) and ``v = [linear; angular]`` in the body frame, and
-derivatives with respect to ``q`` are taken in the tangent space (right perturbation).
+matrices are (N, 6, k), one for each of N tasks. The recursions treat mimics as freedoms of their own, and
+results are reduced by the constant ``G`` that maps the robot's velocities to all: ``G^T tau``, ``G^T M G``.
+At the interface, arrays follow Pinocchio, with the coordinates that :class:`rbdhw.robot.model.JointKind`
+tells, and derivatives with respect to ``q`` are taken in the tangent space (right perturbation).
 
-Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapters 2 and 4 to 6.
+Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapters 3 to 6.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.errors import InputError
-from rbdhw.robot.model import BASE, Inertia, Joint, JointKind, Placement, Robot
+from rbdhw.robot.model import BASE, Robot
+from rbdhw.sim.spatial import Array, cross_force, force_cross, motion_cross, transposed
+from rbdhw.sim.system import System, system
 
-Array = NDArray[np.floating]
 Tasks = Mapping[str, Array]
 """Arrays by name, each with the tasks along its first axis."""
 
@@ -32,6 +33,9 @@ CHUNK = 512
 
 MAX_CANCELLATION = 1e12
 """Past this factor of rounding errors in its inverse, a mass matrix is taken for singular."""
+
+MIN_QUATERNION = 1e-6
+"""A shorter quaternion tells no attitude; longer ones are brought to unit length."""
 
 _REQUIRED: dict[str, tuple[str, ...]] = {
     "id": ("q", "v", "a"),
@@ -46,8 +50,8 @@ FUNCTIONS = tuple(_REQUIRED)
 """The seven functions of Dadu-RBD's Table I."""
 
 
-def inputs_of(function: str) -> tuple[str, ...]:
-    """The arrays that ``function`` requires.
+def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
+    """The arrays that ``function`` requires: the base's motion and gravity, too, if each task brings them.
 
     Beside them, ``fext`` is optional (no use to ``m`` and ``minv``), and so is ``Minv`` for ``difd``.
 
@@ -58,7 +62,10 @@ def inputs_of(function: str) -> tuple[str, ...]:
     """
     if function not in _REQUIRED:
         raise InputError(f"function '{function}': unknown; expected one of {', '.join(FUNCTIONS)}")
-    return _REQUIRED[function]
+    if function in ("m", "minv"):
+        return _REQUIRED[function]
+    base = ("base_v", "base_a") if robot.base_given else ()
+    return (*_REQUIRED[function], *base, *(("gravity",) if robot.gravity_given else ()))
 
 
 def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np.float64]]:
@@ -72,6 +79,9 @@ def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np
         By name, of what :func:`inputs_of` lists: ``q`` (N, nq), ``v``, ``a``, ``tau`` (N, nv) in rad, m and
         their rates, Nm, N; optionally ``fext`` (N, bodies, 6), the external force ``[moment; force]`` on each
         body in its own URDF link frame, and for ``difd`` the ``Minv`` (N, nv, nv) to use. Others are ignored.
+        Quaternions are brought to unit length. ``base_v`` and ``base_a`` (N, 6) are the base link's spatial
+        velocity and acceleration ``[linear; angular]`` in its own frame, without gravity; ``gravity`` (N, 3)
+        is in the world's frame, or the base link's where the base's motion is given.
 
     Returns
     -------
@@ -83,11 +93,11 @@ def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np
     Raises
     ------
     InputError
-        If the function is unknown, an array missing, not of real numbers or of another shape, or the mass
-        matrix singular.
+        If the function is unknown, an array missing, not of real numbers or of another shape, a quaternion
+        zero, or the mass matrix singular.
     """
     tasks = _checked(robot, function, arrays)
-    model = _model(robot)
+    model = system(robot)
     parts = [
         _compute(model, function, {name: array[k : k + CHUNK] for name, array in tasks.items()})
         for k in range(0, max(len(tasks["q"]), 1), CHUNK)
@@ -96,16 +106,16 @@ def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np
 
 
 def _checked(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array]:
-    """The arrays that the function uses, in float64 and of proven shapes; ``fext`` is zero by default."""
-    required = inputs_of(function)
+    """The arrays that the function uses, in float64 and of proven shapes, with defaults for the others."""
+    required = inputs_of(robot, function)
     for name in required:
         if name not in arrays:
             raise InputError(f"array '{name}': missing; {function} needs {', '.join(required)}")
-    vector, matrix, wrenches = (robot.nv,), (robot.nv, robot.nv), (len(robot.bodies), 6)
-    shapes = {"q": (robot.nq,), "v": vector, "a": vector, "tau": vector, "fext": wrenches, "Minv": matrix}
+    shapes = _shapes(robot)
     names = [*required, "fext"] + (["Minv"] if function == "difd" else [])
     count = np.shape(arrays["q"])[:1] or (1,)
-    tasks = {"fext": np.zeros((*count, *wrenches))}
+    tasks = {name: np.zeros((*count, *shapes[name])) for name in ("fext", "base_v", "base_a")}
+    tasks["gravity"] = np.tile(robot.gravity, (*count, 1))
     for name in (name for name in names if name in arrays):
         array, shape = np.asarray(arrays[name]), (*count, *shapes[name])
         if not np.can_cast(array.dtype, np.float64, "same_kind"):
@@ -114,137 +124,31 @@ def _checked(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array]:
             tasks_of = f"{count[0]} tasks of robot '{robot.name}'"
             raise InputError(f"array '{name}': shape {array.shape}; expected {shape} for {tasks_of}")
         tasks[name] = array.astype(np.float64)
-    return tasks
+    return tasks | {"q": _with_unit_quaternions(robot, tasks["q"])}
 
 
-# Spatial algebra
+def _shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
+    """The shape of one task's part of each array."""
+    vector = (robot.nv,)
+    vectors = {"q": (robot.nq,), "v": vector, "a": vector, "tau": vector, "gravity": (3,)}
+    matrices = {"fext": (len(robot.bodies), 6), "Minv": (robot.nv, robot.nv)}
+    return {**vectors, **matrices, "base_v": (6,), "base_a": (6,)}
 
 
-def skew(r: Array) -> Array:
-    """The matrix ``r x`` (..., 3, 3) of a 3-vector (..., 3)."""
-    x, y, z = np.moveaxis(r, -1, 0)
-    zero = np.zeros_like(x)
-    rows = ((zero, -z, y), (z, zero, -x), (-y, x, zero))
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-
-
-def blocks(upper_left: Array, upper_right: Array, lower_left: Array, lower_right: Array) -> Array:
-    """The 6x6 matrix of four 3x3 blocks, any of which may lack the axis of the tasks."""
-    shape = np.broadcast_shapes(upper_left.shape, upper_right.shape, lower_left.shape, lower_right.shape)
-    matrix = np.empty((*shape[:-2], 6, 6))
-    matrix[..., :3, :3], matrix[..., :3, 3:] = upper_left, upper_right
-    matrix[..., 3:, :3], matrix[..., 3:, 3:] = lower_left, lower_right
-    return matrix
-
-
-def transform(E: Array, r: Array) -> Array:
-    """The matrix X that maps motion vectors into a frame at ``r``, turned by coordinate transform ``E``.
-
-    Its transpose maps force vectors back. (Featherstone, 2.8.)
-    """
-    return blocks(E, np.zeros((3, 3)), -E @ skew(r), E)
-
-
-def motion_cross(m: Array) -> Array:
-    """``m x`` (N, 6, 6), acting on motion vectors, of the motion vector ``m`` (N, 6, 1)."""
-    omega, linear = skew(m[:, :3, 0]), skew(m[:, 3:, 0])
-    return blocks(omega, np.zeros((3, 3)), linear, omega)
-
-
-def force_cross(m: Array) -> Array:
-    """``m x*`` (N, 6, 6), acting on force vectors, of the motion vector ``m`` (N, 6, 1)."""
-    return -transposed(motion_cross(m))
-
-
-def cross_force(f: Array) -> Array:
-    """The matrix (N, 6, 6) that takes a motion vector ``m`` to ``m x* f``, for the force ``f`` (N, 6, 1)."""
-    moment, force = skew(f[:, :3, 0]), skew(f[:, 3:, 0])
-    return blocks(-moment, -force, -force, np.zeros((3, 3)))
-
-
-def transposed(matrix: Array) -> Array:
-    """The transpose of the last two axes."""
-    return matrix.swapaxes(-1, -2)
-
-
-# The robot as matrices
-
-
-@dataclass(frozen=True)
-class _Link:
-    """One body: constants of Featherstone's system model, and where its joint's coordinates lie.
-
-    ``X_tree`` places the joint in the parent, ``S`` (6, nv_i) is its motion subspace, constant in the body
-    frame; ``X_link`` maps motion from the body's frame to its URDF link's, where ``fext`` is given.
-    """
-
-    parent: int
-    joint: Joint
-    X_tree: Array
-    X_link: Array
-    S: Array
-    inertia: Array
-    q: slice
-    v: slice
-
-
-@dataclass(frozen=True)
-class _Model:
-    name: str
-    links: tuple[_Link, ...]
-    nv: int
-    gravity: Array
-
-
-@lru_cache(maxsize=32)
-def _model(robot: Robot) -> _Model:
-    links: list[_Link] = []
-    nq = nv = 0
-    for body in robot.bodies:
-        joint = body.joint
-        q, v = slice(nq, nq + joint.kind.nq), slice(nv, nv + joint.kind.nv)
-        X_tree, X_link = _placement_transform(joint.placement), _placement_transform(body.link_frame)
-        S, inertia = motion_subspace(joint), _inertia(body.inertia)
-        links.append(_Link(body.parent, joint, X_tree, X_link, S, inertia, q, v))
-        nq, nv = q.stop, v.stop
-    return _Model(robot.name, tuple(links), nv, np.array([0.0, 0.0, 0.0, *robot.gravity]).reshape(6, 1))
-
-
-def _placement_transform(placement: Placement) -> Array:
-    return transform(np.array(placement.rotation).T, np.array(placement.translation))
-
-
-def _inertia(inertia: Inertia) -> Array:
-    """The spatial inertia (6, 6) about the frame's origin (Featherstone, 2.13)."""
-    xx, xy, xz, yy, yz, zz = inertia.rotational
-    hx = skew(np.array(inertia.first_moment))
-    return blocks(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), hx, hx.T, inertia.mass * np.eye(3))
-
-
-def motion_subspace(joint: Joint) -> Array:
-    """S (6, nv_i), which maps the joint's velocity coordinates to its motion, in the body frame."""
-    if joint.kind is JointKind.FLOATING:
-        return np.roll(np.eye(6), 3, axis=0)  # the user's [linear; angular]
-    column = np.zeros((6, 1))
-    column[slice(0, 3) if joint.kind.rotates else slice(3, 6), 0] = joint.axis
-    return column
-
-
-def joint_transform(joint: Joint, q: Array) -> Array:
-    """X_J (N, 6, 6), across the joint alone, at the coordinates ``q`` (N, nq_i)."""
-    if joint.kind is JointKind.FLOATING:
-        return transform(_quaternion_transform(q[:, 3:]), q[:, :3])
-    axis, coordinate = np.array(joint.axis), q + joint.offset
-    if not joint.kind.rotates:
-        return transform(np.eye(3), coordinate * axis)
-    K, angle = skew(axis), coordinate[..., np.newaxis]
-    return transform(np.eye(3) - np.sin(angle) * K + (1 - np.cos(angle)) * K @ K, np.zeros(3))
-
-
-def _quaternion_transform(quaternion: Array) -> Array:
-    """The coordinate transform E (N, 3, 3) into the frame turned by a unit quaternion ``[x y z w]``."""
-    K, w = skew(quaternion[:, :3]), quaternion[:, 3, np.newaxis, np.newaxis]
-    return np.eye(3) - 2 * w * K + 2 * K @ K
+def _with_unit_quaternions(robot: Robot, q: Array) -> Array:
+    """``q`` (N, nq) with its quaternions brought to unit length; InputError where one tells no attitude."""
+    q = q.copy()
+    for body, own in zip(robot.bodies, robot.q_of, strict=True):
+        if (part := body.joint.kind.quaternion) is None:
+            continue
+        quaternion = q[:, own][:, part]  # a view
+        length = np.linalg.norm(quaternion, axis=1, keepdims=True)
+        if np.any(length < MIN_QUATERNION):
+            row = int(np.argmax(length[:, 0] < MIN_QUATERNION))
+            reason = f"the quaternion of joint '{body.joint.name}' has length {length[row, 0]:g}"
+            raise InputError(f"array 'q': row {row}: {reason}; expected a unit quaternion [x y z w]")
+        quaternion /= length
+    return q
 
 
 # Inverse dynamics and its derivatives
@@ -252,111 +156,125 @@ def _quaternion_transform(quaternion: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Motion:
-    """Per body: X from its parent's frame, velocity, acceleration, and force.
+    """Per link: X from its parent's frame, velocity, acceleration, and force; all joints' rates; the base.
 
-    ``f`` is the net force on the body alone after the forward pass; the backward pass adds the children's.
+    ``f`` is the net force on the link alone after the forward pass; the backward pass adds the children's.
     """
 
+    base: tuple[Array, Array]
+    rates: Array
     X: list[Array]
     v: list[Array]
     a: list[Array]
     f: list[Array]
 
+    def parent(self, parent: int) -> tuple[Array, Array]:
+        """Velocity and acceleration of a link's parent, in the parent's frame."""
+        return self.base if parent == BASE else (self.v[parent], self.a[parent])
 
-def _transforms(model: _Model, q: Array) -> list[Array]:
-    """X (N, 6, 6) of each body from its parent's frame."""
-    return [joint_transform(link.joint, q[:, link.q]) @ link.X_tree for link in model.links]
 
-
-def _rnea_forward(model: _Model, tasks: Tasks, acceleration: Array) -> _Motion:
-    """Motion and net force of each body, root to leaves (Featherstone, table 5.1)."""
-    motion = _Motion(_transforms(model, tasks["q"]), [], [], [])
+def _rnea_forward(model: System, tasks: Tasks, acceleration: Array) -> _Motion:
+    """Motion and net force of each link, root to leaves (Featherstone, table 5.1)."""
+    rates, accelerations = ((u @ model.G.T)[..., np.newaxis] for u in (tasks["v"], acceleration))
+    X = [link.X(tasks["q"]) for link in model.links]
+    motion = _Motion(_base_motion(tasks), rates, X, [], [], [])
     for i, link in enumerate(model.links):
-        v_parent, a_parent = _parent_motion(model, motion, i)
-        X, S, inertia = motion.X[i], link.S, link.inertia
-        v_joint = S @ tasks["v"][:, link.v, np.newaxis]
-        v = X @ v_parent + v_joint
-        a = X @ a_parent + S @ acceleration[:, link.v, np.newaxis] + motion_cross(v) @ v_joint
-        f_ext = link.X_link.T @ tasks["fext"][:, i, :, np.newaxis]
+        v_parent, a_parent = motion.parent(link.parent)
+        v_joint = link.S @ rates[:, link.v]
+        v = X[i] @ v_parent + v_joint
+        a = X[i] @ a_parent + link.S @ accelerations[:, link.v] + motion_cross(v) @ v_joint
+        f = link.inertia @ a + force_cross(v) @ (link.inertia @ v)
+        if link.body is not None:
+            f = f - link.X_link.T @ tasks["fext"][:, link.body, :, np.newaxis]
         motion.v.append(v)
         motion.a.append(a)
-        motion.f.append(inertia @ a + force_cross(v) @ (inertia @ v) - f_ext)
+        motion.f.append(f)
     return motion
 
 
-def _parent_motion(model: _Model, motion: _Motion, i: int) -> tuple[Array, Array]:
-    """Velocity and acceleration of body i's parent; gravity enters as the base's acceleration."""
-    parent = model.links[i].parent
-    return (np.zeros((6, 1)), -model.gravity) if parent == BASE else (motion.v[parent], motion.a[parent])
+def _base_motion(tasks: Tasks) -> tuple[Array, Array]:
+    """Velocity and acceleration (N, 6, 1) of the base; gravity enters as an acceleration against it."""
+    v, a = (np.roll(tasks[name], 3, axis=1)[..., np.newaxis] for name in ("base_v", "base_a"))
+    a[:, 3:, 0] -= tasks["gravity"]
+    return v, a
 
 
-def _rnea_backward(model: _Model, tasks: Tasks, motion: _Motion) -> Array:
+def _rnea_backward(model: System, motion: _Motion) -> Array:
     """tau (N, nv), leaves to root; leaves in ``motion.f`` the force across each joint."""
-    tau = np.empty((len(tasks["q"]), model.nv))
+    tau = np.empty(motion.rates.shape[:2])
     for i in reversed(range(len(model.links))):
         link = model.links[i]
         tau[:, link.v] = (link.S.T @ motion.f[i])[..., 0]
         if link.parent != BASE:
             motion.f[link.parent] = motion.f[link.parent] + transposed(motion.X[i]) @ motion.f[i]
-    return tau
+    return tau @ model.G
 
 
-def _derivative_forward(model: _Model, tasks: Tasks, motion: _Motion) -> list[Array]:
-    """df/d[q, v] (N, 6, 2 nv) of each body's net force, by columns, root to leaves.
+def _derivative_forward(model: System, motion: _Motion) -> list[Array]:
+    """df/d[q, v] (N, 6, 2 n) of each link's net force, by columns, root to leaves.
 
-    A perturbation of the joint's own coordinate moves whatever X brings from the parent by ``(X m) x S``.
+    The n columns of each half are all joints' coordinates. A perturbation of the joint's own moves whatever X
+    brings from the parent by ``(X m) x S``.
     """
-    fixed = np.zeros((len(tasks["q"]), 6, 2 * model.nv))
+    tasks, n = motion.rates.shape[:2]
+    fixed = np.zeros((tasks, 6, 2 * n))
     dv: list[Array] = []
     da: list[Array] = []
     df: list[Array] = []
     for i, link in enumerate(model.links):
-        v_parent, a_parent = _parent_motion(model, motion, i)
+        v_parent, a_parent = motion.parent(link.parent)
         X, S, inertia, v = motion.X[i], link.S, link.inertia, motion.v[i]
-        own_q, own_v = link.v, slice(model.nv + link.v.start, model.nv + link.v.stop)
+        own_q, own_v = link.v, slice(n + link.v.start, n + link.v.stop)
         dv.append(X @ (fixed if link.parent == BASE else dv[link.parent]))
         dv[i][:, :, own_q] += motion_cross(X @ v_parent) @ S
         dv[i][:, :, own_v] += S
         da.append(X @ (fixed if link.parent == BASE else da[link.parent]))
-        da[i][:] -= motion_cross(S @ tasks["v"][:, link.v, np.newaxis]) @ dv[i]
+        da[i][:] -= motion_cross(S @ motion.rates[:, link.v]) @ dv[i]
         da[i][:, :, own_q] += motion_cross(X @ a_parent) @ S
         da[i][:, :, own_v] += motion_cross(v) @ S
         df.append(inertia @ da[i] + (force_cross(v) @ inertia + cross_force(inertia @ v)) @ dv[i])
     return df
 
 
-def _derivative_backward(model: _Model, tasks: Tasks, motion: _Motion, df: list[Array]) -> Array:
+def _derivative_backward(model: System, motion: _Motion, df: list[Array]) -> Array:
     """dtau/d[q, v] (N, nv, 2 nv), leaves to root, from the forces across the joints."""
-    dtau = np.empty((len(tasks["q"]), model.nv, 2 * model.nv))
+    tasks, n = motion.rates.shape[:2]
+    dtau = np.empty((tasks, n, 2 * n))
     for i in reversed(range(len(model.links))):
         link = model.links[i]
         dtau[:, link.v] = link.S.T @ df[i]
         if link.parent != BASE:
             df[i][:, :, link.v] += cross_force(motion.f[i]) @ link.S
             df[link.parent] += transposed(motion.X[i]) @ df[i]
-    return dtau
+    return np.concatenate([_reduced(model, dtau[..., :n]), _reduced(model, dtau[..., n:])], axis=-1)
 
 
-def _inverse_dynamics(model: _Model, tasks: Tasks, acceleration: Array) -> Array:
-    return _rnea_backward(model, tasks, _rnea_forward(model, tasks, acceleration))
+def _reduced(model: System, matrix: Array) -> Array:
+    """``G^T matrix G`` (N, nv, nv): of all joints' freedoms, those of the robot."""
+    reduced: Array = model.G.T @ matrix @ model.G
+    return reduced
 
 
-def _inverse_dynamics_derivatives(model: _Model, tasks: Tasks, acceleration: Array) -> Array:
+def _inverse_dynamics(model: System, tasks: Tasks, acceleration: Array) -> Array:
+    return _rnea_backward(model, _rnea_forward(model, tasks, acceleration))
+
+
+def _inverse_dynamics_derivatives(model: System, tasks: Tasks, acceleration: Array) -> Array:
     """dtau/d[q, v] (N, nv, 2 nv)."""
     motion = _rnea_forward(model, tasks, acceleration)
-    df = _derivative_forward(model, tasks, motion)
-    _rnea_backward(model, tasks, motion)
-    return _derivative_backward(model, tasks, motion, df)
+    df = _derivative_forward(model, motion)
+    _rnea_backward(model, motion)
+    return _derivative_backward(model, motion, df)
 
 
 # Mass matrix and forward dynamics
 
 
-def _mass_matrix(model: _Model, q: Array) -> Array:
+def _mass_matrix(model: System, q: Array) -> Array:
     """M (N, nv, nv) by composite rigid bodies (Featherstone, table 6.2)."""
-    X = _transforms(model, q)
+    X = [link.X(q) for link in model.links]
     composite = [np.broadcast_to(link.inertia, (len(q), 6, 6)) for link in model.links]
-    M = np.zeros((len(q), model.nv, model.nv))
+    M = np.zeros((len(q), len(model.G), len(model.G)))
     for i in reversed(range(len(model.links))):
         link = model.links[i]
         F, j = composite[i] @ link.S, i
@@ -367,10 +285,10 @@ def _mass_matrix(model: _Model, q: Array) -> Array:
             M[:, link.v, model.links[j].v] = transposed(M[:, model.links[j].v, link.v])
         if link.parent != BASE:
             composite[link.parent] = composite[link.parent] + transposed(X[i]) @ composite[i] @ X[i]
-    return M
+    return _reduced(model, M)
 
 
-def _mass_matrix_inverse(model: _Model, q: Array) -> Array:
+def _mass_matrix_inverse(model: System, q: Array) -> Array:
     """Minv (N, nv, nv), refused where rounding leaves nothing of it.
 
     Each diagonal entry of ``Minv M`` is a sum to 1 of terms that depend on no unit; their magnitude says how
@@ -388,7 +306,7 @@ def _mass_matrix_inverse(model: _Model, q: Array) -> Array:
     return Minv
 
 
-def _forward_dynamics(model: _Model, tasks: Tasks) -> Array:
+def _forward_dynamics(model: System, tasks: Tasks) -> Array:
     """The acceleration (N, nv) that solves ``M a = tau - C``, C being the torque without acceleration."""
     bias = _inverse_dynamics(model, tasks, np.zeros_like(tasks["v"]))
     return (_mass_matrix_inverse(model, tasks["q"]) @ (tasks["tau"] - bias)[..., np.newaxis])[..., 0]
@@ -397,7 +315,7 @@ def _forward_dynamics(model: _Model, tasks: Tasks) -> Array:
 # The seven functions
 
 
-def _compute(model: _Model, function: str, tasks: Tasks) -> dict[str, Array]:
+def _compute(model: System, function: str, tasks: Tasks) -> dict[str, Array]:
     """What :func:`evaluate` returns, for one chunk of checked tasks."""
     match function:
         case "id":
@@ -408,10 +326,11 @@ def _compute(model: _Model, function: str, tasks: Tasks) -> dict[str, Array]:
             return {"M": _mass_matrix(model, tasks["q"])}
         case "minv":
             return {"Minv": _mass_matrix_inverse(model, tasks["q"])}
+    nv = tasks["v"].shape[1]
     acceleration = _forward_dynamics(model, tasks) if function == "dfd" else tasks["a"]
     dtau = _inverse_dynamics_derivatives(model, tasks, acceleration)
     if function == "did":
-        return {"dtau_dq": dtau[..., : model.nv], "dtau_dv": dtau[..., model.nv :]}
+        return {"dtau_dq": dtau[..., :nv], "dtau_dv": dtau[..., nv:]}
     Minv = tasks["Minv"] if "Minv" in tasks else _mass_matrix_inverse(model, tasks["q"])
     da = -Minv @ dtau  # tau is held still: M da + dtau = 0
-    return {"da_dq": da[..., : model.nv], "da_dv": da[..., model.nv :]}
+    return {"da_dq": da[..., :nv], "da_dv": da[..., nv:]}

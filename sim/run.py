@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rbdhw.artifact import Design, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
-from rbdhw.protocol import FUNCTIONS, SYMMETRIC
+from rbdhw.protocol import BASE, FUNCTIONS, SYMMETRIC
 from rbdhw.sim import golden
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import (
@@ -118,8 +118,9 @@ def load(design: Design, function: str, path: Path) -> dict[str, Array]:
         The line names the file, the array and what was expected of it.
     """
     arrays = _read(path)
-    required = golden.inputs_of(function)
-    known = FUNCTIONS[function].inputs + FUNCTIONS[function].optional_inputs
+    required = golden.inputs_of(design.robot, function)
+    every = FUNCTIONS[function].inputs + FUNCTIONS[function].optional_inputs
+    known = [name for name in every if name not in BASE or name in required]
     optional = [name for name in known if name not in required]
     for name in required:
         if name not in arrays:
@@ -205,7 +206,8 @@ def _shapes(design: Design, q: NDArray[np.generic]) -> dict[str, tuple[int, ...]
     robot, tasks = design.robot, q.shape[0] if q.ndim else 1
     vector, matrix = (tasks, robot.nv), (tasks, robot.nv, robot.nv)
     wrenches = (tasks, len(robot.bodies), 6)
-    return {"q": (tasks, robot.nq), "v": vector, "a": vector, "tau": vector, "fext": wrenches, "Minv": matrix}
+    shapes = {"q": (tasks, robot.nq), "v": vector, "a": vector, "tau": vector, "fext": wrenches}
+    return {**shapes, "Minv": matrix, "base_v": (tasks, 6), "base_a": (tasks, 6), "gravity": (tasks, 3)}
 
 
 def _checked(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) -> Array:

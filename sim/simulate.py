@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.artifact import Design, read
-from rbdhw.domain import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.protocol import FUNCTIONS
+from rbdhw.sampling import sample
 from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import golden, verilator
 from rbdhw.sim.errors import relative_errors

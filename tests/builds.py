@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from rbdhw.config import BuildOptions
-from rbdhw.domain import Domain, graph_inputs, graph_ranges, input_domain, sample
+from rbdhw.domain import Domain, graph_inputs, graph_ranges, input_domain
 from rbdhw.fixed.evaluate import Result, evaluate
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.gains import gains
@@ -21,6 +21,7 @@ from rbdhw.pipeline import Model, optimised, prepare, scheduled
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from rbdhw.sampling import sample
 from rbdhw.schedule.model import Bound
 from rbdhw.sim.packets import quantised
 from rbdhw.target import target

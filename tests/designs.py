@@ -12,7 +12,7 @@ from itertools import accumulate
 import numpy as np
 
 from rbdhw.artifact import Design, interface
-from rbdhw.domain import graph_inputs, graph_ranges, input_domain, sample
+from rbdhw.domain import graph_inputs, graph_ranges, input_domain
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
 from rbdhw.fixed.widths import plain_widths
@@ -20,6 +20,7 @@ from rbdhw.graph.interpret import node_values
 from rbdhw.graph.trace import Recorder
 from rbdhw.protocol import HEADER_BITS
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
+from rbdhw.sampling import sample
 
 MASS, GRAVITY = 2.5, 9.81
 

@@ -262,7 +262,7 @@ def test_a_damaged_robot_is_refused(folder):
     [
         (
             lambda data: data["bounds"].pop("q"),
-            "bounds: not those of robot 'rail'; expected q, v, a, tau of 1 joints and fext of 6 components",
+            "bounds: not those of robot 'rail'; expected 1 of q, 1 of v, 1 of a, 1 of tau, 6 of fext",
         ),
         (
             lambda data: data["bounds"]["q"][0].reverse(),

@@ -10,10 +10,10 @@ import pytest
 from rbdhw.artifact import FILES, read, write
 from rbdhw.cli import BAD_INPUT, main
 from rbdhw.config import BuildOptions
-from rbdhw.domain import sample
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
+from rbdhw.sampling import sample
 
 TOY = path("toy")
 TASKS = 50

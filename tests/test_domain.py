@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw.domain import (
-    EXTREMES,
     ForceBounds,
     JointBounds,
     Overrides,
@@ -17,13 +16,13 @@ from rbdhw.domain import (
     graph_ranges,
     input_domain,
     read_overrides,
-    sample,
 )
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import InputRange
 from rbdhw.robot.model import JointKind, Limits
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from rbdhw.sampling import EXTREMES, sample
 from tests.designs import rail
 from tests.strategies import robots
 
@@ -53,6 +52,8 @@ def test_defaults_come_from_the_limits():
 
 def test_a_continuous_joint_wraps_unless_it_is_bounded():
     robot = limited(lower=-math.inf, upper=math.inf)
+    turned = replace(robot.bodies[0].joint, kind=JointKind.CONTINUOUS)
+    robot = robot.with_bodies([replace(robot.bodies[0], joint=turned)])
     assert input_domain(robot).wraps == (True,)
     bounded = Overrides(joints={"rail_0": JointBounds(position=2.0)})
     assert input_domain(robot, bounded).wraps == (False,)
@@ -81,7 +82,7 @@ def test_the_default_acceleration_follows_the_velocity_asked_for():
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("x = 1", "x: unknown; expected default, joints, fext"),
+        ("x = 1", "x: unknown; expected default, joints, base, fext"),
         (
             "[joints.elbow]\nspin = 1",
             "joints.elbow.spin: unknown; expected position, velocity, acceleration, effort",

@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "schedule": ("errors", "scalar", "graph", "target", *FORMATS),
     "rtl": ("errors", "config", "scalar", "protocol", "target", *FORMATS, "fixed.floating", "schedule.model"),
     "domain": ("errors", "robot", "dynamics.joint", "fixed.lower"),
+    "sampling": ("robot", "domain"),
     "artifact": (
         "errors",
         "config",
@@ -46,14 +47,20 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "protocol",
         "robot",
         "domain",
+        "sampling",
         "artifact",
         *FORMATS,
         "fixed.floating",
         "fixed.evaluate",
     ),
-    "sim.golden": ("errors", "robot"),  # a second derivation: what it shared, one bug could break twice
+    # A second derivation: what it shared, one bug could break twice.
+    "sim.golden": ("errors", "robot", "sim.spatial", "sim.system"),
+    "sim.system": ("robot", "sim.spatial", "sim.joints"),
+    "sim.joints": ("robot", "sim.spatial"),
+    "sim.spatial": (),
     "boards": ("errors", "config", "target", "rtl"),
-    "tracing": ("errors", "scalar", "protocol", "robot", "dynamics", "graph", "passes"),
+    "task": ("scalar", "robot", "dynamics"),
+    "tracing": ("errors", "scalar", "protocol", "robot", "dynamics", "graph", "passes", "task"),
     "uniform": (
         "protocol",
         "robot",

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw.config import BuildOptions
-from rbdhw.domain import JointBounds, Overrides, graph_inputs, input_domain, sample
+from rbdhw.domain import JointBounds, Overrides, graph_inputs, input_domain
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind
 from rbdhw.graph.graph import Op
@@ -31,6 +31,7 @@ from rbdhw.pipeline import (
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from rbdhw.sampling import sample
 from rbdhw.schedule.model import Resource
 from rbdhw.sim import golden
 from rbdhw.target import target

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from rbdhw.domain import input_domain, sample
+from rbdhw.domain import input_domain
 from rbdhw.fixed.format import wrapped
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from rbdhw.sampling import sample
 from rbdhw.scalar import reciprocal
 from rbdhw.tracing import Algorithms
 from rbdhw.uniform import Overflow, Uniform, uniform_errors

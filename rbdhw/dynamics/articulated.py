@@ -23,7 +23,6 @@ from rbdhw.dynamics.spatial import (
     outer,
     scale,
     sum_of,
-    tensor_out_of_turned,
     transposed,
 )
 from rbdhw.robot.model import BASE, Inertia, Joint, Robot
@@ -74,7 +73,7 @@ def articulated_inverse(robot: Robot, q: Sequence[Coordinate]) -> list[list[Scal
         with region("articulated_backward", i):
             own = eliminated(body.joint, inertias[i])
             joints.insert(0, own)
-            rows[i] = {j: -1.0 * (own.factor * along(body.joint, f)) for j, f in wrenches[i].items()}
+            rows[i] = {j: -1.0 * (own.factor * along(body.joint, f)[0]) for j, f in wrenches[i].items()}
             rows[i][i] = own.factor
             if body.parent != BASE:
                 inertia = projected(body.joint, inertias[i], own)
@@ -163,10 +162,10 @@ def without_z(tensor: Tensor) -> Tensor:
 def inertia_in_parent(joint: Joint, q: Coordinate, inertia: Articulated) -> Articulated:
     """An articulated inertia in the parent's frame."""
     if not joint.kind.rotates:
-        inertia = inertia.shifted((0.0, 0.0, q.shift))
+        inertia = inertia.shifted(q.shift)
     rotation = joint.placement.rotation
     rotational, coupling, linear = (
-        carried(rotation, tensor_out_of_turned(q.cos, q.sin, tensor))
+        carried(rotation, q.tensor_out_of(tensor))
         for tensor in (inertia.rotational, inertia.coupling, inertia.linear)
     )
     return Articulated(rotational, coupling, linear).shifted(joint.placement.translation)

@@ -19,7 +19,6 @@ from rbdhw.dynamics.spatial import (
     add,
     apply,
     cross,
-    into_turned,
     multiply,
     scale,
     subtract,
@@ -117,7 +116,7 @@ class _Differentiated:
         """Enter row ``i`` of the result, and carry the columns to the parent."""
         body = self._robot.bodies[i]
         for j, change in self._wrenches[i].items():
-            matrix[i][j] = along(body.joint, change)
+            matrix[i][j] = along(body.joint, change)[0]
             if body.parent == BASE:
                 continue
             if j == i and self._by_position:
@@ -138,9 +137,9 @@ def in_child(joint: Joint, q: Coordinate, twist: Twist) -> Twist:
     angular, linear = twist
     linear = add(linear, cross(angular, joint.placement.translation))
     into = transpose(joint.placement.rotation)
-    angular = into_turned(q.cos, q.sin, multiply(into, angular))
-    linear = into_turned(q.cos, q.sin, multiply(into, linear))
-    return angular, add(linear, cross(angular, (0.0, 0.0, q.shift)))
+    angular = q.into(multiply(into, angular))
+    linear = q.into(multiply(into, linear))
+    return angular, add(linear, cross(angular, q.shift))
 
 
 def axis(joint: Joint, rate: Scalar) -> Twist:

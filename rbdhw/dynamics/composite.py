@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbdhw.dynamics.inertia import second_moments
-from rbdhw.dynamics.joint import Coordinate
-from rbdhw.dynamics.rnea import Motion
+from rbdhw.dynamics.joint import Coordinate, dofs, rates
+from rbdhw.dynamics.rnea import STILL, Motion, RoundTrip
 from rbdhw.dynamics.spatial import (
     ZERO,
     Tensor,
@@ -26,14 +26,13 @@ from rbdhw.dynamics.spatial import (
     carried,
     cross,
     multiply,
-    out_of_turned,
     outer,
     scale,
     sum_of,
-    tensor_out_of_turned,
+    transpose,
     transposed,
 )
-from rbdhw.robot.model import BASE, Inertia, Matrix3, Robot
+from rbdhw.robot.model import BASE, Inertia, Joint, Robot
 from rbdhw.scalar import Scalar, region
 
 NOTHING: Tensor = (ZERO, ZERO, ZERO)
@@ -89,56 +88,56 @@ def moving(inertia: Inertia, motion: Motion) -> Composite:
 
 
 def composites(
-    robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar], motions: Sequence[Motion]
+    robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar], trip: RoundTrip
 ) -> list[Composite]:
     """For each body the composite of all that hangs from its joint, in the body's frame."""
     found: list[Composite] = []
+    places = dofs(robot)
     for i, body in enumerate(robot.bodies):
         with region("composite", i):
-            found.append(moving(body.inertia, motions[i]))
+            found.append(moving(body.inertia, trip.motions[i]))
     for i in reversed(range(len(robot.bodies))):
         parent = robot.bodies[i].parent
         if parent != BASE:
             with region("composite", i):
-                found[parent] = found[parent] + in_parent(robot, i, q[i], v[i], motions, found[i])
+                boost = departure(robot.bodies[i].joint, q[i], v[places[i]], trip.motions[parent])
+                found[parent] += in_parent(robot, i, q[i], boost, trip.motions[parent], found[i])
     return found
 
 
 def still_composites(robot: Robot, q: Sequence[Coordinate]) -> list[Composite]:
     """As :func:`composites`, of a robot at rest."""
-    at_rest = Motion(ZERO, ZERO, ZERO, ZERO, ZERO)
-    rest = [0.0] * len(robot.bodies)
-    return composites(robot, q, rest, [at_rest] * len(robot.bodies))
+    rest = RoundTrip(STILL, [STILL] * len(robot.bodies), {}, [])
+    return composites(robot, q, [0.0] * dofs(robot)[-1].stop, rest)
 
 
 def in_parent(
-    robot: Robot,
-    i: int,
-    q: Coordinate,
-    v: Scalar,
-    motions: Sequence[Motion],
-    composite: Composite,
+    robot: Robot, i: int, q: Coordinate, boost: Vector, parent: Motion, composite: Composite
 ) -> Composite:
-    """Body ``i``'s composite in its parent's frame."""
-    joint, parent = robot.bodies[i].joint, robot.bodies[i].parent
-    if not joint.kind.rotates:
-        composite = composite.shifted((0.0, 0.0, q.shift), slide(q.shift, v, motions[i]))
+    """Body ``i``'s composite in its parent's frame; ``boost`` is its :func:`departure`."""
+    joint = robot.bodies[i].joint
     turned = Composite(
         composite.mass,
-        _back(q, joint.placement.rotation, composite.first),
-        carried(joint.placement.rotation, tensor_out_of_turned(q.cos, q.sin, composite.second)),
-        _back(q, joint.placement.rotation, composite.momentum),
-        carried(joint.placement.rotation, tensor_out_of_turned(q.cos, q.sin, composite.gyration)),
+        q.out_of(composite.first),
+        q.tensor_out_of(composite.second),
+        q.out_of(composite.momentum),
+        q.tensor_out_of(composite.gyration),
+    )
+    shifted = turned.shifted(q.shift, boost)
+    rotation = joint.placement.rotation
+    placed = Composite(
+        shifted.mass,
+        multiply(rotation, shifted.first),
+        carried(rotation, shifted.second),
+        multiply(rotation, shifted.momentum),
+        carried(rotation, shifted.gyration),
     )
     offset = joint.placement.translation
-    return turned.shifted(offset, cross(motions[parent].velocity, offset))
+    return placed.shifted(offset, cross(parent.velocity, offset))
 
 
-def slide(shift: Scalar, v: Scalar, motion: Motion) -> Vector:
-    """Velocity of a sliding body's origin against the point where its joint is at zero, in its frame."""
-    x, y, _ = motion.velocity
-    return y * shift, -(x * shift), v
-
-
-def _back(q: Coordinate, rotation: Matrix3, a: Vector) -> Vector:
-    return multiply(rotation, out_of_turned(q.cos, q.sin, a))
+def departure(joint: Joint, q: Coordinate, v: Sequence[Scalar], parent: Motion) -> Vector:
+    """Velocity of a body's origin against its joint frame's, in the joint's frame."""
+    _, slide = rates(joint, v)
+    velocity = multiply(transpose(joint.placement.rotation), parent.velocity)
+    return add(cross(velocity, q.shift), q.out_of(slide))

@@ -1,16 +1,17 @@
 """Mass matrix and first derivatives of inverse dynamics, by composite bodies.
 
-Each joint has four columns, which are carried from its frame to those of its ancestors: the mass matrix's
-``A``, those of the derivatives by position and by velocity, ``c1`` and ``c2``, and a moment ``t`` that with
-``A`` gives the entries on the other side of the diagonal::
+Each degree of freedom has four columns, which are carried from its joint's frame to those of its ancestors:
+the mass matrix's ``A``, those of the derivatives by position and by velocity, ``c1`` and ``c2``, and a moment
+``t`` that with ``A`` gives the entries on the other side of the diagonal::
 
     A  = I S                 c1 = 2B dS + I ddS (+ S x* f at strict ancestors)
-    t  = (2B)^T S            c2 = 2B S + 2 I dS
+    t  = (2B)^T S            c2 = 2B S + I (dS + S')
 
-``I`` and ``B`` belong to the composite (:mod:`rbdhw.dynamics.composite`), ``dS`` and ``ddS`` are the joint
-axis moved with the parent's velocity and acceleration. As every frame counts its own origin as at rest,
+``I`` and ``B`` belong to the composite (:mod:`rbdhw.dynamics.composite`), ``dS`` and ``ddS`` are the axis
+moved with the parent's velocity and acceleration, ``S'`` is the axis moved with the body's own velocity (the
+same as ``dS`` where a joint has one degree of freedom). As every frame counts its own origin as at rest,
 ``dS`` of a revolute joint is purely angular, and only ``t`` notices where the origins of two frames move
-apart.
+apart. Derivatives by position are taken in the tangent space: the body moves along its own axes.
 
 Source: Singh, Russell and Wensing, "Efficient analytical derivatives of rigid-body dynamics using spatial
 vector algebra" (2022), rewritten for second moments and gyrations.
@@ -21,27 +22,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rbdhw.dynamics.composite import Composite, composites, slide, still_composites
-from rbdhw.dynamics.joint import Coordinate
+from rbdhw.dynamics.composite import Composite, composites, departure, still_composites
+from rbdhw.dynamics.joint import Coordinate, Direction, directions, dofs, rates
 from rbdhw.dynamics.rnea import Motion, RoundTrip, Wrench, along
 from rbdhw.dynamics.rnea import backward as in_parent_wrench
 from rbdhw.dynamics.spatial import (
+    UNIT,
+    ZERO,
     Tensor,
     Vector,
     add,
     cross,
     dot,
     multiply,
-    out_of_turned,
     scale,
+    subtract,
 )
-from rbdhw.robot.model import BASE, Joint, Robot
+from rbdhw.robot.model import BASE, Joint, JointKind, Robot
 from rbdhw.scalar import Scalar, region
 
 Matrix = list[list[Scalar]]
-"""Rows of scalars; 0.0 where two joints have nothing to do with each other."""
+"""Rows of scalars; 0.0 where two degrees of freedom have nothing to do with each other."""
 
-Z: Vector = (0.0, 0.0, 1.0)
+Twist = tuple[Vector, Vector]
+"""An angular and a linear part, in a body's axes, at its origin."""
+
+NOWHERE: Twist = (ZERO, ZERO)
 
 
 @dataclass(frozen=True)
@@ -55,21 +61,20 @@ class Derivatives:
 
 @dataclass(frozen=True)
 class Axis:
-    """What a joint's axis does in its frame.
+    """One degree of freedom ``S`` in its body's frame.
 
-    ``turns``: about z, otherwise along z. ``rate`` is ``w x z``, ``second`` is ``U z`` with ``U`` the angular
-    part of the acceleration field, ``origin`` is ``a x z`` of the frame's origin.
+    ``rate`` is ``dS``, ``both`` is ``dS + S'``, ``second`` is ``ddS``.
     """
 
-    turns: bool
-    rate: Vector
-    second: Vector
-    origin: Vector
+    direction: Direction
+    rate: Twist
+    both: Twist
+    second: Twist
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The four columns of one joint, in the frame that they have reached."""
+    """The four columns of one degree of freedom, in the frame that they have reached."""
 
     mass: Wrench
     by_position: Wrench
@@ -78,27 +83,32 @@ class Columns:
 
 
 def mass_matrix(robot: Robot, q: Sequence[Coordinate]) -> Matrix:
-    """The mass matrix of a fixed-base robot whose axes are all z, both halves (kg m^2, kg m, kg)."""
-    n = len(robot.bodies)
+    """The mass matrix over all degrees of freedom, both halves (kg m^2, kg m, kg)."""
+    places = dofs(robot)
+    n = places[-1].stop
     found = still_composites(robot, q)
     matrix: Matrix = [[0.0] * n for _ in range(n)]
-    for i in range(n):
-        column, at = momentum_column(robot.bodies[i].joint.kind.rotates, found[i]), i
-        while True:
-            with region("mass_matrix", at):
-                joint = robot.bodies[at].joint
-                matrix[at][i] = matrix[i][at] = along(joint, column)
-                if robot.bodies[at].parent == BASE:
-                    break
-                column = in_parent_wrench(joint, q[at], column)
-            at = robot.bodies[at].parent
+    for i, body in enumerate(robot.bodies):
+        for place, direction in zip(range(n)[places[i]], directions(body.joint), strict=True):
+            column, at = momentum_column(direction, found[i]), i
+            while True:
+                with region("mass_matrix", at):
+                    joint = robot.bodies[at].joint
+                    _enter_column(matrix, places[at], place, along(joint, column), mirrored=True)
+                    if robot.bodies[at].parent == BASE:
+                        break
+                    column = in_parent_wrench(joint, q[at], column)
+                at = robot.bodies[at].parent
     return matrix
 
 
 def inverse_dynamics_derivatives(
     robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar], trip: RoundTrip
 ) -> Derivatives:
-    """Derivatives of ``tau = ID(q, v, a, fext)`` of a fixed-base robot whose axes are all z, and M.
+    """Derivatives of ``tau = ID(q, v, a, fext)``, and M, over all degrees of freedom.
+
+    Those of a floating body are by its proper acceleration's coordinates: see
+    :mod:`rbdhw.dynamics.floating`.
 
     Parameters
     ----------
@@ -111,70 +121,146 @@ def inverse_dynamics_derivatives(
     Derivatives
         Entry ``[i][j]`` of ``by_position`` is the derivative of ``tau[i]`` by ``q[j]`` (Nm/rad and so on).
     """
-    n = len(robot.bodies)
-    found = composites(robot, q, v, trip.motions)
-    axes: list[Axis] = []
+    places = dofs(robot)
+    n = places[-1].stop
+    found = composites(robot, q, v, trip)
+    frames: list[_Frame] = []
     for i, body in enumerate(robot.bodies):
         with region("derivatives", i):
-            axes.append(axis(body.joint, trip.motions[i]))
-    empty = [[[0.0] * n for _ in range(n)] for _ in range(3)]
-    result = Derivatives(*empty)
-    for i in range(n):
-        with region("derivatives", i):
-            columns = own_columns(axes[i], found[i])
-        at = i
-        while True:
-            with region("derivatives", at):
-                _enter(result, robot.bodies[at].joint, axes[at], columns, i, at)
-                if at == i:
-                    columns = with_turned_wrench(columns, axes[i], trip.wrenches[i])
-                if robot.bodies[at].parent == BASE:
-                    break
-                columns = in_parent(robot, at, q[at], v[at], trip.motions, columns)
-            at = robot.bodies[at].parent
+            own = v[places[i]]
+            boost = ZERO
+            if body.parent != BASE:
+                boost = departure(body.joint, q[i], own, trip.above(robot, i))
+            frames.append(
+                _Frame(body.joint, q[i], boost, trip.above(robot, i), axes(body.joint, own, trip, i))
+            )
+    result = Derivatives(*([[0.0] * n for _ in range(n)] for _ in range(3)))
+    for i in range(len(robot.bodies)):
+        for place, axis in zip(range(n)[places[i]], frames[i].axes, strict=True):
+            with region("derivatives", i):
+                columns = own_columns(axis, found[i])
+            at = i
+            while True:
+                with region("derivatives", at):
+                    _enter(result, frames[at], places[at], columns, place)
+                    if at == i:
+                        columns = with_turned_wrench(columns, axis.direction, trip.wrenches[i])
+                    else:
+                        _enter_mirrored(result, frames[at].axes, places[at], columns, place)
+                    if robot.bodies[at].parent == BASE:
+                        break
+                    columns = in_parent(frames[at], columns)
+                at = robot.bodies[at].parent
     return result
 
 
-def axis(joint: Joint, motion: Motion) -> Axis:
-    """A joint's axis carried by its parent's motion, told with the body's own, which gives the same."""
-    (x, y, _), (ax, ay, _), (a, b, _) = motion.velocity, motion.angular, motion.linear
-    (xx, yy, _), (yz, xz, _) = motion.squares, motion.products
-    second = (ay + xz, yz - ax, -(xx + yy))
-    return Axis(joint.kind.rotates, (y, -x, 0.0), second, (b, -a, 0.0))
+@dataclass(frozen=True)
+class _Frame:
+    """A body's joint and coordinate, its origin's velocity against the joint's, its parent, its axes."""
+
+    joint: Joint
+    q: Coordinate
+    boost: Vector
+    parent: Motion
+    axes: list[Axis]
 
 
-def momentum_column(turns: bool, body: Composite) -> Wrench:
-    """``I S``: what the composite needs of moment and force for a unit acceleration of the joint."""
-    x, y, _ = body.first
+def axes(joint: Joint, v: Sequence[Scalar], trip: RoundTrip, i: int) -> list[Axis]:
+    """The degrees of freedom of body ``i``'s joint."""
+    if joint.kind is JointKind.FLOATING:
+        return [floating_axis(direction, trip.motions[i]) for direction in directions(joint)]
+    if i in trip.carried:
+        slide = rates(joint, v)[1]
+        motion = trip.motions[i]
+        return [joint_axis(direction, trip.carried[i], motion, slide) for direction in directions(joint)]
+    return [single_axis(directions(joint)[0], trip.motions[i])]
+
+
+def single_axis(direction: Direction, motion: Motion) -> Axis:
+    """A joint's only axis, z, told with its body's own motion, which gives the same as the parent's."""
+    (x, y, _), (a, b, _) = motion.velocity, motion.linear
+    rate: Vector = (y, -x, 0.0)
+    second = field_column(motion, 2)
+    if direction[0]:
+        return Axis(direction, (rate, ZERO), (scale(2.0, rate), ZERO), (second, (b, -a, 0.0)))
+    return Axis(direction, (ZERO, rate), (ZERO, scale(2.0, rate)), (ZERO, second))
+
+
+def joint_axis(direction: Direction, carried: Motion, motion: Motion, slide: Vector) -> Axis:
+    """One of several axes of a joint.
+
+    ``carried`` is the parent's motion at the body's origin, against which this moves at ``slide``.
+    """
+    turns, k = direction
+    unit = UNIT[k]
+    rate = cross(carried.velocity, unit)
+    both = add(rate, cross(motion.velocity, unit))
+    second = field_column(carried, k)
     if not turns:
-        return (y, -x, 0.0), (0.0, 0.0, body.mass)
-    (xx, _, xz), (_, yy, yz), _ = body.second
-    return (-xz, -yz, xx + yy), (-y, x, 0.0)
+        return Axis(direction, (ZERO, rate), (ZERO, both), (ZERO, second))
+    drift = cross(unit, slide)
+    linear = subtract(cross(carried.linear, unit), scale(2.0, cross(slide, rate)))
+    return Axis(direction, (rate, drift), (both, drift), (second, linear))
+
+
+def floating_axis(direction: Direction, motion: Motion) -> Axis:
+    """An axis of a floating body, whose linear velocity and attitude have no effect."""
+    turns, k = direction
+    own = cross(motion.velocity, UNIT[k]) if turns else ZERO
+    return Axis(direction, NOWHERE, (own, ZERO), NOWHERE)
+
+
+def field_column(motion: Motion, k: int) -> Vector:
+    """The acceleration, relative to the origin, of a body's point at a unit distance along axis ``k``."""
+    (ax, ay, az), (xx, yy, zz), (yz, xz, xy) = motion.angular, motion.squares, motion.products
+    columns: tuple[Vector, ...] = (
+        (-(yy + zz), xy + az, xz - ay),
+        (xy - az, -(xx + zz), yz + ax),
+        (xz + ay, yz - ax, -(xx + yy)),
+    )
+    return columns[k]
+
+
+def momentum_column(direction: Direction, body: Composite) -> Wrench:
+    """``I S``: what the composite needs of moment and force for a unit acceleration of the joint."""
+    turns, k = direction
+    return momentum_of(body, (UNIT[k], ZERO) if turns else (ZERO, UNIT[k]))
+
+
+def momentum_of(body: Composite, twist: Twist) -> Wrench:
+    """``I`` times a twist."""
+    angular, linear = twist
+    moment = add(about_axis(body.second, angular), cross(body.first, linear))
+    return moment, add(cross(angular, body.first), scale(body.mass, linear))
 
 
 def own_columns(own: Axis, body: Composite) -> Columns:
-    """A joint's columns in its own frame, all but the turned wrench."""
-    mass = momentum_column(own.turns, body)
-    if not own.turns:
-        by_position = (cross(body.first, own.second), scale(body.mass, own.second))
-        doubled = scale(2.0, own.rate)
-        by_velocity = (cross(body.first, doubled), scale(body.mass, doubled))
-        return Columns(mass, by_position, by_velocity, scale(2.0, cross(body.momentum, Z)))
-    (xx, _, xz), (_, yy, yz), (zx, zy, _) = body.gyration
-    coriolis = (2.0 * own.rate[0], 2.0 * own.rate[1], 0.0)
-    by_position = (
-        add(
-            about_axis(body.gyration, coriolis),
-            about_axis(body.second, own.second),
-            cross(body.first, own.origin),
-        ),
-        add(cross(coriolis, body.momentum), cross(own.second, body.first), scale(body.mass, own.origin)),
-    )
-    by_velocity = (
-        scale(2.0, add((-xz, -yz, xx + yy), about_axis(body.second, own.rate))),
-        scale(2.0, add(cross(Z, body.momentum), cross(own.rate, body.first))),
-    )
-    return Columns(mass, by_position, by_velocity, scale(2.0, (-zx, -zy, xx + yy)))
+    """The columns of a degree of freedom in its own frame, all but the turned wrench."""
+    turns, k = own.direction
+    unit = UNIT[k]
+    accelerated, both = momentum_of(body, own.second), momentum_of(body, own.both)
+    by_position = _plus(coriolis_of(body, own.rate[0]), accelerated)
+    if turns:
+        by_velocity = _plus(coriolis_of(body, unit), both)
+        moment = scale(2.0, about_axis(_mirrored(body.gyration), unit))
+    else:
+        by_velocity, moment = both, scale(2.0, cross(body.momentum, unit))
+    return Columns(momentum_column(own.direction, body), by_position, by_velocity, moment)
+
+
+def coriolis_of(body: Composite, angular: Vector) -> Wrench:
+    """``2B`` times a motion with this angular part; the linear part does not matter."""
+    doubled = scale(2.0, angular)
+    return about_axis(body.gyration, doubled), cross(doubled, body.momentum)
+
+
+def _plus(first: Wrench, second: Wrench) -> Wrench:
+    return add(first[0], second[0]), add(first[1], second[1])
+
+
+def _mirrored(tensor: Tensor) -> Tensor:
+    x, y, z = zip(*tensor, strict=True)
+    return x, y, z
 
 
 def about_axis(tensor: Tensor, a: Vector) -> Vector:
@@ -188,52 +274,57 @@ def about_axis(tensor: Tensor, a: Vector) -> Vector:
     )
 
 
-def with_turned_wrench(columns: Columns, own: Axis, wrench: Wrench) -> Columns:
+def with_turned_wrench(columns: Columns, direction: Direction, wrench: Wrench) -> Columns:
     """The columns as the ancestors see them: the transmitted wrench moves with the joint."""
     moment, force = columns.by_position
-    if own.turns:
-        moved = (add(moment, cross(Z, wrench[0])), add(force, cross(Z, wrench[1])))
+    turns, k = direction
+    unit = UNIT[k]
+    if turns:
+        moved = (add(moment, cross(unit, wrench[0])), add(force, cross(unit, wrench[1])))
     else:
-        moved = (add(moment, cross(Z, wrench[1])), force)
+        moved = (add(moment, cross(unit, wrench[1])), force)
     return Columns(columns.mass, moved, columns.by_velocity, columns.moment)
 
 
-def in_parent(
-    robot: Robot,
-    at: int,
-    q: Coordinate,
-    v: Scalar,
-    motions: Sequence[Motion],
-    columns: Columns,
-) -> Columns:
-    """Columns from body ``at``'s frame in its parent's."""
-    joint, parent = robot.bodies[at].joint, robot.bodies[at].parent
-    moment = columns.moment
-    if not joint.kind.rotates:
-        boost = slide(q.shift, v, motions[at])
-        moment = add(moment, scale(2.0, cross(boost, columns.mass[1])))
+def in_parent(frame: _Frame, columns: Columns) -> Columns:
+    """Columns from a body's frame in its parent's."""
+    joint, q = frame.joint, frame.q
+    moment = q.out_of(columns.moment)
+    moment = add(moment, scale(2.0, cross(frame.boost, q.out_of(columns.mass[1]))))
     mass = in_parent_wrench(joint, q, columns.mass)
-    boost = cross(motions[parent].velocity, joint.placement.translation)
-    moment = multiply(joint.placement.rotation, out_of_turned(q.cos, q.sin, moment))
+    boost = cross(frame.parent.velocity, joint.placement.translation)
+    moment = multiply(joint.placement.rotation, moment)
     moment = add(moment, scale(2.0, cross(boost, mass[1])))
     by_position = in_parent_wrench(joint, q, columns.by_position)
     by_velocity = in_parent_wrench(joint, q, columns.by_velocity)
     return Columns(mass, by_position, by_velocity, moment)
 
 
-def _enter(result: Derivatives, joint: Joint, axis: Axis, columns: Columns, i: int, at: int) -> None:
-    """Joint ``i``'s entries with joint ``at``, in whose frame its columns are given."""
-    result.mass_matrix[at][i] = result.mass_matrix[i][at] = along(joint, columns.mass)
-    result.by_position[at][i] = along(joint, columns.by_position)
-    result.by_velocity[at][i] = along(joint, columns.by_velocity)
-    if at == i:
-        return
+def _enter(result: Derivatives, frame: _Frame, rows: slice, columns: Columns, place: int) -> None:
+    """The entries of column ``place`` in the rows of the joint in whose frame it is given."""
+    _enter_column(result.mass_matrix, rows, place, along(frame.joint, columns.mass), mirrored=True)
+    _enter_column(result.by_position, rows, place, along(frame.joint, columns.by_position))
+    _enter_column(result.by_velocity, rows, place, along(frame.joint, columns.by_velocity))
+
+
+def _enter_column(
+    matrix: Matrix, rows: slice, place: int, entries: Sequence[Scalar], mirrored: bool = False
+) -> None:
+    for row, entry in zip(range(len(matrix))[rows], entries, strict=True):
+        matrix[row][place] = entry
+        if mirrored:
+            matrix[place][row] = entry
+
+
+def _enter_mirrored(
+    result: Derivatives, above: Sequence[Axis], columns_at: slice, columns: Columns, place: int
+) -> None:
+    """Row ``place`` in the columns of an ancestor's degrees of freedom, in whose frame it is given."""
     moment, force = columns.mass
-    if axis.turns:
-        result.by_position[i][at] = (
-            dot(columns.moment, axis.rate) + dot(moment, axis.second) + dot(force, axis.origin)
+    for column, axis in zip(range(len(result.mass_matrix))[columns_at], above, strict=True):
+        turns, k = axis.direction
+        own = columns.moment[k] if turns else 0.0
+        result.by_position[place][column] = (
+            dot(columns.moment, axis.rate[0]) + dot(moment, axis.second[0]) + dot(force, axis.second[1])
         )
-        result.by_velocity[i][at] = columns.moment[2] + 2.0 * dot(moment, axis.rate)
-    else:
-        result.by_position[i][at] = dot(force, axis.second)
-        result.by_velocity[i][at] = 2.0 * dot(force, axis.rate)
+        result.by_velocity[place][column] = own + (dot(moment, axis.both[0]) + dot(force, axis.both[1]))

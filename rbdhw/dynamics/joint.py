@@ -1,6 +1,9 @@
-"""What a one-degree-of-freedom joint about or along its own z axis does to frames.
+"""What a joint does to frames: where its coordinates put the body, and how its velocities move it.
 
-Every robot here has been through ``align_axes``: a joint's axis is z of its body frame.
+Every robot here is elementary (:mod:`rbdhw.robot.elementary`) and has been through ``align_axes``: a joint of
+one degree of freedom turns about or shifts along z of its body frame, a planar one turns about z; only the
+first body may float. Velocities and forces are numbered over *all* joints here, those that mimic others
+included: these are the robot's degrees of freedom before its couplings.
 """
 
 from __future__ import annotations
@@ -11,34 +14,123 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbdhw.robot.model import Joint, Robot
+from rbdhw.dynamics.spatial import (
+    ZERO,
+    Tensor,
+    Vector,
+    apply,
+    into_turned,
+    out_of_turned,
+    tensor_out_of_axes,
+    tensor_out_of_turned,
+    transposed,
+)
+from rbdhw.robot.model import Joint, JointKind, Robot
 from rbdhw.scalar import Scalar
+
+Direction = tuple[bool, int]
+"""A degree of freedom in its body frame: whether it turns (or else slides), and about or along which axis."""
+
+_FREE: tuple[Direction, ...] = ((False, 0), (False, 1), (False, 2), (True, 0), (True, 1), (True, 2))
+
+_DIRECTIONS: dict[JointKind, tuple[Direction, ...]] = {
+    JointKind.REVOLUTE: ((True, 2),),
+    JointKind.CONTINUOUS: ((True, 2),),
+    JointKind.PRISMATIC: ((False, 2),),
+    JointKind.PLANAR: ((False, 0), (False, 1), (True, 2)),
+    JointKind.SPHERICAL: ((True, 0), (True, 1), (True, 2)),
+    JointKind.FLOATING: _FREE,
+}
 
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A joint's configuration, offset included.
+    """A joint's configuration, offset included: a shift in the joint's frame, then a turn.
 
-    ``cos`` and ``sin`` of the turn about z (1.0 and 0.0 for a prismatic joint), and the ``shift``
-    along z in metres (0.0 for a revolute joint).
+    ``shift`` in metres. The turn is ``cos`` and ``sin`` of an angle about z, or an ``attitude``: the three
+    axes of the joint's frame in coordinates of the body's, as columns.
     """
 
     cos: Scalar = 1.0
     sin: Scalar = 0.0
-    shift: Scalar = 0.0
+    shift: Vector = ZERO
+    attitude: Tensor | None = None
+
+    def into(self, a: Vector) -> Vector:
+        """Coordinates of ``a`` in the body's axes."""
+        if self.attitude is not None:
+            return apply(self.attitude, a)
+        return into_turned(self.cos, self.sin, a)
+
+    def out_of(self, a: Vector) -> Vector:
+        """Coordinates in the joint's frame of ``a`` given in the body's axes."""
+        if self.attitude is not None:
+            return apply(transposed(self.attitude), a)
+        return out_of_turned(self.cos, self.sin, a)
+
+    def tensor_out_of(self, tensor: Tensor) -> Tensor:
+        """Entries in the joint's frame of a tensor given in the body's axes."""
+        if self.attitude is not None:
+            return tensor_out_of_axes(self.attitude, tensor)
+        return tensor_out_of_turned(self.cos, self.sin, tensor)
 
 
-def coordinate(joint: Joint, q: Scalar) -> Coordinate:
-    """The coordinate of a joint whose ``q`` (rad or m) is a float or an array."""
-    position = q + joint.offset
+def directions(joint: Joint) -> tuple[Direction, ...]:
+    """The joint's degrees of freedom."""
+    return _DIRECTIONS[joint.kind]
+
+
+def dofs(robot: Robot) -> list[slice]:
+    """For each body its joint's place among all degrees of freedom."""
+    places, start = [], 0
+    for body in robot.bodies:
+        stop = start + body.joint.kind.nv
+        places.append(slice(start, stop))
+        start = stop
+    return places
+
+
+def rates(joint: Joint, own: Sequence[Scalar]) -> tuple[Vector, Vector]:
+    """Angular and linear part, in the body's axes, of the motion that the joint's velocities make."""
+    parts: tuple[list[Scalar], list[Scalar]] = ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+    for (turns, k), rate in zip(directions(joint), own, strict=True):
+        parts[0 if turns else 1][k] = rate
+    (x, y, z), (u, v, w) = parts
+    return (x, y, z), (u, v, w)
+
+
+def attitude(quaternion: Sequence[Scalar], shrink: Scalar) -> Tensor:
+    """The :class:`Coordinate`'s attitude for ``[x y z w]``; ``shrink`` is one over its squared length."""
+    x, y, z, w = quaternion
+    xx, yy, zz, ww = x * x, y * y, z * z, w * w
+    xy, xz, yz, wx, wy, wz = x * y, x * z, y * z, w * x, w * y, w * z
+    rows: Tensor = (
+        ((xx - yy) + (ww - zz), 2.0 * (xy + wz), 2.0 * (xz - wy)),
+        (2.0 * (xy - wz), (yy - xx) + (ww - zz), 2.0 * (yz + wx)),
+        (2.0 * (xz + wy), 2.0 * (yz - wx), (zz - xx) + (ww - yy)),
+    )
+    a, b, c = ((shrink * row[0], shrink * row[1], shrink * row[2]) for row in rows)
+    return a, b, c
+
+
+def coordinate(joint: Joint, own: Sequence[Scalar]) -> Coordinate:
+    """The coordinate of a joint whose own ``q`` (rad, m, quaternion) are floats or arrays."""
+    if joint.kind.quaternion is not None:
+        quaternion = own[joint.kind.quaternion]
+        shrink = 1.0 / sum(part * part for part in quaternion)
+        return Coordinate(attitude=attitude(quaternion, shrink))
+    if joint.kind is JointKind.PLANAR:
+        return Coordinate(np.cos(own[2]), np.sin(own[2]), (own[0], own[1], 0.0))
+    factor, offset = (joint.mimic.multiplier, joint.mimic.offset) if joint.mimic else (1.0, 0.0)
+    position = factor * own[0] + (offset + joint.offset)
     if joint.kind.rotates:
         return Coordinate(cos=np.cos(position), sin=np.sin(position))
-    return Coordinate(shift=position)
+    return Coordinate(shift=(0.0, 0.0, position))
 
 
 def coordinates(robot: Robot, q: Sequence[Scalar]) -> list[Coordinate]:
-    """The coordinates of all joints for numeric ``q``, in the order of the bodies."""
-    return [coordinate(body.joint, value) for body, value in zip(robot.bodies, q, strict=True)]
+    """The coordinates of all joints for numeric ``q`` (nq), in the order of the bodies."""
+    return [coordinate(body.joint, q[place]) for body, place in zip(robot.bodies, robot.q_of, strict=True)]
 
 
 def turns(angle: float) -> float:

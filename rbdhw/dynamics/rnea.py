@@ -13,20 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdhw.dynamics.inertia import second_moments
-from rbdhw.dynamics.joint import Coordinate
+from rbdhw.dynamics.joint import Coordinate, directions, dofs, rates
 from rbdhw.dynamics.spatial import (
     ZERO,
     Vector,
     add,
     cross,
-    into_turned,
     multiply,
-    out_of_turned,
     scale,
     subtract,
     transpose,
 )
-from rbdhw.robot.model import BASE, Inertia, Joint, Matrix3, Placement, Robot
+from rbdhw.robot.model import BASE, Inertia, Joint, JointKind, Matrix3, Placement, Robot
 from rbdhw.scalar import Scalar, region
 
 Wrench = tuple[Vector, Vector]
@@ -49,15 +47,39 @@ class Motion:
     products: Vector
 
 
+STILL = Motion(ZERO, ZERO, ZERO, ZERO, ZERO)
+"""No motion at all, and no gravity."""
+
+
 @dataclass(frozen=True)
 class RoundTrip:
     """What the two passes leave: the motion of each body, and the wrench that its joint transmits to it.
 
-    The wrench moves all bodies that hang from the joint, external wrenches taken off.
+    The wrench moves all bodies that hang from the joint, external wrenches taken off. ``base`` is the motion
+    of what the robot hangs from; ``carried``, for bodies on joints of several degrees of freedom, the motion
+    of the parent's point where the body's origin is, in the body's axes.
     """
 
+    base: Motion
     motions: list[Motion]
+    carried: dict[int, Motion]
     wrenches: list[Wrench]
+
+    def above(self, robot: Robot, i: int) -> Motion:
+        """The motion of body ``i``'s parent, in the parent's frame."""
+        parent = robot.bodies[i].parent
+        return self.base if parent == BASE else self.motions[parent]
+
+
+def at_rest(gravity: Vector) -> Motion:
+    """The motion of a base that does not move where things fall with ``gravity`` (m/s^2)."""
+    return Motion(ZERO, ZERO, subtract(ZERO, gravity), ZERO, ZERO)
+
+
+def turning(velocity: Vector, angular: Vector, linear: Vector) -> Motion:
+    """The motion with its squares and products multiplied out."""
+    x, y, z = velocity
+    return Motion(velocity, angular, linear, (x * x, y * y, z * z), (y * z, x * z, x * y))
 
 
 def rnea(
@@ -67,21 +89,11 @@ def rnea(
     a: Sequence[Scalar],
     fext: Mapping[int, Wrench] | None = None,
 ) -> list[Scalar]:
-    """Joint forces ``tau = ID(q, v, a, fext)`` of a fixed-base robot whose axes are all z.
+    """Joint forces ``tau = ID(q, v, a, fext)`` of a robot whose base is at rest; Nm or N, one a freedom.
 
-    Parameters
-    ----------
-    q, v, a
-        One entry a body, in the order of ``robot.bodies``: rad/s, rad/s^2 (or m/s, m/s^2).
-    fext
-        External wrench by body index: moment (Nm) and force (N) about and along its link frame.
-
-    Returns
-    -------
-    list of scalars
-        Nm or N, one a body.
+    Parameters are those of :func:`newton_euler`.
     """
-    return joint_forces(robot, newton_euler(robot, q, v, a, fext))
+    return joint_forces(robot, newton_euler(robot, q, v, a, at_rest(robot.gravity), fext))
 
 
 def newton_euler(
@@ -89,42 +101,62 @@ def newton_euler(
     q: Sequence[Coordinate],
     v: Sequence[Scalar],
     a: Sequence[Scalar],
+    base: Motion,
     fext: Mapping[int, Wrench] | None = None,
 ) -> RoundTrip:
-    """Both passes of :func:`rnea`, which has the same parameters: each body's motion and wrench."""
-    wrenches: list[Wrench] = []
-    motions: list[Motion] = []
-    at_rest = Motion(ZERO, ZERO, subtract(ZERO, robot.gravity), ZERO, ZERO)
+    """Both passes of the recursive Newton-Euler algorithm: each body's motion and wrench.
+
+    Parameters
+    ----------
+    q
+        One a body, in the order of ``robot.bodies``.
+    v, a
+        One a degree of freedom (:func:`rbdhw.dynamics.joint.dofs`): rad/s, rad/s^2, m/s, m/s^2. The linear
+        velocity of a floating body has no effect here, and its linear acceleration is the proper one: see
+        :mod:`rbdhw.dynamics.floating`.
+    base
+        The motion of the frame on which the robot stands.
+    fext
+        External wrench by body index: moment (Nm) and force (N) about and along its link frame.
+    """
+    places = dofs(robot)
+    trip = RoundTrip(base, [], {}, [])
     for i, body in enumerate(robot.bodies):
         with region("rnea_forward", i):
-            parent = at_rest if body.parent == BASE else motions[body.parent]
-            motions.append(forward(body.joint, q[i], v[i], a[i], parent))
-            wrench = inertial_wrench(body.inertia, motions[i])
+            trip.motions.append(_forward(robot, i, q[i], v[places[i]], a[places[i]], trip))
+            wrench = inertial_wrench(body.inertia, trip.motions[i])
             if fext is not None and i in fext:
                 wrench = without_external(wrench, fext[i], body.link_frame)
-            wrenches.append(wrench)
+            trip.wrenches.append(wrench)
     for i in reversed(range(len(robot.bodies))):
         body = robot.bodies[i]
         if body.parent != BASE:
             with region("rnea_backward", i):
-                transmitted = backward(body.joint, q[i], wrenches[i])
-                moment, force = wrenches[body.parent]
-                wrenches[body.parent] = (add(moment, transmitted[0]), add(force, transmitted[1]))
-    return RoundTrip(motions, wrenches)
+                transmitted = backward(body.joint, q[i], trip.wrenches[i])
+                moment, force = trip.wrenches[body.parent]
+                trip.wrenches[body.parent] = (add(moment, transmitted[0]), add(force, transmitted[1]))
+    return trip
 
 
 def joint_forces(robot: Robot, trip: RoundTrip) -> list[Scalar]:
-    """The share of each wrench that its joint's motor bears, Nm or N."""
-    return [along(body.joint, wrench) for body, wrench in zip(robot.bodies, trip.wrenches, strict=True)]
+    """The share of each wrench that its joint's motors bear, Nm or N, one a degree of freedom."""
+    pairs = zip(robot.bodies, trip.wrenches, strict=True)
+    return [force for body, wrench in pairs for force in along(body.joint, wrench)]
 
 
-def along(joint: Joint, wrench: Wrench) -> Scalar:
-    """A wrench's share about or along a joint's axis, in the joint's body frame."""
-    return wrench[0][2] if joint.kind.rotates else wrench[1][2]
+def along(joint: Joint, wrench: Wrench) -> list[Scalar]:
+    """A wrench's shares about and along a joint's freedoms, in the joint's body frame."""
+    return [wrench[0 if turns else 1][k] for turns, k in directions(joint)]
 
 
-def forward(joint: Joint, q: Coordinate, v: Scalar, a: Scalar, parent: Motion) -> Motion:
+def _forward(
+    robot: Robot, i: int, q: Coordinate, v: Sequence[Scalar], a: Sequence[Scalar], trip: RoundTrip
+) -> Motion:
     """The child's motion from its parent's."""
+    joint, parent = robot.bodies[i].joint, trip.above(robot, i)
+    if joint.kind is JointKind.FLOATING:
+        trip.carried[i] = STILL
+        return turning((v[3], v[4], v[5]), (a[3], a[4], a[5]), (a[0], a[1], a[2]))
     into_child = transpose(joint.placement.rotation)
     velocity = multiply(into_child, parent.velocity)
     angular = multiply(into_child, parent.angular)
@@ -132,15 +164,37 @@ def forward(joint: Joint, q: Coordinate, v: Scalar, a: Scalar, parent: Motion) -
     linear = multiply(into_child, at_origin)
     if joint.kind.rotates:
         plane = square_across_z(into_child, velocity, parent)
-        return revolute_forward(q, v, a, (velocity, angular, linear), plane)
-    return prismatic_forward(q, v, a, (velocity, angular, linear))
+        return revolute_forward(q, v[0], a[0], (velocity, angular, linear), plane)
+    if joint.kind is JointKind.PRISMATIC:
+        return prismatic_forward(q, v[0], a[0], (velocity, angular, linear))
+    trip.carried[i] = carried_into(q, (velocity, angular, linear))
+    return joined(trip.carried[i], rates(joint, v), rates(joint, a))
+
+
+def carried_into(q: Coordinate, carried: tuple[Vector, Vector, Vector]) -> Motion:
+    """The parent's motion in the axes and at the place that a joint's coordinate gives."""
+    velocity, angular, linear = carried
+    linear = add(linear, relative_acceleration(turning(*carried), q.shift))
+    return turning(q.into(velocity), q.into(angular), q.into(linear))
+
+
+def joined(carried: Motion, rate: tuple[Vector, Vector], change: tuple[Vector, Vector]) -> Motion:
+    """A body's motion: its parent's, seen at its own origin, and its own by ``rate`` and its ``change``.
+
+    Both are pairs of an angular and a linear part in the body's axes.
+    """
+    turn, slide = rate
+    velocity = add(carried.velocity, turn)
+    angular = add(carried.angular, cross(carried.velocity, turn), change[0])
+    coriolis = cross(add(scale(2.0, carried.velocity), turn), slide)
+    return turning(velocity, angular, add(carried.linear, coriolis, change[1]))
 
 
 def revolute_forward(
     q: Coordinate, v: Scalar, a: Scalar, carried: tuple[Vector, Vector, Vector], plane: Scalar
 ) -> Motion:
     """A turn by ``q`` about z at rate ``v``; ``plane`` is the squared velocity across z."""
-    velocity, angular, linear = (into_turned(q.cos, q.sin, vector) for vector in carried)
+    velocity, angular, linear = (q.into(vector) for vector in carried)
     x, y, z = velocity
     angular = add(angular, (y * v, -(x * v), a))
     z = z + v
@@ -152,10 +206,10 @@ def revolute_forward(
 def prismatic_forward(q: Coordinate, v: Scalar, a: Scalar, carried: tuple[Vector, Vector, Vector]) -> Motion:
     """A shift by ``q`` along z at rate ``v``: transport, Coriolis and own acceleration."""
     velocity, angular, linear = carried
-    x, y, z = velocity
-    motion = Motion(velocity, angular, linear, (x * x, y * y, z * z), (y * z, x * z, x * y))
+    x, y, _ = velocity
+    motion = turning(velocity, angular, linear)
     coriolis = (2.0 * (y * v), -2.0 * (x * v), a)
-    shifted = add(linear, relative_acceleration(motion, (0.0, 0.0, q.shift)), coriolis)
+    shifted = add(linear, relative_acceleration(motion, q.shift), coriolis)
     return Motion(velocity, angular, shifted, motion.squares, motion.products)
 
 
@@ -217,11 +271,8 @@ def without_external(wrench: Wrench, external: Wrench, link_frame: Placement) ->
 def backward(joint: Joint, q: Coordinate, wrench: Wrench) -> Wrench:
     """A body's wrench in its parent's frame, about the parent's origin."""
     moment, force = wrench
-    if joint.kind.rotates:
-        moment = out_of_turned(q.cos, q.sin, moment)
-        force = out_of_turned(q.cos, q.sin, force)
-    else:
-        moment = add(moment, (-(q.shift * force[1]), q.shift * force[0], 0.0))
+    moment, force = q.out_of(moment), q.out_of(force)
+    moment = add(moment, cross(q.shift, force))
     force = multiply(joint.placement.rotation, force)
     moment = multiply(joint.placement.rotation, moment)
     return add(moment, cross(joint.placement.translation, force)), force

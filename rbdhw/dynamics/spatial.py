@@ -15,6 +15,9 @@ Tensor = tuple[Vector, Vector, Vector]
 
 ZERO: Vector3 = (0.0, 0.0, 0.0)
 
+UNIT: Matrix3 = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+"""The three axes."""
+
 
 def add(*vectors: Vector) -> Vector:
     """The sum of vectors, left to right."""
@@ -99,12 +102,22 @@ def carried(rotation: Matrix3, tensor: Tensor) -> Tensor:
     return transposed((x, y, z))
 
 
+def tensor_out_of_axes(axes: Tensor, tensor: Tensor) -> Tensor:
+    """``E^T T E``: a tensor's entries in the axes that ``E`` leads from, of those that it leads to."""
+    back = transposed(axes)
+    x, y, z = (apply(back, row) for row in tensor)
+    x, y, z = (apply(back, column) for column in transposed((x, y, z)))
+    return transposed((x, y, z))
+
+
 def tensor_out_of_turned(cos: Scalar, sin: Scalar, tensor: Tensor) -> Tensor:
     """A tensor's entries, before the turn about z, from those in the turned axes.
 
     The block across z turns by the double angle, of which its trace and antisymmetric part know nothing:
     twelve products, or eight where the tensor is symmetric.
     """
+    if isinstance(cos, float) and cos == 1.0:
+        return tensor
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = tensor
     cos2, sin2 = 1.0 - 2.0 * (sin * sin), 2.0 * (sin * cos)
     mean, difference = 0.5 * (xx + yy), 0.5 * (xx - yy)

@@ -80,6 +80,16 @@ class JointKind(StrEnum):
         return _COORDINATES.get(self, (1, 1))[1]
 
     @property
+    def angles(self) -> tuple[bool, ...]:
+        """Which configuration coordinates are angles (rad); the others are metres or parts of quaternions."""
+        return _ANGLES.get(self, (self.rotates,) if self.nq == 1 else (False,) * self.nq)
+
+    @property
+    def turning(self) -> tuple[bool, ...]:
+        """Which velocity coordinates are angular (rad/s); the others are linear (m/s)."""
+        return _TURNING.get(self, self.angles)
+
+    @property
     def rotates(self) -> bool:
         """Whether the joint's one coordinate is an angle about its axis."""
         return self in (JointKind.REVOLUTE, JointKind.CONTINUOUS)
@@ -101,6 +111,18 @@ _COORDINATES = {
     JointKind.FLOATING: (7, 6),
 }
 """Configuration and velocity coordinates of joints that have more than one."""
+
+_ANGLES = {
+    JointKind.HELICAL: (True,),
+    JointKind.CYLINDRICAL: (True, False),
+    JointKind.UNIVERSAL: (True, True),
+    JointKind.PLANAR: (False, False, True),
+}
+
+_TURNING = {
+    JointKind.SPHERICAL: (True, True, True),
+    JointKind.FLOATING: (False, False, False, True, True, True),
+}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from rbdhw.dynamics.derivatives import inverse_dynamics_derivatives, mass_matrix
 from rbdhw.dynamics.joint import coordinates
-from rbdhw.dynamics.rnea import newton_euler
+from rbdhw.dynamics.rnea import at_rest, newton_euler
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
 from rbdhw.robot.regroup import regroup_inertias
@@ -25,7 +25,9 @@ def derivatives(robot: Robot, states: dict[str, np.ndarray]) -> list[np.ndarray]
     q = coordinates(robot, states["q"].T)
     v, a = list(states["v"].T), list(states["a"].T)
     fext = {i: (tuple(f[:, :3].T), tuple(f[:, 3:].T)) for i, f in enumerate(states["fext"].swapaxes(0, 1))}
-    result = inverse_dynamics_derivatives(robot, q, v, newton_euler(robot, q, v, a, fext))
+    result = inverse_dynamics_derivatives(
+        robot, q, v, newton_euler(robot, q, v, a, at_rest(robot.gravity), fext)
+    )
     return [stacked(m) for m in (result.mass_matrix, result.by_position, result.by_velocity)]
 
 
@@ -74,7 +76,7 @@ def test_joints_of_different_limbs_have_nothing_to_do_with_each_other():
     robot = align_axes(load_urdf(bundled()["hyq"]))
     states = random_states(robot, TASKS, seed=0)
     q = coordinates(robot, states["q"].T)
-    trip = newton_euler(robot, q, list(states["v"].T), list(states["a"].T))
+    trip = newton_euler(robot, q, list(states["v"].T), list(states["a"].T), at_rest(robot.gravity))
     result = inverse_dynamics_derivatives(robot, q, list(states["v"].T), trip)
     for matrix in (result.mass_matrix, result.by_position, result.by_velocity):
         unrelated = [matrix[i][j] for i in range(12) for j in range(12) if i // 3 != j // 3]

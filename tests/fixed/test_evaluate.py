@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbdhw.domain import graph_inputs, graph_ranges, input_domain, sample
+from rbdhw.domain import graph_inputs, graph_ranges, input_domain
 from rbdhw.fixed.evaluate import evaluate, outside_domain
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.lower import lower
@@ -15,6 +15,7 @@ from rbdhw.fixed.program import Kind, Word
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.interpret import interpret, node_values
 from rbdhw.pipeline import optimised, prepare
+from rbdhw.sampling import sample
 from rbdhw.target import target
 from rbdhw.tracing import trace
 from tests.builds import (

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rbdhw.domain import graph_inputs, input_domain, sample
+from rbdhw.domain import graph_inputs, input_domain
 from rbdhw.fixed.gains import SMALL_RESULT, gains
 from rbdhw.fixed.widths import Planner, plain_widths
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.interpret import interpret, node_values
 from rbdhw.graph.text import loads
+from rbdhw.sampling import sample
 from tests.builds import evaluated, graph_of, lowered, magnitudes, model_of
 
 EVERYTHING = """n0 = input x @ decode

@@ -11,7 +11,7 @@ from amaranth.back import rtlil
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rbdhw.domain import input_domain, sample
+from rbdhw.domain import input_domain
 from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.program import Kind
 from rbdhw.fixed.widths import plain_widths
@@ -21,6 +21,7 @@ from rbdhw.passes.prune import prune
 from rbdhw.pipeline import Model, optimised, prepare
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.rtl.core import Core
+from rbdhw.sampling import sample
 from rbdhw.schedule.model import Resource
 from rbdhw.target import target
 from rbdhw.tracing import trace

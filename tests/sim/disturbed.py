@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdhw.artifact import Design
-from rbdhw.domain import sample
 from rbdhw.protocol import FUNCTIONS, HEADER, HEADER_BITS, Status
+from rbdhw.sampling import sample
 from rbdhw.sim import golden
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import Beats, encode, requests, responses

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rbdhw.artifact import read, write
-from rbdhw.domain import sample
+from rbdhw.sampling import sample
 from rbdhw.sim import bulk, verilator
 from rbdhw.sim.packets import Beats, answers, encode, merged, requests
 from rbdhw.sim.verilator import Exchange, SimulationError, Traffic

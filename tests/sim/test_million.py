@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
-from rbdhw.domain import sample
 from rbdhw.pipeline import draft_design, planned
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from rbdhw.sampling import sample
 from rbdhw.sim import golden
 from rbdhw.sim.errors import relative_errors
 from rbdhw.sim.model import respond

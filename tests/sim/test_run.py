@@ -9,11 +9,11 @@ import pytest
 
 from rbdhw.artifact import read, write
 from rbdhw.config import BuildOptions
-from rbdhw.domain import sample
 from rbdhw.errors import InputError
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
+from rbdhw.sampling import sample
 from rbdhw.sim import golden
 from rbdhw.sim.run import run
 from rbdhw.sim.verilator import SimulationError
@@ -28,7 +28,7 @@ def states(rail_folder, tmp_path):
     drawn = sample(design.robot, design.domain, TASKS, np.random.default_rng(2))
 
     def states(function="id", **changes):
-        needed = {name: drawn[name] for name in golden.inputs_of(function)}
+        needed = {name: drawn[name] for name in golden.inputs_of(design.robot, function)}
         arrays = {name: array for name, array in (needed | changes).items() if array is not None}
         np.savez(tmp_path / "states.npz", **arrays)
         return tmp_path / "states.npz"
@@ -90,7 +90,7 @@ def toy_states(folder, function, target):
     """A file of random states, and the arrays in it."""
     design = read(folder)
     drawn = sample(design.robot, design.domain, TASKS, np.random.default_rng(3))
-    arrays = {name: drawn[name] for name in golden.inputs_of(function)}
+    arrays = {name: drawn[name] for name in golden.inputs_of(design.robot, function)}
     np.savez(target, **arrays)
     return arrays
 

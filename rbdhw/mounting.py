@@ -1,0 +1,51 @@
+"""A robot in the world: fixed, floating, or moved as each task says, and what it falls with."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+
+from rbdhw.config import Mounting
+from rbdhw.errors import InputError
+from rbdhw.robot.model import Robot
+from rbdhw.robot.urdf import load_urdf
+
+
+def mounted(robot: Robot, mounting: Mounting) -> Robot:
+    """``robot`` with the base and gravity asked for; a robot that floats by itself keeps floating.
+
+    Raises
+    ------
+    InputError
+        For a given motion of a base that floats already.
+    """
+    if mounting.base == "floating" and not robot.floats:
+        robot = robot.with_floating_base()
+    if mounting.base == "given":
+        if robot.floats:
+            raise InputError(
+                f"base: '{robot.bodies[0].name}' floats by joint '{robot.bodies[0].joint.name}'; "
+                "expected a robot whose root has no freedom of its own, or --base floating"
+            )
+        robot = replace(robot, base_given=True)
+    if isinstance(mounting.gravity, str):
+        return replace(robot, gravity_given=True)
+    return robot if mounting.gravity is None else replace(robot, gravity=mounting.gravity)
+
+
+def load_mounted(path: str | os.PathLike[str], mounting: Mounting) -> Robot:
+    """The robot in a URDF file, mounted, if anything moves in it; leniently taken, with remarks on stderr.
+
+    Raises
+    ------
+    InputError
+        As :func:`rbdhw.robot.urdf.load_urdf` and :func:`mounted`, and for a robot that cannot move.
+    """
+    remarks: list[str] | None = [] if mounting.lenient else None
+    robot = mounted(load_urdf(path, remarks), mounting)
+    for remark in remarks or ():
+        print(f"rbdhw: {path}: {remark}", file=sys.stderr)
+    if not robot.bodies:
+        raise InputError(f"{path}: robot '{robot.name}' has no moving joint; expected at least one")
+    return robot

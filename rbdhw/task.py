@@ -1,0 +1,169 @@
+"""What a task brings, as the dynamics take it.
+
+Inputs of the graph are named after the arrays of the user's interface: ``q[0]`` (in turns for an angle, in
+metres for a shift, as they are for a quaternion), ``v[0]``, ``a[0]``, ``tau[0]``, ``base_v[5]``,
+``base_a[5]``, ``gravity[2]``, ``fext[3,5]`` (moment then force), ``Minv[2,1]``; and the flags of
+:data:`rbdhw.protocol.FLAGS`. Joints that mimic others take their coordinates from these; the dynamics know
+nothing of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from rbdhw.dynamics.floating import FloatingBody
+from rbdhw.dynamics.joint import Coordinate, attitude, turns
+from rbdhw.dynamics.rnea import Motion, Wrench, at_rest, turning
+from rbdhw.dynamics.spatial import Vector, add, apply, cross, multiply, scale, subtract, transpose
+from rbdhw.robot.model import Joint, JointKind, Robot
+from rbdhw.scalar import Scalar, region
+
+Matrix = list[list[Scalar]]
+
+
+class Coupling:
+    """How the robot's ``nv`` velocities move all degrees of freedom, those of mimicking joints included."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._size = robot.nv
+        self._shares: list[tuple[int, float]] = []
+        for body, place in zip(robot.bodies, robot.v_of, strict=True):
+            factor = body.joint.mimic.multiplier if body.joint.mimic else 1.0
+            self._shares += [(k, factor) for k in range(robot.nv)[place]]
+
+    def spread(self, vector: Sequence[Scalar]) -> list[Scalar]:
+        """Velocities or accelerations of all degrees of freedom."""
+        return [vector[k] if factor == 1.0 else factor * vector[k] for k, factor in self._shares]
+
+    def gathered(self, vector: Sequence[Scalar]) -> list[Scalar]:
+        """Joint forces, or rows of anything, of those that move by themselves."""
+        total: list[Scalar] = [0.0] * self._size
+        for (k, factor), value in zip(self._shares, vector, strict=True):
+            total[k] = total[k] + factor * value
+        return total
+
+    def gathered_both(self, matrix: Matrix) -> Matrix:
+        """A matrix over all degrees of freedom as one over those that move by themselves."""
+        rows = [self.gathered(row) for row in matrix]
+        columns = [self.gathered(column) for column in zip(*rows, strict=True)]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+
+class Task:
+    """The inputs of a graph, taken from a recorder.
+
+    Members
+    -------
+    v, a, tau : list of scalars
+        As they came, ``nv`` each.
+    fext : dict
+        External wrenches by body.
+    supplied : rows
+        The lower triangle of an inverse mass matrix that came with the task.
+    """
+
+    def __init__(self, recorder: Any, robot: Robot, fext: Sequence[int]) -> None:
+        self._recorder, self._robot = recorder, robot
+        with region("decode"):
+            self._q = self._vector("q", robot.nq)
+            self.v = self._vector("v", robot.nv)
+            self.a = self._vector("a", robot.nv)
+            self.tau = self._vector("tau", robot.nv)
+            self._base_v = self._vector("base_v", 6) if robot.base_given else []
+            self._base_a = self._vector("base_a", 6) if robot.base_given else []
+            self._gravity = self._vector("gravity", 3) if robot.gravity_given else list(robot.gravity)
+            named = {body: link for link, body in enumerate(robot.links)}
+            self.fext = {i: self._wrench(named[i]) for i in sorted(fext)}
+            self.supplied = [
+                [recorder.input(f"Minv[{i},{j}]") for j in range(i + 1)] for i in range(robot.nv)
+            ]
+
+    @cached_property
+    def coordinates(self) -> list[Coordinate]:
+        """The configuration of each joint."""
+        with region("trigonometry"):
+            pairs = zip(self._robot.bodies, self._robot.q_of, strict=True)
+            return [self._coordinate(body.joint, place) for body, place in pairs]
+
+    @cached_property
+    def base(self) -> Motion:
+        """The motion of what the robot hangs from."""
+        if not self._robot.base_given:
+            return at_rest(self._fall)
+        with region("base"):
+            linear, velocity = _halves(self._base_v)
+            change, angular = _halves(self._base_a)
+            proper = subtract(add(change, cross(velocity, linear)), self._fall)
+            return turning(velocity, angular, proper)
+
+    @cached_property
+    def floating(self) -> FloatingBody | None:
+        """What the first body's linear velocity and attitude do, if it floats."""
+        if not self._robot.floats:
+            return None
+        with region("floating"):
+            quaternion = self._q[3:7]
+            axes = attitude(quaternion, 1.0)
+            into = transpose(self._robot.bodies[0].joint.placement.rotation)
+            falling = apply(axes, scale(shrink(quaternion), multiply(into, self._fall)))
+            linear, angular = _halves(self.v[:6])
+            return FloatingBody(angular, linear, falling)
+
+    @property
+    def _fall(self) -> Vector:
+        x, y, z = self._gravity
+        return x, y, z
+
+    def _coordinate(self, joint: Joint, place: slice) -> Coordinate:
+        own = self._q[place]
+        if joint.kind is JointKind.FLOATING:
+            return Coordinate()  # what its attitude does is not felt but by gravity
+        if joint.kind is JointKind.SPHERICAL:
+            return Coordinate(attitude=attitude(own, shrink(own)))
+        if joint.kind is JointKind.PLANAR:
+            cos, sin = self._recorder.cos_sin(own[2], 0.0)
+            return Coordinate(cos, sin, (own[0], own[1], 0.0))
+        factor, offset = self._factor(joint), joint.offset
+        if joint.mimic is not None:
+            offset += joint.mimic.offset
+        position = own[0] if factor == 1.0 else factor * own[0]
+        if joint.kind.rotates:
+            cos, sin = self._recorder.cos_sin(position, turns(offset))
+            return Coordinate(cos=cos, sin=sin)
+        return Coordinate(shift=(0.0, 0.0, position + offset))
+
+    def _factor(self, joint: Joint) -> float:
+        """What a joint's coordinate, in turns or metres, is of the one that it follows."""
+        if joint.mimic is None:
+            return 1.0
+        followed = next(body.joint for body in self._robot.bodies if body.joint.name == joint.mimic.joint)
+        factor = joint.mimic.multiplier
+        if followed.kind.rotates == joint.kind.rotates:
+            return factor
+        return factor * 2.0 * math.pi if followed.kind.rotates else turns(factor)
+
+    def _vector(self, name: str, size: int) -> list[Any]:
+        return [self._recorder.input(f"{name}[{i}]") for i in range(size)]
+
+    def _wrench(self, i: int) -> Wrench:
+        x, y, z, fx, fy, fz = (self._recorder.input(f"fext[{i},{k}]") for k in range(6))
+        return (x, y, z), (fx, fy, fz)
+
+
+def shrink(quaternion: Sequence[Scalar]) -> Scalar:
+    """One over the squared length of a quaternion, if that is near one: ``1 - e`` for a square of ``1 + e``.
+
+    The value ``e`` is small by the domain; tasks in which it is not overflow there, and say so.
+    """
+    x, y, z, w = quaternion
+    excess = ((x * x + y * y) + (z * z + w * w)) - 1.0
+    return 1.0 - excess
+
+
+def _halves(six: Sequence[Scalar]) -> tuple[Vector, Vector]:
+    """The two 3-vectors of ``[linear; angular]``."""
+    x, y, z, u, v, w = six
+    return (x, y, z), (u, v, w)

@@ -1,0 +1,60 @@
+"""Spatial algebra with dense 6x6 NumPy matrices, one for each of N tasks.
+
+Spatial vectors are ``[angular; linear]``, column vectors of shape (N, 6, 1).
+
+Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapter 2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+
+
+def skew(r: Array) -> Array:
+    """The matrix ``r x`` (..., 3, 3) of a 3-vector (..., 3)."""
+    x, y, z = np.moveaxis(r, -1, 0)
+    zero = np.zeros_like(x)
+    rows = ((zero, -z, y), (z, zero, -x), (-y, x, zero))
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def blocks(upper_left: Array, upper_right: Array, lower_left: Array, lower_right: Array) -> Array:
+    """The 6x6 matrix of four 3x3 blocks, any of which may lack the axis of the tasks."""
+    shape = np.broadcast_shapes(upper_left.shape, upper_right.shape, lower_left.shape, lower_right.shape)
+    matrix = np.empty((*shape[:-2], 6, 6))
+    matrix[..., :3, :3], matrix[..., :3, 3:] = upper_left, upper_right
+    matrix[..., 3:, :3], matrix[..., 3:, 3:] = lower_left, lower_right
+    return matrix
+
+
+def transform(E: Array, r: Array) -> Array:
+    """The matrix X that maps motion vectors into a frame at ``r``, turned by coordinate transform ``E``.
+
+    Its transpose maps force vectors back. (Featherstone, 2.8.)
+    """
+    return blocks(E, np.zeros((3, 3)), -E @ skew(r), E)
+
+
+def motion_cross(m: Array) -> Array:
+    """``m x`` (N, 6, 6), acting on motion vectors, of the motion vector ``m`` (N, 6, 1)."""
+    omega, linear = skew(m[:, :3, 0]), skew(m[:, 3:, 0])
+    return blocks(omega, np.zeros((3, 3)), linear, omega)
+
+
+def force_cross(m: Array) -> Array:
+    """``m x*`` (N, 6, 6), acting on force vectors, of the motion vector ``m`` (N, 6, 1)."""
+    return -transposed(motion_cross(m))
+
+
+def cross_force(f: Array) -> Array:
+    """The matrix (N, 6, 6) that takes a motion vector ``m`` to ``m x* f``, for the force ``f`` (N, 6, 1)."""
+    moment, force = skew(f[:, :3, 0]), skew(f[:, 3:, 0])
+    return blocks(-moment, -force, -force, np.zeros((3, 3)))
+
+
+def transposed(matrix: Array) -> Array:
+    """The transpose of the last two axes."""
+    return matrix.swapaxes(-1, -2)

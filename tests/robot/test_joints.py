@@ -172,8 +172,10 @@ REFUSED = {
         "joint 'first': mimics joint 'second', which mimics joint 'first'; expected a joint that mimics none",
     ),
     "mimic of a fixed joint": (
-        robot(*ARM, link("hand"), link("tip"), joint("flange", "arm", "tip", "fixed", "")).replace(
-            "</robot>", joint("wrist", "arm", "hand", rest=AXIS + LIMIT + mimic("flange")) + "</robot>"
+        robot(
+            *(*ARM, link("hand"), link("tip")),
+            joint("flange", "arm", "tip", "fixed", ""),
+            joint("wrist", "arm", "hand", rest=AXIS + LIMIT + mimic("flange")),
         ),
         "joint 'wrist': mimics the fixed joint 'flange'; expected a joint that moves",
     ),

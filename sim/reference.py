@@ -4,21 +4,26 @@ Pinocchio is a library of the tests, not of the package, and is imported where i
 has every joint free; joints are matched by name, and a constant ``G`` maps the robot's velocities to the
 model's, which orders the joints otherwise. Mimics are reduced by it: ``G^T tau``, ``G^T M G``. Where Pinocchio
 can reduce them by itself, as in inverse dynamics and the mass matrix, its own reduction is taken.
+
+Our reader makes rotations exact that a file gives to fewer digits than a quarter turn has; so are the angles
+that Pinocchio gets, or results would differ by that much.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.errors import InputError
 from rbdhw.robot.model import Body, JointKind, Robot
+from rbdhw.robot.spatial import SNAP
 
 Array = NDArray[np.float64]
 Arrays = dict[str, Array]
@@ -38,6 +43,11 @@ class Reference:
     robot: Robot
     free: _Model
     reduced: _Model | None
+
+    @staticmethod
+    def available() -> None:
+        """Make sure that Pinocchio is installed; InputError where it is not."""
+        _pinocchio()
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], robot: Robot) -> Reference:
@@ -70,7 +80,8 @@ class Reference:
         See :func:`rbdhw.sim.golden.evaluate`.
         """
         drive = "tau" if function in DRIVEN_BY_FORCE else "a"
-        tasks = [self._task(function, q, v, u) for q, v, u in zip(*(arrays[n] for n in ("q", "v", drive)))]
+        given = (arrays["q"], arrays["v"], arrays[drive])
+        tasks = [self._task(function, q, v, u) for q, v, u in zip(*given, strict=True)]
         return {name: np.stack([task[name] for task in tasks]) for name in tasks[0]}
 
     def _task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
@@ -120,9 +131,13 @@ class _Model:
     def task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
         """One task by Pinocchio's own algorithm, its results reduced to the robot's freedoms."""
         given = [self._configuration(q), self._G @ v, self._G @ u]
-        reduced = {1: lambda x: self._G.T @ x, 2: lambda x: self._G.T @ x @ self._G}
         results = _ALGORITHMS[function](_pinocchio(), self.model, self._data, *given)
-        return {name: reduced[array.ndim](array) for name, array in results.items()}
+        return {name: self._reduced(array) for name, array in results.items()}
+
+    def _reduced(self, array: Array) -> Array:
+        """``G^T`` times a vector, ``G^T X G`` of a matrix."""
+        reduced: Array = self._G.T @ array
+        return reduced if array.ndim == 1 else reduced @ self._G
 
     def _configuration(self, q: Array) -> Array:
         full = np.zeros(self.model.nq)
@@ -144,33 +159,33 @@ def _coordinates(body: Body, q: Array, size: int) -> Array:
     return q
 
 
-def _inverse_dynamics(pin: ModuleType, model: Any, data: Any, q: Array, v: Array, a: Array) -> Arrays:
+def _inverse_dynamics(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array) -> Arrays:
     return {"tau": pin.rnea(model, data, q, v, a).copy()}
 
 
-def _forward_dynamics(pin: ModuleType, model: Any, data: Any, q: Array, v: Array, tau: Array) -> Arrays:
+def _forward_dynamics(pin: Any, model: Any, data: Any, q: Array, v: Array, tau: Array) -> Arrays:
     return {"a": pin.aba(model, data, q, v, tau).copy()}
 
 
-def _mass_matrix(pin: ModuleType, model: Any, data: Any, q: Array, _v: Array, _a: Array) -> Arrays:
+def _mass_matrix(pin: Any, model: Any, data: Any, q: Array, _v: Array, _a: Array) -> Arrays:
     return {"M": _symmetric(pin.crba(model, data, q))}
 
 
-def _mass_matrix_inverse(pin: ModuleType, model: Any, data: Any, q: Array, _v: Array, _a: Array) -> Arrays:
+def _mass_matrix_inverse(pin: Any, model: Any, data: Any, q: Array, _v: Array, _a: Array) -> Arrays:
     return {"Minv": _symmetric(pin.computeMinverse(model, data, q))}
 
 
-def _inverse_derivatives(pin: ModuleType, model: Any, data: Any, q: Array, v: Array, a: Array) -> Arrays:
+def _inverse_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array) -> Arrays:
     dtau_dq, dtau_dv, _ = pin.computeRNEADerivatives(model, data, q, v, a)
     return {"dtau_dq": dtau_dq.copy(), "dtau_dv": dtau_dv.copy()}
 
 
-def _forward_derivatives(pin: ModuleType, model: Any, data: Any, q: Array, v: Array, tau: Array) -> Arrays:
+def _forward_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, tau: Array) -> Arrays:
     da_dq, da_dv, _ = pin.computeABADerivatives(model, data, q, v, tau)
     return {"da_dq": da_dq.copy(), "da_dv": da_dv.copy()}
 
 
-def _held_derivatives(pin: ModuleType, model: Any, data: Any, q: Array, v: Array, a: Array) -> Arrays:
+def _held_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array) -> Arrays:
     """Of the acceleration, at the forces that give ``a``."""
     return _forward_derivatives(pin, model, data, q, v, pin.rnea(model, data, q, v, a).copy())
 
@@ -191,25 +206,41 @@ def _symmetric(upper: Array) -> Array:
     return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
 
 
+def _with_exact_quarters(path: str | os.PathLike[str]) -> ET.Element:
+    """The URDF; its angles within :data:`rbdhw.robot.spatial.SNAP` of quarter turns are exact."""
+    root = ET.parse(path).getroot()
+    for origin in root.iter("origin"):
+        if "rpy" in origin.attrib:
+            angles = (float(angle) for angle in origin.attrib["rpy"].split())
+            origin.set("rpy", " ".join(repr(_exact_quarter(angle)) for angle in angles))
+    return root
+
+
+def _exact_quarter(angle: float) -> float:
+    exact = round(angle / (math.pi / 2)) * (math.pi / 2)
+    return exact if abs(angle - exact) < SNAP else angle
+
+
 def _built(path: str | os.PathLike[str], robot: Robot, mimic: bool) -> Any:
     pin = _pinocchio()
+    urdf = _with_exact_quarters(path)
+    named = {joint.get("name") for joint in urdf.iter("joint")}
+    freed = robot.floats and robot.bodies[0].joint.name not in named  # by no joint of the file
+    root = (pin.JointModelFreeFlyer(), robot.bodies[0].joint.name) if freed else ()
+    text = ET.tostring(urdf, encoding="unicode")
     try:
-        if robot.floats:
-            root = pin.JointModelFreeFlyer()
-            model = pin.buildModelFromUrdf(os.fspath(path), root, robot.bodies[0].joint.name, mimic=mimic)
-        else:
-            model = pin.buildModelFromUrdf(os.fspath(path), mimic=mimic)
+        model = pin.buildModelFromXML(text, *root, mimic=mimic)
     except ValueError as error:
         raise InputError(f"{path}: refused by Pinocchio ({error})") from error
     model.gravity.linear = np.array(robot.gravity)
     return model
 
 
-def _pinocchio() -> ModuleType:
+def _pinocchio() -> Any:
     try:
         import pinocchio
     except ImportError as error:
         raise InputError(
-            "pinocchio: not installed; expected the package 'pin', as the extra 'test' brings"
+            "pinocchio: not installed; expected the package 'pin', of the extra 'test'"
         ) from error
     return pinocchio

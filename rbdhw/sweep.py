@@ -1,9 +1,6 @@
-"""Every URDF file below a folder through the generator, each result held against the one before it.
+"""A sweep: every URDF file below a folder through the generator, in parallel processes.
 
-For each robot, on a fixed and on a floating base: the golden model against Pinocchio, which reads the file
-itself; the graph against the golden model; and the bit-exact program against the golden model, all seven
-functions in one build. Frames are aligned and inertias regrouped, but no placements are searched, so that a
-build may take fewer operations than are counted here.
+See :mod:`rbdhw.examination` for what is done to each robot.
 """
 
 from __future__ import annotations
@@ -13,144 +10,32 @@ import math
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rbdhw.choice import Choice
-from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Mounting
-from rbdhw.domain import (
-    FREE_REACH,
-    FREE_VELOCITY,
-    LEVER,
-    Domain,
-    JointBounds,
-    Overrides,
-    graph_inputs,
-    input_domain,
-)
+from rbdhw.config import DEFAULT_MAX_ERROR
 from rbdhw.errors import InputError
-from rbdhw.fixed.search import Fixed, Measured
-from rbdhw.graph.graph import Graph
-from rbdhw.graph.interpret import interpret
-from rbdhw.manifest import function_counts
-from rbdhw.mounting import mounted
-from rbdhw.pipeline import DEFAULT_DELAYS, Draws, Model, fix, optimised, traced, with_inverse
-from rbdhw.protocol import FUNCTIONS, SYMMETRIC, flag_values
-from rbdhw.robot.elementary import elementary
-from rbdhw.robot.frames import align_axes
-from rbdhw.robot.model import Joint, Robot
-from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.examination import DRAWS, TASKS, TOLERANCE, WIDTH, Build, File, Row, examined, on_base
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
-from rbdhw.sampling import sample
-from rbdhw.sim import golden
 from rbdhw.sim.reference import Reference
-from rbdhw.tracing import Algorithms
 
-Array = NDArray[np.float64]
-Arrays = Mapping[str, Array]
 Progress = Callable[[int, int, str], None]
 """Told how many builds are done, of how many, and which was the last."""
 
 BASES = ("fixed", "floating")
-
-TOLERANCE = 1e-9
-"""Largest error of the golden model beside Pinocchio, and of the graph beside the golden model."""
-
-TASKS = 16
-"""Random tasks in which these are compared."""
-
-WIDTHS = (27, 32)
-"""Operand widths (bits) tried, one after the other, until the errors are within the budget."""
-
-DRAWS = Draws(ranging=1024, held_out=512, chunk=128, group=32)
-
-ALGORITHMS = Algorithms(products="solves")
-"""The same for all robots: which are cheapest is not searched, and solves are where limbs branch."""
-
-WITHOUT_INVERSE = ("id", "m", "did")
-"""The functions that are left where the mass matrix is singular."""
-
-DERIVATIVE_OF = {"did": "id", "dfd": "fd", "difd": "fd"}
-"""Whose results give derivatives their scale, too: of a balanced rotor they are nothing but rounding."""
-
-
-@dataclass(frozen=True)
-class File:
-    """A URDF file, as it was read: a robot with remarks, or the reason of its refusal."""
-
-    name: str
-    path: Path
-    robot: Robot | None
-    remarks: tuple[str, ...]
-    refusal: str = ""
-
-
-@dataclass(frozen=True)
-class Build:
-    """One robot on one base, and all files that describe it."""
-
-    robot: Robot
-    base: str
-    files: tuple[File, ...]
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    """How far graph and program of a build are from the golden model, and what it takes.
-
-    ``graph`` is relative to the largest entry, ``errors`` are those of the manifest. ``operations`` are the
-    multiplications of each function.
-    """
-
-    graph: float
-    errors: Measured
-    width: int
-    operations: dict[str, int]
-
-    @property
-    def complaints(self) -> list[str]:
-        """What is beyond its limit."""
-        found = [f"graph off by {self.graph:.1e}"] if not self.graph <= TOLERANCE else []
-        for function, figures in self.errors.items():
-            if not figures.bound <= DEFAULT_MAX_ERROR:
-                flagged = f"{figures.flagged} of {figures.samples} flagged"
-                found.append(f"{function} supports {figures.bound:.1e} at {self.width} bits, {flagged}")
-        return found
-
-
-@dataclass(frozen=True)
-class Row:
-    """What the sweep found for one file and base; ``evaluated`` is None where that failed altogether."""
-
-    name: str
-    base: str
-    dof: int
-    depth: int
-    golden: float
-    evaluated: Evaluated | None
-    seconds: float
-    failures: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-
-    def json(self) -> dict[str, Any]:
-        """The row for scripts."""
-        facts = {name: value for name, value in vars(self).items() if name != "evaluated"}
-        if self.evaluated is None:
-            return facts
-        errors = {function: vars(figures) for function, figures in self.evaluated.errors.items()}
-        return facts | vars(self.evaluated) | {"errors": errors}
 
 
 @dataclass(frozen=True)
 class Sweep:
     """All that the sweep of a folder found."""
 
+    folder: Path
     files: tuple[File, ...]
     rows: tuple[Row, ...]
     seconds: float
@@ -206,7 +91,7 @@ def sweep(folder: Path, progress: Progress, jobs: int | None = None) -> Sweep:
             progress(done, len(builds), f"{build.files[0].name}, {build.base}")
     order = {(file.name, base): k for k, (file, base) in enumerate((f, b) for f in files for b in BASES)}
     rows.sort(key=lambda row: order[row.name, row.base])
-    return Sweep(files, tuple(rows), time.perf_counter() - start, spent, jobs)
+    return Sweep(folder, files, tuple(rows), time.perf_counter() - start, spent, jobs)
 
 
 def _read(path: Path, name: str) -> File:
@@ -230,11 +115,7 @@ def _builds(files: Iterable[File]) -> list[Build]:
             same.setdefault((nameless, "floating"), []).append(file)
             if nameless.bodies and not nameless.floats:
                 same.setdefault((nameless, "fixed"), []).append(file)
-    return [Build(_mounted(robot, base), base, tuple(own)) for (robot, base), own in same.items()]
-
-
-def _mounted(robot: Robot, base: str) -> Robot:
-    return mounted(robot, Mounting(base))
+    return [Build(on_base(robot, base), base, tuple(own)) for (robot, base), own in same.items()]
 
 
 def _size(robot: Robot) -> int:
@@ -253,159 +134,109 @@ def _rows(build: Build, future: Future[list[Row]]) -> list[Row]:
     return [Row(file.name, build.base, robot.nv, robot.depth, *failed) for file in build.files]
 
 
-def examined(build: Build) -> list[Row]:
-    """The rows of one build: Pinocchio reads each of its files, the rest is the same for all."""
-    start = time.process_time()
-    robot = replace(build.robot, name=build.files[0].name)
-    overrides, remarks = missing_bounds(robot)
-    domain = input_domain(robot, overrides)
-    functions, singular = _possible(robot, domain)
-    compared = [_compared(file, build.base, domain, functions) for file in build.files]
-    evaluated = _evaluated(robot, domain, functions)
-    seconds = time.process_time() - start
-    rows = []
-    for k, (file, worst) in enumerate(zip(build.files, compared, strict=True)):
-        failures = [f"golden model off Pinocchio by {worst:.1e}"] if not worst <= TOLERANCE else []
-        failures += evaluated.complaints
-        own = seconds if k == len(compared) - 1 else 0.0
-        facts = (file.name, build.base, robot.nv, robot.depth, worst, evaluated, own)
-        rows.append(Row(*facts, tuple(failures), (*remarks, *singular)))
-    return rows
-
-
-def missing_bounds(robot: Robot) -> tuple[Overrides, tuple[str, ...]]:
-    """Bounds for joints whose limits bound nothing, and remarks that tell them.
-
-    Velocities are those of free motion. Forces and torques are the robot's weight, on a lever where the
-    joint turns. Angles are any, and slides a metre either way.
-    """
-    mass = sum(body.inertia.mass for body in robot.bodies) + robot.base_inertia.mass
-    weight = max(mass * math.hypot(*robot.gravity), 1.0)
-    joints: dict[str, JointBounds] = {}
-    told: dict[str, list[str]] = {}
-    for joint in (
-        body.joint for body in robot.bodies if body.joint.mimic is None and body.joint.kind.nv == 1
-    ):
-        turns = joint.kind.turning[0]
-        free = {
-            "position": math.pi if turns else FREE_REACH,
-            "velocity": FREE_VELOCITY[turns],
-            "effort": float(f"{LEVER * weight if turns else weight:.2g}"),
-        }
-        units = ("rad", "rad/s", "Nm") if turns else ("m", "m/s", "N")
-        missing = _missing(joint)
-        for (name, bound), unit in zip(free.items(), units, strict=True):
-            if name in missing:
-                told.setdefault(f"{name} within {bound:.3g} {unit}", []).append(joint.name)
-        bounds = {name: (-free[name], free[name]) for name in missing}
-        joints |= {joint.name: JointBounds(**bounds)} if missing else {}
-    return Overrides(joints=joints), tuple(f"{text}: {', '.join(own)}" for text, own in told.items())
-
-
-def _missing(joint: Joint) -> list[str]:
-    """Which of a joint's limits bound nothing."""
-    limits = joint.limits[0]
-    found = ["position"] if not limits.lower < limits.upper else []
-    return found + [name for name in ("velocity", "effort") if not 0.0 < getattr(limits, name) < math.inf]
-
-
-def _possible(robot: Robot, domain: Domain) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The functions that the robot has, and a remark where these are not all."""
-    try:
-        golden.evaluate(robot, "minv", sample(robot, domain, 4 * TASKS, np.random.default_rng(6)))
-    except InputError:
-        left = ", ".join(WITHOUT_INVERSE)
-        return WITHOUT_INVERSE, (f"mass matrix singular in some poses; only {left} are evaluated",)
-    return tuple(FUNCTIONS), ()
-
-
-def _compared(file: File, base: str, domain: Domain, functions: Sequence[str]) -> float:
-    """The largest error of the golden model beside Pinocchio, relative to the largest entry."""
-    assert file.robot is not None
-    robot = _mounted(file.robot, base)
-    arrays = sample(robot, domain, TASKS, np.random.default_rng(5))
-    reference = Reference.read(file.path, robot)
-    own = {function: golden.evaluate(robot, function, arrays) for function in functions}
-    theirs = {function: reference.evaluate(function, arrays) for function in functions}
-    return _worst(own, theirs)
-
-
-def _worst(results: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> float:
-    """The largest error of all functions, task by task beside the largest entry of each array.
-
-    Derivatives count beside the larger of themselves and what they are derivatives of.
-    """
-    worst = 0.0
-    for function, arrays in expected.items():
-        floor = np.float64(0.0)
-        if function in DERIVATIVE_OF:
-            (base,) = expected[DERIVATIVE_OF[function]].values()
-            floor = np.abs(base).max(axis=1)
-        for name, array in arrays.items():
-            entries = tuple(range(1, array.ndim))
-            error = np.abs(results[function][name] - array).max(axis=entries)
-            size = np.maximum(np.abs(array).max(axis=entries), floor)
-            shares = np.divide(error, size, out=np.where(error > 0.0, np.inf, 0.0), where=size > 0.0)
-            worst = max(worst, float(shares.max()))
-    return worst
-
-
-def _evaluated(robot: Robot, domain: Domain, functions: tuple[str, ...]) -> Evaluated:
-    """Graph and bit-exact program of a robot, held against the golden model."""
-    rewritten = regroup_inertias(align_axes(elementary(robot)))
-    model = Model(robot, rewritten, ("align_axes", "regroup_inertias"), (), Choice(ALGORITHMS, {}))
-    graph = optimised(traced(model, functions), DEFAULT_DELAYS)
-    arrays = sample(robot, domain, TASKS, np.random.default_rng(7))
-    expected = {function: golden.evaluate(robot, function, arrays) for function in functions}
-    off = _worst(_interpreted(graph, robot, arrays, expected), expected)
-    options = BuildOptions(functions=functions, width=WIDTHS[0], samples=DRAWS.ranging)
-    if "difd" in functions:
-        domain = with_inverse(domain, robot, options)
-    width, errors = _fixed(model, graph, domain, options)
-    return Evaluated(off, errors, width, {function: _products(graph, function) for function in functions})
-
-
-def _fixed(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tuple[int, Measured]:
-    """The first width whose program's errors are within the budget, or the last, and these errors."""
-    for width in WIDTHS:
-        program, errors = fix(model, graph, domain, replace(options, width=width), DRAWS)
-        if Fixed(program, errors).bound <= DEFAULT_MAX_ERROR:
-            break
-    return width, errors
-
-
-def _products(graph: Graph, function: str) -> int:
-    return sum(function_counts(graph, function)["multiplications"].values())
-
-
-def _interpreted(
-    graph: Graph, robot: Robot, arrays: Arrays, like: Mapping[str, Arrays]
-) -> dict[str, dict[str, Array]]:
-    """The results of a graph in double precision, in arrays like those of the golden model."""
-    inputs = graph_inputs(robot, arrays)
-    runs: dict[tuple[tuple[str, bool], ...], dict[str, Array]] = {}
-    results = {f: {name: np.zeros_like(a) for name, a in own.items()} for f, own in like.items()}
-    for function, own in results.items():
-        flags = flag_values(function, extended=False)
-        key = tuple(flags.items())
-        if key not in runs:
-            given = {name: np.asarray(float(value)) for name, value in flags.items()}
-            idle = {name: np.zeros(()) for name in graph.inputs}
-            runs[key] = interpret(graph, {**idle, **inputs, **given})
-        for output, values in runs[key].items():
-            place, _, index = output.rstrip("]").partition("[")
-            owner, _, name = place.partition(".")
-            if owner == function and name in own:
-                entry = tuple(int(number) for number in index.split(","))
-                own[name][:, *entry] = values
-                if name in SYMMETRIC:
-                    own[name][:, *entry[::-1]] = values
-    return results
-
-
 def remarks_of(found: Sweep) -> dict[str, list[str]]:
     """All remarks by file: those of its reading, then those of its builds."""
     remarks = {file.name: list(file.remarks) for file in found.files}
     for row in found.rows:
         remarks[row.name] += [remark for remark in row.remarks if remark not in remarks[row.name]]
     return {name: own for name, own in remarks.items() if own}
+
+
+def markdown(found: Sweep) -> str:
+    """The report: what was done, and tables of what passed, what failed, and what was refused."""
+    passing = [row for row in found.rows if not row.failures]
+    failing = [row for row in found.rows if row.failures]
+    refused = [file for file in found.files if file.robot is None]
+    parts = [
+        "# Robots",
+        _introduction(found),
+        "## Passing",
+        _table(HEADINGS, map(_cells, passing)),
+    ]
+    if failing:
+        failures = ((f"`{row.name}`", row.base, "; ".join(row.failures)) for row in failing)
+        parts += ["## Failing", _table(("URDF", "base", "what"), failures)]
+    if refused:
+        reasons = ((f"`{file.name}`", file.refusal) for file in refused)
+        parts += ["## Refused", _table(("URDF", "reason"), reasons)]
+    parts += _remarks(found)
+    return "\n\n".join(parts) + "\n"
+
+
+HEADINGS = (
+    "URDF",
+    "base",
+    "DoF",
+    "depth",
+    "golden, Pinocchio",
+    "graph, golden",
+    "evaluator, median / largest",
+    "flagged",
+    *FUNCTIONS,
+)
+"""Of the table of robots that pass."""
+
+
+def _introduction(found: Sweep) -> str:
+    passing = sum(not row.failures for row in found.rows)
+    refused = sum(file.robot is None for file in found.files)
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("pin", "numpy"))
+    sentences = [
+        f"What `rbdhw bench --sweep {found.folder.name}` finds in the {len(found.files)} URDF files of "
+        f"{_package(found.folder)}: {refused} are refused, and {passing} of {len(found.rows)} robots and "
+        "bases pass. Robots without a moving joint have a floating base only.",
+        f"*golden, Pinocchio* is the largest error of the golden model beside Pinocchio ({libraries}), which "
+        f"reads the file itself, and *graph, golden* that of the graph in double precision beside the golden "
+        f"model: of all functions in {TASKS} random tasks, relative to the largest entry, at most "
+        f"{TOLERANCE:g}.",
+        f"*evaluator* is the error of the bit-exact program, {WIDTH} bits wide, beside the golden model in "
+        f"{DRAWS.held_out} other tasks: median and largest of the worst function, relative in the Frobenius "
+        f"norm, at most {DEFAULT_MAX_ERROR:g}; at most one task in a hundred may be *flagged*.",
+        "The last columns are multiplications of each function in the build of all, without a search for "
+        "cheaper frames or algorithms; `rbdhw info` tells those of a build.",
+        f"The sweep took {found.seconds / 60.0:.0f} minutes in {found.jobs} processes, "
+        f"{found.processor_seconds / 60.0:.0f} of processor time.",
+    ]
+    return "\n".join(sentences)
+
+
+def _package(folder: Path) -> str:
+    """The folder's name, with its version if it is an installed package of that name."""
+    try:
+        return f"{folder.name} {version(folder.name)}"
+    except PackageNotFoundError:
+        return folder.name
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    assert row.evaluated is not None
+    errors = row.evaluated.errors.values()
+    operations = row.evaluated.operations
+    return (
+        f"`{row.name}`",
+        row.base,
+        str(row.dof),
+        str(row.depth),
+        f"{row.golden:.0e}",
+        f"{row.evaluated.graph:.0e}",
+        f"{max(e.median for e in errors):.0e} / {max(e.max for e in errors):.0e}",
+        str(sum(e.flagged for e in errors)),
+        *(f"{operations[function]:,}" if function in operations else "-" for function in FUNCTIONS),
+    )
+
+
+def _remarks(found: Sweep) -> list[str]:
+    remarks = remarks_of(found)
+    if not remarks:
+        return []
+    told = [
+        "## Remarks",
+        "What is amiss in a file but taken, and bounds for joints whose limits bound nothing.",
+    ]
+    return told + [f"`{name}`:\n\n" + "\n".join(f"- {one}" for one in own) for name, own in remarks.items()]
+
+
+def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [list(headings), *(list(row) for row in rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

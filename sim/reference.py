@@ -2,8 +2,8 @@
 
 Pinocchio is a library of the tests, not of the package, and is imported where it is first needed. Its model
 has every joint free; joints are matched by name, and a constant ``G`` maps the robot's velocities to the
-model's, which orders the joints otherwise. Mimics are reduced by it: ``G^T tau``, ``G^T M G``. Where Pinocchio
-can reduce them by itself, as in inverse dynamics and the mass matrix, its own reduction is taken.
+model's, which orders the joints otherwise. Mimics are reduced by it: ``G^T tau``, ``G^T M G``. Where
+Pinocchio can reduce them by itself, as in inverse dynamics and the mass matrix, its own reduction is taken.
 
 Our reader makes rotations exact that a file gives to fewer digits than a quarter turn has; so are the angles
 that Pinocchio gets, or results would differ by that much.
@@ -95,15 +95,20 @@ class Reference:
         """Of all joints' freedoms, those of the robot; accelerations are solved for."""
         M = self.free.task("m", q, v, u)["M"]
         if function in ("m", "minv"):
-            return {"M": M} if function == "m" else {"Minv": np.linalg.inv(M)}
+            return {"M": M} if function == "m" else {"Minv": _solved(M, np.eye(len(M)))}
         if function in DRIVEN_BY_FORCE:
-            u = np.linalg.solve(M, u - self.free.task("id", q, v, np.zeros_like(v))["tau"])
+            u = _solved(M, u - self.free.task("id", q, v, np.zeros_like(v))["tau"])
         if function in ("id", "fd"):
             return self.free.task("id", q, v, u) if function == "id" else {"a": u}
         dtau = self.free.task("did", q, v, u)
         if function == "did":
             return dtau
-        return {name.replace("dtau", "da"): -np.linalg.solve(M, matrix) for name, matrix in dtau.items()}
+        return {name.replace("dtau", "da"): -_solved(M, matrix) for name, matrix in dtau.items()}
+
+
+def _solved(M: Array, right: Array) -> Array:
+    """``M^-1 right``."""
+    return np.asarray(np.linalg.solve(M, right), np.float64)
 
 
 def has_mimics(robot: Robot) -> bool:
@@ -147,7 +152,7 @@ class _Model:
 
 
 def _coordinates(body: Body, q: Array, size: int) -> Array:
-    """A joint's configuration as Pinocchio has it: free angles by cosine and sine, quaternions of length one."""
+    """A joint's configuration as Pinocchio has it: free angles by cosine and sine, unit quaternions."""
     kind, mimic = body.joint.kind, body.joint.mimic
     if mimic is not None:
         q = mimic.multiplier * q + mimic.offset

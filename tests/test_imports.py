@@ -78,6 +78,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "cli": EVERYTHING,
     "__main__": ("cli",),
     "bench": EVERYTHING,
+    "examination": EVERYTHING,
     "sweep": EVERYTHING,
 }
 

@@ -17,9 +17,9 @@ def check_robot(robot: Robot) -> None:
     """Refuse a robot whose fields do not fit together.
 
     Parents come before their children, and a floating joint is the first. Names of links and of joints are
-    unique. Axes are unit vectors, a universal joint's two at right angles, and rotations are rotations. A joint
-    has limits for each degree of freedom; an offset only where that is one. A mimic and what it follows have
-    one degree of freedom each, and the followed joint mimics none. Numbers, but for limits, are finite.
+    unique. Axes are unit vectors, a universal joint's two at right angles, and rotations are rotations. A
+    joint has limits for each degree of freedom; an offset only where that is one. A mimic and what it follows
+    have one degree of freedom each, and the followed joint mimics none. Numbers, but for limits, are finite.
 
     Raises
     ------

@@ -39,7 +39,8 @@ _PINNED = (JointKind.SPHERICAL, JointKind.FLOATING)
 def align_axes(robot: Robot) -> Robot:
     """``robot`` with z as the axis of every joint that has one, in its body's frame.
 
-    A planar joint's x and y are then those of the frame, as its coordinates have them. Axes along +-x, +-y and +-z are turned by a signed permutation, so that no zero of a placement is lost.
+    A planar joint's x and y are then those of the frame, as its coordinates have them. Axes along +-x, +-y
+    and +-z are turned by a signed permutation, so that no zero of a placement is lost.
     """
 
     def aligned(robot: Robot, i: int) -> Robot:
@@ -56,8 +57,8 @@ def place_frame(robot: Robot, i: int, turn: float = 0.0, shift: Vector3 = _STILL
     """``robot`` with body ``i``'s frame moved by ``shift`` (m, in the frame) and turned by ``turn`` (rad).
 
     ``shift`` is along z, except for a prismatic joint, whose frame may lie anywhere. The joint's offset
-    absorbs the turn of a revolute joint; a planar joint's frame is not to be turned. Children whose placements the turn robs of zeros have their
-    joint frames turned back as far as that restores them.
+    absorbs the turn of a revolute joint; a planar joint's frame is not to be turned. Children whose
+    placements the turn robs of zeros have their joint frames turned back as far as that restores them.
     """
     body = robot.bodies[i]
     joint = body.joint

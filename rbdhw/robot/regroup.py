@@ -24,8 +24,8 @@ def regroup_inertias(robot: Robot) -> Robot:
 
     Joint-space results keep their values, those of mimics too: what a joint does not feel however it moves,
     it does not feel when it follows another. Inertias become parameters that no rigid body has. Joints have
-    to be elementary, their axes z (:func:`rbdhw.robot.frames.align_axes`). Source: Khalil and Dombre, *Modeling,
-    Identification and Control of Robots*, section 9.4 (base inertial parameters).
+    to be elementary, their axes z (:func:`rbdhw.robot.frames.align_axes`). Source: Khalil and Dombre,
+    *Modeling, Identification and Control of Robots*, section 9.4 (base inertial parameters).
     """
     bodies = list(robot.bodies)
     base_inertia = robot.base_inertia

@@ -12,6 +12,7 @@ from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.robot.reroot import reroot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sim import golden
@@ -71,6 +72,16 @@ def test_every_base_and_gravity(base, algorithms):
 @pytest.mark.parametrize("name", ["hyq", "iiwa14"])
 def test_a_bundled_robot_that_floats(name):
     assert_graph_is_golden(load_urdf(path(name)).with_floating_base(), 6)
+
+
+@pytest.mark.parametrize("algorithms", WAYS, ids=("dense", "solves"))
+def test_a_bundled_robot_with_a_planar_base_and_a_mimic(algorithms):
+    assert_graph_is_golden(load_urdf(path("tiago")), 6, algorithms)
+
+
+def test_a_bundled_robot_from_another_root():
+    robot = load_urdf(path("spot_arm")).with_floating_base()
+    assert_graph_is_golden(reroot(robot, "arm_sh1_link"), 6)
 
 
 @st.composite

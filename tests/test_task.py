@@ -108,4 +108,4 @@ def test_random_robots_of_all_joints(robot, algorithms):
 
 def test_a_quaternion_a_little_too_long_is_brought_to_length_one():
     quaternion = 1.0005 * np.array([0.5, -0.5, 0.5, 0.5])
-    assert shrink(quaternion) == pytest.approx(1.0 / 1.0005**2, rel=2e-6)
+    assert shrink(quaternion) == pytest.approx(1.0 / 1.0005**2, rel=2e-9)

@@ -20,6 +20,7 @@ from rbdhw.choice import ADDITION_COST, Choice, choose
 from rbdhw.config import WIDTHS, BuildOptions, Mounting
 from rbdhw.domain import Domain, Overrides, graph_inputs, graph_ranges, input_domain
 from rbdhw.errors import InputError
+from rbdhw.fixed.alignment import exponents, unified
 from rbdhw.fixed.evaluate import largest_values
 from rbdhw.fixed.gains import TINY, gains
 from rbdhw.fixed.lower import lower
@@ -29,12 +30,15 @@ from rbdhw.fixed.widths import Planner, Widths
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.interpret import node_values
+from rbdhw.graph.twins import Twins, no_twins
+from rbdhw.limbs import limb_inputs, shared_limbs
 from rbdhw.manifest import function_counts, manifest, robot_entry
 from rbdhw.mounting import load_mounted
 from rbdhw.passes.balance import balance
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
 from rbdhw.passes.specialise import reached
+from rbdhw.passes.twins import find_twins
 from rbdhw.protocol import FUNCTIONS, flag_values
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.model import Robot
@@ -47,6 +51,7 @@ from rbdhw.schedule.binding import bind
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Bound
 from rbdhw.schedule.problem import problem
+from rbdhw.schedule.twins import shareable
 from rbdhw.schedule.verify import verify
 from rbdhw.sim import golden
 from rbdhw.sim.errors import relative_errors
@@ -177,10 +182,11 @@ def planned(
         domain = with_inverse(domain, source, options)
     progress("tracing")
     graph = optimised(traced(model, options.functions), device.delays)
+    twins = limb_twins(model, graph, options)
     progress("choosing number formats")
-    program, errors = fix(model, graph, domain, options)
+    program, errors = fix(model, graph, domain, options, twins)
     progress("scheduling")
-    return Plan(model, domain, graph, program, errors, scheduled(program, device, options))
+    return Plan(model, domain, graph, program, errors, scheduled(program, device, options, twins))
 
 
 def describe(
@@ -290,6 +296,18 @@ def external_bodies(robot: Robot, fext: str) -> tuple[int, ...]:
     return tuple(sorted({names.index(link) for link in fext.split(",")}))
 
 
+def limb_twins(model: Model, graph: Graph, options: BuildOptions) -> Twins:
+    """The nodes of a graph that symmetric limbs compute in turn.
+
+    Raises
+    ------
+    InputError
+        Where sharing is asked for but cannot be.
+    """
+    groups = shared_limbs(model.robot, options.share_limbs, options.ii)
+    return find_twins(graph, limb_inputs(model.robot, groups)) if groups else no_twins(graph)
+
+
 def optimised(graph: Graph, delays: Delays) -> Graph:
     """The graph after the passes: common factors drawn out, sums balanced by arrival."""
     graph = prune(balance(factor(graph), operation_delay(delays)))
@@ -312,7 +330,9 @@ def operation_delay(delays: Delays) -> Callable[[Op], float]:
     return lambda op: known.get(op, 0.0)
 
 
-def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tuple[Program, Measured]:
+def fix(
+    model: Model, graph: Graph, domain: Domain, options: BuildOptions, twins: Twins
+) -> tuple[Program, Measured]:
     """The bit-exact program: the most exact at the width asked for, or the cheapest that meets the budget.
 
     Ranges and the effect of errors come from one sample of the domain, errors from another, four times as
@@ -325,7 +345,8 @@ def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tu
     """
     ranging, held_out, probing = (np.random.default_rng((options.seed, k)) for k in (0, 1, 3))
     chunks = list(sampled_inputs(model, domain, options.samples, ranging))
-    magnitudes = largest_magnitudes(graph, options.functions, chunks)
+    shifts = exponents(graph, twins)
+    magnitudes = unified(largest_magnitudes(graph, options.functions, chunks), twins, shifts)
     ranges = graph_ranges(model.source, domain, model.fext)
     arrays = sample(model.source, domain, 4 * options.samples, held_out, model.fext)
     reference = {f: golden.evaluate(model.source, f, arrays) for f in options.functions}
@@ -334,8 +355,9 @@ def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tu
     def lowered(widths: Widths) -> Program:
         seen = list(magnitudes)
         for _ in range(NOISE_PASSES):
-            raise_to_noise(seen, lower(graph, seen, ranges, widths), options.functions, noise_words)
-        return lower(graph, seen, ranges, widths)
+            raise_to_noise(seen, lower(graph, seen, ranges, widths, twins), options.functions, noise_words)
+            seen = unified(seen, twins, shifts)
+        return lower(graph, seen, ranges, widths, twins)
 
     def measured(program: Program, tasks: int) -> Measured:
         draft = draft_design(model, domain, program, options)
@@ -343,7 +365,7 @@ def fix(model: Model, graph: Graph, domain: Domain, options: BuildOptions) -> tu
         return {f: error_figures(draft, f, given, first(reference[f], tasks)) for f in options.functions}
 
     search = Search(
-        Planner(graph, magnitudes, gains(graph, chunks[0], probing)),
+        Planner(graph, magnitudes, gains(graph, chunks[0], probing), twins),
         lowered,
         partial(measured, tasks=4 * options.samples),
         partial(measured, tasks=options.samples),
@@ -443,9 +465,10 @@ def error_figures(
     return ErrorFigures(float(np.median(kept)), float(kept.max()), len(errors), len(errors) - len(kept))
 
 
-def scheduled(program: Program, device: Target, options: BuildOptions) -> Bound:
+def scheduled(program: Program, device: Target, options: BuildOptions, twins: Twins | None = None) -> Bound:
     """The program scheduled, verified and bound for one task every ``options.ii`` cycles."""
-    task = problem(program, device, options.clock_mhz, options.ii)
+    groups = shareable(program, twins.groups) if twins else ()
+    task = problem(program, device, options.clock_mhz, options.ii, groups)
     plan = schedule(task)
     verify(task, plan)
     return bind(program, task, plan, device.memory_stages)

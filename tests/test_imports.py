@@ -71,6 +71,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "sim.errors",
     ),
     "choice": ("errors", "robot", "graph", "tracing"),
+    "limbs": ("errors", "robot"),
     "manifest": EVERYTHING,
     "pipeline": EVERYTHING,
     "cli": EVERYTHING,

@@ -58,18 +58,21 @@ def shared_steps(
     """
     group_of = {value: group for group in twins for value in group}
     wide = {value for step in steps if step.resource is Resource.WIDE_MULTIPLIER for value in step.results}
-    for step in [*_entries(program, twins, delays), *steps]:
+    everything = [*_entries(program, twins, delays), *steps]
+    times = {value: (step.setup, step.delay) for step in everything for value in step.results}
+    for step in everything:
         group = group_of.get(step.results[0])
         if group is None:
             yield step
             continue
+        setup, delay = map(max, zip(*(times[value] for value in group), strict=True))
         chooses = delays.select if _chosen(program, group, group_of) else 0.0
         resource = Resource.WIDE_MULTIPLIER if wide.intersection(group) else step.resource
         yield replace(
             step,
             resource=resource,
-            setup=step.setup + chooses,
-            delay=step.delay + (0.0 if step.latency else chooses),
+            setup=setup + chooses,
+            delay=delay + (0.0 if step.latency else chooses),
             registered=step.registered and ii > len(group),
             limbs=len(group),
         )

@@ -98,6 +98,8 @@ class _Lowering:
         self._exponents = exponents(graph, twins)
         self._trigonometry: TrigonometrySpec = trigonometry_spec(widths.turn)
         self._inverter = _inverter(graph, widths)
+        self._alternating = _alternating(graph, twins)
+        self._turned: dict[Edge, int] = {}
         self._operations: dict[int, Operation] = {}
         self._intervals: dict[int, Interval] = {}
 
@@ -178,10 +180,12 @@ class _Lowering:
     def _output(self, name: str, edge: Edge) -> Word:
         source = self._operations[edge.node].format
         value = edge.node
-        if edge.negative:
-            node = self._graph.nodes[edge.node]
-            negated = (Operand(edge.node, negative=True),)
-            value = self.append(Operation(Kind.ADD, negated, source, node.region))
+        if edge.negative or edge.node in self._alternating:
+            plain = Edge(edge.node, edge.negative)
+            if plain not in self._turned:
+                region, operand = self._graph.nodes[edge.node].region, Operand(edge.node, edge.negative)
+                self._turned[plain] = self.append(Operation(Kind.ADD, (operand,), source, region))
+            value = self._turned[plain]
         known = self._domain.get(name.partition(".")[2])
         return Word(
             name, known.unit if known else "1", value, Format(source.width, source.binary_point - edge.shift)
@@ -305,6 +309,19 @@ class _Lowering:
         kind = Kind.SIN if node.op is Op.SIN else Kind.COS
         offset = round(math.ldexp(node.value, spec.phase_bits)) % 2**spec.phase_bits
         return Operation(kind, (operand,), spec.format, node.region, offset)
+
+
+def _alternating(graph: Graph, twins: Twins) -> frozenset[int]:
+    """The twins that leave the graph as they are in some limbs and negated in others."""
+    signs: dict[int, set[bool]] = {}
+    for _, edge in graph.outputs:
+        signs.setdefault(edge.node, set()).add(edge.negative)
+    found: set[int] = set()
+    for group in twins.groups:
+        known = [signs.get(i, set()) for i in group]
+        if all(len(own) == 1 for own in known) and len(set().union(*known)) == 2:
+            found.update(group)
+    return frozenset(found)
 
 
 def _inverter(graph: Graph, widths: Widths) -> ReciprocalSpec | None:

@@ -14,8 +14,10 @@ from rbdhw.target import Delays
 def shareable(program: Program, groups: Sequence[Group]) -> tuple[Group, ...]:
     """The groups of operations that one operator can compute in turn: of one kind, width and rounding.
 
-    Sines and cosines of an angle come from one unit, so either both have twins or neither.
+    Results of twins that are negated at the end are twins as well. Sines and cosines of an angle come from
+    one unit, so either both have twins or neither.
     """
+    groups = [*groups, *_turned_results(program, groups)]
     kept = {group for group in groups if _alike([program.operations[i] for i in group])}
     angles: dict[tuple[object, ...], set[tuple[object, ...]]] = {}
     for group in kept:
@@ -32,6 +34,18 @@ def shareable(program: Program, groups: Sequence[Group]) -> tuple[Group, ...]:
         for group in groups
         if group in kept and not broken.intersection(_turn(program.operations[i]) for i in group)
     )
+
+
+def _turned_results(program: Program, groups: Sequence[Group]) -> Iterator[Group]:
+    """Sums of one operand, which negate results or let them pass, of values that are twins."""
+    found: dict[int, list[int]] = {}
+    for i, operation in enumerate(program.operations):
+        if operation.kind is Kind.ADD and len(operation.operands) == 1:
+            found.setdefault(operation.operands[0].value, []).append(i)
+    for group in groups:
+        own = [found.get(value, []) for value in group]
+        if all(len(sums) == 1 for sums in own):
+            yield tuple(sums[0] for sums in own)
 
 
 def _turn(operation: Operation) -> tuple[object, ...] | None:

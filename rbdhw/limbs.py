@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from rbdhw.errors import InputError
+from rbdhw.fixed.program import Kind, Program
+from rbdhw.graph.graph import Graph, Op
+from rbdhw.graph.twins import Twins
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import Limb, LimbGroup, limb_groups
+from rbdhw.schedule.cost import Cost
+from rbdhw.schedule.model import Bound
 
 Meaning = tuple[str, tuple[int, ...]]
 """What an input is of its limb: its array, and its place in the limb's share of it."""
@@ -51,6 +60,32 @@ def _not_served(robot: Robot, group: LimbGroup, ii: int) -> str:
     )
 
 
+def limb_names(robot: Robot, groups: Sequence[LimbGroup]) -> list[list[str]]:
+    """Each limb of each group by its first link's name."""
+    return [[robot.bodies[limb[0]].name for limb in group] for group in groups]
+
+
+def least_interval(groups: Sequence[LimbGroup]) -> int:
+    """The least initiation interval at which the limbs of each group share the hardware of one."""
+    return math.lcm(*(len(group) for group in groups))
+
+
+def hardware(graph: Graph, twins: Twins, ii: int) -> dict[str, dict[str, int]]:
+    """The multipliers and adders of a graph at an interval, by the values of ``--share-limbs``."""
+    kinds = {"multipliers": (Op.MULTIPLY, Op.SCALE), "adders": (Op.ADD, Op.SELECT)}
+    found: dict[str, dict[str, int]] = {"on": {}, "off": {}}
+    for name, ops in kinds.items():
+        sizes = Counter(len(group) for group in twins.groups if graph.nodes[group[0]].op in ops)
+        total = sum(graph.count(op) for op in ops)
+        alone = total - sum(size * count for size, count in sizes.items())
+        turns = ii if name == "multipliers" else 1
+        found["off"][name] = math.ceil(total / turns)
+        found["on"][name] = math.ceil(alone / turns) + sum(
+            math.ceil(size * count / ii) if turns > 1 else count for size, count in sizes.items()
+        )
+    return found
+
+
 def limb_inputs(robot: Robot, groups: Sequence[LimbGroup]) -> list[list[dict[str, Meaning]]]:
     """The inputs of each limb of each group, by the names of :mod:`rbdhw.task`."""
     return [[dict(_inputs(robot, limb)) for limb in group] for group in groups]
@@ -73,3 +108,33 @@ def _inputs(robot: Robot, limb: Limb) -> Iterator[tuple[str, Meaning]]:
     for place, link in enumerate(links):
         for k in range(6):
             yield f"fext[{link},{k}]", ("fext", (place, k))
+
+
+def sharing_entry(
+    robot: Robot,
+    groups: Sequence[LimbGroup],
+    program: Program,
+    bound: Bound,
+    costs: Mapping[str, Cost],
+) -> dict[str, Any]:
+    """What the manifest tells of limbs that share hardware: who does, how much, and what else would cost.
+
+    Parameters
+    ----------
+    costs
+        Of both ways, by the values of ``--share-limbs``, where limbs could share.
+    """
+    computed = [value for value in bound.producer if program.operations[value].kind is not Kind.INPUT]
+    products = [value for value in computed if program.operations[value].kind in (Kind.MULTIPLY, Kind.SCALE)]
+
+    def split(values: Sequence[int]) -> dict[str, int]:
+        shared = sum(len(bound.group(value)) > 1 for value in values)
+        return {"shared": shared, "alone": len(values) - shared}
+
+    return {
+        "groups": limb_names(robot, groups),
+        "shared": bool(bound.twins),
+        "operations": split(computed),
+        "multiplications": split(products),
+        "costs": {way: asdict(cost) for way, cost in costs.items()},
+    }

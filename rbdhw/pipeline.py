@@ -30,8 +30,8 @@ from rbdhw.fixed.widths import Planner, Widths
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.interpret import node_values
-from rbdhw.graph.twins import Twins, no_twins
-from rbdhw.limbs import limb_inputs, shared_limbs
+from rbdhw.graph.twins import Group, Twins, no_twins
+from rbdhw.limbs import hardware, least_interval, limb_inputs, limb_names, shared_limbs, sharing_entry
 from rbdhw.manifest import function_counts, manifest, robot_entry
 from rbdhw.mounting import load_mounted
 from rbdhw.passes.balance import balance
@@ -43,11 +43,13 @@ from rbdhw.protocol import FUNCTIONS, flag_values
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.model import Robot
 from rbdhw.robot.rewrite import best_rewrite
+from rbdhw.robot.symmetry import limb_groups
 from rbdhw.rtl.core import Core
 from rbdhw.rtl.packet import Function
 from rbdhw.rtl.shell import Accelerator, to_verilog
 from rbdhw.sampling import sample
 from rbdhw.schedule.binding import bind
+from rbdhw.schedule.cost import Cost, cost
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Bound
 from rbdhw.schedule.problem import problem
@@ -125,6 +127,7 @@ class Plan:
     program: Program
     errors: Measured
     bound: Bound
+    costs: dict[str, Cost]
 
 
 def generate(
@@ -159,6 +162,8 @@ def design_of(
     facts = manifest(
         source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors
     )
+    groups = shared_limbs(plan.model.robot, options.share_limbs, options.ii)
+    facts["limbs"] = sharing_entry(plan.model.robot, groups, plan.program, plan.bound, plan.costs)
     facts["algorithms"] = plan.model.choice.json() | {"rewrites": list(plan.model.rewrites)}
     text = to_verilog(accelerator(draft, plan.bound))
     return replace(draft, manifest=facts | draft.manifest, verilog=text)
@@ -186,7 +191,7 @@ def planned(
     progress("choosing number formats")
     program, errors = fix(model, graph, domain, options, twins)
     progress("scheduling")
-    return Plan(model, domain, graph, program, errors, scheduled(program, device, options, twins))
+    return Plan(model, domain, graph, program, errors, *cheapest(program, device, options, twins))
 
 
 def describe(
@@ -210,10 +215,18 @@ def describe(
     model = prepare(source, functions, fext, forced=forced)
     progress("tracing")
     graph = factor(traced(model, functions))
+    groups = limb_groups(model.robot)
+    ii = least_interval(groups)
+    twins = find_twins(graph, limb_inputs(model.robot, groups))
     return {
         "robot": robot_entry(source),
         "functions": {function: function_counts(graph, function) for function in functions},
         "algorithms": model.choice.json(),
+        "limbs": {
+            "groups": limb_names(model.robot, groups),
+            "ii": ii,
+            "hardware": hardware(graph, twins, ii),
+        },
     }
 
 
@@ -465,9 +478,25 @@ def error_figures(
     return ErrorFigures(float(np.median(kept)), float(kept.max()), len(errors), len(errors) - len(kept))
 
 
-def scheduled(program: Program, device: Target, options: BuildOptions, twins: Twins | None = None) -> Bound:
-    """The program scheduled, verified and bound for one task every ``options.ii`` cycles."""
-    groups = shareable(program, twins.groups) if twins else ()
+def cheapest(
+    program: Program, device: Target, options: BuildOptions, twins: Twins
+) -> tuple[Bound, dict[str, Cost]]:
+    """The program scheduled with twins sharing hardware or not, as asked for or cheaper, and both costs."""
+    alone = scheduled(program, device, options)
+    groups = shareable(program, twins.groups)
+    if not groups:
+        return alone, {}
+    shared = scheduled(program, device, options, groups)
+    costs = {"on": cost(program, shared), "off": cost(program, alone)}
+    cheaper = costs["on"].total <= costs["off"].total
+    return shared if cheaper or options.share_limbs == "on" else alone, costs
+
+
+def scheduled(program: Program, device: Target, options: BuildOptions, groups: Sequence[Group] = ()) -> Bound:
+    """The program scheduled, verified and bound for one task every ``options.ii`` cycles.
+
+    ``groups`` are the values that share hardware.
+    """
     task = problem(program, device, options.clock_mhz, options.ii, groups)
     plan = schedule(task)
     verify(task, plan)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Tap
 
+MULTIPLIER = 350.0
+"""Look-up tables that do what a multiplier of 18 x 18 bits does."""
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -30,14 +33,14 @@ class Cost:
     delay_bits: int
 
     @property
-    def logic(self) -> float:
-        """About how many look-up tables adders and multiplexers take: of four signals one chooses in each."""
-        return self.adder_bits + self.multiplexed_bits / 3.0
+    def total(self) -> float:
+        """About how many look-up tables all this takes: of four bits one chooses in each."""
+        return MULTIPLIER * self.multipliers + self.adder_bits + self.multiplexed_bits / 3.0
 
 
 def cost(program: Program, bound: Bound) -> Cost:
     """The cost of a bound program."""
-    sums = [group for group in _groups(program, bound)]
+    sums = list(_groups(program, bound))
     return Cost(
         multipliers=sum(unit.resource in MULTIPLIERS for unit in bound.units),
         adders=len(sums),

@@ -1,14 +1,19 @@
 """twins: find the nodes of symmetric limbs that compute the same thing.
 
-Nodes get colours that do not tell limbs apart: inputs by what they are of their limb, all others by their
-operation and the colours of what they take and of what takes them, again and again, until no colour splits
-(colour refinement of graphs). Constants count for nothing, and a sum for all its terms at once, in whatever
-order they are added. Twins are the nodes of one colour that belong to different limbs.
+A node's *home* is the limb whose inputs it depends on, apart from what all limbs together have made. What one
+limb's values make of another's, as in inverses that couple limbs through a floating base, is at home in one of
+them and looks at the other: a *distance* further on in the circle of limbs.
+
+Nodes get colours that do not tell limbs apart: inputs by what they are of their limb, others by their operation
+and by the colours of what they take; those at home in limbs also by what takes them, again and again, until no
+colour splits (colour refinement of graphs). Constants count for nothing, and a sum for all its terms at once,
+in whatever order they are added. Twins are nodes of one colour in different homes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.twins import Group, Twins, in_order
@@ -18,39 +23,40 @@ Limb = Mapping[str, Hashable]
 """The inputs of one limb, by name: what each is of its limb, which corresponding inputs share."""
 
 
-def find_twins(graph: Graph, limbs: Sequence[Sequence[Limb]]) -> Twins:
-    """The twins of each group of limbs.
+@dataclass(frozen=True)
+class _Home:
+    """The limb of a group at which a node is at home, of so many, and how far on is the one it looks at."""
 
-    A node belongs to a limb if it depends on inputs of that limb, directly or by nodes that belong to it, and
-    takes nothing that belongs to another.
-    """
-    known = {
-        name: (g, meaning)
-        for g, group in enumerate(limbs)
-        for limb in group
-        for name, meaning in limb.items()
-    }
-    owners = {name: (g, k) for g, group in enumerate(limbs) for k, limb in enumerate(group) for name in limb}
-    owner = _owners(graph, owners)
-    colours = _Colours(graph, known).refined()
-    members: dict[tuple[int, int], list[list[int]]] = {}
-    for i, own in enumerate(owner):
-        if own is not None:
-            g, k = own
-            members.setdefault((g, colours[i]), [[] for _ in limbs[g]])[k].append(i)
-    alike = [lists for lists in members.values() if len({len(own) for own in lists}) == 1]
+    group: int
+    limb: int
+    count: int
+    distance: int = 0
+
+    def to(self, other: _Home) -> tuple[int, int, int]:
+        """Where another is, seen from here."""
+        return other.group - self.group, (other.limb - self.limb) % self.count, other.distance
+
+    @property
+    def looked_at(self) -> int:
+        return (self.limb + self.distance) % self.count
+
+
+def find_twins(graph: Graph, limbs: Sequence[Sequence[Limb]]) -> Twins:
+    """The twins of each group of limbs."""
+    homes, meanings = {}, {}
+    for g, group in enumerate(limbs):
+        for k, limb in enumerate(group):
+            homes |= {name: _Home(g, k, len(group)) for name in limb}
+            meanings |= {name: (g, meaning) for name, meaning in limb.items()}
+    colours = _Colours(graph, homes, meanings)
+    colours.refine()
+    alike = [lists for lists in colours.classes() if _balanced(lists)]
     return in_order(graph, sorted(_matched(graph, alike)))
 
 
-def _owners(graph: Graph, inputs: Mapping[str, tuple[int, int]]) -> list[tuple[int, int] | None]:
-    """The limb to which each node belongs, if it does to one."""
-    owner: list[tuple[int, int] | None] = []
-    for node in graph.nodes:
-        found = {owner[edge.node] for edge in node.args} - {None}
-        if node.op is Op.INPUT:
-            found = {inputs.get(node.name)}
-        owner.append(next(iter(found)) if len(found) == 1 else None)
-    return owner
+def _balanced(lists: Sequence[Sequence[int]]) -> bool:
+    """Whether as many nodes of a colour are at home in each limb."""
+    return len({len(own) for own in lists}) == 1
 
 
 def _matched(graph: Graph, alike: Sequence[Sequence[list[int]]]) -> Iterator[Group]:
@@ -72,51 +78,108 @@ class _Colours:
     A term of a sum is taken by the sum's root, whatever additions lie between; these are taken by it too.
     """
 
-    def __init__(self, graph: Graph, inputs: Mapping[str, Hashable]) -> None:
+    def __init__(self, graph: Graph, homes: Mapping[str, _Home], meanings: Mapping[str, Hashable]) -> None:
         self._nodes = graph.nodes
         self._numbers: dict[Hashable, int] = {}
-        roots = sum_roots(graph)
-        self._arguments = [[edge.node for edge in node.args] for node in graph.nodes]
-        self._users: list[list[int]] = [[] for _ in graph.nodes]
-        self._varies = [False] * len(graph.nodes)
+        self._arguments, self._users = _flattened(graph)
+        self.homes: list[_Home | None] = []
+        self.of: list[int] = []
         for i, node in enumerate(graph.nodes):
-            varies = (self._varies[edge.node] for edge in node.args)
-            self._varies[i] = node.name in inputs if node.op is Op.INPUT else any(varies)
-            whole = node.op is not Op.ADD or i in roots
-            if node.op is Op.ADD and whole:
-                self._arguments[i] = [edge.node for edge in terms(graph, i, roots)]
-                for inner in _inside(graph, i, roots):
-                    self._users[inner].append(i)
-            for argument in self._arguments[i] if whole else ():
-                self._users[argument].append(i)
-        self._colours = [self._number(self._first(i, inputs)) for i in range(len(graph.nodes))]
+            home = homes.get(node.name) if node.op is Op.INPUT else self._home(i)
+            self.homes.append(home)
+            meaning = meanings.get(node.name, node.name)
+            key = meaning if node.op is Op.INPUT else (node.op, *self._seen(i, home))
+            self.of.append(self._number(key))
 
-    def refined(self) -> list[int]:
-        """A colour for each node; another round would split none."""
-        count = 0
-        while len(set(self._colours)) > count:
-            count = len(set(self._colours))
-            moving = [i for i, varies in enumerate(self._varies) if varies]
-            for i in moving:
-                arguments = [self._colours[argument] for argument in self._arguments[i]]
-                if self._nodes[i].op is not Op.SELECT:
-                    arguments.sort()
-                self._colours[i] = self._number((self._colours[i], *arguments))
-            for i in reversed(moving):
-                users = sorted(self._colours[user] for user in self._users[i])
-                self._colours[i] = self._number((self._colours[i], "in", *users))
-        return self._colours
+    def classes(self) -> list[list[list[int]]]:
+        """The nodes of each colour that are at home in limbs, by limb."""
+        found: dict[Hashable, list[list[int]]] = {}
+        for i, home in enumerate(self.homes):
+            if home is not None:
+                key = home.group, home.distance, self.of[i]
+                found.setdefault(key, [[] for _ in range(home.count)])[home.limb].append(i)
+        return list(found.values())
 
-    def _first(self, i: int, inputs: Mapping[str, Hashable]) -> Hashable:
-        node = self._nodes[i]
-        if node.op is Op.CONSTANT:
-            return node.op
-        if not self._varies[i]:
-            return i
-        return inputs[node.name] if node.op is Op.INPUT else node.op
+    def refine(self) -> None:
+        """Split colours that several nodes of a limb have, as long as the limbs stay in balance."""
+        waiting = [lists for lists in self.classes() if len(lists[0]) > 1 and _balanced(lists)]
+        split = True
+        while split:
+            split, again = False, []
+            for lists in waiting:
+                parts = self._parts(lists)
+                if len(parts) == 1 or not all(map(_balanced, parts.values())):
+                    again.append(lists)
+                    continue
+                split = True
+                for key, part in parts.items():
+                    number = self._number((self.of[lists[0][0]], key))
+                    for i in (i for own in part for i in own):
+                        self.of[i] = number
+                    if len(part[0]) > 1:
+                        again.append(part)
+            waiting = again
+
+    def _parts(self, lists: Sequence[Sequence[int]]) -> dict[Hashable, list[list[int]]]:
+        """The nodes of a colour, by limb, told apart by what they take and by what in their limb takes them."""
+        parts: dict[Hashable, list[list[int]]] = {}
+        for k, own in enumerate(lists):
+            for i in own:
+                home = self.homes[i]
+                users = sorted(self.of[user] for user in self._users[i] if self.homes[user] == home)
+                key = (*self._seen(i, home), *users)
+                parts.setdefault(key, [[] for _ in lists])[k].append(i)
+        return parts
+
+    def _seen(self, i: int, home: _Home | None) -> list[tuple[tuple[int, int, int], int]]:
+        """What a node takes, seen from its home."""
+        seen = [(self._relation(home, argument), self.of[argument]) for argument in self._arguments[i]]
+        return seen if self._nodes[i].op is Op.SELECT else sorted(seen)
+
+    def _relation(self, home: _Home | None, other: int) -> tuple[int, int, int]:
+        there = self.homes[other]
+        return (0, -1, 0) if home is None or there is None else home.to(there)
+
+    def _home(self, i: int) -> _Home | None:
+        """The home of a node that takes nodes of known homes."""
+        found = {self.homes[argument] for argument in self._arguments[i]} - {None}
+        if len(found) < 2:
+            return next(iter(found), None)
+        far = [home for home in found if home is not None and home.distance]
+        if len(far) == 1:
+            (pair,) = far
+            near = {home.limb for home in found if home is not None and not home.distance}
+            same = all(home is not None and home.group == pair.group for home in found)
+            return pair if same and near <= {pair.limb, pair.looked_at} else None
+        return self._pair(i) if not far and self._nodes[i].op is Op.MULTIPLY else None
+
+    def _pair(self, i: int) -> _Home | None:
+        """The home of a product of two limbs' values: that of the factor whose colour comes first."""
+        first, second = sorted(self._arguments[i], key=self.of.__getitem__)
+        a, b = self.homes[first], self.homes[second]
+        if a is None or b is None or a.group != b.group or self.of[first] == self.of[second]:
+            return None
+        return _Home(a.group, a.limb, a.count, (b.limb - a.limb) % a.count)
 
     def _number(self, key: Hashable) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
+
+
+def _flattened(graph: Graph) -> tuple[list[list[int]], list[list[int]]]:
+    """What each node takes, a sum's root all its terms; and by what each is taken, all within a sum by its root."""
+    roots = sum_roots(graph)
+    arguments = [[edge.node for edge in node.args] for node in graph.nodes]
+    users: list[list[int]] = [[] for _ in graph.nodes]
+    for i, node in enumerate(graph.nodes):
+        if node.op is Op.ADD and i not in roots:
+            continue
+        if node.op is Op.ADD:
+            arguments[i] = [edge.node for edge in terms(graph, i, roots)]
+            for inner in _inside(graph, i, roots):
+                users[inner].append(i)
+        for argument in arguments[i]:
+            users[argument].append(i)
+    return arguments, users
 
 
 def _inside(graph: Graph, root: int, roots: frozenset[int]) -> Iterator[int]:

@@ -11,6 +11,7 @@ from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Pla
 KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.CONTINUOUS)
 
 QUARTER_TURN = ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0))
+BACK = ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, -1.0, 0.0))
 
 
 def limbed(limbs: int, joints: int = 2, seed: int = 0, trunk: bool = False) -> Robot:
@@ -19,28 +20,25 @@ def limbed(limbs: int, joints: int = 2, seed: int = 0, trunk: bool = False) -> R
     bodies = []
     if trunk:
         place = Placement(QUARTER_TURN, (0.0, 0.0, 0.4))
-        bodies.append(_body("trunk", BASE, JointKind.REVOLUTE, place, rng.uniform(1.0, 2.0, 10), 1.0))
+        bodies.append(
+            _body("trunk", BASE, JointKind.REVOLUTE, place, rng.uniform(1.0, 2.0, 10).tolist(), 1.0)
+        )
     shape = rng.uniform(0.3, 1.0, (joints, 10))
     for limb in range(limbs):
         side = -1.0 if limb % 2 else 1.0
         for k in range(joints):
-            numbers = shape[k] * rng.uniform(0.6, 1.7, 10)
+            numbers = (shape[k] * rng.uniform(0.6, 1.7, 10)).tolist()
             parent = len(bodies) - 1 if k else (0 if trunk else BASE)
-            rotation = QUARTER_TURN
-            if side < 0:
-                rotation = tuple(
-                    tuple(-x if 0 in (i, j) and i != j else x for j, x in enumerate(row))
-                    for i, row in enumerate(rotation)
-                )
+            rotation = QUARTER_TURN if side > 0 else BACK
             place = Placement(rotation, (0.3 * numbers[8], 0.2 * side, 0.0))
             bodies.append(_body(f"limb_{limb}_{k}", parent, KINDS[(seed + k) % 3], place, numbers, side))
     return Robot("limbed", "base", tuple(bodies))
 
 
 def _body(
-    name: str, parent: int, kind: JointKind, place: Placement, numbers: np.ndarray, side: float
+    name: str, parent: int, kind: JointKind, place: Placement, numbers: list[float], side: float
 ) -> Body:
-    mass, x, y, z, *diagonal = numbers[:7].tolist()
+    mass, x, y, z, *diagonal = numbers[:7]
     inertia = Inertia(mass, (0.1 * x, 0.1 * side * y, 0.1 * z), _rotational(diagonal))
     reach = np.inf if kind is JointKind.CONTINUOUS else 0.8
     joint = Joint(f"{name}_joint", kind, (0.0, 0.0, 1.0), place, (Limits(-reach, reach, 3.0, 100.0),))

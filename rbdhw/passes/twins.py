@@ -1,13 +1,14 @@
 """twins: find the nodes of symmetric limbs that compute the same thing.
 
 A node's *home* is the limb whose inputs it depends on, apart from what all limbs together have made. What one
-limb's values make of another's, as in inverses that couple limbs through a floating base, is at home in one of
-them and looks at the other: a *distance* further on in the circle of limbs.
+limb's values make of another's, as in inverses that couple limbs through a floating base, is at home in one
+of them and looks at the other: a *distance* further on in the circle of limbs.
 
-Nodes get colours that do not tell limbs apart: inputs by what they are of their limb, others by their operation
-and by the colours of what they take; those at home in limbs also by what takes them, again and again, until no
-colour splits (colour refinement of graphs). Constants count for nothing, and a sum for all its terms at once,
-in whatever order they are added. Twins are nodes of one colour in different homes.
+Nodes get colours that do not tell limbs apart: inputs by what they are of their limb, others by their
+operation and by the colours of what they take. Constants count for nothing, and a sum for all its terms at
+once, in whatever order they are added. Where several nodes of a limb have one colour, what takes them splits
+it, again and again (colour refinement of graphs), as long as all limbs are split alike. Twins are nodes of
+one colour in different homes.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ class _Colours:
 
 
 def _flattened(graph: Graph) -> tuple[list[list[int]], list[list[int]]]:
-    """What each node takes, a sum's root all its terms; and by what each is taken, all within a sum by its root."""
+    """What each node takes, a sum's root all its terms; and what takes each, a sum's root all inside."""
     roots = sum_roots(graph)
     arguments = [[edge.node for edge in node.args] for node in graph.nodes]
     users: list[list[int]] = [[] for _ in graph.nodes]

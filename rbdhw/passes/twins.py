@@ -122,7 +122,7 @@ class _Colours:
             waiting = again
 
     def _parts(self, lists: Sequence[Sequence[int]]) -> dict[Hashable, list[list[int]]]:
-        """The nodes of a colour, by limb, told apart by what they take and by what in their limb takes them."""
+        """The nodes of a colour, by limb, told apart by what they take and what in their limb takes them."""
         parts: dict[Hashable, list[list[int]]] = {}
         for k, own in enumerate(lists):
             for i in own:

@@ -31,6 +31,10 @@ PER_TASK = "task"
 """In place of a gravity vector: each task brings its own."""
 
 
+CHEAPEST_ROOT = "auto"
+"""In place of a root link: the one from which the accelerator costs least."""
+
+
 @dataclass(frozen=True)
 class Mounting:
     """How the robot stands in the world.
@@ -45,11 +49,14 @@ class Mounting:
         :data:`PER_TASK`; None is the usual one, 9.81 m/s^2 down z.
     lenient
         Whether what the file says amiss, but other parsers accept, is taken as it is.
+    root
+        The link that floats instead of the file's root, or :data:`CHEAPEST_ROOT`.
     """
 
     base: str = "fixed"
     gravity: tuple[float, float, float] | str | None = None
     lenient: bool = False
+    root: str | None = None
 
     def check(self) -> None:
         """Refuse what no robot can stand on.

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.artifact import Design, interface
-from rbdhw.choice import ADDITION_COST, Choice, choose
-from rbdhw.config import WIDTHS, BuildOptions, Mounting
+from rbdhw.choice import ADDITION_COST, Choice, choose, cost_of
+from rbdhw.config import CHEAPEST_ROOT, WIDTHS, BuildOptions, Mounting
 from rbdhw.domain import Domain, Overrides, graph_inputs, graph_ranges, input_domain
 from rbdhw.errors import InputError
 from rbdhw.fixed.alignment import exponents, unified
@@ -41,7 +41,10 @@ from rbdhw.passes.specialise import reached
 from rbdhw.passes.twins import find_twins
 from rbdhw.protocol import FUNCTIONS, flag_values
 from rbdhw.robot.elementary import elementary
-from rbdhw.robot.model import Robot
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import BASE, Robot
+from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.robot.reroot import RootTrial, best_root, reroot
 from rbdhw.robot.rewrite import best_rewrite
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.rtl.core import Core
@@ -60,7 +63,7 @@ from rbdhw.sim.errors import relative_errors
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import decode, encode, quantised
 from rbdhw.target import Delays, Target, target
-from rbdhw.tracing import trace
+from rbdhw.tracing import Algorithms, trace
 
 Array = NDArray[np.float64]
 
@@ -95,6 +98,13 @@ INVERSE_MARGIN = 1.25
 DEFAULT_DELAYS = target(BuildOptions().target).delays
 
 DEFAULT_MOUNTING = Mounting()
+
+
+ROOT_ALGORITHMS = Algorithms(inverse="block_pivots", products="solves", gradient="repeated")
+"""What roots are compared with."""
+
+ROOT_EVALUATIONS = 6
+"""Roots compared, the present one included."""
 
 
 def silent(_stage: str) -> None:
@@ -143,7 +153,12 @@ def generate(
     options.check(tuple(FUNCTIONS))
     target(options.target)
     progress("reading the robot")
-    return design_of(load_mounted(urdf, options.mounting), options, overrides, progress)
+    source = load_mounted(urdf, options.mounting)
+    progress("choosing the root")
+    delays = target(options.target).delays
+    source, trials = rooted(source, options.mounting.root, options.functions, options.fext, delays)
+    design = design_of(source, options, overrides, progress)
+    return replace(design, manifest=design.manifest | {"roots": [vars(trial) for trial in trials]})
 
 
 def design_of(
@@ -211,6 +226,8 @@ def describe(
     """
     BuildOptions(functions=tuple(functions), mounting=mounting).check(tuple(FUNCTIONS))
     source = load_mounted(urdf, mounting)
+    progress("choosing the root")
+    source, trials = rooted(source, mounting.root, functions, fext)
     progress("rewriting frames and inertias")
     model = prepare(source, functions, fext, forced=forced)
     progress("tracing")
@@ -227,7 +244,49 @@ def describe(
             "ii": ii,
             "hardware": hardware(graph, twins, ii),
         },
+        "joints": joint_rows(source),
+        "roots": [vars(trial) for trial in trials],
     }
+
+
+def joint_rows(robot: Robot) -> list[dict[str, str]]:
+    """Each joint with its kind, the link that it moves, the parent of that, and what it mimics."""
+    rows = []
+    for body in robot.bodies:
+        joint, mimic = body.joint, body.joint.mimic
+        parent = robot.base if body.parent == BASE else robot.bodies[body.parent].name
+        row = {"joint": joint.name, "kind": joint.kind.value, "link": body.name, "parent": parent}
+        rows.append(row | {"mimics": mimic.joint if mimic else ""})
+    return rows
+
+
+def rooted(
+    source: Robot,
+    root: str | None,
+    functions: Sequence[str],
+    fext: str = "none",
+    delays: Delays = DEFAULT_DELAYS,
+) -> tuple[Robot, list[RootTrial]]:
+    """The robot from the root asked for, and what was tried, if the cheapest was asked for.
+
+    The cost is that by which algorithms are chosen: operations, and the longest paths to the results.
+
+    Raises
+    ------
+    InputError
+        For a link that is none or cannot be the root, or a robot that does not float.
+    """
+
+    def cost(robot: Robot) -> float:
+        plain = regroup_inertias(align_axes(elementary(robot)))
+        graph = trace(plain, functions, pushed_bodies(plain, external_bodies(robot, fext)), ROOT_ALGORITHMS)
+        return cost_of(graph, operation_delay(delays)).total
+
+    if root is None:
+        return source, []
+    if root != CHEAPEST_ROOT:
+        return reroot(source, root), []
+    return best_root(source, cost, ROOT_EVALUATIONS)
 
 
 def accelerator(design: Design, bound: Bound) -> Accelerator:

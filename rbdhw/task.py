@@ -17,7 +17,7 @@ from typing import Any
 from rbdhw.dynamics.floating import FloatingBody
 from rbdhw.dynamics.joint import Coordinate, attitude, turns
 from rbdhw.dynamics.rnea import Motion, Wrench, at_rest, turning
-from rbdhw.dynamics.spatial import Vector, add, apply, cross, scale, subtract
+from rbdhw.dynamics.spatial import Vector, add, apply, cross, multiply, scale, subtract, transpose
 from rbdhw.robot.model import Joint, JointKind, Robot
 from rbdhw.scalar import Scalar, region
 
@@ -107,7 +107,8 @@ class Task:
         with region("floating"):
             quaternion = self._q[3:7]
             axes = attitude(quaternion, 1.0)
-            falling = apply(axes, scale(shrink(quaternion), self._fall))
+            into = transpose(self._robot.bodies[0].joint.placement.rotation)
+            falling = apply(axes, scale(shrink(quaternion), multiply(into, self._fall)))
             linear, angular = _halves(self.v[:6])
             return FloatingBody(angular, linear, falling)
 
@@ -153,13 +154,14 @@ class Task:
 
 
 def shrink(quaternion: Sequence[Scalar]) -> Scalar:
-    """One over the squared length of a quaternion, if that is near one: ``1 - e`` for a square of ``1 + e``.
+    """One over the squared length of a quaternion near one: ``1 - e + e^2`` for a square of ``1 + e``.
 
-    The value ``e`` is small by the domain; tasks in which it is not overflow there, and say so.
+    The value ``e`` is small by the domain, and so is its format; tasks in which it is not overflow there, and
+    say so. It has two uses, lest sums be rearranged past it.
     """
     x, y, z, w = quaternion
     excess = ((x * x + y * y) + (z * z + w * w)) - 1.0
-    return 1.0 - excess
+    return 1.0 - (excess - excess * excess)
 
 
 def _halves(six: Sequence[Scalar]) -> tuple[Vector, Vector]:

@@ -34,17 +34,20 @@ from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder, Signal
 from rbdhw.passes.prune import prune
 from rbdhw.protocol import FLAGS, FUNCTIONS, SYMMETRIC
-from rbdhw.robot.model import BASE, Robot
+from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar, region
 from rbdhw.task import Coupling, Task
 
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "derivatives": ("composite", "columns"),
-    "inverse": ("paired_pivots", "single_pivots", "articulated"),
+    "inverse": ("paired_pivots", "block_pivots", "single_pivots", "articulated"),
     "products": ("dense", "solves"),
     "gradient": ("corrected", "repeated"),
 }
 """The steps for which there are several algorithms, and their names; the first is the one to beat."""
+
+LARGEST_BLOCK = {"single_pivots": 1, "paired_pivots": 2, "block_pivots": 3}
+"""How many degrees of freedom each factorisation eliminates together at most."""
 
 GIVEN, SUPPLIED = FLAGS
 
@@ -59,9 +62,9 @@ class Algorithms:
     """One algorithm of :data:`ALGORITHMS` for each step.
 
     ``derivatives`` of inverse dynamics: by composite bodies or by columns. ``inverse`` of the mass matrix: by
-    factorisation with pivots one by one or in pairs, or by articulated bodies. ``products`` of the inverse
-    with vectors and matrices: dense, or solved with the sparse factors. ``gradient`` of forward dynamics:
-    see :mod:`rbdhw.tracing`.
+    factorisation with pivots one by one, in pairs or in blocks of up to three, or by articulated bodies.
+    ``products`` of the inverse with vectors and matrices: dense, or solved with the sparse factors.
+    ``gradient`` of forward dynamics: see :mod:`rbdhw.tracing`.
     """
 
     derivatives: str = "composite"
@@ -218,8 +221,7 @@ class _Pipeline:
 
     @cached_property
     def _factors(self) -> Factors:
-        paired = self._algorithms.inverse != "single_pivots"
-        return factorize(parents(self._robot), self._mass_matrix, paired=paired)
+        return factorize(self._mass_matrix, LARGEST_BLOCK[self._algorithms.inverse])
 
     @cached_property
     def _inverse(self) -> Matrix:
@@ -367,15 +369,6 @@ class _Pipeline:
         if raised == {True} and not optional:
             return True
         return self.recorder.input(name) if True in raised else False
-
-
-def parents(robot: Robot) -> list[int]:
-    """For each degree of freedom the one before it toward the root, or -1."""
-    found = []
-    for body, place in zip(robot.bodies, robot.v_of, strict=True):
-        above = -1 if body.parent == BASE else robot.v_of[body.parent].stop - 1
-        found += [above, *range(place.start, place.stop - 1)]
-    return found
 
 
 def _words(

@@ -141,7 +141,7 @@ def _with_unit_quaternions(robot: Robot, q: Array) -> Array:
     for body, own in zip(robot.bodies, robot.q_of, strict=True):
         if (part := body.joint.kind.quaternion) is None:
             continue
-        quaternion = q[:, own][:, part]
+        quaternion = q[:, own][:, part]  # a view
         length = np.linalg.norm(quaternion, axis=1, keepdims=True)
         if np.any(length < MIN_QUATERNION):
             row = int(np.argmax(length[:, 0] < MIN_QUATERNION))

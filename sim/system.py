@@ -3,8 +3,8 @@
 The *links* of a system are the robot's bodies, and one without inertia inside each universal joint. Every
 link has velocities of its own, a mimic too; ``G`` maps the robot's velocities to all of them.
 
-Source: Featherstone, *Rigid Body Dynamics Algorithms*, section 4.5; for ``G``, section 3.2 (an explicit
-motion constraint).
+Source: Featherstone, *Rigid Body Dynamics Algorithms*, section 4.6; for ``G``, chapter 3 (explicit
+motion constraints).
 """
 
 from __future__ import annotations

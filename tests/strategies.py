@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -10,31 +12,37 @@ from hypothesis import strategies as st
 from rbdhw.robot.model import (
     BASE,
     IDENTITY,
+    UNLIMITED,
     Body,
     Inertia,
     Joint,
     JointKind,
     Limits,
     Matrix3,
+    Mimic,
     Placement,
     Robot,
     Vector3,
 )
 
-_ONE_DOF = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
+ONE_DOF = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
+ALL_KINDS = tuple(JointKind)
 _AXES: tuple[Vector3, ...] = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
 _SHAPES = ((0,), (0, 0, 0, 0, 1), (0, 0, 1, 2, 3))
 """Bodies to climb toward the base before adding the next one: chains, limbs, bushes."""
 
 
 @st.composite
-def robots(draw: st.DrawFn, max_bodies: int = 12) -> Robot:
-    """Valid fixed-base robots of one-DoF joints, bodies in depth-first order.
+def robots(
+    draw: st.DrawFn, max_bodies: int = 12, kinds: Sequence[JointKind] = ONE_DOF, mimics: bool = False
+) -> Robot:
+    """Valid robots, bodies in depth-first order.
 
-    Chains, branches and several trees on one base; revolute, continuous and prismatic joints about
-    coordinate and skew axes; placements with and without structural zeros; physical inertias of all
-    bodies and of the base; no joint offsets, and link frames that are the body frames. The shape is
-    drawn (and shrinks), the numbers come from one drawn seed.
+    Chains, branches and several trees on one base; joints of ``kinds`` about coordinate and skew axes, a
+    floating one only as the first, which then carries all; with ``mimics``, some joints of one DoF follow
+    earlier or later ones; placements with and without structural zeros; physical inertias of all bodies and
+    of the base; no joint offsets, and link frames that are the body frames. The shape is drawn (and
+    shrinks), the numbers come from one drawn seed.
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     climbs = st.sampled_from(draw(st.sampled_from(_SHAPES)))
@@ -43,42 +51,78 @@ def robots(draw: st.DrawFn, max_bodies: int = 12) -> Robot:
         parent = i - 1
         for _ in range(draw(climbs)):
             parent = bodies[parent].parent if parent != BASE else BASE
-        kind = draw(st.sampled_from(_ONE_DOF))
+        if i > 0 and parent == BASE and bodies[0].joint.kind is JointKind.FLOATING:
+            parent = 0
+        kind = draw(st.sampled_from([kind for kind in kinds if i == 0 or kind is not JointKind.FLOATING]))
         axis = draw(st.sampled_from(_AXES) | st.builds(lambda: random_direction(rng)))
         plain = draw(st.booleans())
         placement = Placement(_quarter_turn(rng) if plain else random_rotation(rng), _offset(rng, plain))
-        joint = Joint(f"joint_{i}", kind, axis, placement, _limits(kind))
-        bodies.append(Body(f"link_{i}", parent, joint, random_inertia(rng)))
+        bodies.append(Body(f"link_{i}", parent, _joint(i, kind, axis, placement, rng), random_inertia(rng)))
+    bodies = (
+        _with_mimics(bodies, draw(st.sets(st.sampled_from(range(len(bodies))))), rng) if mimics else bodies
+    )
     return Robot("random", "base", tuple(bodies), base_inertia=random_inertia(rng))
+
+
+def _joint(i: int, kind: JointKind, axis: Vector3, placement: Placement, rng: np.random.Generator) -> Joint:
+    pitch = float(rng.uniform(-0.3, 0.3)) if kind is JointKind.HELICAL else 0.0
+    second = _across(axis, rng) if kind is JointKind.UNIVERSAL else (0.0, 0.0, 0.0)
+    return Joint(f"joint_{i}", kind, axis, placement, _limits(kind), pitch=pitch, second_axis=second)
+
+
+def _with_mimics(bodies: Sequence[Body], wanted: set[int], rng: np.random.Generator) -> list[Body]:
+    """``bodies`` with those joints of one DoF among ``wanted`` following some of the others, if there are."""
+    single = [i for i, body in enumerate(bodies) if body.joint.kind.nv == 1]
+    followed = [bodies[i].joint.name for i in single if i not in wanted]
+    mimicking = list(bodies)
+    for i in sorted(wanted.intersection(single)) if followed else ():
+        name = followed[rng.integers(len(followed))]
+        multiplier, offset = rng.uniform(-2.0, 2.0, 2).tolist()
+        joint = replace(bodies[i].joint, mimic=Mimic(name, multiplier, offset))
+        mimicking[i] = replace(bodies[i], joint=joint)
+    return mimicking
 
 
 def random_states(robot: Robot, tasks: int, seed: int) -> dict[str, np.ndarray]:
     """All inputs of the seven functions, in the user's shapes: q, v, a, tau, fext.
 
-    Coordinates are uniform within the joint limits (a full turn where there are none); a floating base is
-    anywhere within a metre, in any attitude.
+    ``base_v``, ``base_a`` and ``gravity`` are there if tasks bring them. Coordinates are uniform within the
+    joint limits (a full turn where there are none); a body that is free in space is anywhere within a metre,
+    in any attitude.
     """
     rng = np.random.default_rng(seed)
-    columns: list[np.ndarray] = []
-    for joint in (body.joint for body in robot.bodies):
-        if joint.kind is JointKind.FLOATING:
-            quaternion = rng.normal(size=(tasks, 4))
-            columns += [
-                rng.uniform(-1, 1, (tasks, 3)),
-                quaternion / np.linalg.norm(quaternion, axis=1)[:, None],
-            ]
-        else:
-            (limits,) = joint.limits
-            lower = limits.lower if math.isfinite(limits.lower) else -math.pi
-            upper = limits.upper if math.isfinite(limits.upper) else math.pi
-            columns.append(rng.uniform(lower, upper, (tasks, 1)))
-    return {
-        "q": np.hstack(columns),
+    joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
+    states = {
+        "q": np.hstack([np.zeros((tasks, 0)), *(_coordinates(joint, tasks, rng) for joint in joints)]),
         "v": rng.uniform(-2, 2, (tasks, robot.nv)),
         "a": rng.uniform(-5, 5, (tasks, robot.nv)),
         "tau": rng.uniform(-20, 20, (tasks, robot.nv)),
         "fext": rng.uniform(-10, 10, (tasks, len(robot.bodies), 6)),
     }
+    if robot.base_given:
+        states |= {"base_v": rng.uniform(-2, 2, (tasks, 6)), "base_a": rng.uniform(-5, 5, (tasks, 6))}
+    if robot.gravity_given:
+        states["gravity"] = rng.uniform(-10, 10, (tasks, 3))
+    return states
+
+
+def _coordinates(joint: Joint, tasks: int, rng: np.random.Generator) -> np.ndarray:
+    """Random configurations (tasks, nq) of one joint."""
+    kind = joint.kind
+    if kind.quaternion is not None:
+        attitude = rng.normal(size=(tasks, 4))
+        attitude /= np.linalg.norm(attitude, axis=1)[:, None]
+        return np.hstack([rng.uniform(-1, 1, (tasks, kind.quaternion.start)), attitude])
+    reach = np.where(kind.angles, math.pi, 1.0)
+    lower = [
+        limits.lower if math.isfinite(limits.lower) else -r
+        for limits, r in zip(joint.limits, reach, strict=True)
+    ]
+    upper = [
+        limits.upper if math.isfinite(limits.upper) else r
+        for limits, r in zip(joint.limits, reach, strict=True)
+    ]
+    return rng.uniform(lower, upper, (tasks, kind.nq))
 
 
 def random_direction(rng: np.random.Generator) -> Vector3:
@@ -123,11 +167,21 @@ def _offset(rng: np.random.Generator, plain: bool) -> Vector3:
     return _vector(translation * rng.integers(0, 2, 3) if plain else translation)
 
 
+def _across(axis: Vector3, rng: np.random.Generator) -> Vector3:
+    """A unit vector at right angles to ``axis``, along a coordinate axis where that is."""
+    if axis in _AXES:
+        return (axis[2], axis[0], axis[1])
+    vector = np.cross(axis, rng.normal(size=3))
+    return _vector(vector / np.linalg.norm(vector))
+
+
 def _limits(kind: JointKind) -> tuple[Limits, ...]:
-    if kind is JointKind.PRISMATIC:
-        return (Limits(-0.4, 0.6, 1.0, 200.0),)
-    reach = 2.5 if kind is JointKind.REVOLUTE else math.inf
-    return (Limits(-reach, reach, 3.0, 100.0),)
+    """Limits of each degree of freedom: none where a URDF need not tell them."""
+    if kind in (JointKind.PLANAR, JointKind.SPHERICAL, JointKind.FLOATING):
+        return (UNLIMITED,) * kind.nv
+    reach = math.inf if kind in (JointKind.CONTINUOUS, JointKind.CYLINDRICAL) else 2.5
+    turn, shift = Limits(-reach, reach, 3.0, 100.0), Limits(-0.4, 0.6, 1.0, 200.0)
+    return tuple(turn if turns else shift for turns in kind.turning)
 
 
 def _vector(values: np.ndarray) -> Vector3:

@@ -59,6 +59,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "sim.joints": ("robot", "sim.spatial"),
     "sim.spatial": (),
     "boards": ("errors", "config", "target", "rtl"),
+    "mounting": ("errors", "config", "robot"),
     "task": ("scalar", "robot", "dynamics"),
     "tracing": ("errors", "scalar", "protocol", "robot", "dynamics", "graph", "passes", "task"),
     "uniform": (

@@ -1,30 +1,35 @@
 """The mass matrix as ``L^T D L`` in joint space, its inverse, and solves with the factors.
 
 Degrees of freedom are eliminated from the leaves to the root, which fills in nothing outside pairs of
-ancestor and descendant (Featherstone, *Rigid Body Dynamics Algorithms*, section 6.5). ``D`` has blocks of
-one or of two degrees of freedom. Reciprocals are kept off the critical path:
+ancestor and descendant (Featherstone, *Rigid Body Dynamics Algorithms*, section 6.5). ``D`` has blocks of up
+to three degrees of freedom. Reciprocals are kept off the critical path:
 
-- A block of two is inverted by its adjugate with one reciprocal, and what the next pivot needs is multiplied
-  out while the reciprocal is on its way.
-- A root that is left alone above a block of two, ``h - n/d``, is inverted as ``d (1 / (h d - n))``, whose
-  reciprocal does not wait for that of ``d``.
+- A block is inverted by its adjugate with one reciprocal, and on the longest chains what the next pivot needs
+  is multiplied out while the reciprocal is on its way.
+- The last block of a tree above another, ``H - N/d``, is inverted as ``d adj(d H - N) / det(d H - N)``, whose
+  reciprocal does not wait for that of ``d``. Determinants of such products have a wide range, so ``H`` is one
+  degree of freedom, or ``d`` varies little: a floating base's linear block goes before its angular one, as
+  the mass that it starts from is known.
 - Pivots that are known numbers (the inertia of a last link about its own axis) go first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rbdhw.dynamics.pivots import ROOT, Group, groups
+from rbdhw.dynamics.pivots import ROOT, Group, awaited, elimination_parents, groups
 from rbdhw.scalar import Scalar, reciprocal, region
 
 Rows = list[list[Scalar]]
 
+FEW = 6
+"""Of how many rows of an inverse a root's reciprocal is best the last factor."""
+
 
 @dataclass(frozen=True)
 class Block:
-    """One or two degrees of freedom eliminated together.
+    """Up to three degrees of freedom eliminated together.
 
     ``members`` from the leaf on, ``above`` their common ancestors from the nearest on, ``adjugate`` times
     ``factor`` the inverse of the block of ``D``, and ``rows`` the members' rows of ``L`` at the columns
@@ -38,10 +43,12 @@ class Block:
     rows: Rows
 
     def solved(self, vector: Sequence[Scalar]) -> list[Scalar]:
-        """The inverse of the block of ``D`` times a vector; at a root the reciprocal comes last."""
-        if len(self.members) == 2 and not self.above:
-            return [x * self.factor for x in _product(vector, self.adjugate)]
+        """The inverse of the block of ``D`` times a vector."""
         return _product(vector, _scaled(self.adjugate, self.factor))
+
+    def solved_late(self, vector: Sequence[Scalar]) -> list[Scalar]:
+        """As :meth:`solved`, with the reciprocal last: sooner there, and some products more."""
+        return [x * self.factor for x in _product(vector, self.adjugate)]
 
 
 @dataclass(frozen=True)
@@ -60,34 +67,32 @@ class Pivot:
     determinant: Scalar
 
 
-def factorize(parents: Sequence[int], matrix: Rows, paired: bool) -> Factors:
+def factorize(matrix: Rows, largest: int) -> Factors:
     """The factors of a symmetric positive definite matrix.
+
+    Degrees of freedom go from the last to the first along the matrix's elimination tree: entries that are the
+    float 0.0 couple nothing, and what is not coupled stays apart.
 
     Parameters
     ----------
-    parents
-        For each degree of freedom the one before it toward the root, a smaller number, or -1.
     matrix
-        Rows; entries [i][j] with j <= i are read, where j is i or an ancestor of i.
-    paired
-        Whether degrees of freedom are eliminated together where that shortens the longest chain of
-        reciprocals (:mod:`rbdhw.dynamics.pivots`). A pivot that is a float is known, and its reciprocal free.
+        Rows; entries [i][j] with j <= i are read.
+    largest
+        How many degrees of freedom may be eliminated together where that shortens the longest chain of
+        reciprocals (:func:`rbdhw.dynamics.pivots.groups`): one, two or three. A pivot that is a float is
+        known, and its reciprocal free.
     """
+    parents = elimination_parents(matrix)
     work = _Elimination(parents, matrix)
-    if not paired:
-        for i in reversed(range(len(parents))):
-            work.eliminate((i,))
-        return work.factors
     known = work.eliminate_known()
-    order = groups(parents, known)
-    group_of = {i: group for group in order for i in group}
-    for group in order:
-        above = parents[group[-1]]
-        following = () if above == ROOT else group_of[above]
-        if len(group) == 3:
-            work.eliminate_root(group)
+    steady = [i for i, row in enumerate(matrix) if isinstance(row[i], float)]
+    order = groups(parents, known, largest, steady)
+    hurried = awaited(parents, order) if largest > 1 else [()] * len(order)
+    for step, following in zip(order, hurried, strict=True):
+        if len(step) == 1:
+            work.eliminate(step[0], following)
         else:
-            work.eliminate(group, following)
+            work.eliminate_both(*step)
     return work.factors
 
 
@@ -110,9 +115,11 @@ def inverse(factors: Factors) -> Rows:
                     for column, ancestor in enumerate(block.above):
                         known = accumulated[i][member] * block.rows[place][column]
                         accumulated[i][ancestor] = accumulated[i][ancestor] - known
+        few = len(rows) <= FEW and not block.above
         for i in rows:
             with region("inverse", i):
-                shares = block.solved([accumulated[i][member] for member in block.members])
+                own = [accumulated[i][member] for member in block.members]
+                shares = block.solved_late(own) if few else block.solved(own)
                 for j in (j for j in rows if j <= i):
                     for share, member in zip(shares, block.members, strict=True):
                         result[i][j] = result[i][j] + share * accumulated[j][member]
@@ -161,47 +168,58 @@ class _Elimination:
         return set(range(len(self._parents))) - waiting
 
     def eliminate(self, members: Group, following: Sequence[int] = ()) -> None:
-        """Take out one degree of freedom, or a child and its parent."""
+        """Take out a group; entries among ``following`` do not wait for the rows of L."""
         with region("factorization", members[-1]):
-            self._take(members, self._pivot(members), following)
+            above = self._ancestors(members[-1])
+            coupling = self._coupling(members, above)
+            pivot = _pivot(self._within(members))
+            factor = reciprocal(pivot.determinant)
+            whole = _scaled(pivot.adjugate, factor)
+            early = {i: _product(coupling[i], pivot.adjugate) for i in above if i in following}
+            rows = {
+                i: [x * factor for x in early[i]] if i in early else _product(coupling[i], whole)
+                for i in above
+            }
+            for a, i in enumerate(above):
+                for j in above[a:]:
+                    if i in early and j in early:
+                        change = _dot(early[i], coupling[j]) * factor
+                    else:
+                        change = _dot(rows[i], coupling[j])
+                    self._set(i, j, self._entry(i, j) - change)
+            self._blocks.append(Block(members, above, pivot.adjugate, factor, _by_member(members, rows)))
 
-    def eliminate_root(self, members: Group) -> None:
-        """Take out a root with a child and a grandchild: two blocks, whose reciprocals do not wait."""
-        root = members[2]
-        with region("factorization", root):
-            lowest = self._pivot(members[:2])
-            coupling = [self._entry(k, root) for k in members[:2]]
-            change = _dot(_product(coupling, lowest.adjugate), coupling)
-            last = Pivot([[lowest.determinant]], self._entry(root, root) * lowest.determinant - change)
-            self._take(members[:2], lowest, (root,))
-            self._take((root,), last, ())
+    def eliminate_both(self, first: Group, last: Group) -> None:
+        """Take out all that is left of a tree: two groups, whose reciprocals do not wait for each other."""
+        with region("factorization", last[-1]):
+            coupling = self._coupling(first, last)
+            pivot = _pivot(self._within(first))
+            early = {i: _product(coupling[i], pivot.adjugate) for i in last}
+            rest = [
+                [
+                    self._entry(i, j) * pivot.determinant - _dot(early[i], coupling[j])
+                    for j in last[: place + 1]
+                ]
+                for place, i in enumerate(last)
+            ]
+            scaled = _pivot(rest)
+            factor = reciprocal(pivot.determinant)
+            rows = {i: [x * factor for x in early[i]] for i in last}
+            self._blocks.append(Block(first, last, pivot.adjugate, factor, _by_member(first, rows)))
+            adjugate = _scaled(scaled.adjugate, pivot.determinant)
+            factor = reciprocal(scaled.determinant)
+            self._blocks.append(Block(last, (), adjugate, factor, _by_member(last, {})))
 
-    def _take(self, members: Group, pivot: Pivot, following: Sequence[int]) -> None:
-        """Take out a block; entries among ``following`` do not wait for the rows of L."""
-        above = self._ancestors(members[-1])
-        coupling = {i: [self._entry(k, i) for k in members] for i in above}
-        factor = reciprocal(pivot.determinant)
-        whole = _scaled(pivot.adjugate, factor)
-        early = {i: _product(coupling[i], pivot.adjugate) for i in above if i in following}
-        rows = {
-            i: [x * factor for x in early[i]] if i in early else _product(coupling[i], whole) for i in above
-        }
-        for a, i in enumerate(above):
-            for j in above[a:]:
-                if i in early and j in early:
-                    change = _dot(early[i], coupling[j]) * factor
-                else:
-                    change = _dot(rows[i], coupling[j])
-                self._lower[i][j] = self._lower[i][j] - change
-        by_member = [[rows[i][place] for i in above] for place in range(len(members))]
-        self._blocks.append(Block(members, above, pivot.adjugate, factor, by_member))
+    def _coupling(self, members: Group, above: Sequence[int]) -> dict[int, list[Scalar]]:
+        """For each ancestor its entries with the members."""
+        return {i: [self._entry(k, i) for k in members] for i in above}
 
-    def _pivot(self, members: Group) -> Pivot:
-        if len(members) == 1:
-            return Pivot([[1.0]], self._entry(members[0], members[0]))
-        leaf, top = members
-        a, b, c = self._entry(leaf, leaf), self._entry(leaf, top), self._entry(top, top)
-        return Pivot([[c, -1.0 * b], [-1.0 * b, a]], a * c - b * b)
+    def _within(self, members: Group) -> Rows:
+        """The lower triangle of a group's block."""
+        return [[self._entry(i, j) for j in members[: a + 1]] for a, i in enumerate(members)]
+
+    def _set(self, i: int, j: int, entry: Scalar) -> None:
+        self._lower[max(i, j)][min(i, j)] = entry
 
     def _entry(self, i: int, j: int) -> Scalar:
         return self._lower[max(i, j)][min(i, j)]
@@ -214,6 +232,21 @@ class _Elimination:
         return tuple(line)
 
 
+def _pivot(lower: Rows) -> Pivot:
+    """Adjugate and determinant of a block of up to three rows, from its lower triangle."""
+    match lower:
+        case [[a]]:
+            return Pivot([[1.0]], a)
+        case [[a], [b, c]]:
+            return Pivot([[c, -1.0 * b], [-1.0 * b, a]], a * c - b * b)
+        case [[a], [b, d], [c, e, f]]:
+            x, y, z = d * f - e * e, c * e - b * f, b * e - c * d
+            adjugate = [[x, y, z], [y, a * f - c * c, b * c - a * e], [z, b * c - a * e, a * d - b * b]]
+            return Pivot(adjugate, a * x + b * y + c * z)
+        case _:
+            raise ValueError(f"a block of {len(lower)} rows; one to three were expected")
+
+
 def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
     return sum((a * b for a, b in zip(x, y, strict=True)), 0.0)
 
@@ -221,6 +254,11 @@ def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
 def _product(vector: Sequence[Scalar], matrix: Rows) -> list[Scalar]:
     """A row vector times a symmetric matrix."""
     return [_dot(vector, column) for column in matrix]
+
+
+def _by_member(members: Group, rows: Mapping[int, list[Scalar]]) -> Rows:
+    """Rows of L by member, from those by ancestor."""
+    return [[row[place] for row in rows.values()] for place in range(len(members))]
 
 
 def _scaled(matrix: Rows, factor: Scalar) -> Rows:

@@ -44,7 +44,8 @@ class _Home:
 
 def find_twins(graph: Graph, limbs: Sequence[Sequence[Limb]]) -> Twins:
     """The twins of each group of limbs."""
-    homes, meanings = {}, {}
+    homes: dict[str, _Home] = {}
+    meanings: dict[str, Hashable] = {}
     for g, group in enumerate(limbs):
         for k, limb in enumerate(group):
             homes |= {name: _Home(g, k, len(group)) for name in limb}

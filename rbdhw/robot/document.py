@@ -1,4 +1,4 @@
-"""Reading an XML file strictly, and telling what is wrong with it in one line."""
+"""Reading an XML file strictly or leniently, and telling what is wrong with it in one line."""
 
 from __future__ import annotations
 
@@ -18,14 +18,25 @@ _CHUNK = 64
 
 @dataclass(frozen=True)
 class Document:
-    """An XML file: its name as the user gave it, and its root element."""
+    """An XML file: its name as the user gave it, its root element, and how strictly it is read.
+
+    ``remarks`` is None for a strict reading; a lenient one puts a sentence there for each thing that it takes
+    although a strict one would not.
+    """
 
     file: str
     root: ET.Element
+    remarks: list[str] | None = None
 
     def error(self, element: str, reason: str, expected: str) -> InputError:
         """The line ``file: element: reason; expected ...`` as an exception to raise."""
         return _error(self.file, f"{element}: {reason}", expected)
+
+    def bear(self, element: str, reason: str, expected: str, taken: str) -> None:
+        """Remark ``element: reason; taken ...``; a strict reading raises :meth:`error` instead."""
+        if self.remarks is None:
+            raise self.error(element, reason, expected)
+        self.remarks.append(f"{element}: {reason}; taken {taken}.")
 
     def child(self, parent: ET.Element, tag: str, owner: str) -> ET.Element | None:
         """The one child ``<tag>`` of ``parent``, or None; InputError where there are several."""
@@ -48,8 +59,20 @@ class Document:
             raise self.error(owner, f"<{element.tag}> has no {attribute}", f'{attribute}="..."')
         return value
 
-    def number(self, element: ET.Element, attribute: str, owner: str) -> float:
-        """A required attribute that is one finite decimal number."""
+    def named(self, tag: str) -> list[tuple[str, ET.Element]]:
+        """The outermost element's children ``<tag>`` by name, in document order, each name once."""
+        found: dict[str, ET.Element] = {}
+        for element in self.root.findall(tag):
+            name = self.text(element, "name", f"<{tag}>")
+            if name in found:
+                raise self.error(f"{tag} {name!r}", "given twice", f"unique {tag} names")
+            found[name] = element
+        return list(found.items())
+
+    def number(self, element: ET.Element, attribute: str, owner: str, default: float | None = None) -> float:
+        """An attribute that is one finite decimal number; ``default`` where it is missing, if given."""
+        if default is not None and element.get(attribute) is None:
+            return default
         text = self.text(element, attribute, owner)
         value = _finite(text.strip())
         if value is None:
@@ -71,8 +94,10 @@ class Document:
         return (x, y, z)
 
 
-def read_document(path: str | os.PathLike[str]) -> Document:
+def read_document(path: str | os.PathLike[str], remarks: list[str] | None = None) -> Document:
     """The XML file at ``path``, in UTF-8, without a document type declaration.
+
+    ``remarks`` is that of :class:`Document`.
 
     Raises
     ------
@@ -91,7 +116,7 @@ def read_document(path: str | os.PathLike[str]) -> Document:
         root = parser.close()
     except ET.ParseError as error:
         raise _error(file, f"not well-formed XML ({error})", "a URDF file") from None
-    return Document(file, root)
+    return Document(file, root, remarks)
 
 
 class _PlainBuilder(ET.TreeBuilder):

@@ -3,8 +3,9 @@
 A body's frame may be turned about and shifted along its joint's axis z, and the joint's frame on the
 parent's side may be turned about it too: a constant offset of the joint's coordinate absorbs the turns.
 Joint-space results do not change (Khalil and Dombre, section 9.4), but the number of constants that are
-zero does. Every function but :func:`align_axes` wants the axes on z already. Floating joints stay as
-they are: their coordinates are the body frame itself.
+zero does. Robots have elementary joints (:mod:`rbdhw.robot.elementary`), and every function but
+:func:`align_axes` wants the axes on z already. Spherical and floating joints stay as they are: their
+coordinates are the body frame itself. So is the turn of a planar one, whose frame may be shifted along z.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ from rbdhw.robot.spatial import (
 
 Z: Vector3 = (0.0, 0.0, 1.0)
 _STILL: Vector3 = (0.0, 0.0, 0.0)
+_PINNED = (JointKind.SPHERICAL, JointKind.FLOATING)
+"""Joints whose bodies' frames have to stay where they are."""
 
 
 def align_axes(robot: Robot) -> Robot:
-    """``robot`` with z as the axis of every one-DoF joint in its body's frame.
+    """``robot`` with z as the axis of every joint that has one, in its body's frame.
 
-    Axes along +-x, +-y and +-z are turned by a signed permutation, so that no zero of a placement is lost.
+    A planar joint's x and y are then those of the frame, as its coordinates have them. Axes along +-x, +-y
+    and +-z are turned by a signed permutation, so that no zero of a placement is lost.
     """
 
     def aligned(robot: Robot, i: int) -> Robot:
@@ -53,8 +57,8 @@ def place_frame(robot: Robot, i: int, turn: float = 0.0, shift: Vector3 = _STILL
     """``robot`` with body ``i``'s frame moved by ``shift`` (m, in the frame) and turned by ``turn`` (rad).
 
     ``shift`` is along z, except for a prismatic joint, whose frame may lie anywhere. The joint's offset
-    absorbs the turn of a revolute joint. Children whose placements the turn robs of zeros have their
-    joint frames turned back as far as that restores them.
+    absorbs the turn of a revolute joint; a planar joint's frame is not to be turned. Children whose
+    placements the turn robs of zeros have their joint frames turned back as far as that restores them.
     """
     body = robot.bodies[i]
     joint = body.joint
@@ -122,6 +126,8 @@ def common_normal_frames(robot: Robot) -> Robot:
     """
 
     def turned(robot: Robot, i: int) -> Robot:
+        if robot.bodies[i].joint.kind is JointKind.PLANAR:
+            return robot
         turns = [_turn_toward_child(robot, child) for child in robot.children[i][:1]]
         return place_frame(robot, i, turn=turns[0]) if turns else robot
 
@@ -149,20 +155,22 @@ def frame_candidates(robot: Robot, i: int) -> list[Robot]:
     Shifts toward the parent's and each child's axis; turns onto the common normal with each child; for a
     prismatic joint, the origin on the parent's, a child's or the centre of mass; and where no child is
     turned out of its zeros, turns that zero the first moment's y or the product of inertia xy that
-    regrouping leaves. A floating body has none.
+    regrouping leaves. A planar body's frame is only shifted along z, and a floating or spherical body has
+    no candidates.
     """
     body, children = robot.bodies[i], robot.children[i]
-    if body.joint.kind is JointKind.FLOATING:
+    kind = body.joint.kind
+    if kind in _PINNED:
         return []
     shifts = [_foot_toward_child(robot, i, child) for child in children]
     if body.parent != BASE:
         shifts.append(_foot_toward_parent(robot, i))
-    turns = [_turn_toward_child(robot, child) for child in children]
+    turns = [] if kind is JointKind.PLANAR else [_turn_toward_child(robot, child) for child in children]
     regrouped = regroup_inertias(robot).bodies[i]
-    if not body.joint.kind.rotates:
+    if kind is JointKind.PRISMATIC:
         mass = regrouped.inertia.mass
         shifts.extend([scale(1.0 / mass, regrouped.inertia.first_moment)] if mass else [])
-    elif not any(_lean(_axis(robot.bodies[child].joint)) for child in children):
+    elif kind.rotates and not any(_lean(_axis(robot.bodies[child].joint)) for child in children):
         turns.extend([_turn_of_moment(regrouped), _turn_of_product(regrouped)])
     candidates = [place_frame(robot, i, shift=shift) for shift in dict.fromkeys(shifts)]
     candidates.extend(place_frame(robot, i, turn=turn) for turn in dict.fromkeys(turns))
@@ -170,9 +178,9 @@ def frame_candidates(robot: Robot, i: int) -> list[Robot]:
 
 
 def _for_each(robot: Robot, rewrite: Callable[[Robot, int], Robot]) -> Robot:
-    """``rewrite`` done for every body on a one-DoF joint, from the root on."""
+    """``rewrite`` done for every body whose frame may move, from the root on."""
     for i, body in enumerate(robot.bodies):
-        if body.joint.kind is not JointKind.FLOATING:
+        if body.joint.kind not in _PINNED:
             robot = rewrite(robot, i)
     return robot
 
@@ -222,17 +230,21 @@ def _feet(joint: Joint) -> tuple[float, float]:
 
 
 def _foot_toward_child(robot: Robot, i: int, child: int) -> Vector3:
-    """The shift of body ``i``'s frame to where it is closest to the child's axis (or origin: prismatic)."""
+    """The shift of body ``i``'s frame to where it is closest to the child's axis (or origin: prismatic).
+
+    A child without an axis, on a spherical joint, has its centre instead.
+    """
     joint = robot.bodies[child].joint
-    if not robot.bodies[i].joint.kind.rotates:
-        return joint.placement.translation
-    return (0.0, 0.0, _feet(joint)[0])
+    origin = joint.placement.translation
+    if robot.bodies[i].joint.kind is JointKind.PRISMATIC:
+        return origin
+    return (0.0, 0.0, origin[2] if joint.kind in _PINNED else _feet(joint)[0])
 
 
 def _foot_toward_parent(robot: Robot, i: int) -> Vector3:
     """The shift of body ``i``'s frame to where it is closest to the parent's axis (or origin: prismatic)."""
     joint = robot.bodies[i].joint
-    if not joint.kind.rotates:
+    if joint.kind is JointKind.PRISMATIC:
         return apply(transpose(joint.placement.rotation), scale(-1.0, joint.placement.translation))
     return (0.0, 0.0, _feet(joint)[1])
 
@@ -240,11 +252,13 @@ def _foot_toward_parent(robot: Robot, i: int) -> Vector3:
 def _turn_toward_child(robot: Robot, child: int) -> float:
     """The turn of the parent's frame that lays its x on the common normal with the child's axis.
 
-    Zero where the child's axis already lies in a coordinate plane: x or y is then such a normal.
+    Zero where the child's axis already lies in a coordinate plane: x or y is then such a normal. A child
+    without an axis is taken for one that is parallel: x is laid toward its centre.
     """
     joint = robot.bodies[child].joint
     axis, origin = _axis(joint), joint.placement.translation
-    x, y = (-axis[1], axis[0]) if _lean(axis) else (origin[0], origin[1])
+    leans = _lean(axis) and joint.kind not in _PINNED
+    x, y = (-axis[1], axis[0]) if leans else (origin[0], origin[1])
     return _small_turn(x, y)
 
 

@@ -7,14 +7,17 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from rbdhw.robot.document import Document
-from rbdhw.robot.model import Body, Inertia, Matrix3, Placement, Robot
-from rbdhw.robot.spatial import apply, dot, move_inertia, point_inertia, rotational_matrix
+from rbdhw.robot.model import Body, Inertia, JointKind, Matrix3, Placement, Robot, Vector3
+from rbdhw.robot.spatial import apply, dot, move_inertia, point_inertia, rotational_matrix, scale
 
 TOLERANCE = 1e-6
 """How far, relative to the largest principal moment, rounded figures may break a rigid body's rules."""
 
 NEGLIGIBLE = 1e-15
 """A principal moment of this size is zero (kg m^2; a milligram a millimetre off its axis has 1e-12)."""
+
+ROUNDING = 1e-13
+"""A moment this small beside the inertia it is got from may be what is left of a cancellation."""
 
 _ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
@@ -29,7 +32,8 @@ def read_inertia(document: Document, inertial: Element, owner: str, origin: Plac
     ------
     InputError
         Mass or an inertia entry is missing or no finite number, the mass is negative, or the inertia
-        is not positive semidefinite or breaks the triangle inequality by more than ``TOLERANCE``.
+        is not positive semidefinite or breaks the triangle inequality by more than ``TOLERANCE`` (a
+        lenient reading takes such an inertia as it is).
     """
     mass = document.number(document.required_child(inertial, "mass", owner), "value", owner)
     if mass < 0.0:
@@ -43,34 +47,77 @@ def read_inertia(document: Document, inertial: Element, owner: str, origin: Plac
 
 
 def _check_moments(document: Document, owner: str, about_centre: Matrix3) -> None:
-    """InputError unless the principal moments are those of some distribution of positive mass."""
+    """InputError, or a remark, unless the principal moments are those of some distribution of mass."""
     low, middle, high = (float(moment) for moment in np.linalg.eigvalsh(np.array(about_centre)))
     slack = TOLERANCE * max(abs(low), abs(high)) + NEGLIGIBLE
     listed = f"principal moments {low:.6g}, {middle:.6g}, {high:.6g}"
     if low < -slack:
-        raise document.error(owner, f"<inertia> is not positive semidefinite ({listed})", "none below zero")
-    if low + middle < high - slack:
-        reason = f"<inertia> breaks the triangle inequality ({listed})"
-        raise document.error(owner, reason, "no moment above the sum of the other two")
+        reason, expected = "is not positive semidefinite", "none below zero"
+    elif low + middle < high - slack:
+        reason, expected = "breaks the triangle inequality", "no moment above the sum of the other two"
+    else:
+        return
+    document.bear(owner, f"<inertia> {reason} ({listed})", expected, "as it is")
 
 
 def needs_inertia(robot: Robot) -> int | None:
-    """The first body that its joint moves without moving any inertia, or None.
+    """The first body that its joint moves in some direction without moving any inertia, or None.
 
-    Such a body would make the mass matrix singular: neither it, along or about its joint's axis, nor
-    any body that hangs from it has any mass or inertia.
+    Such a body would make the mass matrix singular: neither its own inertia, nor that of any body that hangs
+    from it, nor of those whose joints mimic its own, resists every motion of the joint.
     """
-    carries = [_resists(body) for body in robot.bodies]
+    moves = [_resists(body) for body in robot.bodies]
     for i in reversed(range(len(robot.bodies))):
         parent = robot.bodies[i].parent
-        if parent >= 0 and (robot.bodies[i].inertia != Inertia() or carries[i]):
-            carries[parent] = True
-    return next((i for i, moved in enumerate(carries) if not moved), None)
+        if parent >= 0 and (robot.bodies[i].inertia != Inertia() or moves[i]):
+            moves[parent] = True
+    mimics = [(i, body.joint.mimic) for i, body in enumerate(robot.bodies)]
+    helped = {mimic.joint for i, mimic in mimics if mimic and mimic.multiplier != 0.0 and moves[i]}
+    for i, mimic in mimics:
+        if not moves[i] and mimic is None and robot.bodies[i].joint.name not in helped:
+            return i
+    return None
 
 
 def _resists(body: Body) -> bool:
-    """Whether the body's own inertia resists its joint's motion."""
-    axis, inertia = body.joint.axis, body.inertia
-    if not body.joint.kind.rotates:
-        return inertia.mass > 0.0
-    return dot(axis, apply(rotational_matrix(inertia), axis)) > NEGLIGIBLE
+    """Whether the body's own inertia resists every motion of its joint."""
+    joint, inertia = body.joint, body.inertia
+    mass = inertia.mass
+    match joint.kind:
+        case JointKind.REVOLUTE | JointKind.CONTINUOUS:
+            return _positive(_about(inertia, joint.axis), inertia)
+        case JointKind.HELICAL:
+            return _positive(_about(inertia, joint.axis) + joint.pitch**2 * mass, inertia)
+        case JointKind.CYLINDRICAL:
+            return mass > 0.0 and _positive(_about(inertia, joint.axis), inertia)
+        case JointKind.UNIVERSAL:  # the second turn carries whatever would not resist the first
+            return _positive(_about(inertia, joint.second_axis), inertia)
+        case JointKind.PLANAR:
+            return mass > 0.0 and _positive(_about(_about_centre(inertia), joint.axis), inertia)
+        case JointKind.SPHERICAL:
+            return _positive(_least_moment(inertia), inertia)
+        case JointKind.FLOATING:
+            return mass > 0.0 and _positive(_least_moment(_about_centre(inertia)), inertia)
+        case JointKind.PRISMATIC | JointKind.TRANSLATION:
+            return mass > 0.0
+
+
+def _positive(moment: float, inertia: Inertia) -> bool:
+    """Whether a moment got from ``inertia`` is more than what rounding makes of zero."""
+    return moment > NEGLIGIBLE + ROUNDING * max(abs(entry) for entry in inertia.rotational)
+
+
+def _about(inertia: Inertia, axis: Vector3) -> float:
+    """The moment of inertia about an axis through the frame's origin."""
+    return dot(axis, apply(rotational_matrix(inertia), axis))
+
+
+def _about_centre(inertia: Inertia) -> Inertia:
+    """The inertia, of some mass, about its centre."""
+    centre = scale(1.0 / inertia.mass, inertia.first_moment)
+    return move_inertia(inertia, Placement(translation=scale(-1.0, centre)))
+
+
+def _least_moment(inertia: Inertia) -> float:
+    """The least principal moment about the frame's origin."""
+    return float(np.linalg.eigvalsh(np.array(rotational_matrix(inertia)))[0])

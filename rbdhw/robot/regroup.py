@@ -18,22 +18,24 @@ def regroup_inertias(robot: Robot) -> Robot:
     second moment ``s`` along z, that is the rotational inertia ``diag(s, s, 0)``. Neither its force about
     the axis nor its shape changes with the joint's angle, so that it may ride on the parent. That leaves
     ``m = h_z = 0`` and ``I_xx + I_yy = I_zz``. A prismatic joint does not feel its body's rotational
-    inertia. Taken from the leaves to the root; what reaches the base is added to ``base_inertia``, which
-    a fixed base does not feel.
+    inertia, nor a spherical one a mass at its centre. Planar and floating joints are left alone. Taken from
+    the leaves to the root; what reaches the base is added to ``base_inertia``, which neither a fixed base
+    nor one of given motion feels.
 
-    Joint-space results keep their values; inertias become parameters that no rigid body has. Joint axes
-    have to be z (:func:`rbdhw.robot.frames.align_axes`). Source: Khalil and Dombre, *Modeling,
-    Identification and Control of Robots*, section 9.4 (base inertial parameters).
+    Joint-space results keep their values, those of mimics too: what a joint does not feel however it moves,
+    it does not feel when it follows another. Inertias become parameters that no rigid body has. Joints have
+    to be elementary, their axes z (:func:`rbdhw.robot.frames.align_axes`). Source: Khalil and Dombre,
+    *Modeling, Identification and Control of Robots*, section 9.4 (base inertial parameters).
     """
     bodies = list(robot.bodies)
     base_inertia = robot.base_inertia
     for i in reversed(range(len(bodies))):
         body = bodies[i]
-        if body.joint.kind is JointKind.FLOATING:
+        if body.joint.kind in (JointKind.PLANAR, JointKind.FLOATING):
             continue
         unfelt, felt = _split(body.inertia, body.joint.kind)
         placement = body.joint.placement
-        if not body.joint.kind.rotates:
+        if body.joint.kind is JointKind.PRISMATIC:
             placement = Placement(placement.rotation)  # a couple has no point of attack
         moved = move_inertia(unfelt, placement)
         bodies[i] = replace(body, inertia=felt)
@@ -46,8 +48,10 @@ def regroup_inertias(robot: Robot) -> Robot:
 
 
 def _split(inertia: Inertia, kind: JointKind) -> tuple[Inertia, Inertia]:
-    """``inertia`` as the part that a joint about or along z does not feel, and the rest."""
-    if not kind.rotates:
+    """``inertia`` as the part that a joint (about or along z) does not feel, and the rest."""
+    if kind is JointKind.SPHERICAL:
+        return Inertia(inertia.mass), replace(inertia, mass=0.0)
+    if kind is JointKind.PRISMATIC:
         return Inertia(rotational=inertia.rotational), replace(inertia, rotational=Inertia().rotational)
     (x, y, z), (xx, xy, xz, yy, yz, zz) = inertia.first_moment, inertia.rotational
     along_z = 0.5 * (xx + yy - zz)

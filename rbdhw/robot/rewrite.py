@@ -28,10 +28,11 @@ _PLACEMENTS: tuple[tuple[str, Callable[[Robot], Robot]], ...] = (
 def best_rewrite(robot: Robot, cost: Callable[[Robot], float]) -> tuple[Robot, list[str]]:
     """The cheapest rewrite of ``robot`` found, and the names of the rewrites that lead to it.
 
-    Joint axes are put on z whatever that costs, for every later stage wants them there. Then, with and
-    without inertial regrouping, placements of all frames at once are tried, and after them each body's
-    :func:`frame_candidates`, from the leaves to the root, for as long as that helps and the number of
-    evaluations of ``cost`` stays within four per body and ten. What does not lower the cost is dropped.
+    Joints have to be elementary. Their axes are put on z whatever that costs, for every later stage wants
+    them there. Then, with and without inertial regrouping, placements of all frames at once are tried, and
+    after them each body's :func:`frame_candidates`, from the leaves to the root, for as long as that helps
+    and the number of evaluations of ``cost`` stays within four per body and ten. What does not lower the
+    cost is dropped.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """A URDF file becomes a ``Robot``, strictly: what the file does not say clearly is refused.
 
-Read are ``<link>`` with its ``<inertial>`` elements and ``<joint>`` with type, origin, axis, limit,
+Read are ``<link>`` with its ``<inertial>`` elements and ``<joint>`` with type, origin, axis, limit, mimic,
 parent and child. Ignored are ``<visual>``, ``<collision>``, ``<material>``, ``<transmission>``,
 ``<gazebo>``, ``<dynamics>`` and whatever else a URDF may carry.
 """
@@ -9,65 +9,45 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from xml.etree.ElementTree import Element
+from dataclasses import replace
+from pathlib import Path
 
 from rbdhw.robot.document import Document, read_document
 from rbdhw.robot.inertial import needs_inertia, read_inertia
-from rbdhw.robot.model import (
-    BASE,
-    Body,
-    Inertia,
-    Joint,
-    JointKind,
-    Limits,
-    Placement,
-    Robot,
-    Vector3,
-)
-from rbdhw.robot.spatial import (
-    SNAP,
-    add_inertia,
-    compose,
-    move_inertia,
-    norm,
-    rotation_rpy,
-    scale,
-)
-
-_KINDS = {kind.value: kind for kind in (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)}
-_FIXED = "fixed"
-_ORIGIN: Vector3 = (0.0, 0.0, 0.0)
+from rbdhw.robot.joints import Edge, read_joints, read_origin
+from rbdhw.robot.model import BASE, Body, Inertia, JointKind, Placement, Robot
+from rbdhw.robot.spatial import add_inertia, compose, move_inertia
 
 
-@dataclass(frozen=True)
-class _Edge:
-    """One ``<joint>``: the links it connects, the child's pose, and the moving joint (None if fixed)."""
-
-    name: str
-    parent: str
-    child: str
-    placement: Placement
-    moving: Joint | None
-
-
-def load_urdf(path: str | os.PathLike[str]) -> Robot:
+def load_urdf(path: str | os.PathLike[str], remarks: list[str] | None = None) -> Robot:
     """The robot that the URDF file at ``path`` describes, on a fixed base.
 
     Bodies are numbered depth first, children in the order in which the file gives their joints. Body
     frames are the URDF's link frames; rotation entries within 1e-9 of 0 or 1 are made exact. A link on
     a fixed joint is merged, with its inertia, into the body that carries it. Joints may be revolute,
-    continuous, prismatic or fixed.
+    continuous, prismatic, planar, floating, spherical (as PyBullet has them) or fixed.
 
     What the file has to say, beyond being a tree of links:
 
-    - every moving joint an ``<axis>`` that is not zero;
+    - every revolute, continuous, prismatic or planar joint an ``<axis>`` that is not zero;
     - every revolute or prismatic joint a ``<limit>`` with lower, upper, velocity and effort; a
       continuous one with velocity and effort (number formats come from these ranges; velocity and
-      effort may be zero, and lower and upper mean nothing on a continuous joint);
+      effort may be zero, and lower and upper mean nothing on a continuous joint). Other joints may have
+      one: its velocity and effort hold for each degree of freedom;
+    - every ``<mimic>``, on a joint of one degree of freedom, another such joint that mimics none;
+    - a floating joint, if any, is the only one that moves a link relative to the root link and what is
+      fixed to it: the root link is the world then, where its own inertia is not felt;
     - every ``<inertial>`` a mass and all six inertia entries, such as a rigid body can have. A link may
       have several, each with its own origin, which are summed, or none where nothing needs its
       inertia: the root, links on fixed joints, and links that carry moving bodies of some inertia.
+
+    Parameters
+    ----------
+    remarks
+        A list asks for a lenient reading, which adds to it one sentence for each thing that breaks these
+        rules but is taken nevertheless: inertias that no rigid body has (as they are), a robot without a
+        name (the file's), a joint without an ``<axis>`` (x, as URDF says), without a ``<limit>`` or a number
+        in it (zero), and a ``<mimic>`` on a fixed joint (fixed). Their element is named, the file is not.
 
     Raises
     ------
@@ -75,13 +55,14 @@ def load_urdf(path: str | os.PathLike[str]) -> Robot:
         The file cannot be read or breaks one of these rules; the line names file, element, reason and
         what was expected.
     """
-    document = read_document(path)
+    document = read_document(path, remarks)
     name = _check_root(document)
     inertias = _read_links(document)
-    edges = _read_joints(document, inertias)
+    edges = read_joints(document, inertias)
     base = _find_base(document, inertias, edges)
     robot = _merge(name, base, inertias, edges)
     _check_tree(document, inertias, edges, robot)
+    _check_floating(document, robot)
     unmoved = needs_inertia(robot)
     if unmoved is not None:
         body = robot.bodies[unmoved]
@@ -102,27 +83,20 @@ def _check_root(document: Document) -> str:
         namespace, _, tag = element.tag.rpartition("}")
         if namespace.endswith("xacro"):
             raise document.error(f"<xacro:{tag}>", "not expanded", "the URDF that xacro makes of the file")
+    if root.get("name") is None:
+        stem = Path(document.file).stem
+        document.bear("<robot>", "<robot> has no name", 'name="..."', f"as {stem!r}")
+        return stem
     return document.text(root, "name", "<robot>")
-
-
-def _named(document: Document, tag: str) -> list[tuple[str, Element]]:
-    """The robot's links or joints by name, in document order, each name once."""
-    found: dict[str, Element] = {}
-    for element in document.root.findall(tag):
-        name = document.text(element, "name", f"<{tag}>")
-        if name in found:
-            raise document.error(f"{tag} {name!r}", "given twice", f"unique {tag} names")
-        found[name] = element
-    return list(found.items())
 
 
 def _read_links(document: Document) -> dict[str, Inertia]:
     """Each link's inertia in its own frame, in document order."""
     inertias = {}
-    for name, link in _named(document, "link"):
+    for name, link in document.named("link"):
         inertias[name] = _total(
             read_inertia(
-                document, element, f"link {name!r}", _read_origin(document, element, f"link {name!r}")
+                document, element, f"link {name!r}", read_origin(document, element, f"link {name!r}")
             )
             for element in link.findall("inertial")
         )
@@ -138,87 +112,7 @@ def _total(inertias: Iterable[Inertia]) -> Inertia:
     return total
 
 
-def _read_joints(document: Document, links: Iterable[str]) -> list[_Edge]:
-    """Every joint, in document order; each link is the child of one joint at most."""
-    known = set(links)
-    above: dict[str, str] = {}
-    edges = []
-    for name, element in _named(document, "joint"):
-        edge = _read_joint(document, name, element)
-        for role, link in (("parent", edge.parent), ("child", edge.child)):
-            if link not in known:
-                raise document.error(
-                    f"joint {name!r}", f"unknown {role} link {link!r}", "a link of this file"
-                )
-        if edge.child in above:
-            raise document.error(
-                f"link {edge.child!r}",
-                f"child of both joint {above[edge.child]!r} and joint {name!r}",
-                "one parent for each link",
-            )
-        above[edge.child] = name
-        edges.append(edge)
-    return edges
-
-
-def _read_joint(document: Document, name: str, element: Element) -> _Edge:
-    owner = f"joint {name!r}"
-    kind = document.text(element, "type", owner)
-    if kind != _FIXED and kind not in _KINDS:
-        raise document.error(owner, f"unsupported type {kind!r}", f"one of {', '.join([*_KINDS, _FIXED])}")
-    if element.find("mimic") is not None:
-        raise document.error(owner, "mimics another joint", "an independent joint, or a fixed one")
-    placement = _read_origin(document, element, owner)
-    parent, child = (
-        document.text(document.required_child(element, tag, owner), "link", owner)
-        for tag in ("parent", "child")
-    )
-    moving = None
-    if kind in _KINDS:
-        axis = _read_axis(document, element, owner)
-        moving = Joint(
-            name, _KINDS[kind], axis, placement, _read_limits(document, element, owner, _KINDS[kind])
-        )
-    return _Edge(name, parent, child, placement, moving)
-
-
-def _read_origin(document: Document, element: Element, owner: str) -> Placement:
-    """The pose in ``<origin>``, or none: each of xyz and rpy is zero where it is missing."""
-    origin = document.child(element, "origin", owner)
-    if origin is None:
-        return Placement()
-    translation = document.vector(origin, "xyz", owner, default=_ORIGIN)
-    return Placement(rotation_rpy(document.vector(origin, "rpy", owner, default=_ORIGIN)), translation)
-
-
-def _read_axis(document: Document, element: Element, owner: str) -> Vector3:
-    """The joint's axis as a unit vector, exact where it lies along a frame axis."""
-    given = document.vector(document.required_child(element, "axis", owner), "xyz", owner)
-    size = max(abs(value) for value in given)
-    if size == 0.0:
-        raise document.error(owner, "<axis> is zero", "a direction")
-    shrunk = scale(1.0 / size, given)
-    x, y, z = (0.0 if abs(value) < SNAP else value for value in scale(1.0 / norm(shrunk), shrunk))
-    if [x, y, z].count(0.0) == 2:
-        x, y, z = (float(round(value)) for value in (x, y, z))
-    return (x, y, z)
-
-
-def _read_limits(document: Document, element: Element, owner: str, kind: JointKind) -> tuple[Limits, ...]:
-    limit = document.required_child(element, "limit", owner)
-    velocity, effort = (document.number(limit, attribute, owner) for attribute in ("velocity", "effort"))
-    for attribute, value in (("velocity", velocity), ("effort", effort)):
-        if value < 0.0:
-            raise document.error(owner, f"<limit> has {attribute} {value:g}", "zero or more")
-    if kind is JointKind.CONTINUOUS:
-        return (Limits(float("-inf"), float("inf"), velocity, effort),)
-    lower, upper = (document.number(limit, attribute, owner) for attribute in ("lower", "upper"))
-    if lower > upper:
-        raise document.error(owner, f"<limit> has lower {lower:g} above upper {upper:g}", "lower <= upper")
-    return (Limits(lower, upper, velocity, effort),)
-
-
-def _find_base(document: Document, links: Iterable[str], edges: Iterable[_Edge]) -> str:
+def _find_base(document: Document, links: Iterable[str], edges: Iterable[Edge]) -> str:
     """The one link that is no joint's child."""
     children = {edge.child for edge in edges}
     roots = [link for link in links if link not in children]
@@ -231,7 +125,7 @@ def _find_base(document: Document, links: Iterable[str], edges: Iterable[_Edge])
     return roots[0]
 
 
-def _cycle(start: str, edges: Iterable[_Edge]) -> str:
+def _cycle(start: str, edges: Iterable[Edge]) -> str:
     """The links of the cycle that going up from ``start`` ends in, parents first."""
     above = {edge.child: edge.parent for edge in edges}
     seen: list[str] = []
@@ -242,9 +136,9 @@ def _cycle(start: str, edges: Iterable[_Edge]) -> str:
     return " -> ".join(repr(link) for link in [*reversed(loop), loop[-1]])
 
 
-def _merge(name: str, base: str, inertias: dict[str, Inertia], edges: Iterable[_Edge]) -> Robot:
+def _merge(name: str, base: str, inertias: dict[str, Inertia], edges: Iterable[Edge]) -> Robot:
     """The tree below ``base``: a body per moving joint, links on fixed joints merged into bodies."""
-    below: dict[str, list[_Edge]] = {link: [] for link in inertias}
+    below: dict[str, list[Edge]] = {link: [] for link in inertias}
     for edge in edges:
         below[edge.parent].append(edge)
     bodies: list[Body] = []
@@ -271,10 +165,22 @@ def _merge(name: str, base: str, inertias: dict[str, Inertia], edges: Iterable[_
     return Robot(name, base, tuple(bodies), base_inertia, fixed_links=tuple(fixed))
 
 
-def _check_tree(document: Document, links: Iterable[str], edges: Iterable[_Edge], robot: Robot) -> None:
+def _check_tree(document: Document, links: Iterable[str], edges: Iterable[Edge], robot: Robot) -> None:
     """InputError where links are left out of the tree: with one root, they hang from a cycle."""
     reached = {robot.base, *(body.name for body in robot.bodies), *(link for link, _ in robot.fixed_links)}
     for link in links:
         if link not in reached:
             cycle = _cycle(link, edges)
             raise document.error(f"link {link!r}", f"in or below a cycle of {cycle}", "a tree of links")
+
+
+def _check_floating(document: Document, robot: Robot) -> None:
+    """InputError where a floating joint is not the only one that moves something relative to the root."""
+    on_base = [body for body in robot.bodies if body.parent == BASE]
+    for body in robot.bodies:
+        if body.joint.kind is JointKind.FLOATING and on_base != [body]:
+            raise document.error(
+                f"joint {body.joint.name!r}",
+                f"floating away from the root link {robot.base!r}",
+                "the one joint that moves links relative to the root",
+            )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Mux
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from rbdhw.fixed.program import Operand, Operation
 
@@ -93,3 +94,14 @@ def saturated(full: Any, operation: Operation) -> tuple[Any, Any]:
     value, overflow = cut(full, operation)
     limit = Cat((~full[-1]).replicate(operation.format.width - 1), full[-1])
     return Mux(overflow, limit.as_signed(), value), overflow
+
+
+def parted(m: Module, bits: Any, widths: Sequence[int]) -> list[Signal]:
+    """Signals of these widths that are the parts of ``bits``, lowest first.
+
+    One assignment takes it apart: slices, each of which names all of it, would make the netlist's size the
+    square of its own.
+    """
+    parts = [Signal(width) for width in widths]
+    m.d.comb += Cat(*parts).eq(bits)
+    return parts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import accumulate
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal
@@ -12,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.program import Program, Word
 from rbdhw.protocol import EXTENDED, HEADER
+from rbdhw.rtl.arithmetic import parted
 from rbdhw.rtl.region import RegionModule, Wires
 from rbdhw.schedule.model import Bound, Tap
 
@@ -99,9 +99,9 @@ class Core(wiring.Component):
         return m
 
     def _decode(self, m: Module, wires: Wires) -> None:
-        first = list(accumulate(self.program.slots, initial=0))
+        slots = parted(m, self.payload, self.program.slots)
         words = {
-            word.value: self.payload[first[word.slot] :][: word.format.width].as_signed()
+            word.value: slots[word.slot][: word.format.width].as_signed()
             for word in self.program.inputs
             if self.bound.group(word.value)[0] in self.bound.stages
         }

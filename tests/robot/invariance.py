@@ -1,44 +1,37 @@
-"""Whether two robots are the same to their joints: torques, mass matrix, and derivatives."""
+"""Whether two robots are the same to their joints: torques, mass matrix, and derivatives, by golden."""
 
 import numpy as np
 
-from rbdhw.robot.model import JointKind, Robot
-from tests.oracle import rnea
+from rbdhw.robot.model import Robot
+from rbdhw.sim import golden
 from tests.strategies import random_states
-
-STEP = 1e-30
-"""A complex step: small enough that the derivative it gives is exact."""
 
 
 def assert_same_dynamics(robot: Robot, other: Robot, seed: int = 0, tasks: int = 2) -> None:
-    """tau under external forces, M, and for fixed bases dtau/dq and dtau/dv agree to 1e-12 relative."""
+    """tau under external forces, M, dtau/dq and dtau/dv agree to 1e-12 relative, task by task.
+
+    Forces are given for all bodies, or where one robot has virtual bodies and the other has not, for links.
+    """
     states = random_states(robot, tasks, seed)
-    floating = any(body.joint.kind is JointKind.FLOATING for body in robot.bodies)
-    for task in range(tasks):
-        q, v, a, fext = (states[key][task] for key in ("q", "v", "a", "fext"))
-        tau = rnea(robot, q, v, a, fext)
-        assert_close(rnea(other, q, v, a, fext), tau)
-        assert_close(mass_matrix(other, q), mass_matrix(robot, q))
-        if not floating:
-            for ours, theirs in zip(derivatives(other, q, v, a), derivatives(robot, q, v, a), strict=True):
-                assert_close(ours, theirs, scale=float(np.abs(tau).max()))
+    theirs = states | {"fext": _on_links(states["fext"][:, list(robot.links)], other)}
+    states["fext"] = _on_links(states["fext"][:, list(robot.links)], robot)
+    tau = golden.evaluate(robot, "id", states)["tau"]
+    for function, size in (("id", None), ("m", None), ("did", tau)):
+        expected = golden.evaluate(robot, function, states)
+        for name, array in golden.evaluate(other, function, theirs).items():
+            for task in range(tasks):
+                scale = 0.0 if size is None else float(np.abs(size[task]).max(initial=0.0))
+                assert_close(array[task], expected[name][task], scale)
 
 
 def assert_close(value: np.ndarray, expected: np.ndarray, scale: float = 0.0) -> None:
     """Equal to 1e-12 of the largest entry, or of ``scale`` where that is larger."""
-    np.testing.assert_allclose(value, expected, rtol=0, atol=1e-12 * max(scale, np.abs(expected).max()))
+    largest = max(scale, np.abs(expected).max(initial=0.0))
+    np.testing.assert_allclose(value, expected, rtol=0, atol=1e-12 * largest)
 
 
-def mass_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
-    """M(q), a column from each unit acceleration."""
-    still = np.zeros(robot.nv)
-    rest = rnea(robot, q, still, still)
-    return np.array([rnea(robot, q, still, unit) - rest for unit in np.eye(robot.nv)]).T
-
-
-def derivatives(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """dtau/dq and dtau/dv by complex steps."""
-    steps = STEP * 1j * np.eye(robot.nv)
-    by_q = [rnea(robot, q + step, v, a).imag / STEP for step in steps]
-    by_v = [rnea(robot, q, v + step, a).imag / STEP for step in steps]
-    return np.array(by_q).T, np.array(by_v).T
+def _on_links(wrenches: np.ndarray, robot: Robot) -> np.ndarray:
+    """External forces (tasks, links, 6) as those on all bodies of ``robot``."""
+    on_bodies = np.zeros((len(wrenches), len(robot.bodies), 6))
+    on_bodies[:, list(robot.links)] = wrenches
+    return on_bodies

@@ -1,17 +1,20 @@
 """Inertial regrouping: what it zeroes, and that joints do not feel it."""
 
-import pinocchio as pin
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
-from rbdhw.robot.model import Inertia
+from rbdhw.robot.model import Inertia, JointKind
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
-from tests.oracle import pinocchio_model, rnea, to_pinocchio_fext
-from tests.robot.invariance import assert_close, assert_same_dynamics
-from tests.strategies import random_states, robots
+from tests.mechanisms import mechanism
+from tests.robot.invariance import assert_same_dynamics
+from tests.strategies import ALL_KINDS, robots
 
 
 @pytest.mark.parametrize("name", bundled())
@@ -26,22 +29,30 @@ def test_nor_on_a_floating_base(name):
     assert_same_dynamics(robot, regroup_inertias(robot))
 
 
-@settings(max_examples=25)
-@given(robots(max_bodies=6))
+@settings(max_examples=40)
+@given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True))
 def test_joints_of_any_robot_do_not_feel_it(robot):
-    assert_same_dynamics(robot, regroup_inertias(align_axes(robot)), tasks=1)
+    assert_same_dynamics(robot, regroup_inertias(align_axes(elementary(robot))), tasks=1)
 
 
-@given(robots(max_bodies=6))
+@given(robots(max_bodies=4), st.integers(0, 2**16))
+def test_nor_where_the_base_moves_as_given_and_gravity_changes(robot, seed):
+    robot = replace(robot, base_given=True, gravity_given=True)
+    assert_same_dynamics(robot, regroup_inertias(align_axes(robot)), seed, tasks=1)
+
+
+@given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True))
 def test_what_a_joint_cannot_feel_is_zero(robot):
-    for body in regroup_inertias(align_axes(robot)).bodies:
+    for body in regroup_inertias(align_axes(elementary(robot))).bodies:
         inertia = body.inertia
         if body.joint.kind.rotates:
             xx, _, _, yy, _, zz = inertia.rotational
             assert (inertia.mass, inertia.first_moment[2]) == (0.0, 0.0)
             assert xx + yy == pytest.approx(zz, abs=1e-12 * (abs(xx) + abs(yy) + abs(zz)))
-        else:
+        elif body.joint.kind is JointKind.PRISMATIC:
             assert inertia.rotational == Inertia().rotational
+        elif body.joint.kind is JointKind.SPHERICAL:
+            assert inertia.mass == 0.0
 
 
 def test_regrouping_twice_is_regrouping_once():
@@ -56,10 +67,7 @@ def test_the_mass_ends_up_in_the_base():
     assert all(body.inertia.mass == 0.0 for body in regrouped.bodies)
 
 
-def test_the_reference_of_these_tests_is_pinocchio():
-    robot = load_urdf(path("atlas"))
-    states = random_states(robot, 1, seed=5)
-    q, v, a, fext = (states[key][0] for key in ("q", "v", "a", "fext"))
-    model = pinocchio_model(robot)
-    expected = pin.rnea(model, model.createData(), q, v, a, to_pinocchio_fext(robot, fext))
-    assert_close(rnea(robot, q, v, a, fext), expected)
+@pytest.mark.parametrize("kind", [JointKind.PLANAR, JointKind.FLOATING])
+def test_what_moves_every_way_keeps_its_inertia(kind):
+    robot = mechanism([kind], [-1], seed=1, axis=(0.0, 0.0, 1.0))
+    assert regroup_inertias(robot) == robot

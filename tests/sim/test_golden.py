@@ -17,65 +17,12 @@ from rbdhw.errors import InputError
 from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.sim import golden
-from tests.oracle import pinocchio_model, to_pinocchio_fext, to_pinocchio_q
+from tests.mechanisms import mechanism, states, with_mimic
+from tests.references import Arrays, assert_close, assert_golden_is_pinocchio, reference, references, stacked
 from tests.strategies import random_rotation, random_states, robots
 
 URDFS = Path(rbdhw.robots.__file__).parent
 BUNDLED = ("toy", "iiwa14", "hyq", "atlas")
-TOLERANCE = 1e-9
-
-Arrays = dict[str, np.ndarray]
-
-
-def reference(model: pin.Model, function: str, q, v, u, fext: pin.StdVec_Force) -> Arrays:
-    """One task of ``function`` by Pinocchio; ``u`` is the acceleration or, for fd and dfd, the torque."""
-    data = model.createData()  # its results are views of it: they must be copied before it goes
-    if function == "id":
-        return {"tau": pin.rnea(model, data, q, v, u, fext).copy()}
-    if function == "fd":
-        return {"a": pin.aba(model, data, q, v, u, fext).copy()}
-    if function == "m":
-        return {"M": symmetric(pin.crba(model, data, q))}
-    if function == "minv":
-        return {"Minv": symmetric(pin.computeMinverse(model, data, q))}
-    if function == "did":
-        dtau_dq, dtau_dv, _ = pin.computeRNEADerivatives(model, data, q, v, u, fext)
-        return {"dtau_dq": dtau_dq.copy(), "dtau_dv": dtau_dv.copy()}
-    tau = u if function == "dfd" else pin.rnea(model, data, q, v, u, fext)
-    da_dq, da_dv, _ = pin.computeABADerivatives(model, data, q, v, tau, fext)
-    return {"da_dq": da_dq.copy(), "da_dv": da_dv.copy()}
-
-
-def symmetric(upper: np.ndarray) -> np.ndarray:
-    """The symmetric matrix whose upper triangle Pinocchio filled in."""
-    return np.triu(upper) + np.triu(upper, 1).T
-
-
-def references(robot: Robot, function: str, arrays: Arrays) -> Arrays:
-    """``function`` by Pinocchio, on the model built joint by joint from ``robot``."""
-    model, configurations = pinocchio_model(robot), to_pinocchio_q(robot, arrays["q"])
-    control = arrays["tau" if function in ("fd", "dfd") else "a"]
-    fext = arrays.get("fext", np.zeros((len(control), len(robot.bodies), 6)))
-    results = [
-        reference(model, function, q, v, u, to_pinocchio_fext(robot, f))
-        for q, v, u, f in zip(configurations, arrays["v"], control, fext, strict=True)
-    ]
-    return stacked(results)
-
-
-def stacked(results: list[Arrays]) -> Arrays:
-    return {name: np.stack([result[name] for result in results]) for name in results[0]}
-
-
-def assert_close(actual: Arrays, expected: Arrays) -> None:
-    """Equal names and, task by task, equal within the tolerance in the Frobenius norm."""
-    assert actual.keys() == expected.keys()
-    for name in expected:
-        assert actual[name].shape == expected[name].shape
-        axes = tuple(range(1, expected[name].ndim))
-        error = np.sqrt(np.sum((actual[name] - expected[name]) ** 2, axis=axes))
-        norm = np.sqrt(np.sum(expected[name] ** 2, axis=axes))
-        assert np.all(error <= TOLERANCE * norm + 1e-12), f"{name}: error {error} of {norm}"
 
 
 def with_link_frames(robot: Robot, seed: int) -> Robot:
@@ -207,6 +154,62 @@ def test_gravity_may_point_anywhere(bundled: Robot) -> None:
         assert_close(golden.evaluate(robot, function, arrays), references(robot, function, arrays))
 
 
+GIVEN = [(True, False), (False, True), (True, True)]
+GIVEN_IDS = ["base", "gravity", "base and gravity"]
+
+
+@pytest.mark.parametrize(("base", "gravity"), GIVEN, ids=GIVEN_IDS)
+def test_a_base_and_gravity_of_each_task(base: bool, gravity: bool) -> None:
+    robot = with_mimic(mechanism(list(JointKind), [BASE, 0, 1, 0, 3, 4, 3, 0, 7, 8], seed=12), 3, 2, 0.6, 0.1)
+    assert_golden_is_pinocchio(replace(robot, base_given=base, gravity_given=gravity))
+
+
+@pytest.mark.parametrize(("base", "gravity"), GIVEN, ids=GIVEN_IDS)
+def test_bundled_robots_on_a_base_of_given_motion(bundled: Robot, base: bool, gravity: bool) -> None:
+    assert_golden_is_pinocchio(replace(bundled, base_given=base, gravity_given=gravity))
+
+
+def test_a_floating_robot_under_a_gravity_of_each_task() -> None:
+    robot = mechanism([JointKind.SPHERICAL, JointKind.PLANAR], (BASE, 0), seed=13).with_floating_base()
+    assert_golden_is_pinocchio(replace(robot, gravity_given=True))
+
+
+def test_the_joints_do_not_feel_who_moves_the_base() -> None:
+    """A floating robot's joint torques are those of the same robot carried along."""
+    robot = mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.HELICAL], (BASE, 0, 1), seed=14)
+    arrays = states(robot, 3, seed=14)
+    still = np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], (3, 1))
+    floating = {"q": np.hstack([still, arrays["q"]]), "gravity": arrays["gravity"]}
+    floating["fext"] = np.concatenate([np.ones((3, 1, 6)), arrays["fext"]], axis=1)
+    floating |= {name: np.hstack([arrays[f"base_{name}"], arrays[name]]) for name in ("v", "a")}
+    carried = golden.evaluate(replace(robot, base_given=True, gravity_given=True), "did", arrays)
+    free = golden.evaluate(replace(robot.with_floating_base(), gravity_given=True), "did", floating)
+    for name, matrix in carried.items():
+        np.testing.assert_allclose(matrix, free[name][:, 6:, 6:], rtol=1e-12, atol=1e-12)
+
+
+def test_quaternions_are_brought_to_unit_length() -> None:
+    robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE], (BASE, 0), seed=15).with_floating_base()
+    arrays = states(robot, 2, seed=15)
+    longer = arrays["q"].copy()
+    longer[:, 3:7] *= 3.5
+    longer[:, 7:11] *= -1e-5
+    for function in golden.FUNCTIONS:
+        expected = golden.evaluate(robot, function, arrays)
+        assert_close(golden.evaluate(robot, function, {**arrays, "q": longer}), expected)
+
+
+@pytest.mark.parametrize(("column", "joint"), [(3, "root_joint"), (7, "j0")])
+def test_a_quaternion_of_no_length(column: int, joint: str) -> None:
+    robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE], (BASE, 0), seed=15).with_floating_base()
+    arrays = states(robot, golden.CHUNK + 3, seed=15)
+    arrays["q"][golden.CHUNK + 1, column : column + 4] = [0.0, 1e-7, 0.0, 0.0]
+    assert message(robot, "m", arrays) == (
+        f"array 'q': row {golden.CHUNK + 1}: the quaternion of joint '{joint}' has length 1e-07; "
+        "expected a unit quaternion [x y z w]"
+    )
+
+
 def test_a_pendulums_torque_is_the_textbooks() -> None:
     robot = pendulum(mass=2.0, length=0.5)
     q, v, a = 0.3, 1.7, -0.8
@@ -272,7 +275,14 @@ def test_inputs_are_left_as_they_were() -> None:
     ],
 )
 def test_inputs_of(function: str, inputs: tuple[str, ...]) -> None:
-    assert golden.inputs_of(pendulum(1.0, 1.0), function) == inputs
+    robot = pendulum(1.0, 1.0)
+    assert golden.inputs_of(robot, function) == inputs
+    base = () if function in ("m", "minv") else ("base_v", "base_a")
+    gravity = () if function in ("m", "minv") else ("gravity",)
+    assert golden.inputs_of(replace(robot, base_given=True), function) == (*inputs, *base)
+    assert golden.inputs_of(replace(robot, gravity_given=True), function) == (*inputs, *gravity)
+    both = replace(robot, base_given=True, gravity_given=True)
+    assert golden.inputs_of(both, function) == (*inputs, *base, *gravity)
 
 
 def message(robot: Robot, function: str, arrays: Arrays) -> str:
@@ -291,6 +301,13 @@ def test_missing_array() -> None:
     assert message(pendulum(1.0, 1.0), "fd", arrays) == "array 'tau': missing; fd needs q, v, tau"
 
 
+def test_missing_motion_of_the_base() -> None:
+    robot = replace(pendulum(1.0, 1.0), base_given=True)
+    arrays = {name: np.zeros((2, 1)) for name in ("q", "v", "a")}
+    expected = "array 'base_v': missing; id needs q, v, a, base_v, base_a"
+    assert message(robot, "id", arrays) == expected
+
+
 @pytest.mark.parametrize(
     ("name", "shape", "expected"),
     [
@@ -299,11 +316,14 @@ def test_missing_array() -> None:
         ("v", (2, 1), (3, 1)),
         ("fext", (3, 6), (3, 1, 6)),
         ("Minv", (3, 1), (3, 1, 1)),
+        ("base_v", (3, 3), (3, 6)),
+        ("base_a", (6,), (3, 6)),
+        ("gravity", (3,), (3, 3)),
     ],
 )
 def test_array_of_another_shape(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
-    robot = pendulum(1.0, 1.0)
-    arrays = {**random_states(robot, tasks=3, seed=0), name: np.zeros(shape)}
+    robot = replace(pendulum(1.0, 1.0), base_given=True, gravity_given=True)
+    arrays = {**states(robot, tasks=3, seed=0), name: np.zeros(shape)}
     assert message(robot, "difd", arrays) == (
         f"array '{name}': shape {shape}; expected {expected} for {expected[0]} tasks of robot 'pendulum'"
     )

@@ -1,0 +1,116 @@
+"""Whether a robot that was built in code, or read as data, is one: the rules that types do not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+
+from rbdhw.errors import InputError
+from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Placement, Robot, Vector3
+from rbdhw.robot.spatial import SNAP, cross, dot, norm
+
+_TOLERANCE = 10.0 * SNAP
+_WITHOUT_AXIS = (JointKind.TRANSLATION, JointKind.SPHERICAL, JointKind.FLOATING)
+
+
+def check_robot(robot: Robot) -> None:
+    """Refuse a robot whose fields do not fit together.
+
+    Parents come before their children, and a floating joint is the first. Names of links and of joints are
+    unique. Axes are unit vectors, a universal joint's two at right angles, and rotations are rotations. A
+    joint has limits for each degree of freedom; an offset only where that is one. A mimic and what it follows
+    have one degree of freedom each, and the followed joint mimics none. Numbers, but for limits, are finite.
+
+    Raises
+    ------
+    InputError
+        Where that is not so; the line names the link or joint, the reason and what was expected.
+    """
+    _check_names(robot)
+    _check_finite("robot data", (*robot.gravity, *_numbers(robot.base_inertia)))
+    joints = {body.joint.name: body.joint for body in robot.bodies}
+    for i, body in enumerate(robot.bodies):
+        _check_body(i, body)
+        _check_motion(f"robot data: link {body.name!r}", body.joint)
+        _check_mimic(f"robot data: joint {body.joint.name!r}", body.joint, joints)
+
+
+def _check_names(robot: Robot) -> None:
+    links = [robot.base, *(body.name for body in robot.bodies)]
+    if robot.floats and robot.bodies[0].name == robot.base:
+        links.remove(robot.base)  # the base link itself floats
+    for kind, names in (("link", links), ("joint", [body.joint.name for body in robot.bodies])):
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"robot data: {kind} {name!r}: given twice; expected unique {kind} names")
+
+
+def _check_body(i: int, body: Body) -> None:
+    joint = body.joint
+    where = f"robot data: link {body.name!r}"
+    if not BASE <= body.parent < i:
+        raise InputError(f"{where}: parent is {body.parent}; expected {BASE} to {i - 1}")
+    if joint.kind is JointKind.FLOATING and i > 0:
+        raise InputError(f"{where}: has a floating joint; expected one on the first link only")
+    for placement in (joint.placement, body.link_frame):
+        if not _is_rotation(placement):
+            raise InputError(
+                f"{where}: rotation is {placement.rotation}; expected an orthonormal right-handed matrix"
+            )
+    lengths = (*joint.placement.translation, *body.link_frame.translation, joint.offset, joint.pitch)
+    _check_finite(where, (*lengths, *_numbers(body.inertia)))
+
+
+def _check_motion(where: str, joint: Joint) -> None:
+    """InputError unless axes, limits and offset fit the joint's kind."""
+    if joint.kind not in _WITHOUT_AXIS and not _is_unit(joint.axis):
+        raise InputError(f"{where}: joint axis is {joint.axis}; expected a unit vector")
+    if joint.kind is JointKind.UNIVERSAL:
+        second = joint.second_axis
+        if not _is_unit(second) or abs(dot(joint.axis, second)) > _TOLERANCE:
+            expected = f"a unit vector at right angles to {joint.axis}"
+            raise InputError(f"{where}: second joint axis is {second}; expected {expected}")
+    if len(joint.limits) != joint.kind.nv:
+        reason = f"a {joint.kind} joint has {len(joint.limits)} limits"
+        raise InputError(f"{where}: {reason}; expected {joint.kind.nv}, one for each degree of freedom")
+    if not all(limits.lower <= limits.upper for limits in joint.limits):
+        raise InputError(f"{where}: lower limit is not below the upper; expected lower <= upper")
+    if joint.kind.nv > 1 and joint.offset != 0.0:
+        raise InputError(f"{where}: a {joint.kind} joint has offset {joint.offset:g}; expected 0")
+
+
+def _check_mimic(where: str, joint: Joint, joints: Mapping[str, Joint]) -> None:
+    """InputError unless the joint, if it mimics another of ``joints``, can do so."""
+    mimic = joint.mimic
+    if mimic is None:
+        return
+    other = joints.get(mimic.joint)
+    if other is None:
+        raise InputError(f"{where}: mimics unknown joint {mimic.joint!r}; expected one of the robot's")
+    if other.mimic is not None:
+        raise InputError(f"{where}: mimics mimic {mimic.joint!r}; expected a joint that mimics none")
+    if joint.kind.nv > 1 or other.kind.nv > 1:
+        kinds = f"a {joint.kind} joint mimics a {other.kind} one"
+        raise InputError(f"{where}: {kinds}; expected one degree of freedom each")
+    if not (isfinite(mimic.multiplier) and isfinite(mimic.offset)):
+        factors = f"multiplier {mimic.multiplier:g} and offset {mimic.offset:g}"
+        raise InputError(f"{where}: mimics with {factors}; expected finite numbers")
+
+
+def _numbers(inertia: Inertia) -> tuple[float, ...]:
+    return (inertia.mass, *inertia.first_moment, *inertia.rotational)
+
+
+def _check_finite(where: str, numbers: tuple[float, ...]) -> None:
+    if not all(isfinite(number) for number in numbers):
+        raise InputError(f"{where}: a length, an inertia or gravity is not finite; expected finite numbers")
+
+
+def _is_unit(vector: Vector3) -> bool:
+    return abs(norm(vector) - 1.0) <= _TOLERANCE
+
+
+def _is_rotation(placement: Placement) -> bool:
+    x, y, z = placement.rotation
+    errors = (dot(x, x) - 1.0, dot(y, y) - 1.0, dot(x, y), dot(cross(x, y), z) - 1.0, dot(z, z) - 1.0)
+    return all(abs(error) <= _TOLERANCE for error in errors)

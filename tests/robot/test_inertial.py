@@ -1,0 +1,91 @@
+"""Which bodies their joints move without moving inertia."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.inertial import needs_inertia
+from rbdhw.robot.model import Inertia, JointKind
+from rbdhw.robot.spatial import point_inertia
+from rbdhw.sim import golden
+from tests.mechanisms import mechanism, states, with_mimic
+from tests.strategies import ALL_KINDS, robots
+
+X = (1.0, 0.0, 0.0)
+NONE = ((0.0,) * 3,) * 3
+POINT = point_inertia(2.0, (0.3, 0.4, 0.5), NONE)
+CENTRED_POINT = point_inertia(2.0, (0.0, 0.0, 0.0), NONE)
+ROD_OF_Y = point_inertia(2.0, (0.0, 0.0, 0.0), ((0.1, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.1)))
+ROD_OF_X_AWAY = point_inertia(2.0, (0.0, 0.5, 0.0), ((0.0, 0.0, 0.0), (0.0, 0.1, 0.0), (0.0, 0.0, 0.1)))
+CASES = {"nothing": Inertia(), "point": POINT, "centred": CENTRED_POINT, "y": ROD_OF_Y, "x": ROD_OF_X_AWAY}
+
+ENOUGH = {
+    JointKind.REVOLUTE: {"point", "y", "x"},
+    JointKind.CONTINUOUS: {"point", "y", "x"},
+    JointKind.PRISMATIC: {"point", "centred", "y", "x"},
+    JointKind.HELICAL: {"point", "centred", "y", "x"},
+    JointKind.CYLINDRICAL: {"point", "y", "x"},
+    JointKind.TRANSLATION: {"point", "centred", "y", "x"},
+    JointKind.PLANAR: {"y"},
+    JointKind.SPHERICAL: {"x"},
+    JointKind.FLOATING: set(),
+}
+"""Which of these inertias resist every motion of a joint about or along x."""
+
+
+def single(kind, inertia):
+    robot = mechanism([kind], [-1], seed=1, axis=X)
+    return robot.with_bodies([replace(robot.bodies[0], inertia=inertia)])
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("kind", ENOUGH)
+def test_one_body(kind, case):
+    robot = single(kind, CASES[case])
+    assert needs_inertia(robot) == (None if case in ENOUGH[kind] else 0)
+    least = np.linalg.eigvalsh(golden.evaluate(robot, "m", states(robot, 1, seed=2))["M"][0])[0]
+    assert (least > 1e-12) == (case in ENOUGH[kind])
+
+
+@pytest.mark.parametrize(("case", "enough"), [("nothing", False), ("centred", False), ("x", True)])
+def test_a_universal_joint_turns_last_about_its_second_axis(case, enough):
+    robot = single(JointKind.UNIVERSAL, CASES[case])
+    assert needs_inertia(robot) == (None if enough else 0)
+
+
+@pytest.mark.parametrize("kind", JointKind)
+def test_what_hangs_from_a_body_is_enough(kind):
+    robot = mechanism([kind, JointKind.REVOLUTE], [-1, 0], seed=1)
+    first, second = robot.bodies
+    robot = robot.with_bodies([replace(first, inertia=Inertia()), second])
+    assert needs_inertia(robot) is None
+
+
+@given(robots(max_bodies=5, kinds=ALL_KINDS, mimics=True))
+def test_solid_bodies_are_enough(robot):
+    assert needs_inertia(robot) is None
+    assert needs_inertia(elementary(robot)) is None
+
+
+class TestMimics:
+    def hand(self, first, second, multiplier):
+        """Two fingers, the second following the first."""
+        robot = mechanism([JointKind.REVOLUTE] * 2, [-1, -1], seed=1)
+        inertias = zip(robot.bodies, (first, second), strict=True)
+        robot = robot.with_bodies([replace(body, inertia=inertia) for body, inertia in inertias])
+        return with_mimic(robot, 1, 0, multiplier)
+
+    @pytest.mark.parametrize(
+        ("first", "second", "multiplier", "found"),
+        [
+            (POINT, Inertia(), 1.0, None),
+            (Inertia(), POINT, -1.0, None),
+            (Inertia(), POINT, 0.0, 0),
+            (Inertia(), Inertia(), 1.0, 0),
+        ],
+    )
+    def test_move_inertia_for_the_joint_they_follow(self, first, second, multiplier, found):
+        assert needs_inertia(self.hand(first, second, multiplier)) == found

@@ -1,0 +1,326 @@
+"""Reading the joints of URDFs: their kinds, poses, axes, limits and mimics, and how bad ones are refused."""
+
+from math import inf
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from rbdhw.errors import InputError
+from rbdhw.robot.model import UNLIMITED, JointKind, Limits, Mimic, Placement
+from rbdhw.sim import golden
+from tests.mechanisms import states
+from tests.robot.documents import ARM, AXIS, LIMIT, arm_with, hand, joint, link, mimic, robot
+
+
+def assert_inverse_dynamics(ours, theirs):
+    """Golden's torques are those of Pinocchio's model, all of whose joints have our coordinates' order."""
+    arrays = states(ours, 2, seed=1)
+    tau = golden.evaluate(ours, "id", {name: arrays[name] for name in ("q", "v", "a")})["tau"]
+    for k in range(2):
+        q, v, a = (arrays[name][k] for name in ("q", "v", "a"))
+        if theirs.nq > ours.nq:  # a planar joint's angle by its cosine and sine
+            q = np.concatenate([q[:2], [np.cos(q[2]), np.sin(q[2])], q[3:]])
+        np.testing.assert_allclose(tau[k], pin.rnea(theirs, theirs.createData(), q, v, a), atol=1e-9)
+
+
+class TestReading:
+    def test_a_joint_with_all_it_can_say(self, load):
+        rest = '<origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><axis xyz="0 -2 0"/>' + LIMIT
+        (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", "prismatic", rest))).bodies
+        assert body.joint.kind is JointKind.PRISMATIC
+        assert body.joint.axis == (0.0, -1.0, 0.0)
+        assert body.joint.placement == Placement(
+            ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)), (1.0, 2.0, 3.0)
+        )
+        assert body.joint.limits == (Limits(lower=-1.0, upper=2.0, velocity=3.0, effort=4.0),)
+        assert body.joint.offset == 0.0
+
+    def test_a_continuous_joint_has_no_range(self, load):
+        rest = AXIS + '<limit lower="-1" upper="1" velocity="3" effort="4"/>'
+        (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", "continuous", rest))).bodies
+        assert body.joint.limits == (Limits(lower=-inf, upper=inf, velocity=3.0, effort=4.0),)
+
+    def test_a_skew_axis_is_normalised(self, load):
+        rest = '<axis xyz="1e200 -2e200 2e200"/>' + LIMIT
+        (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", rest=rest))).bodies
+        assert body.joint.axis == pytest.approx((1 / 3, -2 / 3, 2 / 3), rel=1e-15)
+
+    def test_roll_pitch_yaw_turn_about_fixed_axes(self, load):
+        rest = f'<origin rpy="0.1 0.2 0.3"/>{AXIS}{LIMIT}'
+        (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", rest=rest))).bodies
+        expected = pin.rpy.rpyToMatrix(0.1, 0.2, 0.3)
+        np.testing.assert_allclose(body.joint.placement.rotation, expected, rtol=0, atol=1e-15)
+
+    @pytest.mark.parametrize("quarter", ["1.57079632679", "1.5707963267948966", "-4.7123889804"])
+    def test_rounded_right_angles_become_exact(self, load, quarter):
+        rest = f'<origin rpy="{quarter} 0 3.14159265359"/>{AXIS}{LIMIT}'
+        (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", rest=rest))).bodies
+        assert body.joint.placement.rotation == ((-1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
+
+    def test_a_small_angle_is_not_snapped(self, load):
+        rest = f'<origin rpy="0 0 1e-5"/>{AXIS}{LIMIT}'
+        (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", rest=rest))).bodies
+        assert body.joint.placement.rotation[0] == (np.cos(1e-5), -np.sin(1e-5), 0.0)
+
+
+class TestJointsOfSeveralFreedoms:
+    @pytest.mark.parametrize("kind", [JointKind.PLANAR, JointKind.SPHERICAL, JointKind.FLOATING])
+    def test_need_no_limits(self, load, kind):
+        (body,) = load(arm_with(kind=kind, rest=AXIS)).bodies
+        assert body.joint.kind is kind
+        assert body.joint.limits == (UNLIMITED,) * kind.nv
+
+    @pytest.mark.parametrize("kind", [JointKind.PLANAR, JointKind.SPHERICAL, JointKind.FLOATING])
+    def test_have_one_velocity_and_effort_for_all(self, load, kind):
+        (body,) = load(arm_with(kind=kind)).bodies
+        assert body.joint.limits == (Limits(-inf, inf, 3.0, 4.0),) * kind.nv
+
+    def test_take_the_axis_of_a_plane(self, load):
+        (body,) = load(arm_with(kind="planar", rest='<axis xyz="0 3 4"/>')).bodies
+        assert body.joint.axis == pytest.approx((0.0, 0.6, 0.8), rel=1e-15)
+
+    @pytest.mark.parametrize("kind", ["planar", "floating"])
+    def test_are_those_of_pinocchio(self, load, kind):
+        origin = '<origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/>'
+        text = robot(
+            *(link(name) for name in ("world", "trunk", "leg")),
+            joint("free", "world", "trunk", kind, origin + AXIS),
+            joint("hip", "trunk", "leg", rest=origin + '<axis xyz="1 0 0"/>' + LIMIT),
+        )
+        assert_inverse_dynamics(load(text), pin.buildModelFromXML(text))
+
+
+class TestMimics:
+    def test_follow_as_they_say(self, load):
+        first, second = (mimic("shoulder", rest) for rest in ("", 'multiplier="-2" offset="0.5"'))
+        palm, finger, thumb = load(hand(first, second)).bodies
+        assert palm.joint.mimic is None
+        assert finger.joint.mimic == Mimic("shoulder", multiplier=1.0, offset=0.0)
+        assert thumb.joint.mimic == Mimic("shoulder", multiplier=-2.0, offset=0.5)
+
+    def test_have_no_coordinates(self, load):
+        closed = load(hand(first=mimic("second")))
+        assert (closed.nq, closed.nv, closed.joints) == (2, 2, ("shoulder", "second"))
+        assert closed.v_of == (slice(0, 1), slice(1, 2), slice(1, 2))
+
+    @pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+    def test_are_those_of_pinocchio(self, load, kind):
+        text = hand(second=mimic("first", 'multiplier="-2" offset="0.5"')).replace(
+            'name="second" type="revolute"', f'name="second" type="{kind}"'
+        )
+        assert_inverse_dynamics(load(text), pin.buildModelFromXML(text, mimic=True))
+
+
+def arm_with_limit(text):
+    return arm_with(rest=AXIS + text)
+
+
+REFUSED = {
+    "two parents": (
+        robot(*ARM, link("other"), joint("second", "other", "arm")),
+        "link 'arm': child of both joint 'shoulder' and joint 'second'; expected one parent for each link",
+    ),
+    "unknown parent": (
+        robot(*ARM, link("hand"), joint("wrist", "forearm", "hand")),
+        "joint 'wrist': unknown parent link 'forearm'; expected a link of this file",
+    ),
+    "unknown child": (
+        robot(*ARM, joint("wrist", "arm", "hand")),
+        "joint 'wrist': unknown child link 'hand'; expected a link of this file",
+    ),
+    "no parent": (
+        robot(*ARM, '<joint name="j" type="fixed"><child link="arm"/></joint>'),
+        "joint 'j': no <parent>; expected <parent> in <joint>",
+    ),
+    "no link in child": (
+        robot(*ARM, '<joint name="j" type="fixed"><parent link="arm"/><child/></joint>'),
+        "joint 'j': <child> has no link; expected link=\"...\"",
+    ),
+    "no type": (
+        robot(*ARM, '<joint name="j"/>'),
+        "joint 'j': <joint> has no type; expected type=\"...\"",
+    ),
+    "unsupported type": (
+        arm_with(kind="universal"),
+        "joint 'shoulder': unsupported type 'universal'; "
+        "expected one of revolute, continuous, prismatic, planar, spherical, floating, fixed",
+    ),
+    "mimic of an unknown joint": (
+        arm_with(rest=AXIS + LIMIT + mimic("other")),
+        "joint 'shoulder': mimics unknown joint 'other'; expected a joint of this file",
+    ),
+    "mimic of itself": (
+        arm_with(rest=AXIS + LIMIT + mimic("shoulder")),
+        "joint 'shoulder': mimics itself; expected another joint",
+    ),
+    "mimic of nobody": (
+        arm_with(rest=AXIS + LIMIT + "<mimic/>"),
+        "joint 'shoulder': <mimic> has no joint; expected joint=\"...\"",
+    ),
+    "two mimics": (
+        arm_with(rest=AXIS + LIMIT + mimic("shoulder") * 2),
+        "joint 'shoulder': 2 <mimic> elements; expected at most one",
+    ),
+    "mimic of a mimic": (
+        hand(first=mimic("second"), second=mimic("shoulder")),
+        "joint 'first': mimics joint 'second', which mimics joint 'shoulder'; "
+        "expected a joint that mimics none",
+    ),
+    "mimics of each other": (
+        hand(first=mimic("second"), second=mimic("first")),
+        "joint 'first': mimics joint 'second', which mimics joint 'first'; expected a joint that mimics none",
+    ),
+    "mimic of a fixed joint": (
+        robot(
+            *(*ARM, link("hand"), link("tip")),
+            joint("flange", "arm", "tip", "fixed", ""),
+            joint("wrist", "arm", "hand", rest=AXIS + LIMIT + mimic("flange")),
+        ),
+        "joint 'wrist': mimics the fixed joint 'flange'; expected a joint that moves",
+    ),
+    "mimic of several freedoms": (
+        hand(kind="planar", second=mimic("shoulder")),
+        "joint 'second': mimics the planar joint 'shoulder'; expected a joint of one degree of freedom",
+    ),
+    "mimic with several freedoms": (
+        arm_with(kind="spherical", rest=mimic("other")),
+        "joint 'shoulder': spherical, but with a <mimic>; expected a joint of one degree of freedom",
+    ),
+    "fixed mimic": (
+        arm_with(kind="fixed", rest=mimic("other")),
+        "joint 'shoulder': fixed, but with a <mimic>; expected a joint that moves",
+    ),
+    "infinite multiplier": (
+        arm_with(rest=AXIS + LIMIT + mimic("shoulder", 'multiplier="inf"')),
+        "joint 'shoulder': <mimic> has multiplier=\"inf\"; expected a finite number",
+    ),
+    "NaN offset": (
+        arm_with(rest=AXIS + LIMIT + mimic("shoulder", 'offset="nan"')),
+        "joint 'shoulder': <mimic> has offset=\"nan\"; expected a finite number",
+    ),
+    "planar without an axis": (
+        arm_with(kind="planar", rest=""),
+        "joint 'shoulder': no <axis>; expected <axis> in <joint>",
+    ),
+    "negative velocity of a spherical joint": (
+        arm_with(kind="spherical", rest='<limit velocity="-1" effort="1"/>'),
+        "joint 'shoulder': <limit> has velocity -1; expected zero or more",
+    ),
+    "zero axis": (
+        arm_with(rest='<axis xyz="0 0 0"/>' + LIMIT),
+        "joint 'shoulder': <axis> is zero; expected a direction",
+    ),
+    "no axis": (arm_with(rest=LIMIT), "joint 'shoulder': no <axis>; expected <axis> in <joint>"),
+    "two axes": (
+        arm_with(rest=AXIS + AXIS + LIMIT),
+        "joint 'shoulder': 2 <axis> elements; expected at most one",
+    ),
+    "NaN axis": (
+        arm_with(rest='<axis xyz="0 nan 1"/>' + LIMIT),
+        "joint 'shoulder': <axis> has xyz=\"0 nan 1\"; expected three finite numbers",
+    ),
+    "infinite axis": (
+        arm_with(rest='<axis xyz="0 0 1e999"/>' + LIMIT),
+        "joint 'shoulder': <axis> has xyz=\"0 0 1e999\"; expected three finite numbers",
+    ),
+    "short axis": (
+        arm_with(rest='<axis xyz="0 1"/>' + LIMIT),
+        "joint 'shoulder': <axis> has xyz=\"0 1\"; expected three finite numbers",
+    ),
+    "bad origin": (
+        arm_with(rest='<origin xyz="0 0 0" rpy="0 0 ${pi}"/>' + AXIS + LIMIT),
+        "joint 'shoulder': <origin> has rpy=\"0 0 ${pi}\"; expected three finite numbers",
+    ),
+    "no limit": (arm_with_limit(""), "joint 'shoulder': no <limit>; expected <limit> in <joint>"),
+    "no limit of a continuous joint": (
+        arm_with(kind="continuous", rest=AXIS),
+        "joint 'shoulder': no <limit>; expected <limit> in <joint>",
+    ),
+    "no lower": (
+        arm_with_limit('<limit upper="1" velocity="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has no lower; expected lower=\"...\"",
+    ),
+    "no velocity": (
+        arm_with_limit('<limit lower="0" upper="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has no velocity; expected velocity=\"...\"",
+    ),
+    "no effort": (
+        arm_with_limit('<limit lower="0" upper="1" velocity="1"/>'),
+        "joint 'shoulder': <limit> has no effort; expected effort=\"...\"",
+    ),
+    "reversed limits": (
+        arm_with_limit('<limit lower="1" upper="-1" velocity="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has lower 1 above upper -1; expected lower <= upper",
+    ),
+    "infinite limit": (
+        arm_with_limit('<limit lower="-inf" upper="1" velocity="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has lower=\"-inf\"; expected a finite number",
+    ),
+    "negative velocity": (
+        arm_with_limit('<limit lower="0" upper="1" velocity="-1" effort="1"/>'),
+        "joint 'shoulder': <limit> has velocity -1; expected zero or more",
+    ),
+    "negative effort": (
+        arm_with_limit('<limit lower="0" upper="1" velocity="1" effort="-1"/>'),
+        "joint 'shoulder': <limit> has effort -1; expected zero or more",
+    ),
+}
+
+UNUSUAL = {
+    "no axis": (arm_with(rest=LIMIT), "joint 'shoulder': no <axis>; taken as 1 0 0."),
+    "no limit": (arm_with_limit(""), "joint 'shoulder': no <limit>; taken as zeros."),
+    "no lower": (
+        arm_with_limit('<limit upper="1" velocity="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has no lower; taken as 0.",
+    ),
+    "no velocity": (
+        arm_with_limit('<limit lower="0" upper="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has no velocity; taken as 0.",
+    ),
+    "fixed mimic": (
+        arm_with(kind="fixed", rest=mimic("other")),
+        "joint 'shoulder': fixed, but with a <mimic>; taken as fixed.",
+    ),
+    "no effort": (
+        arm_with_limit('<limit lower="0" upper="1" velocity="1"/>'),
+        "joint 'shoulder': <limit> has no effort; taken as 0.",
+    ),
+    "no limit of a continuous joint": (
+        arm_with(kind="continuous", rest=AXIS),
+        "joint 'shoulder': no <limit>; taken as zeros.",
+    ),
+    "planar without an axis": (
+        arm_with(kind="planar", rest=""),
+        "joint 'shoulder': no <axis>; taken as 1 0 0.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_input_is_refused_in_one_clear_line(load, case):
+    text, line = REFUSED[case]
+    with pytest.raises(InputError) as refusal:
+        load(text)
+    assert str(refusal.value) == f"robot.urdf: {line}"
+
+
+class TestLenientReading:
+    @pytest.mark.parametrize("case", UNUSUAL)
+    def test_takes_what_others_take_and_remarks_on_it(self, load, case):
+        text, remark = UNUSUAL[case]
+        remarks = []
+        load(text, remarks)
+        assert remarks == [remark]
+
+    @pytest.mark.parametrize("case", [case for case in REFUSED if case not in UNUSUAL])
+    def test_refuses_the_rest_as_the_strict_one(self, load, case):
+        text, line = REFUSED[case]
+        with pytest.raises(InputError) as refusal:
+            load(text, [])
+        assert str(refusal.value) == f"robot.urdf: {line}"
+
+    def test_takes_what_is_missing_for_urdfs_defaults(self, load):
+        (body,) = load(arm_with(rest=""), []).bodies
+        assert body.joint.axis == (1.0, 0.0, 0.0)
+        assert body.joint.limits == (Limits(0.0, 0.0, 0.0, 0.0),)

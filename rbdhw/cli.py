@@ -159,6 +159,18 @@ def info(
         ],
     )
     print_algorithms(data["algorithms"])
+    print_limbs(data["limbs"])
+
+
+def print_limbs(limbs: dict[str, Any]) -> None:
+    """The limbs that are alike, and the hardware at the least interval at which all of them can share."""
+    if limbs["groups"]:
+        rows = [
+            [f"share-limbs={way}", *(str(count) for count in counts.values())]
+            for way, counts in limbs["hardware"].items()
+        ]
+        title = f"limbs alike: {limbs_text(limbs['groups'])}; at an II of {limbs['ii']}"
+        _table(title, ["", "multipliers", "adders"], rows)
 
 
 def print_roots(trials: list[dict[str, Any]]) -> None:
@@ -201,6 +213,9 @@ def generate(
     gravity: Gravity = None,
     root: Root = None,
     lenient: Lenient = False,
+    share_limbs: Annotated[
+        str, typer.Option(help="Whether symmetric limbs take turns in one's hardware: auto, on or off.")
+    ] = "auto",
     domain: Annotated[Path | None, typer.Option(help="TOML file with bounds of the inputs.")] = None,
     seed: Annotated[int, typer.Option(help="Of all random draws.")] = 0,
     as_json: Json = False,
@@ -218,6 +233,7 @@ def generate(
         number=number,
         algorithms=parse_algorithms(algorithm or []),
         mounting=Mounting(base, parse_gravity(gravity), lenient, root),
+        share_limbs=share_limbs,
         seed=seed,
     )
     artifact.check_output(output)
@@ -256,6 +272,24 @@ def print_manifest(manifest: dict[str, Any], output: Path) -> None:
         ["function", "multiplications", "additions", "II", "latency", "multipliers", "error median / max"],
         rows,
     )
+    print_sharing(manifest["limbs"])
+
+
+def print_sharing(limbs: dict[str, Any]) -> None:
+    """The limbs that are alike, and what it costs to let them share hardware or not."""
+    if not limbs["costs"]:
+        return
+    rows = []
+    for way, cost in limbs["costs"].items():
+        taken = "taken" if (way == "on") == limbs["shared"] else ""
+        rows.append([f"share-limbs={way}", taken, *(str(count) for count in cost.values())])
+    columns = [name.replace("_", " ") for name in next(iter(limbs["costs"].values()))]
+    _table(f"limbs alike: {limbs_text(limbs['groups'])}", ["", "", *columns], rows)
+
+
+def limbs_text(groups: list[list[str]]) -> str:
+    """Groups of limbs in a line, each limb by the name of its first link."""
+    return "; ".join(", ".join(group) for group in groups)
 
 
 @app.command()

@@ -36,6 +36,32 @@ def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> An
     return result if room else plus_half(result, drop)
 
 
+def turned(operands: tuple[Operand, ...], values: list[Any], signs: list[Any], drop: int = 0) -> Any:
+    """What :func:`total` gives where the signs are bits: 1 for a negative operand. They are never 1 together.
+
+    A sign that is None is that of the operand.
+    """
+    parts = [aligned(value, operand) for value, operand in zip(values, operands, strict=True)]
+    fixed = [sign is None and not operand.negative for sign, operand in zip(signs, operands, strict=True)]
+    room = [k for k, operand in enumerate(operands) if fixed[k] and operand.shift >= drop > 0]
+    for k in room[:1]:
+        parts[k] = Cat(Const(half(drop), operands[k].shift), values[k]).as_signed()
+    bits = [
+        Const(int(operand.negative), 1) if sign is None else sign
+        for sign, operand in zip(signs, operands, strict=True)
+    ]
+    carry = Cat(bits).any()
+    raised = [Cat(carry, Mux(bit, ~part, part)).as_signed() for bit, part in zip(bits, parts, strict=True)]
+    rest = raised[1] if raised[1:] else Cat(carry, Const(0, 1)).as_signed()
+    result = (raised[0] + rest)[1:].as_signed()
+    return result if room else plus_half(result, drop)
+
+
+def negated(value: Any, sign: Any) -> Any:
+    """A number, or where a bit is 1 what is left of nothing without it."""
+    return Mux(sign, -value, value).as_signed()
+
+
 def chosen(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> Any:
     """The second operand where the first, a flag, is 1, the third where it is 0, and half of ``drop``."""
     flag, *others = values

@@ -189,6 +189,7 @@ def input_domain(robot: Robot, overrides: Overrides | None = None) -> Domain:
         raise InputError(
             f"domain: joint '{unknown[0]}' is not a joint of {robot.name}; expected one of {known}"
         )
+    _check_base(robot, given)
     wrench = _wrench_bounds(robot, given.fext)
     rows: dict[str, list[Pair]] = {"q": [], "v": [], "a": [], "tau": []}
     for body in robot.bodies:
@@ -207,6 +208,15 @@ def input_domain(robot: Robot, overrides: Overrides | None = None) -> Domain:
     wraps = tuple(free and k not in _unwrapped(robot) for k, free in enumerate(unlimited))
     bounds["q"][np.array(unlimited) & ~np.array(wraps)] = (-math.pi, math.pi)
     return Domain(bounds, wraps)
+
+
+def _check_base(robot: Robot, given: Overrides) -> None:
+    """Refuse bounds of a base that does not move, and of a floating joint as if it were any joint."""
+    if given.base != BaseBounds() and not (robot.floats or robot.base_given):
+        raise InputError(f"domain: base: that of {robot.name} is fixed; expected a base that moves")
+    if robot.floats and robot.bodies[0].joint.name in given.joints:
+        name = robot.bodies[0].joint.name
+        raise InputError(f"domain: joint '{name}' floats; expected its bounds in the table base")
 
 
 def _unwrapped(robot: Robot) -> set[int]:

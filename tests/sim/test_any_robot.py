@@ -11,6 +11,7 @@ import pytest
 from rbdhw.artifact import Design, write
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.domain import JointBounds, Overrides
+from rbdhw.errors import InputError
 from rbdhw.mounting import load_mounted
 from rbdhw.pipeline import design_of, generate
 from rbdhw.protocol import FUNCTIONS, Status
@@ -20,6 +21,7 @@ from rbdhw.robots import path
 from rbdhw.sampling import sample
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import encode
+from rbdhw.sim.run import load
 from rbdhw.sim.simulate import simulate
 from tests.mechanisms import mechanism, with_mimic
 
@@ -109,3 +111,15 @@ def test_a_quaternion_far_from_unit_length_is_flagged(kind):
     arrays["q"][:, place : place + 4] *= np.linspace(0.9, 0.99, 64)[:, None]
     status, _ = respond(design, "id", encode(design, "id", arrays))
     assert (status & 1 << Status.OVERFLOW).all()
+
+
+def test_a_quaternion_of_zeros_is_refused(tmp_path):
+    design = built(small(K.SPHERICAL), ("id",), fext="none")
+    arrays = sample(design.robot, design.domain, 2, np.random.default_rng(5))
+    arrays["q"][1, design.robot.q_of[1]] = 0.0
+    path = tmp_path / "states.npz"
+    np.savez(path, q=arrays["q"], v=arrays["v"], a=arrays["a"])
+    with pytest.raises(InputError) as error:
+        load(design, "id", path)
+    reason = "array 'q': row 1: the quaternion of joint 'j1' has length 0"
+    assert str(error.value) == f"{path}: {reason}; expected a unit quaternion [x y z w]"

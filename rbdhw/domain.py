@@ -216,8 +216,10 @@ def _unwrapped(robot: Robot) -> set[int]:
     for body, place in zip(robot.bodies, robot.q_of, strict=True):
         joint = body.joint
         if joint.mimic is not None:
-            whole = joint.kind.rotates == kinds[joint.mimic.joint].rotates and joint.mimic.multiplier % 1 == 0
-            found |= set() if whole else {place.start}
+            whole = joint.kind.rotates and kinds[joint.mimic.joint].rotates
+            mantissa, exponent = math.frexp(abs(joint.mimic.multiplier))
+            doubled = mantissa == 0.5 and exponent > 0  # a shift of bits, which wraps as the angle does
+            found |= set() if whole and doubled else {place.start}
         elif joint.kind is JointKind.HELICAL:
             found.add(place.start)
     return found

@@ -27,6 +27,7 @@ from rbdhw.pipeline import (
     planned,
     prepare,
     scheduled,
+    traced,
 )
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
@@ -35,9 +36,9 @@ from rbdhw.sampling import sample
 from rbdhw.schedule.model import MULTIPLIERS, Resource
 from rbdhw.sim import golden
 from rbdhw.target import target
-from rbdhw.tracing import ALGORITHMS, trace
+from rbdhw.tracing import ALGORITHMS
 from tests.builds import evaluated, graph_of, lowered, program_of
-from tests.strategies import robots
+from tests.strategies import ALL_KINDS, robots
 
 TOY = {"ii": 2, "target": "ecp5-85", "fext": "all", "width": 18, "samples": 512, "data_width": 64}
 ARM = """\
@@ -144,12 +145,12 @@ class TestReproducible:
 
 
 class TestRandomTrees:
-    @given(robots(max_bodies=12), st.sampled_from((18, 28)), st.booleans())
+    @given(robots(max_bodies=8, kinds=ALL_KINDS, mimics=True), st.sampled_from((18, 28)), st.booleans())
     @settings(max_examples=15)
     def test_climb_from_golden_to_graph_to_evaluator(self, robot, width, with_fext):
         """Errors beside the largest torques: 2e-3 at 18 bits, 1e-5 at 28; hardly a task is flagged."""
         model = prepare(robot, ("id",), "all" if with_fext else "none")
-        graph = optimised(trace(model.robot, ("id",), model.fext), target("xcvu9p").delays)
+        graph = optimised(traced(model, ("id",)), target("xcvu9p").delays)
         arrays = sample(robot, input_domain(robot), 200, np.random.default_rng(8), model.fext)
         reference = golden.evaluate(robot, "id", arrays)["tau"]
         size = np.abs(reference).max()

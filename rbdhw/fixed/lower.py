@@ -198,12 +198,17 @@ class _Lowering:
             return Format(phase_bits, phase_bits)
         alike = [self._domain[self._graph.nodes[twin].name] for twin in self._group(i)]
         largest = max(abs(bound) for bounds in alike for bound in (bounds.lower, bounds.upper))
-        if bounds.unit == "turn":
+        if bounds.unit == "turn" and not any(map(self._multiplied, self._group(i))):
             beyond = round(math.ldexp(largest, phase_bits)) + 1
             return Format(beyond.bit_length() + 1, phase_bits)
         exponent = exponent_above(INPUT_MARGIN * largest)
         width = self._widths.bits[i]
         return Format(width, width - 1 - exponent)
+
+    def _multiplied(self, i: int) -> bool:
+        """Whether an angle is a factor as well, which some joint takes to follow it; factors are narrower."""
+        products = (node for node in self._graph.nodes if node.op in (Op.MULTIPLY, Op.SCALE))
+        return any(edge.node == i for node in products for edge in node.args)
 
     def _format(self, i: int, exact: int) -> Format:
         """The node's format; ``exact`` fractional bits represent it without loss."""

@@ -12,9 +12,9 @@ from rbdhw.robot.rebase import Rebase
 from rbdhw.robot.reroot import reroot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from tests.mechanisms import states
 from tests.oracle import pinocchio_model
 from tests.robot.test_reroot import floating, link_poses, random_tree
+from tests.strategies import random_states
 
 STEP = 1e-6
 
@@ -29,7 +29,7 @@ def moved(robot, q, v, seconds):
 def test_velocities_and_accelerations_are_the_rates_of_what_they_should_be(link):
     robot = floating("hyq")
     change = Rebase(robot, reroot(robot, link))
-    given = states(robot, 4, seed=1)
+    given = random_states(robot, 4, seed=1)
     q, v, a = given["q"], given["v"], given["a"]
     before, after = (change.configuration(moved(robot, q, v, sign * STEP)) for sign in (-0.5, 0.5))
     model = pinocchio_model(change.target)
@@ -46,7 +46,7 @@ def test_the_way_back_is_the_inverse():
     robot = random_tree(seed=5)
     other = reroot(robot, "b4")
     there, back = Rebase(robot, other), Rebase(other, robot)
-    given = states(robot, 5, seed=2)
+    given = random_states(robot, 5, seed=2)
     q, v, a, tau = (given[name] for name in ("q", "v", "a", "tau"))
     p, w = there.configuration(q), there.velocity(q, v)
     again = back.configuration(p)
@@ -62,7 +62,7 @@ def test_the_way_back_is_the_inverse():
 def test_no_power_is_lost():
     robot = random_tree(seed=6)
     change = Rebase(robot, reroot(robot, "b3"))
-    given = states(robot, 5, seed=3)
+    given = random_states(robot, 5, seed=3)
     q, v, tau = given["q"], given["v"], given["tau"]
     power = np.sum(change.velocity(q, v) * change.force(q, tau), axis=1)
     np.testing.assert_allclose(power, np.sum(v * tau, axis=1), atol=1e-12 * np.abs(v * tau).max())
@@ -85,7 +85,7 @@ def test_a_root_joint_away_from_the_origin_stays_there():
     pose = Placement(((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)), (1.0, 2.0, 3.0))
     root = replace(robot.bodies[0], joint=replace(robot.bodies[0].joint, placement=pose))
     raised = robot.with_bodies((root, *robot.bodies[1:]))
-    q = states(robot, 1, seed=3)["q"]
+    q = random_states(robot, 1, seed=3)["q"]
     for other in (reroot(raised, "lf_lowerleg"), reroot(robot, "lf_lowerleg")):
         poses = link_poses(other, Rebase(raised, other).configuration(q)[0])
         for name, expected in link_poses(raised, q[0]).items():

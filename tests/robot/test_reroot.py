@@ -19,9 +19,10 @@ from rbdhw.robot.reroot import REVERSIBLE, RootTrial, best_root, candidate_roots
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sim import golden
-from tests.mechanisms import BRANCHED, mechanism, random_parents, states, with_mimic
+from tests.mechanisms import BRANCHED, mechanism, random_parents, with_mimic
 from tests.oracle import pinocchio_joints, pinocchio_model, se3, to_pinocchio_q
 from tests.robot.invariance import assert_same_dynamics
+from tests.strategies import random_states
 
 SEEDS = st.integers(0, 2**16)
 
@@ -56,7 +57,7 @@ def link_poses(robot, q):
 
 def assert_same_mechanism(robot, other, seed=0):
     """Every link is where it was, and all seven functions agree once the arrays are changed over."""
-    change, given = Rebase(robot, other), states(robot, 3, seed)
+    change, given = Rebase(robot, other), random_states(robot, 3, seed)
     q, v = given["q"], given["v"]
     theirs = {
         "q": change.configuration(q),
@@ -123,7 +124,7 @@ def test_later_rewrites_keep_it_and_its_external_forces(seed):
 def test_forward_dynamics_of_the_joints_is_the_same_to_pinocchio(name):
     robot = floating(name)
     other = reroot(robot, robot.bodies[-1].name)
-    given = states(robot, 1, seed=4)
+    given = random_states(robot, 1, seed=4)
     given["tau"][:, :6] = 0.0
     q, v, tau = given["q"], given["v"], given["tau"]
     change = Rebase(robot, other)

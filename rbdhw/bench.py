@@ -17,22 +17,30 @@ from typing import Any
 
 import numpy as np
 
-from rbdhw.config import BuildOptions
+from rbdhw.choice import longest_paths
+from rbdhw.config import BuildOptions, Mounting
 from rbdhw.fixed.widths import port_widths
 from rbdhw.graph.graph import Graph
 from rbdhw.manifest import function_counts
+from rbdhw.mounting import mounted
 from rbdhw.passes.factor import factor
 from rbdhw.pipeline import (
     DEFAULT_DELAYS,
+    ROOT_ALGORITHMS,
     Plan,
     multiplications,
+    operation_delay,
     optimised,
     planned,
     prepare,
     traced,
 )
 from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import Robot
+from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.robot.reroot import candidate_roots, reroot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.sampling import sample
@@ -45,6 +53,16 @@ Row = dict[str, Any]
 
 ALL = tuple(FUNCTIONS)
 ROBOTS = ("toy", "iiwa14", "hyq", "atlas")
+FREE = (
+    ("hyq", "floating"),
+    ("spot_arm", "floating"),
+    ("atlas", "floating"),
+    ("iiwa14", "given"),
+    ("tiago", "fixed"),
+    ("hand22", "fixed"),
+)
+"""Robots that float, ride on a planar joint or a moving base, or have many branches."""
+
 WIDTHS = (18, 27)
 INTERVALS = (1, 2, 4, 8, 16)
 
@@ -103,6 +121,38 @@ def operations() -> list[Row]:
                 }
             )
     return rows
+
+
+def floating() -> list[Row]:
+    """Operations of every function of robots that are free in space or on wheels, in the build of all."""
+    rows = []
+    for name, base in FREE:
+        source = mounted(load_urdf(bundled()[name]), Mounting(base))
+        graph = factor(traced(prepare(source, ALL), ALL))
+        row: Row = {"robot": name, "base": base, "degrees of freedom": source.nv}
+        rows.append(row | {function: _products(function_counts(graph, function)) for function in ALL})
+    return rows
+
+
+def roots() -> list[Row]:
+    """What another root does to Atlas: bodies on the longest path, operations, and time to the results."""
+    base = load_urdf(bundled()["atlas"]).with_floating_base()
+    rows = []
+    for robot in (base, best_depth(base)):
+        plain = regroup_inertias(align_axes(elementary(robot)))
+        graph = factor(trace(plain, ALL, (), ROOT_ALGORITHMS))
+        paths = longest_paths(graph, operation_delay(DEFAULT_DELAYS))
+        row: Row = {"root": robot.bodies[0].name, "depth": robot.depth}
+        for function in ALL:
+            products = _products(function_counts(graph, function))
+            row[function] = f"{products:,} in {paths[function]:.0f} ns"
+        rows.append(row)
+    return rows
+
+
+def best_depth(robot: Robot) -> Robot:
+    """A floating robot from the root that makes it least deep."""
+    return reroot(robot, candidate_roots(robot)[0][0])
 
 
 def latencies() -> list[Row]:
@@ -207,6 +257,8 @@ def simulation() -> list[Row]:
 
 TABLES: dict[str, Callable[[], list[Row]]] = {
     "Operations of a task": operations,
+    "Operations of a task, other bases": floating,
+    "Atlas floating, from two roots": roots,
     "Latency at II = 1, 18×18 bits, xcvu9p, 125 MHz": latencies,
     "iiwa14, all functions, 18×18 bits, xcvu9p, 125 MHz": sharing,
     "Errors, median / largest of 16,384 tasks": accuracy,

@@ -69,8 +69,8 @@ class Choice:
         }
 
 
-def cost_of(graph: Graph, delay: Delay) -> Cost:
-    """The cost of a graph; ``delay`` gives the nanoseconds of each operation."""
+def longest_paths(graph: Graph, delay: Delay) -> dict[str, float]:
+    """Nanoseconds to each function's last result; ``delay`` gives those of each operation."""
     ready: list[float] = []
     for node in graph.nodes:
         ready.append(max((ready[edge.node] for edge in node.args), default=0.0) + delay(node.op))
@@ -78,6 +78,12 @@ def cost_of(graph: Graph, delay: Delay) -> Cost:
     for name, edge in graph.outputs:
         function = name.partition(".")[0]
         last[function] = max(last.get(function, 0.0), ready[edge.node])
+    return last
+
+
+def cost_of(graph: Graph, delay: Delay) -> Cost:
+    """The cost of a graph; ``delay`` gives the nanoseconds of each operation."""
+    last = longest_paths(graph, delay)
     multiplications = graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
     return Cost(multiplications, graph.count(Op.ADD), round(sum(last.values()), 3))
 

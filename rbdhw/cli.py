@@ -25,7 +25,6 @@ from rbdhw.choice import parse_algorithms
 from rbdhw.config import BASES, BuildOptions, Mounting, parse_gravity
 from rbdhw.domain import Overrides, read_overrides
 from rbdhw.errors import InputError
-from rbdhw.mounting import load_mounted
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.tracing import ALGORITHMS
 
@@ -63,6 +62,10 @@ AlgorithmList = Annotated[
 BaseName = Annotated[str, typer.Option("--base", help="How the root may move: " + ", ".join(BASES) + ".")]
 Gravity = Annotated[
     str | None, typer.Option(help="x,y,z in m/s^2, or 'task' if each brings its own; 0,0,-9.81 by default.")
+]
+Root = Annotated[
+    str | None,
+    typer.Option(help="The link that floats instead of the root, or 'auto' for the cheapest."),
 ]
 Lenient = Annotated[
     bool,
@@ -126,25 +129,22 @@ def info(
     algorithm: AlgorithmList = None,
     base: BaseName = "fixed",
     gravity: Gravity = None,
+    root: Root = None,
     lenient: Lenient = False,
     as_json: Json = False,
 ) -> None:
     """Tell the robot's tree, its joints, and the operations that each function takes."""
     with _progress() as progress:
         forced = parse_algorithms(algorithm or [])
-        mounting = Mounting(base, parse_gravity(gravity), lenient)
+        mounting = Mounting(base, parse_gravity(gravity), lenient, root)
         data = pipeline.describe(urdf, _functions(functions), fext, forced, mounting, progress)
     if as_json:
         _print_json({key: data[key] for key in ("robot", "functions")})
         return
     robot = data["robot"]
     print(f"{robot['name']}: {robot['dof']} degrees of freedom, depth {robot['depth']}")
-    source = load_mounted(urdf, mounting)
-    rows = []
-    for body in source.bodies:
-        parent = source.base if body.parent < 0 else source.bodies[body.parent].name
-        rows.append([body.joint.name, body.joint.kind.value, body.name, parent])
-    _table("joints", ["joint", "kind", "link", "parent"], rows)
+    _table("joints", list(data["joints"][0]), [list(row.values()) for row in data["joints"]])
+    print_roots(data["roots"])
     _table(
         "operations a task",
         ["function", "variable x variable", "variable x constant", "additions", "reciprocals"],
@@ -160,6 +160,25 @@ def info(
         ],
     )
     print_algorithms(data["algorithms"])
+    print_limbs(data["limbs"])
+
+
+def print_limbs(limbs: dict[str, Any]) -> None:
+    """The limbs that are alike, and the hardware at the least interval at which all of them can share."""
+    if limbs["groups"]:
+        rows = [
+            [f"share-limbs={way}", *(str(count) for count in counts.values())]
+            for way, counts in limbs["hardware"].items()
+        ]
+        title = f"limbs alike: {limbs_text(limbs['groups'])}; at an II of {limbs['ii']}"
+        _table(title, ["", "multipliers", "adders"], rows)
+
+
+def print_roots(trials: list[dict[str, Any]]) -> None:
+    """The links tried as roots, and their costs."""
+    rows = [[trial["link"], str(trial["depth"]), f"{trial['cost']:.0f}"] for trial in trials]
+    if rows:
+        _table("roots", ["link", "depth", "cost"], rows)
 
 
 def print_algorithms(algorithms: dict[str, Any]) -> None:
@@ -193,7 +212,11 @@ def generate(
     algorithm: AlgorithmList = None,
     base: BaseName = "fixed",
     gravity: Gravity = None,
+    root: Root = None,
     lenient: Lenient = False,
+    share_limbs: Annotated[
+        str, typer.Option(help="Whether symmetric limbs take turns in one's hardware: auto, on or off.")
+    ] = "auto",
     domain: Annotated[Path | None, typer.Option(help="TOML file with bounds of the inputs.")] = None,
     seed: Annotated[int, typer.Option(help="Of all random draws.")] = 0,
     as_json: Json = False,
@@ -210,7 +233,8 @@ def generate(
         data_width=tdata,
         number=number,
         algorithms=parse_algorithms(algorithm or []),
-        mounting=Mounting(base, parse_gravity(gravity), lenient),
+        mounting=Mounting(base, parse_gravity(gravity), lenient, root),
+        share_limbs=share_limbs,
         seed=seed,
     )
     artifact.check_output(output)
@@ -249,6 +273,24 @@ def print_manifest(manifest: dict[str, Any], output: Path) -> None:
         ["function", "multiplications", "additions", "II", "latency", "multipliers", "error median / max"],
         rows,
     )
+    print_sharing(manifest["limbs"])
+
+
+def print_sharing(limbs: dict[str, Any]) -> None:
+    """The limbs that are alike, and what it costs to let them share hardware or not."""
+    if not limbs["costs"]:
+        return
+    rows = []
+    for way, cost in limbs["costs"].items():
+        taken = "taken" if (way == "on") == limbs["shared"] else ""
+        rows.append([f"share-limbs={way}", taken, *(str(count) for count in cost.values())])
+    columns = [name.replace("_", " ") for name in next(iter(limbs["costs"].values()))]
+    _table(f"limbs alike: {limbs_text(limbs['groups'])}", ["", "", *columns], rows)
+
+
+def limbs_text(groups: list[list[str]]) -> str:
+    """Groups of limbs in a line, each limb by the name of its first link."""
+    return "; ".join(", ".join(group) for group in groups)
 
 
 @app.command()

@@ -24,8 +24,15 @@ DEFAULT_MAX_ERROR = 1e-3
 BASES = ("fixed", "floating", "given")
 """How the root link may move: not at all, freely, or as each task says."""
 
+SHARING = ("auto", "on", "off")
+"""Whether symmetric limbs share hardware: where that is cheaper, always, or never."""
+
 PER_TASK = "task"
 """In place of a gravity vector: each task brings its own."""
+
+
+CHEAPEST_ROOT = "auto"
+"""In place of a root link: the one from which the accelerator costs least."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +49,14 @@ class Mounting:
         :data:`PER_TASK`; None is the usual one, 9.81 m/s^2 down z.
     lenient
         Whether what the file says amiss, but other parsers accept, is taken as it is.
+    root
+        The link that floats instead of the file's root, or :data:`CHEAPEST_ROOT`.
     """
 
     base: str = "fixed"
     gravity: tuple[float, float, float] | str | None = None
     lenient: bool = False
+    root: str | None = None
 
     def check(self) -> None:
         """Refuse what no robot can stand on.
@@ -108,6 +118,8 @@ class BuildOptions:
         Algorithms asked for instead of the cheapest, by step.
     mounting
         How the robot of a file stands in the world.
+    share_limbs
+        One of :data:`SHARING`.
     samples
         Tasks drawn to find ranges, and again to measure errors.
     seed
@@ -125,6 +137,7 @@ class BuildOptions:
     number: str = "fixed"
     algorithms: Mapping[str, str] = field(default_factory=dict)
     mounting: Mounting = field(default_factory=Mounting)
+    share_limbs: str = "auto"
     samples: int = 4096
     seed: int = 0
 
@@ -145,6 +158,9 @@ class BuildOptions:
             raise InputError(f"functions: none given; expected one or more of {', '.join(known_functions)}")
         if self.ii < 1:
             raise InputError(f"ii: {self.ii} is not possible; expected 1 or more cycles between tasks")
+        if self.share_limbs not in SHARING:
+            expected = ", ".join(SHARING)
+            raise InputError(f"share-limbs: '{self.share_limbs}' is unknown; expected one of {expected}")
         if self.width is not None and self.width not in WIDTHS:
             raise InputError(
                 f"width: {self.width} is not supported; expected {WIDTHS[0]} to {WIDTHS[-1]} bits"

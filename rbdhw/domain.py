@@ -189,6 +189,7 @@ def input_domain(robot: Robot, overrides: Overrides | None = None) -> Domain:
         raise InputError(
             f"domain: joint '{unknown[0]}' is not a joint of {robot.name}; expected one of {known}"
         )
+    _check_base(robot, given)
     wrench = _wrench_bounds(robot, given.fext)
     rows: dict[str, list[Pair]] = {"q": [], "v": [], "a": [], "tau": []}
     for body in robot.bodies:
@@ -209,6 +210,15 @@ def input_domain(robot: Robot, overrides: Overrides | None = None) -> Domain:
     return Domain(bounds, wraps)
 
 
+def _check_base(robot: Robot, given: Overrides) -> None:
+    """Refuse bounds of a base that does not move, and of a floating joint as if it were any joint."""
+    if given.base != BaseBounds() and not (robot.floats or robot.base_given):
+        raise InputError(f"domain: base: that of {robot.name} is fixed; expected a base that moves")
+    if robot.floats and robot.bodies[0].joint.name in given.joints:
+        name = robot.bodies[0].joint.name
+        raise InputError(f"domain: joint '{name}' floats; expected its bounds in the table base")
+
+
 def _unwrapped(robot: Robot) -> set[int]:
     """Configuration coordinates that are not the same a turn later: some joint follows them otherwise."""
     kinds = {body.joint.name: body.joint.kind for body in robot.bodies}
@@ -216,8 +226,10 @@ def _unwrapped(robot: Robot) -> set[int]:
     for body, place in zip(robot.bodies, robot.q_of, strict=True):
         joint = body.joint
         if joint.mimic is not None:
-            whole = joint.kind.rotates == kinds[joint.mimic.joint].rotates and joint.mimic.multiplier % 1 == 0
-            found |= set() if whole else {place.start}
+            whole = joint.kind.rotates and kinds[joint.mimic.joint].rotates
+            mantissa, exponent = math.frexp(abs(joint.mimic.multiplier))
+            doubled = mantissa == 0.5 and exponent > 0  # a shift of bits, which wraps as the angle does
+            found |= set() if whole and doubled else {place.start}
         elif joint.kind is JointKind.HELICAL:
             found.add(place.start)
     return found

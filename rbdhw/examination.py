@@ -33,6 +33,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.search import HEADROOM, Measured
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
+from rbdhw.graph.twins import no_twins
 from rbdhw.manifest import function_counts
 from rbdhw.mounting import mounted
 from rbdhw.pipeline import DEFAULT_DELAYS, Draws, Model, fix, optimised, traced, with_inverse
@@ -58,7 +59,7 @@ TASKS = 16
 WIDTH = 32
 """The multipliers' operand width (bits): the widest, as no budget is searched for."""
 
-DRAWS = Draws(ranging=512, held_out=256, chunk=128, group=16)
+DRAWS = Draws(ranging=512, held_out=256, chunk=128, group=16, headroom=8.0)
 
 FREE_ANGLE = 3.0
 """Radians by which a joint without limits is taken to turn either way: not to where arms are folded flat."""
@@ -257,7 +258,7 @@ def _evaluated(robot: Robot, domain: Domain, functions: tuple[str, ...]) -> Eval
     options = BuildOptions(functions=functions, width=WIDTH, samples=DRAWS.ranging)
     if "difd" in functions:
         domain = with_inverse(domain, robot, options)
-    _, errors = fix(model, graph, domain, options, DRAWS)
+    _, errors = fix(model, graph, domain, options, no_twins(graph), DRAWS)
     return Evaluated(off, errors, {function: _products(graph, function) for function in functions})
 
 

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.artifact import Design, interface
-from rbdhw.choice import ADDITION_COST, Choice, choose
-from rbdhw.config import WIDTHS, BuildOptions, Mounting
+from rbdhw.choice import ADDITION_COST, Choice, choose, cost_of
+from rbdhw.config import CHEAPEST_ROOT, WIDTHS, BuildOptions, Mounting
 from rbdhw.domain import Domain, Overrides, graph_inputs, graph_ranges, input_domain
 from rbdhw.errors import InputError
+from rbdhw.fixed.alignment import exponents, unified
 from rbdhw.fixed.evaluate import largest_values
 from rbdhw.fixed.gains import TINY, gains
 from rbdhw.fixed.lower import lower
@@ -29,31 +30,40 @@ from rbdhw.fixed.widths import Planner, Widths
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.interpret import node_values
+from rbdhw.graph.twins import Group, Twins, no_twins
+from rbdhw.limbs import hardware, least_interval, limb_inputs, limb_names, shared_limbs, sharing_entry
 from rbdhw.manifest import function_counts, manifest, robot_entry
 from rbdhw.mounting import load_mounted
 from rbdhw.passes.balance import balance
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
 from rbdhw.passes.specialise import reached
+from rbdhw.passes.twins import find_twins
 from rbdhw.protocol import FUNCTIONS, flag_values
 from rbdhw.robot.elementary import elementary
-from rbdhw.robot.model import Robot
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import BASE, Robot
+from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.robot.reroot import RootTrial, best_root, reroot
 from rbdhw.robot.rewrite import best_rewrite
+from rbdhw.robot.symmetry import limb_groups
 from rbdhw.rtl.core import Core
 from rbdhw.rtl.packet import Function
 from rbdhw.rtl.shell import Accelerator, to_verilog
 from rbdhw.sampling import sample
 from rbdhw.schedule.binding import bind
+from rbdhw.schedule.cost import Cost, cost
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Bound
 from rbdhw.schedule.problem import problem
+from rbdhw.schedule.twins import shareable
 from rbdhw.schedule.verify import verify
 from rbdhw.sim import golden
 from rbdhw.sim.errors import relative_errors
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import decode, encode, quantised
 from rbdhw.target import Delays, Target, target
-from rbdhw.tracing import trace
+from rbdhw.tracing import Algorithms, trace
 
 Array = NDArray[np.float64]
 
@@ -88,6 +98,13 @@ INVERSE_MARGIN = 1.25
 DEFAULT_DELAYS = target(BuildOptions().target).delays
 
 DEFAULT_MOUNTING = Mounting()
+
+
+ROOT_ALGORITHMS = Algorithms(inverse="block_pivots", products="solves", gradient="repeated")
+"""What roots are compared with."""
+
+ROOT_EVALUATIONS = 6
+"""Roots compared, the present one included."""
 
 
 def silent(_stage: str) -> None:
@@ -125,12 +142,15 @@ class Draws:
         tasks, smaller groups differ more, and leave more headroom for the tails that were not drawn.
     held_out
         Tasks by which errors are measured.
+    headroom
+        How much larger values may be than the ranges found; few tasks tell little of a large robot's tails.
     """
 
     ranging: int
     held_out: int
     chunk: int = CHUNK
     group: int = CHUNK
+    headroom: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -143,6 +163,7 @@ class Plan:
     program: Program
     errors: Measured
     bound: Bound
+    costs: dict[str, Cost]
 
 
 def generate(
@@ -158,7 +179,12 @@ def generate(
     options.check(tuple(FUNCTIONS))
     target(options.target)
     progress("reading the robot")
-    return design_of(load_mounted(urdf, options.mounting), options, overrides, progress)
+    source = load_mounted(urdf, options.mounting)
+    progress("choosing the root")
+    delays = target(options.target).delays
+    source, trials = rooted(source, options.mounting.root, options.functions, options.fext, delays)
+    design = design_of(source, options, overrides, progress)
+    return replace(design, manifest=design.manifest | {"roots": [vars(trial) for trial in trials]})
 
 
 def design_of(
@@ -177,6 +203,8 @@ def design_of(
     facts = manifest(
         source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors
     )
+    groups = shared_limbs(plan.model.robot, options.share_limbs, options.ii)
+    facts["limbs"] = sharing_entry(plan.model.robot, groups, plan.program, plan.bound, plan.costs)
     facts["algorithms"] = plan.model.choice.json() | {"rewrites": list(plan.model.rewrites)}
     text = to_verilog(accelerator(draft, plan.bound))
     return replace(draft, manifest=facts | draft.manifest, verilog=text)
@@ -200,10 +228,11 @@ def planned(
         domain = with_inverse(domain, source, options)
     progress("tracing")
     graph = optimised(traced(model, options.functions), device.delays)
+    twins = limb_twins(model, graph, options)
     progress("choosing number formats")
-    program, errors = fix(model, graph, domain, options)
+    program, errors = fix(model, graph, domain, options, twins)
     progress("scheduling")
-    return Plan(model, domain, graph, program, errors, scheduled(program, device, options))
+    return Plan(model, domain, graph, program, errors, *cheapest(program, device, options, twins))
 
 
 def describe(
@@ -223,15 +252,67 @@ def describe(
     """
     BuildOptions(functions=tuple(functions), mounting=mounting).check(tuple(FUNCTIONS))
     source = load_mounted(urdf, mounting)
+    progress("choosing the root")
+    source, trials = rooted(source, mounting.root, functions, fext)
     progress("rewriting frames and inertias")
     model = prepare(source, functions, fext, forced=forced)
     progress("tracing")
     graph = factor(traced(model, functions))
+    groups = limb_groups(model.robot)
+    ii = least_interval(groups)
+    twins = find_twins(graph, limb_inputs(model.robot, groups))
     return {
         "robot": robot_entry(source),
         "functions": {function: function_counts(graph, function) for function in functions},
         "algorithms": model.choice.json(),
+        "limbs": {
+            "groups": limb_names(model.robot, groups),
+            "ii": ii,
+            "hardware": hardware(graph, twins, ii),
+        },
+        "joints": joint_rows(source),
+        "roots": [vars(trial) for trial in trials],
     }
+
+
+def joint_rows(robot: Robot) -> list[dict[str, str]]:
+    """Each joint with its kind, the link that it moves, the parent of that, and what it mimics."""
+    rows = []
+    for body in robot.bodies:
+        joint, mimic = body.joint, body.joint.mimic
+        parent = robot.base if body.parent == BASE else robot.bodies[body.parent].name
+        row = {"joint": joint.name, "kind": joint.kind.value, "link": body.name, "parent": parent}
+        rows.append(row | {"mimics": mimic.joint if mimic else ""})
+    return rows
+
+
+def rooted(
+    source: Robot,
+    root: str | None,
+    functions: Sequence[str],
+    fext: str = "none",
+    delays: Delays = DEFAULT_DELAYS,
+) -> tuple[Robot, list[RootTrial]]:
+    """The robot from the root asked for, and what was tried, if the cheapest was asked for.
+
+    The cost is that by which algorithms are chosen: operations, and the longest paths to the results.
+
+    Raises
+    ------
+    InputError
+        For a link that is none or cannot be the root, or a robot that does not float.
+    """
+
+    def cost(robot: Robot) -> float:
+        plain = regroup_inertias(align_axes(elementary(robot)))
+        graph = trace(plain, functions, pushed_bodies(plain, external_bodies(robot, fext)), ROOT_ALGORITHMS)
+        return cost_of(graph, operation_delay(delays)).total
+
+    if root is None:
+        return source, []
+    if root != CHEAPEST_ROOT:
+        return reroot(source, root), []
+    return best_root(source, cost, ROOT_EVALUATIONS)
 
 
 def accelerator(design: Design, bound: Bound) -> Accelerator:
@@ -313,6 +394,18 @@ def external_bodies(robot: Robot, fext: str) -> tuple[int, ...]:
     return tuple(sorted({names.index(link) for link in fext.split(",")}))
 
 
+def limb_twins(model: Model, graph: Graph, options: BuildOptions) -> Twins:
+    """The nodes of a graph that symmetric limbs compute in turn.
+
+    Raises
+    ------
+    InputError
+        Where sharing is asked for but cannot be.
+    """
+    groups = shared_limbs(model.robot, options.share_limbs, options.ii)
+    return find_twins(graph, limb_inputs(model.robot, groups)) if groups else no_twins(graph)
+
+
 def optimised(graph: Graph, delays: Delays) -> Graph:
     """The graph after the passes: common factors drawn out, sums balanced by arrival."""
     graph = prune(balance(factor(graph), operation_delay(delays)))
@@ -336,7 +429,12 @@ def operation_delay(delays: Delays) -> Callable[[Op], float]:
 
 
 def fix(
-    model: Model, graph: Graph, domain: Domain, options: BuildOptions, draws: Draws | None = None
+    model: Model,
+    graph: Graph,
+    domain: Domain,
+    options: BuildOptions,
+    twins: Twins,
+    draws: Draws | None = None,
 ) -> tuple[Program, Measured]:
     """The bit-exact program: the most exact at the width asked for, or the cheapest that meets the budget.
 
@@ -351,7 +449,9 @@ def fix(
     draws = draws or Draws(options.samples, 4 * options.samples)
     ranging, held_out, probing = (np.random.default_rng((options.seed, k)) for k in (0, 1, 3))
     chunks = list(sampled_inputs(model, domain, draws, ranging))
-    magnitudes = largest_magnitudes(graph, options.functions, chunks, draws.group)
+    shifts = exponents(graph, twins)
+    largest = largest_magnitudes(graph, options.functions, chunks, draws.group)
+    magnitudes = unified([draws.headroom * size for size in largest], twins, shifts)
     ranges = graph_ranges(model.source, domain, model.fext)
     arrays = sample(model.source, domain, draws.held_out, held_out, model.fext)
     reference = {f: golden.evaluate(model.source, f, arrays) for f in options.functions}
@@ -360,8 +460,9 @@ def fix(
     def lowered(widths: Widths) -> Program:
         seen = list(magnitudes)
         for _ in range(NOISE_PASSES):
-            raise_to_noise(seen, lower(graph, seen, ranges, widths), options.functions, noise_words)
-        return lower(graph, seen, ranges, widths)
+            raise_to_noise(seen, lower(graph, seen, ranges, widths, twins), options.functions, noise_words)
+            seen = unified(seen, twins, shifts)
+        return lower(graph, seen, ranges, widths, twins)
 
     def measured(program: Program, tasks: int) -> Measured:
         draft = draft_design(model, domain, program, options)
@@ -369,7 +470,7 @@ def fix(
         return {f: error_figures(draft, f, given, first(reference[f], tasks)) for f in options.functions}
 
     search = Search(
-        Planner(graph, magnitudes, gains(graph, chunks[0], probing)),
+        Planner(graph, magnitudes, gains(graph, chunks[0], probing), twins),
         lowered,
         partial(measured, tasks=draws.held_out),
         partial(measured, tasks=min(draws.ranging, draws.held_out)),
@@ -485,9 +586,26 @@ def error_figures(
     return ErrorFigures(float(np.median(kept)), float(kept.max()), len(errors), len(errors) - len(kept))
 
 
-def scheduled(program: Program, device: Target, options: BuildOptions) -> Bound:
-    """The program scheduled, verified and bound for one task every ``options.ii`` cycles."""
-    task = problem(program, device, options.clock_mhz, options.ii)
+def cheapest(
+    program: Program, device: Target, options: BuildOptions, twins: Twins
+) -> tuple[Bound, dict[str, Cost]]:
+    """The program scheduled with twins sharing hardware or not, as asked for or cheaper, and both costs."""
+    alone = scheduled(program, device, options)
+    groups = shareable(program, twins.groups)
+    if not groups:
+        return alone, {}
+    shared = scheduled(program, device, options, groups)
+    costs = {"on": cost(program, shared), "off": cost(program, alone)}
+    cheaper = costs["on"].total <= costs["off"].total
+    return shared if cheaper or options.share_limbs == "on" else alone, costs
+
+
+def scheduled(program: Program, device: Target, options: BuildOptions, groups: Sequence[Group] = ()) -> Bound:
+    """The program scheduled, verified and bound for one task every ``options.ii`` cycles.
+
+    ``groups`` are the values that share hardware.
+    """
+    task = problem(program, device, options.clock_mhz, options.ii, groups)
     plan = schedule(task)
     verify(task, plan)
     return bind(program, task, plan, device.memory_stages)

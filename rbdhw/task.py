@@ -154,13 +154,14 @@ class Task:
 
 
 def shrink(quaternion: Sequence[Scalar]) -> Scalar:
-    """One over the squared length of a quaternion, if that is near one: ``1 - e`` for a square of ``1 + e``.
+    """One over the squared length of a quaternion near one: ``1 - e + e^2`` for a square of ``1 + e``.
 
-    The value ``e`` is small by the domain; tasks in which it is not overflow there, and say so.
+    The value ``e`` is small by the domain, and so is its format; tasks in which it is not overflow there, and
+    say so. It has two uses, lest sums be rearranged past it.
     """
     x, y, z, w = quaternion
     excess = ((x * x + y * y) + (z * z + w * w)) - 1.0
-    return 1.0 - excess
+    return 1.0 - (excess - excess * excess)
 
 
 def _halves(six: Sequence[Scalar]) -> tuple[Vector, Vector]:

@@ -124,7 +124,7 @@ def _checked(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array]:
             tasks_of = f"{count[0]} tasks of robot '{robot.name}'"
             raise InputError(f"array '{name}': shape {array.shape}; expected {shape} for {tasks_of}")
         tasks[name] = array.astype(np.float64)
-    return tasks | {"q": _with_unit_quaternions(robot, tasks["q"])}
+    return tasks | {"q": with_unit_quaternions(robot, tasks["q"])}
 
 
 def _shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
@@ -135,7 +135,7 @@ def _shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
     return {**vectors, **matrices, "base_v": (6,), "base_a": (6,)}
 
 
-def _with_unit_quaternions(robot: Robot, q: Array) -> Array:
+def with_unit_quaternions(robot: Robot, q: Array) -> Array:
     """``q`` (N, nq) with its quaternions brought to unit length; InputError where one tells no attitude."""
     q = q.copy()
     for body, own in zip(robot.bodies, robot.q_of, strict=True):

@@ -135,6 +135,7 @@ def load(design: Design, function: str, path: Path) -> dict[str, Array]:
     shapes = _shapes(design, arrays["q"])
     try:
         checked = {name: _checked(name, array, shapes[name]) for name, array in arrays.items()}
+        golden.with_unit_quaternions(design.robot, checked["q"])
         _check_forces(design, checked.get("fext"))
         for name in SYMMETRIC:
             _check_symmetric(name, checked.get(name))

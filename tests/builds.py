@@ -17,7 +17,7 @@ from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.widths import Planner, plain_widths
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
-from rbdhw.pipeline import Model, optimised, prepare, scheduled
+from rbdhw.pipeline import Model, optimised, prepare, scheduled, traced
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -25,7 +25,6 @@ from rbdhw.sampling import sample
 from rbdhw.schedule.model import Bound
 from rbdhw.sim.packets import quantised
 from rbdhw.target import target
-from rbdhw.tracing import trace
 
 SAMPLES = 2048
 
@@ -40,7 +39,7 @@ def model_of(name: str, fext: str = "none") -> Model:
 def graph_of(name: str, fext: str = "none") -> Graph:
     """The optimised graph of a bundled robot's inverse dynamics."""
     model = model_of(name, fext)
-    return optimised(trace(model.robot, ("id",), model.fext), target("xcvu9p").delays)
+    return optimised(traced(model, ("id",)), target("xcvu9p").delays)
 
 
 @cache

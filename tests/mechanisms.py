@@ -1,8 +1,7 @@
-"""Small robots of every joint, built to order, and random states of them."""
+"""Small robots of every joint, built to order."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -53,33 +52,6 @@ def with_mimic(robot: Robot, follower: int, leader: int, multiplier: float, offs
         bodies[follower], joint=replace(bodies[follower].joint, limits=(UNLIMITED,), mimic=mimic)
     )
     return robot.with_bodies(bodies)
-
-
-def states(robot: Robot, tasks: int, seed: int) -> dict[str, np.ndarray]:
-    """All inputs of the seven functions in the user's shapes, whether the robot takes them or not.
-
-    Angles are anywhere within a turn, shifts within half a metre, quaternions of unit length.
-    """
-    rng = np.random.default_rng(seed)
-    columns = [np.zeros((tasks, 0))]
-    for joint in (body.joint for body in robot.bodies if body.joint.mimic is None):
-        own = rng.uniform(-0.5, 0.5, (tasks, joint.kind.nq))
-        if joint.kind.quaternion is not None:
-            quaternion = rng.normal(size=(tasks, 4))
-            own[:, joint.kind.quaternion] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
-        elif joint.kind not in (JointKind.PRISMATIC, JointKind.TRANSLATION):
-            own *= 2 * math.pi
-        columns.append(own)
-    return {
-        "q": np.hstack(columns),
-        "v": rng.uniform(-2, 2, (tasks, robot.nv)),
-        "a": rng.uniform(-5, 5, (tasks, robot.nv)),
-        "tau": rng.uniform(-20, 20, (tasks, robot.nv)),
-        "fext": rng.uniform(-10, 10, (tasks, len(robot.bodies), 6)),
-        "base_v": rng.uniform(-2, 2, (tasks, 6)),
-        "base_a": rng.uniform(-5, 5, (tasks, 6)),
-        "gravity": rng.uniform(-10, 10, (tasks, 3)),
-    }
 
 
 def _joint(name: str, kind: JointKind, axis: Vector3, rng: np.random.Generator) -> Joint:

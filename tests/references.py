@@ -9,8 +9,8 @@ import pinocchio as pin
 
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.sim import golden
-from tests.mechanisms import states
 from tests.oracle import pinocchio_model, to_pinocchio_fext, to_pinocchio_q, velocity_map
+from tests.strategies import random_states
 
 Arrays = dict[str, np.ndarray]
 
@@ -22,7 +22,7 @@ DERIVATIVES = ("did", "dfd", "difd")
 
 def assert_golden_is_pinocchio(robot: Robot, seed: int = 0, tasks: int = 2) -> None:
     """All seven functions of random states under external forces agree."""
-    arrays = states(robot, tasks, seed)
+    arrays = random_states(robot, tasks, seed)
     for function in golden.FUNCTIONS:
         assert_close(golden.evaluate(robot, function, arrays), references(robot, function, arrays))
 

@@ -277,6 +277,19 @@ def test_info_as_tables(rbdhw):
         assert name in out
 
 
+def test_limbs_that_share_are_told_by_info_and_generate(rbdhw, tmp_path):
+    status, out, _ = rbdhw("info", path("hyq"), "--functions", "id")
+    assert status == 0
+    assert "limbs alike: lf_hipassembly" in out
+    command = ("generate", path("hyq"), "-o", tmp_path / "out", "--functions", "m", "--width", 18, "--ii", 4)
+    status, out, _ = rbdhw(*command, "--share-limbs", "on")
+    assert status == 0
+    assert "share-limbs=on" in out
+    assert "share-limbs=off" in out
+    status, _, err = rbdhw(*command, "--share-limbs", "both")
+    assert (status, err) == (2, "rbdhw: share-limbs: 'both' is unknown; expected one of auto, on, off\n")
+
+
 def test_info_counts_the_algorithm_that_is_asked_for(rbdhw):
     counts = {}
     for name in ("composite", "columns"):

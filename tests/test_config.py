@@ -25,6 +25,7 @@ KNOWN = ("id", "fd")
         ({"clock_mhz": 0.0}, "clock: 0 MHz is no clock; expected a positive number"),
         ({"clock_mhz": math.nan}, "clock: nan MHz is no clock; expected a positive number"),
         ({"seed": -1}, "seed: -1 is negative; expected 0 or more"),
+        ({"share_limbs": "yes"}, "share-limbs: 'yes' is unknown; expected one of auto, on, off"),
         ({"data_width": 48}, "tdata: 48 bits are not supported; expected one of 32, 64, 128, 256, 512"),
     ],
 )

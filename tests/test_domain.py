@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw.domain import (
+    QUATERNION_SLACK,
+    BaseBounds,
     ForceBounds,
     JointBounds,
     Overrides,
@@ -179,6 +181,34 @@ def test_the_graph_takes_angles_in_turns_and_shifts_in_metres():
     assert [float(inputs[f"q[{i}]"][0]) for i in range(3)] == [0.5, -0.25, 0.3]
     assert [float(inputs[f"v[{i}]"][0]) for i in range(3)] == [1.0, 2.0, 3.0]
     assert set(inputs) == {f"{array}[{i}]" for array in "qv" for i in range(3)}
+
+
+def test_the_base_has_bounds_of_its_own_where_it_moves():
+    fixed, floating = rail(1), rail(1).with_floating_base()
+    given = Overrides(base=BaseBounds(linear_velocity=1.5, angular_acceleration=7.0, force=90.0))
+    bounds = input_domain(floating, given).bounds
+    assert bounds["v"][:, 1].tolist() == [1.5] * 3 + [4.0] * 3 + [1.0]
+    assert bounds["a"][:, 1].tolist() == [15.0] * 3 + [7.0] * 3 + [10.0]
+    assert bounds["tau"][:3, 1].tolist() == [90.0] * 3
+    moved = input_domain(replace(fixed, base_given=True), given).bounds
+    assert moved["base_v"][:, 1].tolist() == [1.5] * 3 + [4.0] * 3
+    assert moved["base_a"][:, 1].tolist() == [15.0] * 3 + [7.0] * 3
+    with pytest.raises(InputError) as error:
+        input_domain(fixed, given)
+    assert str(error.value) == "domain: base: that of rail is fixed; expected a base that moves"
+    with pytest.raises(InputError) as error:
+        input_domain(floating, Overrides(joints={"root_joint": JointBounds(velocity=1.0)}))
+    expected = "domain: joint 'root_joint' floats; expected its bounds in the table base"
+    assert str(error.value) == expected
+
+
+def test_attitudes_and_gravity_are_drawn_on_the_sphere():
+    robot = replace(rail(1).with_floating_base(), gravity_given=True)
+    arrays = sample(robot, input_domain(robot), 500, np.random.default_rng(3))
+    lengths = np.linalg.norm(arrays["q"][:, 3:7], axis=1)
+    assert abs(lengths - 1.0).max() <= QUATERNION_SLACK
+    assert np.unique(lengths).size > 400
+    np.testing.assert_allclose(np.linalg.norm(arrays["gravity"], axis=1), 9.81)
 
 
 @given(robots(max_bodies=5), st.integers(0, 2**16))

@@ -73,6 +73,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "sim.errors",
     ),
     "choice": ("errors", "robot", "graph", "tracing"),
+    "limbs": ("errors", "graph", "robot", "fixed.program", "schedule.cost", "schedule.model"),
     "manifest": EVERYTHING,
     "pipeline": EVERYTHING,
     "cli": EVERYTHING,

@@ -27,17 +27,18 @@ from rbdhw.pipeline import (
     planned,
     prepare,
     scheduled,
+    traced,
 )
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sampling import sample
-from rbdhw.schedule.model import Resource
+from rbdhw.schedule.model import MULTIPLIERS, Resource
 from rbdhw.sim import golden
 from rbdhw.target import target
-from rbdhw.tracing import ALGORITHMS, trace
+from rbdhw.tracing import ALGORITHMS
 from tests.builds import evaluated, graph_of, lowered, program_of
-from tests.strategies import robots
+from tests.strategies import ALL_KINDS, robots
 
 TOY = {"ii": 2, "target": "ecp5-85", "fext": "all", "width": 18, "samples": 512, "data_width": 64}
 ARM = """\
@@ -144,12 +145,12 @@ class TestReproducible:
 
 
 class TestRandomTrees:
-    @given(robots(max_bodies=12), st.sampled_from((18, 28)), st.booleans())
+    @given(robots(max_bodies=8, kinds=ALL_KINDS, mimics=True), st.sampled_from((18, 28)), st.booleans())
     @settings(max_examples=15)
     def test_climb_from_golden_to_graph_to_evaluator(self, robot, width, with_fext):
         """Errors beside the largest torques: 2e-3 at 18 bits, 1e-5 at 28; hardly a task is flagged."""
         model = prepare(robot, ("id",), "all" if with_fext else "none")
-        graph = optimised(trace(model.robot, ("id",), model.fext), target("xcvu9p").delays)
+        graph = optimised(traced(model, ("id",)), target("xcvu9p").delays)
         arrays = sample(robot, input_domain(robot), 200, np.random.default_rng(8), model.fext)
         reference = golden.evaluate(robot, "id", arrays)["tau"]
         size = np.abs(reference).max()
@@ -314,3 +315,51 @@ class TestAllFunctions:
 @cache
 def multifunction():
     return generate(path("toy"), BuildOptions(**TOY, functions=tuple(FUNCTIONS)))
+
+
+class TestLimbs:
+    def test_legs_share_hardware_where_the_interval_lets_them(self):
+        facts = generate(path("hyq"), BuildOptions(ii=4, width=18, samples=256)).manifest
+        limbs = facts["limbs"]
+        assert limbs["groups"] == [["lf_hipassembly", "lh_hipassembly", "rf_hipassembly", "rh_hipassembly"]]
+        assert limbs["shared"]
+        assert limbs["multiplications"]["alone"] == limbs["operations"]["alone"] == 0
+        assert limbs["costs"]["on"]["multipliers"] == facts["multipliers"]
+        assert list(limbs["costs"]) == ["on", "off"]
+
+    @pytest.mark.parametrize(("share", "ii"), [("off", 4), ("auto", 5), ("auto", 1)])
+    def test_else_they_do_not(self, share, ii):
+        options = BuildOptions(ii=ii, width=18, samples=256, share_limbs=share)
+        plan = planned(load_urdf(path("hyq")), options)
+        assert plan.bound.twins == ()
+        limbs = generate(path("toy"), BuildOptions(**TOY)).manifest["limbs"]
+        assert (limbs["groups"], limbs["shared"], limbs["costs"]) == ([], False, {})
+
+    def test_sharing_is_refused_where_it_cannot_be(self):
+        assert refusal(path("iiwa14"), share_limbs="on", ii=2) == (
+            "share-limbs: no limbs of iiwa14 are alike; expected auto or off"
+        )
+        assert refusal(path("hyq"), share_limbs="on", ii=5) == (
+            "share-limbs: an ii of 5 cannot serve the limbs at lf_hipassembly, lh_hipassembly, "
+            "rf_hipassembly, rh_hipassembly; a multiple of 2 or 3 was expected"
+        )
+
+    @pytest.mark.verify
+    @pytest.mark.timeout(900)
+    def test_legs_that_share_take_few_multipliers(self):
+        def multipliers(ii, share):
+            options = BuildOptions(
+                functions=tuple(FUNCTIONS), ii=ii, width=18, samples=256, share_limbs=share
+            )
+            bound = planned(load_urdf(path("hyq")), options).bound
+            return sum(unit.resource in MULTIPLIERS for unit in bound.units)
+
+        shared = multipliers(4, "on")
+        assert shared <= 0.35 * multipliers(1, "off")
+        assert shared <= 1.1 * multipliers(4, "off")
+
+    def test_info_tells_what_sharing_would_save(self):
+        limbs = describe(path("hyq"), ("id",))["limbs"]
+        assert limbs["ii"] == 4
+        assert limbs["hardware"]["on"]["multipliers"] <= 1.1 * limbs["hardware"]["off"]["multipliers"]
+        assert 3 * limbs["hardware"]["on"]["adders"] < limbs["hardware"]["off"]["adders"]

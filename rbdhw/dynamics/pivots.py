@@ -82,9 +82,8 @@ def groups(
     waiting = [(root, search.longest) for root in search.children[ROOT]]
     while waiting:
         i, allowed = waiting.pop()
-        _, step = search.best(i, allowed)
-        found.append(step)
-        waiting += [(x, allowed - 1) for x in search.hanging(step)]
+        found.append(search.step(i, allowed))
+        waiting += [(x, allowed - 1) for x in search.hanging(found[-1])]
     return found[::-1]
 
 
@@ -131,31 +130,34 @@ class _Search:
             if parent != ROOT:
                 self._below[parent] += self._below[i]
         self._length = [0] * len(parents)
-        self._best: dict[tuple[int, int], tuple[int, Step]] = {}
-        for i in (i for i in reversed(range(len(parents))) if i not in done):
+        waiting = [i for i in reversed(range(len(parents))) if i not in done]
+        for i in waiting:
             self._length[i] = min(self._chain(step) for step in self._candidates(i))
+        self._best: dict[tuple[int, int], tuple[int, Step]] = {}
+        for i in waiting:
+            for allowed in range(self._length[i], self.longest + 1):
+                self._best[i, allowed] = self._least(i, allowed)
 
     @property
     def longest(self) -> int:
         """The longest chain of steps, if each is as short as it can be."""
         return max((self._length[root] for root in self.children[ROOT]), default=0)
 
-    def best(self, top: int, allowed: int) -> tuple[int, Step]:
-        """What multiplies least in a subtree whose chain is to be no longer than allowed.
-
-        How many products more than its members one by one it takes, and the step nearest the root.
-        """
-        if (top, allowed) not in self._best:
-            fitting = [step for step in self._candidates(top) if self._chain(step) <= allowed]
-            works = [self._work(step, allowed) for step in fitting]
-            least = min(works)
-            self._best[top, allowed] = least, fitting[works.index(least)]
-        return self._best[top, allowed]
+    def step(self, top: int, allowed: int) -> Step:
+        """What goes last of a subtree where that multiplies least and its chain is no longer than allowed."""
+        return self._best[top, allowed][1]
 
     def hanging(self, step: Step) -> list[int]:
         """The children of a step."""
         own = [i for group in step for i in group]
         return [child for i in own for child in self.children[i] if child not in own]
+
+    def _least(self, top: int, allowed: int) -> tuple[int, Step]:
+        """How many products more than its members one by one a subtree takes at least, and its last step."""
+        fitting = [step for step in self._candidates(top) if self._chain(step) <= allowed]
+        works = [self._work(step, allowed) for step in fitting]
+        least = min(works)
+        return least, fitting[works.index(least)]
 
     def _chain(self, step: Step) -> int:
         """The most steps one after the other up to and with this one."""
@@ -163,8 +165,8 @@ class _Search:
 
     def _work(self, step: Step, allowed: int) -> int:
         """About how many products more a step and all that hangs from it take."""
-        total = sum(self.best(i, allowed - 1)[0] for i in self.hanging(step))
-        for group in step:
+        total = sum(self._best[i, allowed - 1][0] for i in self.hanging(step))
+        for group in step:  # for each of its pairs, a product in every row of L and of the inverse
             touched = self._above[group[-1]] + self._below[group[-1]] + 4
             total += len(group) * (len(group) - 1) // 2 * touched
         return total + JOINED * (len(step) - 1)

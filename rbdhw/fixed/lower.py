@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rbdhw.fixed.alignment import exponents
 from rbdhw.fixed.format import Format, exponent_above
 from rbdhw.fixed.program import (
     Flag,
@@ -24,6 +25,7 @@ from rbdhw.fixed.reciprocal import ReciprocalSpec, reciprocal_spec, shift_of
 from rbdhw.fixed.trigonometry import TrigonometrySpec, trigonometry_spec
 from rbdhw.fixed.widths import MARGIN, Widths
 from rbdhw.graph.graph import Edge, Graph, Node, Op
+from rbdhw.graph.twins import Twins, no_twins
 from rbdhw.protocol import FLAGS
 
 CUT_BITS = 2
@@ -50,9 +52,16 @@ class InputRange:
 
 
 def lower(
-    graph: Graph, magnitudes: Sequence[float], domain: Mapping[str, InputRange], widths: Widths
+    graph: Graph,
+    magnitudes: Sequence[float],
+    domain: Mapping[str, InputRange],
+    widths: Widths,
+    twins: Twins | None = None,
 ) -> Program:
     """The program of a graph; its operation ``i`` computes node ``i``, and what comes after negates outputs.
+
+    Operations of twins differ in constants, signs, and what they take from outside of their limbs; else they
+    are the same where these values let them.
 
     Parameters
     ----------
@@ -62,45 +71,50 @@ def lower(
         The range of every input of the graph, by name, and of the joint forces, for their unit.
     widths
         Of its signals.
+    twins
+        With magnitudes that are :func:`rbdhw.fixed.alignment.unified`, and equal widths.
     """
-    lowering = _Lowering(graph, magnitudes, domain, widths)
-    for i, node in enumerate(graph.nodes):
-        lowering.append(lowering.operation(i, node))
+    twins = twins or no_twins(graph)
+    lowering = _Lowering(graph, magnitudes, domain, widths, twins)
+    for i in twins.order:
+        lowering.add(i, lowering.operation(i, graph.nodes[i]))
     return lowering.program()
 
 
 class _Lowering:
     def __init__(
-        self, graph: Graph, magnitudes: Sequence[float], domain: Mapping[str, InputRange], widths: Widths
+        self,
+        graph: Graph,
+        magnitudes: Sequence[float],
+        domain: Mapping[str, InputRange],
+        widths: Widths,
+        twins: Twins,
     ) -> None:
         self._graph = graph
         self._magnitudes = magnitudes
         self._domain = domain
         self._widths = widths
+        self._twins = twins
+        self._exponents = exponents(graph, twins)
         self._trigonometry: TrigonometrySpec = trigonometry_spec(widths.turn)
         self._inverter = _inverter(graph, widths)
-        self._operations: list[Operation] = []
-        self._intervals: list[Interval] = []
+        self._alternating = _alternating(graph, twins)
+        self._turned: dict[Edge, int] = {}
+        self._operations: dict[int, Operation] = {}
+        self._intervals: dict[int, Interval] = {}
 
     def append(self, operation: Operation) -> int:
-        """Add an operation, checked where its result may not fit; the new value's index."""
+        """Add an operation behind those of all nodes; the new value's index."""
+        self.add(len(self._operations), operation)
+        return len(self._operations) - 1
+
+    def add(self, i: int, operation: Operation) -> None:
+        """Let an operation compute the value ``i``, checked where its result may not fit."""
         low, high = exact_interval(operation, self._intervals)
         lowest, highest = operation.format.lowest, operation.format.highest
         fits = lowest <= low and high <= highest
-        if not fits:
-            operation = Operation(
-                operation.kind,
-                operation.operands,
-                operation.format,
-                operation.region,
-                operation.constant,
-                operation.drop,
-                True,
-                operation.name,
-            )
-        self._operations.append(operation)
-        self._intervals.append((max(low, lowest), min(high, highest)) if fits else (lowest, highest))
-        return len(self._operations) - 1
+        self._operations[i] = operation if fits else replace(operation, checked=True)
+        self._intervals[i] = (max(low, lowest), min(high, highest)) if fits else (lowest, highest)
 
     def operation(self, i: int, node: Node) -> Operation:
         """The integer operation of a node."""
@@ -138,7 +152,7 @@ class _Lowering:
             if name not in FLAGS
         ]
         return Program(
-            tuple(self._operations),
+            tuple(self._operations[i] for i in range(len(self._operations))),
             tuple(inputs),
             tuple(self._flags(outputs)),
             {function: tuple(words) for function, words in outputs.items()},
@@ -166,10 +180,12 @@ class _Lowering:
     def _output(self, name: str, edge: Edge) -> Word:
         source = self._operations[edge.node].format
         value = edge.node
-        if edge.negative:
-            node = self._graph.nodes[edge.node]
-            negated = (Operand(edge.node, negative=True),)
-            value = self.append(Operation(Kind.ADD, negated, source, node.region))
+        if edge.negative or edge.node in self._alternating:
+            plain = Edge(edge.node, edge.negative)
+            if plain not in self._turned:
+                region, operand = self._graph.nodes[edge.node].region, Operand(edge.node, edge.negative)
+                self._turned[plain] = self.append(Operation(Kind.ADD, (operand,), source, region))
+            value = self._turned[plain]
         known = self._domain.get(name.partition(".")[2])
         return Word(
             name, known.unit if known else "1", value, Format(source.width, source.binary_point - edge.shift)
@@ -180,13 +196,19 @@ class _Lowering:
         phase_bits = self._trigonometry.phase_bits
         if bounds.wraps:
             return Format(phase_bits, phase_bits)
-        largest = max(abs(bounds.lower), abs(bounds.upper))
-        if bounds.unit == "turn":
+        alike = [self._domain[self._graph.nodes[twin].name] for twin in self._group(i)]
+        largest = max(abs(bound) for bounds in alike for bound in (bounds.lower, bounds.upper))
+        if bounds.unit == "turn" and not any(map(self._multiplied, self._group(i))):
             beyond = round(math.ldexp(largest, phase_bits)) + 1
             return Format(beyond.bit_length() + 1, phase_bits)
         exponent = exponent_above(INPUT_MARGIN * largest)
         width = self._widths.bits[i]
         return Format(width, width - 1 - exponent)
+
+    def _multiplied(self, i: int) -> bool:
+        """Whether an angle is a factor as well, which some joint takes to follow it; factors are narrower."""
+        products = (node for node in self._graph.nodes if node.op in (Op.MULTIPLY, Op.SCALE))
+        return any(edge.node == i for node in products for edge in node.args)
 
     def _format(self, i: int, exact: int) -> Format:
         """The node's format; ``exact`` fractional bits represent it without loss."""
@@ -197,43 +219,83 @@ class _Lowering:
     def _point(self, edge: Edge) -> int:
         return self._operations[edge.node].format.binary_point - edge.shift
 
+    def _group(self, i: int) -> tuple[int, ...]:
+        """A node and its twins."""
+        return self._twins.group_of.get(self._twins.leader.get(i, i), (i,))
+
+    def _together(self, i: int, points: Callable[[int], int]) -> list[int]:
+        """A binary point of each of a node's twins, as it would be that node's for the same integers."""
+        return [points(twin) - self._exponents[twin] + self._exponents[i] for twin in self._group(i)]
+
+    def _ordered(self, i: int) -> list[Edge]:
+        """A node's arguments, of twins in the order in which they correspond."""
+        leader = self._twins.leader
+        args = list(self._graph.nodes[i].args)
+        if i in leader:
+            args.sort(key=lambda edge: (edge.node not in leader, leader.get(edge.node, edge.node)))
+        return args
+
     def _sum(self, i: int, node: Node) -> Operation:
-        points = [self._point(edge) for edge in node.args]
-        chosen = self._format(i, max(points))
-        common = min(max(points), chosen.binary_point + CUT_BITS)
+        finest = self._together(i, lambda twin: max(map(self._point, self._graph.nodes[twin].args)))
+        chosen = self._format(i, min(finest))
+        common = min(max(finest), chosen.binary_point + CUT_BITS)
         operands = tuple(
-            Operand(edge.node, edge.negative, common - point)
-            for edge, point in zip(node.args, points, strict=True)
+            Operand(edge.node, edge.negative, common - self._point(edge)) for edge in self._ordered(i)
         )
         return Operation(Kind.ADD, operands, chosen, node.region, drop=common - chosen.binary_point)
 
     def _product(self, i: int, node: Node) -> Operation:
         formats = {edge.node: self._operations[edge.node].format for edge in node.args}
-        exact = sum(formats[edge.node].binary_point for edge in node.args)
-        chosen = self._format(i, exact)
-        wider_first = sorted(node.args, key=lambda edge: -formats[edge.node].width)
+        chosen = self._format(i, min(self._together(i, self._product_point)))
+        wider_first = sorted(self._ordered(i), key=lambda edge: -formats[edge.node].width)
         operands = tuple(Operand(edge.node) for edge in wider_first)
-        return Operation(Kind.MULTIPLY, operands, chosen, node.region, drop=exact - chosen.binary_point)
+        drop = self._product_point(i) - chosen.binary_point
+        return Operation(Kind.MULTIPLY, operands, chosen, node.region, drop=drop)
+
+    def _product_point(self, i: int) -> int:
+        return sum(self._operations[edge.node].format.binary_point for edge in self._graph.nodes[i].args)
 
     def _scale(self, i: int, node: Node) -> Operation:
-        constant, point = _integer(node.value, self._widths.constants[i] - 1)
-        exact = self._point(node.args[0]) + point
-        chosen = self._format(i, exact)
+        constants, points = self._constants(self._group(i))
+        exact = {twin: self._point(self._graph.nodes[twin].args[0]) + points[twin] for twin in points}
+        chosen = self._format(i, min(self._together(i, exact.__getitem__)))
         operands = (Operand(node.args[0].node),)
-        drop = exact - chosen.binary_point
-        return Operation(Kind.SCALE, operands, chosen, node.region, constant, drop)
+        drop = exact[i] - chosen.binary_point
+        return Operation(Kind.SCALE, operands, chosen, node.region, constants[i], drop)
+
+    def _constants(self, group: Sequence[int]) -> tuple[dict[int, int], dict[int, int]]:
+        """The factors of twins as integers, of which the largest has all bits, and their binary points."""
+        bits = min(self._widths.constants[twin] for twin in group) - 1
+        rise = {
+            twin: self._exponents[twin] - self._exponents[self._graph.nodes[twin].args[0].node]
+            for twin in group
+        }
+        point = bits - 1 - max(rise.values())
+        integers = {
+            twin: min(round(math.ldexp(self._graph.nodes[twin].value, point + rise[twin])), 2**bits - 1)
+            for twin in group
+        }
+        zeros = min((n & -n).bit_length() - 1 for n in integers.values() if n)
+        return (
+            {twin: n >> zeros for twin, n in integers.items()},
+            {twin: point - zeros + rise[twin] for twin in group},
+        )
 
     def _select(self, i: int, node: Node) -> Operation:
         flag, *values = node.args
-        points = [self._point(edge) for edge in values if not self._is_zero(edge)]
-        chosen = self._format(i, max(points))
-        common = min(max(points), chosen.binary_point + CUT_BITS)
+        finest = self._together(i, self._choice_point)
+        chosen = self._format(i, min(finest))
+        common = min(max(finest), chosen.binary_point + CUT_BITS)
         operands = [
             Operand(edge.node, edge.negative, 0 if self._is_zero(edge) else common - self._point(edge))
             for edge in values
         ]
         drop = common - chosen.binary_point
         return Operation(Kind.SELECT, (Operand(flag.node), *operands), chosen, node.region, drop=drop)
+
+    def _choice_point(self, i: int) -> int:
+        """The finest binary point of what a node chooses from."""
+        return max(self._point(edge) for edge in self._graph.nodes[i].args[1:] if not self._is_zero(edge))
 
     def _is_zero(self, edge: Edge) -> bool:
         node = self._graph.nodes[edge.node]
@@ -252,6 +314,19 @@ class _Lowering:
         kind = Kind.SIN if node.op is Op.SIN else Kind.COS
         offset = round(math.ldexp(node.value, spec.phase_bits)) % 2**spec.phase_bits
         return Operation(kind, (operand,), spec.format, node.region, offset)
+
+
+def _alternating(graph: Graph, twins: Twins) -> frozenset[int]:
+    """The twins that leave the graph as they are in some limbs and negated in others."""
+    signs: dict[int, set[bool]] = {}
+    for _, edge in graph.outputs:
+        signs.setdefault(edge.node, set()).add(edge.negative)
+    found: set[int] = set()
+    for group in twins.groups:
+        known = [signs.get(i, set()) for i in group]
+        if all(len(own) == 1 for own in known) and len(set().union(*known)) == 2:
+            found.update(group)
+    return frozenset(found)
 
 
 def _inverter(graph: Graph, widths: Widths) -> ReciprocalSpec | None:

@@ -12,6 +12,7 @@ that does not fit flags the tasks of the functions that it reaches.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -189,8 +190,11 @@ class Program:
 
 Interval = tuple[int, int]
 
+Intervals = Sequence[Interval] | Mapping[int, Interval]
+"""Bounds of values by their index."""
 
-def exact_interval(operation: Operation, intervals: list[Interval]) -> Interval:
+
+def exact_interval(operation: Operation, intervals: Intervals) -> Interval:
     """Bounds of an arithmetic operation's result before it wraps, from bounds of all earlier values."""
     low, high = 0, 0
     bounds = [_operand_interval(operand, intervals) for operand in operation.operands]
@@ -212,6 +216,6 @@ def exact_interval(operation: Operation, intervals: list[Interval]) -> Interval:
     return round_half_up(low, operation.drop), round_half_up(high, operation.drop)
 
 
-def _operand_interval(operand: Operand, intervals: list[Interval]) -> Interval:
+def _operand_interval(operand: Operand, intervals: Intervals) -> Interval:
     low, high = (aligned(bound, operand.shift) for bound in intervals[operand.value])
     return (-high, -low) if operand.negative else (low, high)

@@ -23,6 +23,7 @@ from rbdhw.fixed.format import exponent_above
 from rbdhw.fixed.gains import Gains
 from rbdhw.fixed.trigonometry import trigonometry_spec
 from rbdhw.graph.graph import Graph, Op
+from rbdhw.graph.twins import Twins, no_twins
 
 Array = NDArray[np.float64]
 Bits = NDArray[np.int64]
@@ -107,13 +108,20 @@ class Factors:
     """What the products of a graph multiply, in pairs of members.
 
     Nodes are members by their index; the factor of the scaling node ``i`` is the member ``nodes + i``. Sines
-    and cosines, which come out of one kind of unit, are as wide as each other: the first stands for all.
+    and cosines, which come out of one kind of unit, are as wide as each other, and so are twins: the first
+    stands for all (``first``, for each member).
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, twins: Twins | None = None) -> None:
+        twins = twins or no_twins(graph)
         self.graph = graph
         self.nodes = len(graph.nodes)
         self.turns = [i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)]
+        self.first = np.arange(2 * self.nodes)
+        for i, leader in twins.leader.items():
+            self.first[[i, self.nodes + i]] = leader, self.nodes + leader
+        self.first[self.turns] = self.turns[:1]
+        self.followers = np.flatnonzero(self.first != np.arange(2 * self.nodes))
         self.reciprocals = [i for i, node in enumerate(graph.nodes) if node.op is Op.RECIPROCAL]
         self.pairs = [
             self._pair(i) for i, node in enumerate(graph.nodes) if node.op in (Op.MULTIPLY, Op.SCALE)
@@ -127,11 +135,7 @@ class Factors:
         node = self.graph.nodes[i]
         first = node.args[0].node
         second = node.args[1].node if node.op is Op.MULTIPLY else self.nodes + i
-        return self._member(first), self._member(second)
-
-    def _member(self, i: int) -> int:
-        turns = i < self.nodes and self.graph.nodes[i].op in (Op.SIN, Op.COS)
-        return self.turns[0] if turns else i
+        return int(self.first[first]), int(self.first[second])
 
     @cached_property
     def forced(self) -> frozenset[int]:
@@ -174,20 +178,19 @@ class Factors:
         caps[list(self.partners)] = width
         caps[[*narrow, *self.turns[:1]]] = port_widths(width)[1]
         caps[list(spared)] = wide
-        caps[self.turns] = caps[self.turns[:1]]
-        return caps
+        found: Bits = caps[self.first]
+        return found
 
     def widths(self, width: int, bits: Bits, spared: frozenset[int] = frozenset()) -> Widths:
         """The widths that bits of members are; factors fill the wide port where what they scale is narrow."""
         ports = port_widths(width)
-        wider = {member for member in spared if bits[member] > ports[1]}
-        if wider.intersection(self.turns):
-            wider.update(self.turns)
-        constants = {
-            i: ports[0] if bits[node.args[0].node] <= ports[1] else int(bits[self.nodes + i])
-            for i, node in enumerate(self.graph.nodes)
-            if node.op is Op.SCALE
-        }
+        wide = [member for member in spared if bits[member] > ports[1]]
+        wider = np.flatnonzero(np.isin(self.first, wide)).tolist()
+        constants: dict[int, int] = {}
+        for i, node in enumerate(self.graph.nodes):
+            if node.op is Op.SCALE:
+                own = ports[0] if bits[node.args[0].node] <= ports[1] else int(bits[self.nodes + i])
+                constants[i] = own
         return Widths(
             ports,
             int(bits[self.turns[0]]) if self.turns else ports[1],
@@ -211,11 +214,15 @@ class Planner:
         The largest magnitude of each node over the sampled domain.
     gains
         Of the same graph.
+    twins
+        Nodes that have equal widths; their magnitudes are those of :func:`rbdhw.fixed.alignment.unified`.
     """
 
-    def __init__(self, graph: Graph, magnitudes: Sequence[float], gains: Gains) -> None:
+    def __init__(
+        self, graph: Graph, magnitudes: Sequence[float], gains: Gains, twins: Twins | None = None
+    ) -> None:
         self.functions = gains.functions
-        self._factors = Factors(graph)
+        self._factors = Factors(graph, twins)
         self._gains = np.hstack([gains.noise, gains.relative])
         exponents = [exponent_above(MARGIN * magnitude) for magnitude in magnitudes]
         self._exponents = np.array(exponents + [1] * len(exponents))
@@ -271,11 +278,12 @@ class Planner:
         return np.concatenate([np.exp2(-2.0 * points[:nodes]) / 12.0, np.square(shares)])
 
     def _harm(self, fewer: Bits, more: Bits, gains: Array) -> Array:
-        """(rows, members): what fewer bits than more add to the mean squares; of all turns, at the first."""
+        """(rows, members): what fewer bits than more add to the mean squares, at the first of those alike."""
         harm: Array = gains * (self._errors(fewer) - self._errors(more))
-        turns = self._factors.turns
-        if turns:
-            harm[:, turns[0]] = harm[:, [*turns, *self._angles]].sum(axis=1)
+        factors, own = self._factors, harm.copy()
+        np.add.at(harm.T, factors.first[factors.followers], own.T[factors.followers])
+        if factors.turns:
+            harm[:, factors.turns[0]] += own[:, self._angles].sum(axis=1)
         return harm
 
     def _narrow(self, width: int, gains: Array) -> frozenset[int]:
@@ -377,6 +385,8 @@ class Planner:
             points = 0.5 * np.log2(gains.max(axis=0))
         wanted = points + 1.0 + self._exponents
         wanted[nodes:] = np.inf
+        np.maximum.at(wanted, self._factors.first, wanted.copy())
+        wanted = wanted[self._factors.first]
         least = np.minimum(caps, LEAST_BITS)
         if turns:
             phase_guard = trigonometry_spec(NARROW_PORT).phase_bits - NARROW_PORT

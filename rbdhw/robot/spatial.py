@@ -186,7 +186,8 @@ def is_signed_permutation(m: Matrix3) -> bool:
 def turn_onto_z(axis: Vector3) -> Matrix3:
     """A rotation whose third column is the unit vector ``axis``; a signed permutation for +-x, +-y, +-z.
 
-    For a skew axis the first column is the common normal of ``axis`` and z, which leaves one entry zero.
+    Those of an axis and of its opposite differ in signs alone, so that mirrored limbs stay alike. For a skew
+    axis the first column is the common normal of ``axis`` and z, which leaves one entry zero.
     """
     exact: dict[Vector3, Matrix3] = {
         (0.0, 0.0, 1.0): IDENTITY,
@@ -194,7 +195,7 @@ def turn_onto_z(axis: Vector3) -> Matrix3:
         (1.0, 0.0, 0.0): ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
         (-1.0, 0.0, 0.0): ((0.0, 0.0, -1.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
         (0.0, 1.0, 0.0): ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)),
-        (0.0, -1.0, 0.0): ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)),
+        (0.0, -1.0, 0.0): ((0.0, -1.0, 0.0), (0.0, 0.0, -1.0), (1.0, 0.0, 0.0)),
     }
     if axis in exact:
         return exact[axis]

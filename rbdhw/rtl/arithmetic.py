@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Mux
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from rbdhw.fixed.program import Operand, Operation
 
@@ -33,6 +34,32 @@ def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> An
     for part, operand in zip(rest, operands[1:], strict=True):
         result = result - part if operand.negative else result + part
     return result if room else plus_half(result, drop)
+
+
+def turned(operands: tuple[Operand, ...], values: list[Any], signs: list[Any], drop: int = 0) -> Any:
+    """What :func:`total` gives where the signs are bits: 1 for a negative operand. They are never 1 together.
+
+    A sign that is None is that of the operand.
+    """
+    parts = [aligned(value, operand) for value, operand in zip(values, operands, strict=True)]
+    fixed = [sign is None and not operand.negative for sign, operand in zip(signs, operands, strict=True)]
+    room = [k for k, operand in enumerate(operands) if fixed[k] and operand.shift >= drop > 0]
+    for k in room[:1]:
+        parts[k] = Cat(Const(half(drop), operands[k].shift), values[k]).as_signed()
+    bits = [
+        Const(int(operand.negative), 1) if sign is None else sign
+        for sign, operand in zip(signs, operands, strict=True)
+    ]
+    carry = Cat(bits).any()
+    raised = [Cat(carry, Mux(bit, ~part, part)).as_signed() for bit, part in zip(bits, parts, strict=True)]
+    rest = raised[1] if raised[1:] else Cat(carry, Const(0, 1)).as_signed()
+    result = (raised[0] + rest)[1:].as_signed()
+    return result if room else plus_half(result, drop)
+
+
+def negated(value: Any, sign: Any) -> Any:
+    """A number, or where a bit is 1 what is left of nothing without it."""
+    return Mux(sign, -value, value).as_signed()
 
 
 def chosen(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> Any:
@@ -67,3 +94,14 @@ def saturated(full: Any, operation: Operation) -> tuple[Any, Any]:
     value, overflow = cut(full, operation)
     limit = Cat((~full[-1]).replicate(operation.format.width - 1), full[-1])
     return Mux(overflow, limit.as_signed(), value), overflow
+
+
+def parted(m: Module, bits: Any, widths: Sequence[int]) -> list[Signal]:
+    """Signals of these widths that are the parts of ``bits``, lowest first.
+
+    One assignment takes it apart: slices, each of which names all of it, would make the netlist's size the
+    square of its own.
+    """
+    parts = [Signal(width) for width in widths]
+    m.d.comb += Cat(*parts).eq(bits)
+    return parts

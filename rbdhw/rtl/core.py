@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import accumulate
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal
@@ -12,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.program import Program, Word
 from rbdhw.protocol import EXTENDED, HEADER
+from rbdhw.rtl.arithmetic import parted
 from rbdhw.rtl.region import RegionModule, Wires
 from rbdhw.schedule.model import Bound, Tap
 
@@ -99,17 +99,35 @@ class Core(wiring.Component):
         return m
 
     def _decode(self, m: Module, wires: Wires) -> None:
-        first = list(accumulate(self.program.slots, initial=0))
-        for word in self.program.inputs:
-            bits = self.payload[first[word.slot] :][: word.format.width]
-            if word.value in self.bound.stages:
-                m.d.comb += wires.tap(Tap(word.value, 0)).eq(bits.as_signed())
+        slots = parted(m, self.payload, self.program.slots)
+        words = {
+            word.value: slots[word.slot][: word.format.width].as_signed()
+            for word in self.program.inputs
+            if self.bound.group(word.value)[0] in self.bound.stages
+        }
+        for value, bits in words.items():
+            group = self.bound.group(value)
+            if len(group) == 1:
+                m.d.comb += wires.tap(Tap(value, 0)).eq(bits)
+            elif value == group[0]:
+                self._take_turns(m, wires, group, [words[twin] for twin in group])
         order = list(self.program.outputs)
         for flag in self.program.flags:
             raised = Cat(self.functions[order.index(function)] for function in flag.functions).any()
             if flag.optional:
                 raised = raised & self.options[EXTENDED]
             m.d.comb += wires.tap(Tap(flag.value, 0)).eq(raised)
+
+    def _take_turns(self, m: Module, wires: Wires, group: tuple[int, ...], words: list[Any]) -> None:
+        """Let the words of a task's limbs take turns: the later ones wait in registers."""
+        turn = wires.tap(Tap(group[0], 0))
+        m.d.comb += turn.eq(words[0])
+        for value, bits in zip(group[1:], words[1:], strict=True):
+            waiting = Signal(bits.shape(), name=f"v{value}_waiting", reset_less=True)
+            with m.If(self.phase_zero):
+                m.d.sync += waiting.eq(bits)
+            with m.If(wires.slots[self.bound.ready[value]]):
+                m.d.comb += turn.eq(waiting)
 
     def _encode(self, m: Module, wires: Wires, function: str, words: tuple[Word, ...]) -> None:
         cycle = self.bound.latency[function]

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
+from rbdhw.rtl.arithmetic import parted
 from rbdhw.rtl.packet import Edge
 
 Check = tuple[int, int, int, int]
@@ -64,8 +65,10 @@ class DomainCheck(wiring.Component):
         for function in self.edge.functions:
             for check in checks(self.edge, function.brought(extended=True)):
                 flags.setdefault(check, Signal(name=f"outside_{check[0]}", reset_less=True))
-        for (first, width, lowest, highest), flag in flags.items():
-            field = self.words[first : first + width].as_signed()
+        parts = parted(m, self.words, self.edge.fields)
+        fields = dict(zip(self.edge.places, parts, strict=False))
+        for (first, _, lowest, highest), flag in flags.items():
+            field = fields[first].as_signed()
             m.d.sync += flag.eq((field < lowest) | (field > highest))
         found = []
         for function in self.edge.functions:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Signal, signed
 
-from rbdhw.fixed.program import Kind, Operation, Program
-from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, saturated, total
+from rbdhw.fixed.program import Kind, Operand, Operation, Program
+from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, total, turned
 from rbdhw.rtl.delay import delay_line
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.trigonometry import TrigonometryUnit
 from rbdhw.scalar import Region
-from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Step, Tap, Unit
+from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Wires:
     phase, slots : Signal
         The slot of the current cycle as a number, and as one bit a slot.
     hosted
-        The values of each region.
+        The values of each region, of twins the first.
     """
 
     def __init__(self, program: Program, bound: Bound) -> None:
@@ -45,13 +45,15 @@ class Wires:
         self._reached = {function: program.reached(function) for function in program.outputs}
         self.hosted: dict[Region, list[int]] = defaultdict(list)
         for value in sorted(bound.ready):
-            self.hosted[bound.hosts[value]].append(value)
+            if value == bound.group(value)[0]:
+                self.hosted[bound.hosts[value]].append(value)
 
     def tap(self, tap: Tap) -> Any:
-        """The signal of a value at a stage of its delay line; constants are constants."""
+        """The signal of a value, or its twins, at a stage of its delay line; constants are constants."""
         operation = self.program.operations[tap.value]
         if operation.kind is Kind.CONSTANT:
             return Const(operation.constant, signed(operation.format.width))
+        tap = Tap(self.bound.group(tap.value)[0], tap.stage)
         if tap not in self._taps:
             suffix = f"_s{tap.stage}" if tap.stage else ""
             shape = signed(operation.format.width)
@@ -65,7 +67,11 @@ class Wires:
 
     def enable(self, value: int) -> Any:
         """Whether a value's delay line moves at the end of this cycle."""
-        return self.slots[self.bound.ready[value] % self.bound.ii]
+        bound = self.bound
+        moves = {bound.ready[twin] % bound.ii for twin in bound.group(value)}
+        return (
+            Const(1) if len(moves) == bound.ii > 1 else Cat(self.slots[slot] for slot in sorted(moves)).any()
+        )
 
 
 class RegionModule(Elaboratable):
@@ -81,7 +87,7 @@ class RegionModule(Elaboratable):
         bound = wires.bound
         self.values = wires.hosted[region]
         self.units = [unit for unit in bound.units if unit.host == region]
-        for value in self.values:
+        for value in (twin for first in self.values for twin in bound.group(first)):
             if wires.program.operations[value].checked:
                 place = wires.place(value)
                 name = "_".join([f"overflow_{region}", *place.functions, str(place.cycle)])
@@ -95,10 +101,10 @@ class RegionModule(Elaboratable):
                 self._note(overflows, value, self._sum(m, value))
         for number, unit in enumerate(self.units):
             if unit.resource in MULTIPLIERS:
-                for value, flag in self._multiplier(m, unit, f"multiplier_{number}"):
+                for value, flag in self._multiplier(m, unit, f"multiplier_{number}").items():
                     self._note(overflows, value, flag)
             elif unit.resource is Resource.RECIPROCAL:
-                for value, flag in self._reciprocal(m, unit, f"reciprocal_{number}"):
+                for value, flag in self._reciprocal(m, unit, f"reciprocal_{number}").items():
                     self._note(overflows, value, flag)
             else:
                 self._trigonometry(m, unit, f"sin_cos_{number}")
@@ -108,106 +114,153 @@ class RegionModule(Elaboratable):
         return m
 
     def _note(self, overflows: dict[Place, list[Any]], value: int, flag: Any) -> None:
-        if self._wires.program.operations[value].checked:
-            overflows[self._wires.place(value)].append(flag)
+        """Let an overflow of a value, or of its twins in their turn, count where it does."""
+        for twin in self._wires.bound.group(value):
+            if self._wires.program.operations[twin].checked:
+                overflows[self._wires.place(twin)].append(flag)
 
-    def _operands(self, step: Step, start: int) -> list[Any]:
-        operation = self._operation(step)
+    def _operands(self, index: int) -> list[Any]:
+        """What a step takes, in the order of its operation's operands."""
         bound = self._wires.bound
-        return [self._wires.tap(bound.tap(operand.value, start)) for operand in operation.operands]
+        start = bound.starts[index]
+        return [
+            self._wires.tap(bound.tap(operand.value, start)) for operand in self._operation(index).operands
+        ]
 
-    def _operation(self, step: Step) -> Operation:
-        return self._wires.program.operations[step.results[0]]
+    def _operation(self, index: int) -> Operation:
+        return self._wires.program.operations[self._wires.bound.steps[index].results[0]]
 
     def _sum(self, m: Module, value: int) -> Any:
-        bound = self._wires.bound
-        index = bound.producer[value]
-        operation = self._operation(bound.steps[index])
-        operands = self._operands(bound.steps[index], bound.starts[index])
-        combined = total if operation.kind is Kind.ADD else chosen
-        result, overflow = cut(combined(operation.operands, operands, operation.drop), operation)
+        """A sum or choice, for twins in turn; its overflow."""
+        group = self._wires.bound.group(value)
+        operations = {self._slot(twin): self._wires.program.operations[twin] for twin in group}
+        wires = {self._slot(twin): self._operands(self._step(twin)) for twin in group}
+        first = self._checked(value)
+        columns = [
+            self._turns(
+                m,
+                f"v{value}_{k}",
+                {slot: operation.operands[k] for slot, operation in operations.items()},
+                {slot: row[k] for slot, row in wires.items()},
+            )
+            for k in range(len(first.operands))
+        ]
+        result, overflow = cut(combined(first, columns), first)
         m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
         return overflow
 
-    def _multiplier(self, m: Module, unit: Unit, name: str) -> list[tuple[int, Any]]:
+    def _turns(
+        self, m: Module, name: str, operands: dict[int, Operand], wires: dict[int, Any]
+    ) -> tuple[Operand, Any, Any]:
+        """An operand by slot: what it is in all of them, its wire, and its sign where that differs."""
+        first = next(iter(operands.values()))
+        if len({operand.shift for operand in operands.values()}) > 1:
+            wires = {slot: aligned(wires[slot], operand) for slot, operand in operands.items()}
+            first = replace(first, shift=0)
+        sign = None
+        if len({operand.negative for operand in operands.values()}) > 1:
+            signs = {slot: Const(int(operand.negative), 1) for slot, operand in operands.items()}
+            sign = self._selected(m, f"{name}_sign", signs)[0]
+        return first, self._selected(m, name, wires), sign
+
+    def _checked(self, value: int) -> Operation:
+        """The operation of a value, that is checked where that of any of its twins is."""
+        operations = [self._wires.program.operations[twin] for twin in self._wires.bound.group(value)]
+        return replace(operations[0], checked=any(operation.checked for operation in operations))
+
+    def _step(self, value: int) -> int:
+        return self._wires.bound.producer[value]
+
+    def _slot(self, value: int) -> int:
+        return self._wires.bound.starts[self._step(value)] % self._wires.bound.ii
+
+    def _multiplier(self, m: Module, unit: Unit, name: str) -> dict[int, Any]:
         """One multiplier and rounding adder, its operands and rounding chosen by slot; overflows by value."""
-        bound = self._wires.bound
-        steps = {slot: bound.steps[index] for slot, index in unit.steps.items()}
-        factors = {slot: self._factors(step, bound.starts[unit.steps[slot]]) for slot, step in steps.items()}
+        factors = {slot: self._factors(index) for slot, index in unit.steps.items()}
         a, b = (
             self._selected(m, f"{name}_{port}", {slot: pair[k] for slot, pair in factors.items()})
             for k, port in enumerate("ab")
         )
-        halves = {slot: Const(half(self._operation(step).drop)) for slot, step in steps.items()}
+        halves = {slot: Const(half(self._operation(index).drop)) for slot, index in unit.steps.items()}
         full = a * b + self._selected(m, f"{name}_half", halves)
-        overflows: list[tuple[int, Any]] = []
-        for step in steps.values():
-            (value,) = step.results
-            result, overflow = cut(full, self._operation(step))
+        overflows: dict[int, Any] = {}
+        for value in self._results(unit):
+            result, overflows[value] = cut(full, self._checked(value))
             m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
-            overflows.append((value, overflow))
         return overflows
 
-    def _reciprocal(self, m: Module, unit: Unit, name: str) -> list[tuple[int, Any]]:
+    def _results(self, unit: Unit) -> list[int]:
+        """The values that a unit computes, of twins the first."""
+        bound = self._wires.bound
+        values = (value for index in unit.steps.values() for value in bound.steps[index].results)
+        return list(dict.fromkeys(bound.group(value)[0] for value in values))
+
+    def _reciprocal(self, m: Module, unit: Unit, name: str) -> dict[int, Any]:
         """One reciprocal unit, its operand and shift chosen by slot; overflows by value."""
         wires, bound = self._wires, self._wires.bound
         assert wires.program.reciprocal is not None
-        steps = {slot: bound.steps[index] for slot, index in unit.steps.items()}
-        (latency,) = {step.latency for step in steps.values()}
+        (latency,) = {bound.steps[index].latency for index in unit.steps.values()}
         m.submodules[name] = hardware = ReciprocalUnit(wires.program.reciprocal, latency)
         operands, shifts = {}, {}
-        for slot, step in steps.items():
-            (operands[slot],) = self._operands(step, bound.starts[unit.steps[slot]])
-            shifts[slot] = Const(self._operation(step).constant, hardware.shift.shape())
+        for slot, index in unit.steps.items():
+            (operands[slot],) = self._operands(index)
+            shifts[slot] = Const(self._operation(index).constant, hardware.shift.shape())
         m.d.comb += [
             hardware.x.eq(self._selected(m, f"{name}_x", operands)),
             hardware.shift.eq(self._selected(m, f"{name}_shift", shifts)),
         ]
-        overflows = []
-        for step in steps.values():
-            (value,) = step.results
-            result, overflow = saturated(hardware.y, self._operation(step))
+        overflows: dict[int, Any] = {}
+        for value in self._results(unit):
+            result, overflows[value] = saturated(hardware.y, self._checked(value))
             m.d.comb += wires.tap(Tap(value, 0)).eq(result)
-            overflows.append((value, overflow))
         return overflows
 
-    def _factors(self, step: Step, start: int) -> tuple[Any, Any]:
-        """What a step multiplies, the wider first."""
-        operation = self._operation(step)
-        factors = self._operands(step, start)
+    def _factors(self, index: int) -> tuple[Any, Any]:
+        """What a step multiplies, the wider first; constants of twins are as wide as the widest of them."""
+        operation = self._operation(index)
+        factors = self._operands(index)
         if operation.kind is Kind.SCALE:
-            factors.append(Const(operation.constant, signed(operation.constant.bit_length() + 1)))
+            (value,) = self._wires.bound.steps[index].results
+            twins = (self._wires.program.operations[twin] for twin in self._wires.bound.group(value))
+            width = max(twin.constant.bit_length() for twin in twins) + 1
+            factors.append(Const(operation.constant, signed(width)))
         first, second = sorted(factors, key=len, reverse=True)
         return first, second
 
     def _trigonometry(self, m: Module, unit: Unit, name: str) -> None:
-        wires, bound = self._wires, self._wires.bound
+        """One trigonometry unit, its angle and the constant added to it chosen by slot."""
+        wires = self._wires
         m.submodules[name] = hardware = TrigonometryUnit(wires.program.trigonometry)
-        angles = {}
+        angles, offsets = {}, {}
         for slot, index in unit.steps.items():
-            step = bound.steps[index]
-            operation = self._operation(step)
-            (angle,) = self._operands(step, bound.starts[index])
-            angles[slot] = phase = Signal(len(hardware.angle), name=f"{name}_phase_{slot}")
-            m.d.comb += phase.eq(aligned(angle, operation.operands[0]) + operation.constant)
-            for value in step.results:
-                kind = wires.program.operations[value].kind
-                m.d.comb += wires.tap(Tap(value, 0)).eq(hardware.sin if kind is Kind.SIN else hardware.cos)
-        m.d.comb += hardware.angle.eq(self._selected(m, f"{name}_angle", angles))
+            operation = self._operation(index)
+            (angle,) = self._operands(index)
+            angles[slot] = aligned(angle, operation.operands[0]) if operation.operands[0].shift else angle
+            offsets[slot] = Const(operation.constant, hardware.angle.shape())
+        m.d.comb += hardware.angle.eq(
+            self._selected(m, f"{name}_angle", angles) + self._selected(m, f"{name}_offset", offsets)
+        )
+        for value in self._results(unit):
+            kind = wires.program.operations[value].kind
+            m.d.comb += wires.tap(Tap(value, 0)).eq(hardware.sin if kind is Kind.SIN else hardware.cos)
 
     def _selected(self, m: Module, name: str, choices: dict[int, Any]) -> Any:
         """The choice of the current slot; in a slot without one, any."""
-        if len(choices) == 1:
+        slots: dict[object, list[int]] = defaultdict(list)
+        for slot, choice in sorted(choices.items()):
+            same = (choice.value, len(choice)) if isinstance(choice, Const) else id(choice)
+            slots[same].append(slot)
+        if len(slots) == 1:
             return next(iter(choices.values()))
         width = max(len(choice) + (not choice.shape().signed) for choice in choices.values())
         chosen = Signal(signed(width), name=name)
-        *others, (_, last) = sorted(choices.items())
+        *others, last = slots.values()
         with m.Switch(self._wires.phase):
-            for slot, choice in others:
-                with m.Case(slot):
-                    m.d.comb += chosen.eq(choice)
+            for own in others:
+                with m.Case(*own):
+                    m.d.comb += chosen.eq(choices[own[0]])
             with m.Default():
-                m.d.comb += chosen.eq(last)
+                m.d.comb += chosen.eq(choices[last[0]])
         return chosen
 
     def _delay(self, m: Module, value: int) -> None:
@@ -222,3 +275,19 @@ class RegionModule(Elaboratable):
             memory_stages=bound.memory_stages,
         )
         m.d.comb += [self._wires.tap(Tap(value, k)).eq(taps[k]) for k in stages]
+
+
+def combined(operation: Operation, columns: list[tuple[Operand, Any, Any]]) -> Any:
+    """A sum or choice of operands with their wires and, where these vary, their signs; before it is cut."""
+    operands = tuple(operand for operand, _, _ in columns)
+    wires, signs = [wire for _, wire, _ in columns], [sign for _, _, sign in columns]
+    if operation.kind is Kind.ADD:
+        if all(sign is None for sign in signs):
+            return total(operands, wires, operation.drop)
+        return turned(operands, wires, signs, operation.drop)
+    plain = tuple(
+        operand if sign is None else replace(operand, negative=False)
+        for operand, sign in zip(operands, signs, strict=True)
+    )
+    wires = [wire if sign is None else negated(wire, sign) for wire, sign in zip(wires, signs, strict=True)]
+    return chosen(plain, wires, operation.drop)

@@ -9,6 +9,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.protocol import EXTENDED, HEADER_BITS
+from rbdhw.rtl.arithmetic import parted
 from rbdhw.rtl.packet import (
     REQUEST_HEADER,
     Edge,
@@ -165,7 +166,7 @@ class Serialiser(wiring.Component):
         with m.If(moving):
             m.d.sync += [
                 self.o.valid.eq(1),
-                beat.data.eq(self._words(index, beats[True]) | self._header(index)),
+                beat.data.eq(self._words(m, index, beats[True]) | self._header(index)),
                 beat.last.eq(last),
                 index.eq(Mux(last, 0, index + 1)),
             ]
@@ -174,27 +175,27 @@ class Serialiser(wiring.Component):
     def _header(self, index: Any) -> Any:
         return Mux(index == 0, self.i.p.header.as_value(), 0)
 
-    def _words(self, index: Any, beats: int) -> Any:
+    def _words(self, m: Module, index: Any, beats: int) -> Any:
         """The words' share of a beat; nothing of an empty response."""
         width = self.edge.response_beat
-        packet = Cat(C(0, self.edge.response_field), self._fields())
+        packet = Signal(beats * width)
+        m.d.comb += packet.eq(Cat(C(0, self.edge.response_field), *self._fields(m)))
         parts = Array(packet[k * width : (k + 1) * width] for k in range(beats))
         return Mux(self.i.p.empty, 0, parts[index])
 
-    def _fields(self) -> Any:
+    def _fields(self, m: Module) -> list[Any]:
         """All numbers, each in its field; nothing of those that do not travel."""
         if self.function is None:
-            return C(0, 0)
-        fields, first = [], 0
+            return []
+        fields: list[Any] = []
+        words = self.function.returned(extended=True)
+        values = parted(m, self.i.p.words, [word.format.width for word in words])
         widths = self.edge.response_widths(self.function, extended=True)
-        for k, (word, width) in enumerate(zip(self.function.returned(extended=True), widths, strict=True)):
-            value = self.i.p.words[first : first + word.format.width]
-            first += word.format.width
-            value = (
-                value if width == word.format.width else Cat(value, value[-1].replicate(width - len(value)))
-            )
-            fields.append(value if k < len(self.function.outputs) else Mux(self.i.p.extended, value, 0))
-        return Cat(fields)
+        for k, (value, width) in enumerate(zip(values, widths, strict=True)):
+            missing = width - len(value)
+            whole = Cat(value, value[-1].replicate(missing)) if missing else value
+            fields.append(whole if k < len(self.function.outputs) else Mux(self.i.p.extended, whole, 0))
+        return fields
 
 
 class Merger(wiring.Component):

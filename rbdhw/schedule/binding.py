@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rbdhw.fixed.program import Program
 from rbdhw.scalar import Region
-from rbdhw.schedule.model import Bound, Problem, Resource, Schedule, Step, Unit, stage
+from rbdhw.schedule.model import Bound, Problem, Resource, Schedule, Step, Unit
 
 
 def bind(program: Program, problem: Problem, schedule: Schedule, memory_stages: int) -> Bound:
@@ -17,8 +18,9 @@ def bind(program: Program, problem: Problem, schedule: Schedule, memory_stages: 
     """
     starts = tuple(start.cycle for start in schedule.starts)
     units = tuple(unit for resource in Resource for unit in _units(problem, starts, resource))
+    leader = {value: group[0] for group in problem.twins for value in group}
     ready = dict.fromkeys(sorted(problem.available), 0)
-    hosts = {i: operation.region for i, operation in enumerate(program.operations)}
+    hosts = {i: program.operations[leader.get(i, i)].region for i in range(len(program.operations))}
     for step, start in zip(problem.steps, starts, strict=True):
         for value in step.results:
             ready[value] = start + step.latency
@@ -29,8 +31,7 @@ def bind(program: Program, problem: Problem, schedule: Schedule, memory_stages: 
         function: max((ready.get(word.value, 0) for word in words), default=0)
         for function, words in program.outputs.items()
     }
-    stages = _stages(program, problem, starts, ready, latency)
-    return Bound(
+    bound = Bound(
         problem.ii,
         problem.clock_mhz,
         problem.steps,
@@ -38,19 +39,28 @@ def bind(program: Program, problem: Problem, schedule: Schedule, memory_stages: 
         ready,
         hosts,
         units,
-        stages,
+        {},
         latency,
         memory_stages,
+        problem.twins,
     )
+    return replace(bound, stages=_stages(program, bound))
 
 
 def _units(problem: Problem, starts: tuple[int, ...], resource: Resource) -> list[Unit]:
-    """Give every step of a resource a unit that is free in its slot, preferring its neighbours'."""
-    pool = _Pool(problem, problem.limits[resource])
-    steps = [i for i, step in enumerate(problem.steps) if step.resource is resource]
-    for i in sorted(steps, key=lambda i: (problem.steps[i].region, starts[i])):
-        pool.place(i, starts[i] % problem.ii)
-    return [Unit(resource, unit, _host(problem, unit)) for unit in pool.units]
+    """Give every step of a resource a unit that is free in its slot, preferring its neighbours'.
+
+    Steps of so many limbs have units of their own; twins have the same.
+    """
+    units: list[Unit] = []
+    groups = [group for group in problem.groups if problem.steps[group[0]].resource is resource]
+    for limbs in sorted({len(group) for group in groups}):
+        own = [group for group in groups if len(group) == limbs]
+        pool = _Pool(problem, problem.limit(problem.steps[own[0][0]]))
+        for group in sorted(own, key=lambda group: (problem.steps[group[0]].region, starts[group[0]])):
+            pool.place(group[0], {starts[i] % problem.ii: i for i in group})
+        units += [Unit(resource, unit, _host(problem, unit)) for unit in pool.units]
+    return units
 
 
 class _Pool:
@@ -66,12 +76,13 @@ class _Pool:
         self._readers: dict[int, list[int]] = defaultdict(list)
         self._first_free: Counter[int] = Counter()
 
-    def place(self, i: int, slot: int) -> None:
-        """Give a step to the free unit that serves its region most, and of those shares most operands.
+    def place(self, first: int, slots: dict[int, int]) -> None:
+        """Give steps by slot, the first of them and its twins, to the free unit that serves its region most.
 
-        Where none serves its region, to a new unit while there may be one more.
+        Of those to one that shares most operands; where none serves its region, to a new unit while there may
+        be one more.
         """
-        step = self._problem.steps[i]
+        step, slot = self._problem.steps[first], next(iter(slots))
         best = self._best(self._of_region[step.region], step, slot)
         if best is None and len(self.units) < self._limit:
             best = self._add()
@@ -79,7 +90,7 @@ class _Pool:
             best = self._best({u for value in step.operands for u in self._readers[value]}, step, slot)
         if best is None:
             best = self._lowest_free(slot)
-        self.units[best][slot] = i
+        self.units[best].update(slots)
         if step.region not in self._served[best]:
             self._of_region[step.region].append(best)
         self._served[best][step.region] += 1
@@ -114,22 +125,17 @@ def _host(problem: Problem, unit: dict[int, int]) -> Region:
     return min(count, key=lambda region: (-count[region], str(region)))
 
 
-def _stages(
-    program: Program,
-    problem: Problem,
-    starts: tuple[int, ...],
-    ready: dict[int, int],
-    latency: dict[str, int],
-) -> dict[int, tuple[int, ...]]:
+def _stages(program: Program, bound: Bound) -> dict[int, tuple[int, ...]]:
     read: dict[int, set[int]] = defaultdict(set)
 
     def reads(values: tuple[int, ...], cycle: int) -> None:
         for value in values:
-            if value in ready:
-                read[value].add(stage(cycle - ready[value], problem.ii))
+            if value in bound.ready:
+                tap = bound.tap(value, cycle)
+                read[tap.value].add(tap.stage)
 
-    for step, start in zip(problem.steps, starts, strict=True):
+    for step, start in zip(bound.steps, bound.starts, strict=True):
         reads(step.operands, start)
     for function, words in program.outputs.items():
-        reads(tuple(word.value for word in words), latency[function])
+        reads(tuple(word.value for word in words), bound.latency[function])
     return {value: tuple(sorted(stages)) for value, stages in read.items()}

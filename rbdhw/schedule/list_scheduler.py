@@ -15,22 +15,24 @@ EARLIEST = Time(0, 0.0)
 
 def schedule(problem: Problem) -> Schedule:
     """A schedule of every step; :func:`rbdhw.schedule.verify.verify` holds for it."""
+    groups = problem.groups
+    group_of = {i: g for g, group in enumerate(groups) for i in group}
     producer = {value: i for i, step in enumerate(problem.steps) for value in step.results}
-    users: list[list[int]] = [[] for _ in problem.steps]
-    waiting = [0] * len(problem.steps)
+    users: list[list[int]] = [[] for _ in groups]
+    waiting = [0] * len(groups)
     for i, step in enumerate(problem.steps):
         for value in step.operands:
             if value in producer:
-                users[producer[value]].append(i)
-                waiting[i] += 1
+                users[group_of[producer[value]]].append(group_of[i])
+                waiting[group_of[i]] += 1
     urgency = _urgency(problem, users)
-    queue = [(-urgency[i], i) for i, count in enumerate(waiting) if count == 0]
+    queue = [(-urgency[g], g) for g, count in enumerate(waiting) if count == 0]
     heapq.heapify(queue)
     placer = _Placer(problem)
     while queue:
-        _, i = heapq.heappop(queue)
-        placer.place(i)
-        for user in users[i]:
+        _, g = heapq.heappop(queue)
+        placer.place(groups[g])
+        for user in users[g]:
             waiting[user] -= 1
             if waiting[user] == 0:
                 heapq.heappush(queue, (-urgency[user], user))
@@ -38,12 +40,12 @@ def schedule(problem: Problem) -> Schedule:
 
 
 def _urgency(problem: Problem, users: list[list[int]]) -> list[float]:
-    """Nanoseconds from a step's start to the end of the longest path through it."""
-    urgency = [0.0] * len(problem.steps)
-    for i in reversed(_topological(users)):
-        step = problem.steps[i]
+    """Nanoseconds from a group's start to the end of the longest path through it."""
+    urgency = [0.0] * len(problem.groups)
+    for g in reversed(_topological(users)):
+        step = problem.steps[problem.groups[g][0]]
         own = step.delay + step.latency * problem.period
-        urgency[i] = own + max((urgency[user] for user in users[i]), default=0.0)
+        urgency[g] = own + max((urgency[user] for user in users[g]), default=0.0)
     return urgency
 
 
@@ -64,19 +66,28 @@ def _topological(users: list[list[int]]) -> list[int]:
 class _Placer:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._used: Counter[tuple[Resource, int]] = Counter()
+        self._used: Counter[tuple[Resource, int, int]] = Counter()
         self._ready = dict.fromkeys(problem.available, EARLIEST)
         self.starts: dict[int, Time] = {}
 
-    def place(self, i: int) -> None:
-        """Start a step as early as operands, cycle and units allow."""
-        step = self._problem.steps[i]
-        start = max((self._ready[value] for value in step.operands), default=EARLIEST)
-        start = self._in_cycle(step, start)
-        while not self._free(step, start.cycle):
+    def place(self, group: tuple[int, ...]) -> None:
+        """Start the steps of a group as early as operands, cycle and units allow."""
+        steps = [self._problem.steps[i] for i in group]
+        apart = self._problem.ii // len(group)
+        start = EARLIEST
+        for k, step in enumerate(steps):
+            for value in step.operands:
+                ready = self._ready[value]
+                start = max(start, Time(ready.cycle - k * apart, ready.offset))
+        start = max(self._in_cycle(step, start) for step in steps)
+        while not all(self._free(step, start.cycle + k * apart) for k, step in enumerate(steps)):
             start = Time(start.cycle + 1, 0.0)
+        for k, (i, step) in enumerate(zip(group, steps, strict=True)):
+            self._put(i, step, Time(start.cycle + k * apart, start.offset))
+
+    def _put(self, i: int, step: Step, start: Time) -> None:
         if step.resource is not None:
-            self._used[step.resource, start.cycle % self._problem.ii] += 1
+            self._used[step.resource, step.limbs, start.cycle % self._problem.ii] += 1
         self.starts[i] = start
         result = Time(start.cycle + step.latency, step.delay + (0.0 if step.latency else start.offset))
         for value in step.results:
@@ -89,4 +100,5 @@ class _Placer:
     def _free(self, step: Step, cycle: int) -> bool:
         if step.resource is None:
             return True
-        return self._used[step.resource, cycle % self._problem.ii] < self._problem.limits[step.resource]
+        used = self._used[step.resource, step.limbs, cycle % self._problem.ii]
+        return used < self._problem.limit(step)

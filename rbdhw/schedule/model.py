@@ -2,14 +2,19 @@
 
 Time is a cycle and an offset in nanoseconds within it. A task starts in cycle 0; tasks follow each other
 every ``ii`` cycles, so what happens in cycle t uses its hardware in slot ``t mod ii``.
+
+*Twins* are values of n symmetric limbs that one piece of hardware computes in turn: limb k always
+``k * ii / n`` cycles after the first. To that hardware limbs are tasks that follow each other every
+``ii / n`` cycles.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
+from rbdhw.graph.twins import Group
 from rbdhw.scalar import Region
 
 
@@ -49,6 +54,8 @@ class Step:
         ``delay`` ns after the start.
     registered
         Whether the step starts with its cycle, on operands that a register holds.
+    limbs
+        How many twins there are of each result, itself included.
     """
 
     results: tuple[int, ...]
@@ -59,6 +66,7 @@ class Step:
     latency: int
     delay: float
     registered: bool = False
+    limbs: int = 1
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,8 @@ class Problem:
     """Steps in topological order.
 
     ``available`` are the values there from the start of cycle 0. ``limits`` is the number of units of
-    each resource, ``period`` the usable nanoseconds of a cycle.
+    each resource, ``period`` the usable nanoseconds of a cycle. ``twins`` are values that steps compute, in
+    the order of the limbs; ``limb_limits`` is the number of units that serve steps of so many limbs.
     """
 
     steps: tuple[Step, ...]
@@ -75,6 +84,21 @@ class Problem:
     clock_mhz: float
     period: float
     limits: dict[Resource, int]
+    twins: tuple[Group, ...] = ()
+    limb_limits: dict[tuple[Resource, int], int] = field(default_factory=dict)
+
+    def limit(self, step: Step) -> int:
+        """The number of units that serve steps like this one."""
+        assert step.resource is not None
+        return self.limits[step.resource] if step.limbs == 1 else self.limb_limits[step.resource, step.limbs]
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Steps that start at times fixed to each other, by index: those of twins, and all others alone."""
+        producer = {value: i for i, step in enumerate(self.steps) for value in step.results}
+        shared = dict.fromkeys(tuple(producer[value] for value in group) for group in self.twins)
+        single = (i for i, step in enumerate(self.steps) if step.limbs == 1)
+        return (*shared, *((i,) for i in single))
 
 
 @dataclass(frozen=True)
@@ -114,9 +138,11 @@ class Bound:
     units
         Multipliers, trigonometry and reciprocal units; at ``ii = 1`` one a step.
     stages
-        For each value, the stages of its delay line that something reads, ascending.
+        For each value, of twins the first, the stages of its delay line that something reads, ascending.
     latency
         Cycles from a task's start to the cycle in which the last output is computed, by function.
+    twins
+        Values that share hardware and a delay line, in the order of their limbs.
     """
 
     ii: int
@@ -129,6 +155,19 @@ class Bound:
     stages: dict[int, tuple[int, ...]]
     latency: dict[str, int]
     memory_stages: int
+    twins: tuple[Group, ...] = ()
+
+    @cached_property
+    def _group_of(self) -> dict[int, Group]:
+        return {value: group for group in self.twins for value in group}
+
+    def group(self, value: int) -> Group:
+        """A value and its twins, in the order of the limbs."""
+        return self._group_of.get(value, (value,))
+
+    def interval(self, value: int) -> int:
+        """Cycles between one value and the next of the hardware that computes it."""
+        return self.ii // len(self.group(value))
 
     @cached_property
     def producer(self) -> dict[int, int]:
@@ -139,11 +178,12 @@ class Bound:
         """Where to read a value in a cycle of its task.
 
         The delay line of a value computed in cycle t moves at the end of every cycle that is t modulo
-        ``ii``, so its k-th stage holds the value in the ``ii`` cycles from ``t + 1 + (k - 1) ii``.
+        its interval, ``ii`` but for twins, so its k-th stage holds the value in the cycles from
+        ``t + 1 + (k - 1) interval``. Twins have one line, the first's.
         """
         if value not in self.ready:
             return Tap(value, 0)
-        return Tap(value, stage(cycle - self.ready[value], self.ii))
+        return Tap(self.group(value)[0], stage(cycle - self.ready[value], self.interval(value)))
 
 
 def stage(age: int, ii: int) -> int:

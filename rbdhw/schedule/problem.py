@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from rbdhw.fixed.program import Kind, Operation, Program
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
+from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Step
+from rbdhw.schedule.twins import shared_steps
 from rbdhw.target import Delays, Target
 
 
-def problem(program: Program, target: Target, clock_mhz: float | None, ii: int) -> Problem:
+def problem(
+    program: Program, target: Target, clock_mhz: float | None, ii: int, twins: Sequence[Group] = ()
+) -> Problem:
     """Steps, delays and unit counts of a program for one task every ``ii`` cycles.
 
     Without a clock it is the target's own, or the fastest that a product at this width allows. Each
-    resource gets the fewest units that can serve all its steps: their number over ``ii``.
+    resource gets the fewest units that can serve all its steps: their number over ``ii``. ``twins`` are
+    values that :func:`rbdhw.schedule.twins.shareable` says can share their hardware.
 
     Raises
     ------
@@ -27,12 +33,14 @@ def problem(program: Program, target: Target, clock_mhz: float | None, ii: int) 
     slowest = max(products.values())
     clock_mhz = clock_mhz or target.default_clock(slowest)
     period = target.usable_period(clock_mhz, slowest)
-    steps = tuple(_steps(program, target.delays, products, period, ii))
-    available = frozenset(i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT)
-    limits = {
-        resource: math.ceil(sum(step.resource is resource for step in steps) / ii) for resource in Resource
-    }
-    return Problem(steps, available, ii, clock_mhz, period, limits)
+    alone = _steps(program, target.delays, products, period, ii)
+    steps = tuple(shared_steps(program, alone, twins, target.delays, ii))
+    inputs = {i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT}
+    available = frozenset(inputs.difference(value for step in steps for value in step.results))
+    count = Counter((step.resource, step.limbs) for step in steps if step.resource is not None)
+    limits = {resource: math.ceil(count[resource, 1] / ii) for resource in Resource}
+    shared = {pool: math.ceil(number / ii) for pool, number in count.items() if pool[1] > 1}
+    return Problem(steps, available, ii, clock_mhz, period, limits, tuple(twins), shared)
 
 
 def product_delays(program: Program, target: Target, ii: int) -> dict[Resource, float]:

@@ -17,7 +17,7 @@ def verify(problem: Problem, schedule: Schedule) -> None:
 
     Every step starts within a cycle, after its operands stand, with enough of the cycle left for its
     delay; a registered step starts with its cycle; in no slot do more steps use a resource than it
-    has units.
+    has units; the steps of twins follow each other in equal parts of the interval.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def verify(problem: Problem, schedule: Schedule) -> None:
         for value in step.results:
             offset = step.delay if step.latency else start.offset + step.delay
             stands[value] = (start.cycle + step.latency, offset)
-    load: dict[tuple[str, int], int] = {}
+    load: dict[tuple[str, int, int], int] = {}
     for i, (step, start) in enumerate(zip(problem.steps, schedule.starts, strict=True)):
         if start.cycle < 0 or start.offset < 0.0:
             raise ScheduleError(f"step {i}: starts before its task")
@@ -46,7 +46,27 @@ def verify(problem: Problem, schedule: Schedule) -> None:
             if cycle > start.cycle or (cycle == start.cycle and offset > start.offset + TOLERANCE):
                 raise ScheduleError(f"step {i}: starts before its operand {value} stands")
         if step.resource is not None:
-            slot = (step.resource.value, start.cycle % problem.ii)
+            slot = (step.resource.value, step.limbs, start.cycle % problem.ii)
             load[slot] = load.get(slot, 0) + 1
-            if load[slot] > problem.limits[step.resource]:
-                raise ScheduleError(f"step {i}: no {slot[0]} is left in slot {slot[1]}")
+            if load[slot] > problem.limit(step):
+                raise ScheduleError(f"step {i}: no {slot[0]} is left in slot {slot[2]}")
+    _verify_twins(problem, stands)
+
+
+def _verify_twins(problem: Problem, stands: dict[int, tuple[int, float]]) -> None:
+    limbs = {value: step.limbs for step in problem.steps for value in step.results}
+    seen: set[int] = set()
+    for group in problem.twins:
+        if problem.ii % len(group) != 0:
+            raise ScheduleError(f"value {group[0]}: {len(group)} twins do not divide an ii of {problem.ii}")
+        for k, value in enumerate(group):
+            if limbs[value] != len(group) or value in seen:
+                raise ScheduleError(f"value {value}: is not one of {limbs[value]} twins of one group")
+            seen.add(value)
+            cycle, offset = stands[group[0]]
+            apart = k * (problem.ii // len(group))
+            if stands[value] != (cycle + apart, offset):
+                raise ScheduleError(f"value {value}: does not stand {apart} cycles after its twin {group[0]}")
+    alone = [value for value, count in limbs.items() if count > 1 and value not in seen]
+    if alone:
+        raise ScheduleError(f"value {alone[0]}: has no twins")

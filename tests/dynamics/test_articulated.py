@@ -30,7 +30,7 @@ def assert_golden(source, robot):
 
 
 @pytest.mark.parametrize("rewrite", [align_axes, lambda robot: regroup_inertias(align_axes(robot))])
-@pytest.mark.parametrize("name", sorted(bundled()))
+@pytest.mark.parametrize("name", sorted(bundled().keys() - {"tiago"}))  # has a mimic: see test_task
 def test_bundled_robot(name, rewrite):
     source = load_urdf(bundled()[name])
     assert_golden(source, rewrite(source))

@@ -48,7 +48,7 @@ def assert_equal(actual: list[np.ndarray], reference: list[np.ndarray]) -> None:
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-9 * max(1.0, abs(other).max()))
 
 
-@pytest.mark.parametrize("name", sorted(bundled()))
+@pytest.mark.parametrize("name", sorted(bundled().keys() - {"tiago"}))  # has a mimic: see test_task
 @pytest.mark.parametrize("rewrite", [align_axes, lambda robot: regroup_inertias(align_axes(robot))])
 def test_bundled_robot(name, rewrite):
     source = load_urdf(bundled()[name])

@@ -118,7 +118,7 @@ def check_factors(matrix, factors):
 
 
 @pytest.mark.parametrize("largest", [1, 2, 3])
-@pytest.mark.parametrize("name", sorted(bundled()))
+@pytest.mark.parametrize("name", sorted(bundled().keys() - {"tiago"}))  # has a mimic: see test_task
 def test_inverse_of_a_bundled_robot(name, largest):
     robot = align_axes(load_urdf(bundled()[name]))
     states = random_states(robot, 3, seed=2)

@@ -10,16 +10,15 @@ from rbdhw.dynamics.joint import coordinates
 from rbdhw.dynamics.rnea import Motion, rnea, square_across_z
 from rbdhw.dynamics.spatial import ZERO, multiply
 from rbdhw.graph.interpret import interpret
-from rbdhw.pipeline import optimised, prepare
+from rbdhw.pipeline import optimised, prepare, traced
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import IDENTITY
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sim import golden
 from rbdhw.target import target
-from rbdhw.tracing import trace
 from tests.builds import model_of
-from tests.strategies import random_rotation, random_states, robots
+from tests.strategies import ALL_KINDS, random_rotation, random_states, robots
 
 TOLERANCE = 1e-9
 
@@ -69,11 +68,11 @@ def test_random_trees(robot, seed, with_fext):
     assert_close(floats(robot, states, with_fext), reference(robot, states, with_fext))
 
 
-@given(robots(max_bodies=6), st.integers(0, 2**16), st.booleans())
+@given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True), st.integers(0, 2**16), st.booleans())
 @settings(max_examples=15)
 def test_rewritten_random_trees_traced_and_optimised(robot, seed, with_fext):
     model = prepare(robot, ("id",), "all" if with_fext else "none")
-    graph = optimised(trace(model.robot, ("id",), model.fext), target("xcvu9p").delays)
+    graph = optimised(traced(model, ("id",)), target("xcvu9p").delays)
     states = random_states(robot, 3, seed)
     results = interpret(graph, graph_inputs(robot, states))
     tau = np.stack([results[f"id.tau[{i}]"] for i in range(robot.nv)], axis=1)

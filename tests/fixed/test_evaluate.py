@@ -14,10 +14,9 @@ from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Kind, Word
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.interpret import interpret, node_values
-from rbdhw.pipeline import optimised, prepare
+from rbdhw.pipeline import optimised, prepare, traced
 from rbdhw.sampling import sample
 from rbdhw.target import target
-from rbdhw.tracing import trace
 from tests.builds import (
     evaluated,
     graph_of,
@@ -31,7 +30,7 @@ from tests.builds import (
 )
 from tests.fixed.reference import run, with_all_values
 from tests.mixed import MODES, mixed_flags, mixed_graph, mixed_inputs, mixed_program, mixed_words
-from tests.strategies import robots
+from tests.strategies import ALL_KINDS, robots
 
 
 def assert_equal_to_reference(program, words, tasks):
@@ -58,11 +57,11 @@ def test_every_value_of_larger_robots(robot, width):
     assert_equal_to_reference(program, random_words(program, 8, seed=1), 8)
 
 
-@given(robots(max_bodies=4), st.sampled_from((8, 18, 28, 32)), st.booleans())
+@given(robots(max_bodies=4, kinds=ALL_KINDS, mimics=True), st.sampled_from((8, 18, 28, 32)), st.booleans())
 @settings(max_examples=10)
 def test_every_value_of_random_robots(robot, width, with_fext):
     model = prepare(robot, ("id",), "all" if with_fext else "none")
-    graph = optimised(trace(model.robot, ("id",), model.fext), target("xcvu9p").delays)
+    graph = optimised(traced(model, ("id",)), target("xcvu9p").delays)
     program = lowered(model, graph, width)
     assert_equal_to_reference(program, random_words(program, 6, seed=2), 6)
 

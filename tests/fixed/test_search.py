@@ -12,6 +12,7 @@ from rbdhw.fixed.gains import Gains
 from rbdhw.fixed.search import HEADROOM, ErrorFigures, Search
 from rbdhw.fixed.widths import Planner
 from rbdhw.graph.text import loads
+from rbdhw.graph.twins import no_twins
 from rbdhw.pipeline import BuildOptions, fix
 from rbdhw.target import target
 from tests.builds import graph_of, model_of
@@ -111,8 +112,9 @@ def test_flagged_tasks_support_no_budget():
 
 
 def made(robot, **options):
-    model = model_of(robot)
-    return fix(model, graph_of(robot), input_domain(model.source), BuildOptions(samples=1024, **options))
+    model, graph = model_of(robot), graph_of(robot)
+    asked = BuildOptions(samples=1024, **options)
+    return fix(model, graph, input_domain(model.source), asked, no_twins(graph))
 
 
 @pytest.mark.parametrize("robot", ["toy", "iiwa14"])

@@ -106,8 +106,8 @@ class TestInvariance:
 
 
 class TestAlignAxes:
-    @pytest.mark.parametrize("name", bundled())
-    def test_bundled_robots_keep_signed_permutations(self, name):
+    @pytest.mark.parametrize("name", sorted(bundled().keys() - {"hand22"}))
+    def test_bundled_robots_but_the_hand_keep_signed_permutations(self, name):
         for body in aligned(name).bodies:
             assert is_signed_permutation(body.joint.placement.rotation)
             assert is_signed_permutation(body.link_frame.rotation)

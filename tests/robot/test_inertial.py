@@ -11,8 +11,8 @@ from rbdhw.robot.inertial import needs_inertia
 from rbdhw.robot.model import Inertia, JointKind
 from rbdhw.robot.spatial import point_inertia
 from rbdhw.sim import golden
-from tests.mechanisms import mechanism, states, with_mimic
-from tests.strategies import ALL_KINDS, robots
+from tests.mechanisms import mechanism, with_mimic
+from tests.strategies import ALL_KINDS, random_states, robots
 
 X = (1.0, 0.0, 0.0)
 NONE = ((0.0,) * 3,) * 3
@@ -46,7 +46,7 @@ def single(kind, inertia):
 def test_one_body(kind, case):
     robot = single(kind, CASES[case])
     assert needs_inertia(robot) == (None if case in ENOUGH[kind] else 0)
-    least = np.linalg.eigvalsh(golden.evaluate(robot, "m", states(robot, 1, seed=2))["M"][0])[0]
+    least = np.linalg.eigvalsh(golden.evaluate(robot, "m", random_states(robot, 1, seed=2))["M"][0])[0]
     assert (least > 1e-12) == (case in ENOUGH[kind])
 
 

@@ -9,13 +9,13 @@ import pytest
 from rbdhw.errors import InputError
 from rbdhw.robot.model import UNLIMITED, JointKind, Limits, Mimic, Placement
 from rbdhw.sim import golden
-from tests.mechanisms import states
 from tests.robot.documents import ARM, AXIS, LIMIT, arm_with, hand, joint, link, mimic, robot
+from tests.strategies import random_states
 
 
 def assert_inverse_dynamics(ours, theirs):
     """Golden's torques are those of Pinocchio's model, all of whose joints have our coordinates' order."""
-    arrays = states(ours, 2, seed=1)
+    arrays = random_states(ours, 2, seed=1)
     tau = golden.evaluate(ours, "id", {name: arrays[name] for name in ("q", "v", "a")})["tau"]
     for k in range(2):
         q, v, a = (arrays[name][k] for name in ("q", "v", "a"))

@@ -9,7 +9,7 @@ from amaranth.sim import Simulator
 
 from rbdhw.fixed.format import Format, round_half_up
 from rbdhw.fixed.program import Kind, Operand, Operation
-from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, saturated, total
+from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, total, turned
 from tests.graphs import REGION
 
 
@@ -129,3 +129,34 @@ def test_what_saturates_keeps_its_sign(width):
         values((8,), lambda x: list(saturated(x[0], operation)), numbers), numbers, strict=True
     ):
         assert found == [min(max(x, lowest), highest), int(not lowest <= x <= highest)]
+
+
+@pytest.mark.parametrize("drop", [0, 1, 3])
+@pytest.mark.parametrize("signs", [(0, 0), (1, 0), (0, 1)])
+@pytest.mark.parametrize("known", [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize("shifts", [(0, 0), (3, 0), (-2, 4)])
+def test_a_sum_whose_signs_are_bits_is_that_with_these_signs(shifts, known, signs, drop):
+    operands = tuple(
+        Operand(k, bool(sign) and fixed, shift)
+        for k, (shift, sign, fixed) in enumerate(zip(shifts, signs, known, strict=True))
+    )
+    plain = tuple(
+        Operand(k, bool(sign), shift) for k, (shift, sign) in enumerate(zip(shifts, signs, strict=True))
+    )
+    bits = [None if fixed else Const(sign, 1) for sign, fixed in zip(signs, known, strict=True)]
+    widths = (6, 9)
+
+    def both(x):
+        return [turned(operands, x, bits, drop), total(plain, x, drop)]
+
+    for found, expected in values(widths, both, draws(widths, 3)):
+        assert found >> drop == expected >> drop
+
+
+@pytest.mark.parametrize("sign", [0, 1])
+def test_one_operand_may_be_negated_by_a_bit(sign):
+    def alone(x):
+        return [turned((Operand(0),), x, [Const(sign, 1)]), negated(x[0], Const(sign, 1))]
+
+    for (x,), found in zip(draws((7,), 4), values((7,), alone, draws((7,), 4)), strict=True):
+        assert found == [-x if sign else x] * 2

@@ -50,3 +50,17 @@ def small(ii: int = 2) -> tuple[Problem, Schedule]:
     limits = {Resource.MULTIPLIER: 1, Resource.TRIGONOMETRY: 1}
     starts = (Time(0, 0.0), Time(0, 0.0), Time(2, 1.6), Time(3, 0.0))
     return Problem(steps, frozenset(INPUTS), ii, 125.0, 7.2, limits), Schedule(starts)
+
+
+def twinned() -> tuple[Problem, Schedule]:
+    """Two limbs' inputs at II 4, their products with a common value in one multiplier, and their sum."""
+    entries = [Step((value,), (), REGION, None, 0.5, 0, 0.5, limbs=2) for value in (10, 11)]
+    products = [
+        Step((value + 10,), (value, 0), REGION, Resource.MULTIPLIER, 4.3, 0, 3.8, registered=True, limbs=2)
+        for value in (10, 11)
+    ]
+    steps = (*entries, *products, Step((30,), (20, 21), REGION, None, 1.6, 0, 1.1))
+    starts = (Time(0, 0.0), Time(2, 0.0), Time(1, 0.0), Time(3, 0.0), Time(3, 3.8))
+    limits = dict.fromkeys(Resource, 0)
+    twins, units = ((10, 11), (20, 21)), {(Resource.MULTIPLIER, 2): 1}
+    return Problem(steps, frozenset({0}), 4, 125.0, 7.2, limits, twins, units), Schedule(starts)

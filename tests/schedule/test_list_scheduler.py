@@ -9,7 +9,7 @@ from rbdhw.schedule.problem import problem
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
 from tests.builds import bound_of, program_of
-from tests.schedule.problems import problems, small
+from tests.schedule.problems import problems, small, twinned
 
 
 @given(problems())
@@ -60,3 +60,8 @@ def test_sharing_and_a_faster_clock_cost_latency():
     )
     assert slow < spatial < fast
     assert spatial < shared
+
+
+def test_twins_start_as_early_as_the_latest_of_them_can():
+    task, by_hand = twinned()
+    assert schedule(task) == by_hand

@@ -6,7 +6,7 @@ import pytest
 
 from rbdhw.schedule.model import Resource, Schedule, Time
 from rbdhw.schedule.verify import ScheduleError, verify
-from tests.schedule.problems import small
+from tests.schedule.problems import small, twinned
 
 
 def moved(step, cycle, offset=0.0):
@@ -67,3 +67,44 @@ def test_units_are_counted_by_resource():
     with pytest.raises(ScheduleError, match=r"^step 3: no multiplier is left in slot 0$"):
         verify(replace(problem, ii=1), schedule)
     verify(replace(problem, ii=1, limits={Resource.MULTIPLIER: 2, Resource.TRIGONOMETRY: 1}), schedule)
+
+
+def test_twins_by_hand_hold():
+    verify(*twinned())
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({1: Time(1, 0.0)}, "value 11: does not stand 2 cycles after its twin 10"),
+        ({3: Time(4, 0.0), 4: Time(4, 3.8)}, "value 21: does not stand 2 cycles after its twin 20"),
+        ({1: Time(2, 1.0)}, "value 11: does not stand 2 cycles after its twin 10"),
+        ({2: Time(0, 0.0)}, "step 2: starts before its operand 10 stands"),
+    ],
+)
+def test_twins_follow_each_other_in_equal_parts_of_the_interval(changes, text):
+    problem, schedule = twinned()
+    starts = tuple(changes.get(i, start) for i, start in enumerate(schedule.starts))
+    with pytest.raises(ScheduleError) as error:
+        verify(problem, Schedule(starts))
+    assert str(error.value) == text
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"ii": 5}, "value 10: 2 twins do not divide an ii of 5"),
+        ({"twins": ((10, 11),)}, "value 20: has no twins"),
+        ({"twins": ((10, 11), (20, 11))}, "value 11: is not one of 2 twins of one group"),
+        ({"twins": ((10, 11), (20, 30))}, "value 30: is not one of 1 twins of one group"),
+        (
+            {"limb_limits": {(Resource.MULTIPLIER, 2): 0}},
+            "step 2: no multiplier is left in slot 1",
+        ),
+    ],
+)
+def test_groups_of_twins_are_whole_and_have_units_of_their_own(changes, text):
+    problem, schedule = twinned()
+    with pytest.raises(ScheduleError) as error:
+        verify(replace(problem, **changes), schedule)
+    assert str(error.value) == text

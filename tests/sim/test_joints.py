@@ -9,9 +9,10 @@ import pytest
 from rbdhw.robot.model import BASE, JointKind, Placement, Vector3
 from rbdhw.sim import golden
 from rbdhw.sim.joints import constant_parts, motion_subspace
-from tests.mechanisms import BRANCHED, mechanism, random_parents, states, with_mimic
+from tests.mechanisms import BRANCHED, mechanism, random_parents, with_mimic
 from tests.oracle import pinocchio_model, rnea, to_pinocchio_q
 from tests.references import assert_golden_is_pinocchio
+from tests.strategies import random_states
 
 KINDS = tuple(JointKind)
 TURN = JointKind.REVOLUTE
@@ -44,7 +45,7 @@ def test_random_trees_of_all_kinds(seed: int, floating: bool) -> None:
 def test_a_plain_recursion_agrees_and_its_complex_steps(kind: JointKind) -> None:
     kinds = [TURN, kind, JointKind.PRISMATIC, TURN]
     robot = with_mimic(mechanism(kinds, (BASE, 0, 1, 0), seed=20), 3, 2, multiplier=-0.4, offset=0.2)
-    arrays = states(robot, 1, seed=20)
+    arrays = random_states(robot, 1, seed=20)
     q, v, a, fext = (arrays[name][0] for name in ("q", "v", "a", "fext"))
     found = golden.evaluate(robot, "id", arrays) | golden.evaluate(robot, "did", arrays)
     np.testing.assert_allclose(found["tau"][0], rnea(robot, q, v, a, fext), rtol=1e-12, atol=1e-12)
@@ -58,7 +59,7 @@ def test_a_plain_recursion_agrees_and_its_complex_steps(kind: JointKind) -> None
 
 def test_a_universal_joints_derivatives_are_the_differences_of_pinocchios_own() -> None:
     robot = mechanism([TURN, JointKind.UNIVERSAL, JointKind.HELICAL], (BASE, 0, 1), seed=21)
-    model, arrays, step = pinocchio_model(robot), states(robot, 1, seed=21), 1e-6
+    model, arrays, step = pinocchio_model(robot), random_states(robot, 1, seed=21), 1e-6
     assert model.joints[2].shortname() == "JointModelUniversal"
     q, v, a = to_pinocchio_q(robot, arrays["q"][0]), arrays["v"][0], arrays["a"][0]
 

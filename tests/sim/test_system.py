@@ -9,9 +9,10 @@ import pytest
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.sim import golden
 from rbdhw.sim.system import system
-from tests.mechanisms import BRANCHED, ONE_DOF, mechanism, random_parents, states, with_mimic
+from tests.mechanisms import BRANCHED, ONE_DOF, mechanism, random_parents, with_mimic
 from tests.oracle import pinocchio_model, to_pinocchio_fext
 from tests.references import assert_close, assert_golden_is_pinocchio, references, symmetric
+from tests.strategies import random_states
 
 TURN, SHIFT = JointKind.REVOLUTE, JointKind.PRISMATIC
 
@@ -59,7 +60,7 @@ def test_pinocchios_own_mimics_agree() -> None:
     q_offset = [body.joint.offset for body in free.bodies]
     lead, follow = q_offset[1], q_offset[4]
     model = pin.transformJointIntoMimic(pinocchio_model(free), 2, 5, -1.3, 0.4 + follow + 1.3 * lead)
-    arrays = states(robot, 1, seed=4)
+    arrays = random_states(robot, 1, seed=4)
     data = model.createData()
     q = arrays["q"][0] + q_offset[:4]
     fext = to_pinocchio_fext(robot, arrays["fext"][0])

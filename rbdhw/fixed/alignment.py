@@ -1,0 +1,109 @@
+"""Alignment of twins: by which powers of two their values differ, so that one format serves them all.
+
+Constants of a graph have mantissas only, and edges carry the powers of two. So where a limb's constant is
+just below a power of two and another's just above it, values of the one are twice as large and are taken half
+as large. Their integers are the same kind of number if the binary points differ by one: that is what an
+*exponent* says, for a node against the first of its twins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from rbdhw.graph.graph import Edge, Graph, Op
+from rbdhw.graph.twins import Twins
+
+
+def exponents(graph: Graph, twins: Twins) -> list[int]:
+    """For each node the power of two that makes its value one to compare with that of its group's first.
+
+    Products and reciprocals take what their arguments have; a factor may have any, and has the one that lets
+    the sums that take it add alike. Zero for all that are no twins.
+    """
+    shifts = _Shifts(len(graph.nodes))
+    for i in twins.order:
+        first = twins.leader.get(i, i)
+        if first != i:
+            _relate(graph, twins, shifts, i, first)
+    return [shifts.value(i) for i in range(len(graph.nodes))]
+
+
+def unified(magnitudes: Sequence[float], twins: Twins, shifts: Sequence[int]) -> list[float]:
+    """The magnitudes of nodes, of each twin the largest of its group."""
+    found = list(magnitudes)
+    for group in twins.groups:
+        largest = max(math.ldexp(magnitudes[i], shifts[i]) for i in group)
+        for i in group:
+            found[i] = math.ldexp(largest, -shifts[i])
+    return found
+
+
+def _relate(graph: Graph, twins: Twins, shifts: _Shifts, i: int, first: int) -> None:
+    node = graph.nodes[i]
+    match node.op:
+        case Op.SCALE:
+            shifts.free(i)
+        case Op.MULTIPLY:
+            shifts.pin(i, sum(shifts.value(edge.node) for edge in node.args))
+        case Op.RECIPROCAL:
+            shifts.pin(i, -shifts.value(node.args[0].node))
+        case Op.ADD | Op.SELECT:
+            shifts.free(i)
+            for own, others in _pairs(graph, twins, i, first):
+                shifts.tie(i, own.node, others.shift - own.shift)
+        case _:
+            shifts.pin(i, 0)
+
+
+def _pairs(graph: Graph, twins: Twins, i: int, first: int) -> Iterator[tuple[Edge, Edge]]:
+    """The arguments of a twin that are no constants, with those of its group's first that correspond."""
+    left = list(graph.nodes[first].args)
+    for edge in graph.nodes[i].args:
+        known = twins.leader.get(edge.node, edge.node)
+        same = [other for other in left if twins.leader.get(other.node, other.node) == known]
+        if same and graph.nodes[edge.node].op is not Op.CONSTANT:
+            left.remove(same[0])
+            yield edge, same[0]
+
+
+class _Shifts:
+    """Integers of which some are known, and of others only how they differ: a forest of differences."""
+
+    def __init__(self, size: int) -> None:
+        self._parent: list[int | None] = [None] * size
+        self._above = [0] * size
+        self._free = [False] * size
+
+    def free(self, i: int) -> None:
+        """Let a number be anything."""
+        self._free[i] = True
+
+    def pin(self, i: int, value: int) -> None:
+        """Let a number have a value."""
+        self._above[i] = value
+
+    def value(self, i: int) -> int:
+        """A number; one that could still be anything is zero from now on."""
+        root, above = self._root(i)
+        self._free[root] = False
+        return self._above[root] + above
+
+    def tie(self, i: int, other: int, difference: int) -> None:
+        """Let ``i`` be ``other`` plus a difference, if both are not known already."""
+        (root, above), (other_root, other_above) = self._root(i), self._root(other)
+        if root == other_root:
+            return
+        gap = other_above + difference - above
+        if self._free[root]:
+            self._parent[root], self._above[root] = other_root, gap
+        elif self._free[other_root]:
+            self._parent[other_root], self._above[other_root] = root, -gap
+
+    def _root(self, i: int) -> tuple[int, int]:
+        """The number at the root of a tree, and by how much ``i`` is above it."""
+        above = 0
+        while (parent := self._parent[i]) is not None:
+            above += self._above[i]
+            i = parent
+        return i, above

@@ -1,0 +1,76 @@
+"""Symmetric limbs: subtrees of one shape that hang from the same body.
+
+Limbs are alike if their joints are of the same kinds, in the same places of the same tree, and the same
+constants of their bodies are zero; left and right differ in signs, others in numbers as well.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple
+
+from rbdhw.robot.model import BASE, Body, Robot
+
+Limb = tuple[int, ...]
+"""The bodies of a limb by index, each parent before its children."""
+
+LimbGroup = tuple[Limb, ...]
+"""Limbs that are alike, their bodies in corresponding order."""
+
+
+def limb_groups(robot: Robot) -> tuple[LimbGroup, ...]:
+    """Every group of two limbs or more that are alike; within limbs of a group none is looked for."""
+    return tuple(_groups(robot, BASE))
+
+
+def _groups(robot: Robot, parent: int) -> Iterator[LimbGroup]:
+    alike: dict[object, list[Limb]] = defaultdict(list)
+    for child in _children(robot, parent):
+        limb = _limb(robot, child)
+        alike[_shape(robot, child), _followed(robot, limb)].append(limb)
+    for limbs in alike.values():
+        if len(limbs) > 1:
+            yield tuple(limbs)
+    for (limb,) in (limbs for limbs in alike.values() if len(limbs) == 1):
+        yield from _groups(robot, limb[0])
+
+
+def _children(robot: Robot, parent: int) -> Sequence[int]:
+    return [i for i, body in enumerate(robot.bodies) if body.parent == parent]
+
+
+def _limb(robot: Robot, root: int) -> Limb:
+    """The bodies of a subtree, those of like branches in the order of the robot."""
+    branches = sorted(_children(robot, root), key=lambda child: (repr(_shape(robot, child)), child))
+    return (root, *(body for child in branches for body in _limb(robot, child)))
+
+
+def _shape(robot: Robot, root: int) -> tuple[object, ...]:
+    """What the subtrees of limbs that are alike have in common."""
+    branches = sorted((_shape(robot, child) for child in _children(robot, root)), key=repr)
+    return (*_pattern(robot.bodies[root]), *branches)
+
+
+def _pattern(body: Body) -> tuple[object, ...]:
+    """A joint's kind, and which of its constants and its body's are zero."""
+    joint = body.joint
+    placements = (joint.placement, body.link_frame)
+    constants = (*placements, body.inertia, joint.axis, joint.second_axis, joint.offset, joint.pitch)
+    flat = [number for entry in constants for number in _numbers(entry)]
+    return joint.kind.value, body.virtual, tuple(number != 0.0 for number in flat)
+
+
+def _numbers(entry: object) -> Iterator[float]:
+    if isinstance(entry, float):
+        yield entry
+        return
+    for part in entry if isinstance(entry, tuple) else astuple(entry):  # type: ignore[call-overload]
+        yield from _numbers(part)
+
+
+def _followed(robot: Robot, limb: Limb) -> tuple[object, ...]:
+    """The joints that the joints of a limb mimic: by their place in the limb, by name outside of it."""
+    places = {robot.bodies[i].joint.name: place for place, i in enumerate(limb)}
+    mimics = (robot.bodies[i].joint.mimic for i in limb)
+    return tuple(mimic and places.get(mimic.joint, mimic.joint) for mimic in mimics)

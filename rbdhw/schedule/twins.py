@@ -1,0 +1,107 @@
+"""Twins in the schedule: which operations of symmetric limbs share their hardware, and what that asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rbdhw.fixed.program import Kind, Operation, Program
+from rbdhw.graph.twins import Group
+from rbdhw.schedule.model import Resource, Step
+from rbdhw.target import Delays
+
+
+def shareable(program: Program, groups: Sequence[Group]) -> tuple[Group, ...]:
+    """The groups of operations that one operator can compute in turn: of one kind, width and rounding.
+
+    Results of twins that are negated at the end are twins as well. Sines and cosines of an angle come from
+    one unit, so either both have twins or neither.
+    """
+    groups = [*groups, *_turned_results(program, groups)]
+    kept = {group for group in groups if _alike([program.operations[i] for i in group])}
+    angles: dict[tuple[object, ...], set[tuple[object, ...]]] = {}
+    for group in kept:
+        turns = tuple(_turn(program.operations[i]) for i in group)
+        for turn in turns:
+            if turn is not None:
+                angles.setdefault(turn, set()).add(turns)
+    twofold = {turn for turn, found in angles.items() if len(found) > 1}
+    grouped = {i for group in kept for i in group}
+    loose = {_turn(operation) for i, operation in enumerate(program.operations) if i not in grouped}
+    broken = twofold | loose - {None}
+    return tuple(
+        group
+        for group in groups
+        if group in kept and not broken.intersection(_turn(program.operations[i]) for i in group)
+    )
+
+
+def _turned_results(program: Program, groups: Sequence[Group]) -> Iterator[Group]:
+    """Sums of one operand, which negate results or let them pass, of values that are twins."""
+    found: dict[int, list[int]] = {}
+    for i, operation in enumerate(program.operations):
+        if operation.kind is Kind.ADD and len(operation.operands) == 1:
+            found.setdefault(operation.operands[0].value, []).append(i)
+    for group in groups:
+        own = [found.get(value, []) for value in group]
+        if all(len(sums) == 1 for sums in own):
+            yield tuple(sums[0] for sums in own)
+
+
+def _turn(operation: Operation) -> tuple[object, ...] | None:
+    """What the steps of sines and cosines are told apart by."""
+    if operation.kind not in (Kind.SIN, Kind.COS):
+        return None
+    return operation.operands, operation.constant, operation.region
+
+
+def _alike(operations: Sequence[Operation]) -> bool:
+    first = operations[0]
+    shapes = {(o.kind, len(o.operands), o.format.width, o.drop) for o in operations}
+    twice = any(len(o.operands) > 1 and all(operand.negative for operand in o.operands) for o in operations)
+    return len(shapes) == 1 and first.kind is not Kind.CONSTANT and not twice
+
+
+def shared_steps(
+    program: Program, steps: Sequence[Step], twins: Sequence[Group], delays: Delays, ii: int
+) -> Iterator[Step]:
+    """The steps of a program whose twins share hardware; inputs that are twins become steps.
+
+    An operator takes turns, so where its operands are no twins of each other they are chosen by slot. A
+    multiplier that serves one group alone need not wait for registers.
+    """
+    group_of = {value: group for group in twins for value in group}
+    wide = {value for step in steps if step.resource is Resource.WIDE_MULTIPLIER for value in step.results}
+    everything = [*_entries(program, twins, delays), *steps]
+    times = {value: (step.setup, step.delay) for step in everything for value in step.results}
+    for step in everything:
+        group = group_of.get(step.results[0])
+        if group is None:
+            yield step
+            continue
+        setup, delay = map(max, zip(*(times[value] for value in group), strict=True))
+        chooses = delays.select if _chosen(program, group, group_of) else 0.0
+        resource = Resource.WIDE_MULTIPLIER if wide.intersection(group) else step.resource
+        yield replace(
+            step,
+            resource=resource,
+            setup=setup + chooses,
+            delay=delay + (0.0 if step.latency else chooses),
+            registered=step.registered and ii > len(group),
+            limbs=len(group),
+        )
+
+
+def _entries(program: Program, twins: Sequence[Group], delays: Delays) -> Iterator[Step]:
+    """Steps that let inputs of limbs take turns."""
+    for group in twins:
+        for value in group:
+            operation = program.operations[value]
+            if operation.kind is Kind.INPUT:
+                yield Step((value,), (), operation.region, None, delays.select, 0, delays.select)
+
+
+def _chosen(program: Program, group: Group, group_of: dict[int, Group]) -> bool:
+    """Whether any operand is not the same delay line, read at the same age, for all twins."""
+    rows = zip(*(program.operations[i].operands for i in group), strict=True)
+    return any(tuple(operand.value for operand in row) != group_of.get(row[0].value) for row in rows)

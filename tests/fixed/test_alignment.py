@@ -1,0 +1,137 @@
+"""Powers of two between twins, and the formats that follow."""
+
+import numpy as np
+import pytest
+
+from rbdhw.domain import graph_inputs, graph_ranges, input_domain
+from rbdhw.fixed.alignment import exponents, unified
+from rbdhw.fixed.evaluate import evaluate
+from rbdhw.fixed.gains import gains
+from rbdhw.fixed.lower import lower
+from rbdhw.fixed.widths import Planner
+from rbdhw.graph.graph import Graph, GraphBuilder, Op
+from rbdhw.graph.interpret import node_values
+from rbdhw.graph.twins import Twins, no_twins
+from rbdhw.limbs import limb_inputs, shared_limbs
+from rbdhw.passes.twins import find_twins
+from rbdhw.pipeline import optimised, prepare
+from rbdhw.sampling import sample
+from rbdhw.scalar import Region
+from rbdhw.schedule.twins import shareable
+from rbdhw.sim import golden
+from rbdhw.sim.errors import relative_errors
+from rbdhw.sim.packets import quantised
+from rbdhw.target import target
+from rbdhw.tracing import trace
+from tests.builds import torques
+from tests.limbs import limbed
+
+REGION = Region("rnea_forward", 0)
+LIMBS = [[{"x": "own"}, {"y": "own"}]]
+
+
+def scaled(a: float, b: float, tail=None) -> tuple[Graph, Twins]:
+    """For x and y their product with a constant plus z, and what a tail makes of that."""
+    builder = GraphBuilder()
+    x, y, z = (builder.input(name, REGION) for name in ("x", "y", "z"))
+    sums = [
+        builder.add(builder.scale(x, a, REGION), z, REGION),
+        builder.add(builder.scale(y, b, REGION), z, REGION),
+    ]
+    ends = [tail(builder, edge) if tail else edge for edge in sums]
+    graph = builder.finish([(f"id.tau[{k}]", edge) for k, edge in enumerate(ends)])
+    return graph, find_twins(graph, LIMBS)
+
+
+def of_group(graph: Graph, twins: Twins, op: Op) -> list[int]:
+    """The exponents of the one group of an operation."""
+    (group,) = (group for group in twins.groups if graph.nodes[group[0]].op is op)
+    found = exponents(graph, twins)
+    return [found[i] for i in group]
+
+
+def test_a_factor_has_the_exponent_that_its_sum_asks_for():
+    """1.1 z' + z and 0.9 z' + z: the mantissas are 1.1 and 1.8, the second value is twice what is added."""
+    graph, twins = scaled(1.1, 0.9)
+    assert of_group(graph, twins, Op.SCALE) == [0, -1]
+    assert of_group(graph, twins, Op.ADD) == [0, 0]
+    assert of_group(graph, twins, Op.INPUT) == [0, 0]
+
+
+def test_products_and_reciprocals_have_what_their_arguments_have():
+    def square(builder, edge):
+        return builder.reciprocal(builder.multiply(edge, edge, REGION), REGION)
+
+    builder = GraphBuilder()
+    x, y = (builder.input(name, REGION) for name in ("x", "y"))
+    ends = [
+        square(builder, builder.add(edge, builder.scale(edge, c, REGION), REGION))
+        for edge, c in ((x, 1.1), (y, 0.3))
+    ]
+    graph = builder.finish([(f"id.tau[{k}]", edge) for k, edge in enumerate(ends)])
+    twins = find_twins(graph, LIMBS)
+    assert of_group(graph, twins, Op.SCALE) == [0, -2]
+    assert of_group(graph, twins, Op.ADD) == [0, 0]
+    assert of_group(graph, twins, Op.MULTIPLY) == of_group(graph, twins, Op.RECIPROCAL) == [0, 0]
+
+
+def test_without_twins_every_exponent_is_zero():
+    graph, _ = scaled(1.1, 0.9)
+    assert exponents(graph, no_twins(graph)) == [0] * len(graph.nodes)
+
+
+def test_twins_have_the_largest_magnitude_of_their_group():
+    twins = Twins(((0, 2), (1, 3)), (0, 2, 1, 3))
+    assert unified([1.0, 5.0, 3.0, 0.5], twins, [0, 0, -1, 2]) == [1.5, 5.0, 3.0, 1.25]
+
+
+def lowered(limbs: int, trunk: bool, width: int = 18):
+    """A robot with limbs, its twins, and the program of its inverse dynamics and mass matrix."""
+    model = prepare(limbed(limbs, 2, seed=limbs, trunk=trunk), ("id", "minv"))
+    graph = optimised(trace(model.robot, ("id", "minv")), target("xcvu9p").delays)
+    twins = find_twins(graph, limb_inputs(model.robot, shared_limbs(model.robot, "on", limbs)))
+    domain = input_domain(model.source)
+    arrays = sample(model.source, domain, 512, np.random.default_rng(0))
+    inputs = graph_inputs(model.source, arrays)
+    sizes = [float(np.abs(value).max()) for value in node_values(graph, inputs)]
+    sizes = unified(sizes, twins, exponents(graph, twins))
+    widths = Planner(graph, sizes, gains(graph, inputs, np.random.default_rng(1)), twins).widths(width)
+    return model, graph, twins, lower(graph, sizes, graph_ranges(model.source, domain, ()), widths, twins)
+
+
+@pytest.mark.parametrize("width", [14, 18, 27])
+@pytest.mark.parametrize("limbs", [2, 4])
+def test_operations_of_twins_differ_in_constants_and_signs_alone(limbs, width):
+    _, graph, twins, program = lowered(limbs, False, width)
+    for group in twins.groups:
+        operations = [program.operations[i] for i in group]
+        constant = {graph.nodes[edge.node].op is Op.CONSTANT for edge in graph.nodes[group[0]].args}
+        assert len({(o.kind, o.format.width, o.drop) for o in operations}) == 1
+        if True not in constant:
+            assert len({tuple(operand.shift for operand in o.operands) for o in operations}) == 1
+    assert shareable(program, twins.groups)[: len(twins.groups)] == twins.groups
+
+
+def test_most_twins_that_take_from_a_trunk_are_of_one_width_and_rounding():
+    _, _, twins, program = lowered(3, True)
+    kept = set(shareable(program, twins.groups))
+    assert sum(group in kept for group in twins.groups) > 0.9 * len(twins.groups)
+
+
+@pytest.mark.parametrize("width", [14, 18, 27])
+def test_products_of_twins_fit_their_ports(width):
+    *_, program = lowered(4, False, width)
+    assert program.wide == {}
+
+
+def test_equal_formats_cost_little_exactness():
+    model, _, _, program = lowered(4, False)
+    arrays = sample(model.source, input_domain(model.source), 400, np.random.default_rng(5))
+    inputs = graph_inputs(model.source, arrays)
+    words = {word.name: quantised(word, inputs[word.name]) for word in program.inputs}
+    result = evaluate(program, words, ("id",))
+    assert not result.overflow.any()
+    errors = relative_errors(
+        {"tau": torques(program, result)}, {"tau": golden.evaluate(model.source, "id", arrays)["tau"]}
+    )
+    assert np.median(errors) < 1e-4

@@ -1,0 +1,48 @@
+"""Groups of nodes that hardware computes in turn."""
+
+from rbdhw.graph.graph import Graph, GraphBuilder
+from rbdhw.graph.twins import in_order, no_twins
+from rbdhw.scalar import Region
+
+REGION = Region("rnea_forward", 0)
+
+
+def two_chains() -> tuple[Graph, list[list[int]]]:
+    """For each of two inputs its double product with a third; the nodes of both chains."""
+    builder = GraphBuilder()
+    x, y, z = (builder.input(name, REGION) for name in ("x", "y", "z"))
+    chains = []
+    for edge in (x, y):
+        first = builder.multiply(edge, z, REGION)
+        second = builder.multiply(first, z, REGION)
+        chains.append([first.node, second.node])
+    return builder.finish([("id.tau[0]", second)]), chains
+
+
+def test_without_twins_nodes_are_in_their_own_order():
+    graph, _ = two_chains()
+    twins = no_twins(graph)
+    assert twins.groups == ()
+    assert twins.order == tuple(range(len(graph.nodes)))
+    assert twins.leader == {}
+
+
+def test_members_of_a_group_come_in_a_row_after_all_that_they_take():
+    graph, ((a, b), (c, d)) = two_chains()
+    twins = in_order(graph, [(a, c), (b, d)])
+    assert twins.groups == ((a, c), (b, d))
+    assert twins.order == (0, 1, 2, a, c, b, d)
+    assert twins.leader == {a: a, c: a, b: b, d: b}
+    assert twins.group_of == {a: (a, c), b: (b, d)}
+
+
+def test_a_group_that_takes_from_itself_is_given_up():
+    graph, ((a, b), _) = two_chains()
+    assert in_order(graph, [(a, b)]).groups == ()
+
+
+def test_of_groups_that_wait_for_each_other_one_is_given_up():
+    graph, ((a, b), (c, d)) = two_chains()
+    twins = in_order(graph, [(a, d), (b, c)])
+    assert len(twins.groups) == 1
+    assert sorted(twins.order) == list(range(len(graph.nodes)))

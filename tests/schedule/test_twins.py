@@ -1,0 +1,122 @@
+"""Twins in the schedule: who shares, with which steps, units and delay lines, and at what cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from rbdhw.config import BuildOptions
+from rbdhw.fixed.program import Kind, Operand
+from rbdhw.limbs import limb_inputs, shared_limbs
+from rbdhw.passes.twins import find_twins
+from rbdhw.pipeline import scheduled
+from rbdhw.schedule.cost import cost
+from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap
+from rbdhw.schedule.twins import shareable
+from rbdhw.target import target
+from tests.builds import graph_of, model_of, program_of
+
+PROGRAM = program_of("hyq", 18)
+
+
+@cache
+def groups(ii: int) -> tuple[tuple[int, ...], ...]:
+    """The operations of HyQ's legs that may share hardware."""
+    robot = model_of("hyq").robot
+    twins = find_twins(graph_of("hyq"), limb_inputs(robot, shared_limbs(robot, "on", ii)))
+    return shareable(PROGRAM, twins.groups)
+
+
+@cache
+def bound(ii: int) -> Bound:
+    """HyQ's inverse dynamics with its legs sharing hardware."""
+    return scheduled(PROGRAM, target("xcvu9p"), BuildOptions(ii=ii), groups(ii))
+
+
+def test_operations_share_that_differ_in_constants_and_signs_alone():
+    assert len(groups(4)) > 0.9 * len(PROGRAM.operations) / 4
+    for group in groups(4):
+        assert len({PROGRAM.operations[i].format.width for i in group}) == 1
+
+
+@pytest.mark.parametrize("change", ["width", "drop", "kind"])
+def test_operations_of_another_shape_do_not_share(change):
+    group = next(g for g in groups(4) if PROGRAM.operations[g[0]].kind is Kind.SCALE)
+    own = PROGRAM.operations[group[1]]
+    other = {
+        "width": replace(own, format=replace(own.format, width=own.format.width + 1)),
+        "drop": replace(own, drop=own.drop + 1),
+        "kind": replace(own, kind=Kind.MULTIPLY),
+    }[change]
+    operations = list(PROGRAM.operations)
+    operations[group[1]] = other
+    assert shareable(replace(PROGRAM, operations=tuple(operations)), [group]) == ()
+
+
+def test_sums_of_which_both_operands_are_negative_do_not_share():
+    group = next(g for g in groups(4) if PROGRAM.operations[g[0]].kind is Kind.ADD)
+    operations = list(PROGRAM.operations)
+    operations[group[0]] = replace(operations[group[0]], operands=(Operand(0, True), Operand(1, True)))
+    assert shareable(replace(PROGRAM, operations=tuple(operations)), [group]) == ()
+
+
+def test_sines_and_cosines_share_together_or_not_at_all():
+    turns = [g for g in groups(4) if PROGRAM.operations[g[0]].kind in (Kind.SIN, Kind.COS)]
+    alone = [g for g in turns if PROGRAM.operations[g[0]].kind is Kind.SIN]
+    assert len(turns) == 6
+    assert shareable(PROGRAM, alone) == ()
+
+
+@pytest.mark.parametrize("ii", [2, 4, 8])
+def test_twins_have_one_unit_and_follow_each_other(ii):
+    design = bound(ii)
+    size = len(design.twins[0])
+    for unit in design.units:
+        for slot, index in unit.steps.items():
+            (value, *_) = design.steps[index].results
+            steps = {design.producer[twin] for twin in design.group(value)}
+            assert steps <= set(unit.steps.values())
+            assert slot == design.starts[index] % ii
+    for group in design.twins:
+        first = design.ready[group[0]]
+        assert [design.ready[value] - first for value in group] == [k * ii // size for k in range(size)]
+        assert len({design.hosts[value] for value in group}) == 1
+
+
+def test_twins_share_one_delay_line_that_moves_once_a_limb():
+    design = bound(8)
+    for group in design.twins[:50]:
+        first, second = group[:2]
+        assert design.interval(first) == design.interval(second) == 2
+        assert design.tap(second, design.ready[second]) == Tap(first, 0)
+        assert design.tap(second, design.ready[second] + 3) == Tap(first, 2)
+        assert second not in design.stages
+
+
+def test_shared_limbs_take_as_many_multipliers_and_far_fewer_adders_and_multiplexers():
+    alone = cost(PROGRAM, scheduled(PROGRAM, target("xcvu9p"), BuildOptions(ii=4)))
+    shared = cost(PROGRAM, bound(4))
+    assert shared.multipliers <= 1.1 * alone.multipliers
+    assert 3 * shared.adders < alone.adders
+    assert 8 * shared.multiplexed_bits < alone.multiplexed_bits
+    assert shared.delay_bits < alone.delay_bits
+    assert shared.total < alone.total
+
+
+def test_at_an_interval_of_the_limbs_products_need_no_registers_in_front():
+    products = [step for step in bound(4).steps if step.resource in MULTIPLIERS and step.limbs == 4]
+    assert products
+    assert not any(step.registered for step in products)
+    assert all(step.registered for step in bound(8).steps if step.resource in MULTIPLIERS)
+
+
+def test_a_program_without_twins_has_the_cost_of_its_operations():
+    spatial = cost(PROGRAM, scheduled(PROGRAM, target("xcvu9p"), BuildOptions(ii=1)))
+    kinds = Counter(operation.kind for operation in PROGRAM.operations)
+    assert spatial.multipliers == kinds[Kind.MULTIPLY] + kinds[Kind.SCALE]
+    assert spatial.adders == kinds[Kind.ADD] + kinds[Kind.SELECT]
+    assert spatial.multiplexed_bits == 0
+    assert Resource.MULTIPLIER in {step.resource for step in bound(4).steps}

@@ -1,0 +1,125 @@
+"""Every joint, mimics, and every base through Verilator, bit for bit, all functions mixed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdhw.artifact import Design, write
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.domain import JointBounds, Overrides
+from rbdhw.errors import InputError
+from rbdhw.mounting import load_mounted
+from rbdhw.pipeline import design_of, generate
+from rbdhw.protocol import FUNCTIONS, Status
+from rbdhw.robot.model import BASE, JointKind, Robot
+from rbdhw.robot.reroot import reroot
+from rbdhw.robots import path
+from rbdhw.sampling import sample
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import encode
+from rbdhw.sim.run import load
+from rbdhw.sim.simulate import simulate
+from tests.mechanisms import mechanism, with_mimic
+
+K = JointKind
+ALL = tuple(FUNCTIONS)
+GRIPPER = Path(__file__).parent.parent / "robots" / "gripper.urdf"
+LIMITED = Overrides(default=JointBounds(velocity=2.0, effort=50.0))
+
+
+def built(robot: Robot, functions: tuple[str, ...] = ALL, ii: int = 2, fext: str = "all") -> Design:
+    options = BuildOptions(functions=functions, ii=ii, width=18, fext=fext, samples=1024)
+    return design_of(robot, options, LIMITED)
+
+
+def assert_exact(design: Design, folder: Path, tasks: int, functions: tuple[str, ...] = ALL) -> None:
+    """No bit differs in tasks of all functions, and few leave the formats."""
+    write(design, folder / "design")
+    report = simulate(folder / "design", tasks, seed=23, bulk=True)
+    assert (report.tasks, report.mismatches) == (tasks, 0)
+    assert report.flagged <= 0.01 * tasks
+    for function in functions:
+        median = report.functions[function].error_median
+        assert median is not None
+        assert median < 5e-3, function
+
+
+def small(kind: JointKind) -> Robot:
+    """A joint between two turning ones, or the first of three if it floats."""
+    kinds = [kind, K.REVOLUTE, K.REVOLUTE] if kind is K.FLOATING else [K.REVOLUTE, kind, K.REVOLUTE]
+    return mechanism(kinds, [BASE, 0, 1], seed=8)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("kind", list(K))
+def test_each_joint(tmp_path, kind):
+    assert_exact(built(small(kind)), tmp_path, 300)
+
+
+@pytest.mark.timeout(900)
+def test_a_mimic_and_joints_of_two_freedoms_on_a_base_that_moves_as_told(tmp_path):
+    robot = mechanism([K.CYLINDRICAL, K.HELICAL, K.REVOLUTE], [BASE, 0, 0], seed=6)
+    robot = replace(with_mimic(robot, 2, 1, -0.5, 0.2), base_given=True, gravity_given=True)
+    assert_exact(built(robot, fext="none"), tmp_path, 300)
+
+
+@pytest.mark.timeout(900)
+def test_joints_of_three_freedoms(tmp_path):
+    robot = mechanism([K.PLANAR, K.SPHERICAL], [BASE, 0], seed=7)
+    assert_exact(built(robot, ("id", "fd", "did"), ii=3, fext="none"), tmp_path, 200, ("id", "fd", "did"))
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    ("name", "base", "ii", "tasks"),
+    [("hyq", "floating", 4, 400), ("spot_arm", "floating", 8, 200), ("tiago", "fixed", 4, 400)],
+)
+def test_bundled_robot(tmp_path, name, base, ii, tasks):
+    options = BuildOptions(functions=ALL, ii=ii, width=18, samples=1024, mounting=Mounting(base))
+    assert_exact(generate(path(name), options), tmp_path, tasks)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(3600)
+def test_atlas_floating_from_its_middle(tmp_path):
+    robot = reroot(load_mounted(path("atlas"), Mounting("floating")), "mtorso")
+    functions = ("id", "fd", "did")
+    assert_exact(built(robot, functions, ii=16, fext="none"), tmp_path, 100, functions)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1200)
+def test_a_gripper_of_mimics(tmp_path):
+    options = BuildOptions(functions=ALL, ii=1, width=18, samples=1024)
+    assert_exact(generate(GRIPPER, options), tmp_path, 500)
+
+
+@pytest.mark.parametrize("kind", [K.FLOATING, K.SPHERICAL])
+def test_a_quaternion_far_from_unit_length_is_flagged(kind):
+    design = built(small(kind), ("id",), fext="none")
+    robot = design.robot
+    place = robot.q_of[0 if kind is K.FLOATING else 1].start + (3 if kind is K.FLOATING else 0)
+    arrays = sample(robot, design.domain, 64, np.random.default_rng(4))
+    expected = respond(design, "id", encode(design, "id", arrays))[0]
+    assert np.count_nonzero(expected) <= 1
+    arrays["q"][:, place : place + 4] *= np.linspace(0.9, 0.99, 64)[:, None]
+    status, _ = respond(design, "id", encode(design, "id", arrays))
+    assert (status & 1 << Status.OVERFLOW).all()
+
+
+def test_a_quaternion_of_zeros_is_refused(tmp_path):
+    design = built(small(K.SPHERICAL), ("id",), fext="none")
+    arrays = sample(design.robot, design.domain, 2, np.random.default_rng(5))
+    arrays["q"][1, design.robot.q_of[1]] = 0.0
+    path = tmp_path / "states.npz"
+    np.savez(path, q=arrays["q"], v=arrays["v"], a=arrays["a"])
+    with pytest.raises(InputError) as error:
+        load(design, "id", path)
+    reason = "array 'q': row 1: the quaternion of joint 'j1' has length 0"
+    assert str(error.value) == f"{path}: {reason}; expected a unit quaternion [x y z w]"

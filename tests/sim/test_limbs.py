@@ -1,0 +1,48 @@
+"""Limbs that share hardware, through Verilator: every bit as the model says."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdhw.artifact import write
+from rbdhw.config import BuildOptions
+from rbdhw.pipeline import design_of
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.sim.simulate import simulate
+from tests.limbs import limbed
+
+
+def builds():
+    """Limbs, whether they hang from a trunk, interval, external forces, and width."""
+    yield 2, False, 2, "none", 18
+    yield 2, True, 4, "all", 18
+    yield 4, False, 8, "none", 27
+    more = [
+        (limbs, trunk, ii, "all", 18)
+        for limbs, ii in ((2, 6), (3, 3), (4, 4), (4, 2), (4, 6))
+        for trunk in (False, True)
+    ]
+    for case in more:
+        yield pytest.param(*case, marks=pytest.mark.verify)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("limbs", "trunk", "ii", "fext", "width"), list(builds()))
+def test_all_functions_mixed(tmp_path, limbs, trunk, ii, fext, width):
+    options = BuildOptions(
+        functions=tuple(FUNCTIONS),
+        ii=ii,
+        width=width,
+        fext=fext,
+        share_limbs="on",
+        samples=512,
+    )
+    design = design_of(limbed(limbs, 2, seed=limbs + ii, trunk=trunk), options)
+    assert design.manifest["limbs"]["shared"]
+    write(design, tmp_path / "design")
+    report = simulate(tmp_path / "design", 200, seed=ii, bulk=True)
+    assert (report.tasks, report.mismatches) == (200, 0)
+    assert report.flagged <= 2
+    for function, figures in report.functions.items():
+        assert figures.error_median is not None
+        assert figures.error_median < 5e-3, function

@@ -107,6 +107,11 @@ def mantissa(value: float) -> tuple[float, bool, int]:
     return 2.0 * fraction, value < 0.0, exponent - 1
 
 
+LOPSIDED = 16
+"""The most binary places by which a sum's second edge may be shifted up against its first: beyond it the
+edges change places, or products of such sums would outgrow double precision."""
+
+
 class GraphBuilder:
     """Makes nodes: folds what is constant, trivial or already there."""
 
@@ -149,6 +154,8 @@ class GraphBuilder:
             if factor == 0.0 or mantissa(factor)[0] == 1.0:
                 return self.scale(Edge(a.node), factor, region)
         first, second = sorted((a, b), key=lambda edge: (edge.node, edge.shift))
+        if second.shift - first.shift > LOPSIDED:
+            first, second = second, first
         common = Edge(0, first.negative, first.shift)
         rest = Edge(second.node, second.negative != first.negative, second.shift - first.shift)
         return common.applied(Edge(self._node(Op.ADD, (Edge(first.node), rest), 0.0, "", region)))

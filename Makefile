@@ -15,6 +15,7 @@ BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+ROBOTS := cmeel.prefix/share/example-robot-data
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist worksteal
 
 .PHONY: help
@@ -43,6 +44,10 @@ lint: $(READY) ## Check style, format and types
 .PHONY: bench
 bench: $(READY) ## Measure the tables of the README
 	$(BIN)/rbdhw bench
+
+.PHONY: sweep
+sweep: $(READY) ## Check every robot of example-robot-data, stage by stage; writes docs/robots.md
+	$(BIN)/rbdhw bench --sweep $(VENV)/lib/python3*/site-packages/$(ROBOTS) --output docs/robots.md
 
 .PHONY: bitstream
 bitstream: $(READY) ## Take the toy's inverse dynamics down to a bitstream for the ULX3S-85F

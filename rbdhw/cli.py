@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 from rich.box import MARKDOWN
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from rbdhw import artifact, pipeline
@@ -398,16 +399,49 @@ def synthesize(
 @app.command()
 def bench(
     output: Annotated[Path | None, typer.Option(help="Write the tables, in Markdown, to this file.")] = None,
+    sweep: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Check every URDF in or below a folder instead."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes of a sweep; as many as cores by default.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure the figures of the README again."""
+    """Measure the figures of the README again, or sweep a folder of robots."""
+    if sweep is not None:
+        _sweep(sweep, jobs, output, as_json)
+        return
     from rbdhw.bench import markdown, measure
 
     with _progress() as progress:
         results = measure(progress)
+    _report(results, markdown(results), output, as_json)
+
+
+def _sweep(folder: Path, jobs: int | None, output: Path | None, as_json: bool) -> None:
+    """Sweep a folder behind a progress bar; exit status 1 where a robot fails a check."""
+    from rbdhw.sweep import markdown
+    from rbdhw.sweep import sweep as swept
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def advance(done: int, total: int, last: str) -> None:
+            bar.update(task, completed=done, total=total, description=last)
+
+        found = swept(folder, advance, jobs)
+    _report(found.json(), markdown(found), output, as_json)
+    if not found.passed:
+        raise typer.Exit(FOUND_WRONG)
+
+
+def _report(results: Any, text: str, output: Path | None, as_json: bool) -> None:
+    """Tables to a file or to standard output, or JSON."""
     if as_json:
         _print_json(results)
     elif output is not None:
-        artifact.write_text(output, markdown(results))
+        artifact.write_text(output, text)
     else:
-        print(markdown(results))
+        print(text)

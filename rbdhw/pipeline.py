@@ -78,7 +78,7 @@ CHUNK = 512
 """Tasks whose every node's value is held at once."""
 
 TAIL_POWER, TAIL_MARGIN = 3.0, 4.0
-"""How the largest of all chunks over that of the median chunk tells how far tails reach, and its limit."""
+"""How the largest of all groups over that of the median group tells how far tails reach, and its limit."""
 
 NOISE_TASKS = 512
 """Tasks in which rounding errors are observed."""
@@ -125,6 +125,32 @@ class Model:
     def pushed(self) -> tuple[int, ...]:
         """The bodies of ``robot`` that take an external force, of which ``fext`` tells the source's."""
         return pushed_bodies(self.robot, self.fext)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How many random tasks decide about number formats.
+
+    Parameters
+    ----------
+    ranging
+        Tasks in which ranges are found, a chunk at a time.
+    chunk
+        Tasks whose every node's value is held at once; the first chunk tells the effect of errors, too.
+    group
+        Tasks, a whole number of them in a chunk, whose largest values are compared: of the same number of
+        tasks, smaller groups differ more, and leave more headroom for the tails that were not drawn.
+    held_out
+        Tasks by which errors are measured.
+    headroom
+        How much larger values may be than the ranges found; few tasks tell little of a large robot's tails.
+    """
+
+    ranging: int
+    held_out: int
+    chunk: int = CHUNK
+    group: int = CHUNK
+    headroom: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -403,24 +429,31 @@ def operation_delay(delays: Delays) -> Callable[[Op], float]:
 
 
 def fix(
-    model: Model, graph: Graph, domain: Domain, options: BuildOptions, twins: Twins
+    model: Model,
+    graph: Graph,
+    domain: Domain,
+    options: BuildOptions,
+    twins: Twins,
+    draws: Draws | None = None,
 ) -> tuple[Program, Measured]:
     """The bit-exact program: the most exact at the width asked for, or the cheapest that meets the budget.
 
-    Ranges and the effect of errors come from one sample of the domain, errors from another, four times as
-    large.
+    Ranges and the effect of errors come from one sample of the domain, errors from another; by default that
+    is four times as large.
 
     Raises
     ------
     InputError
         Where the budget is not met.
     """
+    draws = draws or Draws(options.samples, 4 * options.samples)
     ranging, held_out, probing = (np.random.default_rng((options.seed, k)) for k in (0, 1, 3))
-    chunks = list(sampled_inputs(model, domain, options.samples, ranging))
+    chunks = list(sampled_inputs(model, domain, draws, ranging))
     shifts = exponents(graph, twins)
-    magnitudes = unified(largest_magnitudes(graph, options.functions, chunks), twins, shifts)
+    largest = largest_magnitudes(graph, options.functions, chunks, draws.group)
+    magnitudes = unified([draws.headroom * size for size in largest], twins, shifts)
     ranges = graph_ranges(model.source, domain, model.fext)
-    arrays = sample(model.source, domain, 4 * options.samples, held_out, model.fext)
+    arrays = sample(model.source, domain, draws.held_out, held_out, model.fext)
     reference = {f: golden.evaluate(model.source, f, arrays) for f in options.functions}
     noise_words = graph_inputs(model.source, with_inverses(model.source, domain, arrays, NOISE_TASKS))
 
@@ -439,8 +472,8 @@ def fix(
     search = Search(
         Planner(graph, magnitudes, gains(graph, chunks[0], probing), twins),
         lowered,
-        partial(measured, tasks=4 * options.samples),
-        partial(measured, tasks=options.samples),
+        partial(measured, tasks=draws.held_out),
+        partial(measured, tasks=min(draws.ranging, draws.held_out)),
         target(options.target).blocks,
     )
     if options.budget is None:
@@ -478,36 +511,52 @@ def with_inverses(robot: Robot, domain: Domain, arrays: Mapping[str, Array], tas
 
 
 def sampled_inputs(
-    model: Model, domain: Domain, tasks: int, rng: np.random.Generator
+    model: Model, domain: Domain, draws: Draws, rng: np.random.Generator
 ) -> Iterator[dict[str, Array]]:
-    """Inputs of a graph for random tasks over the whole domain, some hundreds at a time."""
-    arrays = sample(model.source, domain, tasks, rng, model.fext)
-    for start in range(0, tasks, CHUNK):
-        part = {name: array[start : start + CHUNK] for name, array in arrays.items()}
-        yield graph_inputs(model.source, with_inverses(model.source, domain, part, CHUNK))
+    """Inputs of a graph for random tasks over the whole domain, chunk by chunk."""
+    arrays = sample(model.source, domain, draws.ranging, rng, model.fext)
+    for start in range(0, draws.ranging, draws.chunk):
+        part = {name: array[start : start + draws.chunk] for name, array in arrays.items()}
+        yield graph_inputs(model.source, with_inverses(model.source, domain, part, draws.chunk))
 
 
 def largest_magnitudes(
-    graph: Graph, functions: Sequence[str], chunks: Iterable[Mapping[str, Array]]
+    graph: Graph, functions: Sequence[str], chunks: Iterable[Mapping[str, Array]], group: int = CHUNK
 ) -> list[float]:
     """The largest magnitude that each node may have in tasks of those functions that depend on it.
 
-    Beyond those of the samples lie others, in proportion to how much the largest of some chunks differ.
+    Beyond those of the samples lie others, in proportion to how much the largest of groups of tasks differ.
     """
     largest: list[Array] = []
-    modes = [(f, extended) for f in functions for extended in ((False, True) if f == "difd" else (False,))]
-    used = {mode: reached(graph, mode[0], flag_values(*mode)) for mode in modes}
+    used = _used_by_flags(graph, functions)
     for inputs in chunks:
-        largest.append(np.zeros(len(graph.nodes)))
-        for mode in modes:
-            flags = {name: np.asarray(float(value)) for name, value in flag_values(*mode).items()}
+        tasks = len(next(iter(inputs.values())))
+        starts = range(0, tasks, group)
+        seen = np.zeros((len(starts), len(graph.nodes)))
+        for decided, use in used.items():
+            flags = {name: np.asarray(float(value)) for name, value in decided}
             values = node_values(graph, {**inputs, **flags})
-            seen = [float(np.abs(v).max()) if use else 0.0 for v, use in zip(values, used[mode], strict=True)]
-            largest[-1] = np.maximum(largest[-1], seen)
+            for i in np.flatnonzero(use):
+                np.maximum(seen[:, i], np.maximum.reduceat(np.abs(values[i]), starts), out=seen[:, i])
+        largest.extend(seen)
     most: Array = np.max(largest, axis=0)
     usual = np.maximum(np.median(largest, axis=0), most / TAIL_MARGIN)
     tails = np.minimum((most / np.maximum(usual, TINY)) ** TAIL_POWER, TAIL_MARGIN)
     return [float(size) for size in most * tails]
+
+
+def _used_by_flags(
+    graph: Graph, functions: Sequence[str]
+) -> dict[tuple[tuple[str, bool], ...], NDArray[np.bool_]]:
+    """For each setting of the flags that tasks of those functions have, which nodes these depend on."""
+    used: dict[tuple[tuple[str, bool], ...], NDArray[np.bool_]] = {}
+    for function in functions:
+        for extended in (False, True) if function == "difd" else (False,):
+            flags = flag_values(function, extended)
+            own = np.array(reached(graph, function, flags))
+            key = tuple(flags.items())
+            used[key] = used[key] | own if key in used else own
+    return used
 
 
 def with_inverse(domain: Domain, robot: Robot, options: BuildOptions) -> Domain:

@@ -54,6 +54,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "fixed.evaluate",
     ),
     # A second derivation: what it shared, one bug could break twice.
+    "sim.reference": ("errors", "robot"),
     "sim.golden": ("errors", "robot", "sim.spatial", "sim.system"),
     "sim.system": ("robot", "sim.spatial", "sim.joints"),
     "sim.joints": ("robot", "sim.spatial"),
@@ -78,6 +79,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "cli": EVERYTHING,
     "__main__": ("cli",),
     "bench": EVERYTHING,
+    "examination": EVERYTHING,
+    "sweep": EVERYTHING,
 }
 
 # Libraries that stay in their corner.
@@ -86,7 +89,7 @@ USED_ONLY_IN: dict[str, tuple[str, ...]] = {
     "amaranth_boards": ("boards",),
     "cocotb": ("sim",),
     "cocotb_tools": ("sim",),
-    "pinocchio": (),
+    "pinocchio": ("sim.reference",),
 }
 
 

@@ -12,6 +12,7 @@ that is close to the geometric mean of errors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -183,4 +184,4 @@ def _slopes(node: Node, values: list[Array], value: Array) -> tuple[Array | floa
 
 def factor(edge: Edge) -> float:
     """The sign and power of two of an edge."""
-    return float(np.ldexp(-1.0 if edge.negative else 1.0, edge.shift))
+    return math.ldexp(-1.0 if edge.negative else 1.0, edge.shift)

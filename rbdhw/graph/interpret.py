@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -30,13 +31,15 @@ def node_values(graph: Graph, inputs: Mapping[str, Array]) -> list[Array]:
     values: list[Array] = []
     for node in graph.nodes:
         args = [_edge_value(values, edge) for edge in node.args]
-        values.append(np.broadcast_to(_evaluate(node, args, inputs), shape))
+        value = _evaluate(node, args, inputs)
+        values.append(value if value.shape == shape else np.broadcast_to(value, shape))
     return values
 
 
 def _edge_value(values: list[Array], edge: Edge) -> Array:
-    factor = float(np.ldexp(-1.0 if edge.negative else 1.0, edge.shift))
-    return values[edge.node] * factor
+    if edge.shift == 0:
+        return -values[edge.node] if edge.negative else values[edge.node]
+    return values[edge.node] * math.ldexp(-1.0 if edge.negative else 1.0, edge.shift)
 
 
 def _evaluate(node: Node, args: list[Array], inputs: Mapping[str, Array]) -> Array:

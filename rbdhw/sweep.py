@@ -1,0 +1,242 @@
+"""A sweep: every URDF file below a folder through the generator, in parallel processes.
+
+See :mod:`rbdhw.examination` for what is done to each robot.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rbdhw.config import DEFAULT_MAX_ERROR
+from rbdhw.errors import InputError
+from rbdhw.examination import DRAWS, TASKS, TOLERANCE, WIDTH, Build, File, Row, examined, on_base
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.model import Robot
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.sim.reference import Reference
+
+Progress = Callable[[int, int, str], None]
+"""Told how many builds are done, of how many, and which was the last."""
+
+BASES = ("fixed", "floating")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All that the sweep of a folder found."""
+
+    folder: Path
+    files: tuple[File, ...]
+    rows: tuple[Row, ...]
+    seconds: float
+    processor_seconds: float
+    jobs: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether every robot that was not refused passed every check."""
+        return not any(row.failures for row in self.rows)
+
+    def json(self) -> dict[str, Any]:
+        """Everything for scripts."""
+        return {
+            "rows": [row.json() for row in self.rows],
+            "refusals": {file.name: file.refusal for file in self.files if file.robot is None},
+            "remarks": remarks_of(self),
+            "seconds": round(self.seconds, 1),
+            "processor_seconds": round(self.processor_seconds, 1),
+            "jobs": self.jobs,
+        }
+
+
+def sweep(folder: Path, progress: Progress, jobs: int | None = None) -> Sweep:
+    """Every URDF file below a folder, on a fixed and on a floating base, in parallel processes.
+
+    Parameters
+    ----------
+    jobs
+        How many processes; as many as there are cores if None.
+
+    Raises
+    ------
+    InputError
+        Where there is no such folder, or no URDF file in it, or Pinocchio is not installed.
+    """
+    start = time.perf_counter()
+    paths = sorted(folder.rglob("*.urdf"))
+    if not paths:
+        raise InputError(f"{folder}: no URDF file; expected a folder with *.urdf files in or below it")
+    Reference.available()
+    jobs = jobs or os.cpu_count() or 1
+    files = tuple(_read(path, str(path.relative_to(folder))) for path in paths)
+    rows: list[Row] = []
+    spent = 0.0
+    builds = sorted(_builds(files), key=lambda build: -_size(build.robot))
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=gc.disable) as pool:
+        waiting = {pool.submit(examined, build): build for build in builds}
+        for done, future in enumerate(as_completed(waiting), start=1):
+            build = waiting[future]
+            rows += _rows(build, future)
+            spent += rows[-1].seconds
+            progress(done, len(builds), f"{build.files[0].name}, {build.base}")
+    order = {(file.name, base): k for k, (file, base) in enumerate((f, b) for f in files for b in BASES)}
+    rows.sort(key=lambda row: order[row.name, row.base])
+    return Sweep(folder, files, tuple(rows), time.perf_counter() - start, spent, jobs)
+
+
+def _read(path: Path, name: str) -> File:
+    """The file read strictly, or else leniently, or refused."""
+    try:
+        return File(name, path, load_urdf(path), ())
+    except InputError:
+        remarks: list[str] = []
+    try:
+        return File(name, path, load_urdf(path, remarks), tuple(remarks))
+    except InputError as error:
+        return File(name, path, None, (), str(error).removeprefix(f"{path}: "))
+
+
+def _builds(files: Iterable[File]) -> list[Build]:
+    """What there is to build: every different robot that moves, on each base."""
+    same: dict[tuple[Robot, str], list[File]] = {}
+    for file in files:
+        if file.robot is not None:
+            nameless = replace(file.robot, name="", fixed_links=())
+            same.setdefault((nameless, "floating"), []).append(file)
+            if nameless.bodies and not nameless.floats:
+                same.setdefault((nameless, "fixed"), []).append(file)
+    return [Build(on_base(robot, base), base, tuple(own)) for (robot, base), own in same.items()]
+
+
+def _size(robot: Robot) -> int:
+    """About how long a build takes, so that the longest begin first."""
+    return sum(len(robot.path(i)) for i in range(len(robot.bodies))) * len(robot.bodies)
+
+
+def _rows(build: Build, future: Future[list[Row]]) -> list[Row]:
+    """The rows of a build; where its process raised an error, this is the failure of all."""
+    error = future.exception()
+    if error is None:
+        return future.result()
+    reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    robot = build.robot
+    failed = (math.nan, None, 0.0, (reason,))
+    return [Row(file.name, build.base, robot.nv, robot.depth, *failed) for file in build.files]
+
+
+def remarks_of(found: Sweep) -> dict[str, list[str]]:
+    """All remarks by file: those of its reading, then those of its builds."""
+    remarks = {file.name: list(file.remarks) for file in found.files}
+    for row in found.rows:
+        remarks[row.name] += [remark for remark in row.remarks if remark not in remarks[row.name]]
+    return {name: own for name, own in remarks.items() if own}
+
+
+def markdown(found: Sweep) -> str:
+    """The report: what was done, and tables of what passed, what failed, and what was refused."""
+    passing = [row for row in found.rows if not row.failures]
+    failing = [row for row in found.rows if row.failures]
+    refused = [file for file in found.files if file.robot is None]
+    parts = [
+        "# Robots",
+        _introduction(found),
+        "## Passing",
+        _table(HEADINGS, map(_cells, passing)),
+    ]
+    if failing:
+        failures = ((f"`{row.name}`", row.base, "; ".join(row.failures)) for row in failing)
+        parts += ["## Failing", _table(("URDF", "base", "what"), failures)]
+    if refused:
+        reasons = ((f"`{file.name}`", file.refusal) for file in refused)
+        parts += ["## Refused", _table(("URDF", "reason"), reasons)]
+    parts += _remarks(found)
+    return "\n\n".join(parts) + "\n"
+
+
+HEADINGS = (
+    "URDF",
+    "base",
+    "DoF",
+    "depth",
+    "golden, Pinocchio",
+    "graph, golden",
+    "evaluator, median / largest",
+    "flagged",
+    *FUNCTIONS,
+)
+"""Of the table of robots that pass."""
+
+
+def _introduction(found: Sweep) -> str:
+    passing = sum(not row.failures for row in found.rows)
+    refused = sum(file.robot is None for file in found.files)
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("pin", "numpy"))
+    sentences = [
+        f"What `rbdhw bench --sweep {found.folder.name}` finds in the {len(found.files)} URDF files of "
+        f"{_package(found.folder)}: {refused} are refused, and {passing} of {len(found.rows)} robots and "
+        "bases pass. Robots without a moving joint have a floating base only.",
+        f"*golden, Pinocchio* is the largest error of the golden model beside Pinocchio ({libraries}), which "
+        f"reads the file itself, and *graph, golden* that of the graph in double precision beside the golden "
+        f"model: of all functions in {TASKS} random tasks, relative to the largest entry, at most "
+        f"{TOLERANCE:g}.",
+        f"*evaluator* is the error of the bit-exact program, {WIDTH} bits wide, beside the golden model in "
+        f"{DRAWS.held_out} other tasks: median and largest of the worst function, relative in the Frobenius "
+        f"norm, at most {DEFAULT_MAX_ERROR:g}; at most one task in a hundred may be *flagged*.",
+        "The last columns are multiplications of each function in the build of all, without a search for "
+        "cheaper frames or algorithms; `rbdhw info` tells those of a build.",
+        f"The sweep took {found.seconds / 60.0:.0f} minutes in {found.jobs} processes, "
+        f"{found.processor_seconds / 60.0:.0f} of processor time.",
+    ]
+    return "\n".join(sentences)
+
+
+def _package(folder: Path) -> str:
+    """The folder's name, with its version if it is an installed package of that name."""
+    try:
+        return f"{folder.name} {version(folder.name)}"
+    except PackageNotFoundError:
+        return folder.name
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    assert row.evaluated is not None
+    errors = row.evaluated.errors.values()
+    operations = row.evaluated.operations
+    return (
+        f"`{row.name}`",
+        row.base,
+        str(row.dof),
+        str(row.depth),
+        f"{row.golden:.0e}",
+        f"{row.evaluated.graph:.0e}",
+        f"{max(e.median for e in errors):.0e} / {max(e.max for e in errors):.0e}",
+        str(sum(e.flagged for e in errors)),
+        *(f"{operations[function]:,}" if function in operations else "-" for function in FUNCTIONS),
+    )
+
+
+def _remarks(found: Sweep) -> list[str]:
+    remarks = remarks_of(found)
+    if not remarks:
+        return []
+    told = [
+        "## Remarks",
+        "What is amiss in a file but taken, and bounds for joints whose limits bound nothing.",
+    ]
+    return told + [f"`{name}`:\n\n" + "\n".join(f"- {one}" for one in own) for name, own in remarks.items()]
+
+
+def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [list(headings), *(list(row) for row in rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

@@ -1,0 +1,251 @@
+"""The seven functions by Pinocchio, which reads the URDF file itself: a reference of other hands.
+
+Pinocchio is a library of the tests, not of the package, and is imported where it is first needed. Its model
+has every joint free; joints are matched by name, and a constant ``G`` maps the robot's velocities to the
+model's, which orders the joints otherwise. Mimics are reduced by it: ``G^T tau``, ``G^T M G``. Where
+Pinocchio can reduce them by itself, as in inverse dynamics and the mass matrix, its own reduction is taken.
+
+Our reader makes rotations exact that a file gives to fewer digits than a quarter turn has; so are the angles
+that Pinocchio gets, or results would differ by that much.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.errors import InputError
+from rbdhw.robot.model import Body, JointKind, Robot
+from rbdhw.robot.spatial import SNAP
+
+Array = NDArray[np.float64]
+Arrays = dict[str, Array]
+
+DRIVEN_BY_FORCE = ("fd", "dfd")
+"""The functions whose tasks bring ``tau``; of the others, those with derivatives and ``id`` bring ``a``."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A URDF file as Pinocchio reads it, for a robot that was read from the same file.
+
+    ``free`` has all joints free; ``reduced`` has its own mimics, or is None where there are none or Pinocchio
+    cannot place them.
+    """
+
+    robot: Robot
+    free: _Model
+    reduced: _Model | None
+
+    @staticmethod
+    def available() -> None:
+        """Make sure that Pinocchio is installed; InputError where it is not."""
+        _pinocchio()
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], robot: Robot) -> Reference:
+        """The reference of ``robot``, on a fixed or a floating base as the robot is.
+
+        Raises
+        ------
+        InputError
+            If Pinocchio is not installed, refuses the file, or finds other joints in it than the robot has.
+        """
+        model = _built(path, robot, mimic=False)
+        own = {body.joint.name for body in robot.bodies}
+        differing = own.symmetric_difference(list(model.names)[1:])
+        if differing:
+            reason = f"Pinocchio does not have the same joints ({', '.join(sorted(differing))})"
+            raise InputError(f"{path}: {reason}; expected those of robot '{robot.name}'")
+        free = _Model(model, robot, robot.bodies)
+        if not has_mimics(robot):
+            return cls(robot, free, None)
+        try:
+            model = _built(path, robot, mimic=True)
+        except InputError:
+            return cls(robot, free, None)
+        kept = [body for body in robot.bodies if body.joint.mimic is None]
+        return cls(robot, free, _Model(model, robot, kept))
+
+    def evaluate(self, function: str, arrays: Mapping[str, Array]) -> Arrays:
+        """Results (N, ...) of a function without external forces; arrays and results as golden has them.
+
+        See :func:`rbdhw.sim.golden.evaluate`.
+        """
+        drive = "tau" if function in DRIVEN_BY_FORCE else "a"
+        given = (arrays["q"], arrays["v"], arrays[drive])
+        tasks = [self._task(function, q, v, u) for q, v, u in zip(*given, strict=True)]
+        return {name: np.stack([task[name] for task in tasks]) for name in tasks[0]}
+
+    def _task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
+        if not has_mimics(self.robot):
+            return self.free.task(function, q, v, u)
+        if self.reduced is not None and function in ("id", "m"):
+            return self.reduced.task(function, q, v, u)
+        return self._reduced_task(function, q, v, u)
+
+    def _reduced_task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
+        """Of all joints' freedoms, those of the robot; accelerations are solved for."""
+        M = self.free.task("m", q, v, u)["M"]
+        if function in ("m", "minv"):
+            return {"M": M} if function == "m" else {"Minv": _solved(M, np.eye(len(M)))}
+        if function in DRIVEN_BY_FORCE:
+            u = _solved(M, u - self.free.task("id", q, v, np.zeros_like(v))["tau"])
+        if function in ("id", "fd"):
+            return self.free.task("id", q, v, u) if function == "id" else {"a": u}
+        dtau = self.free.task("did", q, v, u)
+        if function == "did":
+            return dtau
+        return {name.replace("dtau", "da"): -_solved(M, matrix) for name, matrix in dtau.items()}
+
+
+def _solved(M: Array, right: Array) -> Array:
+    """``M^-1 right``."""
+    return np.asarray(np.linalg.solve(M, right), np.float64)
+
+
+def has_mimics(robot: Robot) -> bool:
+    """Whether any joint follows another."""
+    return any(body.joint.mimic is not None for body in robot.bodies)
+
+
+class _Model:
+    """A Pinocchio model of some bodies' joints, in the robot's coordinates."""
+
+    def __init__(self, model: Any, robot: Robot, bodies: Sequence[Body]) -> None:
+        self.model = model
+        self._data = model.createData()
+        self._places: list[tuple[Body, slice, slice]] = []
+        self._G = np.zeros((model.nv, robot.nv))
+        rows = {body.joint.name: i for i, body in enumerate(robot.bodies)}
+        for body in bodies:
+            joint = model.joints[model.getJointId(body.joint.name)]
+            own = slice(joint.idx_q, joint.idx_q + joint.nq)
+            self._places.append((body, own, robot.q_of[rows[body.joint.name]]))
+            ratio = 1.0 if body.joint.mimic is None else body.joint.mimic.multiplier
+            taken = robot.v_of[rows[body.joint.name]]
+            self._G[joint.idx_v : joint.idx_v + joint.nv, taken] = ratio * np.eye(joint.nv)
+
+    def task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
+        """One task by Pinocchio's own algorithm, its results reduced to the robot's freedoms."""
+        given = [self._configuration(q), self._G @ v, self._G @ u]
+        results = _ALGORITHMS[function](_pinocchio(), self.model, self._data, *given)
+        return {name: self._reduced(array) for name, array in results.items()}
+
+    def _reduced(self, array: Array) -> Array:
+        """``G^T`` times a vector, ``G^T X G`` of a matrix."""
+        reduced: Array = self._G.T @ array
+        return reduced if array.ndim == 1 else reduced @ self._G
+
+    def _configuration(self, q: Array) -> Array:
+        full = np.zeros(self.model.nq)
+        for body, own, taken in self._places:
+            full[own] = _coordinates(body, q[taken], own.stop - own.start)
+        return full
+
+
+def _coordinates(body: Body, q: Array, size: int) -> Array:
+    """A joint's configuration as Pinocchio has it: free angles by cosine and sine, unit quaternions."""
+    kind, mimic = body.joint.kind, body.joint.mimic
+    if mimic is not None:
+        q = mimic.multiplier * q + mimic.offset
+    if kind.quaternion is not None:
+        q = q.copy()
+        q[kind.quaternion] /= np.linalg.norm(q[kind.quaternion])
+    if kind is JointKind.PLANAR or size == len(q) + 1:
+        q = np.concatenate([q[:-1], [np.cos(q[-1]), np.sin(q[-1])]])
+    return q
+
+
+def _inverse_dynamics(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array) -> Arrays:
+    return {"tau": pin.rnea(model, data, q, v, a).copy()}
+
+
+def _forward_dynamics(pin: Any, model: Any, data: Any, q: Array, v: Array, tau: Array) -> Arrays:
+    return {"a": pin.aba(model, data, q, v, tau).copy()}
+
+
+def _mass_matrix(pin: Any, model: Any, data: Any, q: Array, _v: Array, _a: Array) -> Arrays:
+    return {"M": _symmetric(pin.crba(model, data, q))}
+
+
+def _mass_matrix_inverse(pin: Any, model: Any, data: Any, q: Array, _v: Array, _a: Array) -> Arrays:
+    return {"Minv": _symmetric(pin.computeMinverse(model, data, q))}
+
+
+def _inverse_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array) -> Arrays:
+    dtau_dq, dtau_dv, _ = pin.computeRNEADerivatives(model, data, q, v, a)
+    return {"dtau_dq": dtau_dq.copy(), "dtau_dv": dtau_dv.copy()}
+
+
+def _forward_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, tau: Array) -> Arrays:
+    da_dq, da_dv, _ = pin.computeABADerivatives(model, data, q, v, tau)
+    return {"da_dq": da_dq.copy(), "da_dv": da_dv.copy()}
+
+
+def _held_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array) -> Arrays:
+    """Of the acceleration, at the forces that give ``a``."""
+    return _forward_derivatives(pin, model, data, q, v, pin.rnea(model, data, q, v, a).copy())
+
+
+_ALGORITHMS: dict[str, Callable[..., Arrays]] = {
+    "id": _inverse_dynamics,
+    "fd": _forward_dynamics,
+    "m": _mass_matrix,
+    "minv": _mass_matrix_inverse,
+    "did": _inverse_derivatives,
+    "dfd": _forward_derivatives,
+    "difd": _held_derivatives,
+}
+
+
+def _symmetric(upper: Array) -> Array:
+    """The matrix whose upper triangle Pinocchio fills in."""
+    return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
+
+
+def _with_exact_quarters(path: str | os.PathLike[str]) -> ET.Element:
+    """The URDF; its angles within :data:`rbdhw.robot.spatial.SNAP` of quarter turns are exact."""
+    root = ET.parse(path).getroot()
+    for origin in root.iter("origin"):
+        if "rpy" in origin.attrib:
+            angles = (float(angle) for angle in origin.attrib["rpy"].split())
+            origin.set("rpy", " ".join(repr(_exact_quarter(angle)) for angle in angles))
+    return root
+
+
+def _exact_quarter(angle: float) -> float:
+    exact = round(angle / (math.pi / 2)) * (math.pi / 2)
+    return exact if abs(angle - exact) < SNAP else angle
+
+
+def _built(path: str | os.PathLike[str], robot: Robot, mimic: bool) -> Any:
+    pin = _pinocchio()
+    urdf = _with_exact_quarters(path)
+    named = {joint.get("name") for joint in urdf.iter("joint")}
+    freed = robot.floats and robot.bodies[0].joint.name not in named  # by no joint of the file
+    root = (pin.JointModelFreeFlyer(), robot.bodies[0].joint.name) if freed else ()
+    text = ET.tostring(urdf, encoding="unicode")
+    try:
+        model = pin.buildModelFromXML(text, *root, mimic=mimic)
+    except ValueError as error:
+        raise InputError(f"{path}: refused by Pinocchio ({error})") from error
+    model.gravity.linear = np.array(robot.gravity)
+    return model
+
+
+def _pinocchio() -> Any:
+    try:
+        import pinocchio
+    except ImportError as error:
+        raise InputError(
+            "pinocchio: not installed; expected the package 'pin', of the extra 'test'"
+        ) from error
+    return pinocchio

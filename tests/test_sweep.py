@@ -1,0 +1,162 @@
+"""A sweep: what passes, what fails, what is refused, and what is remarked, in tables and exit statuses."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from rbdhw.cli import BAD_INPUT, FOUND_WRONG, main
+from rbdhw.examination import Evaluated, missing_bounds
+from rbdhw.fixed.search import ErrorFigures
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.sweep import File, Row, Sweep, markdown, remarks_of, sweep
+
+LIMIT = '<limit lower="-2.5" upper="2.5" velocity="8" effort="15"/>'
+BASE = '<link name="base"/>'
+INERTIAL = """<inertial><mass value="2"/>
+<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial>"""
+EMPTY = f'<robot name="plate"><link name="plate">{INERTIAL}</link></robot>'
+GOOD = ErrorFigures(1e-6, 1e-5, 100, 1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A robot, twice, one whose limits bound nothing, one whose base weighs nothing, and so on."""
+    folder = tmp_path_factory.mktemp("robots")
+    bare = path("toy").read_text()
+    assert BASE in bare
+    text = bare.replace(BASE, f'<link name="base">{INERTIAL}</link>')
+    (folder / "below").mkdir()
+    (folder / "toy.urdf").write_text(text)
+    (folder / "below" / "same.urdf").write_text(text)
+    (folder / "weightless.urdf").write_text(bare)
+    assert LIMIT in text
+    (folder / "unlimited.urdf").write_text(text.replace(LIMIT, '<limit velocity="0" effort="0"/>'))
+    (folder / "broken.urdf").write_text(text.replace("</robot>", ""))
+    (folder / "plate.urdf").write_text(EMPTY)
+    (folder / "notes.txt").write_text("no robot")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> tuple[Sweep, list[tuple[int, int]]]:
+    """The sweep of the folder by two processes, and the progress told."""
+    told: list[tuple[int, int]] = []
+    return sweep(folder, lambda done, total, _: told.append((done, total)), jobs=2), told
+
+
+def test_every_robot_passes_on_both_bases_and_an_empty_one_floats(found):
+    rows = [(row.name, row.base, row.dof, row.depth) for row in found[0].rows]
+    assert rows == [
+        ("below/same.urdf", "fixed", 2, 2),
+        ("below/same.urdf", "floating", 8, 3),
+        ("plate.urdf", "floating", 6, 1),
+        ("toy.urdf", "fixed", 2, 2),
+        ("toy.urdf", "floating", 8, 3),
+        ("unlimited.urdf", "fixed", 2, 2),
+        ("unlimited.urdf", "floating", 8, 3),
+        ("weightless.urdf", "fixed", 2, 2),
+        ("weightless.urdf", "floating", 8, 3),
+    ]
+    assert [row.failures for row in found[0].rows] == [()] * 9
+    assert found[0].passed
+
+
+def test_files_of_the_same_robot_are_evaluated_once(found):
+    same, other = (
+        next(row for row in found[0].rows if row.name == name) for name in ("below/same.urdf", "toy.urdf")
+    )
+    assert same.evaluated is other.evaluated or same.evaluated == other.evaluated
+    assert found[1] == [(k, 7) for k in range(1, 8)]
+
+
+def test_errors_are_small_but_measured(found):
+    for row in found[0].rows:
+        assert 0.0 < row.golden < 1e-9
+        assert row.evaluated.graph < 1e-9
+        singular = (row.name, row.base) == ("weightless.urdf", "floating")
+        functions = ("id", "m", "did") if singular else FUNCTIONS
+        assert list(row.evaluated.errors) == list(row.evaluated.operations) == list(functions)
+        assert 0.0 < max(figures.max for figures in row.evaluated.errors.values()) < 1e-3
+
+
+def test_what_is_refused_has_its_reason(found):
+    assert {file.name: file.refusal for file in found[0].files if file.robot is None} == {
+        "broken.urdf": "not well-formed XML (no element found: line 47, column 0); expected a URDF file"
+    }
+
+
+def test_what_is_taken_leniently_and_what_bounds_nothing_is_remarked(found):
+    told = remarks_of(found[0])
+    assert told.pop("weightless.urdf") == [
+        "mass matrix singular in some poses; only id, m, did are evaluated with a floating base"
+    ]
+    ((name, remarks),) = told.items()
+    assert name == "unlimited.urdf"
+    joint = load_urdf(path("toy")).joints[-1]
+    assert remarks[:2] == [
+        f"joint '{joint}': <limit> has no lower; taken as 0.",
+        f"joint '{joint}': <limit> has no upper; taken as 0.",
+    ]
+    assert f"position within 3 rad: {joint}" in remarks
+    assert f"velocity within 4 rad/s: {joint}" in remarks
+
+
+def test_tables_in_markdown(found, folder):
+    text = markdown(found[0])
+    assert f"What `rbdhw bench --sweep {folder.name}` finds in the 6 URDF files of {folder.name}: " in text
+    assert "1 are refused, and 9 of 9 robots and bases pass." in text
+    lines = text.splitlines()
+    assert sum(line.startswith("| `toy.urdf` | f") for line in lines) == 2
+    assert any(line.startswith("| `broken.urdf` | not well-formed XML") for line in lines)
+    assert "## Failing" not in text
+    assert text.index("## Passing") < text.index("## Refused") < text.index("## Remarks")
+
+
+def test_a_robot_that_fails_is_listed_with_what_failed():
+    bad = Evaluated(1e-6, {"id": GOOD, "fd": ErrorFigures(1e-4, 0.2, 100, 30)}, {"id": 7, "fd": 9})
+    rows = (Row("a.urdf", "fixed", 1, 1, 1e-12, bad, 0.1, tuple(bad.complaints)),)
+    failed = Sweep(Path("some"), (File("a.urdf", Path("a.urdf"), None, (), ""),), rows, 1.0, 1.0, 1)
+    assert not failed.passed
+    assert "| `a.urdf` | fixed | graph off by 1.0e-06; fd off by 2.0e-01, 30 of 100 flagged |" in markdown(
+        failed
+    )
+
+
+def test_bounds_are_added_where_limits_bound_nothing(folder):
+    assert missing_bounds(load_urdf(path("toy"))) == missing_bounds(load_urdf(folder / "toy.urdf"))
+    assert missing_bounds(load_urdf(path("toy")))[1] == ()
+
+
+class TestCommandLine:
+    def run(self, monkeypatch, *arguments: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["rbdhw", "bench", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        return stopped.value.code or 0
+
+    def test_tables_go_to_a_file(self, monkeypatch, tmp_path, found):
+        asked = []
+        monkeypatch.setattr("rbdhw.sweep.sweep", lambda *given: asked.append(given) or found[0])
+        output = tmp_path / "robots.md"
+        assert self.run(monkeypatch, "--sweep", str(tmp_path), "--jobs", "3", "--output", str(output)) == 0
+        assert output.read_text() == markdown(found[0])
+        assert (asked[0][0], asked[0][2]) == (tmp_path, 3)
+
+    def test_a_failure_is_an_exit_status_and_json_tells_all(self, monkeypatch, tmp_path, capsys):
+        row = Row("plate.urdf", "floating", 6, 1, 0.5, None, 0.0, ("golden model off Pinocchio by 5.0e-01",))
+        file = File("plate.urdf", tmp_path, None, (), "")
+        result = Sweep(tmp_path, (file,), (row,), 1.0, 1.0, 1)
+        monkeypatch.setattr("rbdhw.sweep.sweep", lambda *_: result)
+        assert self.run(monkeypatch, "--sweep", str(tmp_path), "--json") == FOUND_WRONG
+        assert json.loads(capsys.readouterr().out)["rows"][0]["failures"] == list(row.failures)
+
+    def test_a_folder_without_robots_is_bad_input(self, monkeypatch, tmp_path, capsys):
+        assert self.run(monkeypatch, "--sweep", str(tmp_path)) == BAD_INPUT
+        expected = "no URDF file; expected a folder with *.urdf files in or below it"
+        assert capsys.readouterr().err.strip().endswith(f"rbdhw: {tmp_path}: {expected}")

@@ -70,13 +70,14 @@ BAD_ROBOTS = {
     ),
     "unsupported joint": (
         '"elbow" type="revolute"',
-        '"elbow" type="planar"',
-        "joint 'elbow': unsupported type 'planar'; expected one of revolute, continuous, prismatic, fixed",
+        '"elbow" type="screw"',
+        "joint 'elbow': unsupported type 'screw'; expected one of revolute, continuous, prismatic, planar, "
+        "spherical, floating, fixed",
     ),
     "mimic": (
         LIMIT,
-        LIMIT + '<mimic joint="shoulder"/>',
-        "joint 'elbow': mimics another joint; expected an independent joint, or a fixed one",
+        LIMIT + '<mimic joint="knee"/>',
+        "joint 'elbow': mimics unknown joint 'knee'; expected a joint of this file",
     ),
     "zero axis": (AXIS, '<axis xyz="0 0 0"/>', "joint 'shoulder': <axis> is zero; expected a direction"),
     "no axis": (AXIS, "", "joint 'shoulder': no <axis>; expected <axis> in <joint>"),

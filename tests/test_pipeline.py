@@ -262,6 +262,7 @@ def test_the_stages_are_told_in_order(arm):
     generate(arm, BuildOptions(width=12, samples=64), progress=stages.append)
     assert stages == [
         "reading the robot",
+        "choosing the root",
         "rewriting frames and inertias",
         "tracing",
         "choosing number formats",

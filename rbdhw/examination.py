@@ -64,14 +64,20 @@ DRAWS = Draws(ranging=512, held_out=256, chunk=128, group=16, headroom=8.0)
 FREE_ANGLE = 3.0
 """Radians by which a joint without limits is taken to turn either way: not to where arms are folded flat."""
 
-FAR = 100.0
-"""Limits of a position that are farther apart (rad or m) bound nothing."""
+FAR, FAST = 100.0, 1000.0
+"""Limits of a position that are farther apart (rad or m) bound nothing, nor do faster velocities."""
 
 ALGORITHMS = Algorithms(products="solves")
 """The same for all robots: which are cheapest is not searched, and solves are where limbs branch."""
 
+MAX_CANCELLATION = 1e5
+"""Past this factor of rounding errors in its inverse, a mass matrix is nearly singular, too much for 32 bits.
+
+See :data:`rbdhw.sim.golden.MAX_CANCELLATION`.
+"""
+
 WITHOUT_INVERSE = ("id", "m", "did")
-"""The functions that are left where the mass matrix is singular."""
+"""The functions that are left where the mass matrix is singular, or nearly so."""
 
 DERIVATIVE_OF = {"did": "id", "dfd": "fd", "difd": "fd"}
 """Whose results give derivatives their scale, too: of a balanced rotor they are nothing but rounding."""
@@ -199,21 +205,28 @@ def missing_bounds(robot: Robot) -> tuple[Overrides, tuple[str, ...]]:
 def _missing(joint: Joint) -> list[str]:
     """Which of a joint's limits bound nothing."""
     limits = joint.limits[0]
-    bounded = joint.kind is JointKind.CONTINUOUS or 0.0 < limits.upper - limits.lower < FAR
-    found = [] if bounded else ["position"]
-    return found + [name for name in ("velocity", "effort") if not 0.0 < getattr(limits, name) < math.inf]
+    bounding = {
+        "position": joint.kind is JointKind.CONTINUOUS or 0.0 < limits.upper - limits.lower < FAR,
+        "velocity": 0.0 < limits.velocity <= FAST,
+        "effort": 0.0 < limits.effort < math.inf,
+    }
+    return [name for name, bounds in bounding.items() if not bounds]
 
 
 def _possible(robot: Robot, base: str, domain: Domain) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The functions that the robot has, and a remark where these are not all."""
+    poses = sample(robot, domain, 4 * TASKS, np.random.default_rng(6))
     try:
-        golden.evaluate(robot, "minv", sample(robot, domain, 4 * TASKS, np.random.default_rng(6)))
+        M, Minv = (golden.evaluate(robot, f, poses)[name] for f, name in (("m", "M"), ("minv", "Minv")))
+        cancelled = float(np.abs(Minv * M).sum(axis=-1).max())
     except InputError:
-        left = ", ".join(WITHOUT_INVERSE)
-        return WITHOUT_INVERSE, (
-            f"mass matrix singular in some poses; only {left} are evaluated with a {base} base",
-        )
-    return tuple(FUNCTIONS), ()
+        cancelled = math.inf
+    if cancelled <= MAX_CANCELLATION:
+        return tuple(FUNCTIONS), ()
+    left = ", ".join(WITHOUT_INVERSE)
+    return WITHOUT_INVERSE, (
+        f"mass matrix (nearly) singular in some poses; only {left} are evaluated with a {base} base",
+    )
 
 
 def _compared(file: File, base: str, domain: Domain, functions: Sequence[str]) -> float:

@@ -94,7 +94,7 @@ def test_what_is_refused_has_its_reason(found):
 def test_what_is_taken_leniently_and_what_bounds_nothing_is_remarked(found):
     told = remarks_of(found[0])
     assert told.pop("weightless.urdf") == [
-        "mass matrix singular in some poses; only id, m, did are evaluated with a floating base"
+        "mass matrix (nearly) singular in some poses; only id, m, did are evaluated with a floating base"
     ]
     ((name, remarks),) = told.items()
     assert name == "unlimited.urdf"

@@ -125,6 +125,13 @@ def test_a_sum_keeps_its_first_edge_plain(build, x, y):
     assert build.nodes[2].args == (Edge(0), Edge(1, False, 3))
 
 
+def test_the_larger_edge_of_a_lopsided_sum_is_plain(build, x, y):
+    edge = build.add(x.shifted(-40), y.negated(), REGION)
+    assert edge == Edge(2, True, 0)
+    assert build.nodes[2].args == (Edge(1), Edge(0, True, -40))
+    assert build.add(y.negated(), x.shifted(-40), REGION) == edge
+
+
 @pytest.mark.parametrize(
     ("offset", "op", "rest", "negative"),
     [

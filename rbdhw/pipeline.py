@@ -460,7 +460,8 @@ def fix(
     def lowered(widths: Widths) -> Program:
         seen = list(magnitudes)
         for _ in range(NOISE_PASSES):
-            raise_to_noise(seen, lower(graph, seen, ranges, widths, twins), options.functions, noise_words)
+            draft = lower(graph, seen, ranges, widths, twins)
+            raise_to_noise(seen, draft, options.functions, noise_words, draws.headroom)
             seen = unified(seen, twins, shifts)
         return lower(graph, seen, ranges, widths, twins)
 
@@ -490,18 +491,23 @@ def first(arrays: Mapping[str, Array], tasks: int) -> dict[str, Array]:
 
 
 def raise_to_noise(
-    magnitudes: list[float], program: Program, functions: Sequence[str], reals: Mapping[str, Array]
+    magnitudes: list[float],
+    program: Program,
+    functions: Sequence[str],
+    reals: Mapping[str, Array],
+    headroom: float = 1.0,
 ) -> None:
     """Raise the magnitudes of values that hold little but rounding errors to what those may be.
 
     Where values cancel but for rounding errors, samples in double precision know nothing of their size.
+    Magnitudes are larger by ``headroom`` than what the samples say.
     """
     words = {word.name: quantised(word, reals[word.name]) for word in program.inputs}
     for function in functions:
         flags = {name: np.asarray(value, np.int64) for name, value in flag_values(function, False).items()}
         for i, largest in largest_values(program, words | flags, function).items():
-            if i < len(magnitudes) and largest > NOISY * magnitudes[i]:
-                magnitudes[i] = NOISE_MARGIN * largest
+            if i < len(magnitudes) and headroom * largest > NOISY * magnitudes[i]:
+                magnitudes[i] = max(magnitudes[i], NOISE_MARGIN * largest)
 
 
 def with_inverses(robot: Robot, domain: Domain, arrays: Mapping[str, Array], tasks: int) -> dict[str, Array]:

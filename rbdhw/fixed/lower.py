@@ -34,6 +34,12 @@ CUT_BITS = 2
 INPUT_MARGIN = 1.02
 """Headroom over an input's bounds: in 8 bits and more, no bound is a word that saturation gives."""
 
+NOISE_BITS = 2
+"""The powers of two by which a result's range is above one step of what it is computed from, at least.
+
+Where values cancel but for rounding errors, or nearly always are rounded to zero, samples tell nothing of it.
+"""
+
 FLAG_FORMAT = Format(2, 0)
 
 
@@ -210,9 +216,12 @@ class _Lowering:
         products = (node for node in self._graph.nodes if node.op in (Op.MULTIPLY, Op.SCALE))
         return any(edge.node == i for node in products for edge in node.args)
 
-    def _format(self, i: int, exact: int) -> Format:
-        """The node's format; ``exact`` fractional bits represent it without loss."""
-        exponent = exponent_above(MARGIN * self._magnitudes[i])
+    def _format(self, i: int, exact: int, coarsest: int = sys.maxsize) -> Format:
+        """The node's format; ``exact`` fractional bits represent it without loss.
+
+        ``coarsest`` is the binary point of the coarsest step by which rounding errors move it.
+        """
+        exponent = max(exponent_above(MARGIN * self._magnitudes[i]), NOISE_BITS - coarsest)
         binary_point = min(self._widths.bits[i] - 1 - exponent, exact)
         return Format(max(2, binary_point + 1 + exponent), binary_point)
 
@@ -237,7 +246,8 @@ class _Lowering:
 
     def _sum(self, i: int, node: Node) -> Operation:
         finest = self._together(i, lambda twin: max(map(self._point, self._graph.nodes[twin].args)))
-        chosen = self._format(i, min(finest))
+        coarsest = self._together(i, lambda twin: min(map(self._point, self._graph.nodes[twin].args)))
+        chosen = self._format(i, min(finest), min(coarsest))
         common = min(max(finest), chosen.binary_point + CUT_BITS)
         operands = tuple(
             Operand(edge.node, edge.negative, common - self._point(edge)) for edge in self._ordered(i)
@@ -246,7 +256,8 @@ class _Lowering:
 
     def _product(self, i: int, node: Node) -> Operation:
         formats = {edge.node: self._operations[edge.node].format for edge in node.args}
-        chosen = self._format(i, min(self._together(i, self._product_point)))
+        coarsest = self._together(i, self._coarsest_product)
+        chosen = self._format(i, min(self._together(i, self._product_point)), min(coarsest))
         wider_first = sorted(self._ordered(i), key=lambda edge: -formats[edge.node].width)
         operands = tuple(Operand(edge.node) for edge in wider_first)
         drop = self._product_point(i) - chosen.binary_point
@@ -254,6 +265,11 @@ class _Lowering:
 
     def _product_point(self, i: int) -> int:
         return sum(self._operations[edge.node].format.binary_point for edge in self._graph.nodes[i].args)
+
+    def _coarsest_product(self, i: int) -> int:
+        """The binary point of the step of a factor, times the other at its largest."""
+        first, second = (self._operations[edge.node].format for edge in self._graph.nodes[i].args)
+        return first.binary_point + second.binary_point + 1 - max(first.width, second.width)
 
     def _scale(self, i: int, node: Node) -> Operation:
         constants, points = self._constants(self._group(i))

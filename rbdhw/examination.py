@@ -31,12 +31,13 @@ from rbdhw.domain import (
 )
 from rbdhw.errors import InputError
 from rbdhw.fixed.search import HEADROOM, Measured
+from rbdhw.formats import Draws, fix, with_inverse
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.twins import no_twins
 from rbdhw.manifest import function_counts
 from rbdhw.mounting import mounted
-from rbdhw.pipeline import DEFAULT_DELAYS, Draws, Model, fix, optimised, traced, with_inverse
+from rbdhw.preparation import DEFAULT_DELAYS, Model, optimised, traced
 from rbdhw.protocol import FUNCTIONS, SYMMETRIC, flag_values
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes

@@ -17,7 +17,8 @@ from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.widths import Planner, plain_widths
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
-from rbdhw.pipeline import Model, optimised, prepare, scheduled, traced
+from rbdhw.pipeline import scheduled
+from rbdhw.preparation import Model, optimised, prepare, traced
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

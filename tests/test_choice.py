@@ -6,7 +6,7 @@ from rbdhw.choice import Cost, choose, cost_of, parse_algorithms
 from rbdhw.errors import InputError
 from rbdhw.graph.graph import Op
 from rbdhw.graph.trace import Recorder
-from rbdhw.pipeline import operation_delay
+from rbdhw.preparation import operation_delay
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

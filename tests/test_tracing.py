@@ -13,7 +13,7 @@ from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
 from rbdhw.manifest import function_counts
 from rbdhw.passes.factor import factor
-from rbdhw.pipeline import prepare, traced
+from rbdhw.preparation import prepare, traced
 from rbdhw.protocol import FLAGS, FUNCTIONS, SYMMETRIC, flag_values
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf

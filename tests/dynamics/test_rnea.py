@@ -10,7 +10,7 @@ from rbdhw.dynamics.joint import coordinates
 from rbdhw.dynamics.rnea import Motion, rnea, square_across_z
 from rbdhw.dynamics.spatial import ZERO, multiply
 from rbdhw.graph.interpret import interpret
-from rbdhw.pipeline import optimised, prepare, traced
+from rbdhw.preparation import optimised, prepare, traced
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import IDENTITY
 from rbdhw.robot.urdf import load_urdf

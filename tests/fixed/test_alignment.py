@@ -14,7 +14,7 @@ from rbdhw.graph.interpret import node_values
 from rbdhw.graph.twins import Twins, no_twins
 from rbdhw.limbs import limb_inputs, shared_limbs
 from rbdhw.passes.twins import find_twins
-from rbdhw.pipeline import optimised, prepare
+from rbdhw.preparation import optimised, prepare
 from rbdhw.sampling import sample
 from rbdhw.scalar import Region
 from rbdhw.schedule.twins import shareable

@@ -14,7 +14,7 @@ from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Kind, Word
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.interpret import interpret, node_values
-from rbdhw.pipeline import optimised, prepare, traced
+from rbdhw.preparation import optimised, prepare, traced
 from rbdhw.sampling import sample
 from rbdhw.target import target
 from tests.builds import (

@@ -100,6 +100,27 @@ def test_a_sum_aligns_its_operands_two_bits_below_its_last():
     assert rows(built)[2] == ("add", ((0, False, 2), (1, True, -17)), (22, 20), 2, True)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n0 = input x @ decode\nn1 = input y @ decode\nn2 = multiply n0 n1 @ decode\n"
+        "n3 = multiply n0 n2 @ decode\nn4 = add n2 -n3 @ decode\nout id.x[0] n4\n",
+        "n0 = input x @ decode\nn1 = input y @ decode\nn2 = multiply n0 n1 @ decode\n"
+        "n3 = add n2 -n0 @ decode\nn4 = multiply n2 n3 @ decode\nout id.x[0] n4\n",
+    ],
+)
+def test_a_result_holds_steps_of_what_it_is_computed_from(text):
+    """Samples found it almost zero, but rounding errors are not: three steps of the coarsest, either way."""
+    built = program(text, [1.0, 3.0, 3.0, 2.0, 1e-12], 12)
+    formats = [op.format for op in built.operations]
+    a, b = (formats[operand.value] for operand in built.operations[4].operands)
+    if built.operations[4].kind is Kind.ADD:
+        moved = max(a.step, b.step)
+    else:
+        moved = max(a.step * b.step * 2 ** (b.width - 1), b.step * a.step * 2 ** (a.width - 1))
+    assert 3.0 * moved <= formats[4].highest * formats[4].step <= 4.0 * moved
+
+
 def test_exact_values_take_no_bits_they_do_not_need():
     text = "n0 = input x @ decode\nn1 = scale n0 0x1.8p+0 @ decode\nout id.s n1<<3\n"
     built = program(text, [1.0, 1.5], 12)

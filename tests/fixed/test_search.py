@@ -5,15 +5,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rbdhw.config import WIDTHS
+from rbdhw.config import WIDTHS, BuildOptions
 from rbdhw.domain import input_domain
 from rbdhw.errors import InputError
 from rbdhw.fixed.gains import Gains
 from rbdhw.fixed.search import HEADROOM, ErrorFigures, Search
 from rbdhw.fixed.widths import Planner
+from rbdhw.formats import fix
 from rbdhw.graph.text import loads
 from rbdhw.graph.twins import no_twins
-from rbdhw.pipeline import BuildOptions, fix
 from rbdhw.target import target
 from tests.builds import graph_of, model_of
 

@@ -18,7 +18,7 @@ from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import node_values
 from rbdhw.passes.prune import prune
-from rbdhw.pipeline import Model, optimised, prepare
+from rbdhw.preparation import Model, optimised, prepare
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.rtl.core import Core
 from rbdhw.sampling import sample

@@ -10,8 +10,9 @@ import pytest
 
 from rbdhw.artifact import write
 from rbdhw.config import BuildOptions
+from rbdhw.formats import draft_design
 from rbdhw.manifest import manifest
-from rbdhw.pipeline import accelerator, draft_design, generate, planned
+from rbdhw.pipeline import accelerator, generate, planned
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robots import path

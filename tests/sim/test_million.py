@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
-from rbdhw.pipeline import draft_design, planned
+from rbdhw.formats import draft_design
+from rbdhw.pipeline import planned
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

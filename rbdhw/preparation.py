@@ -1,0 +1,166 @@
+"""From a robot to its graph: root, frames and inertias rewritten, algorithms chosen, passes applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from rbdhw.choice import ADDITION_COST, Choice, choose, cost_of
+from rbdhw.config import CHEAPEST_ROOT, BuildOptions
+from rbdhw.errors import InputError
+from rbdhw.graph.check import check
+from rbdhw.graph.graph import Graph, Op
+from rbdhw.passes.balance import balance
+from rbdhw.passes.factor import factor
+from rbdhw.passes.prune import prune
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import Robot
+from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.robot.reroot import RootTrial, best_root, reroot
+from rbdhw.robot.rewrite import best_rewrite
+from rbdhw.target import Delays, target
+from rbdhw.tracing import Algorithms, trace
+
+REPRESENTATIVE = {"id": "id", "fd": "id", "m": "m", "minv": "m", "did": "did", "dfd": "did", "difd": "did"}
+"""For each function the one with the same frame-dependent part, by which rewrites are judged."""
+
+DEFAULT_DELAYS = target(BuildOptions().target).delays
+
+ROOT_ALGORITHMS = Algorithms(inverse="block_pivots", products="solves", gradient="repeated")
+"""What roots are compared with."""
+
+ROOT_EVALUATIONS = 6
+"""Roots compared, the present one included."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A robot prepared for tracing: rewritten, with the names of the rewrites that were kept."""
+
+    source: Robot
+    robot: Robot
+    rewrites: tuple[str, ...]
+    fext: tuple[int, ...]
+    choice: Choice
+
+    @property
+    def pushed(self) -> tuple[int, ...]:
+        """The bodies of ``robot`` that take an external force, of which ``fext`` tells the source's."""
+        return pushed_bodies(self.robot, self.fext)
+
+
+def rooted(
+    source: Robot,
+    root: str | None,
+    functions: Sequence[str],
+    fext: str = "none",
+    delays: Delays = DEFAULT_DELAYS,
+) -> tuple[Robot, list[RootTrial]]:
+    """The robot from the root asked for, and what was tried, if the cheapest was asked for.
+
+    The cost is that by which algorithms are chosen: operations, and the longest paths to the results.
+
+    Raises
+    ------
+    InputError
+        For a link that is none or cannot be the root, or a robot that does not float.
+    """
+
+    def cost(robot: Robot) -> float:
+        plain = regroup_inertias(align_axes(elementary(robot)))
+        graph = trace(plain, functions, pushed_bodies(plain, external_bodies(robot, fext)), ROOT_ALGORITHMS)
+        return cost_of(graph, operation_delay(delays)).total
+
+    if root is None:
+        return source, []
+    if root != CHEAPEST_ROOT:
+        return reroot(source, root), []
+    return best_root(source, cost, ROOT_EVALUATIONS)
+
+
+def prepare(
+    source: Robot,
+    functions: Sequence[str],
+    fext: str = "none",
+    delays: Delays = DEFAULT_DELAYS,
+    forced: Mapping[str, str] = MappingProxyType({}),
+) -> Model:
+    """A robot with its frames and inertias rewritten, and the algorithms chosen, so that operations fall.
+
+    Algorithms named in ``forced`` are taken whatever they cost.
+    """
+    bodies = external_bodies(source, fext)
+    judged = tuple({REPRESENTATIVE[function]: None for function in functions})
+
+    def cost(robot: Robot) -> float:
+        graph = factor(trace(robot, judged, pushed_bodies(robot, bodies)))
+        return multiplications(graph) + ADDITION_COST * graph.count(Op.ADD)
+
+    robot, names = best_rewrite(elementary(source), cost)
+    choice = choose(robot, functions, pushed_bodies(robot, bodies), operation_delay(delays), forced)
+    return Model(source, robot, tuple(names), bodies, choice)
+
+
+def traced(model: Model, functions: Sequence[str]) -> Graph:
+    """The graph of some functions of a prepared robot."""
+    return trace(model.robot, functions, model.pushed, model.choice.algorithms)
+
+
+def optimised(graph: Graph, delays: Delays) -> Graph:
+    """The graph after the passes: common factors drawn out, sums balanced by arrival."""
+    graph = prune(balance(factor(graph), operation_delay(delays)))
+    check(graph)
+    return graph
+
+
+def multiplications(graph: Graph) -> int:
+    """Products of a graph, by variables and by constants."""
+    return graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
+
+
+def pushed_bodies(robot: Robot, links: Sequence[int]) -> tuple[int, ...]:
+    """The bodies of an elementary robot that are the links of these numbers."""
+    return tuple(robot.links[link] for link in links)
+
+
+def external_bodies(robot: Robot, fext: str) -> tuple[int, ...]:
+    """The indices of the bodies that ``none``, ``all`` or a list of links names.
+
+    Raises
+    ------
+    InputError
+        For a link that is unknown, or that does not move by itself.
+    """
+    if fext == "none":
+        return ()
+    names = [body.name for body in robot.bodies]
+    if fext == "all":
+        return tuple(range(len(names)))
+    fixed = dict(robot.fixed_links)
+    for link in fext.split(","):
+        if link in fixed:
+            raise InputError(
+                f"fext: link '{link}' is fixed to '{fixed[link]}'; a moving link of {robot.name} was expected"
+            )
+        if link not in names:
+            raise InputError(
+                f"fext: link '{link}' is unknown; expected none, all or some of {', '.join(names)}"
+            )
+    return tuple(sorted({names.index(link) for link in fext.split(",")}))
+
+
+def operation_delay(delays: Delays) -> Callable[[Op], float]:
+    """About how long each operation takes, in nanoseconds, before widths and clock are known."""
+    turn = delays.table + delays.multiply + delays.add
+    known = {
+        Op.ADD: delays.add,
+        Op.MULTIPLY: delays.multiply,
+        Op.SCALE: delays.multiply,
+        Op.SIN: turn,
+        Op.COS: turn,
+        Op.RECIPROCAL: 2.0 * turn,
+        Op.SELECT: delays.select,
+    }
+    return lambda op: known.get(op, 0.0)

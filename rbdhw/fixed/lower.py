@@ -246,13 +246,18 @@ class _Lowering:
 
     def _sum(self, i: int, node: Node) -> Operation:
         finest = self._together(i, lambda twin: max(map(self._point, self._graph.nodes[twin].args)))
-        coarsest = self._together(i, lambda twin: min(map(self._point, self._graph.nodes[twin].args)))
+        coarsest = self._together(i, self._coarsest_term)
         chosen = self._format(i, min(finest), min(coarsest))
         common = min(max(finest), chosen.binary_point + CUT_BITS)
         operands = tuple(
             Operand(edge.node, edge.negative, common - self._point(edge)) for edge in self._ordered(i)
         )
         return Operation(Kind.ADD, operands, chosen, node.region, drop=common - chosen.binary_point)
+
+    def _coarsest_term(self, i: int) -> int:
+        """The coarsest binary point of what a node adds up; constants are exact."""
+        args = self._graph.nodes[i].args
+        return min(self._point(edge) for edge in args if self._graph.nodes[edge.node].op is not Op.CONSTANT)
 
     def _product(self, i: int, node: Node) -> Operation:
         formats = {edge.node: self._operations[edge.node].format for edge in node.args}

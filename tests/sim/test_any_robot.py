@@ -81,7 +81,7 @@ def test_joints_of_three_freedoms(tmp_path):
     [("hyq", "floating", 4, 400), ("spot_arm", "floating", 8, 200), ("tiago", "fixed", 4, 400)],
 )
 def test_bundled_robot(tmp_path, name, base, ii, tasks):
-    options = BuildOptions(functions=ALL, ii=ii, width=18, samples=1024, mounting=Mounting(base))
+    options = BuildOptions(functions=ALL, ii=ii, width=18, mounting=Mounting(base))
     assert_exact(generate(path(name), options), tmp_path, tasks)
 
 

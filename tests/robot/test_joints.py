@@ -6,10 +6,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from rbdhw.errors import InputError
 from rbdhw.robot.model import UNLIMITED, JointKind, Limits, Mimic, Placement
 from rbdhw.sim import golden
 from tests.robot.documents import ARM, AXIS, LIMIT, arm_with, hand, joint, link, mimic, robot
+from tests.robot.refusals import assert_refused, assert_remarked
 from tests.strategies import random_states
 
 
@@ -299,26 +299,17 @@ UNUSUAL = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_bad_input_is_refused_in_one_clear_line(load, case):
-    text, line = REFUSED[case]
-    with pytest.raises(InputError) as refusal:
-        load(text)
-    assert str(refusal.value) == f"robot.urdf: {line}"
+    assert_refused(load, *REFUSED[case])
 
 
 class TestLenientReading:
     @pytest.mark.parametrize("case", UNUSUAL)
     def test_takes_what_others_take_and_remarks_on_it(self, load, case):
-        text, remark = UNUSUAL[case]
-        remarks = []
-        load(text, remarks)
-        assert remarks == [remark]
+        assert_remarked(load, *UNUSUAL[case])
 
     @pytest.mark.parametrize("case", [case for case in REFUSED if case not in UNUSUAL])
     def test_refuses_the_rest_as_the_strict_one(self, load, case):
-        text, line = REFUSED[case]
-        with pytest.raises(InputError) as refusal:
-            load(text, [])
-        assert str(refusal.value) == f"robot.urdf: {line}"
+        assert_refused(load, *REFUSED[case], [])
 
     def test_takes_what_is_missing_for_urdfs_defaults(self, load):
         (body,) = load(arm_with(rest=""), []).bodies

@@ -11,6 +11,7 @@ from rbdhw.robot.model import BASE, Inertia
 from rbdhw.robot.urdf import load_urdf
 from tests.oracle import pinocchio_model
 from tests.robot.documents import ARM, AXIS, INERTIAL, LIMIT, arm_with, joint, link, robot
+from tests.robot.refusals import assert_refused, assert_remarked
 
 FREE = (link("world", ""), link("trunk"), joint("free", "world", "trunk", "floating", ""))
 
@@ -291,26 +292,17 @@ UNUSUAL = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_bad_input_is_refused_in_one_clear_line(load, case):
-    text, line = REFUSED[case]
-    with pytest.raises(InputError) as refusal:
-        load(text)
-    assert str(refusal.value) == f"robot.urdf: {line}"
+    assert_refused(load, *REFUSED[case])
 
 
 class TestLenientReading:
     @pytest.mark.parametrize("case", UNUSUAL)
     def test_takes_what_others_take_and_remarks_on_it(self, load, case):
-        text, remark = UNUSUAL[case]
-        remarks = []
-        load(text, remarks)
-        assert remarks == [remark]
+        assert_remarked(load, *UNUSUAL[case])
 
     @pytest.mark.parametrize("case", [case for case in REFUSED if case not in UNUSUAL])
     def test_refuses_the_rest_as_the_strict_one(self, load, case):
-        text, line = REFUSED[case]
-        with pytest.raises(InputError) as refusal:
-            load(text, [])
-        assert str(refusal.value) == f"robot.urdf: {line}"
+        assert_refused(load, *REFUSED[case], [])
 
     def test_of_a_clean_file_is_the_strict_one(self, load):
         remarks = []

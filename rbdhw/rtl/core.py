@@ -14,6 +14,7 @@ from rbdhw.protocol import EXTENDED, HEADER
 from rbdhw.rtl.arithmetic import parted
 from rbdhw.rtl.region import RegionModule, Wires
 from rbdhw.schedule.model import Bound, Tap
+from rbdhw.target import Primitive
 
 
 class ForwardBackward(Elaboratable):
@@ -36,6 +37,8 @@ class Core(wiring.Component):
     ----------
     program, bound
         What to compute, and when and where.
+    primitive
+        The multiplier of the device's DSP blocks; without it the RTL is portable, and does the same.
 
     Members
     -------
@@ -52,9 +55,10 @@ class Core(wiring.Component):
         started ``latency(F)`` cycles ago; registered.
     """
 
-    def __init__(self, *, program: Program, bound: Bound) -> None:
+    def __init__(self, *, program: Program, bound: Bound, primitive: Primitive | None = None) -> None:
         self.program = program
         self.bound = bound
+        self.primitive = primitive
         members: dict[str, Any] = {
             "phase_zero": Out(1),
             "payload": In(sum(program.slots)),
@@ -81,7 +85,7 @@ class Core(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        wires = Wires(self.program, self.bound)
+        wires = Wires(self.program, self.bound, self.primitive)
         if self.ii > 1:
             m.d.sync += wires.slots.eq(wires.slots.rotate_left(1))
             m.d.sync += wires.phase.eq(Mux(wires.slots[-1], 0, wires.phase + 1))

@@ -11,10 +11,12 @@ from amaranth.hdl import Cat, Const, Elaboratable, Module, Signal, signed
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
 from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, total, turned
 from rbdhw.rtl.delay import delay_line
+from rbdhw.rtl.multiplier import addend_delay, multiply_add
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.trigonometry import TrigonometryUnit
 from rbdhw.scalar import Region
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
+from rbdhw.target import Primitive
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Place:
 class Wires:
     """The signals that regions share: a task's values at the stages of their delay lines.
 
+    ``primitive`` is the multiplier of the device's DSP blocks, None where the RTL is to be portable.
+
     Members
     -------
     phase, slots : Signal
@@ -36,9 +40,10 @@ class Wires:
         The values of each region, of twins the first.
     """
 
-    def __init__(self, program: Program, bound: Bound) -> None:
+    def __init__(self, program: Program, bound: Bound, primitive: Primitive | None = None) -> None:
         self.program = program
         self.bound = bound
+        self.primitive = primitive
         self.phase = Signal(range(bound.ii), name="phase")
         self.slots = Signal(bound.ii, name="slots", init=1)
         self._taps: dict[Tap, Signal] = {}
@@ -181,8 +186,15 @@ class RegionModule(Elaboratable):
             self._selected(m, f"{name}_{port}", {slot: pair[k] for slot, pair in factors.items()})
             for k, port in enumerate("ab")
         )
-        halves = {slot: Const(half(self._operation(index).drop)) for slot, index in unit.steps.items()}
-        full = a * b + self._selected(m, f"{name}_half", halves)
+        registers = self._wires.bound.registers.get(unit.resource, 0)
+        primitive = self._wires.primitive
+        later = addend_delay(registers, (len(a), len(b)), primitive)
+        halves = {
+            (slot + later) % self._wires.bound.ii: Const(half(self._operation(index).drop))
+            for slot, index in unit.steps.items()
+        }
+        rounding = self._selected(m, f"{name}_half", halves)
+        full = multiply_add(m, name, a, b, rounding, registers=registers, primitive=primitive)
         overflows: dict[int, Any] = {}
         for value in self._results(unit):
             result, overflows[value] = cut(full, self._checked(value))
@@ -200,7 +212,9 @@ class RegionModule(Elaboratable):
         wires, bound = self._wires, self._wires.bound
         assert wires.program.reciprocal is not None
         (latency,) = {bound.steps[index].latency for index in unit.steps.values()}
-        m.submodules[name] = hardware = ReciprocalUnit(wires.program.reciprocal, latency)
+        registers = bound.registers.get(unit.resource, 0)
+        spec = wires.program.reciprocal
+        m.submodules[name] = hardware = ReciprocalUnit(spec, latency, registers, wires.primitive)
         operands, shifts = {}, {}
         for slot, index in unit.steps.items():
             (operands[slot],) = self._operands(index)
@@ -230,7 +244,9 @@ class RegionModule(Elaboratable):
     def _trigonometry(self, m: Module, unit: Unit, name: str) -> None:
         """One trigonometry unit, its angle and the constant added to it chosen by slot."""
         wires = self._wires
-        m.submodules[name] = hardware = TrigonometryUnit(wires.program.trigonometry)
+        registers = wires.bound.registers.get(unit.resource, 0)
+        spec = wires.program.trigonometry
+        m.submodules[name] = hardware = TrigonometryUnit(spec, registers, wires.primitive)
         angles, offsets = {}, {}
         for slot, index in unit.steps.items():
             operation = self._operation(index)

@@ -1,0 +1,158 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""Multipliers with registers: the portable one equals integers, every device's block the portable one."""
+
+import subprocess
+
+import numpy as np
+import pytest
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+from amaranth.sim import Simulator
+
+from rbdhw.rtl.multiplier import Multiplier, addend_delay
+from rbdhw.rtl.shell import to_verilog
+from rbdhw.sim.verilator import Harness, made
+from rbdhw.target import TARGETS, target
+
+PRIMITIVES = [device.primitive for device in TARGETS.values()]
+SMALL = (4, 5)
+
+HARNESS = b"""
+#include <cstdio>
+#include <cstdlib>
+#include "Vtop.h"
+int main(int, char** arguments) {
+    Vtop top;
+    for (long cycle = 0; cycle < atol(arguments[1]); ++cycle)
+        for (int clk = 0; clk < 2; ++clk) { top.rst = cycle == 0; top.clk = clk; top.eval(); }
+    printf("%d %d\\n", int(top.different), int(top.moved));
+}
+"""
+
+
+@pytest.mark.parametrize("registers", [1, 2, 3])
+@pytest.mark.parametrize(("widths", "addend"), [((4, 3), 9), ((18, 18), 30), ((27, 34), 5)])
+def test_the_portable_multiplier_equals_integers(widths, addend, registers):
+    unit = Multiplier(widths, addend, registers)
+    rng = np.random.default_rng(registers)
+    columns = [rng.integers(-(2 ** (width - 1)), 2 ** (width - 1), 300).tolist() for width in (*widths, addend)]
+
+    async def testbench(ctx):
+        for cycle in range(300):
+            ctx.set(unit.a, columns[0][cycle])
+            ctx.set(unit.b, columns[1][cycle])
+            ctx.set(unit.addend, columns[2][cycle - unit.addend_delay])
+            if cycle >= registers:
+                a, b, c = (column[cycle - registers] for column in columns)
+                assert ctx.get(unit.o) == a * b + c
+            await ctx.tick()
+
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+
+
+class Comparison(wiring.Component):
+    """Multipliers with every device's block beside portable ones.
+
+    The small ones are fed with every pair of operands in turn, the others with a shift register that feeds back
+    (127 bits, the longest of sequences), moved by 100 bits a cycle.
+
+    Members
+    -------
+    different, moved : Out
+        Whether any block's result differed from the portable one's; whether any result was not zero.
+    """
+
+    def __init__(self):
+        super().__init__({"different": Out(1), "moved": Out(1)})
+
+    def elaborate(self, _platform):
+        m = Module()
+        random = Signal(127, init=1)
+        count = Signal(sum(SMALL))
+        m.d.sync += [random.eq(Cat(random[100:], random[:100] ^ random[1:101])), count.eq(count + 1)]
+        pairs = []
+        for primitive in PRIMITIVES:
+            for registers in (1, 2, 3):
+                small = count[: SMALL[0]], count[SMALL[0] :], random[-7:]
+                ports = primitive.ports
+                wide = random[: ports[0]], random[30 : 30 + ports[1]], random[60:96]
+                turned = random[: ports[1]], random[30 : 30 + ports[0]], random[60:96]
+                pairs += [self._pair(m, primitive, registers, inputs) for inputs in (small, wide, turned)]
+        # Every result is of this cycle's operands or of earlier ones in both, so they may be compared from the
+        # start, but for registers that nothing has filled.
+        filled = Signal(range(5))
+        with m.If(filled < 4):
+            m.d.sync += filled.eq(filled + 1)
+        with m.If((filled == 4) & Cat(block != portable for block, portable in pairs).any()):
+            m.d.sync += self.different.eq(1)
+        with m.If(Cat(block != 0 for block, _ in pairs).all()):
+            m.d.sync += self.moved.eq(1)
+        return m
+
+    def _pair(self, m, primitive, registers, inputs):
+        """The results of a device's block and of the portable multiplier for the same numbers."""
+        widths = len(inputs[0]), len(inputs[1])
+        results = []
+        for kind in (primitive, None):
+            unit = Multiplier(widths, len(inputs[2]), registers, kind)
+            m.submodules += unit
+            addend = inputs[2].as_signed()
+            for _ in range(unit.addend_delay):
+                later = Signal(addend.shape())
+                m.d.sync += later.eq(addend)
+                addend = later
+            m.d.comb += [unit.a.eq(inputs[0]), unit.b.eq(inputs[1]), unit.addend.eq(addend)]
+            results.append(unit.o)
+        return results
+
+
+def test_every_block_equals_the_portable_multiplier(tmp_path):
+    """All operands of small ones, 20,000 of large ones; both ways round, with one to three registers."""
+    text = to_verilog(Comparison())
+    for primitive in PRIMITIVES:
+        assert text.count(f"  {primitive.name} #(") == 9
+    (tmp_path / "accelerator.v").write_text(text)
+    executable = made(tmp_path, None, Harness({"main.cpp": HARNESS}))
+    done = subprocess.run([executable, "20000"], capture_output=True, text=True, check=True)
+    assert done.stdout == "0 1\n"
+
+
+@pytest.mark.parametrize("name", list(TARGETS))
+def test_what_does_not_fit_a_block_is_portable(name):
+    primitive = target(name).primitive
+    a, b = primitive.ports
+    for widths in ((a, b), (b, a), (3, 2)):
+        assert Multiplier(widths, 8, 2, primitive).primitive is primitive
+    for widths in ((a + 1, b), (b, a + 1), (a, a + 1)):
+        assert Multiplier(widths, 8, 2, primitive).primitive is None
+
+
+def test_a_sum_wider_than_a_block_adds_is_portable():
+    primitive = target("xcvu9p").primitive
+    assert Multiplier((18, 18), 47, 2, primitive).primitive is primitive
+    assert Multiplier((18, 18), 48, 2, primitive).primitive is None
+
+
+@pytest.mark.parametrize(
+    ("name", "widths", "delays"),
+    [
+        (None, (18, 18), [0, 1, 1, 2]),
+        ("xcvu9p", (18, 18), [0, 1, 1, 2]),
+        ("ecp5-85", (18, 18), [0, 1, 2, 3]),
+        ("ecp5-85", (19, 18), [0, 1, 1, 2]),
+    ],
+)
+def test_the_addend_comes_where_it_is_added(name, widths, delays):
+    primitive = None if name is None else target(name).primitive
+    assert [addend_delay(registers, widths, primitive) for registers in range(4)] == delays
+
+
+@pytest.mark.parametrize("registers", [0, 4])
+def test_other_numbers_of_registers_are_refused(registers):
+    with pytest.raises(ValueError, match=f"^a multiplier has 1 to 3 registers, not {registers}$"):
+        Multiplier((18, 18), 8, registers)

@@ -1,7 +1,7 @@
 """Target devices: what the schedule and the binding need to know of them.
 
-Delays are those of operators in the fabric between two registers, routing included: UltraScale+ at speed grade
--2 and 7 series at -2 from the data sheets (AMD DS923, DS181), ECP5 at speed grade 6 fitted to placed and routed
+Delays are those of operators in the fabric between two registers, routing included: UltraScale+ and 7 series
+at speed grade -2 from the data sheets (AMD DS923, DS181), ECP5 at speed grade 6 fitted to placed and routed
 designs of this project. ``overhead`` is what a cycle loses to clock-to-output, setup, and uncertainty.
 
 A multiplier is combinational where the clock allows it, and else has up to three pipeline registers: of its
@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 from rbdhw.errors import InputError
 
-
 ROUNDING = 1e-9
 """Nanoseconds of rounding allowed in sums of delays."""
 
@@ -25,8 +24,8 @@ ROUNDING = 1e-9
 class Delays:
     """Nanoseconds of each operator.
 
-    ``multiply`` is an unregistered product and an addition to it, ``select`` one level of a 4-to-1 multiplexer,
-    ``table`` a memory from its clock.
+    ``multiply`` is an unregistered product and an addition to it, ``select`` one level of a 4-to-1
+    multiplexer, ``table`` a memory from its clock.
     """
 
     multiply: float
@@ -166,8 +165,9 @@ class Target:
     def least_period(self, products: Iterable[Product]) -> float:
         """Nanoseconds without which products do not fit in a cycle, nor choices of sums that are checked."""
         delays = self.delays
-        shortest = [min(way.period(product) for way in self.pipelines(product.widths)) for product in products]
-        return max(delays.select + delays.add + delays.check, *shortest)
+        choice = delays.select + delays.add + delays.check
+        ways = ([way.period(product) for way in self.pipelines(product.widths)] for product in products)
+        return max([choice, *map(min, ways)])
 
     def check_clock(self, clock_mhz: float, least_period: float) -> None:
         """Refuse a clock whose cycle leaves operators fewer than so many nanoseconds.
@@ -202,8 +202,8 @@ class Target:
         return min(math.ceil(x / self.ports[0]) * math.ceil(y / self.ports[1]) for x, y in ((a, b), (b, a)))
 
 
-# Through the block: the data sheets' fastest clocks with all registers and without that of the product. A hop of
-# routing to it and one from it, half of the overhead taken off each, come on top.
+# Between registers of the block: the data sheets' fastest clocks with all of them and without the product's.
+# To the block and from it a hop of routing comes on top, less half of the overhead.
 DSP48E2 = Primitive(
     name="DSP48E2",
     ports=(27, 18),
@@ -220,7 +220,7 @@ MULT18X18D = Primitive(
     name="MULT18X18D",
     ports=(18, 18),
     adds=False,
-    pipelines=(Pipeline(1, 1.0, 0.0, 7.0), Pipeline(2, 1.0, 3.5, 3.5), Pipeline(3, 1.0, 2.5, 3.5)),
+    pipelines=(Pipeline(1, 1.0, 0.0, 6.0), Pipeline(2, 1.0, 3.5, 3.5), Pipeline(3, 1.0, 2.5, 3.5)),
 )
 
 TARGETS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -88,7 +88,6 @@ class Core(wiring.Component):
         wires = Wires(self.program, self.bound, self.primitive)
         if self.ii > 1:
             m.d.sync += wires.slots.eq(wires.slots.rotate_left(1))
-            m.d.sync += wires.phase.eq(Mux(wires.slots[-1], 0, wires.phase + 1))
         m.d.comb += self.phase_zero.eq(wires.slots[0])
         self._decode(m, wires)
         regions = sorted({self.bound.hosts[value] for value in self.bound.ready}, key=str)

@@ -1,8 +1,8 @@
 """Products with pipeline registers: in a device's DSP block, or as portable RTL that does the same.
 
-As :mod:`rbdhw.target` says, the registers are of the operands; of the operands and the result; of the operands,
-the product, and the result. They are never reset or stopped. To each product a number is added: before the
-result's register, or behind it where the block cannot add.
+As :mod:`rbdhw.target` says, the registers are of the operands; of the operands and the result; of the
+operands, the product, and the result. They are never reset or stopped. To each product a number is added:
+before the result's register, or behind it where the block cannot add.
 """
 
 from __future__ import annotations

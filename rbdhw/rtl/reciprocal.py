@@ -30,8 +30,8 @@ class ReciprocalUnit(wiring.Component):
         Widths, tables and order of the polynomial.
     latency
         Cycles from the operand to the result: one for the tables, one and its product's a power of the
-        polynomial. Up to three more register the count of leading zeros, then the magnitude before it, then the
-        result.
+        polynomial. Up to three more register the count of leading zeros, then the magnitude before it, then
+        the result.
     registers, primitive
         Pipeline registers of each product, and what multiplies: see :mod:`rbdhw.rtl.multiplier`.
 

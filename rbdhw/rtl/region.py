@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Elaboratable, Module, Signal, signed
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, signed
 
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
 from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, total, turned
@@ -34,8 +34,8 @@ class Wires:
 
     Members
     -------
-    phase, slots : Signal
-        The slot of the current cycle as a number, and as one bit a slot.
+    slots : Signal
+        The slot of the current cycle, as one bit a slot.
     hosted
         The values of each region, of twins the first.
     """
@@ -44,7 +44,6 @@ class Wires:
         self.program = program
         self.bound = bound
         self.primitive = primitive
-        self.phase = Signal(range(bound.ii), name="phase")
         self.slots = Signal(bound.ii, name="slots", init=1)
         self._taps: dict[Tap, Signal] = {}
         self._reached = {function: program.reached(function) for function in program.outputs}
@@ -100,6 +99,7 @@ class RegionModule(Elaboratable):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
+        self._phase = self._counter(m, "phase")
         overflows: dict[Place, list[Any]] = defaultdict(list)
         for value in self.values:
             if self._wires.program.operations[value].kind in (Kind.ADD, Kind.SELECT):
@@ -117,6 +117,17 @@ class RegionModule(Elaboratable):
             self._delay(m, value)
         m.d.comb += [flag.eq(Cat(overflows[place]).any()) for place, flag in self.flags.items()]
         return m
+
+    def _counter(self, m: Module, name: str) -> Any:
+        """The slot of the current cycle as a number.
+
+        Counters stand close to what they choose: one for the whole design would have thousands of loads.
+        """
+        ii = self._wires.bound.ii
+        counter = Signal(range(ii), name=name)
+        if ii > 1:
+            m.d.sync += counter.eq(Mux(counter == ii - 1, 0, counter + 1))
+        return counter
 
     def _note(self, overflows: dict[Place, list[Any]], value: int, flag: Any) -> None:
         """Let an overflow of a value, or of its twins in their turn, count where it does."""
@@ -182,8 +193,9 @@ class RegionModule(Elaboratable):
     def _multiplier(self, m: Module, unit: Unit, name: str) -> dict[int, Any]:
         """One multiplier and rounding adder, its operands and rounding chosen by slot; overflows by value."""
         factors = {slot: self._factors(index) for slot, index in unit.steps.items()}
+        phase = self._counter(m, f"{name}_phase")
         a, b = (
-            self._selected(m, f"{name}_{port}", {slot: pair[k] for slot, pair in factors.items()})
+            self._selected(m, f"{name}_{port}", {slot: pair[k] for slot, pair in factors.items()}, phase)
             for k, port in enumerate("ab")
         )
         registers = self._wires.bound.registers.get(unit.resource, 0)
@@ -193,7 +205,7 @@ class RegionModule(Elaboratable):
             (slot + later) % self._wires.bound.ii: Const(half(self._operation(index).drop))
             for slot, index in unit.steps.items()
         }
-        rounding = self._selected(m, f"{name}_half", halves)
+        rounding = self._selected(m, f"{name}_half", halves, phase)
         full = multiply_add(m, name, a, b, rounding, registers=registers, primitive=primitive)
         overflows: dict[int, Any] = {}
         for value in self._results(unit):
@@ -260,8 +272,8 @@ class RegionModule(Elaboratable):
             kind = wires.program.operations[value].kind
             m.d.comb += wires.tap(Tap(value, 0)).eq(hardware.sin if kind is Kind.SIN else hardware.cos)
 
-    def _selected(self, m: Module, name: str, choices: dict[int, Any]) -> Any:
-        """The choice of the current slot; in a slot without one, any."""
+    def _selected(self, m: Module, name: str, choices: dict[int, Any], phase: Any = None) -> Any:
+        """The choice of the current slot, which a counter tells; in a slot without one, any."""
         slots: dict[object, list[int]] = defaultdict(list)
         for slot, choice in sorted(choices.items()):
             same = (choice.value, len(choice)) if isinstance(choice, Const) else id(choice)
@@ -271,7 +283,7 @@ class RegionModule(Elaboratable):
         width = max(len(choice) + (not choice.shape().signed) for choice in choices.values())
         chosen = Signal(signed(width), name=name)
         *others, last = slots.values()
-        with m.Switch(self._wires.phase):
+        with m.Switch(self._phase if phase is None else phase):
             for own in others:
                 with m.Case(*own):
                     m.d.comb += chosen.eq(choices[own[0]])

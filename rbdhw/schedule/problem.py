@@ -52,8 +52,8 @@ def products_of(program: Program, target: Target, ii: int) -> dict[Resource, Pro
     """The products in each kind of unit that the program needs.
 
     Multiplexers choose the operands of shared multipliers, and overflow is checked behind them. In the
-    polynomials of the other units a table stands before the first product; a sine is clamped, and the sign of a
-    reciprocal turned, behind the last.
+    polynomials of the other units a table stands before the first product; a sine is clamped, and the sign
+    of a reciprocal turned, behind the last.
     """
     delays = target.delays
     choice = delays.select * select_levels(ii)
@@ -79,7 +79,7 @@ def trigonometry_latency(spec: TrigonometrySpec, registers: int = 0) -> int:
 
 
 def reciprocal_latency(spec: ReciprocalSpec, registers: int = 0) -> int:
-    """The fewest cycles from an operand to its reciprocal: one for the tables, one and its product's a power."""
+    """The fewest cycles from an operand to its reciprocal, counted as for the other unit."""
     return 1 + spec.order * (1 + registers)
 
 
@@ -124,7 +124,7 @@ def _arithmetic_step(program: Program, i: int, delays: Delays) -> Step:
 def _product_step(
     program: Program, i: int, delays: Delays, pipelines: dict[Resource, Pipeline], ii: int
 ) -> Step:
-    """A product; a shared one without registers starts with its cycle, so that no combinational loop closes."""
+    """A product; a shared one without registers starts with its cycle, so no combinational loop closes."""
     operation = program.operations[i]
     kind = Resource.WIDE_MULTIPLIER if i in program.wide else Resource.MULTIPLIER
     pipeline = pipelines[kind]

@@ -16,8 +16,9 @@ def verify(problem: Problem, schedule: Schedule) -> None:
     """Check a schedule against its problem.
 
     Every step starts within a cycle, after its operands stand, with enough of the cycle left for its
-    delay; what has latency stands within its last cycle; a registered step starts with its cycle; in no slot do more steps use a resource than it
-    has units; the steps of twins follow each other in equal parts of the interval.
+    delay; what has latency stands within its last cycle; a registered step starts with its cycle; in no slot
+    do more steps use a resource than it has units; the steps of twins follow each other in equal parts of the
+    interval.
 
     Raises
     ------

@@ -37,7 +37,8 @@ int main(int, char** arguments) {
 def test_the_portable_multiplier_equals_integers(widths, addend, registers):
     unit = Multiplier(widths, addend, registers)
     rng = np.random.default_rng(registers)
-    columns = [rng.integers(-(2 ** (width - 1)), 2 ** (width - 1), 300).tolist() for width in (*widths, addend)]
+    sizes = [2 ** (width - 1) for width in (*widths, addend)]
+    columns = [rng.integers(-size, size, 300).tolist() for size in sizes]
 
     async def testbench(ctx):
         for cycle in range(300):
@@ -58,8 +59,8 @@ def test_the_portable_multiplier_equals_integers(widths, addend, registers):
 class Comparison(wiring.Component):
     """Multipliers with every device's block beside portable ones.
 
-    The small ones are fed with every pair of operands in turn, the others with a shift register that feeds back
-    (127 bits, the longest of sequences), moved by 100 bits a cycle.
+    The small ones are fed with every pair of operands in turn, the others with a shift register that feeds
+    back (127 bits, the longest of sequences), moved by 100 bits a cycle.
 
     Members
     -------
@@ -83,8 +84,7 @@ class Comparison(wiring.Component):
                 wide = random[: ports[0]], random[30 : 30 + ports[1]], random[60:96]
                 turned = random[: ports[1]], random[30 : 30 + ports[0]], random[60:96]
                 pairs += [self._pair(m, primitive, registers, inputs) for inputs in (small, wide, turned)]
-        # Every result is of this cycle's operands or of earlier ones in both, so they may be compared from the
-        # start, but for registers that nothing has filled.
+        # Nothing is compared before the registers are filled.
         filled = Signal(range(5))
         with m.If(filled < 4):
             m.d.sync += filled.eq(filled + 1)

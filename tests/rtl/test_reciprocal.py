@@ -63,7 +63,9 @@ def test_products_may_have_pipeline_registers(width, result_width, extra, regist
     assert_equal_to_model(spec, operands, shifts, extra, registers)
 
 
-@pytest.mark.parametrize(("latency", "registers", "expected"), [(1, 0, "2 to 5"), (6, 0, "2 to 5"), (3, 2, "4 to 7")])
+@pytest.mark.parametrize(
+    ("latency", "registers", "expected"), [(1, 0, "2 to 5"), (6, 0, "2 to 5"), (3, 2, "4 to 7")]
+)
 def test_other_latencies_are_refused(latency, registers, expected):
     with pytest.raises(ValueError, match=f"^a reciprocal takes {expected} cycles, not {latency}$"):
         ReciprocalUnit(reciprocal_spec(22, 18), latency, registers)

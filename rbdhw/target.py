@@ -100,9 +100,28 @@ class Primitive:
     adds: bool
     pipelines: tuple[Pipeline, Pipeline, Pipeline]
 
-    def fits(self, widths: tuple[int, int]) -> bool:
-        """Whether one block multiplies operands of these widths, whichever way round."""
-        return max(widths) <= max(self.ports) and min(widths) <= min(self.ports)
+    def turned(self, widths: tuple[int, int]) -> bool:
+        """Whether operands of these widths take fewer blocks with the second on the first port."""
+        a, b = widths
+        return self._parts(b, a) < self._parts(a, b)
+
+    def blocks(self, widths: tuple[int, int]) -> int:
+        """Blocks of one product of operands of these widths, whichever way round takes fewer."""
+        a, b = widths
+        return min(self._parts(a, b), self._parts(b, a))
+
+    def _parts(self, first: int, second: int) -> int:
+        return len(limbs(first, self.ports[0])) * len(limbs(second, self.ports[1]))
+
+
+def limbs(width: int, port: int) -> tuple[int, ...]:
+    """The widths of the parts of a signed operand that fit a signed port, lowest first.
+
+    All but the last are without a sign, so they leave the port's top bit alone.
+    """
+    if width <= port:
+        return (width,)
+    return (port - 1, *limbs(width - port + 1, port))
 
 
 @dataclass(frozen=True)
@@ -134,19 +153,19 @@ class Target:
     def pipelines(self, widths: tuple[int, int]) -> tuple[Pipeline, ...]:
         """The ways to build a multiplier of operands of these widths, by their number of registers.
 
-        Several blocks are joined by adders and have their registers around them and before the last adder.
+        Several blocks are joined by adders in the fabric, in front of the result's register.
         """
-        delays = self.delays
-        joins = math.ceil(math.log2(self.blocks(widths)))
-        whole = delays.multiply + delays.add * joins
-        alone = Pipeline(0, whole, 0.0, 0.0)
-        if self.primitive.fits(widths):
+        delays, blocks = self.delays, self.blocks(widths)
+        alone = Pipeline(0, delays.multiply + delays.add * math.ceil(math.log2(blocks)), 0.0, 0.0)
+        if blocks == 1:
             return (alone, *self.primitive.pipelines)
+        one, two, _ = self.primitive.pipelines
+        sums = delays.add * (2 if self.primitive.adds else 1)
         return (
             alone,
-            Pipeline(1, 0.0, 0.0, whole),
-            Pipeline(2, 0.0, whole, 0.0),
-            Pipeline(3, 0.0, max(whole - delays.add, delays.add), 0.0),
+            Pipeline(1, one.before, 0.0, one.after + sums),
+            Pipeline(2, one.before, one.after + sums, 0.0),
+            Pipeline(3, two.before, max(two.between, two.after + sums), 0.0),
         )
 
     def pipeline(self, product: Product, clock_mhz: float) -> Pipeline:
@@ -191,15 +210,9 @@ class Target:
         """The fastest clock in whole MHz that leaves operators so many nanoseconds."""
         return math.floor(1000.0 / (least_period + self.delays.overhead))
 
-    @property
-    def ports(self) -> tuple[int, int]:
-        """Operand widths of one DSP block's signed multiplier."""
-        return self.primitive.ports
-
     def blocks(self, widths: tuple[int, int]) -> int:
         """DSP blocks of one multiplier with these operand widths, whichever way round is cheaper."""
-        a, b = widths
-        return min(math.ceil(x / self.ports[0]) * math.ceil(y / self.ports[1]) for x, y in ((a, b), (b, a)))
+        return self.primitive.blocks(widths)
 
 
 # Between registers of the block: the data sheets' fastest clocks with all of them and without the product's.
@@ -257,7 +270,7 @@ TARGETS = {
             description="Lattice ECP5-85F, speed grade 6",
             family="ecp5",
             clock_mhz=50.0,
-            delays=Delays(multiply=6.0, add=3.0, select=3.5, table=4.0, check=1.5, overhead=2.0),
+            delays=Delays(multiply=6.0, add=3.0, select=2.0, table=6.0, check=1.5, overhead=2.0),
             primitive=MULT18X18D,
             memory_stages=4,
             dsp_blocks=156,

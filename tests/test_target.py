@@ -3,7 +3,7 @@
 import pytest
 
 from rbdhw.errors import InputError
-from rbdhw.target import TARGETS, Pipeline, Product, target
+from rbdhw.target import TARGETS, Pipeline, Product, limbs, target
 
 
 def test_an_unknown_target_is_refused():
@@ -103,8 +103,14 @@ def test_without_products_choices_of_sums_limit_the_clock():
     ("widths", "fits"), [((27, 18), True), ((18, 27), True), ((19, 19), False), ((28, 2), False)]
 )
 def test_what_fits_a_block(widths, fits):
-    assert target("xcvu9p").primitive.fits(widths) is fits
     assert (target("xcvu9p").blocks(widths) == 1) is fits
+
+
+@pytest.mark.parametrize(
+    ("width", "parts"), [(1, (1,)), (18, (18,)), (19, (17, 2)), (35, (17, 18)), (36, (17, 17, 2))]
+)
+def test_parts_of_an_operand_fit_a_port_with_a_sign(width, parts):
+    assert limbs(width, 18) == parts
 
 
 @pytest.mark.parametrize(

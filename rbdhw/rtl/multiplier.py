@@ -14,7 +14,7 @@ from amaranth.hdl import ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.target import Primitive
+from rbdhw.target import Primitive, limbs
 
 MOST_REGISTERS = 3
 """Of the operands, the product, and the result."""
@@ -40,9 +40,8 @@ def multiply_add(
 
 def addend_delay(registers: int, widths: tuple[int, int], primitive: Primitive | None) -> int:
     """Cycles from the operands of a product to the number that is added to it."""
-    if primitive is not None and primitive.fits(widths) and not primitive.adds:
-        return registers
-    return registers - (registers > 1)
+    behind = primitive is not None and primitive.blocks(widths) == 1 and not primitive.adds
+    return registers if behind else registers - (registers > 1)
 
 
 class Multiplier(wiring.Component):
@@ -55,7 +54,7 @@ class Multiplier(wiring.Component):
     registers
         One to three, which is also the latency.
     primitive
-        The device's block, which is taken where the operands and the sum fit it; else the RTL is portable.
+        The device's block; without it the RTL is portable. Where one does not do, several are joined.
 
     Members
     -------
@@ -78,32 +77,75 @@ class Multiplier(wiring.Component):
         if not 1 <= registers <= MOST_REGISTERS:
             raise ValueError(f"a multiplier has 1 to {MOST_REGISTERS} registers, not {registers}")
         self.registers = registers
-        width = max(sum(widths), addend_width) + 1
-        fits = primitive is not None and primitive.fits(widths) and not (primitive.adds and width > SUM_BITS)
-        self.primitive = primitive if fits else None
+        self.primitive = primitive
         self.addend_delay = addend_delay(registers, widths, primitive)
         a, b = (signed(width) for width in widths)
-        super().__init__(
-            {"a": In(a), "b": In(b), "addend": In(signed(addend_width)), "o": Out(signed(width))}
-        )
+        o = signed(max(sum(widths), addend_width) + 1)
+        super().__init__({"a": In(a), "b": In(b), "addend": In(signed(addend_width)), "o": Out(o)})
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         if self.primitive is None:
-            self._portable(m)
-            return m
-        a, b = sorted((self.a, self.b), key=len, reverse=True)
-        result = BLOCKS[self.primitive.name](m, a, b, self.addend, self.registers)
-        m.d.comb += self.o.eq(result if self.primitive.adds else result + self.addend)
+            result = self._portable(m)
+        elif self.primitive.blocks((len(self.a), len(self.b))) > 1 or self._overflows:
+            result = self._joined(m, self.primitive)
+        else:
+            a, b = self._ordered(self.primitive)
+            addend = self.addend if self.primitive.adds else Const(0, 1)
+            result = block(m, "block", self.primitive, a, b, addend, self.registers)
+            result = result if self.primitive.adds else result + self.addend
+        m.d.comb += self.o.eq(result)
         return m
 
-    def _portable(self, m: Module) -> None:
+    @property
+    def _overflows(self) -> bool:
+        """Whether the sum is wider than that of a block that adds."""
+        return self.primitive is not None and self.primitive.adds and len(self.o) > SUM_BITS
+
+    def _ordered(self, primitive: Primitive) -> tuple[Any, Any]:
+        """The operands by the block's port."""
+        turned = primitive.turned((len(self.a), len(self.b)))
+        return (self.b, self.a) if turned else (self.a, self.b)
+
+    def _portable(self, m: Module) -> Any:
         a, b = (_registered(m, f"{name}_operand", getattr(self, name)) for name in "ab")
         product = a * b
         if self.registers == MOST_REGISTERS:
             product = _registered(m, "product", product)
         result = product + self.addend
-        m.d.comb += self.o.eq(_registered(m, "result", result) if self.registers > 1 else result)
+        return _registered(m, "result", result) if self.registers > 1 else result
+
+    def _joined(self, m: Module, primitive: Primitive) -> Any:
+        """The products of the operands' parts, each in a block with registers of its own, in one sum."""
+        a, b = (
+            _parts(operand, port)
+            for operand, port in zip(self._ordered(primitive), primitive.ports, strict=True)
+        )
+        registers = 2 if self.registers == MOST_REGISTERS else 1
+        terms = []
+        for i, (low, x) in enumerate(a):
+            for k, (position, y) in enumerate(b):
+                part = block(m, f"block_{i}_{k}", primitive, x, y, Const(0, 1), registers)
+                terms.append(part << (low + position))
+        total = _total([*terms, self.addend])
+        return _registered(m, "result", total) if self.registers > 1 else total
+
+
+def _parts(operand: Any, port: int) -> list[tuple[int, Any]]:
+    """The parts of an operand that fit a signed port, with their lowest bits' places."""
+    parts, low = [], 0
+    for width in limbs(len(operand), port):
+        part = operand[low : low + width]
+        parts.append((low, part.as_signed() if low + width == len(operand) else part))
+        low += width
+    return parts
+
+
+def _total(terms: list[Any]) -> Any:
+    """A sum in a tree."""
+    while len(terms) > 1:
+        terms = [*terms[2:], terms[0] + terms[1]]
+    return terms[0]
 
 
 def _registered(m: Module, name: str, value: Any) -> Any:
@@ -120,7 +162,15 @@ def _extended(m: Module, name: str, value: Any, width: int) -> Any:
 
 
 def _dsp48(
-    kind: str, opmode_bits: int, extra: dict[str, Any], m: Module, a: Any, b: Any, addend: Any, registers: int
+    kind: str,
+    opmode_bits: int,
+    extra: dict[str, Any],
+    m: Module,
+    name: str,
+    a: Any,
+    b: Any,
+    addend: Any,
+    registers: int,
 ) -> Any:
     """AMD's block (UG579, UG479): P = C + A B. The wider operand is on A, sign extended to its 30 bits."""
     operands, product, result = 1, int(registers == MOST_REGISTERS), int(registers > 1)
@@ -129,10 +179,10 @@ def _dsp48(
     enabled = {"CEA2": operands, "CEB2": operands, "CEM": product, "CEP": result}
     idle = ("CEA1", "CEB1", "CEC", "CED", "CEAD", "CEALUMODE", "CECARRYIN", "CECTRL", "CEINMODE")
     resets = ("A", "B", "C", "D", "M", "P", "ALLCARRYIN", "ALUMODE", "CTRL", "INMODE")
-    m.submodules.block = Instance(
+    m.submodules[name] = Instance(
         kind,
-        **{f"p_{name}": 0 for name in unused},
-        **{f"p_{name}": operands for name in ("AREG", "ACASCREG", "BREG", "BCASCREG")},
+        **{f"p_{register}": 0 for register in unused},
+        **{f"p_{register}": operands for register in ("AREG", "ACASCREG", "BREG", "BCASCREG")},
         p_MREG=product,
         p_PREG=result,
         p_USE_MULT="MULTIPLY",
@@ -142,9 +192,9 @@ def _dsp48(
         p_USE_PATTERN_DETECT="NO_PATDET",
         **extra,
         i_CLK=ClockSignal("sync"),
-        i_A=_extended(m, "port_a", a, 30),
-        i_B=_extended(m, "port_b", b, 18),
-        i_C=_extended(m, "port_c", addend, SUM_BITS),
+        i_A=_extended(m, f"{name}_a", a, 30),
+        i_B=_extended(m, f"{name}_b", b, 18),
+        i_C=_extended(m, f"{name}_c", addend, SUM_BITS),
         i_D=Const(0, 27 if kind == "DSP48E2" else 25),
         # X and Y take the product, Z takes C, and the three are added.
         i_OPMODE=Const(0b011_01_01, opmode_bits),
@@ -152,33 +202,33 @@ def _dsp48(
         i_INMODE=Const(0, 5),
         i_CARRYIN=Const(0, 1),
         i_CARRYINSEL=Const(0, 3),
-        **{f"i_{name}": Const(used, 1) for name, used in enabled.items()},
-        **{f"i_{name}": Const(0, 1) for name in idle},
-        **{f"i_RST{name}": Const(0, 1) for name in resets},
+        **{f"i_{port}": Const(used, 1) for port, used in enabled.items()},
+        **{f"i_{port}": Const(0, 1) for port in idle},
+        **{f"i_RST{register}": Const(0, 1) for register in resets},
         o_P=o,
     )
     return o
 
 
-def _dsp48e1(m: Module, a: Any, b: Any, addend: Any, registers: int) -> Any:
-    return _dsp48("DSP48E1", 7, {"p_USE_DPORT": "FALSE"}, m, a, b, addend, registers)
+def _dsp48e1(m: Module, name: str, a: Any, b: Any, addend: Any, registers: int) -> Any:
+    return _dsp48("DSP48E1", 7, {"p_USE_DPORT": "FALSE"}, m, name, a, b, addend, registers)
 
 
-def _dsp48e2(m: Module, a: Any, b: Any, addend: Any, registers: int) -> Any:
+def _dsp48e2(m: Module, name: str, a: Any, b: Any, addend: Any, registers: int) -> Any:
     extra = {"p_AMULTSEL": "A", "p_BMULTSEL": "B", "p_PREADDINSEL": "A"}
-    return _dsp48("DSP48E2", 9, extra, m, a, b, addend, registers)
+    return _dsp48("DSP48E2", 9, extra, m, name, a, b, addend, registers)
 
 
-def _mult18x18d(m: Module, a: Any, b: Any, _addend: Any, registers: int) -> Any:
+def _mult18x18d(m: Module, name: str, a: Any, b: Any, _addend: Any, registers: int) -> Any:
     """Lattice's block (FPGA-TN-02205): P = A B."""
-    port_a, port_b = (_extended(m, name, value, 18) for name, value in (("port_a", a), ("port_b", b)))
+    port_a, port_b = (_extended(m, f"{name}_{port}", value, 18) for port, value in (("a", a), ("b", b)))
     used = {"INPUTA": True, "INPUTB": True, "PIPELINE": registers == MOST_REGISTERS, "OUTPUT": registers > 1}
     o = Signal(signed(36))
-    m.submodules.block = Instance(
+    m.submodules[name] = Instance(
         "MULT18X18D",
-        **{f"p_REG_{name}_CLK": "CLK0" if on else "NONE" for name, on in used.items()},
-        **{f"p_REG_{name}_CE": "CE0" for name in used},
-        **{f"p_REG_{name}_RST": "RST0" for name in used},
+        **{f"p_REG_{stage}_CLK": "CLK0" if on else "NONE" for stage, on in used.items()},
+        **{f"p_REG_{stage}_CE": "CE0" for stage in used},
+        **{f"p_REG_{stage}_RST": "RST0" for stage in used},
         p_GSR="DISABLED",
         i_CLK0=ClockSignal("sync"),
         i_CE0=Const(1, 1),
@@ -194,9 +244,16 @@ def _mult18x18d(m: Module, a: Any, b: Any, _addend: Any, registers: int) -> Any:
     return o
 
 
-BLOCKS: dict[str, Callable[[Module, Any, Any, Any, int], Any]] = {
+_BLOCKS: dict[str, Callable[[Module, str, Any, Any, Any, int], Any]] = {
     "DSP48E1": _dsp48e1,
     "DSP48E2": _dsp48e2,
     "MULT18X18D": _mult18x18d,
 }
-"""The block of a name, between its operands, the number that it may add, and its result."""
+
+
+def block(m: Module, name: str, primitive: Primitive, a: Any, b: Any, addend: Any, registers: int) -> Any:
+    """The result of one of a device's blocks, ``registers`` cycles after operands that fit its ports.
+
+    What it adds is taken before the result's register, and by a block that cannot add is left out.
+    """
+    return _BLOCKS[primitive.name](m, name, a, b, addend, registers)

@@ -83,7 +83,10 @@ class Comparison(wiring.Component):
                 ports = primitive.ports
                 wide = random[: ports[0]], random[30 : 30 + ports[1]], random[60:96]
                 turned = random[: ports[1]], random[30 : 30 + ports[0]], random[60:96]
-                pairs += [self._pair(m, primitive, registers, inputs) for inputs in (small, wide, turned)]
+                large = random[:32], random[30:62], random[60:96]
+                broad = random[:32], random[30:48], random[60:96]
+                inputs = (small, wide, turned, large, broad)
+                pairs += [self._pair(m, primitive, registers, numbers) for numbers in inputs]
         # Nothing is compared before the registers are filled.
         filled = Signal(range(5))
         with m.If(filled < 4):
@@ -112,10 +115,11 @@ class Comparison(wiring.Component):
 
 
 def test_every_block_equals_the_portable_multiplier(tmp_path):
-    """All operands of small ones, 20,000 of large ones; both ways round, with one to three registers."""
+    """All operands of small ones, 20,000 of large ones; both ways round, joined ones, every latency."""
     text = to_verilog(Comparison())
     for primitive in PRIMITIVES:
-        assert text.count(f"  {primitive.name} #(") == 9
+        blocks = sum(primitive.blocks(widths) for widths in (SMALL, primitive.ports, (32, 32), (32, 18)))
+        assert text.count(f"  {primitive.name} #(") == 3 * (1 + blocks)
     (tmp_path / "accelerator.v").write_text(text)
     executable = made(tmp_path, None, Harness({"main.cpp": HARNESS}))
     done = subprocess.run([executable, "20000"], capture_output=True, text=True, check=True)
@@ -123,19 +127,11 @@ def test_every_block_equals_the_portable_multiplier(tmp_path):
 
 
 @pytest.mark.parametrize("name", list(TARGETS))
-def test_what_does_not_fit_a_block_is_portable(name):
+@pytest.mark.parametrize("widths", [(18, 18), (25, 18), (18, 27), (32, 32), (40, 19)])
+def test_a_product_takes_as_many_blocks_as_the_target_says(name, widths):
     primitive = target(name).primitive
-    a, b = primitive.ports
-    for widths in ((a, b), (b, a), (3, 2)):
-        assert Multiplier(widths, 8, 2, primitive).primitive is primitive
-    for widths in ((a + 1, b), (b, a + 1), (a, a + 1)):
-        assert Multiplier(widths, 8, 2, primitive).primitive is None
-
-
-def test_a_sum_wider_than_a_block_adds_is_portable():
-    primitive = target("xcvu9p").primitive
-    assert Multiplier((18, 18), 47, 2, primitive).primitive is primitive
-    assert Multiplier((18, 18), 48, 2, primitive).primitive is None
+    text = to_verilog(Multiplier(widths, 8, 2, primitive))
+    assert text.count(f"  {primitive.name} #(") == target(name).blocks(widths)
 
 
 @pytest.mark.parametrize(

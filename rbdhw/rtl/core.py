@@ -140,15 +140,19 @@ class Core(wiring.Component):
         m.d.comb += getattr(self, f"result_{function}").eq(result)
 
     def _overflow(self, m: Module, modules: list[RegionModule], function: str) -> Any:
-        """Whether anything that a function's results depend on overflowed, when they are computed."""
+        """Whether anything that a function's results depend on overflowed, when they are computed.
+
+        Flags wait in a register of their region before they meet others; those of the last cycle cannot.
+        """
+        last = self.bound.latency[function]
         flags: dict[int, list[Any]] = defaultdict(list)
         for module in modules:
             for place, flag in module.flags.items():
                 if function in place.functions:
-                    flags[place.cycle].append(flag)
-        earlier: Any = Const(0)
-        for cycle in range(self.bound.latency[function]):
-            until = Signal(name=f"{function}_overflow_until_{cycle}", reset_less=True)
-            m.d.sync += until.eq(Cat(earlier, *flags[cycle]).any())
-            earlier = until
-        return Cat(earlier, *flags[self.bound.latency[function]]).any()
+                    flags[place.cycle].append(flag if place.cycle == last else module.raised(place))
+        seen: Any = Const(0)
+        for cycle in range(last):
+            earlier = Signal(name=f"{function}_overflow_before_{cycle}", reset_less=True)
+            m.d.sync += earlier.eq(seen)
+            seen = Cat(earlier, *flags[cycle]).any()
+        return Cat(seen, *flags[last]).any()

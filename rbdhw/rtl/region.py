@@ -81,12 +81,14 @@ class Wires:
 class RegionModule(Elaboratable):
     """Computes and delays the values that the binding hosts in one region.
 
-    ``flags`` are, by cycle of the task and the functions concerned, whether a value computed here overflowed.
+    ``flags`` are, by cycle of the task and the functions concerned, whether a value computed here overflowed;
+    :meth:`raised` is a flag a cycle later.
     """
 
     def __init__(self, region: Region, wires: Wires) -> None:
         self.region = region
         self.flags: dict[Place, Signal] = {}
+        self._raised: dict[Place, Signal] = {}
         self._wires = wires
         bound = wires.bound
         self.values = wires.hosted[region]
@@ -96,6 +98,11 @@ class RegionModule(Elaboratable):
                 place = wires.place(value)
                 name = "_".join([f"overflow_{region}", *place.functions, str(place.cycle)])
                 self.flags.setdefault(place, Signal(name=name))
+
+    def raised(self, place: Place) -> Signal:
+        """A flag a cycle later."""
+        flag = self.flags[place]
+        return self._raised.setdefault(place, Signal(name=f"{flag.name}_raised", reset_less=True))
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -116,6 +123,7 @@ class RegionModule(Elaboratable):
         for value in self.values:
             self._delay(m, value)
         m.d.comb += [flag.eq(Cat(overflows[place]).any()) for place, flag in self.flags.items()]
+        m.d.sync += [later.eq(self.flags[place]) for place, later in self._raised.items()]
         return m
 
     def _counter(self, m: Module, name: str) -> Any:

@@ -233,7 +233,7 @@ MULT18X18D = Primitive(
     name="MULT18X18D",
     ports=(18, 18),
     adds=False,
-    pipelines=(Pipeline(1, 1.0, 0.0, 6.0), Pipeline(2, 1.0, 3.5, 3.5), Pipeline(3, 1.0, 2.5, 3.5)),
+    pipelines=(Pipeline(1, 1.0, 0.0, 7.0), Pipeline(2, 1.0, 3.5, 3.5), Pipeline(3, 1.0, 2.5, 3.5)),
 )
 
 TARGETS = {
@@ -270,7 +270,7 @@ TARGETS = {
             description="Lattice ECP5-85F, speed grade 6",
             family="ecp5",
             clock_mhz=50.0,
-            delays=Delays(multiply=6.0, add=3.0, select=2.0, table=6.0, check=1.5, overhead=2.0),
+            delays=Delays(multiply=7.0, add=3.0, select=2.0, table=6.0, check=1.5, overhead=2.0),
             primitive=MULT18X18D,
             memory_stages=4,
             dsp_blocks=156,

@@ -233,7 +233,7 @@ MULT18X18D = Primitive(
     name="MULT18X18D",
     ports=(18, 18),
     adds=False,
-    pipelines=(Pipeline(1, 1.0, 0.0, 7.0), Pipeline(2, 1.0, 3.5, 3.5), Pipeline(3, 1.0, 2.5, 3.5)),
+    pipelines=(Pipeline(1, 2.0, 0.0, 7.0), Pipeline(2, 2.0, 4.0, 4.0), Pipeline(3, 2.0, 2.5, 4.0)),
 )
 
 TARGETS = {

@@ -16,7 +16,7 @@ ALL = tuple(FUNCTIONS)
 
 
 def builds():
-    """Robot, functions, target, clock, interval, width (none: a budget that asks for joined blocks), tasks."""
+    """Robot, functions, target, clock, interval, width (without one blocks are joined), tasks."""
     yield "toy", ("id",), "ecp5-85", 90.0, 2, None, 400
     long = [
         ("toy", ALL, "ecp5-85", 90.0, 3, 18, 2000),

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rbdhw.boards.tools import ToolError, find_tool, run_tool
@@ -23,9 +23,9 @@ class Resources:
     flip_flops : int
         Registers and latches in the fabric.
     dsp_blocks : int
-        DSP48E2 on UltraScale+, MULT18X18D on ECP5.
+        DSP48E2 on UltraScale+, DSP48E1 on 7 series, MULT18X18D on ECP5.
     block_rams : int
-        36 Kb blocks on UltraScale+ (two halves make one), 18 Kb blocks on ECP5.
+        36 Kb blocks on UltraScale+ and 7 series (two halves make one), 18 Kb blocks on ECP5.
     """
 
     luts: int
@@ -85,6 +85,12 @@ ULTRASCALE_PLUS = Family(
     dsp_blocks=frozenset({"DSP48E2"}),
     block_rams={"RAMB36E2": 1.0, "RAMB18E2": 0.5},
 )
+SERIES_7 = replace(
+    ULTRASCALE_PLUS,
+    script="synth_xilinx -family xc7 -flatten -noiopad -noclkbuf",
+    dsp_blocks=frozenset({"DSP48E1"}),
+    block_rams={"RAMB36E1": 1.0, "RAMB18E1": 0.5},
+)
 ECP5 = Family(
     script="synth_ecp5",
     luts={"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6},
@@ -93,7 +99,7 @@ ECP5 = Family(
     block_rams={"DP16KD": 1.0, "PDPW16KD": 1.0},
 )
 
-FAMILIES: Mapping[str, Family] = {"ecp5": ECP5, "xcup": ULTRASCALE_PLUS}
+FAMILIES: Mapping[str, Family] = {"ecp5": ECP5, "xc7": SERIES_7, "xcup": ULTRASCALE_PLUS}
 """By :attr:`rbdhw.target.Target.family`."""
 
 

@@ -200,7 +200,7 @@ def generate(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")],
     functions: Functions = ALL_FUNCTIONS,
     ii: Annotated[int, typer.Option(help="Cycles between tasks.")] = 1,
-    target: Annotated[str, typer.Option(help="The device: xcvu9p or ecp5-85.")] = "xcvu9p",
+    target: Annotated[str, typer.Option(help="The device: xcvu9p, xc7a200t or ecp5-85.")] = "xcvu9p",
     clock: Annotated[float | None, typer.Option(help="MHz; the target's own by default.")] = None,
     max_error: Annotated[
         float | None, typer.Option(help="Largest relative error; 1e-3 if no width is given either.")
@@ -378,7 +378,9 @@ def run(
 @app.command()
 def synthesize(
     directory: Directory,
-    target: Annotated[str | None, typer.Option(help="Synthesise for a device: xcvu9p or ecp5-85.")] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Synthesise for a device: xcvu9p, xc7a200t or ecp5-85.")
+    ] = None,
     board: Annotated[str | None, typer.Option(help="Build for a board: ulx3s-85f or vcu118.")] = None,
     as_json: Json = False,
 ) -> None:

@@ -58,6 +58,7 @@ def manifest(
             "offered": len(multipliers) * bound.ii,
         },
         "wide_products": wide_products(program, bound),
+        "pipeline_registers": {kind.value: registers for kind, registers in bound.registers.items()},
         "trigonometry_units": sum(unit.resource is Resource.TRIGONOMETRY for unit in bound.units),
         "reciprocal_units": sum(unit.resource is Resource.RECIPROCAL for unit in bound.units),
         "dsp_blocks": dsp_blocks(program, bound, device),

@@ -38,7 +38,7 @@ from rbdhw.schedule.model import Bound
 from rbdhw.schedule.problem import problem
 from rbdhw.schedule.twins import shareable
 from rbdhw.schedule.verify import verify
-from rbdhw.target import Target, target
+from rbdhw.target import Primitive, Target, target
 
 Progress = Callable[[str], None]
 """Told the name of each stage as it begins."""
@@ -103,7 +103,7 @@ def design_of(
     groups = shared_limbs(plan.model.robot, options.share_limbs, options.ii)
     facts["limbs"] = sharing_entry(plan.model.robot, groups, plan.program, plan.bound, plan.costs)
     facts["algorithms"] = plan.model.choice.json() | {"rewrites": list(plan.model.rewrites)}
-    text = to_verilog(accelerator(draft, plan.bound))
+    text = to_verilog(accelerator(draft, plan.bound, target(options.target).primitive))
     return replace(draft, manifest=facts | draft.manifest, verilog=text)
 
 
@@ -195,15 +195,15 @@ def limb_twins(model: Model, graph: Graph, options: BuildOptions) -> Twins:
     return find_twins(graph, limb_inputs(model.robot, groups)) if groups else no_twins(graph)
 
 
-def accelerator(design: Design, bound: Bound) -> Accelerator:
-    """The hardware of a design."""
+def accelerator(design: Design, bound: Bound, primitive: Primitive | None = None) -> Accelerator:
+    """The hardware of a design, portable without a device's multiplier."""
     functions = []
     for name in design.functions:
         inputs, outputs = design.inputs(name), design.outputs(name)
         optional_inputs = design.inputs(name, extended=True)[len(inputs) :]
         optional_outputs = design.outputs(name, extended=True)[len(outputs) :]
         functions.append(Function(name, inputs, outputs, optional_inputs, optional_outputs))
-    core = Core(program=design.program, bound=bound)
+    core = Core(program=design.program, bound=bound, primitive=primitive)
     stream = design.stream
     return Accelerator(
         core=core, functions=tuple(functions), data_width=stream.data_width, number=stream.number

@@ -1,22 +1,32 @@
 """Target devices: what the schedule and the binding need to know of them.
 
-Delays are those of unregistered operators between two registers. UltraScale+: DSP48E2 A-to-P through the
-multiplier and a carry chain, speed grade -2 (AMD DS923); ECP5: MULT18X18D and a 24-bit carry chain, speed
-grade 6, fitted to placed and routed designs of this project. ``overhead`` is what a cycle loses to
-clock-to-output, setup, and uncertainty.
+Delays are those of operators in the fabric between two registers, routing included: UltraScale+ and 7 series
+at speed grade -2 from the data sheets (AMD DS923, DS181), ECP5 at speed grade 6 fitted to placed and routed
+designs of this project. ``overhead`` is what a cycle loses to clock-to-output, setup, and uncertainty.
+
+A multiplier is combinational where the clock allows it, and else has up to three pipeline registers: of its
+operands; of its operands and its result; of its operands, the product, and the result.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rbdhw.errors import InputError
 
+ROUNDING = 1e-9
+"""Nanoseconds of rounding allowed in sums of delays."""
+
 
 @dataclass(frozen=True)
 class Delays:
-    """Nanoseconds of each operator; ``select`` is that of one level of a 4-to-1 operand multiplexer."""
+    """Nanoseconds of each operator.
+
+    ``multiply`` is an unregistered product and an addition to it, ``select`` one level of a 4-to-1
+    multiplexer, ``table`` a memory from its clock.
+    """
 
     multiply: float
     add: float
@@ -27,13 +37,101 @@ class Delays:
 
 
 @dataclass(frozen=True)
+class Product:
+    """A product and an addition to it that a device is to compute.
+
+    Parameters
+    ----------
+    widths
+        Of the operands.
+    before, after
+        Nanoseconds of the logic between a register and the operands, and from the sum to a register.
+    """
+
+    widths: tuple[int, int]
+    before: float = 0.0
+    after: float = 0.0
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A multiplier's pipeline registers, and the nanoseconds around them.
+
+    Parameters
+    ----------
+    registers
+        How many there are, which is also the latency.
+    before
+        From the operands to the first register; without registers to the result.
+    between
+        The longest way from one of them to the next.
+    after
+        From the last one to the result, the addition included.
+    """
+
+    registers: int
+    before: float
+    between: float
+    after: float
+
+    def period(self, product: Product) -> float:
+        """Nanoseconds of the longest cycle that a product takes."""
+        if self.registers == 0:
+            return product.before + self.before + product.after
+        return max(product.before + self.before, self.between, self.after + product.after)
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """The multiplier of a DSP block, as the vendor's tools know it.
+
+    Parameters
+    ----------
+    ports
+        Operand widths of its signed multiplier.
+    adds
+        Whether it adds a number to the product, before the result's register.
+    pipelines
+        With one, two and three registers.
+    """
+
+    name: str
+    ports: tuple[int, int]
+    adds: bool
+    pipelines: tuple[Pipeline, Pipeline, Pipeline]
+
+    def turned(self, widths: tuple[int, int]) -> bool:
+        """Whether operands of these widths take fewer blocks with the second on the first port."""
+        a, b = widths
+        return self._parts(b, a) < self._parts(a, b)
+
+    def blocks(self, widths: tuple[int, int]) -> int:
+        """Blocks of one product of operands of these widths, whichever way round takes fewer."""
+        a, b = widths
+        return min(self._parts(a, b), self._parts(b, a))
+
+    def _parts(self, first: int, second: int) -> int:
+        return len(limbs(first, self.ports[0])) * len(limbs(second, self.ports[1]))
+
+
+def limbs(width: int, port: int) -> tuple[int, ...]:
+    """The widths of the parts of a signed operand that fit a signed port, lowest first.
+
+    All but the last are without a sign, so they leave the port's top bit alone.
+    """
+    if width <= port:
+        return (width,)
+    return (port - 1, *limbs(width - port + 1, port))
+
+
+@dataclass(frozen=True)
 class Target:
     """A device.
 
     Parameters
     ----------
-    ports
-        Operand widths of one DSP block's signed multiplier.
+    clock_mhz
+        Its default clock.
     memory_stages
         The shortest delay line kept in a memory instead of registers.
     family
@@ -45,46 +143,98 @@ class Target:
     family: str
     clock_mhz: float
     delays: Delays
-    ports: tuple[int, int]
+    primitive: Primitive
     memory_stages: int
     dsp_blocks: int
     luts: int
     flip_flops: int
     block_rams: int
 
-    def product_delay(self, widths: tuple[int, int], select_levels: int = 0) -> float:
-        """Nanoseconds of a product: operand multiplexers, the DSP block, and adders to join several."""
-        joins = math.ceil(math.log2(self.blocks(widths)))
-        return self.delays.select * select_levels + self.delays.multiply + self.delays.add * joins
+    def pipelines(self, widths: tuple[int, int]) -> tuple[Pipeline, ...]:
+        """The ways to build a multiplier of operands of these widths, by their number of registers.
 
-    def usable_period(self, clock_mhz: float, product_delay: float) -> float:
-        """Nanoseconds of a cycle left for operators.
+        Several blocks are joined by adders in the fabric, in front of the result's register.
+        """
+        delays, blocks = self.delays, self.blocks(widths)
+        alone = Pipeline(0, delays.multiply + delays.add * math.ceil(math.log2(blocks)), 0.0, 0.0)
+        if blocks == 1:
+            return (alone, *self.primitive.pipelines)
+        one, two, _ = self.primitive.pipelines
+        sums = delays.add * (2 if self.primitive.adds else 1)
+        return (
+            alone,
+            Pipeline(1, one.before, 0.0, one.after + sums),
+            Pipeline(2, one.before, one.after + sums, 0.0),
+            Pipeline(3, two.before, max(two.between, two.after + sums), 0.0),
+        )
+
+    def pipeline(self, product: Product, clock_mhz: float) -> Pipeline:
+        """The multiplier with the fewest registers, and so the least latency, that keeps up with a clock.
+
+        Where none does, the one with the most: :meth:`check_clock` refuses such a clock.
+        """
+        ways = self.pipelines(product.widths)
+        period = self.usable_period(clock_mhz) + ROUNDING
+        return next((way for way in ways if way.period(product) <= period), ways[-1])
+
+    def usable_period(self, clock_mhz: float) -> float:
+        """Nanoseconds of a cycle left for operators."""
+        return 1000.0 / clock_mhz - self.delays.overhead
+
+    def least_period(self, products: Iterable[Product]) -> float:
+        """Nanoseconds without which products do not fit in a cycle, nor choices of sums that are checked."""
+        delays = self.delays
+        choice = delays.select + delays.add + delays.check
+        ways = ([way.period(product) for way in self.pipelines(product.widths)] for product in products)
+        return max([choice, *map(min, ways)])
+
+    def check_clock(self, clock_mhz: float, least_period: float) -> None:
+        """Refuse a clock whose cycle leaves operators fewer than so many nanoseconds.
 
         Raises
         ------
         InputError
-            Where a multiplication does not fit in a cycle.
+            Where it does; the line tells the fastest clock.
         """
-        period = 1000.0 / clock_mhz - self.delays.overhead
-        if period < product_delay + self.delays.check:
+        if self.usable_period(clock_mhz) + ROUNDING < least_period:
             raise InputError(
-                f"clock: {clock_mhz:g} MHz is too fast for a product on {self.name}; "
-                f"at most {self._fastest_clock(product_delay)} MHz was expected"
+                f"clock: {clock_mhz:g} MHz is too fast for this design on {self.name}; "
+                f"at most {self.fastest_clock(least_period)} MHz was expected"
             )
-        return period
 
-    def default_clock(self, product_delay: float) -> float:
-        """The target's own clock in MHz, or the fastest in whole MHz that a product allows."""
-        return min(self.clock_mhz, self._fastest_clock(product_delay))
+    def default_clock(self, least_period: float) -> float:
+        """The target's own clock in MHz, or the fastest that leaves operators so many nanoseconds."""
+        return min(self.clock_mhz, self.fastest_clock(least_period))
 
-    def _fastest_clock(self, product_delay: float) -> int:
-        return math.floor(1000.0 / (product_delay + self.delays.check + self.delays.overhead))
+    def fastest_clock(self, least_period: float) -> int:
+        """The fastest clock in whole MHz that leaves operators so many nanoseconds."""
+        return math.floor(1000.0 / (least_period + self.delays.overhead))
 
     def blocks(self, widths: tuple[int, int]) -> int:
         """DSP blocks of one multiplier with these operand widths, whichever way round is cheaper."""
-        a, b = widths
-        return min(math.ceil(x / self.ports[0]) * math.ceil(y / self.ports[1]) for x, y in ((a, b), (b, a)))
+        return self.primitive.blocks(widths)
 
+
+# Between registers of the block: the data sheets' fastest clocks with all of them and without the product's.
+# To the block and from it a hop of routing comes on top, less half of the overhead.
+DSP48E2 = Primitive(
+    name="DSP48E2",
+    ports=(27, 18),
+    adds=True,
+    pipelines=(Pipeline(1, 0.4, 0.0, 2.4), Pipeline(2, 0.4, 1.8, 0.5), Pipeline(3, 0.4, 1.3, 0.5)),
+)
+DSP48E1 = Primitive(
+    name="DSP48E1",
+    ports=(25, 18),
+    adds=True,
+    pipelines=(Pipeline(1, 0.7, 0.0, 4.0), Pipeline(2, 0.7, 2.8, 0.7), Pipeline(3, 0.7, 1.4, 0.7)),
+)
+MULT18X18D = Primitive(
+    name="MULT18X18D",
+    ports=(18, 18),
+    adds=False,
+    pipelines=(Pipeline(1, 2.0, 0.0, 7.0), Pipeline(2, 2.0, 4.0, 4.0), Pipeline(3, 2.0, 2.5, 4.0)),
+)
 
 TARGETS = {
     target.name: target
@@ -95,7 +245,7 @@ TARGETS = {
             family="xcup",
             clock_mhz=125.0,
             delays=Delays(multiply=3.8, add=1.1, select=0.5, table=1.2, check=0.5, overhead=0.8),
-            ports=(27, 18),
+            primitive=DSP48E2,
             memory_stages=64,
             dsp_blocks=6840,
             luts=1_182_240,
@@ -103,12 +253,25 @@ TARGETS = {
             block_rams=2160,
         ),
         Target(
+            name="xc7a200t",
+            description="AMD Artix-7 A200T, speed grade -2",
+            family="xc7",
+            clock_mhz=100.0,
+            delays=Delays(multiply=5.6, add=1.7, select=0.9, table=2.2, check=0.8, overhead=1.0),
+            primitive=DSP48E1,
+            memory_stages=64,
+            dsp_blocks=740,
+            luts=134_600,
+            flip_flops=269_200,
+            block_rams=365,
+        ),
+        Target(
             name="ecp5-85",
             description="Lattice ECP5-85F, speed grade 6",
             family="ecp5",
             clock_mhz=50.0,
-            delays=Delays(multiply=6.0, add=3.0, select=3.5, table=4.0, check=1.5, overhead=2.0),
-            ports=(18, 18),
+            delays=Delays(multiply=7.0, add=3.0, select=2.0, table=6.0, check=1.5, overhead=2.0),
+            primitive=MULT18X18D,
             memory_stages=4,
             dsp_blocks=156,
             luts=83_640,

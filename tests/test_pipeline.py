@@ -186,10 +186,10 @@ class TestRefusals:
         [
             ({"ii": 0}, "ii: 0 is not possible; expected 1 or more cycles between tasks"),
             ({"functions": ("ik",)}, "functions: 'ik' is unknown; expected one or more of "),
-            ({"target": "spartan3"}, "target: 'spartan3' is unknown; expected one of ecp5-85, xcvu9p"),
+            ({"target": "spartan3"}, "target: 'spartan3' is unknown; expected one of ecp5-85, xc7a200t, "),
             (
                 {"clock_mhz": 400.0, "width": 18},
-                "clock: 400 MHz is too fast for a product on xcvu9p; at most 196 MHz was expected",
+                "clock: 400 MHz is too fast for this design on xcvu9p; at most 344 MHz was expected",
             ),
             ({"max_error": 1e-14}, "max-error: 1e-14 is met by no supported width; 32 bits support "),
             (

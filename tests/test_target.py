@@ -3,52 +3,114 @@
 import pytest
 
 from rbdhw.errors import InputError
-from rbdhw.target import TARGETS, target
+from rbdhw.target import TARGETS, Pipeline, Product, limbs, target
 
 
 def test_an_unknown_target_is_refused():
     with pytest.raises(InputError) as error:
         target("xc7z020")
-    assert str(error.value) == "target: 'xc7z020' is unknown; expected one of ecp5-85, xcvu9p"
+    assert str(error.value) == "target: 'xc7z020' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p"
 
 
-@pytest.mark.parametrize("name", ["ecp5-85", "xcvu9p"])
+def test_the_targets():
+    assert {name: device.primitive.name for name, device in TARGETS.items()} == {
+        "xcvu9p": "DSP48E2",
+        "xc7a200t": "DSP48E1",
+        "ecp5-85": "MULT18X18D",
+    }
+    assert all(target(name).name == name for name in TARGETS)
+
+
+@pytest.mark.parametrize("name", list(TARGETS))
 def test_each_target_keeps_up_with_its_own_clock_when_multipliers_are_shared(name):
     device = target(name)
-    assert device.name == name
-    period = device.usable_period(device.clock_mhz, device.product_delay((18, 18), 2))
-    assert period == pytest.approx(1000.0 / device.clock_mhz - device.delays.overhead)
-    assert set(TARGETS) == {"ecp5-85", "xcvu9p"}
+    shared = Product((18, 18), 2 * device.delays.select, device.delays.check)
+    least = device.least_period([shared])
+    device.check_clock(device.clock_mhz, least)
+    assert device.default_clock(least) == device.clock_mhz
+    assert device.usable_period(device.clock_mhz) == 1000.0 / device.clock_mhz - device.delays.overhead
+
+
+@pytest.mark.parametrize("name", list(TARGETS))
+@pytest.mark.parametrize("widths", [(18, 18), (28, 28)])
+def test_more_registers_never_make_a_cycle_longer(name, widths):
+    ways = target(name).pipelines(widths)
+    assert [way.registers for way in ways] == [0, 1, 2, 3]
+    periods = [way.period(Product(widths)) for way in ways]
+    assert periods == sorted(periods, reverse=True)
+    assert all(way.between == 0.0 for way in ways[:2])
+
+
+PLAIN = Pipeline(2, 0.5, 2.0, 1.0)
 
 
 @pytest.mark.parametrize(
-    ("name", "clock", "levels", "fastest"),
+    ("pipeline", "before", "after", "period"),
     [
-        ("xcvu9p", 200.0, 0, 196),
-        ("xcvu9p", 190.0, 1, 178),
-        ("ecp5-85", 106.0, 0, 105),
-        ("ecp5-85", 1e9, 0, 105),
+        (Pipeline(0, 4.0, 0.0, 0.0), 1.0, 0.5, 5.5),
+        (PLAIN, 1.0, 0.5, 2.0),
+        (PLAIN, 2.0, 0.5, 2.5),
+        (PLAIN, 1.0, 1.5, 2.5),
     ],
 )
-def test_a_clock_too_fast_for_a_product_is_refused(name, clock, levels, fastest):
-    product = target(name).product_delay((18, 18), levels)
-    with pytest.raises(InputError) as error:
-        target(name).usable_period(clock, product)
-    assert str(error.value) == (
-        f"clock: {clock:g} MHz is too fast for a product on {name}; at most {fastest} MHz was expected"
-    )
-    assert target(name).usable_period(fastest, product) > 0.0
+def test_the_longest_cycle_of_a_product(pipeline, before, after, period):
+    assert pipeline.period(Product((18, 18), before, after)) == period
 
 
 @pytest.mark.parametrize(
-    ("name", "widths", "levels", "clock"),
-    [("xcvu9p", (18, 18), 2, 125.0), ("xcvu9p", (28, 28), 2, 120), ("ecp5-85", (28, 28), 2, 44)],
+    ("name", "clock", "registers"),
+    [
+        ("xcvu9p", 125.0, 0),
+        ("xcvu9p", 190.0, 1),
+        ("xcvu9p", 300.0, 2),
+        ("xcvu9p", 400.0, 3),
+        ("ecp5-85", 50.0, 0),
+        ("xc7a200t", 100.0, 0),
+    ],
 )
-def test_the_default_clock_is_one_that_a_product_allows(name, widths, levels, clock):
+def test_a_product_takes_the_fewest_registers_that_keep_up(name, clock, registers):
     device = target(name)
-    product = device.product_delay(widths, levels)
-    assert device.default_clock(product) == clock
-    assert device.usable_period(clock, product) > product
+    product = Product((18, 18), device.delays.select, device.delays.check)
+    chosen = device.pipeline(product, clock)
+    assert chosen.registers == registers
+    assert chosen.period(product) <= device.usable_period(clock)
+    fewer = device.pipelines(product.widths)[:registers]
+    assert all(way.period(product) > device.usable_period(clock) for way in fewer)
+
+
+@pytest.mark.parametrize("name", list(TARGETS))
+@pytest.mark.parametrize("widths", [(18, 18), (28, 28)])
+def test_a_clock_too_fast_for_any_number_of_registers_is_refused(name, widths):
+    device = target(name)
+    product = Product(widths, 2 * device.delays.select, device.delays.check)
+    least = device.least_period([product])
+    fastest = device.fastest_clock(least)
+    device.check_clock(fastest, least)
+    with pytest.raises(InputError) as error:
+        device.check_clock(fastest + 1.0, least)
+    assert str(error.value) == (
+        f"clock: {fastest + 1} MHz is too fast for this design on {name}; at most {fastest} MHz was expected"
+    )
+    assert device.pipeline(product, fastest).period(product) <= least + 1e-9
+
+
+def test_without_products_choices_of_sums_limit_the_clock():
+    delays = target("xcvu9p").delays
+    assert target("xcvu9p").least_period([]) == delays.select + delays.add + delays.check
+
+
+@pytest.mark.parametrize(
+    ("widths", "fits"), [((27, 18), True), ((18, 27), True), ((19, 19), False), ((28, 2), False)]
+)
+def test_what_fits_a_block(widths, fits):
+    assert (target("xcvu9p").blocks(widths) == 1) is fits
+
+
+@pytest.mark.parametrize(
+    ("width", "parts"), [(1, (1,)), (18, (18,)), (19, (17, 2)), (35, (17, 18)), (36, (17, 17, 2))]
+)
+def test_parts_of_an_operand_fit_a_port_with_a_sign(width, parts):
+    assert limbs(width, 18) == parts
 
 
 @pytest.mark.parametrize(
@@ -59,6 +121,8 @@ def test_the_default_clock_is_one_that_a_product_allows(name, widths, levels, cl
         ("xcvu9p", (18, 27), 1),
         ("xcvu9p", (28, 28), 4),
         ("xcvu9p", (32, 18), 2),
+        ("xc7a200t", (25, 18), 1),
+        ("xc7a200t", (27, 18), 2),
         ("ecp5-85", (18, 18), 1),
         ("ecp5-85", (27, 18), 2),
         ("ecp5-85", (32, 32), 4),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,6 +14,7 @@ from rbdhw.protocol import EXTENDED, HEADER
 from rbdhw.rtl.arithmetic import parted
 from rbdhw.rtl.region import RegionModule, Wires
 from rbdhw.schedule.model import Bound, Tap
+from rbdhw.target import Primitive
 
 
 class ForwardBackward(Elaboratable):
@@ -36,6 +37,8 @@ class Core(wiring.Component):
     ----------
     program, bound
         What to compute, and when and where.
+    primitive
+        The multiplier of the device's DSP blocks; without it the RTL is portable, and does the same.
 
     Members
     -------
@@ -52,9 +55,10 @@ class Core(wiring.Component):
         started ``latency(F)`` cycles ago; registered.
     """
 
-    def __init__(self, *, program: Program, bound: Bound) -> None:
+    def __init__(self, *, program: Program, bound: Bound, primitive: Primitive | None = None) -> None:
         self.program = program
         self.bound = bound
+        self.primitive = primitive
         members: dict[str, Any] = {
             "phase_zero": Out(1),
             "payload": In(sum(program.slots)),
@@ -81,10 +85,9 @@ class Core(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        wires = Wires(self.program, self.bound)
+        wires = Wires(self.program, self.bound, self.primitive)
         if self.ii > 1:
             m.d.sync += wires.slots.eq(wires.slots.rotate_left(1))
-            m.d.sync += wires.phase.eq(Mux(wires.slots[-1], 0, wires.phase + 1))
         m.d.comb += self.phase_zero.eq(wires.slots[0])
         self._decode(m, wires)
         regions = sorted({self.bound.hosts[value] for value in self.bound.ready}, key=str)
@@ -137,15 +140,19 @@ class Core(wiring.Component):
         m.d.comb += getattr(self, f"result_{function}").eq(result)
 
     def _overflow(self, m: Module, modules: list[RegionModule], function: str) -> Any:
-        """Whether anything that a function's results depend on overflowed, when they are computed."""
+        """Whether anything that a function's results depend on overflowed, when they are computed.
+
+        Flags wait in a register of their region before they meet others; those of the last cycle cannot.
+        """
+        last = self.bound.latency[function]
         flags: dict[int, list[Any]] = defaultdict(list)
         for module in modules:
             for place, flag in module.flags.items():
                 if function in place.functions:
-                    flags[place.cycle].append(flag)
-        earlier: Any = Const(0)
-        for cycle in range(self.bound.latency[function]):
-            until = Signal(name=f"{function}_overflow_until_{cycle}", reset_less=True)
-            m.d.sync += until.eq(Cat(earlier, *flags[cycle]).any())
-            earlier = until
-        return Cat(earlier, *flags[self.bound.latency[function]]).any()
+                    flags[place.cycle].append(flag if place.cycle == last else module.raised(place))
+        seen: Any = Const(0)
+        for cycle in range(last):
+            earlier = Signal(name=f"{function}_overflow_before_{cycle}", reset_less=True)
+            m.d.sync += earlier.eq(seen)
+            seen = Cat(earlier, *flags[cycle]).any()
+        return Cat(seen, *flags[last]).any()

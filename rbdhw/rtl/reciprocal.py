@@ -10,7 +10,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.reciprocal import ReciprocalSpec, coefficient_width
-from rbdhw.rtl.trigonometry import packed, registered
+from rbdhw.rtl.multiplier import addend_delay, multiply_add
+from rbdhw.rtl.trigonometry import after, packed
+from rbdhw.target import Primitive
 
 SHIFT_BITS = 9
 """Bits of the shift that comes with an operand: binary points lie within some hundred bits."""
@@ -27,8 +29,11 @@ class ReciprocalUnit(wiring.Component):
     spec
         Widths, tables and order of the polynomial.
     latency
-        Cycles from the operand to the result: one for the tables, one a power of the polynomial. Up to three
-        more register the count of leading zeros, then the magnitude before it, then the result.
+        Cycles from the operand to the result: one for the tables, one and its product's a power of the
+        polynomial. Up to three more register the count of leading zeros, then the magnitude before it, then
+        the result.
+    registers, primitive
+        Pipeline registers of each product, and what multiplies: see :mod:`rbdhw.rtl.multiplier`.
 
     Members
     -------
@@ -45,12 +50,17 @@ class ReciprocalUnit(wiring.Component):
         For a latency of fewer or more cycles.
     """
 
-    def __init__(self, spec: ReciprocalSpec, latency: int) -> None:
-        least = 1 + spec.order
+    def __init__(
+        self, spec: ReciprocalSpec, latency: int, registers: int = 0, primitive: Primitive | None = None
+    ) -> None:
+        least = 1 + spec.order * (1 + registers)
         if not least <= latency <= least + MOST_EXTRA:
             raise ValueError(f"a reciprocal takes {least} to {least + MOST_EXTRA} cycles, not {latency}")
         self.spec = spec
         self.latency = latency
+        self.registers = registers
+        self.primitive = primitive
+        self._extra = latency - least
         super().__init__(
             {
                 "x": In(signed(spec.width)),
@@ -61,24 +71,26 @@ class ReciprocalUnit(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        spec, extra = self.spec, self.latency - 1 - self.spec.order
+        spec, extra = self.spec, self._extra
         negative: Any = self.x[-1]
         magnitude: Any = Signal(spec.width)
         m.d.comb += magnitude.eq(Mux(negative, -self.x, self.x))
-        shift, negative, magnitude = (_after(m, extra >= 2, v) for v in (self.shift, negative, magnitude))
+        shift, negative, magnitude = (after(m, extra >= 2, v) for v in (self.shift, negative, magnitude))
         zeros: Any = Signal(range(spec.width))
         m.d.comb += zeros.eq(_leading_zeros(magnitude))
         given = (shift, negative, magnitude, zeros)
-        shift, negative, magnitude, zeros = (_after(m, extra >= 1, v) for v in given)
+        shift, negative, magnitude, zeros = (after(m, extra >= 1, v) for v in given)
         control = (self._limited(m, shift, zeros), negative, magnitude == 0)
-        by, negative, empty = (_after(m, spec.order, v) for v in control)
+        waiting = 1 + (spec.order - 1) * (1 + self.registers)
+        by, negative, empty = (after(m, waiting, v) for v in control)
         half = Cat(by == k for k in range(1, spec.largest_shift + 1))
         rounding = half ^ negative.replicate(len(half) + 1).as_signed()
         inverse = self._polynomial(m, self._fraction(m, magnitude, zeros), rounding)
+        by, negative, empty = (after(m, self.registers, v) for v in (by, negative, empty))
         signed_inverse = inverse ^ negative.replicate(len(inverse)).as_signed()
-        by, empty, inverse = (_after(m, 1, v) for v in (by, empty, signed_inverse))
+        by, empty, inverse = (after(m, 1, v) for v in (by, empty, signed_inverse))
         result = Mux(empty, spec.beyond, inverse >> by)
-        m.d.comb += self.y.eq(_after(m, extra == MOST_EXTRA, result))
+        m.d.comb += self.y.eq(after(m, extra == MOST_EXTRA, result))
         return m
 
     def _limited(self, m: Module, shift: Any, zeros: Any) -> Any:
@@ -103,18 +115,33 @@ class ReciprocalUnit(wiring.Component):
     def _polynomial(self, m: Module, fraction: Any, addend: Any) -> Any:
         """Horner's rule in the rest, a register after each power but the last.
 
-        ``addend`` is there beside the last product, and added to it.
+        ``addend`` is there beside the operands of the last product, and added to it.
         """
         spec = self.spec
         rest: Any = Cat(fraction[: spec.rest_bits - 1], ~fraction[spec.rest_bits - 1]).as_signed()
-        rest = _after(m, 1, rest)
+        rest = after(m, 1, rest)
         coefficients = self._table(m, fraction[spec.rest_bits :])
         total = coefficients[-1]
         for power in reversed(range(1, spec.order)):
-            total = _after(m, 1, coefficients[power] + (total * rest >> spec.rest_bits))
-            rest = _after(m, 1, rest)
-            coefficients = [_after(m, 1, c) for c in coefficients[:power]]
-        return (coefficients[0] + addend) + (total * rest >> spec.rest_bits)
+            total = after(m, 1, self._power(m, power, total, rest, coefficients[power]))
+            waiting = 1 + self.registers
+            rest, *coefficients = (after(m, waiting, v) for v in (rest, *coefficients[:power]))
+        return self._power(m, 0, total, rest, coefficients[0] + addend)
+
+    def _power(self, m: Module, power: int, total: Any, rest: Any, coefficient: Any) -> Any:
+        """The coefficient of a power and the product of those above it with the rest, cut to its bits."""
+        later = addend_delay(self.registers, (len(total), len(rest)), self.primitive)
+        addend = after(m, later, coefficient) << self.spec.rest_bits
+        full = multiply_add(
+            m,
+            f"power_{power}",
+            total,
+            rest,
+            addend,
+            registers=self.registers,
+            primitive=self.primitive,
+        )
+        return full >> self.spec.rest_bits
 
     def _table(self, m: Module, index: Any) -> list[Any]:
         """The coefficients of the mantissa's segment, a cycle later, by power."""
@@ -125,13 +152,6 @@ class ReciprocalUnit(wiring.Component):
         m.d.comb += port.addr.eq(index)
         ends = [sum(widths[: k + 1]) for k in range(len(widths))]
         return [port.data[end - width : end].as_signed() for width, end in zip(widths, ends, strict=True)]
-
-
-def _after(m: Module, cycles: int, value: Any) -> Any:
-    """A value some cycles later."""
-    for _ in range(cycles):
-        value = registered(m, value, value.shape())
-    return value
 
 
 def _leading_zeros(bits: Any) -> Any:

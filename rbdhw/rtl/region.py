@@ -6,15 +6,17 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Elaboratable, Module, Signal, signed
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, signed
 
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
 from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, total, turned
 from rbdhw.rtl.delay import delay_line
+from rbdhw.rtl.multiplier import addend_delay, multiply_add
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.trigonometry import TrigonometryUnit
 from rbdhw.scalar import Region
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
+from rbdhw.target import Primitive
 
 
 @dataclass(frozen=True)
@@ -28,18 +30,20 @@ class Place:
 class Wires:
     """The signals that regions share: a task's values at the stages of their delay lines.
 
+    ``primitive`` is the multiplier of the device's DSP blocks, None where the RTL is to be portable.
+
     Members
     -------
-    phase, slots : Signal
-        The slot of the current cycle as a number, and as one bit a slot.
+    slots : Signal
+        The slot of the current cycle, as one bit a slot.
     hosted
         The values of each region, of twins the first.
     """
 
-    def __init__(self, program: Program, bound: Bound) -> None:
+    def __init__(self, program: Program, bound: Bound, primitive: Primitive | None = None) -> None:
         self.program = program
         self.bound = bound
-        self.phase = Signal(range(bound.ii), name="phase")
+        self.primitive = primitive
         self.slots = Signal(bound.ii, name="slots", init=1)
         self._taps: dict[Tap, Signal] = {}
         self._reached = {function: program.reached(function) for function in program.outputs}
@@ -77,12 +81,14 @@ class Wires:
 class RegionModule(Elaboratable):
     """Computes and delays the values that the binding hosts in one region.
 
-    ``flags`` are, by cycle of the task and the functions concerned, whether a value computed here overflowed.
+    ``flags`` are, by cycle of the task and the functions concerned, whether a value computed here overflowed;
+    :meth:`raised` is a flag a cycle later.
     """
 
     def __init__(self, region: Region, wires: Wires) -> None:
         self.region = region
         self.flags: dict[Place, Signal] = {}
+        self._raised: dict[Place, Signal] = {}
         self._wires = wires
         bound = wires.bound
         self.values = wires.hosted[region]
@@ -93,8 +99,14 @@ class RegionModule(Elaboratable):
                 name = "_".join([f"overflow_{region}", *place.functions, str(place.cycle)])
                 self.flags.setdefault(place, Signal(name=name))
 
+    def raised(self, place: Place) -> Signal:
+        """A flag a cycle later."""
+        flag = self.flags[place]
+        return self._raised.setdefault(place, Signal(name=f"{flag.name}_raised", reset_less=True))
+
     def elaborate(self, _platform: object) -> Module:
         m = Module()
+        self._phase = self._counter(m, "phase")
         overflows: dict[Place, list[Any]] = defaultdict(list)
         for value in self.values:
             if self._wires.program.operations[value].kind in (Kind.ADD, Kind.SELECT):
@@ -111,7 +123,19 @@ class RegionModule(Elaboratable):
         for value in self.values:
             self._delay(m, value)
         m.d.comb += [flag.eq(Cat(overflows[place]).any()) for place, flag in self.flags.items()]
+        m.d.sync += [later.eq(self.flags[place]) for place, later in self._raised.items()]
         return m
+
+    def _counter(self, m: Module, name: str) -> Any:
+        """The slot of the current cycle as a number.
+
+        Counters stand close to what they choose: one for the whole design would have thousands of loads.
+        """
+        ii = self._wires.bound.ii
+        counter = Signal(range(ii), name=name)
+        if ii > 1:
+            m.d.sync += counter.eq(Mux(counter == ii - 1, 0, counter + 1))
+        return counter
 
     def _note(self, overflows: dict[Place, list[Any]], value: int, flag: Any) -> None:
         """Let an overflow of a value, or of its twins in their turn, count where it does."""
@@ -177,12 +201,20 @@ class RegionModule(Elaboratable):
     def _multiplier(self, m: Module, unit: Unit, name: str) -> dict[int, Any]:
         """One multiplier and rounding adder, its operands and rounding chosen by slot; overflows by value."""
         factors = {slot: self._factors(index) for slot, index in unit.steps.items()}
+        phase = self._counter(m, f"{name}_phase")
         a, b = (
-            self._selected(m, f"{name}_{port}", {slot: pair[k] for slot, pair in factors.items()})
+            self._selected(m, f"{name}_{port}", {slot: pair[k] for slot, pair in factors.items()}, phase)
             for k, port in enumerate("ab")
         )
-        halves = {slot: Const(half(self._operation(index).drop)) for slot, index in unit.steps.items()}
-        full = a * b + self._selected(m, f"{name}_half", halves)
+        registers = self._wires.bound.registers.get(unit.resource, 0)
+        primitive = self._wires.primitive
+        later = addend_delay(registers, (len(a), len(b)), primitive)
+        halves = {
+            (slot + later) % self._wires.bound.ii: Const(half(self._operation(index).drop))
+            for slot, index in unit.steps.items()
+        }
+        rounding = self._selected(m, f"{name}_half", halves, phase)
+        full = multiply_add(m, name, a, b, rounding, registers=registers, primitive=primitive)
         overflows: dict[int, Any] = {}
         for value in self._results(unit):
             result, overflows[value] = cut(full, self._checked(value))
@@ -200,7 +232,9 @@ class RegionModule(Elaboratable):
         wires, bound = self._wires, self._wires.bound
         assert wires.program.reciprocal is not None
         (latency,) = {bound.steps[index].latency for index in unit.steps.values()}
-        m.submodules[name] = hardware = ReciprocalUnit(wires.program.reciprocal, latency)
+        registers = bound.registers.get(unit.resource, 0)
+        spec = wires.program.reciprocal
+        m.submodules[name] = hardware = ReciprocalUnit(spec, latency, registers, wires.primitive)
         operands, shifts = {}, {}
         for slot, index in unit.steps.items():
             (operands[slot],) = self._operands(index)
@@ -230,7 +264,9 @@ class RegionModule(Elaboratable):
     def _trigonometry(self, m: Module, unit: Unit, name: str) -> None:
         """One trigonometry unit, its angle and the constant added to it chosen by slot."""
         wires = self._wires
-        m.submodules[name] = hardware = TrigonometryUnit(wires.program.trigonometry)
+        registers = wires.bound.registers.get(unit.resource, 0)
+        spec = wires.program.trigonometry
+        m.submodules[name] = hardware = TrigonometryUnit(spec, registers, wires.primitive)
         angles, offsets = {}, {}
         for slot, index in unit.steps.items():
             operation = self._operation(index)
@@ -244,8 +280,8 @@ class RegionModule(Elaboratable):
             kind = wires.program.operations[value].kind
             m.d.comb += wires.tap(Tap(value, 0)).eq(hardware.sin if kind is Kind.SIN else hardware.cos)
 
-    def _selected(self, m: Module, name: str, choices: dict[int, Any]) -> Any:
-        """The choice of the current slot; in a slot without one, any."""
+    def _selected(self, m: Module, name: str, choices: dict[int, Any], phase: Any = None) -> Any:
+        """The choice of the current slot, which a counter tells; in a slot without one, any."""
         slots: dict[object, list[int]] = defaultdict(list)
         for slot, choice in sorted(choices.items()):
             same = (choice.value, len(choice)) if isinstance(choice, Const) else id(choice)
@@ -255,7 +291,7 @@ class RegionModule(Elaboratable):
         width = max(len(choice) + (not choice.shape().signed) for choice in choices.values())
         chosen = Signal(signed(width), name=name)
         *others, last = slots.values()
-        with m.Switch(self._wires.phase):
+        with m.Switch(self._phase if phase is None else phase):
             for own in others:
                 with m.Case(*own):
                     m.d.comb += chosen.eq(choices[own[0]])

@@ -201,7 +201,8 @@ class Serialiser(wiring.Component):
 class Merger(wiring.Component):
     """Makes one stream of packets of several, round robin, a packet at a time.
 
-    A beat leaves the cycle after it is taken; the output comes from registers.
+    A beat leaves the cycle after it is taken; the output comes from registers. Whose turn it is, a register
+    holds: an input with nothing to send loses it to the next one that has, for which it waits a cycle.
 
     Parameters
     ----------
@@ -241,29 +242,28 @@ class Merger(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         inside = Signal()
-        current, chosen = Signal(range(self.inputs)), Signal(range(self.inputs))
+        turn = Signal(range(self.inputs))
+        granted = Signal(self.inputs, init=1)
         beat = Signal(beat_layout(self.bits), reset_less=True)
-        self._choose(m, inside, current, chosen)
         free = ~self.o.valid | self.o.ready
         m.d.comb += self.o.p.eq(beat)
+        m.d.comb += [self.i[k].ready.eq(free & granted[k]) for k in range(self.inputs)]
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
-        with m.Switch(chosen):
+        with m.Switch(turn):
             for k in range(self.inputs):
                 with m.Case(k):
-                    m.d.comb += self.i[k].ready.eq(free)
-                    with m.If(free & self.i[k].valid):
-                        m.d.sync += [beat.eq(self.i[k].p), inside.eq(~self.i[k].p.last)]
-                        m.d.sync += [current.eq(k), self.o.valid.eq(1)]
+                    offered = self.i[k]
+                    with m.If(free & offered.valid):
+                        m.d.sync += [beat.eq(offered.p), inside.eq(~offered.p.last), self.o.valid.eq(1)]
+                    ends = free & offered.p.last
+                    with m.If(Mux(offered.valid, ends, ~inside)):
+                        self._pass_on(m, k, turn, granted)
         return m
 
-    def _choose(self, m: Module, inside: Any, current: Any, chosen: Any) -> None:
-        """Keep to the current input inside a packet; otherwise take the next one that has a beat."""
-        m.d.comb += chosen.eq(current)
-        with m.If(~inside), m.Switch(current):
-            for k in range(self.inputs):
-                with m.Case(k):
-                    for distance in reversed(range(1, self.inputs)):
-                        other = (k + distance) % self.inputs
-                        with m.If(self.i[other].valid):
-                            m.d.comb += chosen.eq(other)
+    def _pass_on(self, m: Module, k: int, turn: Any, granted: Any) -> None:
+        """Give the turn to the next input after this one that has a beat, if there is one."""
+        for distance in reversed(range(1, self.inputs)):
+            other = (k + distance) % self.inputs
+            with m.If(self.i[other].valid):
+                m.d.sync += [turn.eq(other), granted.eq(1 << other)]

@@ -10,6 +10,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.trigonometry import GUARD, TrigonometrySpec
+from rbdhw.rtl.multiplier import addend_delay, multiply_add
+from rbdhw.target import Primitive
 
 
 class TrigonometryUnit(wiring.Component):
@@ -19,6 +21,8 @@ class TrigonometryUnit(wiring.Component):
     ----------
     spec
         Widths, tables and order of the polynomial.
+    registers, primitive
+        Pipeline registers of each product, and what multiplies: see :mod:`rbdhw.rtl.multiplier`.
 
     Members
     -------
@@ -28,15 +32,19 @@ class TrigonometryUnit(wiring.Component):
         The results, ``latency`` cycles later, behind one level of logic.
     """
 
-    def __init__(self, spec: TrigonometrySpec) -> None:
+    def __init__(
+        self, spec: TrigonometrySpec, registers: int = 0, primitive: Primitive | None = None
+    ) -> None:
         self.spec = spec
+        self.registers = registers
+        self.primitive = primitive
         results = signed(spec.width)
         super().__init__({"angle": In(spec.phase_bits), "sin": Out(results), "cos": Out(results)})
 
     @property
     def latency(self) -> int:
         """Cycles from the angle to the results."""
-        return 1 + self.spec.order
+        return 1 + self.spec.order * (1 + self.registers)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -47,7 +55,7 @@ class TrigonometryUnit(wiring.Component):
             quadrant = registered(m, quadrant, unsigned(2))
         rest = registered(m, rest, signed(spec.rest_bits))
         magnitudes = [
-            self._polynomial(m, self._table(m, name, table), rest)
+            self._polynomial(m, name, self._table(m, name, table), rest)
             for name, table in zip(("sine", "cosine"), spec.tables, strict=True)
         ]
         sine, cosine = magnitudes
@@ -67,21 +75,43 @@ class TrigonometryUnit(wiring.Component):
         ends = [sum(widths[: k + 1]) for k in range(len(widths))]
         return [port.data[end - width : end].as_signed() for width, end in zip(widths, ends, strict=True)]
 
-    def _polynomial(self, m: Module, coefficients: list[Any], rest: Any) -> Any:
+    def _polynomial(self, m: Module, name: str, coefficients: list[Any], rest: Any) -> Any:
         """Horner's rule, a register after each power; the clamped magnitude."""
         spec = self.spec
         total = coefficients[-1]
         for power in reversed(range(1, spec.order)):
-            inner = coefficients[power] + (total * rest >> spec.product_cut(power))
+            inner = self._power(m, name, power, total, rest, coefficients[power])
             total = registered(m, inner, inner.shape())
-            rest = registered(m, rest, rest.shape())
-            lower = [registered(m, c, c.shape()) for c in coefficients[:power]]
-            coefficients = lower
-        cut = spec.product_cut(0)
-        full = (coefficients[0] << cut) + total * rest
-        magnitude = full >> (cut + GUARD)
+            waiting = 1 + self.registers
+            rest, *coefficients = (after(m, waiting, v) for v in (rest, *coefficients[:power]))
+        full = self._power(m, name, 0, total, rest, coefficients[0])
+        magnitude = full >> GUARD
         clamped = Mux(magnitude > spec.format.highest, spec.format.highest, magnitude)
         return registered(m, clamped, signed(spec.width))
+
+    def _power(self, m: Module, name: str, power: int, total: Any, rest: Any, coefficient: Any) -> Any:
+        """The coefficient of a power and the product of those above it with the rest, cut to its bits."""
+        later = addend_delay(self.registers, (len(total), len(rest)), self.primitive)
+        cut = self.spec.product_cut(power)
+        return (
+            multiply_add(
+                m,
+                f"{name}_{power}",
+                total,
+                rest,
+                after(m, later, coefficient) << cut,
+                registers=self.registers,
+                primitive=self.primitive,
+            )
+            >> cut
+        )
+
+
+def after(m: Module, cycles: int, value: Any) -> Any:
+    """A value some cycles later."""
+    for _ in range(cycles):
+        value = registered(m, value, value.shape())
+    return value
 
 
 def registered(m: Module, value: Any, shape: Any) -> Any:

@@ -43,6 +43,7 @@ def bind(program: Program, problem: Problem, schedule: Schedule, memory_stages: 
         latency,
         memory_stages,
         problem.twins,
+        problem.registers,
     )
     return replace(bound, stages=_stages(program, bound))
 

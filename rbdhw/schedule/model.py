@@ -76,6 +76,7 @@ class Problem:
     ``available`` are the values there from the start of cycle 0. ``limits`` is the number of units of
     each resource, ``period`` the usable nanoseconds of a cycle. ``twins`` are values that steps compute, in
     the order of the limbs; ``limb_limits`` is the number of units that serve steps of so many limbs.
+    ``registers`` is the number of pipeline registers of each product in units of a resource.
     """
 
     steps: tuple[Step, ...]
@@ -86,6 +87,7 @@ class Problem:
     limits: dict[Resource, int]
     twins: tuple[Group, ...] = ()
     limb_limits: dict[tuple[Resource, int], int] = field(default_factory=dict)
+    registers: dict[Resource, int] = field(default_factory=dict)
 
     def limit(self, step: Step) -> int:
         """The number of units that serve steps like this one."""
@@ -143,6 +145,8 @@ class Bound:
         Cycles from a task's start to the cycle in which the last output is computed, by function.
     twins
         Values that share hardware and a delay line, in the order of their limbs.
+    registers
+        Pipeline registers of each product in units of a resource.
     """
 
     ii: int
@@ -156,6 +160,7 @@ class Bound:
     latency: dict[str, int]
     memory_stages: int
     twins: tuple[Group, ...] = ()
+    registers: dict[Resource, int] = field(default_factory=dict)
 
     @cached_property
     def _group_of(self) -> dict[int, Group]:

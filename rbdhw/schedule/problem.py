@@ -12,7 +12,7 @@ from rbdhw.fixed.trigonometry import TrigonometrySpec
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Step
 from rbdhw.schedule.twins import shared_steps
-from rbdhw.target import Delays, Target
+from rbdhw.target import Delays, Pipeline, Product, Target
 
 
 def problem(
@@ -20,45 +20,67 @@ def problem(
 ) -> Problem:
     """Steps, delays and unit counts of a program for one task every ``ii`` cycles.
 
-    Without a clock it is the target's own, or the fastest that a product at this width allows. Each
-    resource gets the fewest units that can serve all its steps: their number over ``ii``. ``twins`` are
-    values that :func:`rbdhw.schedule.twins.shareable` says can share their hardware.
+    Without a clock it is the target's own, or the fastest that products at this width allow. Products
+    that are too slow for it take pipeline registers. Each resource gets the fewest units that can serve all
+    its steps: their number over ``ii``. ``twins`` are values that :func:`rbdhw.schedule.twins.shareable`
+    says can share their hardware.
 
     Raises
     ------
     InputError
-        Where the clock is too fast for the target's multipliers, shared among ``ii`` operations.
+        Where the clock is too fast for the target's operators, multipliers shared among ``ii`` operations.
     """
-    products = product_delays(program, target, ii)
-    slowest = max(products.values())
-    clock_mhz = clock_mhz or target.default_clock(slowest)
-    period = target.usable_period(clock_mhz, slowest)
-    alone = _steps(program, target.delays, products, period, ii)
+    products = products_of(program, target, ii)
+    reciprocals = _reciprocal_ways(program, target.delays, ii)
+    least = max(target.least_period(products.values()), min(map(max, reciprocals), default=0.0))
+    clock_mhz = clock_mhz or target.default_clock(least)
+    target.check_clock(clock_mhz, least)
+    period = target.usable_period(clock_mhz)
+    pipelines = {kind: target.pipeline(product, clock_mhz) for kind, product in products.items()}
+    alone = _steps(program, target.delays, pipelines, period, ii)
     steps = tuple(shared_steps(program, alone, twins, target.delays, ii))
     inputs = {i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT}
     available = frozenset(inputs.difference(value for step in steps for value in step.results))
     count = Counter((step.resource, step.limbs) for step in steps if step.resource is not None)
     limits = {resource: math.ceil(count[resource, 1] / ii) for resource in Resource}
     shared = {pool: math.ceil(number / ii) for pool, number in count.items() if pool[1] > 1}
-    return Problem(steps, available, ii, clock_mhz, period, limits, tuple(twins), shared)
+    registers = {kind: pipeline.registers for kind, pipeline in pipelines.items()}
+    return Problem(steps, available, ii, clock_mhz, period, limits, tuple(twins), shared, registers)
 
 
-def product_delays(program: Program, target: Target, ii: int) -> dict[Resource, float]:
-    """Nanoseconds of a product in each kind of multiplier that the program needs."""
-    ports = {Resource.MULTIPLIER: program.port_widths}
+def products_of(program: Program, target: Target, ii: int) -> dict[Resource, Product]:
+    """The products in each kind of unit that the program needs.
+
+    Multiplexers choose the operands of shared multipliers, and overflow is checked behind them. In the
+    polynomials of the other units a table stands before the first product; a sine is clamped, and the sign
+    of a reciprocal turned, behind the last.
+    """
+    delays = target.delays
+    choice = delays.select * select_levels(ii)
+    products = {Resource.MULTIPLIER: Product(program.port_widths, choice, delays.check)}
     if program.wide:
-        ports[Resource.WIDE_MULTIPLIER] = program.wide_port_widths
-    return {kind: target.product_delay(widths, select_levels(ii)) for kind, widths in ports.items()}
+        products[Resource.WIDE_MULTIPLIER] = Product(program.wide_port_widths, choice, delays.check)
+    turn = _widest(program.trigonometry.multipliers)
+    products[Resource.TRIGONOMETRY] = Product(turn, delays.table, delays.check + delays.select)
+    if program.reciprocal is not None:
+        inverse = _widest(program.reciprocal.multipliers)
+        products[Resource.RECIPROCAL] = Product(inverse, delays.table, delays.select)
+    return products
 
 
-def trigonometry_latency(spec: TrigonometrySpec) -> int:
-    """Cycles from an angle to its sine: one for the tables and one a power of the polynomial."""
-    return 1 + spec.order
+def _widest(multipliers: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    a, b = (max(widths) for widths in zip(*multipliers, strict=True))
+    return a, b
 
 
-def reciprocal_latency(spec: ReciprocalSpec) -> int:
-    """The fewest cycles from an operand to its reciprocal: one for the tables and one a power."""
-    return 1 + spec.order
+def trigonometry_latency(spec: TrigonometrySpec, registers: int = 0) -> int:
+    """Cycles from an angle to its sine: one for the tables and one and its product's a power."""
+    return 1 + spec.order * (1 + registers)
+
+
+def reciprocal_latency(spec: ReciprocalSpec, registers: int = 0) -> int:
+    """The fewest cycles from an operand to its reciprocal, counted as for the other unit."""
+    return 1 + spec.order * (1 + registers)
 
 
 def select_levels(ii: int) -> int:
@@ -67,7 +89,7 @@ def select_levels(ii: int) -> int:
 
 
 def _steps(
-    program: Program, delays: Delays, products: dict[Resource, float], period: float, ii: int
+    program: Program, delays: Delays, pipelines: dict[Resource, Pipeline], period: float, ii: int
 ) -> list[Step]:
     steps: list[Step] = []
     turns: dict[tuple[object, ...], list[int]] = defaultdict(list)
@@ -78,60 +100,83 @@ def _steps(
             case Kind.SIN | Kind.COS:
                 turns[(operation.operands, operation.constant, operation.region)].append(i)
             case Kind.RECIPROCAL:
-                steps.append(_reciprocal_step(program, i, delays, period, ii))
+                steps.append(_reciprocal_step(program, i, delays, pipelines, period, ii))
+            case Kind.MULTIPLY | Kind.SCALE:
+                steps.append(_product_step(program, i, delays, pipelines, ii))
             case _:
-                steps.append(_arithmetic_step(program, i, delays, products, ii))
+                steps.append(_arithmetic_step(program, i, delays))
     for results in turns.values():
-        steps.append(_turn_step(program, results, delays))
+        steps.append(_turn_step(program, results, delays, pipelines))
     return sorted(steps, key=lambda step: step.results)
 
 
-def _arithmetic_step(
-    program: Program, i: int, delays: Delays, products: dict[Resource, float], ii: int
-) -> Step:
+def _arithmetic_step(program: Program, i: int, delays: Delays) -> Step:
     operation = program.operations[i]
     check = delays.check if operation.checked else 0.0
     operands = _variables(program, operation)
     if operation.kind is Kind.ADD:
         return Step((i,), operands, operation.region, None, delays.add + check, 0, delays.add)
-    if operation.kind is Kind.SELECT:
-        adds = operation.drop > 0 or any(operand.negative for operand in operation.operands)
-        delay = delays.select + (delays.add if adds else 0.0)
-        return Step((i,), operands, operation.region, None, delay + check, 0, delay)
+    adds = operation.drop > 0 or any(operand.negative for operand in operation.operands)
+    delay = delays.select + (delays.add if adds else 0.0)
+    return Step((i,), operands, operation.region, None, delay + check, 0, delay)
+
+
+def _product_step(
+    program: Program, i: int, delays: Delays, pipelines: dict[Resource, Pipeline], ii: int
+) -> Step:
+    """A product; a shared one without registers starts with its cycle, so no combinational loop closes."""
+    operation = program.operations[i]
     kind = Resource.WIDE_MULTIPLIER if i in program.wide else Resource.MULTIPLIER
-    product = products[kind]
-    return Step((i,), operands, operation.region, kind, product + check, 0, product, registered=ii > 1)
+    pipeline = pipelines[kind]
+    operands = _variables(program, operation)
+    entry = delays.select * select_levels(ii) + pipeline.before
+    if pipeline.registers:
+        latency, delay = pipeline.registers, pipeline.after
+        return Step((i,), operands, operation.region, kind, entry, latency, delay)
+    check = delays.check if operation.checked else 0.0
+    return Step((i,), operands, operation.region, kind, entry + check, 0, entry, registered=ii > 1)
 
 
-def _reciprocal_step(program: Program, i: int, delays: Delays, period: float, ii: int) -> Step:
-    """Normalised before the tables; shifted back, judged and saturated after the last register.
+def _reciprocal_ways(program: Program, delays: Delays, ii: int) -> tuple[tuple[float, ...], ...]:
+    """Nanoseconds of the reciprocal unit's cycles, its products' left out, with none to three more registers.
 
-    Where that is too slow for a cycle, in up to three more: see :class:`rbdhw.rtl.reciprocal.ReciprocalUnit`.
+    Normalised before the tables; shifted back, judged and saturated after the last register: see
+    :class:`rbdhw.rtl.reciprocal.ReciprocalUnit`.
     """
     spec = program.reciprocal
-    assert spec is not None
+    if spec is None:
+        return ()
     sharing = min(ii, sum(operation.kind is Kind.RECIPROCAL for operation in program.operations))
     magnitude = delays.add + delays.select * select_levels(sharing)
     count = delays.select * select_levels(spec.width)
     shift = delays.select * select_levels(spec.largest_shift)
     saturate = delays.check + delays.select
-    ways = (
+    return (
         (magnitude + count + shift, shift + saturate),
-        (magnitude + count, shift + saturate),
-        (magnitude, shift + saturate),
-        (magnitude, saturate),
+        (magnitude + count, shift, shift + saturate),
+        (magnitude, count, shift, shift + saturate),
+        (magnitude, count, shift, shift, saturate),
     )
+
+
+def _reciprocal_step(
+    program: Program, i: int, delays: Delays, pipelines: dict[Resource, Pipeline], period: float, ii: int
+) -> Step:
+    assert program.reciprocal is not None
+    ways = _reciprocal_ways(program, delays, ii)
     extra = next((k for k, way in enumerate(ways) if max(way) <= period), len(ways) - 1)
-    setup, delay = ways[extra]
-    latency = reciprocal_latency(spec) + extra
+    setup, *_, delay = ways[extra]
+    latency = reciprocal_latency(program.reciprocal, pipelines[Resource.RECIPROCAL].registers) + extra
     operation = program.operations[i]
     values = _variables(program, operation)
     return Step((i,), values, operation.region, Resource.RECIPROCAL, setup, latency, delay)
 
 
-def _turn_step(program: Program, results: list[int], delays: Delays) -> Step:
+def _turn_step(
+    program: Program, results: list[int], delays: Delays, pipelines: dict[Resource, Pipeline]
+) -> Step:
     operation = program.operations[results[0]]
-    latency = trigonometry_latency(program.trigonometry)
+    latency = trigonometry_latency(program.trigonometry, pipelines[Resource.TRIGONOMETRY].registers)
     return Step(
         tuple(results),
         _variables(program, operation),

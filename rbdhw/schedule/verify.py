@@ -16,8 +16,9 @@ def verify(problem: Problem, schedule: Schedule) -> None:
     """Check a schedule against its problem.
 
     Every step starts within a cycle, after its operands stand, with enough of the cycle left for its
-    delay; a registered step starts with its cycle; in no slot do more steps use a resource than it
-    has units; the steps of twins follow each other in equal parts of the interval.
+    delay; what has latency stands within its last cycle; a registered step starts with its cycle; in no slot
+    do more steps use a resource than it has units; the steps of twins follow each other in equal parts of the
+    interval.
 
     Raises
     ------
@@ -37,6 +38,8 @@ def verify(problem: Problem, schedule: Schedule) -> None:
             raise ScheduleError(f"step {i}: starts before its task")
         if start.offset + step.setup > problem.period + TOLERANCE:
             raise ScheduleError(f"step {i}: does not end within its cycle")
+        if step.latency and step.delay > problem.period + TOLERANCE:
+            raise ScheduleError(f"step {i}: does not stand within its last cycle")
         if step.registered and start.offset != 0.0:
             raise ScheduleError(f"step {i}: must start with its cycle")
         for value in step.operands:

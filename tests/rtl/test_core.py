@@ -74,10 +74,14 @@ def assert_bit_exact(program, bound, words, skip=0, asked=()):
 
 @pytest.mark.parametrize("width", [14, 18, 28])
 @pytest.mark.parametrize("ii", [1, 2, 5])
-@pytest.mark.parametrize("device", ["xcvu9p", "ecp5-85"])
-def test_the_toy_under_an_external_force(device, ii, width):
+@pytest.mark.parametrize(
+    ("device", "clock"), [("xcvu9p", None), ("ecp5-85", 50.0), ("ecp5-85", 100.0), ("xcvu9p", 250.0)]
+)
+def test_the_toy_under_an_external_force(device, clock, ii, width):
+    """At fast clocks products have pipeline registers."""
     program = program_of("toy", width, "all")
-    bound = bound_of(program, device, ii)
+    bound = bound_of(program, device, ii, clock)
+    assert bound.registers[Resource.MULTIPLIER] > 0 or clock != 250.0
     flags = assert_bit_exact(program, bound, both(program, model_of("toy", "all"), 12), skip=3)
     assert set(flags) == {0, 1}
     assert not any(flags[:12])

@@ -35,10 +35,12 @@ def assert_bit_exact(program, bound, words, seed, skip=2):
 
 @pytest.mark.parametrize("width", [8, 12, 18, 27, 32])
 @pytest.mark.parametrize("ii", [1, 2, 3, 7])
-@pytest.mark.parametrize("device", ["xcvu9p", "ecp5-85"])
-def test_functions_mixed(device, ii, width):
+@pytest.mark.parametrize(
+    ("device", "clock"), [("xcvu9p", None), ("ecp5-85", 50.0), ("ecp5-85", 90.0), ("xcvu9p", 250.0)]
+)
+def test_functions_mixed(device, clock, ii, width):
     program = mixed_program(width)
-    bound = bound_of(program, device, ii)
+    bound = bound_of(program, device, ii, clock)
     units = sum(unit.resource is Resource.RECIPROCAL for unit in bound.units)
     assert units == -(-3 // ii)
     answered = assert_bit_exact(program, bound, mixed_words(program, 24, seed=width), seed=ii)

@@ -10,8 +10,8 @@ from rbdhw.fixed.reciprocal import ReciprocalSpec, reciprocal, reciprocal_spec
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 
 
-def assert_equal_to_model(spec, operands, shifts, extra=0):
-    unit = ReciprocalUnit(spec, 1 + spec.order + extra)
+def assert_equal_to_model(spec, operands, shifts, extra=0, registers=0):
+    unit = ReciprocalUnit(spec, 1 + spec.order * (1 + registers) + extra, registers)
     tasks = list(zip(operands.tolist(), shifts.tolist(), strict=True))
     expected = [int(reciprocal(spec, np.array([x]), shift)[0]) for x, shift in tasks]
 
@@ -53,7 +53,19 @@ def test_random_operands_of_every_size(width, result_width, extra):
     assert_equal_to_model(spec, operands, shifts, extra)
 
 
-@pytest.mark.parametrize("latency", [1, 6])
-def test_other_latencies_are_refused(latency):
-    with pytest.raises(ValueError, match=f"^a reciprocal takes 2 to 5 cycles, not {latency}$"):
-        ReciprocalUnit(reciprocal_spec(22, 18), latency)
+@pytest.mark.parametrize("registers", [1, 2, 3])
+@pytest.mark.parametrize(("width", "result_width", "extra"), [(22, 18, 0), (31, 27, 3), (36, 32, 1)])
+def test_products_may_have_pipeline_registers(width, result_width, extra, registers):
+    spec = reciprocal_spec(width, result_width)
+    rng = np.random.default_rng(width)
+    operands = rng.integers(-(2 ** (width - 1)), 2 ** (width - 1), 200) >> rng.integers(0, width, 200)
+    shifts = rng.integers(-width - 3, spec.largest_shift + 3, operands.size)
+    assert_equal_to_model(spec, operands, shifts, extra, registers)
+
+
+@pytest.mark.parametrize(
+    ("latency", "registers", "expected"), [(1, 0, "2 to 5"), (6, 0, "2 to 5"), (3, 2, "4 to 7")]
+)
+def test_other_latencies_are_refused(latency, registers, expected):
+    with pytest.raises(ValueError, match=f"^a reciprocal takes {expected} cycles, not {latency}$"):
+        ReciprocalUnit(reciprocal_spec(22, 18), latency, registers)

@@ -182,21 +182,35 @@ def test_the_merger_takes_turns_by_packets() -> None:
         for k, stream in enumerate(dut.i):
             sent[k] += ctx.get(stream.ready)
 
-    turn = [(0x100, False), (0x101, True), (0x200, False), (0x201, False), (0x202, True), (0x000, True)]
-    again = [(0x102, False), (0x103, True), (0x203, False), (0x204, False), (0x205, True), (0x001, True)]
+    turn = [(0x000, True), (0x100, False), (0x101, True), (0x200, False), (0x201, False), (0x202, True)]
+    again = [(0x001, True), (0x102, False), (0x103, True), (0x203, False), (0x204, False), (0x205, True)]
     assert collect(dut, drive, 13) == turn + again
+
+
+def test_the_merger_keeps_up_with_one_input() -> None:
+    """Packets of one beat, from an input that had to wait a cycle for its turn."""
+    dut = Merger(inputs=3, bits=32)
+    sent = 0
+
+    def drive(ctx: Any, _cycle: int) -> None:
+        nonlocal sent
+        ctx.set(dut.i[2].valid, 1)
+        ctx.set(dut.i[2].p, {"data": sent, "last": 1})
+        sent += ctx.get(dut.i[2].ready)
+
+    assert collect(dut, drive, 10) == [(k, True) for k in range(8)]
 
 
 def test_the_merger_waits_inside_a_packet() -> None:
     dut = Merger(inputs=2, bits=32)
 
     def drive(ctx: Any, cycle: int) -> None:
-        ctx.set(dut.i[1].valid, cycle in (0, 5))
-        ctx.set(dut.i[1].p, {"data": cycle, "last": cycle == 5})
+        ctx.set(dut.i[1].valid, cycle in (0, 1, 6))
+        ctx.set(dut.i[1].p, {"data": cycle, "last": cycle == 6})
         ctx.set(dut.i[0].valid, cycle > 0)
         ctx.set(dut.i[0].p, {"data": 99, "last": 1})
 
-    assert collect(dut, drive, 8) == [(0, False), (5, True), (99, True)]
+    assert collect(dut, drive, 9) == [(1, False), (6, True), (99, True)]
 
 
 def test_refusals() -> None:

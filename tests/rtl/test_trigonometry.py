@@ -10,8 +10,8 @@ from rbdhw.fixed.trigonometry import TrigonometrySpec, sin_cos, trigonometry_spe
 from rbdhw.rtl.trigonometry import TrigonometryUnit
 
 
-def assert_equal_to_model(spec, phases):
-    unit = TrigonometryUnit(spec)
+def assert_equal_to_model(spec, phases, registers=0):
+    unit = TrigonometryUnit(spec, registers)
     sines, cosines = (values.tolist() for values in sin_cos(spec, phases))
     angles = phases.tolist()
 
@@ -34,15 +34,18 @@ def test_every_phase(spec):
     assert_equal_to_model(spec, np.arange(2**spec.phase_bits))
 
 
+@pytest.mark.parametrize("registers", [0, 1, 2, 3])
 @pytest.mark.parametrize("width", [12, 18, 24, 28, 32])
-def test_random_phases_and_the_edges_of_quadrants(width):
+def test_random_phases_and_the_edges_of_quadrants(width, registers):
     spec = trigonometry_spec(width)
     rng = np.random.default_rng(width)
     edges = (np.arange(4)[:, None] * 2 ** (spec.phase_bits - 2) + np.arange(-2, 3)).ravel()
     phases = np.concatenate([rng.integers(0, 2**spec.phase_bits, 500), edges]) % 2**spec.phase_bits
-    assert_equal_to_model(spec, phases)
+    assert_equal_to_model(spec, phases, registers)
 
 
-@pytest.mark.parametrize(("width", "latency"), [(8, 2), (18, 2), (28, 3)])
-def test_latency_is_a_cycle_and_one_a_power(width, latency):
-    assert TrigonometryUnit(trigonometry_spec(width)).latency == latency
+@pytest.mark.parametrize(
+    ("width", "registers", "latency"), [(8, 0, 2), (18, 0, 2), (28, 0, 3), (18, 2, 4), (28, 3, 9)]
+)
+def test_latency_is_a_cycle_and_one_a_power_and_those_of_its_product(width, registers, latency):
+    assert TrigonometryUnit(trigonometry_spec(width), registers).latency == latency

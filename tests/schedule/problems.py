@@ -28,7 +28,9 @@ def problems(draw: st.DrawFn) -> Problem:
             delay = draw(st.sampled_from((0.0, 1.1, 2.5)))
             step = Step(results, operands, region, None, delay + 0.5, 0, delay)
         elif kind == "multiply":
-            step = Step(results, operands, region, Resource.MULTIPLIER, 4.3, 0, 3.8, registered=ii > 1)
+            timing = draw(st.sampled_from(((4.3, 0, 3.8), (1.5, 1, 2.5), (0.5, 3, 6.7))))
+            registered = ii > 1 and timing[1] == 0
+            step = Step(results, operands, region, Resource.MULTIPLIER, *timing, registered=registered)
         else:
             results = (len(values), len(values) + 1)
             step = Step(results, operands[:1], region, Resource.TRIGONOMETRY, 1.6, 2, 1.6)

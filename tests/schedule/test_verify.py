@@ -47,6 +47,14 @@ def test_a_step_that_breaks_a_rule_is_named(step, cycle, offset, text):
     assert str(error.value) == text
 
 
+def test_what_has_latency_stands_within_its_last_cycle():
+    problem, schedule = small()
+    steps = list(problem.steps)
+    steps[1] = replace(steps[1], delay=7.3)
+    with pytest.raises(ScheduleError, match=r"^step 1: does not stand within its last cycle$"):
+        verify(replace(problem, steps=tuple(steps)), schedule)
+
+
 def test_every_step_has_a_start():
     problem, schedule = small()
     with pytest.raises(ScheduleError, match=r"^4 steps, but 3 starts$"):

@@ -1,0 +1,259 @@
+"""Products with pipeline registers: in a device's DSP block, or as portable RTL that does the same.
+
+As :mod:`rbdhw.target` says, the registers are of the operands; of the operands and the result; of the
+operands, the product, and the result. They are never reset or stopped. To each product a number is added:
+before the result's register, or behind it where the block cannot add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from amaranth.hdl import ClockSignal, Const, Instance, Module, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.target import Primitive, limbs
+
+MOST_REGISTERS = 3
+"""Of the operands, the product, and the result."""
+
+SUM_BITS = 48
+"""The width of the sums of those blocks that add."""
+
+
+def multiply_add(
+    m: Module, name: str, a: Any, b: Any, addend: Any, *, registers: int, primitive: Primitive | None
+) -> Any:
+    """``a b + addend``, as many cycles after the operands as there are ``registers``.
+
+    The addend is given :func:`addend_delay` cycles after the operands. ``name`` is that of the submodule.
+    """
+    if registers == 0:
+        return a * b + addend
+    widths, width = (len(a), len(b)), len(addend) + (not addend.shape().signed)
+    m.submodules[name] = unit = Multiplier(widths, width, registers, primitive)
+    m.d.comb += [unit.a.eq(a), unit.b.eq(b), unit.addend.eq(addend)]
+    return unit.o
+
+
+def addend_delay(registers: int, widths: tuple[int, int], primitive: Primitive | None) -> int:
+    """Cycles from the operands of a product to the number that is added to it."""
+    behind = primitive is not None and primitive.blocks(widths) == 1 and not primitive.adds
+    return registers if behind else registers - (registers > 1)
+
+
+class Multiplier(wiring.Component):
+    """A product and an addition to it every cycle.
+
+    Parameters
+    ----------
+    widths, addend_width
+        Of the operands and of the number that is added.
+    registers
+        One to three, which is also the latency.
+    primitive
+        The device's block; without it the RTL is portable. Where one does not do, several are joined.
+
+    Members
+    -------
+    a, b : In
+        The operands.
+    addend : In
+        The number that is added, :func:`addend_delay` cycles after the operands.
+    o : Out
+        The sum, ``registers`` cycles after the operands.
+
+    Raises
+    ------
+    ValueError
+        For another number of registers.
+    """
+
+    def __init__(
+        self, widths: tuple[int, int], addend_width: int, registers: int, primitive: Primitive | None = None
+    ) -> None:
+        if not 1 <= registers <= MOST_REGISTERS:
+            raise ValueError(f"a multiplier has 1 to {MOST_REGISTERS} registers, not {registers}")
+        self.registers = registers
+        self.primitive = primitive
+        self.addend_delay = addend_delay(registers, widths, primitive)
+        a, b = (signed(width) for width in widths)
+        o = signed(max(sum(widths), addend_width) + 1)
+        super().__init__({"a": In(a), "b": In(b), "addend": In(signed(addend_width)), "o": Out(o)})
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        if self.primitive is None:
+            result = self._portable(m)
+        elif self.primitive.blocks((len(self.a), len(self.b))) > 1 or self._overflows:
+            result = self._joined(m, self.primitive)
+        else:
+            a, b = self._ordered(self.primitive)
+            addend = self.addend if self.primitive.adds else Const(0, 1)
+            result = block(m, "block", self.primitive, a, b, addend, self.registers)
+            result = result if self.primitive.adds else result + self.addend
+        m.d.comb += self.o.eq(result)
+        return m
+
+    @property
+    def _overflows(self) -> bool:
+        """Whether the sum is wider than that of a block that adds."""
+        return self.primitive is not None and self.primitive.adds and len(self.o) > SUM_BITS
+
+    def _ordered(self, primitive: Primitive) -> tuple[Any, Any]:
+        """The operands by the block's port."""
+        turned = primitive.turned((len(self.a), len(self.b)))
+        return (self.b, self.a) if turned else (self.a, self.b)
+
+    def _portable(self, m: Module) -> Any:
+        a, b = (_registered(m, f"{name}_operand", getattr(self, name)) for name in "ab")
+        product = a * b
+        if self.registers == MOST_REGISTERS:
+            product = _registered(m, "product", product)
+        result = product + self.addend
+        return _registered(m, "result", result) if self.registers > 1 else result
+
+    def _joined(self, m: Module, primitive: Primitive) -> Any:
+        """The products of the operands' parts, each in a block with registers of its own, in one sum."""
+        a, b = (
+            _parts(operand, port)
+            for operand, port in zip(self._ordered(primitive), primitive.ports, strict=True)
+        )
+        registers = 2 if self.registers == MOST_REGISTERS else 1
+        terms = []
+        for i, (low, x) in enumerate(a):
+            for k, (position, y) in enumerate(b):
+                part = block(m, f"block_{i}_{k}", primitive, x, y, Const(0, 1), registers)
+                terms.append(part << (low + position))
+        total = _total([*terms, self.addend])
+        return _registered(m, "result", total) if self.registers > 1 else total
+
+
+def _parts(operand: Any, port: int) -> list[tuple[int, Any]]:
+    """The parts of an operand that fit a signed port, with their lowest bits' places."""
+    parts, low = [], 0
+    for width in limbs(len(operand), port):
+        part = operand[low : low + width]
+        parts.append((low, part.as_signed() if low + width == len(operand) else part))
+        low += width
+    return parts
+
+
+def _total(terms: list[Any]) -> Any:
+    """A sum in a tree."""
+    while len(terms) > 1:
+        terms = [*terms[2:], terms[0] + terms[1]]
+    return terms[0]
+
+
+def _registered(m: Module, name: str, value: Any) -> Any:
+    register = Signal(value.shape(), name=name, reset_less=True)
+    m.d.sync += register.eq(value)
+    return register
+
+
+def _extended(m: Module, name: str, value: Any, width: int) -> Any:
+    """A number with its sign in a port that is wider."""
+    port = Signal(signed(width), name=name)
+    m.d.comb += port.eq(value)
+    return port
+
+
+def _dsp48(
+    kind: str,
+    opmode_bits: int,
+    extra: dict[str, Any],
+    m: Module,
+    name: str,
+    a: Any,
+    b: Any,
+    addend: Any,
+    registers: int,
+) -> Any:
+    """AMD's block (UG579, UG479): P = C + A B. The wider operand is on A, sign extended to its 30 bits."""
+    operands, product, result = 1, int(registers == MOST_REGISTERS), int(registers > 1)
+    o = Signal(signed(SUM_BITS))
+    unused = ("ADREG", "ALUMODEREG", "CARRYINREG", "CARRYINSELREG", "CREG", "DREG", "INMODEREG", "OPMODEREG")
+    enabled = {"CEA2": operands, "CEB2": operands, "CEM": product, "CEP": result}
+    idle = ("CEA1", "CEB1", "CEC", "CED", "CEAD", "CEALUMODE", "CECARRYIN", "CECTRL", "CEINMODE")
+    resets = ("A", "B", "C", "D", "M", "P", "ALLCARRYIN", "ALUMODE", "CTRL", "INMODE")
+    m.submodules[name] = Instance(
+        kind,
+        **{f"p_{register}": 0 for register in unused},
+        **{f"p_{register}": operands for register in ("AREG", "ACASCREG", "BREG", "BCASCREG")},
+        p_MREG=product,
+        p_PREG=result,
+        p_USE_MULT="MULTIPLY",
+        p_USE_SIMD="ONE48",
+        p_A_INPUT="DIRECT",
+        p_B_INPUT="DIRECT",
+        p_USE_PATTERN_DETECT="NO_PATDET",
+        **extra,
+        i_CLK=ClockSignal("sync"),
+        i_A=_extended(m, f"{name}_a", a, 30),
+        i_B=_extended(m, f"{name}_b", b, 18),
+        i_C=_extended(m, f"{name}_c", addend, SUM_BITS),
+        i_D=Const(0, 27 if kind == "DSP48E2" else 25),
+        # X and Y take the product, Z takes C, and the three are added.
+        i_OPMODE=Const(0b011_01_01, opmode_bits),
+        i_ALUMODE=Const(0, 4),
+        i_INMODE=Const(0, 5),
+        i_CARRYIN=Const(0, 1),
+        i_CARRYINSEL=Const(0, 3),
+        **{f"i_{port}": Const(used, 1) for port, used in enabled.items()},
+        **{f"i_{port}": Const(0, 1) for port in idle},
+        **{f"i_RST{register}": Const(0, 1) for register in resets},
+        o_P=o,
+    )
+    return o
+
+
+def _dsp48e1(m: Module, name: str, a: Any, b: Any, addend: Any, registers: int) -> Any:
+    return _dsp48("DSP48E1", 7, {"p_USE_DPORT": "FALSE"}, m, name, a, b, addend, registers)
+
+
+def _dsp48e2(m: Module, name: str, a: Any, b: Any, addend: Any, registers: int) -> Any:
+    extra = {"p_AMULTSEL": "A", "p_BMULTSEL": "B", "p_PREADDINSEL": "A"}
+    return _dsp48("DSP48E2", 9, extra, m, name, a, b, addend, registers)
+
+
+def _mult18x18d(m: Module, name: str, a: Any, b: Any, _addend: Any, registers: int) -> Any:
+    """Lattice's block (FPGA-TN-02205): P = A B."""
+    port_a, port_b = (_extended(m, f"{name}_{port}", value, 18) for port, value in (("a", a), ("b", b)))
+    used = {"INPUTA": True, "INPUTB": True, "PIPELINE": registers == MOST_REGISTERS, "OUTPUT": registers > 1}
+    o = Signal(signed(36))
+    m.submodules[name] = Instance(
+        "MULT18X18D",
+        **{f"p_REG_{stage}_CLK": "CLK0" if on else "NONE" for stage, on in used.items()},
+        **{f"p_REG_{stage}_CE": "CE0" for stage in used},
+        **{f"p_REG_{stage}_RST": "RST0" for stage in used},
+        p_GSR="DISABLED",
+        i_CLK0=ClockSignal("sync"),
+        i_CE0=Const(1, 1),
+        i_RST0=Const(0, 1),
+        i_SIGNEDA=Const(1, 1),
+        i_SIGNEDB=Const(1, 1),
+        i_SOURCEA=Const(0, 1),
+        i_SOURCEB=Const(0, 1),
+        **{f"i_A{k}": port_a[k] for k in range(18)},
+        **{f"i_B{k}": port_b[k] for k in range(18)},
+        **{f"o_P{k}": o[k] for k in range(36)},
+    )
+    return o
+
+
+_BLOCKS: dict[str, Callable[[Module, str, Any, Any, Any, int], Any]] = {
+    "DSP48E1": _dsp48e1,
+    "DSP48E2": _dsp48e2,
+    "MULT18X18D": _mult18x18d,
+}
+
+
+def block(m: Module, name: str, primitive: Primitive, a: Any, b: Any, addend: Any, registers: int) -> Any:
+    """The result of one of a device's blocks, ``registers`` cycles after operands that fit its ports.
+
+    What it adds is taken before the result's register, and by a block that cannot add is left out.
+    """
+    return _BLOCKS[primitive.name](m, name, a, b, addend, registers)

@@ -1,0 +1,72 @@
+// A model for simulation of the DSP block of AMD's UltraScale and UltraScale+, as far as rbdhw uses it (UG579): P = C + A B
+// with one register of the operands, the product and the result each, or none; no cascades, no pre-adder.
+// Synthesis needs no part of it.
+module DSP48E2 #(
+    parameter integer AREG = 1,
+    parameter integer ACASCREG = 1,
+    parameter integer BREG = 1,
+    parameter integer BCASCREG = 1,
+    parameter integer CREG = 1,
+    parameter integer DREG = 1,
+    parameter integer ADREG = 1,
+    parameter integer MREG = 1,
+    parameter integer PREG = 1,
+    parameter integer ALUMODEREG = 1,
+    parameter integer CARRYINREG = 1,
+    parameter integer CARRYINSELREG = 1,
+    parameter integer INMODEREG = 1,
+    parameter integer OPMODEREG = 1,
+    parameter A_INPUT = "DIRECT",
+    parameter B_INPUT = "DIRECT",
+    parameter AMULTSEL = "A",
+    parameter BMULTSEL = "B",
+    parameter PREADDINSEL = "A",
+    parameter USE_MULT = "MULTIPLY",
+    parameter USE_PATTERN_DETECT = "NO_PATDET",
+    parameter USE_SIMD = "ONE48"
+) (
+    input CLK,
+    input [29:0] A,
+    input [17:0] B,
+    input [47:0] C,
+    input [26:0] D,
+    input [8:0] OPMODE,
+    input [3:0] ALUMODE,
+    input [4:0] INMODE,
+    input CARRYIN,
+    input [2:0] CARRYINSEL,
+    input CEA1, CEA2, CEB1, CEB2, CEC, CED, CEAD, CEM, CEP,
+    input CEALUMODE, CECARRYIN, CECTRL, CEINMODE,
+    input RSTA, RSTB, RSTC, RSTD, RSTM, RSTP, RSTALLCARRYIN, RSTALUMODE, RSTCTRL, RSTINMODE,
+    output [47:0] P
+);
+    reg signed [26:0] a_register;
+    reg signed [17:0] b_register;
+    reg signed [44:0] product_register;
+    reg [47:0] result_register;
+    wire signed [26:0] a = AREG ? a_register : A[26:0];
+    wire signed [17:0] b = BREG ? b_register : B;
+    wire signed [44:0] product = a * b;
+    wire signed [44:0] x_and_y = MREG ? product_register : product;
+    wire signed [47:0] extended = x_and_y;
+    wire [47:0] result = C + extended;
+    assign P = PREG ? result_register : result;
+
+    always @(posedge CLK) begin
+        if (RSTA) a_register <= 0;
+        else if (CEA2) a_register <= A[26:0];
+        if (RSTB) b_register <= 0;
+        else if (CEB2) b_register <= B;
+        if (RSTM) product_register <= 0;
+        else if (CEM) product_register <= product;
+        if (RSTP) result_register <= 0;
+        else if (CEP) result_register <= result;
+        if (OPMODE != 9'b000110101 || ALUMODE != 0 || INMODE != 0 || CARRYIN || CARRYINSEL != 0)
+            $fatal(1, "DSP48E2: the model knows no other operation than C + A B");
+    end
+
+    initial
+        if (AREG > 1 || BREG > 1 || CREG != 0 || A_INPUT != "DIRECT" || B_INPUT != "DIRECT"
+            || USE_MULT != "MULTIPLY" || USE_SIMD != "ONE48")
+            $fatal(1, "DSP48E2: the model knows one register of A and B, none of C, and one product");
+endmodule

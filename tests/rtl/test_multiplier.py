@@ -1,0 +1,154 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""Multipliers with registers: the portable one equals integers, every device's block the portable one."""
+
+import subprocess
+
+import numpy as np
+import pytest
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+from amaranth.sim import Simulator
+
+from rbdhw.rtl.multiplier import Multiplier, addend_delay
+from rbdhw.rtl.shell import to_verilog
+from rbdhw.sim.verilator import Harness, made
+from rbdhw.target import TARGETS, target
+
+PRIMITIVES = [device.primitive for device in TARGETS.values()]
+SMALL = (4, 5)
+
+HARNESS = b"""
+#include <cstdio>
+#include <cstdlib>
+#include "Vtop.h"
+int main(int, char** arguments) {
+    Vtop top;
+    for (long cycle = 0; cycle < atol(arguments[1]); ++cycle)
+        for (int clk = 0; clk < 2; ++clk) { top.rst = cycle == 0; top.clk = clk; top.eval(); }
+    printf("%d %d\\n", int(top.different), int(top.moved));
+}
+"""
+
+
+@pytest.mark.parametrize("registers", [1, 2, 3])
+@pytest.mark.parametrize(("widths", "addend"), [((4, 3), 9), ((18, 18), 30), ((27, 34), 5)])
+def test_the_portable_multiplier_equals_integers(widths, addend, registers):
+    unit = Multiplier(widths, addend, registers)
+    rng = np.random.default_rng(registers)
+    sizes = [2 ** (width - 1) for width in (*widths, addend)]
+    columns = [rng.integers(-size, size, 300).tolist() for size in sizes]
+
+    async def testbench(ctx):
+        for cycle in range(300):
+            ctx.set(unit.a, columns[0][cycle])
+            ctx.set(unit.b, columns[1][cycle])
+            ctx.set(unit.addend, columns[2][cycle - unit.addend_delay])
+            if cycle >= registers:
+                a, b, c = (column[cycle - registers] for column in columns)
+                assert ctx.get(unit.o) == a * b + c
+            await ctx.tick()
+
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+
+
+class Comparison(wiring.Component):
+    """Multipliers with every device's block beside portable ones.
+
+    The small ones are fed with every pair of operands in turn, the others with a shift register that feeds
+    back (127 bits, the longest of sequences), moved by 100 bits a cycle.
+
+    Members
+    -------
+    different, moved : Out
+        Whether any block's result differed from the portable one's; whether any result was not zero.
+    """
+
+    def __init__(self):
+        super().__init__({"different": Out(1), "moved": Out(1)})
+
+    def elaborate(self, _platform):
+        m = Module()
+        random = Signal(127, init=1)
+        count = Signal(sum(SMALL))
+        m.d.sync += [random.eq(Cat(random[100:], random[:100] ^ random[1:101])), count.eq(count + 1)]
+        pairs = []
+        for primitive in PRIMITIVES:
+            for registers in (1, 2, 3):
+                small = count[: SMALL[0]], count[SMALL[0] :], random[-7:]
+                ports = primitive.ports
+                wide = random[: ports[0]], random[30 : 30 + ports[1]], random[60:96]
+                turned = random[: ports[1]], random[30 : 30 + ports[0]], random[60:96]
+                large = random[:32], random[30:62], random[60:96]
+                broad = random[:32], random[30:48], random[60:96]
+                inputs = (small, wide, turned, large, broad)
+                pairs += [self._pair(m, primitive, registers, numbers) for numbers in inputs]
+        # Nothing is compared before the registers are filled.
+        filled = Signal(range(5))
+        with m.If(filled < 4):
+            m.d.sync += filled.eq(filled + 1)
+        with m.If((filled == 4) & Cat(block != portable for block, portable in pairs).any()):
+            m.d.sync += self.different.eq(1)
+        with m.If(Cat(block != 0 for block, _ in pairs).all()):
+            m.d.sync += self.moved.eq(1)
+        return m
+
+    def _pair(self, m, primitive, registers, inputs):
+        """The results of a device's block and of the portable multiplier for the same numbers."""
+        widths = len(inputs[0]), len(inputs[1])
+        results = []
+        for kind in (primitive, None):
+            unit = Multiplier(widths, len(inputs[2]), registers, kind)
+            m.submodules += unit
+            addend = inputs[2].as_signed()
+            for _ in range(unit.addend_delay):
+                later = Signal(addend.shape())
+                m.d.sync += later.eq(addend)
+                addend = later
+            m.d.comb += [unit.a.eq(inputs[0]), unit.b.eq(inputs[1]), unit.addend.eq(addend)]
+            results.append(unit.o)
+        return results
+
+
+def test_every_block_equals_the_portable_multiplier(tmp_path):
+    """All operands of small ones, 20,000 of large ones; both ways round, joined ones, every latency."""
+    text = to_verilog(Comparison())
+    for primitive in PRIMITIVES:
+        blocks = sum(primitive.blocks(widths) for widths in (SMALL, primitive.ports, (32, 32), (32, 18)))
+        assert text.count(f"  {primitive.name} #(") == 3 * (1 + blocks)
+    (tmp_path / "accelerator.v").write_text(text)
+    executable = made(tmp_path, None, Harness({"main.cpp": HARNESS}))
+    done = subprocess.run([executable, "20000"], capture_output=True, text=True, check=True)
+    assert done.stdout == "0 1\n"
+
+
+@pytest.mark.parametrize("name", list(TARGETS))
+@pytest.mark.parametrize("widths", [(18, 18), (25, 18), (18, 27), (32, 32), (40, 19)])
+def test_a_product_takes_as_many_blocks_as_the_target_says(name, widths):
+    primitive = target(name).primitive
+    text = to_verilog(Multiplier(widths, 8, 2, primitive))
+    assert text.count(f"  {primitive.name} #(") == target(name).blocks(widths)
+
+
+@pytest.mark.parametrize(
+    ("name", "widths", "delays"),
+    [
+        (None, (18, 18), [0, 1, 1, 2]),
+        ("xcvu9p", (18, 18), [0, 1, 1, 2]),
+        ("ecp5-85", (18, 18), [0, 1, 2, 3]),
+        ("ecp5-85", (19, 18), [0, 1, 1, 2]),
+    ],
+)
+def test_the_addend_comes_where_it_is_added(name, widths, delays):
+    primitive = None if name is None else target(name).primitive
+    assert [addend_delay(registers, widths, primitive) for registers in range(4)] == delays
+
+
+@pytest.mark.parametrize("registers", [0, 4])
+def test_other_numbers_of_registers_are_refused(registers):
+    with pytest.raises(ValueError, match=f"^a multiplier has 1 to 3 registers, not {registers}$"):
+        Multiplier((18, 18), 8, registers)

@@ -14,6 +14,7 @@ from tests.boards.conftest import write_manifest
 
 KEYS = (
     "board",
+    "target",
     "tool",
     "luts",
     "flip_flops",
@@ -22,6 +23,8 @@ KEYS = (
     "clock_mhz_target",
     "clock_mhz_achieved",
     "bitstream",
+    "versions",
+    "seed",
 )
 
 

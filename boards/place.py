@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rbdhw.boards.build import Implementation, Progress, silent
+from rbdhw.boards.design import Design
 from rbdhw.boards.folding import FoldedAccelerator
 from rbdhw.boards.nextpnr import NEXTPNR, place_and_route, read_report
 from rbdhw.boards.tools import tool_version
@@ -16,18 +17,11 @@ TOP = "folded"
 
 
 def place(
-    verilog: Path,
-    work: Path,
-    target: Target,
-    *,
-    data_width: int,
-    clock_mhz: float,
-    seed: int,
-    progress: Progress = silent,
+    design: Design, device: Target, work: Path, *, seed: int, progress: Progress = silent
 ) -> Implementation:
-    """Place and route the accelerator in the file ``verilog``, its streams folded onto a few pins.
+    """Place and route the accelerator of ``design``, its streams folded onto a few pins, for its own clock.
 
-    ``target`` is one of :data:`~rbdhw.boards.nextpnr.DEVICES`. ``work``, which is made, keeps what Yosys and
+    ``device`` is one of :data:`~rbdhw.boards.nextpnr.DEVICES`. The folder ``work`` keeps what Yosys and
     nextpnr write. The same accelerator, seed and programs give the same result.
 
     Raises
@@ -38,20 +32,21 @@ def place(
         Where a program is missing or fails.
     """
     versions = {name: tool_version(name) for name in ("yosys", NEXTPNR)}
-    work.mkdir(parents=True, exist_ok=True)
     wrapper = work / f"{TOP}.v"
-    wrapper.write_text(to_verilog(FoldedAccelerator(data_width=data_width), TOP))
+    wrapper.write_text(to_verilog(FoldedAccelerator(data_width=design.data_width), TOP))
     progress("synthesis with Yosys")
-    synthesize_target((verilog, wrapper), TOP, FAMILIES[target.family], work, netlist=True)
+    sources = (design.verilog, wrapper)
+    counts = synthesize_target(sources, TOP, FAMILIES[device.family], work, netlist=True)
+    design.check_fit(counts, device)
     progress("placement and routing with nextpnr")
-    path = place_and_route(work / NETLIST, target.name, clock_mhz, seed)
+    path = place_and_route(work / NETLIST, device.name, design.clock_mhz, seed)
     report = read_report(path)
     return Implementation(
         tool=f"yosys, {NEXTPNR}",
-        clock_mhz=clock_mhz,
+        clock_mhz=design.clock_mhz,
         fastest_mhz=report.achieved_mhz,
         resources=report.resources,
-        missed=report.missed(target.name, path),
+        missed=report.missed(device.name, path),
         versions=versions,
         seed=seed,
     )

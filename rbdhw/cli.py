@@ -1,7 +1,7 @@
 """The command line: ``rbdhw info | generate | simulate | run | synthesize | bench``.
 
 Exit status 0: done; 1: found wrong (a mismatch, an error beyond the budget, timing missed, a tool that
-failed); 2: bad input, told in one line.
+failed); 2: bad input, a design too large for its device among it, told in one line.
 """
 
 from __future__ import annotations

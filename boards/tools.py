@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,9 @@ LAST_LINES = 8
 
 # Environment variables that name another program than the one this environment installs.
 VARIABLES = {"yosys": "YOSYS", "nextpnr-ecp5": "NEXTPNR_ECP5", "ecppack": "ECPPACK"}
+
+# A version is the first number with dots that a program prints when asked.
+VERSION = re.compile(r"\d+(?:\.\d+)+(?:\+\d+)?")
 
 
 class ToolError(Exception):
@@ -41,6 +45,21 @@ def find_tool(name: str) -> str:
         if found is not None:
             return found
     raise ToolError(f"{name}: not found; install rbdhw[synthesis], or name one in {variable}")
+
+
+def tool_version(name: str) -> str:
+    """The version of the program that :func:`find_tool` finds.
+
+    Raises :class:`ToolError` where it is missing, or does not tell.
+    """
+    command = [find_tool(name), "--version"]
+    process = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    found = VERSION.search(process.stdout.decode(errors="replace"))
+    if process.returncode or found is None:
+        raise ToolError(f"{name}: {command[0]} --version tells no version")
+    return found[0]
 
 
 def run_tool(

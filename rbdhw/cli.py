@@ -1,7 +1,7 @@
 """The command line: ``rbdhw info | generate | simulate | run | synthesize | bench``.
 
 Exit status 0: done; 1: found wrong (a mismatch, an error beyond the budget, timing missed, a tool that
-failed); 2: bad input, told in one line.
+failed); 2: bad input, a design too large for its device among it, told in one line.
 """
 
 from __future__ import annotations
@@ -379,23 +379,40 @@ def run(
 def synthesize(
     directory: Directory,
     target: Annotated[
-        str | None, typer.Option(help="Synthesise for a device: xcvu9p, xc7a200t or ecp5-85.")
+        str | None,
+        typer.Option(help="The device; xcvu9p and xc7a200t are counted, ecp5-85 also placed and routed."),
     ] = None,
     board: Annotated[str | None, typer.Option(help="Build for a board: ulx3s-85f or vcu118.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the placement; 1 by default.")] = None,
+    count: Annotated[bool, typer.Option("--count", help="Only count, do not place.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Synthesise with Yosys; for a board, place, route and pack as well."""
+    """Synthesise with Yosys, place and route with nextpnr; for a board, make its bitstream."""
+    from rbdhw.boards.synthesize import TimingError
     from rbdhw.boards.synthesize import synthesize as synthesized
 
     with _progress() as progress:
-        report = synthesized(directory, target=target, board=board, progress=progress)
+        try:
+            report = synthesized(
+                directory, target=target, board=board, seed=seed, count=count, progress=progress
+            )
+        except TimingError as missed:
+            print_synthesis(directory, missed.report, as_json)
+            raise
+    print_synthesis(directory, report, as_json)
+
+
+def print_synthesis(directory: Path, report: dict[str, Any], as_json: bool) -> None:
+    """What synthesis found, as JSON or a short table."""
     if as_json:
         _print_json(report)
-    else:
-        rows = [
-            [name.replace("_", " "), "-" if value is None else str(value)] for name, value in report.items()
-        ]
-        _table(str(directory), ["", ""], rows)
+        return
+    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+    rows = [
+        [name.replace("_", " "), "-" if value in (None, "") else str(value)]
+        for name, value in (report | {"versions": versions}).items()
+    ]
+    _table(str(directory), ["", ""], rows)
 
 
 @app.command()

@@ -22,9 +22,10 @@ from rich.table import Table
 
 from rbdhw import artifact, pipeline
 from rbdhw.choice import parse_algorithms
-from rbdhw.config import BASES, BuildOptions, Mounting, parse_gravity
+from rbdhw.config import BASES, BuildOptions, Mounting, Pacing, parse_gravity, parse_interval, parse_share
 from rbdhw.domain import Overrides, read_overrides
 from rbdhw.errors import InputError
+from rbdhw.estimate.calibration import TABLE, WEIGHED
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.tracing import ALGORITHMS
 
@@ -66,6 +67,10 @@ Gravity = Annotated[
 Root = Annotated[
     str | None,
     typer.Option(help="The link that floats instead of the root, or 'auto' for the cheapest."),
+]
+Bandwidth = Annotated[
+    float | None,
+    typer.Option(metavar="GB/s", help="Of the link, each way; by default what the streams carry."),
 ]
 Lenient = Annotated[
     bool,
@@ -131,12 +136,35 @@ def info(
     gravity: Gravity = None,
     root: Root = None,
     lenient: Lenient = False,
+    explore: Annotated[
+        bool, typer.Option("--explore", help="Compare initiation intervals from 1 to 64 instead.")
+    ] = False,
+    target: Annotated[str, typer.Option(help="Of --explore: xcvu9p or ecp5-85.")] = "xcvu9p",
+    width: Annotated[int | None, typer.Option(help="Of --explore: operand bits of the multipliers.")] = None,
+    tdata: Annotated[int, typer.Option(help="Of --explore: bits of the streams.")] = 512,
+    bandwidth: Bandwidth = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Of --explore: a folder for the plot, PNG and SVG.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Tell the robot's tree, its joints, and the operations that each function takes."""
+    forced = parse_algorithms(algorithm or [])
+    mounting = Mounting(base, parse_gravity(gravity), lenient, root)
+    if explore:
+        options = BuildOptions(
+            functions=_functions(functions),
+            target=target,
+            width=width,
+            fext=fext,
+            data_width=tdata,
+            algorithms=forced,
+            mounting=mounting,
+            pacing=Pacing(bandwidth=bandwidth),
+        )
+        _explore(urdf, options, output, as_json)
+        return
     with _progress() as progress:
-        forced = parse_algorithms(algorithm or [])
-        mounting = Mounting(base, parse_gravity(gravity), lenient, root)
         data = pipeline.describe(urdf, _functions(functions), fext, forced, mounting, progress)
     if as_json:
         _print_json({key: data[key] for key in ("robot", "functions")})
@@ -161,6 +189,25 @@ def info(
     )
     print_algorithms(data["algorithms"])
     print_limbs(data["limbs"])
+
+
+def _explore(urdf: Path, options: BuildOptions, output: Path | None, as_json: bool) -> None:
+    """The table of intervals, and in a folder its plot."""
+    from rbdhw.explore import explore, table
+    from rbdhw.plot import check_plotting, plot
+
+    if output is not None:
+        check_plotting()
+    with _progress() as progress:
+        found = explore(urdf, options, progress=progress)
+    if output is not None:
+        plot(found, output)
+    if as_json:
+        _print_json(found)
+    else:
+        link = f"{found['bandwidth']:g} GB/s" if found["bandwidth"] else f"{options.data_width} bits a cycle"
+        title = f"{found['robot']} for {found['target']} at {found['clock_mhz']:g} MHz, link {link}"
+        _table(title, *table(found))
 
 
 def print_limbs(limbs: dict[str, Any]) -> None:
@@ -199,7 +246,17 @@ def generate(
     urdf: Urdf,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")],
     functions: Functions = ALL_FUNCTIONS,
-    ii: Annotated[int, typer.Option(help="Cycles between tasks.")] = 1,
+    ii: Annotated[
+        str | None,
+        typer.Option(metavar="N|auto", help="Cycles between tasks; auto: as few as the link allows."),
+    ] = None,
+    bandwidth: Bandwidth = None,
+    fit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PERCENT", help="Share of the target to stay within by estimate; chooses the II."
+        ),
+    ] = None,
     target: Annotated[str, typer.Option(help="The device: xcvu9p or ecp5-85.")] = "xcvu9p",
     clock: Annotated[float | None, typer.Option(help="MHz; the target's own by default.")] = None,
     max_error: Annotated[
@@ -222,9 +279,13 @@ def generate(
     as_json: Json = False,
 ) -> None:
     """Write the Verilog, its bit-exact model and its manifest."""
+    share = parse_share(fit)
+    least, pacing = parse_interval(ii, bandwidth, share)
     options = BuildOptions(
         functions=_functions(functions),
-        ii=ii,
+        ii=least,
+        pacing=pacing,
+        fit=share,
         target=target,
         clock_mhz=clock,
         max_error=max_error,
@@ -273,7 +334,27 @@ def print_manifest(manifest: dict[str, Any], output: Path) -> None:
         ["function", "multiplications", "additions", "II", "latency", "multipliers", "error median / max"],
         rows,
     )
+    print_interval(manifest)
     print_sharing(manifest["limbs"])
+
+
+def print_interval(manifest: dict[str, Any]) -> None:
+    """Why tasks come at this interval, and what the design takes of its target by estimate."""
+    chosen, found = manifest["interval"], manifest["estimate"]
+    rows = [
+        [name.replace("_", " "), f"{found[name]:,}", f"{share:.1%}", _error_text(name, found["error"])]
+        for name, share in found["shares"].items()
+    ]
+    title = f"II {chosen['ii']}, {chosen['why']}; estimated of {manifest['target']}"
+    _table(title, ["", "", "share", "estimates are off by, median / largest"], rows)
+
+
+def _error_text(name: str, errors: dict[str, dict[str, float]] | None) -> str:
+    """How far estimates of a resource are from Yosys' counts: of logic in per cent, of blocks by number."""
+    if errors is None:
+        return "-"
+    form = ".1%" if name in WEIGHED else "g"
+    return " / ".join(format(error, form) for error in errors[name].values())
 
 
 def print_sharing(limbs: dict[str, Any]) -> None:
@@ -406,11 +487,20 @@ def bench(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes of a sweep; as many as cores by default.")
     ] = None,
+    synthesis: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Synthesise instead, and keep what estimates are held to in a file."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure the figures of the README again, or sweep a folder of robots."""
+    """Measure the figures of the README again, sweep a folder of robots, or synthesise for the estimates."""
     if sweep is not None:
         _sweep(sweep, jobs, output, as_json)
+        return
+    if synthesis:
+        _calibrate(output, as_json)
         return
     from rbdhw.bench import markdown, measure
 
@@ -435,6 +525,17 @@ def _sweep(folder: Path, jobs: int | None, output: Path | None, as_json: bool) -
     _report(found.json(), markdown(found), output, as_json)
     if not found.passed:
         raise typer.Exit(FOUND_WRONG)
+
+
+def _calibrate(output: Path | None, as_json: bool) -> None:
+    """Write the package's table that estimates are held to, and compare both."""
+    from rbdhw.bench import markdown
+    from rbdhw.calibrate import calibrate, tables
+
+    with _progress() as progress:
+        found = calibrate(progress)
+    artifact.write_text(TABLE, found.text())
+    _report(found.model_dump(mode="json"), markdown(tables(found)), output, as_json)
 
 
 def _report(results: Any, text: str, output: Path | None, as_json: bool) -> None:

@@ -43,7 +43,7 @@ def _assembler(edge: Edge, fabric: Fabric) -> Cells:
     ends = {edge.request_beats(function, extended) for function, extended in edge.modes()}
     most, task = max(ends), edge.places[-1]
     moved = max(len(ends) - 1, 0) * edge.request_beat
-    held = max(1, most - 1) * edge.request_beat
+    held = (most - 1) * edge.request_beat
     return Cells(luts=moved * fabric.select[2] + task / fabric.inputs, flip_flops=held + task + 32)
 
 
@@ -64,7 +64,9 @@ def _serialiser(edge: Edge, function: Function, fabric: Fabric) -> Cells:
 
 def _merger(edge: Edge, fabric: Fabric) -> Cells:
     streams = len(edge.functions) + 1
-    return Cells(luts=fabric.multiplexer(streams, edge.response_beat), flip_flops=edge.response_beat + 1)
+    longest = 32 + max(function.result_bits for function in edge.functions)
+    bits = min(edge.response_beat, longest)
+    return Cells(luts=fabric.multiplexer(streams, bits), flip_flops=bits + 1)
 
 
 def _converters(edge: Edge) -> Cells:

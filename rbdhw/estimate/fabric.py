@@ -140,7 +140,8 @@ class Fabric:
         return self._memory(self.tables, width, depth)
 
     def _memory(self, forms: tuple[Memory, ...], width: int, depth: int) -> Cells:
-        form = min(forms, key=lambda form: form.weight * form.cells(width, depth))
+        """The form of least weight, of several the deepest, and a multiplexer where it takes several in depth."""
+        form = min(forms, key=lambda form: (form.weight * form.cells(width, depth), -form.words))
         count = form.cells(width, depth)
         chosen = self.multiplexer(math.ceil(depth / form.words), width) if form.takes.luts else 0.0
         return Cells(count * form.takes.luts + chosen, 0.0, count * form.takes.block_rams)

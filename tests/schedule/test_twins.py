@@ -106,7 +106,7 @@ def test_shared_limbs_take_as_many_multipliers_and_far_fewer_adders_and_multiple
     assert 8 * shared.multiplexed_bits < alone.multiplexed_bits
     assert shared.delay_bits < alone.delay_bits
     apart, together = (load(core_cost(PROGRAM, design, device).estimate, device) for design in designs)
-    assert 2.0 * together < apart
+    assert together < apart
 
 
 def test_at_an_interval_of_the_limbs_products_need_no_registers_in_front():

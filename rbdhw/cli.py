@@ -15,24 +15,27 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.box import MARKDOWN
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from rbdhw import artifact, pipeline
 from rbdhw.choice import parse_algorithms
 from rbdhw.config import BASES, BuildOptions, Mounting, Pacing, parse_gravity, parse_interval, parse_share
 from rbdhw.domain import Overrides, read_overrides
 from rbdhw.errors import InputError
-from rbdhw.estimate.calibration import TABLE, WEIGHED
+from rbdhw.estimate.calibration import TABLE
+from rbdhw.printing import (
+    print_algorithms,
+    print_limbs,
+    print_manifest,
+    print_report,
+    print_roots,
+    print_table,
+)
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.tracing import ALGORITHMS
 
 FOUND_WRONG, BAD_INPUT = 1, 2
-
-FILE_WIDTH = 160
-"""Columns of a table that does not go to a terminal."""
 
 ALL_FUNCTIONS = ",".join(FUNCTIONS)
 
@@ -117,15 +120,6 @@ def _print_json(data: Any) -> None:
     print(json.dumps(data, indent=2))
 
 
-def _table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    table = Table(title=title, title_justify="left", box=MARKDOWN)
-    for k, column in enumerate(columns):
-        table.add_column(column, justify="right" if k else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else FILE_WIDTH).print(table)
-
-
 @app.command()
 def info(
     urdf: Urdf,
@@ -171,9 +165,9 @@ def info(
         return
     robot = data["robot"]
     print(f"{robot['name']}: {robot['dof']} degrees of freedom, depth {robot['depth']}")
-    _table("joints", list(data["joints"][0]), [list(row.values()) for row in data["joints"]])
+    print_table("joints", list(data["joints"][0]), [list(row.values()) for row in data["joints"]])
     print_roots(data["roots"])
-    _table(
+    print_table(
         "operations a task",
         ["function", "variable x variable", "variable x constant", "additions", "reciprocals"],
         [
@@ -207,38 +201,7 @@ def _explore(urdf: Path, options: BuildOptions, output: Path | None, as_json: bo
     else:
         link = f"{found['bandwidth']:g} GB/s" if found["bandwidth"] else f"{options.data_width} bits a cycle"
         title = f"{found['robot']} for {found['target']} at {found['clock_mhz']:g} MHz, link {link}"
-        _table(title, *table(found))
-
-
-def print_limbs(limbs: dict[str, Any]) -> None:
-    """The limbs that are alike, and the hardware at the least interval at which all of them can share."""
-    if limbs["groups"]:
-        rows = [
-            [f"share-limbs={way}", *(str(count) for count in counts.values())]
-            for way, counts in limbs["hardware"].items()
-        ]
-        title = f"limbs alike: {limbs_text(limbs['groups'])}; at an II of {limbs['ii']}"
-        _table(title, ["", "multipliers", "adders"], rows)
-
-
-def print_roots(trials: list[dict[str, Any]]) -> None:
-    """The links tried as roots, and their costs."""
-    rows = [[trial["link"], str(trial["depth"]), f"{trial['cost']:.0f}"] for trial in trials]
-    if rows:
-        _table("roots", ["link", "depth", "cost"], rows)
-
-
-def print_algorithms(algorithms: dict[str, Any]) -> None:
-    """The algorithms taken, and what each alternative would cost, all functions together."""
-    rows = []
-    for step, choice in algorithms.items():
-        for name, cost in choice["costs"].items():
-            taken = "taken" if name == choice["chosen"] else ""
-            figures = [str(cost["multiplications"]), str(cost["additions"]), f"{cost['nanoseconds']:.0f} ns"]
-            rows.append([f"{step}={name}", taken, *figures, f"{cost['total']:.0f}"])
-    if rows:
-        columns = ["algorithm", "", "multiplications", "additions", "longest paths", "cost"]
-        _table("algorithms", columns, rows)
+        print_table(title, *table(found))
 
 
 @app.command()
@@ -309,71 +272,6 @@ def generate(
         print_manifest(design.manifest, output)
 
 
-def print_manifest(manifest: dict[str, Any], output: Path) -> None:
-    """A short table of a design."""
-    robot = manifest["robot"]
-    rows = []
-    for name, function in manifest["functions"].items():
-        error = manifest["error"][name]
-        products = function["multiplications"]
-        rows.append(
-            [
-                name,
-                str(products["variable"] + products["constant"]),
-                str(function["additions"]),
-                str(manifest["ii"]),
-                f"{function['latency_cycles']} cycles",
-                str(manifest["multipliers"]),
-                f"{error['median']:.1e} / {error['max']:.1e}",
-            ]
-        )
-    width = " x ".join(str(bits) for bits in manifest["width"])
-    _table(
-        f"{robot['name']} ({robot['dof']} joints) for {manifest['target']} at {manifest['clock_mhz']:g} MHz, "
-        f"{width} bits -> {output}",
-        ["function", "multiplications", "additions", "II", "latency", "multipliers", "error median / max"],
-        rows,
-    )
-    print_interval(manifest)
-    print_sharing(manifest["limbs"])
-
-
-def print_interval(manifest: dict[str, Any]) -> None:
-    """Why tasks come at this interval, and what the design takes of its target by estimate."""
-    chosen, found = manifest["interval"], manifest["estimate"]
-    rows = [
-        [name.replace("_", " "), f"{found[name]:,}", f"{share:.1%}", _error_text(name, found["error"])]
-        for name, share in found["shares"].items()
-    ]
-    title = f"II {chosen['ii']}, {chosen['why']}; estimated of {manifest['target']}"
-    _table(title, ["", "", "share", "estimates are off by, median / largest"], rows)
-
-
-def _error_text(name: str, errors: dict[str, dict[str, float]] | None) -> str:
-    """How far estimates of a resource are from Yosys' counts: of logic in per cent, of blocks by number."""
-    if errors is None:
-        return "-"
-    form = ".1%" if name in WEIGHED else "g"
-    return " / ".join(format(error, form) for error in errors[name].values())
-
-
-def print_sharing(limbs: dict[str, Any]) -> None:
-    """The limbs that are alike, and what it costs to let them share hardware or not."""
-    if not limbs["costs"]:
-        return
-    rows = []
-    for way, cost in limbs["costs"].items():
-        taken = "taken" if (way == "on") == limbs["shared"] else ""
-        rows.append([f"share-limbs={way}", taken, *(str(count) for count in cost.values())])
-    columns = [name.replace("_", " ") for name in next(iter(limbs["costs"].values()))]
-    _table(f"limbs alike: {limbs_text(limbs['groups'])}", ["", "", *columns], rows)
-
-
-def limbs_text(groups: list[list[str]]) -> str:
-    """Groups of limbs in a line, each limb by the name of its first link."""
-    return "; ".join(", ".join(group) for group in groups)
-
-
 @app.command()
 def simulate(
     directory: Directory,
@@ -393,36 +291,6 @@ def simulate(
         print_report(artifact.read(directory).manifest, report.json())
     if not report.ok:
         raise typer.Exit(FOUND_WRONG)
-
-
-def _error_cell(median: float | None, largest: float | None) -> str:
-    return "-" if median is None or largest is None else f"{median:.1e} / {largest:.1e}"
-
-
-def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
-    """A short table of a simulation."""
-    rows = []
-    for name, function in report["functions"].items():
-        products = manifest["functions"][name]["multiplications"]
-        rows.append(
-            [
-                name,
-                str(function["tasks"]),
-                str(products["variable"] + products["constant"]),
-                str(manifest["ii"]),
-                "-" if function["latency_cycles"] is None else f"{function['latency_cycles']} cycles",
-                str(manifest["multipliers"]),
-                str(report["mismatches"]),
-                _error_cell(function["error_median"], function["error_max"]),
-            ]
-        )
-    columns = ["function", "tasks", "multiplications", "II", "latency", "multipliers", "mismatches"]
-    _table(
-        f"{manifest['robot']['name']}: RTL in Verilator against the bit-exact model and the golden model; "
-        f"{report['flagged']} flagged, {report['cycles']} cycles",
-        [*columns, "error median / max"],
-        rows,
-    )
 
 
 @app.command()
@@ -474,7 +342,7 @@ def synthesize(
         rows = [
             [name.replace("_", " "), "-" if value is None else str(value)] for name, value in report.items()
         ]
-        _table(str(directory), ["", ""], rows)
+        print_table(str(directory), ["", ""], rows)
 
 
 @app.command()

@@ -103,6 +103,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "manifest": EVERYTHING,
     "pipeline": EVERYTHING,
     "cli": EVERYTHING,
+    "printing": ("estimate.calibration",),
     "__main__": ("cli",),
     "bench": EVERYTHING,
     "calibrate": EVERYTHING,

@@ -140,7 +140,7 @@ class Fabric:
         return self._memory(self.tables, width, depth)
 
     def _memory(self, forms: tuple[Memory, ...], width: int, depth: int) -> Cells:
-        """The form of least weight, of several the deepest, and a multiplexer where it takes several in depth."""
+        """The form of least weight, of several the deepest; a multiplexer where it takes several in depth."""
         form = min(forms, key=lambda form: (form.weight * form.cells(width, depth), -form.words))
         count = form.cells(width, depth)
         chosen = self.multiplexer(math.ceil(depth / form.words), width) if form.takes.luts else 0.0

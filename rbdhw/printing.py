@@ -10,7 +10,7 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
-from rbdhw.estimate.calibration import WEIGHED
+from rbdhw.estimate.model import NAMES
 
 FILE_WIDTH = 160
 """Columns of a table that does not go to a terminal."""
@@ -89,20 +89,8 @@ def print_manifest(manifest: dict[str, Any], output: Path) -> None:
 def print_interval(manifest: dict[str, Any]) -> None:
     """Why tasks come at this interval, and what the design takes of its target by estimate."""
     chosen, found = manifest["interval"], manifest["estimate"]
-    rows = [
-        [name.replace("_", " "), f"{found[name]:,}", f"{share:.1%}", _error_text(name, found["error"])]
-        for name, share in found["shares"].items()
-    ]
-    title = f"II {chosen['ii']}, {chosen['why']}; estimated of {manifest['target']}"
-    print_table(title, ["", "", "share", "estimates are off by, median / largest"], rows)
-
-
-def _error_text(name: str, errors: dict[str, dict[str, float]] | None) -> str:
-    """How far estimates of a resource are from Yosys' counts: of logic in per cent, of blocks by number."""
-    if errors is None:
-        return "-"
-    form = ".1%" if name in WEIGHED else "g"
-    return " / ".join(format(error, form) for error in errors[name].values())
+    taken = [f"{found[name]:,} {NAMES[name]} ({share:.1%})" for name, share in found["shares"].items()]
+    print(f"II {chosen['ii']}: {chosen['why']}; by estimate {', '.join(taken)} of {manifest['target']}")
 
 
 def print_sharing(limbs: dict[str, Any]) -> None:

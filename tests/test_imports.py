@@ -103,7 +103,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "manifest": EVERYTHING,
     "pipeline": EVERYTHING,
     "cli": EVERYTHING,
-    "printing": ("estimate.calibration",),
+    "printing": ("estimate.model",),
     "__main__": ("cli",),
     "bench": EVERYTHING,
     "calibrate": EVERYTHING,

@@ -121,12 +121,13 @@ def fitted(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
 
 def _weights(designs: Sequence[Sample], resource: str) -> dict[str, float]:
     """Non-negative weights of least mean square relative error, kept near 1."""
+    number, parts = len(designs), len(PARTS)
     said = np.array([[getattr(design.cells()[part], resource) for part in PARTS] for design in designs])
     counted = np.array([getattr(design.measured, resource) for design in designs], float)
-    shares = said / counted[:, None] / np.sqrt(len(designs))
-    stiff = np.sqrt(STIFFNESS) * np.eye(len(PARTS))
-    left = np.vstack([shares, stiff])
-    right = np.concatenate([np.ones(len(designs)) / np.sqrt(len(designs)), np.full(len(PARTS), stiff[0, 0])])
+    shares = said.reshape(number, parts) / counted[:, None]
+    stiffness = np.sqrt(STIFFNESS * max(number, 1))
+    left = np.vstack([shares, stiffness * np.eye(parts)])
+    right = np.concatenate([np.ones(number), np.full(parts, stiffness)])
     free = np.ones(len(PARTS), bool)
     weights = np.zeros(len(PARTS))
     while True:

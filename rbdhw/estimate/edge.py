@@ -26,7 +26,8 @@ def edge_cells(edge: Edge, latency: Mapping[str, int], ii: int, fabric: Fabric) 
     latency
         Cycles from a task's words to its results at the core's port, by function.
     """
-    cells = _assembler(edge, fabric) + _domain_check(edge, fabric) + _merger(edge, fabric)
+    kept = Cells(flip_flops=RECORD_CYCLES * (ADMITTED.size + len(edge.functions) + 1))
+    cells = _assembler(edge, fabric) + _domain_check(edge, fabric) + _merger(edge, fabric) + kept
     buffers = Cells()
     for function in edge.functions:
         cycles = latency[function.name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 
@@ -170,6 +170,15 @@ ULTRASCALE_PLUS = Fabric(
     reciprocal=UnitCells(16.8, 2.1, 4.3, 2.4),
 )
 
+SEVEN_SERIES = replace(
+    ULTRASCALE_PLUS,
+    queue_memories=(
+        Memory(32, 6, Cells(luts=4.0), 8),
+        Memory(64, 3, Cells(luts=4.0), 8),
+        Memory(512, 36, Cells(block_rams=0.5), 129),
+    ),
+)
+
 ECP5 = Fabric(
     select={2: 1.0, 3: 2.0, 4: 4.0, 6: 7.0, 8: 9.0, 12: 26.0, 16: 33.0, 24: 48.0, 32: 80.0},
     inputs=4,
@@ -186,5 +195,5 @@ ECP5 = Fabric(
     reciprocal=UnitCells(22.9, 2.4, 4.3, 2.4),
 )
 
-FABRICS: Mapping[str, Fabric] = {"xcup": ULTRASCALE_PLUS, "ecp5": ECP5}
+FABRICS: Mapping[str, Fabric] = {"xcup": ULTRASCALE_PLUS, "xc7": SEVEN_SERIES, "ecp5": ECP5}
 """By :attr:`rbdhw.target.Target.family`."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from rbdhw.choice import longest_paths
 from rbdhw.config import BuildOptions, Mounting
+from rbdhw.estimate.core import counts
 from rbdhw.fixed.widths import port_widths
 from rbdhw.graph.graph import Graph
 from rbdhw.manifest import function_counts
@@ -43,7 +44,6 @@ from rbdhw.robot.reroot import candidate_roots, reroot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.sampling import sample
-from rbdhw.schedule.cost import cost
 from rbdhw.schedule.model import Resource
 from rbdhw.tracing import Algorithms, trace
 from rbdhw.uniform import uniform_errors
@@ -192,7 +192,7 @@ def limbs() -> list[Row]:
     for base in ("fixed", "floating"):
         for ii, share in ((1, "off"), (4, "off"), (4, "on")):
             plan = plan_of("hyq", ALL, ii=ii, base=base, share=share)
-            taken = cost(plan.program, plan.bound)
+            taken = counts(plan.program, plan.bound)
             rows.append({"base": base, "II": ii, "--share-limbs": share} | vars(taken))
     return rows
 

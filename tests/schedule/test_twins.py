@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -9,6 +10,7 @@ from functools import cache
 import pytest
 
 from rbdhw.config import BuildOptions
+from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind, Operand
 from rbdhw.limbs import limb_inputs, shared_limbs
 from rbdhw.passes.twins import find_twins
@@ -111,6 +113,17 @@ def test_at_an_interval_of_the_limbs_products_need_no_registers_in_front():
     assert products
     assert not any(step.registered for step in products)
     assert all(step.registered for step in bound(8).steps if step.resource in MULTIPLIERS)
+
+
+@pytest.mark.parametrize("ii", [4, 8])
+def test_shared_products_keep_up_with_the_fastest_clock_of_products(ii):
+    def at(clock, twins):
+        return scheduled(PROGRAM, target("xcvu9p"), BuildOptions(ii=ii, clock_mhz=clock), twins).clock_mhz
+
+    with pytest.raises(InputError, match="at most") as refusal:
+        at(1000.0, ())
+    (fastest,) = re.findall(r"at most (\d+) MHz", str(refusal.value))
+    assert at(float(fastest), groups(ii)) == float(fastest)
 
 
 def test_a_program_without_twins_has_the_cost_of_its_operations():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -10,13 +9,13 @@ from functools import cache
 import pytest
 
 from rbdhw.config import BuildOptions
-from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind, Operand
 from rbdhw.limbs import limb_inputs, shared_limbs
 from rbdhw.passes.twins import find_twins
 from rbdhw.pipeline import scheduled
 from rbdhw.schedule.cost import cost
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap
+from rbdhw.schedule.problem import problem
 from rbdhw.schedule.twins import shareable
 from rbdhw.target import target
 from tests.builds import graph_of, model_of, program_of
@@ -115,15 +114,19 @@ def test_at_an_interval_of_the_limbs_products_need_no_registers_in_front():
     assert all(step.registered for step in bound(8).steps if step.resource in MULTIPLIERS)
 
 
-@pytest.mark.parametrize("ii", [4, 8])
-def test_shared_products_keep_up_with_the_fastest_clock_of_products(ii):
-    def at(clock, twins):
-        return scheduled(PROGRAM, target("xcvu9p"), BuildOptions(ii=ii, clock_mhz=clock), twins).clock_mhz
-
-    with pytest.raises(InputError, match="at most") as refusal:
-        at(1000.0, ())
-    (fastest,) = re.findall(r"at most (\d+) MHz", str(refusal.value))
-    assert at(float(fastest), groups(ii)) == float(fastest)
+def test_units_choose_their_operands_once_of_twins_too():
+    """Products of which one operand is the same for all legs: no time goes into a second choice."""
+    group = next(g for g in groups(8) if PROGRAM.operations[g[0]].kind is Kind.MULTIPLY)
+    common = PROGRAM.operations[group[0]].operands[1]
+    operations = list(PROGRAM.operations)
+    for i in group:
+        operations[i] = replace(operations[i], operands=(operations[i].operands[0], common))
+    program = replace(PROGRAM, operations=tuple(operations))
+    alone, shared = (problem(program, target("xcvu9p"), None, 8, twins) for twins in ((), groups(8)))
+    longest = [
+        max(step.setup for step in task.steps if step.resource in MULTIPLIERS) for task in (alone, shared)
+    ]
+    assert longest[0] == longest[1]
 
 
 def test_a_program_without_twins_has_the_cost_of_its_operations():

@@ -16,6 +16,7 @@ from rbdhw.limbs import limb_inputs, shared_limbs
 from rbdhw.passes.twins import find_twins
 from rbdhw.pipeline import scheduled
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap
+from rbdhw.schedule.problem import problem
 from rbdhw.schedule.twins import shareable
 from rbdhw.target import target
 from tests.builds import graph_of, model_of, program_of
@@ -114,6 +115,21 @@ def test_at_an_interval_of_the_limbs_products_need_no_registers_in_front():
     assert products
     assert not any(step.registered for step in products)
     assert all(step.registered for step in bound(8).steps if step.resource in MULTIPLIERS)
+
+
+def test_units_choose_their_operands_once_of_twins_too():
+    """Products of which one operand is the same for all legs: no time goes into a second choice."""
+    group = next(g for g in groups(8) if PROGRAM.operations[g[0]].kind is Kind.MULTIPLY)
+    common = PROGRAM.operations[group[0]].operands[1]
+    operations = list(PROGRAM.operations)
+    for i in group:
+        operations[i] = replace(operations[i], operands=(operations[i].operands[0], common))
+    program = replace(PROGRAM, operations=tuple(operations))
+    alone, shared = (problem(program, target("xcvu9p"), None, 8, twins) for twins in ((), groups(8)))
+    longest = [
+        max(step.setup for step in task.steps if step.resource in MULTIPLIERS) for task in (alone, shared)
+    ]
+    assert longest[0] == longest[1]
 
 
 def test_a_program_without_twins_has_the_cost_of_its_operations():

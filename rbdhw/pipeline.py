@@ -17,6 +17,7 @@ from typing import Any
 from rbdhw.artifact import Design
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.domain import Domain, Overrides, input_domain
+from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Estimate
 from rbdhw.estimate.model import CoreCost, core_cost, estimate, estimate_entry, load
 from rbdhw.fixed.program import Kind, Program
@@ -350,12 +351,25 @@ def edge_of(design: Design) -> Edge:
 def cheapest(
     program: Program, device: Target, options: BuildOptions, twins: Twins
 ) -> tuple[Bound, dict[str, CoreCost]]:
-    """The program scheduled with twins sharing hardware or not, as asked for or cheaper, and both costs."""
+    """The program scheduled with twins sharing hardware or not, as asked for or cheaper, and both costs.
+
+    Where the clock is too fast for what chooses among twins, they share only if that is asked for.
+
+    Raises
+    ------
+    InputError
+        Where the clock is too fast for what is asked for.
+    """
     alone = scheduled(program, device, options)
     groups = shareable(program, twins.groups)
     if not groups:
         return alone, {}
-    shared = scheduled(program, device, options, groups)
+    try:
+        shared = scheduled(program, device, options, groups)
+    except InputError:
+        if options.share_limbs == "on":
+            raise
+        return alone, {}
     costs = {"on": core_cost(program, shared, device), "off": core_cost(program, alone, device)}
     cheaper = load(costs["on"].estimate, device) <= load(costs["off"].estimate, device)
     return shared if cheaper or options.share_limbs == "on" else alone, costs

@@ -28,7 +28,8 @@ def problem(
     Raises
     ------
     InputError
-        Where the clock is too fast for the target's operators, multipliers shared among ``ii`` operations.
+        Where the clock is too fast for the target's operators, multipliers shared among ``ii`` operations,
+        or for those that choose among twins.
     """
     products = products_of(program, target, ii)
     clock_mhz = clock_of(program, target, clock_mhz, ii)
@@ -36,6 +37,7 @@ def problem(
     pipelines = {kind: target.pipeline(product, clock_mhz) for kind, product in products.items()}
     alone = _steps(program, target.delays, pipelines, period, ii)
     steps = tuple(shared_steps(program, alone, twins, target.delays, ii))
+    target.check_clock(clock_mhz, max((step.setup for step in steps), default=0.0))
     inputs = {i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT}
     available = frozenset(inputs.difference(value for step in steps for value in step.results))
     count = Counter((step.resource, step.limbs) for step in steps if step.resource is not None)

@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 
 from rbdhw.config import BuildOptions
+from rbdhw.errors import InputError
 from rbdhw.estimate.core import counts
 from rbdhw.estimate.model import core_cost, load
 from rbdhw.fixed.program import Kind, Operand
@@ -130,6 +131,24 @@ def test_units_choose_their_operands_once_of_twins_too():
         max(step.setup for step in task.steps if step.resource in MULTIPLIERS) for task in (alone, shared)
     ]
     assert longest[0] == longest[1]
+
+
+def test_a_clock_too_fast_for_what_chooses_among_twins_is_refused():
+    """Choices that also add, and choose among twins that do not come out of one delay line."""
+    flag = next(i for i, operation in enumerate(PROGRAM.operations) if operation.kind is Kind.INPUT)
+    group = next(g for g in groups(8) if all(len(PROGRAM.operations[i].operands) == 2 for i in g))
+    operations = list(PROGRAM.operations)
+    for i in group:
+        taken = tuple(replace(operand, negative=True) for operand in operations[i].operands)
+        operations[i] = replace(
+            operations[i], kind=Kind.SELECT, operands=(Operand(flag), *taken), checked=True
+        )
+    program, device = replace(PROGRAM, operations=tuple(operations)), target("ecp5-85")
+    assert problem(program, device, 100.0, 8).clock_mhz == 100.0
+    with pytest.raises(InputError) as refusal:
+        problem(program, device, 100.0, 8, groups(8))
+    expected = "clock: 100 MHz is too fast for this design on ecp5-85; at most 95 MHz was expected"
+    assert str(refusal.value) == expected
 
 
 def test_a_program_without_twins_has_the_cost_of_its_operations():

@@ -9,7 +9,6 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-
 SHALLOW = 16
 """Words of a memory that LUTs hold."""
 
@@ -65,8 +64,8 @@ def delay_line(
     """The stages of a value's delay line that are read.
 
     Between two of them the line is a memory where it is at least ``memory_stages`` long, registers
-    elsewhere (which synthesis may turn into shift-register LUTs: they are never reset). Behind a memory that is
-    deep enough for a block RAM, which is slow from its clock, the last stage is a register.
+    elsewhere (which synthesis may turn into shift-register LUTs: they are never reset). Behind a memory that
+    is deep enough for a block RAM, which is slow from its clock, the last stage is a register.
     """
     taps = {0: value}
     position = 0

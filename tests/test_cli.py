@@ -132,7 +132,7 @@ BAD_OPTIONS = {
         "fext: link 'tip' is fixed to 'forearm'; a moving link of toy was expected",
     ),
     "II": (("--ii", "0"), "ii: 0 is not possible; expected 1 or more cycles between tasks"),
-    "target": (("--target", "z80"), "target: 'z80' is unknown; expected one of ecp5-85, xcvu9p"),
+    "target": (("--target", "z80"), "target: 'z80' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p"),
     "function": (
         ("--functions", "id,jacobian"),
         "functions: 'jacobian' is unknown; expected one or more of id, fd, m, minv, did, dfd, difd",
@@ -237,7 +237,7 @@ class TestBadInput:
         line = told("synthesize", design, "--board", "icebreaker")
         assert line == "board: 'icebreaker' is unknown; expected one of ulx3s-85f, vcu118"
         line = told("synthesize", design, "--target", "z80")
-        assert line == "target: 'z80' is unknown; expected one of ecp5-85, xcvu9p"
+        assert line == "target: 'z80' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p"
         assert {file.name for file in design.iterdir()} == set(FILES)
 
     def test_function_that_the_design_lacks(self, told, design, tmp_path):

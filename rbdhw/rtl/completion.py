@@ -43,7 +43,7 @@ class Credits(wiring.Component):
     take, give : In(1)
         A place is taken, or free again, from the next cycle on.
     available : Out(1)
-        Whether there is a free place.
+        Whether there is a free place; a register.
 
     Raises
     ------
@@ -60,11 +60,12 @@ class Credits(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         count = Signal(range(self.depth + 1), init=self.depth)
-        m.d.comb += self.available.eq(count != 0)
+        available = Signal(init=1)
+        m.d.comb += self.available.eq(available)
         with m.If(self.take & ~self.give):
-            m.d.sync += count.eq(count - 1)
+            m.d.sync += [count.eq(count - 1), available.eq(count != 1)]
         with m.Elif(self.give & ~self.take):
-            m.d.sync += count.eq(count + 1)
+            m.d.sync += [count.eq(count + 1), available.eq(1)]
         return m
 
 

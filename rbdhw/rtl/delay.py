@@ -9,6 +9,9 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+SHALLOW = 16
+"""Words of a memory that LUTs hold."""
+
 
 class BypassFifo(wiring.Component):
     """A delay of a fixed number of enabled cycles, kept in a memory.
@@ -61,22 +64,25 @@ def delay_line(
     """The stages of a value's delay line that are read.
 
     Between two of them the line is a memory where it is at least ``memory_stages`` long, registers
-    elsewhere (which synthesis may turn into shift-register LUTs: they are never reset).
+    elsewhere (which synthesis may turn into shift-register LUTs: they are never reset). Behind a memory that
+    is deep enough for a block RAM, which is slow from its clock, the last stage is a register.
     """
     taps = {0: value}
     position = 0
     for stage in stages:
         if stage - position >= memory_stages:
-            fifo = BypassFifo(shape=value.shape(), stages=stage - position)
+            inside = stage - position
+            inside -= inside > SHALLOW + 1
+            fifo = BypassFifo(shape=value.shape(), stages=inside)
             m.submodules[f"{name}_bypass_{stage}"] = fifo
             m.d.comb += [fifo.enable.eq(enable), fifo.i.eq(value)]
             value = fifo.o
-        else:
-            for k in range(position + 1, stage + 1):
-                register = Signal(value.shape(), name=f"{name}_d{k}", reset_less=True)
-                with m.If(enable):
-                    m.d.sync += register.eq(value)
-                value = register
+            position += inside
+        for k in range(position + 1, stage + 1):
+            register = Signal(value.shape(), name=f"{name}_d{k}", reset_less=True)
+            with m.If(enable):
+                m.d.sync += register.eq(value)
+            value = register
         taps[stage] = value
         position = stage
     return taps

@@ -115,7 +115,7 @@ def _steps(
             case _:
                 steps.append(_arithmetic_step(program, i, delays))
     for results in turns.values():
-        steps.append(_turn_step(program, results, delays, pipelines))
+        steps.append(_turn_step(program, results, delays, pipelines, min(ii, len(turns))))
     return sorted(steps, key=lambda step: step.results)
 
 
@@ -182,8 +182,13 @@ def _reciprocal_step(
 
 
 def _turn_step(
-    program: Program, results: list[int], delays: Delays, pipelines: dict[Resource, Pipeline]
+    program: Program,
+    results: list[int],
+    delays: Delays,
+    pipelines: dict[Resource, Pipeline],
+    sharing: int,
 ) -> Step:
+    """A sine and cosine, their angle chosen among ``sharing`` ones."""
     operation = program.operations[results[0]]
     latency = trigonometry_latency(program.trigonometry, pipelines[Resource.TRIGONOMETRY].registers)
     return Step(
@@ -191,7 +196,7 @@ def _turn_step(
         _variables(program, operation),
         operation.region,
         Resource.TRIGONOMETRY,
-        delays.add + delays.select,
+        delays.add + delays.select * max(1, select_levels(sharing)),
         latency,
         delays.add + delays.select,
     )

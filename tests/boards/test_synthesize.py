@@ -218,7 +218,7 @@ def test_unknown_board_is_refused(design: Path) -> None:
 
 
 def test_unknown_target_is_refused(design: Path) -> None:
-    expected = "target: 'ice40' is unknown; expected one of ecp5-85, xcvu9p"
+    expected = "target: 'ice40' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p"
     assert refusal(design, target="ice40") == expected
 
 

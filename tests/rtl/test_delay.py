@@ -71,7 +71,7 @@ class Line(wiring.Component):
 
 @pytest.mark.parametrize(
     ("stages", "memory_stages", "memories"),
-    [((1,), 2, 0), ((3,), 4, 0), ((4,), 4, 1), ((1, 2, 7, 9, 20), 5, 2), ((2, 4, 6), 2, 3)],
+    [((1,), 2, 0), ((3,), 4, 0), ((4,), 4, 1), ((1, 2, 7, 9, 20), 5, 2), ((2, 4, 6), 2, 3), ((17, 35), 4, 2)],
 )
 def test_a_line_has_registers_where_it_is_short_and_memories_where_it_is_long(
     stages, memory_stages, memories

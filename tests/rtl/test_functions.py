@@ -59,14 +59,14 @@ def test_corner_words_of_every_input(ii):
     assert_bit_exact(program, bound_of(program, "xcvu9p", ii), words, seed=ii)
 
 
-def test_a_slower_device_takes_more_cycles_for_a_reciprocal():
+def test_a_faster_clock_takes_more_cycles_for_a_reciprocal():
     latencies = {}
-    for device, clock in (("xcvu9p", 125.0), ("ecp5-85", 50.0), ("ecp5-85", 60.0)):
+    for device, clock in (("xcvu9p", 125.0), ("ecp5-85", 50.0), ("ecp5-85", 60.0), ("ecp5-85", 90.0)):
         program = mixed_program(18)
         bound = bound_of(program, device, 4, clock)
         (latencies[device, clock],) = {s.latency for s in bound.steps if s.resource is Resource.RECIPROCAL}
         assert_bit_exact(program, bound, mixed_words(program, 8, seed=3), seed=3)
-    assert latencies == {("xcvu9p", 125.0): 2, ("ecp5-85", 50.0): 3, ("ecp5-85", 60.0): 5}
+    assert list(latencies.values()) == [2, 2, 4, 6]
 
 
 def test_a_choice_that_one_function_decides_is_not_blamed_for_its_other_branch():

@@ -85,9 +85,15 @@ def run_tool(
 
 def _finished(name: str, command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
     """Run a program to its end; what it prints on either stream is in ``stdout``."""
-    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     try:
-        return subprocess.run(command, check=False, **streams, **options)
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+            **options,
+        )
     except OSError as error:
         raise ToolError(f"{name}: {command[0]} cannot be started ({error.strerror})") from error
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 LAST_LINES = 8
 
@@ -53,12 +54,10 @@ def tool_version(name: str) -> str:
     Raises :class:`ToolError` where it is missing, or does not tell.
     """
     command = [find_tool(name), "--version"]
-    process = subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-    )
+    process = _finished(name, command)
     found = VERSION.search(process.stdout.decode(errors="replace"))
     if process.returncode or found is None:
-        raise ToolError(f"{name}: {command[0]} --version tells no version")
+        raise ToolError(f"{name}: {command[0]} --version tells no version; expected a working program")
     return found[0]
 
 
@@ -73,23 +72,30 @@ def run_tool(
     """Run ``command`` in ``folder``; ``environment`` is added to the process's own.
 
     ``log`` is the file that the program itself writes, if it does; what it prints and did not write there is
-    put at the end. Raises :class:`ToolError` if the program exits with other than 0.
+    put at the end. Raises :class:`ToolError` if the program cannot be started or exits with other than 0.
     """
     log.unlink(missing_ok=True)
-    process = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **(environment or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
+    process = _finished(name, command, cwd=folder, env={**os.environ, **(environment or {})})
     written = log.read_bytes() if log.exists() else b""
     if process.stdout.strip() not in written:
         log.write_bytes(written + process.stdout)
     if process.returncode:
         raise tool_failure(name, f"exit status {process.returncode}", log)
+
+
+def _finished(name: str, command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run a program to its end; what it prints on either stream is in ``stdout``."""
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+            **options,
+        )
+    except OSError as error:
+        raise ToolError(f"{name}: {command[0]} cannot be started ({error.strerror})") from error
 
 
 def tool_failure(name: str, reason: str, log: Path) -> ToolError:

@@ -1,6 +1,6 @@
 """Verilog models of the ECP5 cells that Yosys infers: its own, and ours of those that it leaves black.
 
-Timing is left out. The DSP block is the unregistered one, the block RAM a table read at one port.
+Timing is left out. The DSP block has no cascades, the block RAM is a table read at one port.
 """
 
 from __future__ import annotations
@@ -34,14 +34,37 @@ def _bits(name: str, count: int) -> str:
 
 
 def _multiplier() -> str:
-    """The product of 18 bits by 18, each signed or not, without registers or cascades."""
+    """The product of 18 bits by 18, each signed or not, with registers that always run; no cascades.
+
+    The package's model of the block knows less: what Yosys infers has other ports, and unsigned operands.
+    """
     a, b, c, p = (_bits(name, bits) for name, bits in (("A", 18), ("B", 18), ("C", 18), ("P", 36)))
+    stages = ("INPUTA", "INPUTB", "PIPELINE", "OUTPUT")
+    parameters = [f'parameter REG_{stage}_CLK = "NONE";' for stage in stages]
+    parameters += [f'parameter REG_{stage}_{pin} = "{pin}0";' for stage in stages for pin in ("CE", "RST")]
+    declared = "\n  ".join([*parameters, 'parameter GSR = "ENABLED";'])
     return f"""
-module MULT18X18D(input {a}, {b}, {c}, SIGNEDA, SIGNEDB, SOURCEA, SOURCEB, output {p});
-  wire signed [18:0] a = {{SIGNEDA & A17, {a}}};
-  wire signed [18:0] b = {{SIGNEDB & B17, {b}}};
+module MULT18X18D(
+  input {a}, {b}, {c}, SIGNEDA, SIGNEDB, SOURCEA, SOURCEB, CLK0, CE0, RST0, output {p}
+);
+  {declared}
+  reg signed [18:0] a_held, b_held;
+  reg signed [37:0] product_held, result_held;
+  wire signed [18:0] a_now = {{SIGNEDA & A17, {a}}};
+  wire signed [18:0] b_now = {{SIGNEDB & B17, {b}}};
+  wire signed [18:0] a = REG_INPUTA_CLK == "NONE" ? a_now : a_held;
+  wire signed [18:0] b = REG_INPUTB_CLK == "NONE" ? b_now : b_held;
   wire signed [37:0] product = a * b;
-  assign {{{p}}} = product[35:0];
+  wire signed [37:0] result = REG_PIPELINE_CLK == "NONE" ? product : product_held;
+  wire signed [37:0] given = REG_OUTPUT_CLK == "NONE" ? result : result_held;
+  always @(posedge CLK0) begin
+    if (!CE0 || RST0) $fatal(1, "a register that does not run");
+    a_held <= a_now;
+    b_held <= b_now;
+    product_held <= product;
+    result_held <= result;
+  end
+  assign {{{p}}} = given[35:0];
 endmodule
 """
 

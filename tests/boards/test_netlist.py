@@ -31,15 +31,20 @@ def synthesized(design: Path) -> str:
 
 
 @pytest.mark.verify
-@pytest.mark.timeout(900)
-def test_toy_of_all_functions(tmp_path: Path) -> None:
-    options = BuildOptions(functions=tuple(FUNCTIONS), ii=8, target="ecp5-85", width=18, data_width=64)
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("clock", "registered"), [(50.0, False), (90.0, True)])
+def test_toy_of_all_functions(tmp_path: Path, clock: float, registered: bool) -> None:
+    options = BuildOptions(
+        functions=tuple(FUNCTIONS), ii=8, target="ecp5-85", clock_mhz=clock, width=18, data_width=64
+    )
     folder = tmp_path / "design"
     write(generate(path("toy"), options), folder)
     netlist = synthesized(folder)
     for cell in ("MULT18X18D", "DP16KD", "TRELLIS_DPR16X4", "CCU2C", "PFUMX"):
         assert f"\n  {cell} " in netlist
-    assert "*" not in netlist.partition("module accelerator")[2]
+    accelerator = netlist.partition("module accelerator")[2]
+    assert "*" not in accelerator
+    assert ('.REG_INPUTA_CLK("CLK0")' in accelerator) == registered
     (folder / "accelerator.v").write_text(netlist)
     report = simulate(folder, 500, seed=5, bulk=True)
     assert (report.tasks, report.mismatches) == (500, 0)

@@ -30,7 +30,7 @@ def problem(
     InputError
         Where the clock is too fast for the target's operators, multipliers shared among ``ii`` operations.
     """
-    products = products_of(program, target, ii, limbs=bool(twins))
+    products = products_of(program, target, ii)
     reciprocals = _reciprocal_ways(program, target.delays, ii)
     least = max(target.least_period(products.values()), min(map(max, reciprocals), default=0.0))
     clock_mhz = clock_mhz or target.default_clock(least)
@@ -48,15 +48,15 @@ def problem(
     return Problem(steps, available, ii, clock_mhz, period, limits, tuple(twins), shared, registers)
 
 
-def products_of(program: Program, target: Target, ii: int, limbs: bool = False) -> dict[Resource, Product]:
+def products_of(program: Program, target: Target, ii: int) -> dict[Resource, Product]:
     """The products in each kind of unit that the program needs.
 
-    Multiplexers choose the operands of shared multipliers, with one level more where limbs take turns, and
-    overflow is checked behind them. In the polynomials of the other units a table stands before the first
-    product; a sine is clamped, and the sign of a reciprocal turned, behind the last.
+    Multiplexers choose the operands of shared multipliers, and overflow is checked behind them. In the
+    polynomials of the other units a table stands before the first product; a sine is clamped, and the sign
+    of a reciprocal turned, behind the last.
     """
     delays = target.delays
-    choice = delays.select * (select_levels(ii) + limbs)
+    choice = delays.select * select_levels(ii)
     products = {Resource.MULTIPLIER: Product(program.port_widths, choice, delays.check)}
     if program.wide:
         products[Resource.WIDE_MULTIPLIER] = Product(program.wide_port_widths, choice, delays.check)

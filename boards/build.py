@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +26,26 @@ def silent(step: str) -> None:
 
 @dataclass(frozen=True)
 class Implementation:
-    """A design on a board.
+    """A design on a device.
 
     Parameters
     ----------
     tool : str
-        What placed and routed it.
+        What counted it, or placed and routed it.
     clock_mhz : float
-        The clock that the board makes for it.
+        The clock that it must keep: of a board the one that it makes.
     fastest_mhz : float or None
-        What its slowest path allows; None where it was not placed, as with the two below.
+        What its slowest path allows; None where it was not placed.
     resources : Resources or None
-        What it occupies, the serial shell included.
+        What it occupies, all that stands around the accelerator included; None where it was not synthesised.
     bitstream : Path or None
         The file to load.
+    missed : str or None
+        Where it misses the clock, by how much and on which path.
+    versions : Mapping
+        Of the programs that ran.
+    seed : int or None
+        Of the placement.
     """
 
     tool: str
@@ -47,6 +53,9 @@ class Implementation:
     fastest_mhz: float | None = None
     resources: Resources | None = None
     bitstream: Path | None = None
+    missed: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    seed: int | None = None
 
 
 def prepare(platform: Any, verilog: Path, *, clock: Any, divisor: int, **overrides: str) -> BuildPlan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -103,22 +103,29 @@ FAMILIES: Mapping[str, Family] = {"ecp5": ECP5, "xc7": SERIES_7, "xcup": ULTRASC
 """By :attr:`rbdhw.target.Target.family`."""
 
 
-def synthesize_target(verilog: Path, top: str, family: Family, work: Path) -> Resources:
-    """Map module ``top`` of the file ``verilog`` to ``family`` and count what it takes.
+NETLIST = "netlist.json"
+
+
+def synthesize_target(
+    sources: Sequence[Path], top: str, family: Family, work: Path, *, netlist: bool = False
+) -> Resources:
+    """Map module ``top`` of the Verilog files ``sources`` to ``family`` and count what it takes.
 
     The hierarchy is flattened, and no pads are put in. ``work``, which is made, keeps the script
-    (``synthesis.ys``), the log (``synthesis.log``) and the statistics (``resources.json``). Raises
-    :class:`~rbdhw.boards.tools.ToolError` if Yosys is missing or fails.
+    (``synthesis.ys``), the log (``synthesis.log``), the statistics (``resources.json``) and, if asked for,
+    the ``netlist`` (:data:`NETLIST`). Raises :class:`~rbdhw.boards.tools.ToolError` if Yosys is missing or
+    fails.
     """
     work.mkdir(parents=True, exist_ok=True)
     script = work / "synthesis.ys"
     # The YoWASP programs see their own /tmp, so nothing may be named by its absolute path.
-    source = os.path.relpath(verilog.resolve(), work.resolve())
-    commands = (
-        f'read_verilog "{source}"',
+    files = [os.path.relpath(source.resolve(), work.resolve()) for source in sources]
+    commands = [
+        *(f'read_verilog "{file}"' for file in files),
         f"{family.script} -top {top}",
         "tee -q -o resources.json stat -json",
-    )
+        *([f"write_json {NETLIST}"] if netlist else []),
+    ]
     script.write_text("".join(f"{command}\n" for command in commands))
     log = work / "synthesis.log"
     run_tool("yosys", [find_tool("yosys"), "-q", "-l", log.name, script.name], folder=work, log=log)

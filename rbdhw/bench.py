@@ -19,6 +19,7 @@ import numpy as np
 
 from rbdhw.choice import longest_paths
 from rbdhw.config import BuildOptions, Mounting
+from rbdhw.estimate.core import counts
 from rbdhw.fixed.widths import port_widths
 from rbdhw.graph.graph import Graph
 from rbdhw.manifest import function_counts
@@ -173,6 +174,29 @@ def latencies() -> list[Row]:
     return rows
 
 
+def base_pivots() -> list[Row]:
+    """What eliminating a floating base by blocks saves: HyQ's inverse mass matrix, 27x18 bits, II = 1."""
+    return [
+        {
+            "pivots": inverse,
+            "cycles": plan_of("hyq", ("minv",), 27, inverse=inverse, base="floating").bound.latency["minv"]
+            + 1,
+        }
+        for inverse in ("single_pivots", "paired_pivots", "block_pivots")
+    ]
+
+
+def limbs() -> list[Row]:
+    """What HyQ's legs in turn on one leg's hardware take, and each on its own: all functions, 18x18 bits."""
+    rows = []
+    for base in ("fixed", "floating"):
+        for ii, share in ((1, "off"), (4, "off"), (4, "on")):
+            plan = plan_of("hyq", ALL, ii=ii, base=base, share=share)
+            taken = counts(plan.program, plan.bound)
+            rows.append({"base": base, "II": ii, "--share-limbs": share} | vars(taken))
+    return rows
+
+
 def sharing() -> list[Row]:
     """What time-multiplexing does to iiwa14 with all functions."""
     rows = []
@@ -259,6 +283,8 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     "Operations of a task, other bases": floating,
     "Atlas floating, from two roots": roots,
     "Latency at II = 1, 18×18 bits, xcvu9p, 125 MHz": latencies,
+    "HyQ floating, inverse mass matrix, 27×18 bits, xcvu9p, 125 MHz": base_pivots,
+    "HyQ, limbs shared or not, all functions, 18×18 bits, xcvu9p, 125 MHz": limbs,
     "iiwa14, all functions, 18×18 bits, xcvu9p, 125 MHz": sharing,
     "Errors, median / largest of 16,384 tasks": accuracy,
     "Generating": generator,
@@ -274,12 +300,18 @@ def graph_of(name: str, functions: tuple[str, ...]) -> Graph:
 
 @cache
 def plan_of(
-    name: str, functions: tuple[str, ...], width: int = 18, ii: int = 1, inverse: str | None = None
+    name: str,
+    functions: tuple[str, ...],
+    width: int = 18,
+    ii: int = 1,
+    inverse: str | None = None,
+    base: str = "fixed",
+    share: str = "auto",
 ) -> Plan:
     """A bundled robot's build, before its RTL; ``inverse`` forces that algorithm."""
     algorithms = {"inverse": inverse} if inverse else {}
-    options = BuildOptions(functions=functions, width=width, ii=ii, algorithms=algorithms)
-    return planned(load_urdf(bundled()[name]), options)
+    options = BuildOptions(functions=functions, width=width, ii=ii, algorithms=algorithms, share_limbs=share)
+    return planned(mounted(load_urdf(bundled()[name]), Mounting(base)), options)
 
 
 def _products(counts: dict[str, Any]) -> int:

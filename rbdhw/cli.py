@@ -1,7 +1,7 @@
 """The command line: ``rbdhw info | generate | simulate | run | synthesize | bench``.
 
 Exit status 0: done; 1: found wrong (a mismatch, an error beyond the budget, timing missed, a tool that
-failed); 2: bad input, told in one line.
+failed); 2: bad input, a design too large for its device among it, told in one line.
 """
 
 from __future__ import annotations
@@ -15,23 +15,27 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.box import MARKDOWN
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from rbdhw import artifact, pipeline
 from rbdhw.choice import parse_algorithms
-from rbdhw.config import BASES, BuildOptions, Mounting, parse_gravity
+from rbdhw.config import BASES, BuildOptions, Mounting, Pacing, parse_gravity, parse_interval, parse_share
 from rbdhw.domain import Overrides, read_overrides
 from rbdhw.errors import InputError
+from rbdhw.estimate.calibration import TABLE
+from rbdhw.printing import (
+    print_algorithms,
+    print_limbs,
+    print_manifest,
+    print_report,
+    print_roots,
+    print_table,
+)
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.tracing import ALGORITHMS
 
 FOUND_WRONG, BAD_INPUT = 1, 2
-
-FILE_WIDTH = 160
-"""Columns of a table that does not go to a terminal."""
 
 ALL_FUNCTIONS = ",".join(FUNCTIONS)
 
@@ -66,6 +70,10 @@ Gravity = Annotated[
 Root = Annotated[
     str | None,
     typer.Option(help="The link that floats instead of the root, or 'auto' for the cheapest."),
+]
+Bandwidth = Annotated[
+    float | None,
+    typer.Option(metavar="GB/s", help="Of the link, each way; by default what the streams carry."),
 ]
 Lenient = Annotated[
     bool,
@@ -112,15 +120,6 @@ def _print_json(data: Any) -> None:
     print(json.dumps(data, indent=2))
 
 
-def _table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    table = Table(title=title, title_justify="left", box=MARKDOWN)
-    for k, column in enumerate(columns):
-        table.add_column(column, justify="right" if k else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else FILE_WIDTH).print(table)
-
-
 @app.command()
 def info(
     urdf: Urdf,
@@ -131,21 +130,44 @@ def info(
     gravity: Gravity = None,
     root: Root = None,
     lenient: Lenient = False,
+    explore: Annotated[
+        bool, typer.Option("--explore", help="Compare initiation intervals from 1 to 64 instead.")
+    ] = False,
+    target: Annotated[str, typer.Option(help="Of --explore: xcvu9p, xc7a200t or ecp5-85.")] = "xcvu9p",
+    width: Annotated[int | None, typer.Option(help="Of --explore: operand bits of the multipliers.")] = None,
+    tdata: Annotated[int, typer.Option(help="Of --explore: bits of the streams.")] = 512,
+    bandwidth: Bandwidth = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Of --explore: a folder for the plot, PNG and SVG.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Tell the robot's tree, its joints, and the operations that each function takes."""
+    forced = parse_algorithms(algorithm or [])
+    mounting = Mounting(base, parse_gravity(gravity), lenient, root)
+    if explore:
+        options = BuildOptions(
+            functions=_functions(functions),
+            target=target,
+            width=width,
+            fext=fext,
+            data_width=tdata,
+            algorithms=forced,
+            mounting=mounting,
+            pacing=Pacing(bandwidth=bandwidth),
+        )
+        _explore(urdf, options, output, as_json)
+        return
     with _progress() as progress:
-        forced = parse_algorithms(algorithm or [])
-        mounting = Mounting(base, parse_gravity(gravity), lenient, root)
         data = pipeline.describe(urdf, _functions(functions), fext, forced, mounting, progress)
     if as_json:
         _print_json({key: data[key] for key in ("robot", "functions")})
         return
     robot = data["robot"]
     print(f"{robot['name']}: {robot['dof']} degrees of freedom, depth {robot['depth']}")
-    _table("joints", list(data["joints"][0]), [list(row.values()) for row in data["joints"]])
+    print_table("joints", list(data["joints"][0]), [list(row.values()) for row in data["joints"]])
     print_roots(data["roots"])
-    _table(
+    print_table(
         "operations a task",
         ["function", "variable x variable", "variable x constant", "additions", "reciprocals"],
         [
@@ -163,35 +185,23 @@ def info(
     print_limbs(data["limbs"])
 
 
-def print_limbs(limbs: dict[str, Any]) -> None:
-    """The limbs that are alike, and the hardware at the least interval at which all of them can share."""
-    if limbs["groups"]:
-        rows = [
-            [f"share-limbs={way}", *(str(count) for count in counts.values())]
-            for way, counts in limbs["hardware"].items()
-        ]
-        title = f"limbs alike: {limbs_text(limbs['groups'])}; at an II of {limbs['ii']}"
-        _table(title, ["", "multipliers", "adders"], rows)
+def _explore(urdf: Path, options: BuildOptions, output: Path | None, as_json: bool) -> None:
+    """The table of intervals, and in a folder its plot."""
+    from rbdhw.explore import explore, table
+    from rbdhw.plot import check_plotting, plot
 
-
-def print_roots(trials: list[dict[str, Any]]) -> None:
-    """The links tried as roots, and their costs."""
-    rows = [[trial["link"], str(trial["depth"]), f"{trial['cost']:.0f}"] for trial in trials]
-    if rows:
-        _table("roots", ["link", "depth", "cost"], rows)
-
-
-def print_algorithms(algorithms: dict[str, Any]) -> None:
-    """The algorithms taken, and what each alternative would cost, all functions together."""
-    rows = []
-    for step, choice in algorithms.items():
-        for name, cost in choice["costs"].items():
-            taken = "taken" if name == choice["chosen"] else ""
-            figures = [str(cost["multiplications"]), str(cost["additions"]), f"{cost['nanoseconds']:.0f} ns"]
-            rows.append([f"{step}={name}", taken, *figures, f"{cost['total']:.0f}"])
-    if rows:
-        columns = ["algorithm", "", "multiplications", "additions", "longest paths", "cost"]
-        _table("algorithms", columns, rows)
+    if output is not None:
+        check_plotting()
+    with _progress() as progress:
+        found = explore(urdf, options, progress=progress)
+    if output is not None:
+        plot(found, output)
+    if as_json:
+        _print_json(found)
+    else:
+        link = f"{found['bandwidth']:g} GB/s" if found["bandwidth"] else f"{options.data_width} bits a cycle"
+        title = f"{found['robot']} for {found['target']} at {found['clock_mhz']:g} MHz, link {link}"
+        print_table(title, *table(found))
 
 
 @app.command()
@@ -199,7 +209,17 @@ def generate(
     urdf: Urdf,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")],
     functions: Functions = ALL_FUNCTIONS,
-    ii: Annotated[int, typer.Option(help="Cycles between tasks.")] = 1,
+    ii: Annotated[
+        str | None,
+        typer.Option(metavar="N|auto", help="Cycles between tasks; auto: as few as the link allows."),
+    ] = None,
+    bandwidth: Bandwidth = None,
+    fit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PERCENT", help="Share of the target to stay within by estimate; chooses the II."
+        ),
+    ] = None,
     target: Annotated[str, typer.Option(help="The device: xcvu9p, xc7a200t or ecp5-85.")] = "xcvu9p",
     clock: Annotated[float | None, typer.Option(help="MHz; the target's own by default.")] = None,
     max_error: Annotated[
@@ -222,9 +242,13 @@ def generate(
     as_json: Json = False,
 ) -> None:
     """Write the Verilog, its bit-exact model and its manifest."""
+    share = parse_share(fit)
+    least, pacing = parse_interval(ii, bandwidth, share)
     options = BuildOptions(
         functions=_functions(functions),
-        ii=ii,
+        ii=least,
+        pacing=pacing,
+        fit=share,
         target=target,
         clock_mhz=clock,
         max_error=max_error,
@@ -248,51 +272,6 @@ def generate(
         print_manifest(design.manifest, output)
 
 
-def print_manifest(manifest: dict[str, Any], output: Path) -> None:
-    """A short table of a design."""
-    robot = manifest["robot"]
-    rows = []
-    for name, function in manifest["functions"].items():
-        error = manifest["error"][name]
-        products = function["multiplications"]
-        rows.append(
-            [
-                name,
-                str(products["variable"] + products["constant"]),
-                str(function["additions"]),
-                str(manifest["ii"]),
-                f"{function['latency_cycles']} cycles",
-                str(manifest["multipliers"]),
-                f"{error['median']:.1e} / {error['max']:.1e}",
-            ]
-        )
-    width = " x ".join(str(bits) for bits in manifest["width"])
-    _table(
-        f"{robot['name']} ({robot['dof']} joints) for {manifest['target']} at {manifest['clock_mhz']:g} MHz, "
-        f"{width} bits -> {output}",
-        ["function", "multiplications", "additions", "II", "latency", "multipliers", "error median / max"],
-        rows,
-    )
-    print_sharing(manifest["limbs"])
-
-
-def print_sharing(limbs: dict[str, Any]) -> None:
-    """The limbs that are alike, and what it costs to let them share hardware or not."""
-    if not limbs["costs"]:
-        return
-    rows = []
-    for way, cost in limbs["costs"].items():
-        taken = "taken" if (way == "on") == limbs["shared"] else ""
-        rows.append([f"share-limbs={way}", taken, *(str(count) for count in cost.values())])
-    columns = [name.replace("_", " ") for name in next(iter(limbs["costs"].values()))]
-    _table(f"limbs alike: {limbs_text(limbs['groups'])}", ["", "", *columns], rows)
-
-
-def limbs_text(groups: list[list[str]]) -> str:
-    """Groups of limbs in a line, each limb by the name of its first link."""
-    return "; ".join(", ".join(group) for group in groups)
-
-
 @app.command()
 def simulate(
     directory: Directory,
@@ -312,36 +291,6 @@ def simulate(
         print_report(artifact.read(directory).manifest, report.json())
     if not report.ok:
         raise typer.Exit(FOUND_WRONG)
-
-
-def _error_cell(median: float | None, largest: float | None) -> str:
-    return "-" if median is None or largest is None else f"{median:.1e} / {largest:.1e}"
-
-
-def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
-    """A short table of a simulation."""
-    rows = []
-    for name, function in report["functions"].items():
-        products = manifest["functions"][name]["multiplications"]
-        rows.append(
-            [
-                name,
-                str(function["tasks"]),
-                str(products["variable"] + products["constant"]),
-                str(manifest["ii"]),
-                "-" if function["latency_cycles"] is None else f"{function['latency_cycles']} cycles",
-                str(manifest["multipliers"]),
-                str(report["mismatches"]),
-                _error_cell(function["error_median"], function["error_max"]),
-            ]
-        )
-    columns = ["function", "tasks", "multiplications", "II", "latency", "multipliers", "mismatches"]
-    _table(
-        f"{manifest['robot']['name']}: RTL in Verilator against the bit-exact model and the golden model; "
-        f"{report['flagged']} flagged, {report['cycles']} cycles",
-        [*columns, "error median / max"],
-        rows,
-    )
 
 
 @app.command()
@@ -379,23 +328,40 @@ def run(
 def synthesize(
     directory: Directory,
     target: Annotated[
-        str | None, typer.Option(help="Synthesise for a device: xcvu9p, xc7a200t or ecp5-85.")
+        str | None,
+        typer.Option(help="The device; xcvu9p and xc7a200t are counted, ecp5-85 also placed and routed."),
     ] = None,
     board: Annotated[str | None, typer.Option(help="Build for a board: ulx3s-85f or vcu118.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the placement; 1 by default.")] = None,
+    count: Annotated[bool, typer.Option("--count", help="Only count, do not place.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Synthesise with Yosys; for a board, place, route and pack as well."""
+    """Synthesise with Yosys, place and route with nextpnr; for a board, make its bitstream."""
+    from rbdhw.boards.synthesize import TimingError
     from rbdhw.boards.synthesize import synthesize as synthesized
 
     with _progress() as progress:
-        report = synthesized(directory, target=target, board=board, progress=progress)
+        try:
+            report = synthesized(
+                directory, target=target, board=board, seed=seed, count=count, progress=progress
+            )
+        except TimingError as missed:
+            print_synthesis(directory, missed.report, as_json)
+            raise
+    print_synthesis(directory, report, as_json)
+
+
+def print_synthesis(directory: Path, report: dict[str, Any], as_json: bool) -> None:
+    """What synthesis found, as JSON or a short table."""
     if as_json:
         _print_json(report)
-    else:
-        rows = [
-            [name.replace("_", " "), "-" if value is None else str(value)] for name, value in report.items()
-        ]
-        _table(str(directory), ["", ""], rows)
+        return
+    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+    rows = [
+        [name.replace("_", " "), "-" if value in (None, "") else str(value)]
+        for name, value in (report | {"versions": versions}).items()
+    ]
+    print_table(str(directory), ["", ""], rows)
 
 
 @app.command()
@@ -408,11 +374,20 @@ def bench(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes of a sweep; as many as cores by default.")
     ] = None,
+    synthesis: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Synthesise instead, and keep what estimates are held to in a file."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure the figures of the README again, or sweep a folder of robots."""
+    """Measure the figures of the README again, sweep a folder of robots, or synthesise for the estimates."""
     if sweep is not None:
         _sweep(sweep, jobs, output, as_json)
+        return
+    if synthesis:
+        _calibrate(output, as_json)
         return
     from rbdhw.bench import markdown, measure
 
@@ -437,6 +412,17 @@ def _sweep(folder: Path, jobs: int | None, output: Path | None, as_json: bool) -
     _report(found.json(), markdown(found), output, as_json)
     if not found.passed:
         raise typer.Exit(FOUND_WRONG)
+
+
+def _calibrate(output: Path | None, as_json: bool) -> None:
+    """Write the package's table that estimates are held to, and compare both."""
+    from rbdhw.bench import markdown
+    from rbdhw.calibrate import calibrate, tables
+
+    with _progress() as progress:
+        found = calibrate(progress)
+    artifact.write_text(TABLE, found.text())
+    _report(found.model_dump(mode="json"), markdown(tables(found)), output, as_json)
 
 
 def _report(results: Any, text: str, output: Path | None, as_json: bool) -> None:

@@ -34,6 +34,72 @@ PER_TASK = "task"
 CHEAPEST_ROOT = "auto"
 """In place of a root link: the one from which the accelerator costs least."""
 
+LINK_PACE = "auto"
+"""In place of cycles between tasks: as few as the link allows."""
+
+
+@dataclass(frozen=True)
+class Pacing:
+    """What decides how many cycles lie between tasks, where they are not given.
+
+    Parameters
+    ----------
+    link
+        Whether tasks come no faster than their packets can come and go.
+    bandwidth
+        GB/s (10**9 bytes a second) of that link, each way; None is the streams' own.
+    """
+
+    link: bool = True
+    bandwidth: float | None = None
+
+
+def parse_interval(text: str | None, bandwidth: float | None, fit: float | None) -> tuple[int, Pacing | None]:
+    """Cycles between tasks, the fewest of them if they are to be chosen, and then by what.
+
+    Parameters
+    ----------
+    text
+        A number, :data:`LINK_PACE`, or None: one cycle, or with ``fit`` as few as fit.
+
+    Raises
+    ------
+    InputError
+        For anything else, and for a bandwidth that decides nothing.
+    """
+    if text == LINK_PACE:
+        return 1, Pacing(bandwidth=bandwidth)
+    if bandwidth is not None:
+        raise InputError(
+            f"bandwidth: {bandwidth:g} GB/s decide nothing here; expected it with ii {LINK_PACE}"
+        )
+    if text is None:
+        return 1, None if fit is None else Pacing(link=False)
+    try:
+        return int(text), None
+    except ValueError:
+        expected = f"expected a number of cycles or {LINK_PACE}"
+        raise InputError(f"ii: '{text}' is no interval; {expected}") from None
+
+
+def parse_share(text: str | None) -> float | None:
+    """``60%`` or ``0.6`` as a share of 1.
+
+    Raises
+    ------
+    InputError
+        For anything that is no share above 0 and up to 1.
+    """
+    if text is None:
+        return None
+    try:
+        share = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        share = math.nan
+    if not 0.0 < share <= 1.0:
+        raise InputError(f"fit: '{text}' is no share of a device; expected a percentage such as 60%")
+    return share
+
 
 @dataclass(frozen=True)
 class Mounting:
@@ -100,7 +166,12 @@ class BuildOptions:
     functions
         Which of the dynamics functions the accelerator answers.
     ii
-        Cycles between tasks.
+        Cycles between tasks; with ``pacing`` the fewest that may be chosen.
+    pacing
+        By what the cycles between tasks are chosen; None takes ``ii``.
+    fit
+        The share of the target's DSP blocks, look-up tables, flip-flops and block RAMs that the accelerator
+        may take, by estimate; None leaves it unchecked. With ``pacing`` the fewest cycles that fit are taken.
     clock_mhz
         The clock to schedule for; None takes the target's own.
     max_error
@@ -128,6 +199,8 @@ class BuildOptions:
 
     functions: tuple[str, ...] = ("id",)
     ii: int = 1
+    pacing: Pacing | None = None
+    fit: float | None = None
     target: str = "xcvu9p"
     clock_mhz: float | None = None
     max_error: float | None = None
@@ -158,6 +231,11 @@ class BuildOptions:
             raise InputError(f"functions: none given; expected one or more of {', '.join(known_functions)}")
         if self.ii < 1:
             raise InputError(f"ii: {self.ii} is not possible; expected 1 or more cycles between tasks")
+        bandwidth = self.pacing.bandwidth if self.pacing else None
+        if bandwidth is not None and not 0.0 < bandwidth < math.inf:
+            raise InputError(f"bandwidth: {bandwidth:g} GB/s is no bandwidth; expected a positive number")
+        if self.fit is not None and not 0.0 < self.fit <= 1.0:
+            raise InputError(f"fit: {self.fit:g} is no share of a device; expected more than 0 and up to 1")
         if self.share_limbs not in SHARING:
             expected = ", ".join(SHARING)
             raise InputError(f"share-limbs: '{self.share_limbs}' is unknown; expected one of {expected}")

@@ -122,11 +122,12 @@ def fix(
 
     def lowered(widths: Widths) -> Program:
         seen = list(magnitudes)
+        draft = lower(graph, seen, ranges, widths, twins)
         for _ in range(NOISE_PASSES):
-            draft = lower(graph, seen, ranges, widths, twins)
             raise_to_noise(seen, draft, options.functions, noise_words, draws.headroom)
             seen = unified(seen, twins, shifts)
-        return lower(graph, seen, ranges, widths, twins)
+            draft = lower(graph, seen, ranges, widths.raised(magnitudes, seen), twins)
+        return draft
 
     def measured(program: Program, tasks: int) -> Measured:
         draft = draft_design(model, domain, program, options)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from rbdhw.errors import InputError
+from rbdhw.estimate.model import CoreCost
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.twins import Twins
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import Limb, LimbGroup, limb_groups
-from rbdhw.schedule.cost import Cost
 from rbdhw.schedule.model import Bound
 
 Meaning = tuple[str, tuple[int, ...]]
@@ -115,7 +114,7 @@ def sharing_entry(
     groups: Sequence[LimbGroup],
     program: Program,
     bound: Bound,
-    costs: Mapping[str, Cost],
+    costs: Mapping[str, CoreCost],
 ) -> dict[str, Any]:
     """What the manifest tells of limbs that share hardware: who does, how much, and what else would cost.
 
@@ -136,5 +135,5 @@ def sharing_entry(
         "shared": bool(bound.twins),
         "operations": split(computed),
         "multiplications": split(products),
-        "costs": {way: asdict(cost) for way, cost in costs.items()},
+        "costs": {way: cost.json() for way, cost in costs.items()},
     }

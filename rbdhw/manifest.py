@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from rbdhw.config import BuildOptions
+from rbdhw.estimate.core import dsp_blocks
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.search import Measured
 from rbdhw.graph.graph import Graph, Op
@@ -91,20 +92,6 @@ def operation_counts(graph: Graph) -> dict[str, Any]:
         "additions": graph.count(Op.ADD),
         "reciprocals": graph.count(Op.RECIPROCAL),
     }
-
-
-def dsp_blocks(program: Program, bound: Bound, device: Target) -> int:
-    """DSP blocks of all multipliers, those inside the trigonometry and reciprocal units included."""
-    products = {
-        Resource.MULTIPLIER: (program.port_widths,),
-        Resource.WIDE_MULTIPLIER: (program.wide_port_widths,) if program.wide else (),
-        Resource.TRIGONOMETRY: program.trigonometry.multipliers,
-        Resource.RECIPROCAL: program.reciprocal.multipliers if program.reciprocal else (),
-    }
-    blocks = 0
-    for unit in bound.units:
-        blocks += sum(device.blocks(widths) for widths in products[unit.resource])
-    return blocks
 
 
 def wide_products(program: Program, bound: Bound) -> dict[str, Any]:

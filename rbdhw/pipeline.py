@@ -5,8 +5,11 @@ robot -> one scalar dataflow graph -> passes -> number formats -> static schedul
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,12 +17,17 @@ from typing import Any
 from rbdhw.artifact import Design
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.domain import Domain, Overrides, input_domain
-from rbdhw.fixed.program import Program
+from rbdhw.errors import InputError
+from rbdhw.estimate.calibration import Estimate
+from rbdhw.estimate.model import CoreCost, core_cost, estimate, estimate_entry, load
+from rbdhw.fixed.program import Kind, Program
 from rbdhw.fixed.search import Measured
 from rbdhw.formats import draft_design, fix, with_inverse
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.twins import Group, Twins, no_twins
+from rbdhw.interval import Candidates, Interval, interval
 from rbdhw.limbs import hardware, least_interval, limb_inputs, limb_names, shared_limbs, sharing_entry
+from rbdhw.link import Traffic, link_entry, traffic
 from rbdhw.manifest import function_counts, manifest, robot_entry
 from rbdhw.mounting import load_mounted
 from rbdhw.passes.factor import factor
@@ -27,15 +35,15 @@ from rbdhw.passes.twins import find_twins
 from rbdhw.preparation import Model, optimised, prepare, rooted, traced
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import BASE, Robot
-from rbdhw.robot.symmetry import limb_groups
+from rbdhw.robot.reroot import RootTrial
+from rbdhw.robot.symmetry import LimbGroup, limb_groups
 from rbdhw.rtl.core import Core
-from rbdhw.rtl.packet import Function
+from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.shell import Accelerator, to_verilog
 from rbdhw.schedule.binding import bind
-from rbdhw.schedule.cost import Cost, cost
 from rbdhw.schedule.list_scheduler import schedule
-from rbdhw.schedule.model import Bound
-from rbdhw.schedule.problem import problem
+from rbdhw.schedule.model import MULTIPLIERS, Bound
+from rbdhw.schedule.problem import clock_of, problem
 from rbdhw.schedule.twins import shareable
 from rbdhw.schedule.verify import verify
 from rbdhw.target import Primitive, Target, target
@@ -60,7 +68,14 @@ class Plan:
     program: Program
     errors: Measured
     bound: Bound
-    costs: dict[str, Cost]
+    costs: dict[str, CoreCost]
+    estimate: Estimate
+    interval: Interval
+
+    @property
+    def multipliers(self) -> int:
+        """Multipliers of the core, those inside its units for sine and reciprocal left out."""
+        return sum(unit.resource in MULTIPLIERS for unit in self.bound.units)
 
 
 def generate(
@@ -73,15 +88,25 @@ def generate(
     InputError
         For a robot, option or override that cannot be built.
     """
+    source, trials = read(urdf, options, progress)
+    design = design_of(source, options, overrides, progress)
+    return replace(design, manifest=design.manifest | {"roots": [vars(trial) for trial in trials]})
+
+
+def read(urdf: Path, options: BuildOptions, progress: Progress = silent) -> tuple[Robot, list[RootTrial]]:
+    """The robot in a URDF file as it is mounted, and the roots that were tried for it.
+
+    Raises
+    ------
+    InputError
+        For a robot or option that cannot be built.
+    """
     options.check(tuple(FUNCTIONS))
-    target(options.target)
+    delays = target(options.target).delays
     progress("reading the robot")
     source = load_mounted(urdf, options.mounting)
     progress("choosing the root")
-    delays = target(options.target).delays
-    source, trials = rooted(source, options.mounting.root, options.functions, options.fext, delays)
-    design = design_of(source, options, overrides, progress)
-    return replace(design, manifest=design.manifest | {"roots": [vars(trial) for trial in trials]})
+    return rooted(source, options.mounting.root, options.functions, options.fext, delays)
 
 
 def design_of(
@@ -100,9 +125,11 @@ def design_of(
     facts = manifest(
         source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors
     )
-    groups = shared_limbs(plan.model.robot, options.share_limbs, options.ii)
+    groups = shared_limbs(plan.model.robot, options.share_limbs, plan.bound.ii)
     facts["limbs"] = sharing_entry(plan.model.robot, groups, plan.program, plan.bound, plan.costs)
     facts["algorithms"] = plan.model.choice.json() | {"rewrites": list(plan.model.rewrites)}
+    facts["interval"] = interval_entry(plan, draft, options)
+    facts["estimate"] = estimate_entry(plan.estimate, target(options.target))
     text = to_verilog(accelerator(draft, plan.bound, target(options.target).primitive))
     return replace(draft, manifest=facts | draft.manifest, verilog=text)
 
@@ -117,6 +144,23 @@ def planned(
     InputError
         For a robot, option or override that cannot be built.
     """
+    build = alternatives(source, options, overrides, progress)
+    progress("choosing number formats")
+    build.program(build.least)
+    progress("scheduling")
+    return build.plan(interval(replace(options, ii=build.least), build.device, build.candidates()))
+
+
+def alternatives(
+    source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
+) -> Alternatives:
+    """Every stage that knows nothing of number formats or time.
+
+    Raises
+    ------
+    InputError
+        For a robot, option or override that cannot be built.
+    """
     device = target(options.target)
     domain = input_domain(source, overrides)
     progress("rewriting frames and inertias")
@@ -125,11 +169,102 @@ def planned(
         domain = with_inverse(domain, source, options)
     progress("tracing")
     graph = optimised(traced(model, options.functions), device.delays)
-    twins = limb_twins(model, graph, options)
-    progress("choosing number formats")
-    program, errors = fix(model, graph, domain, options, twins)
-    progress("scheduling")
-    return Plan(model, domain, graph, program, errors, *cheapest(program, device, options, twins))
+    return Alternatives(model, domain, graph, options)
+
+
+class Alternatives:
+    """A build at any initiation interval: its formats and its schedules, each made once.
+
+    Formats depend on the interval only by the limbs that share hardware at it.
+    """
+
+    def __init__(self, model: Model, domain: Domain, graph: Graph, options: BuildOptions) -> None:
+        self.options = options
+        self.device = target(options.target)
+        self._model, self._domain, self._graph = model, domain, graph
+        self._programs: dict[tuple[LimbGroup, ...], tuple[Twins, Program, Measured]] = {}
+        self._plans: dict[int, Plan] = {}
+
+    @property
+    def robot(self) -> str:
+        """The robot's name."""
+        return self._model.source.name
+
+    @cached_property
+    def least(self) -> int:
+        """The fewest cycles between tasks: those asked for, or the next that can serve limbs that must share.
+
+        Raises
+        ------
+        InputError
+            Where limbs must share but cannot.
+        """
+        if self.options.pacing is None:
+            return self.options.ii
+        if self.options.share_limbs == "on":
+            shared_limbs(self._model.robot, "on", least_interval(limb_groups(self._model.robot)))
+        return next(ii for ii in count(self.options.ii) if self.serves(ii))
+
+    def serves(self, ii: int) -> bool:
+        """Whether the limbs that must share hardware can."""
+        if self.options.share_limbs != "on":
+            return True
+        groups = limb_groups(self._model.robot)
+        return all(any(ii % size == 0 for size in range(2, len(group) + 1)) for group in groups)
+
+    def program(self, ii: int) -> Program:
+        """The bit-exact program."""
+        return self._fixed(ii)[1]
+
+    def plan(self, chosen: Interval) -> Plan:
+        """The whole plan."""
+        if chosen.ii not in self._plans:
+            options = replace(self.options, ii=chosen.ii)
+            twins, program, errors = self._fixed(chosen.ii)
+            bound, costs = cheapest(program, self.device, options, twins)
+            edge = edge_of(draft_design(self._model, self._domain, program, options))
+            found = estimate(program, bound, edge, self.device)
+            self._plans[chosen.ii] = Plan(
+                self._model, self._domain, self._graph, program, errors, bound, costs, found, chosen
+            )
+        return replace(self._plans[chosen.ii], interval=chosen)
+
+    def traffic(self, ii: int) -> tuple[dict[str, Traffic], float]:
+        """The packets of each function, and the clock in MHz."""
+        program = self.program(ii)
+        clock_mhz = clock_of(program, self.device, self.options.clock_mhz, ii)
+        return traffic(draft_design(self._model, self._domain, program, self.options)), clock_mhz
+
+    def products(self, ii: int) -> int:
+        """Products of one task of all functions."""
+        kinds = Counter(operation.kind for operation in self.program(ii).operations)
+        return kinds[Kind.MULTIPLY] + kinds[Kind.SCALE]
+
+    def candidates(self) -> Candidates:
+        """What choosing an interval asks."""
+        return Candidates(
+            self.serves, self.traffic, self.products, lambda ii: self.plan(Interval(ii, "tried")).estimate
+        )
+
+    def _fixed(self, ii: int) -> tuple[Twins, Program, Measured]:
+        options = replace(self.options, ii=ii)
+        groups = shared_limbs(self._model.robot, options.share_limbs, ii)
+        if groups not in self._programs:
+            twins = limb_twins(self._model, self._graph, options)
+            found = fix(self._model, self._graph, self._domain, options, twins)
+            self._programs[groups] = twins, *found
+        return self._programs[groups]
+
+
+def interval_entry(plan: Plan, draft: Design, options: BuildOptions) -> dict[str, Any]:
+    """What the manifest tells of the initiation interval: why it is what it is, and what the link allows."""
+    bandwidth = options.pacing.bandwidth if options.pacing else None
+    return {
+        "ii": plan.bound.ii,
+        "why": plan.interval.why,
+        "fit": options.fit,
+        "link": link_entry(traffic(draft), plan.bound.clock_mhz, bandwidth),
+    }
 
 
 def describe(
@@ -197,30 +332,46 @@ def limb_twins(model: Model, graph: Graph, options: BuildOptions) -> Twins:
 
 def accelerator(design: Design, bound: Bound, primitive: Primitive | None = None) -> Accelerator:
     """The hardware of a design, portable without a device's multiplier."""
+    edge = edge_of(design)
+    core = Core(program=design.program, bound=bound, primitive=primitive)
+    return Accelerator(core=core, functions=edge.functions, data_width=edge.data_width, number=edge.number)
+
+
+def edge_of(design: Design) -> Edge:
+    """How the packets of a design are laid out."""
     functions = []
     for name in design.functions:
         inputs, outputs = design.inputs(name), design.outputs(name)
         optional_inputs = design.inputs(name, extended=True)[len(inputs) :]
         optional_outputs = design.outputs(name, extended=True)[len(outputs) :]
         functions.append(Function(name, inputs, outputs, optional_inputs, optional_outputs))
-    core = Core(program=design.program, bound=bound, primitive=primitive)
-    stream = design.stream
-    return Accelerator(
-        core=core, functions=tuple(functions), data_width=stream.data_width, number=stream.number
-    )
+    return Edge(tuple(functions), design.stream.data_width, design.stream.number)
 
 
 def cheapest(
     program: Program, device: Target, options: BuildOptions, twins: Twins
-) -> tuple[Bound, dict[str, Cost]]:
-    """The program scheduled with twins sharing hardware or not, as asked for or cheaper, and both costs."""
+) -> tuple[Bound, dict[str, CoreCost]]:
+    """The program scheduled with twins sharing hardware or not, as asked for or cheaper, and both costs.
+
+    Where the clock is too fast for what chooses among twins, they share only if that is asked for.
+
+    Raises
+    ------
+    InputError
+        Where the clock is too fast for what is asked for.
+    """
     alone = scheduled(program, device, options)
     groups = shareable(program, twins.groups)
     if not groups:
         return alone, {}
-    shared = scheduled(program, device, options, groups)
-    costs = {"on": cost(program, shared), "off": cost(program, alone)}
-    cheaper = costs["on"].total <= costs["off"].total
+    try:
+        shared = scheduled(program, device, options, groups)
+    except InputError:
+        if options.share_limbs == "on":
+            raise
+        return alone, {}
+    costs = {"on": core_cost(program, shared, device), "off": core_cost(program, alone, device)}
+    cheaper = load(costs["on"].estimate, device) <= load(costs["off"].estimate, device)
     return shared if cheaper or options.share_limbs == "on" else alone, costs
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
+from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Pacing, parse_interval, parse_share
 from rbdhw.errors import InputError
 
 KNOWN = ("id", "fd")
@@ -26,6 +26,16 @@ KNOWN = ("id", "fd")
         ({"clock_mhz": math.nan}, "clock: nan MHz is no clock; expected a positive number"),
         ({"seed": -1}, "seed: -1 is negative; expected 0 or more"),
         ({"share_limbs": "yes"}, "share-limbs: 'yes' is unknown; expected one of auto, on, off"),
+        (
+            {"pacing": Pacing(bandwidth=0.0)},
+            "bandwidth: 0 GB/s is no bandwidth; expected a positive number",
+        ),
+        (
+            {"pacing": Pacing(bandwidth=math.inf)},
+            "bandwidth: inf GB/s is no bandwidth; expected a positive number",
+        ),
+        ({"fit": 0.0}, "fit: 0 is no share of a device; expected more than 0 and up to 1"),
+        ({"fit": 1.5}, "fit: 1.5 is no share of a device; expected more than 0 and up to 1"),
         ({"data_width": 48}, "tdata: 48 bits are not supported; expected one of 32, 64, 128, 256, 512"),
     ],
 )
@@ -59,3 +69,46 @@ def test_what_can_be_built_passes(options):
 )
 def test_a_width_alone_has_no_budget(options, budget):
     assert BuildOptions(**options).budget == budget
+
+
+@pytest.mark.parametrize(
+    ("text", "bandwidth", "fit", "expected"),
+    [
+        (None, None, None, (1, None)),
+        ("8", None, None, (8, None)),
+        ("8", None, 0.5, (8, None)),
+        ("auto", None, None, (1, Pacing())),
+        ("auto", 32.0, 0.5, (1, Pacing(bandwidth=32.0))),
+        (None, None, 0.5, (1, Pacing(link=False))),
+    ],
+)
+def test_an_interval_is_given_or_chosen(text, bandwidth, fit, expected):
+    assert parse_interval(text, bandwidth, fit) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "bandwidth", "refusal"),
+    [
+        ("fast", None, "ii: 'fast' is no interval; expected a number of cycles or auto"),
+        ("1.5", None, "ii: '1.5' is no interval; expected a number of cycles or auto"),
+        ("4", 32.0, "bandwidth: 32 GB/s decide nothing here; expected it with ii auto"),
+        (None, 32.0, "bandwidth: 32 GB/s decide nothing here; expected it with ii auto"),
+    ],
+)
+def test_what_is_no_interval_is_refused(text, bandwidth, refusal):
+    with pytest.raises(InputError) as error:
+        parse_interval(text, bandwidth, None)
+    assert str(error.value) == refusal
+
+
+@pytest.mark.parametrize(("text", "share"), [(None, None), ("60%", 0.6), ("0.25", 0.25), ("100%", 1.0)])
+def test_a_share_is_a_percentage_or_a_number(text, share):
+    assert parse_share(text) == share
+
+
+@pytest.mark.parametrize("text", ["60", "0%", "101%", "-5%", "much", "", "nan"])
+def test_what_is_no_share_is_refused(text):
+    with pytest.raises(InputError) as error:
+        parse_share(text)
+    expected = f"fit: '{text}' is no share of a device; expected a percentage such as 60%"
+    assert str(error.value) == expected

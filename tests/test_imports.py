@@ -73,7 +73,18 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "sim.errors",
     ),
     "choice": ("errors", "robot", "graph", "tracing"),
-    "limbs": ("errors", "graph", "robot", "fixed.program", "schedule.cost", "schedule.model"),
+    "estimate": (
+        "target",
+        *FORMATS,
+        "schedule.model",
+        "rtl.packet",
+        "rtl.admission",
+        "rtl.completion",
+        "rtl.domain_check",
+    ),
+    "link": ("protocol", "artifact"),
+    "interval": ("errors", "config", "target", "estimate", "link"),
+    "limbs": ("errors", "graph", "robot", "fixed.program", "schedule.model", "estimate"),
     "preparation": ("errors", "config", "target", "robot", "graph", "passes", "tracing", "choice"),
     "formats": (
         "config",
@@ -92,8 +103,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "manifest": EVERYTHING,
     "pipeline": EVERYTHING,
     "cli": EVERYTHING,
+    "printing": ("estimate.model",),
     "__main__": ("cli",),
     "bench": EVERYTHING,
+    "calibrate": EVERYTHING,
+    "explore": EVERYTHING,
+    "plot": ("errors",),
     "examination": EVERYTHING,
     "sweep": EVERYTHING,
 }
@@ -104,6 +119,7 @@ USED_ONLY_IN: dict[str, tuple[str, ...]] = {
     "amaranth_boards": ("boards",),
     "cocotb": ("sim",),
     "cocotb_tools": ("sim",),
+    "matplotlib": ("plot",),
     "pinocchio": ("sim.reference",),
 }
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbdhw.config import BuildOptions
+from rbdhw.config import BuildOptions, Pacing
 from rbdhw.domain import JointBounds, Overrides, graph_inputs, input_domain
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind
@@ -107,6 +107,36 @@ class TestManifest:
 
     def test_it_is_json(self):
         assert json.loads(json.dumps(toy().manifest, allow_nan=False)) == toy().manifest
+
+
+class TestInterval:
+    def test_the_manifest_tells_what_the_design_takes_and_may_be_fed(self):
+        facts = toy().manifest
+        assert facts["interval"]["why"] == "asked for"
+        packets = facts["interval"]["link"]["functions"]["id"]
+        bits = 32 + sum(facts["stream"]["slots"])
+        assert (packets["bytes_in"], packets["beats_in"]) == (-(-bits // 8), -(-bits // 64))
+        estimate = facts["estimate"]
+        assert estimate["dsp_blocks"] == facts["dsp_blocks"]
+        assert estimate["shares"]["luts"] == pytest.approx(estimate["luts"] / 83640, abs=1e-4)
+        assert set(estimate["error"]) == {"luts", "flip_flops", "dsp_blocks", "block_rams"}
+
+    def test_the_link_decides_where_it_is_asked_to(self):
+        options = BuildOptions(**{**TOY, "ii": 1, "data_width": 32}, pacing=Pacing())
+        plan = planned(load_urdf(path("toy")), options)
+        assert plan.interval.ii == plan.bound.ii > 1
+        assert plan.interval.why.startswith(f"the streams: a task of id takes {plan.bound.ii} beats in and ")
+
+    def test_limbs_that_must_share_get_an_interval_that_lets_them(self):
+        """Four legs, and a bandwidth that needs no more than a cycle."""
+        options = BuildOptions(width=18, samples=256, share_limbs="on", pacing=Pacing(bandwidth=1000.0))
+        plan = planned(load_urdf(path("hyq")), options)
+        assert plan.bound.ii == 2
+        assert plan.bound.twins
+
+    def test_limbs_that_are_not_there_cannot_share(self):
+        expected = "share-limbs: no limbs of iiwa14 are alike; expected auto or off"
+        assert refusal(path("iiwa14"), share_limbs="on", pacing=Pacing()) == expected
 
 
 class TestReproducible:

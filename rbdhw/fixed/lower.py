@@ -221,8 +221,10 @@ class _Lowering:
 
         ``coarsest`` is the binary point of the coarsest step by which rounding errors move it.
         """
-        exponent = max(exponent_above(MARGIN * self._magnitudes[i]), NOISE_BITS - coarsest)
-        binary_point = min(self._widths.bits[i] - 1 - exponent, exact)
+        known = exponent_above(MARGIN * self._magnitudes[i])
+        exponent = max(known, NOISE_BITS - coarsest)
+        bits = self._widths.widened(self._widths.bits[i], exponent - known)
+        binary_point = min(bits - 1 - exponent, exact)
         return Format(max(2, binary_point + 1 + exponent), binary_point)
 
     def _point(self, edge: Edge) -> int:

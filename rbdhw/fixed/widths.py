@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -90,6 +90,15 @@ class Widths:
     bits: tuple[int, ...]
     constants: dict[int, int]
     spared: frozenset[int] = frozenset()
+
+    def raised(self, before: Sequence[float], after: Sequence[float]) -> Widths:
+        """The same where magnitudes turned out to be larger: nodes keep their steps where ports allow it."""
+        rises = (exponent_above(b) - exponent_above(a) for a, b in zip(before, after, strict=True))
+        return replace(self, bits=tuple(map(self.widened, self.bits, rises)))
+
+    def widened(self, bits: int, by: int) -> int:
+        """A node's bits and some more, as far as both ports have room for them."""
+        return min(bits + max(by, 0), max(bits, self.ports[1]))
 
 
 def port_widths(width: int) -> tuple[int, int]:

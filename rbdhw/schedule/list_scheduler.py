@@ -1,6 +1,7 @@
 """Modulo list scheduling: the step with the longest way to go is placed first, as early as it can be.
 
-The graph is acyclic, so with enough units for the operations of one task a slot is always found.
+The graph is acyclic, so with enough units for the operations of one task a slot is always found. What comes
+out is shortened by :mod:`rbdhw.schedule.shortening`.
 """
 
 from __future__ import annotations
@@ -9,12 +10,18 @@ import heapq
 from collections import Counter
 
 from rbdhw.schedule.model import Problem, Resource, Schedule, Step, Time
+from rbdhw.schedule.shortening import shortened
 
 EARLIEST = Time(0, 0.0)
 
 
 def schedule(problem: Problem) -> Schedule:
-    """A schedule of every step; :func:`rbdhw.schedule.verify.verify` holds for it."""
+    """A short schedule of every step; :func:`rbdhw.schedule.verify.verify` holds for it."""
+    return shortened(problem, list_schedule(problem))
+
+
+def list_schedule(problem: Problem) -> Schedule:
+    """The schedule of one pass over the steps, the most urgent first."""
     groups = problem.groups
     group_of = {i: g for g, group in enumerate(groups) for i in group}
     producer = {value: i for i, step in enumerate(problem.steps) for value in step.results}

@@ -28,17 +28,16 @@ def problem(
     Raises
     ------
     InputError
-        Where the clock is too fast for the target's operators, multipliers shared among ``ii`` operations.
+        Where the clock is too fast for the target's operators, multipliers shared among ``ii`` operations,
+        or for those that choose among twins.
     """
     products = products_of(program, target, ii)
-    reciprocals = _reciprocal_ways(program, target.delays, ii)
-    least = max(target.least_period(products.values()), min(map(max, reciprocals), default=0.0))
-    clock_mhz = clock_mhz or target.default_clock(least)
-    target.check_clock(clock_mhz, least)
+    clock_mhz = clock_of(program, target, clock_mhz, ii)
     period = target.usable_period(clock_mhz)
     pipelines = {kind: target.pipeline(product, clock_mhz) for kind, product in products.items()}
     alone = _steps(program, target.delays, pipelines, period, ii)
     steps = tuple(shared_steps(program, alone, twins, target.delays, ii))
+    target.check_clock(clock_mhz, max((step.setup for step in steps), default=0.0))
     inputs = {i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT}
     available = frozenset(inputs.difference(value for step in steps for value in step.results))
     count = Counter((step.resource, step.limbs) for step in steps if step.resource is not None)
@@ -46,6 +45,16 @@ def problem(
     shared = {pool: math.ceil(number / ii) for pool, number in count.items() if pool[1] > 1}
     registers = {kind: pipeline.registers for kind, pipeline in pipelines.items()}
     return Problem(steps, available, ii, clock_mhz, period, limits, tuple(twins), shared, registers)
+
+
+def clock_of(program: Program, target: Target, clock_mhz: float | None, ii: int) -> float:
+    """The clock in MHz that a program is scheduled for; see :func:`problem`, which raises the same."""
+    reciprocals = _reciprocal_ways(program, target.delays, ii)
+    products = products_of(program, target, ii).values()
+    least = max(target.least_period(products), min(map(max, reciprocals), default=0.0))
+    clock_mhz = clock_mhz or target.default_clock(least)
+    target.check_clock(clock_mhz, least)
+    return clock_mhz
 
 
 def products_of(program: Program, target: Target, ii: int) -> dict[Resource, Product]:

@@ -67,8 +67,9 @@ def shared_steps(
 ) -> Iterator[Step]:
     """The steps of a program whose twins share hardware; inputs that are twins become steps.
 
-    An operator takes turns, so where its operands are no twins of each other they are chosen by slot. A
-    multiplier that serves one group alone need not wait for registers.
+    An operator takes turns, so where its operands are no twins of each other they are chosen by slot; units
+    that steps share choose their operands anyway. A multiplier that serves one group alone need not wait for
+    registers.
     """
     group_of = {value: group for group in twins for value in group}
     wide = {value for step in steps if step.resource is Resource.WIDE_MULTIPLIER for value in step.results}
@@ -80,7 +81,7 @@ def shared_steps(
             yield step
             continue
         setup, delay = map(max, zip(*(times[value] for value in group), strict=True))
-        chooses = delays.select if _chosen(program, group, group_of) else 0.0
+        chooses = delays.select if step.resource is None and _chosen(program, group, group_of) else 0.0
         resource = Resource.WIDE_MULTIPLIER if wide.intersection(group) else step.resource
         yield replace(
             step,

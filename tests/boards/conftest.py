@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,9 +40,15 @@ def design(tmp_path: Path) -> Path:
     return folder
 
 
-def write_manifest(
-    folder: Path, *, target: str = "ecp5-85", clock_mhz: float = 50.0, tdata: int = 32
-) -> None:
-    """Write the parts of a manifest that synthesis reads."""
-    manifest = {"target": target, "clock_mhz": clock_mhz, "stream": {"tdata_width": tdata}}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+def write_manifest(folder: Path, *, tdata: int = 32, **changes: Any) -> None:
+    """Write the parts of a manifest that synthesis reads, some of them changed."""
+    manifest = {
+        "target": "ecp5-85",
+        "clock_mhz": 50.0,
+        "ii": 1,
+        "multipliers": 1,
+        "multiplier_slots": {"used": 1, "offered": 1},
+        "dsp_blocks": 1,
+        "stream": {"tdata_width": tdata},
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest | changes))

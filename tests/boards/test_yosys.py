@@ -18,7 +18,7 @@ from rbdhw.boards.yosys import ECP5, FAMILIES, ULTRASCALE_PLUS, Resources, count
 )
 def test_small_design_is_counted(design: Path, tmp_path: Path, family: str, expected: Resources) -> None:
     work = tmp_path / "work"
-    assert synthesize_target(design / "accelerator.v", "accelerator", FAMILIES[family], work) == expected
+    assert synthesize_target((design / "accelerator.v",), "accelerator", FAMILIES[family], work) == expected
     assert "End of script" in (work / "synthesis.log").read_text()
 
 
@@ -49,7 +49,7 @@ def test_failure_shows_the_end_of_the_log(tmp_path: Path) -> None:
     broken = tmp_path / "broken.v"
     broken.write_text("module accelerator(;\n")
     with pytest.raises(ToolError) as caught:
-        synthesize_target(broken, "accelerator", ECP5, tmp_path / "work")
+        synthesize_target((broken,), "accelerator", ECP5, tmp_path / "work")
     first, *rest = str(caught.value).splitlines()
     assert first == f"yosys failed (exit status 1); its log is {tmp_path}/work/synthesis.log"
     assert rest[-1] == "  ../broken.v:1: ERROR: syntax error, unexpected ';'"

@@ -1,5 +1,7 @@
 """Widths: which operands are narrow, which nodes are spared, and how many bits the others need."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -53,6 +55,12 @@ def test_the_harmless_operands_are_narrow():
         bits = planner(STAR, [[harm, 1.0, 1.0, 0.0, 0.0]]).widths(27).bits[:3]
         assert [width == 18 for width in bits] == narrow
         assert all(18 <= width <= 27 for width in bits)
+
+
+def test_a_node_that_is_larger_than_thought_keeps_its_step_where_the_narrow_port_has_room():
+    chosen = replace(plain_widths(loads(STAR), 27), bits=(6, 15, 27, 31, 31))
+    before, after = [1.0, 1.0, 1.0, 1.0, 0.0], [8.0, 1000.0, 8.0, 1.0, 1e-9]
+    assert chosen.raised(before, after).bits == (9, 18, 27, 31, 31)
 
 
 def test_sines_and_cosines_and_what_is_squared_are_narrow():

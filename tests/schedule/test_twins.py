@@ -9,12 +9,15 @@ from functools import cache
 import pytest
 
 from rbdhw.config import BuildOptions
+from rbdhw.errors import InputError
+from rbdhw.estimate.core import counts
+from rbdhw.estimate.model import core_cost, load
 from rbdhw.fixed.program import Kind, Operand
 from rbdhw.limbs import limb_inputs, shared_limbs
 from rbdhw.passes.twins import find_twins
 from rbdhw.pipeline import scheduled
-from rbdhw.schedule.cost import cost
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap
+from rbdhw.schedule.problem import problem
 from rbdhw.schedule.twins import shareable
 from rbdhw.target import target
 from tests.builds import graph_of, model_of, program_of
@@ -97,13 +100,15 @@ def test_twins_share_one_delay_line_that_moves_once_a_limb():
 
 
 def test_shared_limbs_take_as_many_multipliers_and_far_fewer_adders_and_multiplexers():
-    alone = cost(PROGRAM, scheduled(PROGRAM, target("xcvu9p"), BuildOptions(ii=4)))
-    shared = cost(PROGRAM, bound(4))
+    device = target("xcvu9p")
+    designs = scheduled(PROGRAM, device, BuildOptions(ii=4)), bound(4)
+    alone, shared = (counts(PROGRAM, design) for design in designs)
     assert shared.multipliers <= 1.1 * alone.multipliers
     assert 3 * shared.adders < alone.adders
     assert 8 * shared.multiplexed_bits < alone.multiplexed_bits
     assert shared.delay_bits < alone.delay_bits
-    assert shared.total < alone.total
+    apart, together = (load(core_cost(PROGRAM, design, device).estimate, device) for design in designs)
+    assert together < apart
 
 
 def test_at_an_interval_of_the_limbs_products_need_no_registers_in_front():
@@ -113,8 +118,41 @@ def test_at_an_interval_of_the_limbs_products_need_no_registers_in_front():
     assert all(step.registered for step in bound(8).steps if step.resource in MULTIPLIERS)
 
 
+def test_units_choose_their_operands_once_of_twins_too():
+    """Products of which one operand is the same for all legs: no time goes into a second choice."""
+    group = next(g for g in groups(8) if PROGRAM.operations[g[0]].kind is Kind.MULTIPLY)
+    common = PROGRAM.operations[group[0]].operands[1]
+    operations = list(PROGRAM.operations)
+    for i in group:
+        operations[i] = replace(operations[i], operands=(operations[i].operands[0], common))
+    program = replace(PROGRAM, operations=tuple(operations))
+    alone, shared = (problem(program, target("xcvu9p"), None, 8, twins) for twins in ((), groups(8)))
+    longest = [
+        max(step.setup for step in task.steps if step.resource in MULTIPLIERS) for task in (alone, shared)
+    ]
+    assert longest[0] == longest[1]
+
+
+def test_a_clock_too_fast_for_what_chooses_among_twins_is_refused():
+    """Choices that also add, and choose among twins that do not come out of one delay line."""
+    flag = next(i for i, operation in enumerate(PROGRAM.operations) if operation.kind is Kind.INPUT)
+    group = next(g for g in groups(8) if all(len(PROGRAM.operations[i].operands) == 2 for i in g))
+    operations = list(PROGRAM.operations)
+    for i in group:
+        taken = tuple(replace(operand, negative=True) for operand in operations[i].operands)
+        operations[i] = replace(
+            operations[i], kind=Kind.SELECT, operands=(Operand(flag), *taken), checked=True
+        )
+    program, device = replace(PROGRAM, operations=tuple(operations)), target("ecp5-85")
+    assert problem(program, device, 100.0, 8).clock_mhz == 100.0
+    with pytest.raises(InputError) as refusal:
+        problem(program, device, 100.0, 8, groups(8))
+    expected = "clock: 100 MHz is too fast for this design on ecp5-85; at most 95 MHz was expected"
+    assert str(refusal.value) == expected
+
+
 def test_a_program_without_twins_has_the_cost_of_its_operations():
-    spatial = cost(PROGRAM, scheduled(PROGRAM, target("xcvu9p"), BuildOptions(ii=1)))
+    spatial = counts(PROGRAM, scheduled(PROGRAM, target("xcvu9p"), BuildOptions(ii=1)))
     kinds = Counter(operation.kind for operation in PROGRAM.operations)
     assert spatial.multipliers == kinds[Kind.MULTIPLY] + kinds[Kind.SCALE]
     assert spatial.adders == kinds[Kind.ADD] + kinds[Kind.SELECT]

@@ -31,8 +31,10 @@ GRIPPER = Path(__file__).parent.parent / "robots" / "gripper.urdf"
 LIMITED = Overrides(default=JointBounds(velocity=2.0, effort=50.0))
 
 
-def built(robot: Robot, functions: tuple[str, ...] = ALL, ii: int = 2, fext: str = "all") -> Design:
-    options = BuildOptions(functions=functions, ii=ii, width=18, fext=fext, samples=1024)
+def built(
+    robot: Robot, functions: tuple[str, ...] = ALL, ii: int = 2, fext: str = "all", samples: int = 1024
+) -> Design:
+    options = BuildOptions(functions=functions, ii=ii, width=18, fext=fext, samples=samples)
     return design_of(robot, options, LIMITED)
 
 
@@ -90,7 +92,7 @@ def test_bundled_robot(tmp_path, name, base, ii, tasks):
 def test_atlas_floating_from_its_middle(tmp_path):
     robot = reroot(load_mounted(path("atlas"), Mounting("floating")), "mtorso")
     functions = ("id", "fd", "did")
-    assert_exact(built(robot, functions, ii=16, fext="none"), tmp_path, 100, functions)
+    assert_exact(built(robot, functions, ii=16, fext="none", samples=4096), tmp_path, 100, functions)
 
 
 @pytest.mark.verify

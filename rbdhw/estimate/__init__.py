@@ -1,0 +1,1 @@
+"""What a bound design takes on its device, from its structure."""

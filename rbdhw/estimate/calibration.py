@@ -1,0 +1,176 @@
+"""How estimates are held to Yosys' results: weights of the parts of a design, and the error that remains.
+
+``calibration.json`` keeps designs with what their structure says and what Yosys counted. The weights of the
+parts are fitted to relative errors and kept near 1, so that few designs suffice; ``rbdhw bench --synthesis``
+measures and fits anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from rbdhw.estimate.fabric import Cells
+
+TABLE = Path(__file__).with_name("calibration.json")
+"""The results, in the repository and in a wheel."""
+
+PARTS = ("arithmetic", "selection", "waiting", "units", "edge", "buffers")
+"""Operators, multiplexers by slot, delay lines, units for sine and reciprocal, packets, queues of results."""
+
+WEIGHED = ("luts", "flip_flops")
+"""What is estimated by weights; blocks are counted."""
+
+COUNTED = ("dsp_blocks", "block_rams")
+
+RESOURCES = (*WEIGHED, *COUNTED)
+
+STIFFNESS = 0.003
+"""How much a weight's distance from 1 counts beside the mean relative error, both squared."""
+
+
+class Measured(BaseModel):
+    """Counts of a synthesised design, by :data:`RESOURCES`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    luts: int
+    flip_flops: int
+    dsp_blocks: int
+    block_rams: int
+
+
+class Sample(BaseModel):
+    """A design, what the structure of each part says, and what Yosys counted.
+
+    ``parts`` are look-up tables, flip-flops and blocks of RAM by :data:`PARTS`, ``dsp_blocks`` those that the
+    manifest tells.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    robot: str
+    functions: tuple[str, ...]
+    ii: int
+    width: int
+    target: str
+    tdata: int
+    parts: dict[str, tuple[float, float, float]]
+    dsp_blocks: int
+    measured: Measured
+
+    def cells(self) -> dict[str, Cells]:
+        """The parts as cells."""
+        return {part: Cells(*self.parts[part]) for part in PARTS}
+
+
+class Calibration(BaseModel):
+    """The table and what follows from it: weights by target, resource and part, and errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    yosys: str
+    designs: tuple[Sample, ...]
+    weights: dict[str, dict[str, dict[str, float]]]
+    errors: dict[str, dict[str, dict[str, float]]]
+
+    def text(self) -> str:
+        """The table as it is kept: a line a design."""
+        designs = ",\n".join("    " + json.dumps(design.model_dump(mode="json")) for design in self.designs)
+        rest = json.dumps(self.model_dump(mode="json", exclude={"designs"}), indent=2)
+        return rest.removesuffix("\n}") + f',\n  "designs": [\n{designs}\n  ]\n}}\n'
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a design takes, by :data:`RESOURCES`."""
+
+    luts: int
+    flip_flops: int
+    dsp_blocks: int
+    block_rams: int
+
+    def json(self) -> dict[str, int]:
+        """By resource."""
+        return {resource: getattr(self, resource) for resource in RESOURCES}
+
+
+def weighed(
+    cells: Mapping[str, Cells], dsp_blocks: int, weights: Mapping[str, Mapping[str, float]]
+) -> Estimate:
+    """The estimate of a design from its parts; ``weights`` are those of its target."""
+    luts, flip_flops = (
+        round(sum(weights[resource][part] * getattr(cells[part], resource) for part in cells))
+        for resource in WEIGHED
+    )
+    rams = sum(part.block_rams for part in cells.values())
+    return Estimate(luts, flip_flops, dsp_blocks, int(np.ceil(rams)))
+
+
+def fitted(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
+    """Weights of a target's designs by resource and part."""
+    return {resource: _weights(designs, resource) for resource in WEIGHED}
+
+
+def _weights(designs: Sequence[Sample], resource: str) -> dict[str, float]:
+    """Non-negative weights of least mean square relative error, kept near 1."""
+    number, parts = len(designs), len(PARTS)
+    said = np.array([[getattr(design.cells()[part], resource) for part in PARTS] for design in designs])
+    counted = np.array([getattr(design.measured, resource) for design in designs], float)
+    shares = said.reshape(number, parts) / counted[:, None]
+    stiffness = np.sqrt(STIFFNESS * max(number, 1))
+    left = np.vstack([shares, stiffness * np.eye(parts)])
+    right = np.concatenate([np.ones(number), np.full(parts, stiffness)])
+    free = np.ones(len(PARTS), bool)
+    weights = np.zeros(len(PARTS))
+    while True:
+        weights[free] = np.linalg.lstsq(left[:, free], right, rcond=None)[0]
+        if (weights >= 0.0).all():
+            return dict(zip(PARTS, (round(float(weight), 3) for weight in weights), strict=True))
+        free &= weights > 0.0
+        weights[~free] = 0.0
+
+
+def left_out(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
+    """Errors of a target's estimates, each by weights fitted without the design and its like.
+
+    Designs of the same robot and functions at other intervals and widths stay in. Look-up tables and
+    flip-flops relative to what Yosys counted, blocks by number: the median, and the largest.
+    """
+    errors: dict[str, list[float]] = {resource: [] for resource in RESOURCES}
+    for k, design in enumerate(designs):
+        others = [*designs[:k], *designs[k + 1 :]]
+        found = weighed(design.cells(), design.dsp_blocks, fitted(others))
+        for resource in RESOURCES:
+            counted = getattr(design.measured, resource)
+            difference = abs(getattr(found, resource) - counted)
+            errors[resource].append(difference / counted if resource in WEIGHED else difference)
+    return {
+        resource: {"median": round(median(values), 3), "largest": round(max(values), 3)}
+        for resource, values in errors.items()
+    }
+
+
+def calibrated(yosys: str, designs: Sequence[Sample]) -> Calibration:
+    """The table with its weights and errors."""
+    targets = sorted({design.target for design in designs})
+    own = {target: [design for design in designs if design.target == target] for target in targets}
+    return Calibration(
+        yosys=yosys,
+        designs=tuple(designs),
+        weights={target: fitted(designs) for target, designs in own.items()},
+        errors={target: left_out(designs) for target, designs in own.items()},
+    )
+
+
+@cache
+def calibration() -> Calibration:
+    """The table of the package."""
+    return Calibration.model_validate_json(TABLE.read_bytes())

@@ -1,0 +1,271 @@
+"""What the core of a bound design takes: operators, multiplexers of operands, delay lines, units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
+from rbdhw.fixed.program import Kind, Operand, Operation, Program
+from rbdhw.fixed.reciprocal import coefficient_width
+from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
+from rbdhw.target import Target
+
+REPEATED = 0.25
+"""What a slot in which a multiplexer takes a constant, or a signal that it also takes in another slot, weighs
+beside one with a signal of its own."""
+
+PARTIAL_BITS = 17
+"""Bits of an operand in each DSP block but the last of a product that takes several."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The hardware of a core, counted.
+
+    Parameters
+    ----------
+    multipliers, adders
+        Units; an adder of several twins is one.
+    multiplexed_bits
+        What multiplexers choose from: for each bit of an operand the signals beyond the first.
+    adder_bits, delay_bits
+        Of the results of adders, and of the registers and memories in which values wait.
+    """
+
+    multipliers: int
+    adders: int
+    multiplexed_bits: int
+    adder_bits: int
+    delay_bits: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What an operand is in turn: the signals among which a multiplexer chooses.
+
+    Parameters
+    ----------
+    signals
+        Different signals.
+    constants
+        Different constants.
+    slots
+        Slots in which the operand is taken.
+    width
+        Bits of the widest.
+    """
+
+    signals: int
+    constants: int
+    slots: int
+    width: int
+
+    def luts(self, fabric: Fabric) -> float:
+        """Look-up tables of the multiplexer, or of the table of constants."""
+        if self.signals + self.constants <= 1:
+            return 0.0
+        if not self.signals:
+            return fabric.constants(self.slots, self.width)
+        return fabric.multiplexer(self.signals + REPEATED * (self.slots - self.signals), self.width)
+
+
+def counts(program: Program, bound: Bound) -> Counts:
+    """The hardware of a bound program's core, counted."""
+    sums = list(_sums(program, bound))
+    chosen = [choice for group in sums for choice in _group_choices(program, bound, group)]
+    chosen += [choice for unit in bound.units for choice in _unit_choices(program, bound, unit)]
+    entries = [group for group in bound.twins if program.operations[group[0]].kind is Kind.INPUT]
+    return Counts(
+        multipliers=sum(unit.resource in MULTIPLIERS for unit in bound.units),
+        adders=len(sums),
+        multiplexed_bits=sum(max(choice.signals - 1, 0) * choice.width for choice in chosen)
+        + sum((len(group) - 1) * _width(program, group[0]) for group in entries),
+        adder_bits=sum(_width(program, group[0]) for group in sums),
+        delay_bits=sum(max(s, default=0) * _width(program, v) for v, s in bound.stages.items()),
+    )
+
+
+def core_cells(program: Program, bound: Bound, device: Target) -> dict[str, Cells]:
+    """What the core takes, by the parts of :data:`rbdhw.estimate.calibration.PARTS`."""
+    fabric = FABRICS[device.family]
+    sums = list(_sums(program, bound))
+    arithmetic = sum(_sum_luts(program, group, fabric) for group in sums)
+    selection = sum(choice.luts(fabric) for group in sums for choice in _group_choices(program, bound, group))
+    units = Cells()
+    for unit in bound.units:
+        choices = _unit_choices(program, bound, unit)
+        selection += sum(choice.luts(fabric) for choice in choices)
+        if unit.resource in MULTIPLIERS:
+            arithmetic += _product_luts(program, bound, unit, choices, device, fabric)
+        else:
+            units += _function_cells(program, unit, fabric)
+    entries = [group for group in bound.twins if program.operations[group[0]].kind is Kind.INPUT]
+    selection += sum(fabric.multiplexer(len(group), _width(program, group[0])) for group in entries)
+    waiting = Cells(flip_flops=sum((len(group) - 1) * _width(program, group[0]) for group in entries))
+    for value, stages in bound.stages.items():
+        waiting += _line(_width(program, value), stages, bound.memory_stages, fabric)
+    return {
+        "arithmetic": Cells(luts=arithmetic),
+        "selection": Cells(luts=selection),
+        "waiting": waiting,
+        "units": units,
+    }
+
+
+def dsp_blocks(program: Program, bound: Bound, device: Target) -> int:
+    """DSP blocks of all multipliers, those inside the trigonometry and reciprocal units included."""
+    products = {
+        Resource.MULTIPLIER: (program.port_widths,),
+        Resource.WIDE_MULTIPLIER: (program.wide_port_widths,) if program.wide else (),
+        Resource.TRIGONOMETRY: program.trigonometry.multipliers,
+        Resource.RECIPROCAL: program.reciprocal.multipliers if program.reciprocal else (),
+    }
+    blocks = 0
+    for unit in bound.units:
+        blocks += sum(device.blocks(widths) for widths in products[unit.resource])
+    return blocks
+
+
+def _width(program: Program, value: int) -> int:
+    return program.operations[value].format.width
+
+
+def _line(width: int, stages: Sequence[int], memory_stages: int, fabric: Fabric) -> Cells:
+    """A delay line: memories, shift registers or flip-flops between the stages that are read."""
+    cells, position = Cells(), 0
+    for stage in stages:
+        if stage > position:
+            cells += fabric.delay(width, stage - position, memory_stages)
+            position = stage
+    return cells
+
+
+def _sums(program: Program, bound: Bound) -> Iterator[tuple[int, ...]]:
+    """The sums and choices that an operator of their own computes, with their twins."""
+    for value in bound.producer:
+        group = bound.group(value)
+        if value == group[0] and program.operations[value].kind in (Kind.ADD, Kind.SELECT):
+            yield group
+
+
+def _aligned(program: Program, operand: Operand) -> int:
+    return max(_width(program, operand.value) + operand.shift, 1)
+
+
+def _sum_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
+    """An adder or a choice with its rounding and check, for twins the operator of the first."""
+    operation = program.operations[group[0]]
+    operands = operation.operands[1:] if operation.kind is Kind.SELECT else operation.operands
+    both = len(operation.operands) == 2
+    top = max(_aligned(program, operand) for operand in operands) + both
+    checked = any(program.operations[value].checked for value in group)
+    used = top if checked else min(top, operation.drop + operation.format.width)
+    room = any(not operand.negative and operand.shift >= operation.drop > 0 for operand in operands)
+    rounds = operation.drop > 0 and not (room and operation.kind is Kind.ADD)
+    luts = fabric.check(top - operation.drop - operation.format.width + 1) if checked else 0.0
+    turned = _turned(program, group)
+    if operation.kind is Kind.SELECT:
+        luts += used + used * sum(operand.negative for operand in operands)
+        return luts + rounds * fabric.constant_addend * (used - operation.drop + 1)
+    if both:
+        low = max(max(operand.shift, 0) for operand in operands)
+        low = min(low, operation.drop - 1) if operation.drop else low
+        luts += max(used - low, 1) * (1.0 + turned * fabric.turned_addend)
+        return luts + rounds * fabric.third_addend * (used - operation.drop + 1)
+    if operands[0].negative or turned:
+        return luts + used
+    return luts + (fabric.constant_addend * (used - operation.drop + 1) if rounds else 0.0)
+
+
+def _turned(program: Program, group: Sequence[int]) -> int:
+    """How many operands have signs that differ among twins."""
+    rows = zip(*(program.operations[value].operands for value in group), strict=True)
+    return sum(len({operand.negative for operand in row}) > 1 for row in rows)
+
+
+def _product_luts(
+    program: Program, bound: Bound, unit: Unit, choices: Sequence[Choice], device: Target, fabric: Fabric
+) -> float:
+    """Beside a multiplier's DSP blocks: adders that join them and round, and checks of each result."""
+    first, second = sorted((choice.width for choice in choices), reverse=True)
+    blocks = device.blocks((first, second))
+    full = first + second + 1
+    luts = float((blocks - 1) * max(full - PARTIAL_BITS, 0))
+    drops: set[int] = set()
+    checks: set[tuple[int, int]] = set()
+    for index in unit.steps.values():
+        operation = _operation(program, bound, index)
+        drops.add(operation.drop)
+        if operation.checked:
+            checks.add((operation.drop, operation.format.width))
+    rounded = max(full - max(min(drops) - 1, 0), 0) if max(drops) else 0
+    luts += rounded * (fabric.constant_addend if len(drops) == 1 else 1.0)
+    return luts + sum(fabric.check(full - drop - width + 1) for drop, width in checks)
+
+
+def _function_cells(program: Program, unit: Unit, fabric: Fabric) -> Cells:
+    """A unit for sine and cosine, or for reciprocals, with its tables."""
+    if unit.resource is Resource.TRIGONOMETRY:
+        turn = program.trigonometry
+        cells = fabric.trigonometry.cells(turn.width, turn.order)
+        for columns in turn.tables:
+            bits = sum(max(int(abs(column).max()).bit_length() + 1, 2) for column in columns)
+            cells += fabric.table(bits, len(columns[0]))
+        return cells + Cells(luts=turn.phase_bits * fabric.constant_addend)
+    assert program.reciprocal is not None
+    inverse = program.reciprocal
+    bits = sum(coefficient_width(column) for column in inverse.tables)
+    cells = fabric.reciprocal.cells(inverse.width, inverse.order)
+    return cells + fabric.table(bits, len(inverse.tables[0]))
+
+
+def _operation(program: Program, bound: Bound, index: int) -> Operation:
+    return program.operations[bound.steps[index].results[0]]
+
+
+Source = Tap | tuple[int, int]
+"""Where an operand comes from: a delay line's stage, or an integer of a width."""
+
+
+def _sources(program: Program, bound: Bound, index: int) -> list[tuple[Source, int]]:
+    """What a step takes, in the order of its operation's operands, and the width of each."""
+    operation = _operation(program, bound, index)
+    found: list[tuple[Source, int]] = []
+    for operand in operation.operands:
+        width = _width(program, operand.value)
+        known = program.operations[operand.value]
+        if known.kind is Kind.CONSTANT:
+            found.append(((known.constant, width), width))
+        else:
+            found.append((bound.tap(operand.value, bound.starts[index]), width))
+    if operation.kind is Kind.SCALE:
+        values = bound.group(bound.steps[index].results[0])
+        width = max(program.operations[value].constant.bit_length() for value in values) + 1
+        found.append(((operation.constant, width), width))
+    return found
+
+
+def _choice(column: Sequence[tuple[Source, int]]) -> Choice:
+    signals = {source for source, _ in column if isinstance(source, Tap)}
+    constants = {source for source, _ in column if not isinstance(source, Tap)}
+    return Choice(len(signals), len(constants), len(column), max(width for _, width in column))
+
+
+def _group_choices(program: Program, bound: Bound, group: Sequence[int]) -> list[Choice]:
+    """The operands of an adder that serves twins in turn."""
+    rows = [_sources(program, bound, bound.producer[value]) for value in group]
+    return [_choice(column) for column in zip(*rows, strict=True)]
+
+
+def _unit_choices(program: Program, bound: Bound, unit: Unit) -> list[Choice]:
+    """The operands of a shared unit, the wider of a product first."""
+    rows = [_sources(program, bound, index) for index in unit.steps.values()]
+    if unit.resource in MULTIPLIERS:
+        rows = [sorted(row, key=lambda source: -source[1]) for row in rows]
+    return [_choice(column) for column in zip(*rows, strict=True)]
+
+
+def total(cells: Mapping[str, Cells]) -> Cells:
+    """The sum of parts."""
+    return sum(cells.values(), Cells())

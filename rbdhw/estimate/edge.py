@@ -1,0 +1,79 @@
+"""What the edge of an accelerator takes: packets, the check of the domain, buffers of results, conversion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rbdhw.estimate.fabric import Cells, Fabric
+from rbdhw.rtl.admission import ADMITTED
+from rbdhw.rtl.completion import buffer_depth
+from rbdhw.rtl.domain_check import checks
+from rbdhw.rtl.packet import Edge, Function
+
+RECORD_CYCLES = 2
+"""Cycles from a task's start to its record."""
+
+TO_FIXED = Cells(luts=10.0, flip_flops=6.0)
+TO_SINGLE = Cells(luts=9.0, flip_flops=6.0)
+"""What a converter of a lane takes a bit of the numbers inside the edge."""
+
+
+def edge_cells(edge: Edge, latency: Mapping[str, int], ii: int, fabric: Fabric) -> dict[str, Cells]:
+    """What stands between the core and the streams, by the parts ``edge`` and ``buffers``.
+
+    Parameters
+    ----------
+    latency
+        Cycles from a task's words to its results at the core's port, by function.
+    """
+    kept = Cells(flip_flops=RECORD_CYCLES * (ADMITTED.size + len(edge.functions) + 1))
+    cells = _assembler(edge, fabric) + _domain_check(edge, fabric) + _merger(edge, fabric) + kept
+    buffers = Cells()
+    for function in edge.functions:
+        cycles = latency[function.name]
+        depth = buffer_depth(max(cycles, RECORD_CYCLES), ii)
+        cells += _serialiser(edge, function, fabric) + Cells(flip_flops=2 * cycles + function.result_bits)
+        buffers += fabric.queue(function.result_bits + 1, depth) + fabric.queue(ADMITTED.size, depth)
+    if edge.converts:
+        cells += _converters(edge)
+    return {"edge": cells, "buffers": buffers}
+
+
+def _assembler(edge: Edge, fabric: Fabric) -> Cells:
+    """Registers for the beats of a packet and for the task, and the choice of the last beat's place."""
+    ends = {edge.request_beats(function, extended) for function, extended in edge.modes()}
+    most, task = max(ends), edge.places[-1]
+    moved = max(len(ends) - 1, 0) * edge.request_beat
+    held = (most - 1) * edge.request_beat
+    return Cells(luts=moved * fabric.select[2] + task / fabric.inputs, flip_flops=held + task + 32)
+
+
+def _domain_check(edge: Edge, fabric: Fabric) -> Cells:
+    found = {check for function in edge.functions for check in checks(edge, function.brought(extended=True))}
+    bits = sum(width for _, width, _, _ in found)
+    return Cells(luts=2.0 * bits * fabric.compare, flip_flops=len(found))
+
+
+def _serialiser(edge: Edge, function: Function, fabric: Fabric) -> Cells:
+    """The choice of a beat among those of a response, and its register."""
+    bits = 32 + function.result_bits
+    beats = edge.response_beats(function, extended=True)
+    filled = min(bits, edge.response_beat)
+    chosen = fabric.multiplexer(beats, filled) if beats > 1 else filled * 0.5
+    return Cells(luts=chosen, flip_flops=filled + 2)
+
+
+def _merger(edge: Edge, fabric: Fabric) -> Cells:
+    streams = len(edge.functions) + 1
+    longest = 32 + max(function.result_bits for function in edge.functions)
+    bits = min(edge.response_beat, longest)
+    return Cells(luts=fabric.multiplexer(streams, bits), flip_flops=bits + 1)
+
+
+def _converters(edge: Edge) -> Cells:
+    """Converters of every lane, both ways."""
+    ways = ((TO_FIXED, edge.request_field), (TO_SINGLE, edge.response_field))
+    cells = Cells()
+    for bit, width in ways:
+        cells += Cells(edge.lanes * width * bit.luts, edge.lanes * width * bit.flip_flops)
+    return cells

@@ -1,0 +1,199 @@
+"""What synthesis makes of each element of a design, by family of devices.
+
+Figures are those of Yosys 0.70 for each element alone: multiplexers of 18 bits behind a counter, delay lines,
+queues, and the units for sine and reciprocal of 18 and 27 bits. What a whole design takes besides is in
+:mod:`rbdhw.estimate.calibration`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Look-up tables, flip-flops and blocks of RAM."""
+
+    luts: float = 0.0
+    flip_flops: float = 0.0
+    block_rams: float = 0.0
+
+    def __add__(self, other: Cells) -> Cells:
+        return Cells(
+            self.luts + other.luts, self.flip_flops + other.flip_flops, self.block_rams + other.block_rams
+        )
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One form of memory: words and bits of a cell, what it takes, and how Yosys weighs it against others."""
+
+    words: int
+    bits: int
+    takes: Cells
+    weight: int
+
+    def cells(self, width: int, depth: int) -> int:
+        """How many hold ``depth`` words of ``width`` bits."""
+        return math.ceil(width / self.bits) * math.ceil(depth / self.words)
+
+
+@dataclass(frozen=True)
+class UnitCells:
+    """A unit that reads a polynomial from tables: what it takes a bit, and more for each further power."""
+
+    luts: float
+    luts_a_power: float
+    flip_flops: float
+    flip_flops_a_power: float
+
+    def cells(self, width: int, order: int) -> Cells:
+        """Those of a unit for numbers of a width, without its tables."""
+        more = order - 1
+        return Cells(
+            width * (self.luts + more * self.luts_a_power),
+            width * (self.flip_flops + more * self.flip_flops_a_power),
+        )
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """The elements of a family.
+
+    Parameters
+    ----------
+    select
+        Look-up tables a bit of a multiplexer, by the number of its choices.
+    inputs
+        Of a look-up table.
+    constant_addend, third_addend
+        Look-up tables a bit of an adder whose second operand is a constant, and those beyond the first for a
+        third operand.
+    turned_addend
+        Look-up tables a bit to turn an operand's sign before it is added.
+    compare
+        Look-up tables a bit of a comparison with a constant.
+    shift_register
+        Stages of a delay line that a look-up table holds a bit, from :data:`SHIFT_REGISTER` on; 0 for none.
+    line_memories, queue_memories
+        Forms of memories with one address, and with one for writing and one for reading.
+    tables
+        Forms of memories that are never written.
+    queue_control
+        What a queue's pointers take a bit of its depth.
+    trigonometry, reciprocal
+        Units, without their tables.
+    """
+
+    select: Mapping[int, float]
+    inputs: int
+    constant_addend: float
+    third_addend: float
+    turned_addend: float
+    compare: float
+    shift_register: int
+    line_memories: tuple[Memory, ...]
+    queue_memories: tuple[Memory, ...]
+    tables: tuple[Memory, ...]
+    queue_control: Cells
+    trigonometry: UnitCells
+    reciprocal: UnitCells
+
+    def multiplexer(self, choices: float, width: int) -> float:
+        """Look-up tables of a multiplexer, in proportion between the numbers of choices measured."""
+        known: list[tuple[int, float]] = [(1, 0.0), *sorted(self.select.items())]
+        for (below, low), (above, high) in pairwise(known):
+            if choices <= above:
+                rate = low + (high - low) * (choices - below) / (above - below)
+                return width * rate
+        most, cost = known[-1]
+        return width * cost * choices / most
+
+    def constants(self, slots: int, width: int) -> float:
+        """Look-up tables of constants by slot."""
+        return width * math.ceil(slots / (1 << self.inputs))
+
+    def check(self, bits: int) -> float:
+        """Look-up tables that tell whether so many bits are alike, and pass it on."""
+        return max(1, math.ceil(bits / self.inputs)) + 1.0 / (self.inputs - 1)
+
+    def delay(self, width: int, stages: int, memory_stages: int) -> Cells:
+        """A delay line between two stages that are read."""
+        if stages >= memory_stages:
+            counter = math.ceil(math.log2(max(stages - 1, 2)))
+            return self._memory(self.line_memories, width, stages - 1) + Cells(counter, counter + width)
+        if self.shift_register and stages >= SHIFT_REGISTER:
+            return Cells(luts=width * math.ceil(stages / self.shift_register))
+        return Cells(flip_flops=width * stages)
+
+    def queue(self, width: int, depth: int) -> Cells:
+        """A queue in a memory, with an output register."""
+        pointers = math.ceil(math.log2(depth)) + 1
+        control = Cells(pointers * self.queue_control.luts, pointers * self.queue_control.flip_flops)
+        return self._memory(self.queue_memories, width, depth) + control + Cells(flip_flops=width)
+
+    def table(self, width: int, depth: int) -> Cells:
+        """A table of constants behind a register of its own."""
+        return self._memory(self.tables, width, depth)
+
+    def _memory(self, forms: tuple[Memory, ...], width: int, depth: int) -> Cells:
+        """The form of least weight, of several the deepest; a multiplexer where it takes several in depth."""
+        form = min(forms, key=lambda form: (form.weight * form.cells(width, depth), -form.words))
+        count = form.cells(width, depth)
+        chosen = self.multiplexer(math.ceil(depth / form.words), width) if form.takes.luts else 0.0
+        return Cells(count * form.takes.luts + chosen, 0.0, count * form.takes.block_rams)
+
+
+SHIFT_REGISTER = 3
+"""The stages of a delay line from which on Yosys makes it a shift-register look-up table."""
+
+ULTRASCALE_PLUS = Fabric(
+    select={2: 1.0, 3: 1.0, 4: 1.0, 6: 2.4, 8: 3.0, 12: 6.0, 16: 7.0, 24: 12.2, 32: 14.0},
+    inputs=6,
+    constant_addend=0.0,
+    third_addend=1.0,
+    turned_addend=0.0,
+    compare=0.5,
+    shift_register=32,
+    line_memories=(Memory(64, 1, Cells(luts=1.0), 2), Memory(512, 36, Cells(block_rams=0.5), 129)),
+    queue_memories=(
+        Memory(32, 14, Cells(luts=8.0), 16),
+        Memory(64, 7, Cells(luts=8.0), 16),
+        Memory(512, 36, Cells(block_rams=0.5), 129),
+    ),
+    tables=(Memory(512, 36, Cells(block_rams=0.5), 129), Memory(512, 72, Cells(block_rams=1.0), 257)),
+    queue_control=Cells(luts=2.5, flip_flops=3.0),
+    trigonometry=UnitCells(6.5, 3.3, 2.8, 4.6),
+    reciprocal=UnitCells(16.8, 2.1, 4.3, 2.4),
+)
+
+SEVEN_SERIES = replace(
+    ULTRASCALE_PLUS,
+    queue_memories=(
+        Memory(32, 6, Cells(luts=4.0), 8),
+        Memory(64, 3, Cells(luts=4.0), 8),
+        Memory(512, 36, Cells(block_rams=0.5), 129),
+    ),
+)
+
+ECP5 = Fabric(
+    select={2: 1.0, 3: 2.0, 4: 4.0, 6: 7.0, 8: 9.0, 12: 26.0, 16: 33.0, 24: 48.0, 32: 80.0},
+    inputs=4,
+    constant_addend=1.0,
+    third_addend=2.0,
+    turned_addend=1.0,
+    compare=1.0,
+    shift_register=0,
+    line_memories=(Memory(16, 4, Cells(luts=6.0), 4), Memory(512, 36, Cells(block_rams=1.0), 128)),
+    queue_memories=(Memory(16, 4, Cells(luts=6.0), 4), Memory(512, 36, Cells(block_rams=1.0), 128)),
+    tables=(Memory(512, 36, Cells(block_rams=1.0), 128),),
+    queue_control=Cells(luts=9.0, flip_flops=3.0),
+    trigonometry=UnitCells(12.8, 11.7, 2.8, 4.6),
+    reciprocal=UnitCells(22.9, 2.4, 4.3, 2.4),
+)
+
+FABRICS: Mapping[str, Fabric] = {"xcup": ULTRASCALE_PLUS, "xc7": SEVEN_SERIES, "ecp5": ECP5}
+"""By :attr:`rbdhw.target.Target.family`."""

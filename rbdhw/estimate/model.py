@@ -1,0 +1,112 @@
+"""The estimate of a bound design: its parts, weighed as Yosys' results say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rbdhw.estimate.calibration import PARTS, RESOURCES, WEIGHED, Estimate, calibration, weighed
+from rbdhw.estimate.core import Counts, core_cells, counts, dsp_blocks
+from rbdhw.estimate.edge import edge_cells
+from rbdhw.estimate.fabric import FABRICS, Cells
+from rbdhw.fixed.program import Program
+from rbdhw.rtl.packet import Edge
+from rbdhw.schedule.model import Bound
+from rbdhw.target import Target
+
+NAMES = {
+    "luts": "LUTs",
+    "flip_flops": "flip-flops",
+    "dsp_blocks": "DSP blocks",
+    "block_rams": "block RAMs",
+}
+"""Resources as a sentence names them."""
+
+
+UNWEIGHED: Mapping[str, Mapping[str, float]] = {resource: dict.fromkeys(PARTS, 1.0) for resource in WEIGHED}
+"""Weights of a device without results."""
+
+
+@dataclass(frozen=True)
+class Short:
+    """A resource of which a design takes more than it may."""
+
+    resource: str
+    needed: int
+    offered: int
+    share: float
+
+    def __str__(self) -> str:
+        allowed = int(self.share * self.offered)
+        return (
+            f"{self.needed:,} {NAMES[self.resource]}, {self.needed - allowed:,} more than "
+            f"{self.share:.0%} of {self.offered:,}"
+        )
+
+
+@dataclass(frozen=True)
+class CoreCost:
+    """What the core of a design takes: its hardware counted, and on the device."""
+
+    counts: Counts
+    estimate: Estimate
+
+    def json(self) -> dict[str, int]:
+        """Both in one table."""
+        return {**vars(self.counts), **self.estimate.json()}
+
+
+def parts(program: Program, bound: Bound, edge: Edge, device: Target) -> dict[str, Cells]:
+    """What the structure of each part of a design says, before it is weighed."""
+    latency = {function: cycles + 1 for function, cycles in bound.latency.items()}
+    core = core_cells(program, bound, device)
+    return core | edge_cells(edge, latency, bound.ii, FABRICS[device.family])
+
+
+def estimate(program: Program, bound: Bound, edge: Edge, device: Target) -> Estimate:
+    """What a whole accelerator takes on a device."""
+    return _weighed(parts(program, bound, edge, device), program, bound, device)
+
+
+def core_cost(program: Program, bound: Bound, device: Target) -> CoreCost:
+    """What the core alone takes."""
+    found = _weighed(core_cells(program, bound, device), program, bound, device)
+    return CoreCost(counts(program, bound), found)
+
+
+def _weighed(cells: Mapping[str, Cells], program: Program, bound: Bound, device: Target) -> Estimate:
+    return weighed(cells, dsp_blocks(program, bound, device), weights_of(device))
+
+
+def weights_of(device: Target) -> Mapping[str, Mapping[str, float]]:
+    """The weights of a device's parts; 1 for a device without results."""
+    return calibration().weights.get(device.name, UNWEIGHED)
+
+
+def estimate_entry(found: Estimate, device: Target) -> dict[str, Any]:
+    """What the manifest tells of an estimate: counts, shares of the device, and how far off it may be.
+
+    ``error`` are those of the designs in the table, each by the others; None for a device without results.
+    """
+    rounded = {resource: round(share, 4) for resource, share in shares(found, device).items()}
+    return found.json() | {"shares": rounded, "error": calibration().errors.get(device.name)}
+
+
+def shares(found: Estimate, device: Target) -> dict[str, float]:
+    """The part of a device that a design takes, by resource."""
+    return {resource: getattr(found, resource) / getattr(device, resource) for resource in RESOURCES}
+
+
+def load(found: Estimate, device: Target) -> float:
+    """The shares of all resources of a device together: of two designs the one with less is cheaper."""
+    return sum(shares(found, device).values())
+
+
+def short_of(found: Estimate, device: Target, share: float) -> list[Short]:
+    """The resources of which a design takes more than a share of the device."""
+    return [
+        Short(resource, getattr(found, resource), getattr(device, resource), share)
+        for resource, taken in shares(found, device).items()
+        if taken > share
+    ]

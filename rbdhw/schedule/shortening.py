@@ -1,0 +1,269 @@
+"""Iterative modulo scheduling: shorter schedules, by steps that must start now taking the units of others.
+
+A list schedule never takes back what it placed, so a step on the longest path may find every unit of its slot
+taken by one that could have waited. Here every step has a deadline; one that finds no unit in time evicts the
+step that can wait longest, which is placed anew (B. R. Rau, Iterative Modulo Scheduling, 1994).
+
+Moments are integers here: a cycle times ``Network.cycle``, plus picoseconds into the cycle.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from graphlib import TopologicalSorter
+from typing import NamedTuple
+
+from rbdhw.schedule.model import Problem, Resource, Schedule, Time
+
+PICOSECONDS = 1000
+"""In a nanosecond."""
+
+ROUNDING = 1e-6
+"""Picoseconds of rounding allowed in sums of delays."""
+
+TOLERATED = 1.1
+"""Lateness of the last result for which other results need not come later."""
+
+EVICTIONS = 50, 2
+"""A search gives up after so many evictions, and one more for each so many steps that share units."""
+
+
+class Edge(NamedTuple):
+    """That a group of steps uses a result of another, ``distance`` cycles and ``delay`` after its start.
+
+    ``registered`` results stand so long after the start of the cycle, others after the start itself.
+    """
+
+    group: int
+    distance: int
+    delay: int
+    registered: bool
+
+
+class Pool(NamedTuple):
+    """Units that serve groups of steps; each takes one in a slot of ``interval``."""
+
+    resource: Resource
+    limbs: int
+    interval: int
+    units: int
+
+
+def shortened(problem: Problem, known: Schedule) -> Schedule:
+    """A schedule whose last result comes as soon as this search finds; ``known`` where none is shorter.
+
+    No end, a step whose results no step uses, comes later than in ``known``, unless only so the last result
+    comes within a :data:`TOLERATED` part of the soonest that units without number would allow.
+    """
+    network = Network(problem)
+    soonest = max(network.ends_alone(), default=0)
+    best = _shortest(network, known, soonest, keep_ends=True)
+    if max(network.ends(best), default=0) > TOLERATED * soonest:
+        best = _shortest(network, best, soonest, keep_ends=False)
+    return best
+
+
+def _shortest(network: Network, known: Schedule, soonest: int, *, keep_ends: bool) -> Schedule:
+    """The shortest schedule that a binary search for the last result's cycle finds, or the ``known`` one."""
+    best, ends = known, network.ends(known)
+    highest = max(ends, default=0)
+    while soonest < highest:
+        middle = (soonest + highest) // 2
+        found = Search(network, [min(end, middle) if keep_ends else middle for end in ends]).run()
+        if found is None:
+            soonest = middle + 1
+        else:
+            best, ends = found, network.ends(found)
+            highest = max(ends)
+    return best
+
+
+class Network:
+    """Steps in topological order, twins as one, and what they use of each other."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        period = math.floor(problem.period * PICOSECONDS + ROUNDING)
+        self.cycle = period + 1
+        self.groups = _topological(problem)
+        self.before: list[list[Edge]] = [[] for _ in self.groups]
+        self.after: list[list[Edge]] = [[] for _ in self.groups]
+        steps = [[problem.steps[i] for i in group] for group in self.groups]
+        self.apart = [problem.ii // len(group) for group in self.groups]
+        self.length = [
+            own[0].latency + (len(own) - 1) * apart for own, apart in zip(steps, self.apart, strict=True)
+        ]
+        self.room = [
+            0 if any(s.registered for s in own) else period - max(_picoseconds(s.setup) for s in own)
+            for own in steps
+        ]
+        self.pools = [
+            None if s.resource is None else Pool(s.resource, s.limbs, problem.ii // s.limbs, problem.limit(s))
+            for s, *_ in steps
+        ]
+        self._connect()
+
+    def _connect(self) -> None:
+        place = {
+            i: (g, k * self.apart[g]) for g, group in enumerate(self.groups) for k, i in enumerate(group)
+        }
+        producer = {value: i for i, step in enumerate(self.problem.steps) for value in step.results}
+        for i, step in enumerate(self.problem.steps):
+            user, later = place[i]
+            for j in dict.fromkeys(producer[value] for value in step.operands if value in producer):
+                maker, earlier = place[j]
+                made = self.problem.steps[j]
+                distance, delay = made.latency + earlier - later, _picoseconds(made.delay)
+                self.before[user].append(Edge(maker, distance, delay, made.latency > 0))
+                self.after[maker].append(Edge(user, distance, delay, made.latency > 0))
+
+    def ends(self, schedule: Schedule) -> list[int]:
+        """The cycle of each group's last result in a schedule, of a group that others use the very last."""
+        own = [schedule.starts[group[0]].cycle + self.length[g] for g, group in enumerate(self.groups)]
+        last = max(own, default=0)
+        return [last if self.after[g] else end for g, end in enumerate(own)]
+
+    def ends_alone(self) -> list[int]:
+        """The cycles of the groups' results if there were units for all."""
+        starts: list[int] = []
+        for g in range(len(self.groups)):
+            starts.append(self.earliest(g, starts, 0))
+        return [start // self.cycle + length for start, length in zip(starts, self.length, strict=True)]
+
+    def earliest(self, g: int, starts: Sequence[int], not_before: int) -> int:
+        """The first moment at which a group can start, those before it at ``starts``, from a cycle on."""
+        moment = not_before * self.cycle
+        for maker, distance, delay, registered in self.before[g]:
+            start = starts[maker]
+            if registered:
+                start -= start % self.cycle
+            moment = max(moment, start + distance * self.cycle + delay)
+        return moment if moment % self.cycle <= self.room[g] else (moment // self.cycle + 1) * self.cycle
+
+    def latest(self, g: int, starts: Sequence[int], end: int) -> int:
+        """The last moment at which a group can start, those after it at ``starts``, to end in a cycle."""
+        moment = (end - self.length[g]) * self.cycle + self.room[g]
+        for user, distance, delay, registered in self.after[g]:
+            stands = starts[user] - distance * self.cycle - delay
+            if registered or stands % self.cycle > self.room[g]:
+                stands = stands // self.cycle * self.cycle + self.room[g]
+            moment = min(moment, stands)
+        return moment
+
+
+class Search:
+    """One search for a schedule that meets deadlines.
+
+    Parameters
+    ----------
+    network : Network
+        What to schedule.
+    ends : sequence of int
+        For each group the cycle by which its last result must stand; all can be met were there units enough.
+    """
+
+    def __init__(self, network: Network, ends: Sequence[int]) -> None:
+        self._network = network
+        count = len(network.groups)
+        self._late = [0] * count
+        for g in reversed(range(count)):
+            self._late[g] = network.latest(g, self._late, ends[g])
+        self._early: list[int] = []
+        for g in range(count):
+            self._early.append(network.earliest(g, self._early, 0))
+        self._placed: dict[int, int] = {}
+        self._last_tried: dict[int, int] = {}
+        self._slots: dict[tuple[Pool, int], dict[int, None]] = defaultdict(dict)
+        sharing = [g for g, pool in enumerate(network.pools) if pool is not None]
+        self._queue = [(self._late[g], g) for g in sharing]
+        heapq.heapify(self._queue)
+        self._evictions = EVICTIONS[0] + len(sharing) // EVICTIONS[1]
+
+    def run(self) -> Schedule | None:
+        """The schedule, or None where the search gives up."""
+        while self._queue and self._evictions >= 0:
+            _, g = heapq.heappop(self._queue)
+            cycle = self._free_cycle(g)
+            if cycle is None:
+                cycle = self._cycle_taken(g)
+            self._last_tried[g] = self._placed[g] = cycle
+            self._slot(g, cycle)[g] = None
+            self._spread(g)
+        return self._schedule() if self._evictions >= 0 else None
+
+    def _slot(self, g: int, cycle: int) -> dict[int, None]:
+        """The groups that share the units which a group takes if it starts in a cycle."""
+        pool = self._network.pools[g]
+        assert pool is not None
+        return self._slots[pool, cycle % pool.interval]
+
+    def _free_cycle(self, g: int) -> int | None:
+        """The first cycle in which a group can start and finds a unit, if that is in time."""
+        pool, cycle = self._network.pools[g], self._network.cycle
+        assert pool is not None
+        first = self._early[g] // cycle
+        last = min(self._late[g] // cycle, first + pool.interval - 1)
+        return next((c for c in range(first, last + 1) if len(self._slot(g, c)) < pool.units), None)
+
+    def _cycle_taken(self, g: int) -> int:
+        """A cycle in time for a group, later than the last one tried, if there is; a unit is made free."""
+        first, last = self._early[g] // self._network.cycle, self._late[g] // self._network.cycle
+        tried = self._last_tried.get(g, -1)
+        cycle = tried + 1 if first <= tried < last else first
+        victim = max(self._slot(g, cycle), key=self._leeway)
+        self._evict(victim)
+        self._spread(victim)
+        return cycle
+
+    def _leeway(self, g: int) -> tuple[int, int]:
+        """How much later a placed group could start; no two have the same."""
+        return self._late[g] - self._placed[g] * self._network.cycle, g
+
+    def _evict(self, g: int) -> None:
+        del self._slot(g, self._placed.pop(g))[g]
+        heapq.heappush(self._queue, (self._late[g], g))
+        self._evictions -= 1
+
+    def _spread(self, changed: int) -> None:
+        """Start what comes after a group as early as that allows; what is placed too early is evicted."""
+        network, early, placed = self._network, self._early, self._placed
+        heap, waiting = [changed], {changed}
+        while heap:
+            g = heapq.heappop(heap)
+            waiting.remove(g)
+            moment = network.earliest(g, early, placed.get(g, 0))
+            if g in placed and moment // network.cycle > placed[g]:
+                self._evict(g)
+            if moment != early[g] or g == changed:
+                early[g] = moment
+                for user in {edge.group for edge in network.after[g]} - waiting:
+                    waiting.add(user)
+                    heapq.heappush(heap, user)
+
+    def _schedule(self) -> Schedule:
+        starts: dict[int, Time] = {}
+        for g, group in enumerate(self._network.groups):
+            cycle, offset = divmod(self._early[g], self._network.cycle)
+            for k, i in enumerate(group):
+                starts[i] = Time(cycle + k * self._network.apart[g], offset / PICOSECONDS)
+        return Schedule(tuple(starts[i] for i in range(len(starts))))
+
+
+def _picoseconds(nanoseconds: float) -> int:
+    """A delay in picoseconds, rounded up."""
+    return math.ceil(nanoseconds * PICOSECONDS - ROUNDING)
+
+
+def _topological(problem: Problem) -> list[tuple[int, ...]]:
+    """The groups of steps, each after those whose results it uses."""
+    group_of = {i: g for g, group in enumerate(problem.groups) for i in group}
+    maker = {value: group_of[i] for i, step in enumerate(problem.steps) for value in step.results}
+    used = [
+        {maker[value] for i in group for value in problem.steps[i].operands if value in maker}
+        for group in problem.groups
+    ]
+    order = TopologicalSorter(dict(enumerate(used))).static_order()
+    return [problem.groups[g] for g in order]

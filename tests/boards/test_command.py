@@ -1,0 +1,66 @@
+"""The command ``synthesize``: exit statuses, JSON and tables."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rbdhw.cli import main
+from tests.boards.conftest import write_manifest
+
+Command = Callable[..., tuple[int | str, str, str]]
+
+
+@pytest.fixture
+def synthesize(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run the command: its exit status, standard output and error stream."""
+
+    def synthesize(*arguments: object) -> tuple[int | str, str, str]:
+        monkeypatch.setattr(sys, "argv", ["rbdhw", "synthesize", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code or 0, *capsys.readouterr()
+
+    return synthesize
+
+
+def test_report_as_json(synthesize: Command, design: Path) -> None:
+    status, out, err = synthesize(design, "--target", "ecp5-85", "--seed", 2, "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert (report["target"], report["seed"], report["dsp_blocks"]) == ("ecp5-85", 2, 1)
+
+
+def test_report_as_a_table(synthesize: Command, design: Path) -> None:
+    status, out, _ = synthesize(design, "--count")
+    assert status == 0
+    rows = [line.strip("|").split("|") for line in out.splitlines() if line.startswith("|")]
+    told = {name.strip(): value.strip() for name, value in rows}
+    assert (told["tool"], told["flip flops"], told["clock mhz achieved"]) == ("yosys (not placed)", "34", "-")
+    assert told["versions"].startswith("yosys 0.")
+
+
+def test_missed_clock_tells_what_was_found_and_exits_with_1(synthesize: Command, design: Path) -> None:
+    write_manifest(design, clock_mhz=400.0)
+    status, out, err = synthesize(design, "--json")
+    assert status == 1
+    assert json.loads(out)["clock_mhz_achieved"] < 400.0
+    assert err.startswith("rbdhw: timing: the design reaches ")
+    assert err.count("\n") == 1
+
+
+def test_design_that_does_not_fit_exits_with_2(synthesize: Command, design: Path) -> None:
+    write_manifest(design, dsp_blocks=157, multipliers=157, multiplier_slots={"used": 157})
+    line = "does not fit ecp5-85: 157 DSP blocks of 156, 1 too many; generate with --ii 2 or more"
+    assert synthesize(design) == (2, "", f"rbdhw: {design}/manifest.json: {line}\n")
+
+
+def test_missing_program_exits_with_1(
+    synthesize: Command, design: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("YOSYS", "/no/such/yosys")
+    assert synthesize(design) == (1, "", "rbdhw: YOSYS=/no/such/yosys: no such program\n")

@@ -1,0 +1,39 @@
+"""What is short on a device, and the interval at which a design would fit it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdhw.boards.fit import Sharing, shortages
+from rbdhw.boards.yosys import Resources
+from rbdhw.target import target
+
+
+@pytest.mark.parametrize(
+    ("sharing", "blocks", "expected"),
+    [
+        (Sharing(1, 213, 213), 213, 2),
+        (Sharing(1, 312, 312), 312, 2),
+        (Sharing(1, 313, 313), 313, 3),
+        (Sharing(1, 2337, 2337), 2355, 16),
+        (Sharing(4, 2337, 585), 600, 16),
+        (Sharing(1, 213, 213), 852, 6),
+        (Sharing(3, 157, 157), 157, 4),
+        (Sharing(2, 0, 0), 160, 3),
+    ],
+)
+def test_interval_that_would_fit(sharing: Sharing, blocks: int, expected: int) -> None:
+    assert sharing.interval_for(blocks, 156) == expected
+
+
+def test_what_is_short_is_told_with_its_excess() -> None:
+    counts = Resources(luts=83_641, flip_flops=83_640, dsp_blocks=2355, block_rams=209)
+    assert shortages(counts, target("ecp5-85")) == [
+        "2,355 DSP blocks of 156, 2,199 too many",
+        "83,641 LUTs of 83,640, 1 too many",
+        "209 block RAMs of 208, 1 too many",
+    ]
+
+
+def test_what_just_fits_is_not_short() -> None:
+    assert shortages(Resources(83_640, 83_640, 156, 208), target("ecp5-85")) == []

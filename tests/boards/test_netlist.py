@@ -1,0 +1,51 @@
+"""After synthesis for ECP5 the accelerator still answers as the model does, bit for bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rbdhw.artifact import write
+from rbdhw.boards.tools import find_tool, run_tool
+from rbdhw.boards.yosys import ECP5
+from rbdhw.config import BuildOptions
+from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robots import path
+from rbdhw.sim.simulate import simulate
+from tests.boards.ecp5_cells import cell_models
+
+
+def synthesized(design: Path) -> str:
+    """The netlist of the Verilog in a design folder, with models of its cells."""
+    commands = (
+        "read_verilog accelerator.v",
+        f"{ECP5.script} -top accelerator",
+        "write_verilog -noattr netlist.v",
+    )
+    (design / "netlist.ys").write_text("\n".join(commands))
+    command = [find_tool("yosys"), "-q", "netlist.ys"]
+    run_tool("yosys", command, folder=design, log=design / "netlist.log")
+    return cell_models() + (design / "netlist.v").read_text()
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("clock", "registered"), [(50.0, False), (90.0, True)])
+def test_toy_of_all_functions(tmp_path: Path, clock: float, registered: bool) -> None:
+    options = BuildOptions(
+        functions=tuple(FUNCTIONS), ii=8, target="ecp5-85", clock_mhz=clock, width=18, data_width=64
+    )
+    folder = tmp_path / "design"
+    write(generate(path("toy"), options), folder)
+    netlist = synthesized(folder)
+    for cell in ("MULT18X18D", "DP16KD", "TRELLIS_DPR16X4", "CCU2C", "PFUMX"):
+        assert f"\n  {cell} " in netlist
+    accelerator = netlist.partition("module accelerator")[2]
+    assert "*" not in accelerator
+    assert ('.REG_INPUTA_CLK("CLK0")' in accelerator) == registered
+    (folder / "accelerator.v").write_text(netlist)
+    report = simulate(folder, 500, seed=5, bulk=True)
+    assert (report.tasks, report.mismatches) == (500, 0)
+    assert report.ok

@@ -1,0 +1,147 @@
+"""The table in the repository: weights and errors are what follows from it, and estimates keep to them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from rbdhw.calibrate import Subject, error_rows, rows, subjects
+from rbdhw.config import BuildOptions
+from rbdhw.estimate.calibration import (
+    COUNTED,
+    PARTS,
+    RESOURCES,
+    TABLE,
+    WEIGHED,
+    Calibration,
+    Estimate,
+    Sample,
+    calibrated,
+    calibration,
+    fitted,
+    weighed,
+)
+from rbdhw.estimate.model import estimate_entry, load, shares, short_of
+from rbdhw.pipeline import planned
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.target import target
+
+KEPT = calibration()
+
+
+def made_up(luts, flip_flops, measured):
+    """A design whose arithmetic and waiting take so much, as Yosys measured it."""
+    nothing = dict.fromkeys(PARTS, (0.0, 0.0, 0.0))
+    own = nothing | {"arithmetic": (luts, 0.0, 0.0), "waiting": (0.0, flip_flops, 1.2)}
+    counted = dict(zip(RESOURCES, measured, strict=True))
+    return Sample(
+        robot="toy", functions=("id",), ii=1, width=18, target="ecp5-85", tdata=32, parts=own, dsp_blocks=7,
+        measured=counted,
+    )  # fmt: skip
+
+
+class TestFit:
+    def test_weights_are_what_makes_estimates_right(self):
+        designs = [made_up(luts, 2 * luts, (0.8 * luts, 2.4 * luts, 7, 2)) for luts in (1000, 2000, 4000)]
+        weights = fitted(designs)
+        assert weights["luts"]["arithmetic"] == pytest.approx(0.8, abs=0.01)
+        assert weights["flip_flops"]["waiting"] == pytest.approx(1.2, abs=0.01)
+        assert weights["luts"]["selection"] == 1.0
+
+    def test_blocks_are_counted(self):
+        found = weighed(made_up(10, 10, (1, 1, 1, 1)).cells(), 7, fitted([made_up(10, 10, (10, 10, 7, 2))]))
+        assert (found.dsp_blocks, found.block_rams) == (7, 2)
+
+    def test_errors_are_those_of_designs_that_were_left_out(self):
+        """Of two designs that differ by a third each is estimated by the other."""
+        designs = [made_up(1000, 1000, (luts, 1000, 7, rams)) for luts, rams in ((900, 2), (1200, 4))]
+        errors = calibrated("0.0", designs).errors["ecp5-85"]
+        assert errors["luts"]["largest"] == pytest.approx(1 / 3, abs=0.01)
+        assert errors["luts"]["median"] == pytest.approx((1 / 3 + 1 / 4) / 2, abs=0.01)
+        assert errors["block_rams"] == {"median": 1, "largest": 2}
+
+    def test_the_table_survives_writing(self):
+        table = calibrated("0.0", [made_up(1000, 1000, (900, 1000, 7, 2))] * 2)
+        assert Calibration.model_validate_json(table.text()) == table
+
+
+class TestTable:
+    def test_weights_and_errors_follow_from_the_designs(self):
+        again = calibrated(KEPT.yosys, KEPT.designs)
+        for target_name, resources in again.weights.items():
+            for resource, weights in resources.items():
+                assert weights == pytest.approx(KEPT.weights[target_name][resource], abs=2e-3)
+        for target_name, resources in again.errors.items():
+            for resource, errors in resources.items():
+                assert errors == pytest.approx(KEPT.errors[target_name][resource], abs=2e-3)
+
+    def test_it_is_kept_as_it_is_written(self):
+        assert TABLE.read_text() == KEPT.text()
+
+    @pytest.mark.parametrize("name", KEPT.weights)
+    def test_estimates_are_within_the_error_stated(self, name):
+        for design in KEPT.designs:
+            if design.target == name:
+                found = weighed(design.cells(), design.dsp_blocks, KEPT.weights[name])
+                for resource in RESOURCES:
+                    counted = getattr(design.measured, resource)
+                    difference = abs(getattr(found, resource) - counted)
+                    allowed = KEPT.errors[name][resource]["largest"]
+                    assert difference <= allowed * (counted if resource in WEIGHED else 1) + 0.5
+
+    @pytest.mark.parametrize("name", KEPT.weights)
+    def test_the_error_stated_is_small(self, name):
+        for resource in WEIGHED:
+            assert KEPT.errors[name][resource]["median"] <= 0.08
+            assert KEPT.errors[name][resource]["largest"] <= 0.25
+        assert KEPT.errors[name]["dsp_blocks"]["median"] == 0
+
+    def test_its_designs_are_those_that_bench_measures(self):
+        kept = Counter(
+            Subject(design.robot, design.functions, design.ii, design.width, design.target, design.tdata)
+            for design in KEPT.designs
+        )
+        assert set(kept) <= set(subjects())
+        assert max(kept.values()) == 1
+
+    @pytest.mark.parametrize("name", KEPT.weights)
+    def test_a_design_of_the_table_built_again_is_within_the_error(self, name):
+        """Where it is not, the hardware has changed: `rbdhw bench --synthesis` measures it again."""
+        own = {"robot": "toy", "ii": 4, "width": 18, "target": name}
+        kept = next(design for design in KEPT.designs if own.items() <= vars(design).items())
+        options = BuildOptions(kept.functions, 4, target=name, width=18, data_width=kept.tdata)
+        found = planned(load_urdf(path("toy")), options).estimate
+        for resource in WEIGHED:
+            counted = getattr(kept.measured, resource)
+            allowed = KEPT.errors[name][resource]["largest"]
+            assert getattr(found, resource) == pytest.approx(counted, rel=allowed)
+        assert found.dsp_blocks == kept.measured.dsp_blocks
+
+    def test_its_tables_for_people(self):
+        assert len(rows(KEPT)) == len(KEPT.designs)
+        assert {row["target"] for row in error_rows(KEPT)} == set(KEPT.errors) >= {"ecp5-85", "xcvu9p"}
+
+
+class TestShares:
+    found = Estimate(luts=41_820, flip_flops=8364, dsp_blocks=156, block_rams=52)
+    device = target("ecp5-85")
+
+    def test_of_a_device(self):
+        expected = {"luts": 0.5, "flip_flops": 0.1, "dsp_blocks": 1.0, "block_rams": 0.25}
+        assert shares(self.found, self.device) == expected
+        assert load(self.found, self.device) == 1.85
+        entry = estimate_entry(self.found, self.device)
+        assert entry["shares"] == expected
+        assert set(entry) == {*RESOURCES, "shares", "error"}
+
+    def test_what_is_short(self):
+        assert [str(short) for short in short_of(self.found, self.device, 0.4)] == [
+            "41,820 LUTs, 8,364 more than 40% of 83,640",
+            "156 DSP blocks, 94 more than 40% of 156",
+        ]
+        assert short_of(self.found, self.device, 1.0) == []
+
+    def test_resources_are_of_both_kinds(self):
+        assert (*WEIGHED, *COUNTED) == RESOURCES

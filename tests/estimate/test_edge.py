@@ -1,0 +1,42 @@
+"""What the edge takes: more for wider streams and longer packets, and converters for singles."""
+
+from dataclasses import replace
+
+import pytest
+
+from rbdhw.estimate.edge import edge_cells
+from rbdhw.estimate.fabric import ECP5, ULTRASCALE_PLUS, Cells
+from rbdhw.pipeline import edge_of
+from tests.designs import rail_design
+
+LATENCY = {"id": 10, "fd": 20}
+
+
+def cells(fabric=ULTRASCALE_PLUS, ii=1, bodies=3, data_width=64, number="fixed"):
+    edge = replace(edge_of(rail_design(data_width=data_width, bodies=bodies)), number=number)
+    return edge_cells(edge, LATENCY, ii, fabric)
+
+
+@pytest.mark.parametrize("fabric", [ULTRASCALE_PLUS, ECP5])
+def test_longer_packets_take_more(fabric):
+    small, large = (cells(fabric, bodies=bodies) for bodies in (2, 12))
+    for part in ("edge", "buffers"):
+        assert large[part].luts > small[part].luts
+        assert large[part].flip_flops > small[part].flip_flops
+
+
+def test_buffers_hold_the_tasks_in_flight():
+    """At one cycle 20 + 3 + 2 tasks and more wait, 32; at eight cycles 5, 8: fewer memories."""
+    assert cells(ECP5, ii=1)["buffers"].luts > cells(ECP5, ii=8)["buffers"].luts
+    assert cells(ECP5, ii=1)["edge"] == cells(ECP5, ii=8)["edge"]
+
+
+def test_every_lane_of_singles_has_converters():
+    narrow, wide = (cells(number="float32", data_width=width)["edge"] for width in (32, 64))
+    plain = cells(data_width=64)["edge"]
+    assert wide.luts > narrow.luts > plain.luts
+    assert wide.luts - plain.luts > 2 * 32 * 19
+
+
+def test_parts_add_up():
+    assert Cells(1, 2, 3) + Cells(10, 20, 30) == Cells(11, 22, 33)

@@ -1,0 +1,75 @@
+"""What synthesis makes of single elements: the counts of Yosys 0.70 for each alone."""
+
+import pytest
+
+from rbdhw.estimate.fabric import ECP5, FABRICS, ULTRASCALE_PLUS, Cells
+from rbdhw.target import TARGETS
+
+
+@pytest.mark.parametrize(
+    ("fabric", "stages", "memory_stages", "expected"),
+    [
+        (ULTRASCALE_PLUS, 2, 64, Cells(0, 36)),
+        (ULTRASCALE_PLUS, 3, 64, Cells(18, 0)),
+        (ULTRASCALE_PLUS, 20, 64, Cells(18, 0)),
+        (ULTRASCALE_PLUS, 40, 64, Cells(36, 0)),
+        (ECP5, 3, 4, Cells(0, 54)),
+        (ECP5, 5, 4, Cells(32, 20)),
+        (ECP5, 9, 4, Cells(33, 21)),
+    ],
+)
+def test_a_delay_line_of_18_bits(fabric, stages, memory_stages, expected):
+    assert fabric.delay(18, stages, memory_stages) == expected
+
+
+@pytest.mark.parametrize(
+    ("fabric", "width", "depth", "luts", "flip_flops", "block_rams"),
+    [
+        (ULTRASCALE_PLUS, 37, 16, 39, 51, 0),
+        (ULTRASCALE_PLUS, 600, 32, 359, 617, 0),
+        (ULTRASCALE_PLUS, 600, 64, 705, 620, 0),
+        (ECP5, 37, 16, 107, 51, 0),
+        (ECP5, 600, 16, 947, 614, 0),
+        (ECP5, 600, 32, 2456, 617, 0),
+    ],
+)
+def test_a_queue(fabric, width, depth, luts, flip_flops, block_rams):
+    found = fabric.queue(width, depth)
+    assert found.luts == pytest.approx(luts, abs=15)
+    assert found.flip_flops == pytest.approx(flip_flops, abs=2)
+    assert found.block_rams == block_rams
+
+
+def test_a_deep_and_wide_queue_of_ecp5_lies_in_block_rams():
+    assert ECP5.queue(600, 64).block_rams == 17
+    assert ECP5.queue(37, 64).block_rams == 0
+
+
+@pytest.mark.parametrize(("fabric", "most"), [(ULTRASCALE_PLUS, 14 * 18), (ECP5, 80 * 18)])
+def test_multiplexers_grow_with_their_choices(fabric, most):
+    sizes = [fabric.multiplexer(choices, 18) for choices in (1, 1.5, 2, 3, 4, 5, 7, 10, 16, 20, 32)]
+    assert sizes == sorted(sizes)
+    assert (sizes[0], sizes[-1]) == (0.0, most)
+    assert fabric.multiplexer(64, 18) == 2 * most
+
+
+def test_constants_by_slot_take_a_table_a_bit():
+    assert ULTRASCALE_PLUS.constants(64, 18) == 18
+    assert [ECP5.constants(slots, 18) for slots in (16, 17, 32)] == [18, 36, 36]
+
+
+@pytest.mark.parametrize(
+    ("fabric", "width", "depth", "blocks"),
+    [
+        (ULTRASCALE_PLUS, 36, 256, 0.5),
+        (ULTRASCALE_PLUS, 69, 256, 1.0),
+        (ECP5, 36, 256, 1.0),
+        (ECP5, 69, 256, 2.0),
+    ],
+)
+def test_tables_lie_in_block_rams(fabric, width, depth, blocks):
+    assert fabric.table(width, depth) == Cells(0, 0, blocks)
+
+
+def test_every_family_of_a_target_has_a_fabric():
+    assert {device.family for device in TARGETS.values()} <= set(FABRICS)

@@ -1,0 +1,193 @@
+"""The list scheduler against the shortest schedules there are, which CP-SAT finds for small problems.
+
+The formulation is made from what the verifier asks, in whole picoseconds, and shares no code with either.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from ortools.sat.python import cp_model
+
+from rbdhw.config import BuildOptions
+from rbdhw.fixed.program import Program
+from rbdhw.limbs import limb_inputs, shared_limbs
+from rbdhw.passes.twins import find_twins
+from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robots import path
+from rbdhw.schedule.list_scheduler import schedule
+from rbdhw.schedule.model import Problem, Schedule, Time
+from rbdhw.schedule.problem import problem
+from rbdhw.schedule.twins import shareable
+from rbdhw.schedule.verify import verify
+from rbdhw.target import target
+from tests.builds import graph_of, model_of, program_of
+from tests.schedule.problems import problems, small, twinned
+
+PICOSECONDS = 1000
+"""In a nanosecond."""
+
+
+def picoseconds(nanoseconds: float) -> int:
+    """A delay in whole picoseconds; the targets' have no parts of them."""
+    return round(nanoseconds * PICOSECONDS)
+
+
+def span(problem: Problem, schedule: Schedule) -> int:
+    """Cycles from a task's start to the last result, and one more for the register that holds it."""
+    ends = (start.cycle + step.latency for step, start in zip(problem.steps, schedule.starts, strict=True))
+    return max(ends, default=0) + 1
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The shortest schedule found, and the span below which there is none."""
+
+    schedule: Schedule
+    bound: int
+
+
+class Formulation:
+    """The shortest schedule of a problem, at most as long as a ``known`` one.
+
+    Moments are integers: a cycle times ``cycle``, plus picoseconds into it, at most the usable ones.
+
+    So the order of moments is that of cycles first and offsets next. Twins start with the first of their
+    group, each a fixed number of cycles after it.
+    """
+
+    def __init__(self, problem: Problem, known: Schedule) -> None:
+        self.problem = problem
+        self.period = math.floor(problem.period * PICOSECONDS + 1e-6)
+        self.cycle = self.period + 1
+        self.last = span(problem, known) - 1
+        self.model = cp_model.CpModel()
+        self.cycles: dict[int, cp_model.IntVar] = {}
+        self.moments: dict[int, cp_model.LinearExpr] = {}
+        for group in problem.groups:
+            self._add_group(group)
+        self._order()
+        self._share()
+        self._minimise()
+        for i, start in enumerate(known.starts):
+            self.model.add_hint(self.cycles[i], start.cycle)
+
+    def _add_group(self, group: tuple[int, ...]) -> None:
+        """The starts of a step and its twins: each within its cycle, those of twins in equal distances."""
+        apart = self.problem.ii // len(group)
+        steps = [self.problem.steps[i] for i in group]
+        room = self.period - max(picoseconds(step.setup) for step in steps)
+        free = 0 if any(step.registered for step in steps) else room
+        offset = self.model.new_int_var(0, free, f"offset_{group[0]}")
+        for k, i in enumerate(group):
+            self.cycles[i] = self.model.new_int_var(0, self.last, f"cycle_{i}")
+            self.moments[i] = self.cycles[i] * self.cycle + offset
+            self.model.add(self.cycles[i] == self.cycles[group[0]] + k * apart)
+
+    def _order(self) -> None:
+        """Nothing starts before its operands stand."""
+        producer = {value: i for i, step in enumerate(self.problem.steps) for value in step.results}
+        for i, step in enumerate(self.problem.steps):
+            for j in {producer[value] for value in step.operands if value in producer}:
+                before = self.problem.steps[j]
+                begun = self.cycles[j] * self.cycle if before.latency else self.moments[j]
+                stands = begun + before.latency * self.cycle + picoseconds(before.delay)
+                self.model.add(self.moments[i] >= stands)
+
+    def _share(self) -> None:
+        """In no slot do more steps use a resource than it has units."""
+        pools: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for i, step in enumerate(self.problem.steps):
+            if step.resource is not None:
+                pools[step.resource.value, step.limbs].append(i)
+        for steps in pools.values():
+            limit = self.problem.limit(self.problem.steps[steps[0]])
+            if limit < len(steps):
+                slots = [self._slots(i) for i in steps]
+                for slot in range(self.problem.ii):
+                    self.model.add(sum(own[slot] for own in slots) <= limit)
+
+    def _slots(self, i: int) -> list[cp_model.IntVar]:
+        """For each slot whether a step starts in it."""
+        ii = self.problem.ii
+        own = [self.model.new_bool_var(f"slot_{i}_{slot}") for slot in range(ii)]
+        task = self.model.new_int_var(0, self.last // ii, f"task_{i}")
+        self.model.add_exactly_one(own)
+        self.model.add(self.cycles[i] == task * ii + sum(slot * own[slot] for slot in range(ii)))
+        return own
+
+    def _minimise(self) -> None:
+        self.end = self.model.new_int_var(0, self.last, "end")
+        for i, step in enumerate(self.problem.steps):
+            self.model.add(self.end >= self.cycles[i] + step.latency)
+        self.model.minimize(self.end)
+
+    def solve(self, seconds: float = 20.0) -> Optimum:
+        """Solve with one thread and a fixed seed, for so many of the solver's own seconds."""
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = 1
+        solver.parameters.max_deterministic_time = seconds
+        status = solver.solve(self.model)
+        assert status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+        starts = [divmod(solver.value(moment), self.cycle) for _, moment in sorted(self.moments.items())]
+        schedule = Schedule(tuple(Time(cycle, offset / PICOSECONDS) for cycle, offset in starts))
+        verify(self.problem, schedule)
+        return Optimum(schedule, math.ceil(solver.best_objective_bound - 1e-6) + 1)
+
+
+def assert_near_optimum(task: Problem) -> None:
+    """The list scheduler's span is within a tenth of the least."""
+    found = schedule(task)
+    verify(task, found)
+    assert span(task, found) <= 1.1 * Formulation(task, found).solve().bound
+
+
+@given(problems())
+@settings(max_examples=150)
+def test_random_problems(task):
+    assert_near_optimum(task)
+
+
+@pytest.mark.parametrize("ii", [1, 2, 3, 4, 6, 8, 16])
+@pytest.mark.parametrize("device", ["ecp5-85", "xcvu9p"])
+def test_inverse_dynamics_of_the_toy(device, ii):
+    assert_near_optimum(problem(program_of("toy", 18), target(device), None, ii))
+
+
+@cache
+def toy() -> Program:
+    """All functions of the toy."""
+    return generate(path("toy"), BuildOptions(functions=tuple(FUNCTIONS), width=18, samples=512)).program
+
+
+@pytest.mark.parametrize("ii", [1, 2, 3, 4, 6, 8, 12, 16, 24])
+def test_all_functions_of_the_toy(ii):
+    assert_near_optimum(problem(toy(), target("ecp5-85"), None, ii))
+
+
+@pytest.mark.parametrize("ii", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("device", ["ecp5-85", "xcvu9p"])
+def test_inverse_dynamics_of_the_iiwa(device, ii):
+    assert_near_optimum(problem(program_of("iiwa14", 18), target(device), None, ii))
+
+
+@pytest.mark.parametrize("ii", [4, 8])
+def test_limbs_that_share(ii):
+    program, robot = program_of("hyq", 18), model_of("hyq").robot
+    twins = find_twins(graph_of("hyq"), limb_inputs(robot, shared_limbs(robot, "on", ii)))
+    task = problem(program, target("xcvu9p"), None, ii, shareable(program, twins.groups))
+    assert task.twins
+    assert_near_optimum(task)
+
+
+@pytest.mark.parametrize("task", [small(), twinned()])
+def test_the_formulation_finds_the_schedule_by_hand(task):
+    found = Formulation(*task).solve()
+    assert found.bound == span(task[0], found.schedule) == span(*task)

@@ -1,0 +1,75 @@
+"""Shortened schedules: they hold, are no longer, and make no other result later if that is enough."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from rbdhw.schedule.list_scheduler import list_schedule
+from rbdhw.schedule.model import Resource, Schedule, Time
+from rbdhw.schedule.problem import problem
+from rbdhw.schedule.shortening import TOLERATED, Network, Search, shortened
+from rbdhw.schedule.verify import verify
+from rbdhw.target import target
+from tests.builds import program_of
+from tests.schedule.problems import problems, small, twinned
+
+
+@given(problems())
+@settings(max_examples=150)
+def test_random_problems(task):
+    known = list_schedule(task)
+    found = shortened(task, known)
+    verify(task, found)
+    network = Network(task)
+    before, after = network.ends(known), network.ends(found)
+    assert max(after) <= max(before)
+    if max(after) < max(before) <= TOLERATED * max(network.ends_alone()):
+        assert all(new <= old for new, old in zip(after, before, strict=True))
+    assert shortened(task, known) == found
+
+
+@pytest.mark.parametrize(("ii", "before", "after"), [(1, 15, 15), (2, 18, 16), (4, 22, 16), (16, 20, 20)])
+def test_iiwa_is_shortened(ii, before, after):
+    task = problem(program_of("iiwa14", 18), target("xcvu9p"), 125.0, ii)
+    known = list_schedule(task)
+    network = Network(task)
+    assert max(network.ends(known)) == before
+    assert max(network.ends(shortened(task, known))) == after == max(network.ends_alone())
+
+
+def test_schedule_that_cannot_be_shorter_is_kept():
+    for task, known in (small(), twinned()):
+        assert shortened(task, known) == known
+
+
+def test_twins_keep_their_distance_when_all_start_later_than_they_must():
+    task, known = twinned()
+    late = Schedule(tuple(Time(start.cycle + 3, start.offset) for start in known.starts))
+    verify(task, late)
+    assert shortened(task, late) == known
+
+
+def test_search_gives_up_where_units_are_too_few():
+    """Three products on two multipliers at II 2: two may start in cycle 0, and only one in cycle 1."""
+    task, _ = small()
+    product = task.steps[0]
+    products = tuple(replace(product, results=(value,)) for value in (3, 4, 5))
+    network = Network(replace(task, steps=products, limits={Resource.MULTIPLIER: 2}))
+    assert Search(network, [0, 0, 0]).run() is None
+    assert Search(network, [0, 0, 1]).run() == Schedule((Time(0, 0.0), Time(0, 0.0), Time(1, 0.0)))
+    assert Search(network, [1, 1, 0]).run() == Schedule((Time(0, 0.0), Time(1, 0.0), Time(0, 0.0)))
+
+
+def test_moments_are_cycles_and_picoseconds():
+    task, _ = small()
+    network = Network(task)
+    assert network.cycle == 7201
+    assert [network.groups[g] for g in range(4)] == [(0,), (1,), (2,), (3,)]
+    starts = [0, 0, 2 * 7201 + 1600, 3 * 7201]
+    assert [network.earliest(g, starts, 0) for g in range(4)] == starts
+    assert network.earliest(1, starts, 5) == 5 * 7201
+    assert network.latest(2, starts, 3) == 2 * 7201 + 5600
+    assert network.latest(1, starts, 3) == 5600

@@ -1,0 +1,117 @@
+"""The initiation interval on hand-made candidates: what the link allows, what fits, and what is refused."""
+
+import pytest
+
+from rbdhw.config import BuildOptions, Pacing
+from rbdhw.errors import InputError
+from rbdhw.estimate.calibration import Estimate
+from rbdhw.interval import Candidates, Interval, interval
+from rbdhw.link import Traffic
+from rbdhw.target import target
+
+ECP5 = target("ecp5-85")
+PACKETS = {"id": Traffic(50, 20, 1, 1), "dfd": Traffic(60, 225, 1, 4)}
+
+
+def candidates(luts=lambda ii: 10_000 + 100_000 // ii, products=120, packets=PACKETS, serves=lambda _: True):
+    """A build whose look-up tables are a function of the interval; each estimate is noted in ``tried``."""
+    tried = []
+
+    def estimate(ii):
+        tried.append(ii)
+        return Estimate(luts(ii), 1000, -(-products // ii), 4)
+
+    return Candidates(serves, lambda _: (packets, 125.0), lambda _: products, estimate), tried
+
+
+def chosen(known=None, **options):
+    return interval(BuildOptions(**options), ECP5, (known or candidates())[0])
+
+
+def refusal(known, **options):
+    with pytest.raises(InputError) as error:
+        chosen(known, **options)
+    return str(error.value)
+
+
+class TestLink:
+    def test_the_slowest_function_decides_by_its_beats(self):
+        reason = "the streams: a task of dfd takes 1 beats in and 4 out"
+        assert chosen(pacing=Pacing()) == Interval(4, reason)
+
+    @pytest.mark.parametrize(
+        ("bandwidth", "ii"),
+        [(32.0, 1), (28.2, 1), (28.0, 2), (8.0, 4), (1.0, 29)],
+    )
+    def test_a_bandwidth_carries_so_many_bytes_a_cycle(self, bandwidth, ii):
+        """225 bytes at 125 MHz: 28.125 GB/s carry a task a cycle."""
+        reason = f"{bandwidth:g} GB/s: a task of dfd takes 60 bytes in and 225 out"
+        assert chosen(pacing=Pacing(bandwidth=bandwidth)) == Interval(ii, reason)
+
+    def test_what_comes_in_may_be_the_slower_way(self):
+        known = candidates(packets={"id": Traffic(90, 20, 3, 1)})
+        assert chosen(known, pacing=Pacing()).ii == 3
+
+    def test_packets_that_grow_with_the_interval_are_looked_at_again(self):
+        """At 2 and more cycles limbs share, and their words are wider."""
+        grown = {"id": Traffic(70, 20, 3, 1)}
+        known, _ = candidates()
+        link = lambda ii: (grown if ii > 1 else {"id": Traffic(60, 20, 2, 1)}, 125.0)  # noqa: E731
+        known = Candidates(known.serves, link, known.products, known.estimate)
+        assert interval(BuildOptions(pacing=Pacing()), ECP5, known).ii == 3
+
+    def test_limbs_that_must_share_need_an_interval_that_serves_them(self):
+        assert chosen(candidates(serves=lambda ii: ii % 3 == 0), pacing=Pacing()).ii == 6
+
+    def test_an_interval_that_is_given_stays(self):
+        assert chosen(ii=2) == Interval(2, "asked for")
+
+
+class TestFit:
+    def test_the_fewest_cycles_that_fit_are_found(self):
+        """10,000 + 100,000 / II within 60% of 83,640, which is 50,184, from II = 3 on: 43,333."""
+        assert chosen(fit=0.6, pacing=Pacing(link=False)) == Interval(3, "the fewest that fit 60% of ecp5-85")
+
+    def test_between_two_of_the_intervals_it_bisects(self):
+        """Within 20%, 16,728, from II = 15 on."""
+        known = candidates()
+        assert chosen(known, fit=0.2, pacing=Pacing(link=False)).ii == 15
+        assert set(known[1]) <= {4, 6, 8, 12, 14, 15, 16}
+
+    def test_products_alone_exclude_what_is_not_scheduled(self):
+        """Of 156 DSP blocks 15 are a tenth: 120 products need an II of 8."""
+        known = candidates(luts=lambda _: 1000)
+        assert chosen(known, fit=0.1, pacing=Pacing(link=False)).ii == 8
+        assert min(known[1]) == 8
+
+    def test_the_larger_of_link_and_device_decides(self):
+        assert chosen(fit=0.6, pacing=Pacing()).ii == 4
+        assert chosen(fit=0.2, pacing=Pacing()).ii == 15
+
+    def test_more_sharing_may_take_more(self):
+        """Multiplexers outgrow what is shared: what fits is not what comes last."""
+        known = candidates(luts=lambda ii: 20_000 if 6 <= ii <= 8 else 90_000)
+        assert chosen(known, fit=0.5, pacing=Pacing(link=False)).ii == 6
+
+    def test_nothing_fits(self):
+        known = candidates(luts=lambda ii: 60_000 + ii)
+        assert refusal(known, fit=0.6, pacing=Pacing(link=False)) == (
+            "fit: at an ii of 2 the design takes 60,002 LUTs, 9,818 more than 60% of 83,640 of ecp5-85, "
+            "and no other ii fits better; expected fewer functions, a narrower width or a larger share"
+        )
+
+    def test_an_interval_that_is_given_and_fits(self):
+        assert chosen(ii=3, fit=0.6) == Interval(3, "asked for")
+
+    def test_an_interval_that_is_given_and_does_not_fit(self):
+        assert refusal(candidates(), ii=2, fit=0.6) == (
+            "fit: at an ii of 2 the design takes 60,000 LUTs, 9,816 more than 60% of 83,640 of ecp5-85; "
+            "an ii of 3 would fit"
+        )
+
+    def test_everything_that_is_short_is_told(self):
+        known = candidates(luts=lambda _: 60_000, products=300)
+        assert refusal(known, ii=2, fit=0.6) == (
+            "fit: at an ii of 2 the design takes 60,000 LUTs, 9,816 more than 60% of 83,640 "
+            "and 150 DSP blocks, 57 more than 60% of 156 of ecp5-85; none up to 64 would fit"
+        )

@@ -97,7 +97,7 @@ class Network:
             own[0].latency + (len(own) - 1) * apart for own, apart in zip(steps, self.apart, strict=True)
         ]
         self.room = [
-            0 if any(s.registered for s in own) else period - max(_picoseconds(s.setup) for s in own)
+            0 if any(s.registered for s in own) else max(0, period - max(_picoseconds(s.setup) for s in own))
             for own in steps
         ]
         self.pools = [

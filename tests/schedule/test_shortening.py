@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 
 from rbdhw.schedule.list_scheduler import list_schedule
-from rbdhw.schedule.model import Resource, Schedule, Time
+from rbdhw.schedule.model import Resource, Schedule, Step, Time
 from rbdhw.schedule.problem import problem
 from rbdhw.schedule.shortening import TOLERATED, Network, Search, shortened
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
 from tests.builds import program_of
-from tests.schedule.problems import problems, small, twinned
+from tests.schedule.problems import REGION, problems, small, twinned
 
 
 @given(problems())
@@ -61,6 +61,20 @@ def test_search_gives_up_where_units_are_too_few():
     assert Search(network, [0, 0, 0]).run() is None
     assert Search(network, [0, 0, 1]).run() == Schedule((Time(0, 0.0), Time(0, 0.0), Time(1, 0.0)))
     assert Search(network, [1, 1, 0]).run() == Schedule((Time(0, 0.0), Time(1, 0.0), Time(0, 0.0)))
+
+
+def test_delays_that_are_no_picoseconds_leave_no_gaps():
+    """Sums that just fill a cycle, but rounded up are longer, still take one cycle each."""
+    task, _ = small()
+    sums = [Step((value,), (value - 1,), REGION, None, 7.2000004, 0, 7.2000002) for value in (3, 4, 5)]
+    tight = replace(task, steps=tuple(sums), period=7.2000004)
+    known = list_schedule(tight)
+    network = Network(tight)
+    assert network.room == [0, 0, 0]
+    found = Search(network, network.ends(known)).run()
+    assert found is not None
+    verify(tight, found)
+    assert [start.cycle for start in found.starts] == [0, 1, 2]
 
 
 def test_moments_are_cycles_and_picoseconds():

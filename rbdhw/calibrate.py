@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import subprocess
 import tempfile
@@ -12,7 +13,7 @@ from typing import Any
 
 from rbdhw.boards.shell import ACCELERATOR
 from rbdhw.boards.tools import find_tool
-from rbdhw.boards.yosys import FAMILIES, Resources, synthesize_target
+from rbdhw.boards.yosys import FAMILIES, synthesize_target
 from rbdhw.config import BuildOptions
 from rbdhw.estimate.calibration import RESOURCES, Calibration, Measured, Sample, calibrated, weighed
 from rbdhw.estimate.core import dsp_blocks
@@ -28,6 +29,9 @@ from rbdhw.target import target as find_target
 ALL = tuple(FUNCTIONS)
 
 Progress = Callable[[str], None]
+
+DIGEST = 16
+"""Characters of a digest of Verilog that tell designs apart."""
 
 
 @dataclass(frozen=True)
@@ -47,23 +51,22 @@ class Subject:
 
 
 def subjects() -> Iterable[Subject]:
-    """The designs of the table: small ones at many intervals, larger ones at some."""
+    """The designs of the table: small ones at several intervals, larger ones at some."""
     for target in ("ecp5-85", "xcvu9p"):
-        for ii in (1, 2, 4, 8, 16):
+        for ii in (1, 4, 16):
+            yield Subject("toy", ("id",), ii, 18, target, 64)
             yield Subject("toy", ALL, ii, 18, target, 64)
-        for ii in (1, 4):
-            yield Subject("toy", ALL, ii, 27, target, 512)
-        for ii in (1, 4, 8, 16):
             yield Subject("iiwa14", ("id",), ii, 18, target)
-        for ii in (4, 16):
-            yield Subject("iiwa14", ("id",), ii, 27, target, 128)
+        yield Subject("toy", ("fd",), 2, 18, target, 64)
+        yield Subject("toy", ("did",), 8, 18, target, 64)
+        yield Subject("toy", ALL, 4, 27, target)
+        yield Subject("iiwa14", ("id",), 8, 27, target, 128)
         yield Subject("hyq", ("id", "fd"), 4, 18, target)
-        for ii in (8, 16):
-            yield Subject("iiwa14", ALL, ii, 18, target)
+        yield Subject("iiwa14", ALL, 16, 18, target)
 
 
-def sample(subject: Subject) -> Sample:
-    """What a design's structure says, and what Yosys counts in it.
+def sample(subject: Subject, earlier: Sample | None = None) -> Sample:
+    """What a design's structure says, and what Yosys counts in it, or counted ``earlier`` if it is the same.
 
     Raises
     ------
@@ -80,11 +83,9 @@ def sample(subject: Subject) -> Sample:
     )
     plan = planned(load_urdf(bundled()[subject.robot]), options)
     draft = draft_design(plan.model, plan.domain, plan.program, options)
-    with tempfile.TemporaryDirectory() as folder:
-        verilog = Path(folder) / f"{ACCELERATOR}.v"
-        verilog.write_text(to_verilog(accelerator(draft, plan.bound, device.primitive)), encoding="utf-8")
-        work = Path(folder) / "synthesis"
-        counted = synthesize_target((verilog,), ACCELERATOR, FAMILIES[device.family], work)
+    verilog = to_verilog(accelerator(draft, plan.bound, device.primitive))
+    digest = hashlib.sha256(verilog.encode()).hexdigest()[:DIGEST]
+    known = earlier is not None and earlier.verilog == digest
     cells = parts(plan.program, plan.bound, edge_of(draft), device)
     return Sample(
         **asdict(subject),
@@ -93,27 +94,57 @@ def sample(subject: Subject) -> Sample:
             for name, part in cells.items()
         },
         dsp_blocks=dsp_blocks(plan.program, plan.bound, device),
-        measured=_measured(counted),
+        verilog=digest,
+        measured=earlier.measured if earlier and known else _counted(verilog, device.family),
     )
 
 
-def _measured(counted: Resources) -> Measured:
+def _counted(verilog: str, family: str) -> Measured:
+    """What Yosys counts in an accelerator."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / f"{ACCELERATOR}.v"
+        source.write_text(verilog, encoding="utf-8")
+        counted = synthesize_target(source, ACCELERATOR, FAMILIES[family], Path(folder) / "synthesis")
     return Measured(**asdict(counted))
 
 
-def calibrate(progress: Progress, designs: Iterable[Subject] | None = None) -> Calibration:
-    """The table, measured anew.
+def calibrate(
+    before: Calibration,
+    keep: Callable[[Calibration], None],
+    progress: Progress,
+    designs: Iterable[Subject] | None = None,
+) -> Calibration:
+    """The table, measured anew where the hardware or Yosys has changed.
+
+    Parameters
+    ----------
+    before
+        The table as it was.
+    keep
+        Given the table after every design, so that what was measured is not lost.
+    designs
+        Those to measure; by default :func:`subjects`.
 
     Raises
     ------
     ToolError
         Where Yosys is missing or fails.
     """
-    samples = []
-    for subject in subjects() if designs is None else designs:
+    version = yosys_version()
+    wanted = tuple(subjects() if designs is None else designs)
+    found = {subject_of(design): design for design in before.designs if subject_of(design) in wanted}
+    for subject in wanted:
         progress(str(subject))
-        samples.append(sample(subject))
-    return calibrated(yosys_version(), samples)
+        earlier = found.get(subject) if before.yosys == version else None
+        found[subject] = sample(subject, earlier)
+        keep(calibrated(version, [found[own] for own in wanted if own in found]))
+    return calibrated(version, [found[own] for own in wanted])
+
+
+def subject_of(design: Sample) -> Subject:
+    """What was synthesised."""
+    own = (design.robot, design.functions, design.ii, design.width, design.target, design.tdata)
+    return Subject(*own)
 
 
 def yosys_version() -> str:
@@ -128,10 +159,7 @@ def rows(table: Calibration) -> list[dict[str, Any]]:
     found = []
     for design in table.designs:
         said = weighed(design.cells(), design.dsp_blocks, table.weights[design.target])
-        subject = Subject(
-            design.robot, design.functions, design.ii, design.width, design.target, design.tdata
-        )
-        row: dict[str, Any] = {"design": str(subject)}
+        row: dict[str, Any] = {"design": str(subject_of(design))}
         for resource in RESOURCES:
             estimate, counted = getattr(said, resource), getattr(design.measured, resource)
             row[resource.replace("_", " ")] = f"{estimate:,} / {counted:,}"

@@ -23,7 +23,7 @@ from rbdhw.choice import parse_algorithms
 from rbdhw.config import BASES, BuildOptions, Mounting, Pacing, parse_gravity, parse_interval, parse_share
 from rbdhw.domain import Overrides, read_overrides
 from rbdhw.errors import InputError
-from rbdhw.estimate.calibration import TABLE
+from rbdhw.estimate.calibration import TABLE, calibration
 from rbdhw.printing import (
     print_algorithms,
     print_limbs,
@@ -420,8 +420,7 @@ def _calibrate(output: Path | None, as_json: bool) -> None:
     from rbdhw.calibrate import calibrate, tables
 
     with _progress() as progress:
-        found = calibrate(progress)
-    artifact.write_text(TABLE, found.text())
+        found = calibrate(calibration(), lambda table: artifact.write_text(TABLE, table.text()), progress)
     _report(found.model_dump(mode="json"), markdown(tables(found)), output, as_json)
 
 

@@ -91,11 +91,14 @@ def _draw(figure: Any, found: dict[str, Any]) -> None:
     for axes, title in zip((blocks, luts, latency, rate), titles, strict=True):
         axes.set_title(title)
         axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
         axes.set_xticks(intervals, [str(ii) for ii in intervals])
         axes.minorticks_off()
         axes.grid(visible=True, alpha=0.3)
         axes.legend(fontsize="small")
+    for axes in (blocks, rate):
+        axes.set_yscale("log")
+    for axes in (luts, latency):
+        axes.set_ylim(bottom=0)
     for axes in (latency, rate):
         axes.set_xlabel("initiation interval II (cycles between tasks)")
     figure.suptitle(f"{found['robot']} on {found['target']} at {found['clock_mhz']:g} MHz")

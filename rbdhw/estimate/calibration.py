@@ -51,7 +51,7 @@ class Sample(BaseModel):
     """A design, what the structure of each part says, and what Yosys counted.
 
     ``parts`` are look-up tables, flip-flops and blocks of RAM by :data:`PARTS`, ``dsp_blocks`` those that the
-    manifest tells.
+    manifest tells. ``verilog`` is a digest of what was synthesised: the same need not be again.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,6 +64,7 @@ class Sample(BaseModel):
     tdata: int
     parts: dict[str, tuple[float, float, float]]
     dsp_blocks: int
+    verilog: str
     measured: Measured
 
     def cells(self) -> dict[str, Cells]:

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from rbdhw.calibrate import Subject, error_rows, rows, subjects
+from rbdhw.calibrate import error_rows, rows, subject_of, subjects
 from rbdhw.config import BuildOptions
 from rbdhw.estimate.calibration import (
     COUNTED,
@@ -38,7 +38,7 @@ def made_up(luts, flip_flops, measured):
     counted = dict(zip(RESOURCES, measured, strict=True))
     return Sample(
         robot="toy", functions=("id",), ii=1, width=18, target="ecp5-85", tdata=32, parts=own, dsp_blocks=7,
-        measured=counted,
+        verilog="", measured=counted,
     )  # fmt: skip
 
 
@@ -99,16 +99,13 @@ class TestTable:
         assert KEPT.errors[name]["dsp_blocks"]["median"] == 0
 
     def test_its_designs_are_those_that_bench_measures(self):
-        kept = Counter(
-            Subject(design.robot, design.functions, design.ii, design.width, design.target, design.tdata)
-            for design in KEPT.designs
-        )
+        kept = Counter(map(subject_of, KEPT.designs))
         assert set(kept) <= set(subjects())
         assert max(kept.values()) == 1
 
     @pytest.mark.parametrize("name", KEPT.weights)
     def test_a_design_of_the_table_built_again_is_within_the_error(self, name):
-        """Where it is not, the hardware has changed: `rbdhw bench --synthesis` measures it again."""
+        """Where it is not, the hardware has changed: `rbdhw bench --synthesis` measures the table again."""
         own = {"robot": "toy", "ii": 4, "width": 18, "target": name}
         kept = next(design for design in KEPT.designs if own.items() <= vars(design).items())
         options = BuildOptions(kept.functions, 4, target=name, width=18, data_width=kept.tdata)

@@ -104,7 +104,7 @@ def _counted(verilog: str, family: str) -> Measured:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"{ACCELERATOR}.v"
         source.write_text(verilog, encoding="utf-8")
-        counted = synthesize_target(source, ACCELERATOR, FAMILIES[family], Path(folder) / "synthesis")
+        counted = synthesize_target((source,), ACCELERATOR, FAMILIES[family], Path(folder) / "synthesis")
     return Measured(**asdict(counted))
 
 

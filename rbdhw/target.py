@@ -1,8 +1,8 @@
 """Target devices: what the schedule and the binding need to know of them.
 
-Delays are those of operators in the fabric between two registers, routing included: UltraScale+ and 7 series
-at speed grade -2 from the data sheets (AMD DS923, DS181), ECP5 at speed grade 6 fitted to placed and routed
-designs of this project. ``overhead`` is what a cycle loses to clock-to-output, setup, and uncertainty.
+Delays are those of operators in the fabric between two registers, routing included: ECP5 at speed grade 6
+fitted to placed and routed designs of this project, UltraScale+ and 7 series at speed grade -2 estimates in
+the range of the data sheets (AMD DS923, DS181), which no tool here checks. ``overhead`` is what a cycle loses to clock-to-output, setup, and uncertainty.
 
 A multiplier is combinational where the clock allows it, and else has up to three pipeline registers: of its
 operands; of its operands and its result; of its operands, the product, and the result.
@@ -215,8 +215,8 @@ class Target:
         return self.primitive.blocks(widths)
 
 
-# Between registers of the block: the data sheets' fastest clocks with all of them and without the product's.
-# To the block and from it a hop of routing comes on top, less half of the overhead.
+# Between registers of the block: about the period of the fastest clock, with all of them and without the
+# product's. To the block and from it a hop of routing comes on top, less half of the overhead.
 DSP48E2 = Primitive(
     name="DSP48E2",
     ports=(27, 18),

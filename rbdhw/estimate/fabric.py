@@ -1,8 +1,8 @@
 """What synthesis makes of each element of a design, by family of devices.
 
 Figures are those of Yosys 0.70 for each element alone: multiplexers of 18 bits behind a counter, delay lines,
-queues, and the units for sine and reciprocal of 18 and 27 bits. Multiplexers of ECP5 from twelve choices on
-are at half of what one alone takes: so they come out in designs, where choices repeat. What a whole design takes
+queues, and the units for sine and reciprocal of 18 and 27 bits. Multiplexers of ECP5 from twelve choices are
+at half of what one alone takes: so they come out in designs, where choices repeat. What a whole design takes
 besides is in :mod:`rbdhw.estimate.calibration`.
 """
 

@@ -49,7 +49,7 @@ class TestInterval:
         bits = [counts(PROGRAM, design).multiplexed_bits for design in designs]
         assert bits == sorted(bits)
         lookups = [core_cells(PROGRAM, design, device)["selection"].luts for design in designs]
-        assert lookups[2:] == sorted(lookups[2:])
+        assert lookups[0] == 0.0 < min(lookups[1:])
 
     def test_the_counts_are_those_of_the_program(self, device):
         found = counts(PROGRAM, bound_of(PROGRAM, device.name, 1))

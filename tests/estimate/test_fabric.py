@@ -45,7 +45,7 @@ def test_a_deep_and_wide_queue_of_ecp5_lies_in_block_rams():
     assert ECP5.queue(37, 64).block_rams == 0
 
 
-@pytest.mark.parametrize(("fabric", "most"), [(ULTRASCALE_PLUS, 14 * 18), (ECP5, 80 * 18)])
+@pytest.mark.parametrize(("fabric", "most"), [(ULTRASCALE_PLUS, 14 * 18), (ECP5, 40 * 18)])
 def test_multiplexers_grow_with_their_choices(fabric, most):
     sizes = [fabric.multiplexer(choices, 18) for choices in (1, 1.5, 2, 3, 4, 5, 7, 10, 16, 20, 32)]
     assert sizes == sorted(sizes)

@@ -2,7 +2,8 @@
 
 Delays are those of operators in the fabric between two registers, routing included: ECP5 at speed grade 6
 fitted to placed and routed designs of this project, UltraScale+ and 7 series at speed grade -2 estimates in
-the range of the data sheets (AMD DS923, DS181), which no tool here checks. ``overhead`` is what a cycle loses to clock-to-output, setup, and uncertainty.
+the range of the data sheets (AMD DS923, DS181), which no tool here checks. ``overhead`` is what a cycle loses
+to clock-to-output, setup, and uncertainty.
 
 A multiplier is combinational where the clock allows it, and else has up to three pipeline registers: of its
 operands; of its operands and its result; of its operands, the product, and the result.

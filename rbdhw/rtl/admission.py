@@ -35,6 +35,8 @@ class Admission(wiring.Component):
         Whether the core takes a task in this cycle.
     available : In(functions + 1)
         By function, and last for the unknown: whether there is room for a result.
+    leaves : Out(1)
+        Whether a task of any function at the input leaves it in this cycle.
     start : Out(functions + 1)
         One-hot: the task at the input leaves it in this cycle.
     recorded : Out(functions + 1)
@@ -52,6 +54,7 @@ class Admission(wiring.Component):
                 "i": In(stream.Signature(task_layout(edge))),
                 "phase_zero": In(1),
                 "available": In(size),
+                "leaves": Out(1),
                 "start": Out(size),
                 "recorded": Out(size),
                 "record": Out(ADMITTED),
@@ -76,6 +79,7 @@ class Admission(wiring.Component):
             kept, past_kept = Signal(len(kept), name=f"kept_{k}", reset_less=True), kept
             m.d.sync += [started.eq(past_started), kept.eq(past_kept)]
         m.d.comb += [
+            self.leaves.eq(self.available.all() & self.phase_zero),
             self.start.eq(task.select & self.available & in_phase & self.i.valid.replicate(known + 1)),
             self.i.ready.eq((task.select & self.available & in_phase).any()),
             self.check.select.eq(task.select[:known]),

@@ -109,6 +109,7 @@ class Accelerator(wiring.Component):
         completions = self._completions(m)
         m.submodules.merger = merger = Merger(inputs=len(completions), bits=self.edge.response_beat)
         wiring.connect(m, assembler.o, admission.i)
+        m.d.comb += assembler.leaves.eq(admission.leaves)
         for k, completion in enumerate(completions):
             wiring.connect(m, completion.o, merger.i[k])
             m.d.comb += [

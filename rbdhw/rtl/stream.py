@@ -25,8 +25,9 @@ class Assembler(wiring.Component):
     """Gathers the beats of a packet into a task.
 
     A task is offered the cycle after its last beat. While it waits, the beats of the next packet are
-    taken up to the last, and that one in the very cycle in which the task leaves: packets of one beat
-    pass at one a cycle. A packet that is too long is taken to its end.
+    taken up to the last, and that one when the task has left, or in the very cycle in which it leaves if that
+    is certain beforehand: then packets of one beat pass at one a cycle. A packet that is too long is taken to
+    its end.
 
     Parameters
     ----------
@@ -37,6 +38,8 @@ class Assembler(wiring.Component):
     -------
     i : In(stream.Signature(request_layout(edge.request_beat)))
     o : Out(stream.Signature(task_layout(edge)))
+    leaves : In(1)
+        Whether any task at the output is taken in this cycle: known early, as ``o.ready`` is not.
     """
 
     def __init__(self, *, edge: Edge) -> None:
@@ -50,6 +53,7 @@ class Assembler(wiring.Component):
             {
                 "i": In(stream.Signature(request_layout(edge.request_beat))),
                 "o": Out(stream.Signature(self.layout)),
+                "leaves": In(1),
             }
         )
 
@@ -68,7 +72,7 @@ class Assembler(wiring.Component):
         task = Signal(self.layout, reset_less=True)
         accepted = self.i.valid & self.i.ready
         m.d.comb += [
-            self.i.ready.eq(~self.i.p.last | ~self.o.valid | self.o.ready),
+            self.i.ready.eq(~self.i.p.last | ~self.o.valid | self.leaves),
             self.o.p.eq(task),
         ]
         with m.If(self.o.ready):

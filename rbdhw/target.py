@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 
 from rbdhw.errors import InputError
 
@@ -104,15 +105,23 @@ class Primitive:
     def turned(self, widths: tuple[int, int]) -> bool:
         """Whether operands of these widths take fewer blocks with the second on the first port."""
         a, b = widths
-        return self._parts(b, a) < self._parts(a, b)
+        return len(self._places(b, a)) < len(self._places(a, b))
 
     def blocks(self, widths: tuple[int, int]) -> int:
         """Blocks of one product of operands of these widths, whichever way round takes fewer."""
-        a, b = widths
-        return min(self._parts(a, b), self._parts(b, a))
+        return len(self.places(widths))
 
-    def _parts(self, first: int, second: int) -> int:
-        return len(limbs(first, self.ports[0])) * len(limbs(second, self.ports[1]))
+    def places(self, widths: tuple[int, int]) -> tuple[int, ...]:
+        """The lowest bits of the blocks' products in that of operands of these widths, lowest first."""
+        a, b = widths
+        return self._places(b, a) if self.turned(widths) else self._places(a, b)
+
+    def _places(self, first: int, second: int) -> tuple[int, ...]:
+        a, b = (
+            tuple(accumulate(limbs(width, port)[:-1], initial=0))
+            for width, port in zip((first, second), self.ports, strict=True)
+        )
+        return tuple(sorted(x + y for x in a for y in b))
 
 
 def limbs(width: int, port: int) -> tuple[int, ...]:

@@ -130,3 +130,18 @@ def test_parts_of_an_operand_fit_a_port_with_a_sign(width, parts):
 )
 def test_blocks_of_a_product(name, widths, blocks):
     assert target(name).blocks(widths) == blocks
+
+
+@pytest.mark.parametrize(
+    ("name", "widths", "places"),
+    [
+        ("ecp5-85", (18, 18), (0,)),
+        ("ecp5-85", (27, 18), (0, 17)),
+        ("ecp5-85", (27, 27), (0, 17, 17, 34)),
+        ("xcvu9p", (18, 32), (0, 17)),
+        ("xcvu9p", (28, 28), (0, 17, 26, 43)),
+        ("xc7a200t", (22, 19), (0, 17)),
+    ],
+)
+def test_places_of_the_blocks_of_a_product(name, widths, places):
+    assert target(name).primitive.places(widths) == places

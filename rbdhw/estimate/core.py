@@ -6,17 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
+from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
-from rbdhw.fixed.reciprocal import coefficient_width
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
 from rbdhw.target import Target
 
 REPEATED = 0.25
 """What a slot in which a multiplexer takes a constant, or a signal that it also takes in another slot, weighs
 beside one with a signal of its own."""
-
-PARTIAL_BITS = 17
-"""Bits of an operand in each DSP block but the last of a product that takes several."""
 
 
 @dataclass(frozen=True)
@@ -189,9 +186,8 @@ def _product_luts(
 ) -> float:
     """Beside a multiplier's DSP blocks: adders that join them and round, and checks of each result."""
     first, second = sorted((choice.width for choice in choices), reverse=True)
-    blocks = device.blocks((first, second))
     full = first + second + 1
-    luts = float((blocks - 1) * max(full - PARTIAL_BITS, 0))
+    luts = float(sum(full - place for place in device.primitive.places((first, second))[1:]))
     drops: set[int] = set()
     checks: set[tuple[int, int]] = set()
     for index in unit.steps.values():
@@ -210,7 +206,7 @@ def _function_cells(program: Program, unit: Unit, fabric: Fabric) -> Cells:
         turn = program.trigonometry
         cells = fabric.trigonometry.cells(turn.width, turn.order)
         for columns in turn.tables:
-            bits = sum(max(int(abs(column).max()).bit_length() + 1, 2) for column in columns)
+            bits = sum(coefficient_width(column) for column in columns)
             cells += fabric.table(bits, len(columns[0]))
         return cells + Cells(luts=turn.phase_bits * fabric.constant_addend)
     assert program.reciprocal is not None

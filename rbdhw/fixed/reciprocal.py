@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from rbdhw.fixed.format import Format, Integers
+from rbdhw.fixed.polynomial import operand_widths
 
 GUARD = 3
 """Bits by which the mantissa's reciprocal is longer than the widest result."""
@@ -83,16 +84,12 @@ class ReciprocalSpec:
     @property
     def multipliers(self) -> tuple[tuple[int, int], ...]:
         """Operand widths of the unit's multipliers, one a power."""
-        return tuple((coefficient_width(column), self.rest_bits) for column in self.tables[1:])
+        cuts = [self.rest_bits] * self.order
+        return tuple((width, self.rest_bits) for width in operand_widths(self.tables, self.rest_bits, cuts))
 
     def coefficient_bits(self, power: int) -> int:
         """Fractional bits of the coefficient of ``rest**power``: the rest is below ``2**-index_bits``."""
         return self.result_bits - power * self.index_bits
-
-
-def coefficient_width(column: Integers) -> int:
-    """Bits of the signed words that hold the coefficients of one power."""
-    return int(abs(column).max()).bit_length() + 1
 
 
 def remainder(index_bits: int, order: int) -> float:

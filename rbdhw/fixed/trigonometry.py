@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from rbdhw.fixed.format import Format, Integers
+from rbdhw.fixed.polynomial import operand_widths
 
 GUARD = 3
 """Bits kept below the result's last until the final rounding."""
@@ -72,11 +73,11 @@ class TrigonometrySpec:
     @property
     def multipliers(self) -> tuple[tuple[int, int], ...]:
         """Operand widths of the unit's multipliers, for sine and for cosine one a power."""
-        return tuple(
-            (max(int(abs(column).max()).bit_length() + 1, 2), self.rest_bits)
-            for table in self.tables
-            for column in table[1:]
-        )
+        return tuple((width, self.rest_bits) for table in self.tables for width in self.operand_widths(table))
+
+    def operand_widths(self, table: tuple[Integers, ...]) -> tuple[int, ...]:
+        """Bits of what the rest is multiplied by, from power 1 up: :func:`operand_widths`."""
+        return operand_widths(table, self.rest_bits, [self.product_cut(power) for power in range(self.order)])
 
     def coefficient_bits(self, power: int) -> int:
         """Fractional bits of the coefficient of ``rest**power``.

@@ -9,9 +9,10 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.fixed.reciprocal import ReciprocalSpec, coefficient_width
+from rbdhw.fixed.polynomial import coefficient_width
+from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
-from rbdhw.rtl.trigonometry import after, packed
+from rbdhw.rtl.trigonometry import after, packed, registered
 from rbdhw.target import Primitive
 
 SHIFT_BITS = 9
@@ -123,7 +124,8 @@ class ReciprocalUnit(wiring.Component):
         coefficients = self._table(m, fraction[spec.rest_bits :])
         total = coefficients[-1]
         for power in reversed(range(1, spec.order)):
-            total = after(m, 1, self._power(m, power, total, rest, coefficients[power]))
+            width, _ = spec.multipliers[power - 1]
+            total = registered(m, self._power(m, power, total, rest, coefficients[power]), signed(width))
             waiting = 1 + self.registers
             rest, *coefficients = (after(m, waiting, v) for v in (rest, *coefficients[:power]))
         return self._power(m, 0, total, rest, coefficients[0] + addend)

@@ -9,6 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.fixed.trigonometry import GUARD, TrigonometrySpec
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
 from rbdhw.target import Primitive
@@ -55,7 +56,7 @@ class TrigonometryUnit(wiring.Component):
             quadrant = registered(m, quadrant, unsigned(2))
         rest = registered(m, rest, signed(spec.rest_bits))
         magnitudes = [
-            self._polynomial(m, name, self._table(m, name, table), rest)
+            self._polynomial(m, name, self._table(m, name, table), spec.operand_widths(table), rest)
             for name, table in zip(("sine", "cosine"), spec.tables, strict=True)
         ]
         sine, cosine = magnitudes
@@ -67,7 +68,7 @@ class TrigonometryUnit(wiring.Component):
 
     def _table(self, m: Module, name: str, table: tuple[Any, ...]) -> list[Any]:
         """The coefficients of the angle's segment, a cycle later, by power."""
-        widths = [max(int(abs(column).max()).bit_length() + 1, 2) for column in table]
+        widths = [coefficient_width(column) for column in table]
         words = [packed([int(c) for c in row], widths) for row in zip(*table, strict=True)]
         m.submodules[name] = memory = Memory(shape=unsigned(sum(widths)), depth=len(words), init=words)
         port = memory.read_port(domain="sync")
@@ -75,13 +76,15 @@ class TrigonometryUnit(wiring.Component):
         ends = [sum(widths[: k + 1]) for k in range(len(widths))]
         return [port.data[end - width : end].as_signed() for width, end in zip(widths, ends, strict=True)]
 
-    def _polynomial(self, m: Module, name: str, coefficients: list[Any], rest: Any) -> Any:
-        """Horner's rule, a register after each power; the clamped magnitude."""
+    def _polynomial(
+        self, m: Module, name: str, coefficients: list[Any], widths: tuple[int, ...], rest: Any
+    ) -> Any:
+        """Horner's rule, a register after each power of the widths given; the clamped magnitude."""
         spec = self.spec
         total = coefficients[-1]
         for power in reversed(range(1, spec.order)):
             inner = self._power(m, name, power, total, rest, coefficients[power])
-            total = registered(m, inner, inner.shape())
+            total = registered(m, inner, signed(widths[power - 1]))
             waiting = 1 + self.registers
             rest, *coefficients = (after(m, waiting, v) for v in (rest, *coefficients[:power]))
         full = self._power(m, name, 0, total, rest, coefficients[0])

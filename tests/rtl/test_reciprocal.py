@@ -8,6 +8,8 @@ from amaranth.sim import Simulator
 
 from rbdhw.fixed.reciprocal import ReciprocalSpec, reciprocal, reciprocal_spec
 from rbdhw.rtl.reciprocal import ReciprocalUnit
+from rbdhw.rtl.shell import to_verilog
+from rbdhw.target import TARGETS
 
 
 def assert_equal_to_model(spec, operands, shifts, extra=0, registers=0):
@@ -69,3 +71,11 @@ def test_products_may_have_pipeline_registers(width, result_width, extra, regist
 def test_other_latencies_are_refused(latency, registers, expected):
     with pytest.raises(ValueError, match=f"^a reciprocal takes {expected} cycles, not {latency}$"):
         ReciprocalUnit(reciprocal_spec(22, 18), latency, registers)
+
+
+@pytest.mark.parametrize("device", list(TARGETS.values()), ids=list(TARGETS))
+@pytest.mark.parametrize("width", [18, 27, 36])
+def test_it_takes_the_blocks_of_its_multipliers(width, device):
+    spec = reciprocal_spec(width + 4, width)
+    verilog = to_verilog(ReciprocalUnit(spec, 1 + 3 * spec.order, 2, device.primitive))
+    assert verilog.count(f"  {device.primitive.name} #(") == sum(map(device.blocks, spec.multipliers))

@@ -7,7 +7,9 @@ import pytest
 from amaranth.sim import Simulator
 
 from rbdhw.fixed.trigonometry import TrigonometrySpec, sin_cos, trigonometry_spec
+from rbdhw.rtl.shell import to_verilog
 from rbdhw.rtl.trigonometry import TrigonometryUnit
+from rbdhw.target import TARGETS
 
 
 def assert_equal_to_model(spec, phases, registers=0):
@@ -49,3 +51,11 @@ def test_random_phases_and_the_edges_of_quadrants(width, registers):
 )
 def test_latency_is_a_cycle_and_one_a_power_and_those_of_its_product(width, registers, latency):
     assert TrigonometryUnit(trigonometry_spec(width), registers).latency == latency
+
+
+@pytest.mark.parametrize("device", list(TARGETS.values()), ids=list(TARGETS))
+@pytest.mark.parametrize("width", [18, 27, 32])
+def test_it_takes_the_blocks_of_its_multipliers(width, device):
+    spec = trigonometry_spec(width)
+    verilog = to_verilog(TrigonometryUnit(spec, 2, device.primitive))
+    assert verilog.count(f"  {device.primitive.name} #(") == sum(map(device.blocks, spec.multipliers))

@@ -25,9 +25,8 @@ class Assembler(wiring.Component):
     """Gathers the beats of a packet into a task.
 
     A task is offered the cycle after its last beat. While it waits, the beats of the next packet are
-    taken up to the last, and that one when the task has left, or in the very cycle in which it leaves if that
-    is certain beforehand: then packets of one beat pass at one a cycle. A packet that is too long is taken to
-    its end.
+    taken up to the last, and that one when the task has left, or in the very cycle in which it leaves if any
+    task would: so packets of one beat pass at one a cycle. A packet that is too long is taken to its end.
 
     Parameters
     ----------
@@ -39,7 +38,8 @@ class Assembler(wiring.Component):
     i : In(stream.Signature(request_layout(edge.request_beat)))
     o : Out(stream.Signature(task_layout(edge)))
     leaves : In(1)
-        Whether any task at the output is taken in this cycle: known early, as ``o.ready`` is not.
+        Whether any task at the output would be taken in this cycle. It is known earlier than ``o.ready``,
+        which may be high without it.
     """
 
     def __init__(self, *, edge: Edge) -> None:
@@ -70,25 +70,23 @@ class Assembler(wiring.Component):
         not_finite = Signal()
         held = [Signal(width, name=f"held_{k}", reset_less=True) for k in range(max(1, most - 1))]
         task = Signal(self.layout, reset_less=True)
-        accepted = self.i.valid & self.i.ready
-        m.d.comb += [
-            self.i.ready.eq(~self.i.p.last | ~self.o.valid | self.leaves),
-            self.o.p.eq(task),
-        ]
+        free = ~self.o.valid | self.leaves
+        m.d.comb += [self.i.ready.eq(~self.i.p.last | free), self.o.p.eq(task)]
+        # The many registers of beats and of the task take what may be no beat, so that they wait for little.
+        for k, beat in enumerate(held):
+            with m.If(index == k):
+                m.d.sync += beat.eq(self.i.p.data)
+        with m.If(free):
+            m.d.sync += self._completed(task, index, held)
+            m.d.sync += task.not_finite.eq(not_finite | self.i.p.not_finite)
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
-        with m.If(accepted):
-            for k, beat in enumerate(held):
-                with m.If(index == k):
-                    m.d.sync += beat.eq(self.i.p.data)
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += not_finite.eq((not_finite | self.i.p.not_finite) & ~self.i.p.last)
             with m.If(self.i.p.last):
-                m.d.sync += [index.eq(0), not_finite.eq(0), self.o.valid.eq(1)]
-                m.d.sync += self._completed(task, index, held)
-                m.d.sync += task.not_finite.eq(not_finite | self.i.p.not_finite)
-            with m.Else():
-                m.d.sync += not_finite.eq(not_finite | self.i.p.not_finite)
-                with m.If(index != most):
-                    m.d.sync += index.eq(index + 1)
+                m.d.sync += [index.eq(0), self.o.valid.eq(1)]
+            with m.Elif(index != most):
+                m.d.sync += index.eq(index + 1)
         return m
 
     def _completed(self, task: Any, index: Any, held: list[Any]) -> list[Any]:

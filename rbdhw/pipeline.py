@@ -5,7 +5,6 @@ robot -> one scalar dataflow graph -> passes -> number formats -> static schedul
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -236,9 +235,8 @@ class Alternatives:
         return traffic(draft_design(self._model, self._domain, program, self.options)), clock_mhz
 
     def products(self, ii: int) -> int:
-        """Products of one task of all functions."""
-        kinds = Counter(operation.kind for operation in self.program(ii).operations)
-        return kinds[Kind.MULTIPLY] + kinds[Kind.SCALE]
+        """Products of one task of all functions that take multipliers at any interval."""
+        return sum(operation.kind is Kind.MULTIPLY for operation in self.program(ii).operations)
 
     def candidates(self) -> Candidates:
         """What choosing an interval asks."""

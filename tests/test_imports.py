@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "rbdhw"
 
 EVERYTHING = ("",)
-FORMATS = ("fixed.format", "fixed.program", "fixed.trigonometry", "fixed.reciprocal")
+FORMATS = ("fixed.format", "fixed.program", "fixed.recoding", "fixed.trigonometry", "fixed.reciprocal")
 
 # Who may import what, as names below rbdhw. A name stands for itself and for all it contains; the longest
 # key that fits a module is its rule. A folder may import itself, unless its rule is for one file.

@@ -120,6 +120,11 @@ def design_of(
     """
     plan = planned(source, options, overrides, progress)
     progress("writing Verilog")
+    return built(source, plan, options)
+
+
+def built(source: Robot, plan: Plan, options: BuildOptions) -> Design:
+    """The design of a plan that was made for a robot with these options."""
     draft = draft_design(plan.model, plan.domain, plan.program, options)
     facts = manifest(
         source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors
@@ -183,6 +188,12 @@ class Alternatives:
         self._model, self._domain, self._graph = model, domain, graph
         self._programs: dict[tuple[LimbGroup, ...], tuple[Twins, Program, Measured]] = {}
         self._plans: dict[int, Plan] = {}
+
+    def paced(self, options: BuildOptions) -> Alternatives:
+        """The same build at another pace, clock, or edge: options that formats do not depend on."""
+        other = Alternatives(self._model, self._domain, self._graph, options)
+        other._programs = self._programs
+        return other
 
     @property
     def robot(self) -> str:

@@ -107,6 +107,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "__main__": ("cli",),
     "bench": EVERYTHING,
     "calibrate": EVERYTHING,
+    "comparison": EVERYTHING,
     "explore": EVERYTHING,
     "plot": ("errors",),
     "examination": EVERYTHING,

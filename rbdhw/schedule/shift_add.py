@@ -17,9 +17,10 @@ def in_adders(
 ) -> Iterator[Step]:
     """The steps of a program, those products without a resource that adders compute for less.
 
-    A multiplier is worth as many look-up tables as the device has to each of its DSP blocks, a slot of one at
-    ``ii`` that part of it. Adders must fit the ``period``, and be no later than the multiplier. Twins share
-    them where their constants are the same.
+    Adders replace a multiplier that a product and its twins would fill: a slot of a shared one costs next to
+    nothing. A multiplier is worth as many look-up tables as the device has to each of its DSP blocks. Adders
+    must fit the ``period``, and be no later than the multiplier. Twins share them where their constants are
+    the same; a power of two takes none, whatever the interval.
     """
     group_of = {value: group for group in twins for value in group}
     for step in steps:
@@ -29,7 +30,8 @@ def in_adders(
             yield step
             continue
         ports = program.port_widths if step.resource is Resource.MULTIPLIER else program.wide_port_widths
-        price = target.blocks(ports) * target.luts / target.dsp_blocks * len(group) / ii
+        filled = len(group) == ii
+        price = target.blocks(ports) * target.luts / target.dsp_blocks if filled else 0.0
         delay = target.delays.add * found.levels
         check = target.delays.check if program.operations[step.results[0]].checked else 0.0
         choice = target.delays.select if len(group) > 1 else 0.0

@@ -34,9 +34,9 @@ def with_constants(program, constants):
     return replace(program, operations=tuple(operations))
 
 
-def test_two_terms_cost_less_than_a_block_and_a_sixteenth_of_it_less_than_them():
+def test_two_terms_cost_less_than_a_block_and_more_than_a_slot():
     program = with_constants(PROGRAM, dict.fromkeys(SCALES, 5))
-    for ii, resource in ((1, None), (16, Resource.MULTIPLIER)):
+    for ii, resource in ((1, None), (2, Resource.MULTIPLIER)):
         _, found = steps(program, ii=ii)
         assert {step.resource for step in found.values()} == {resource}
 
@@ -50,12 +50,11 @@ def test_powers_of_two_take_nothing():
 
 
 @pytest.mark.parametrize("device", ["xcvu9p", "ecp5-85"])
-@pytest.mark.parametrize("ii", [1, 2, 4])
-def test_adders_cost_less_than_a_slot_and_are_no_later(device, ii):
+def test_adders_cost_less_than_a_block_and_are_no_later(device):
     way = target(device)
-    task, found = steps(PROGRAM, device, ii=ii)
+    task, found = steps(PROGRAM, device)
     multiply = next(step for step in task.steps if step.resource is Resource.MULTIPLIER)
-    share = way.luts / way.dsp_blocks / ii
+    share = way.luts / way.dsp_blocks
     for i, step in found.items():
         operation = PROGRAM.operations[i]
         width = PROGRAM.operations[operation.operands[0].value].format.width

@@ -375,11 +375,11 @@ def bench(
         int | None, typer.Option(min=1, help="Processes of a sweep; as many as cores by default.")
     ] = None,
     synthesis: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Synthesise instead, and keep what estimates are held to in a file."
-        ),
-    ] = None,
+        bool, typer.Option("--synthesis", help="Synthesise instead, and keep what estimates are held to.")
+    ] = False,
+    only: Annotated[
+        str, typer.Option(metavar="TEXT", help="Tables, or designs, whose titles contain it.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Measure the figures of the README again, sweep a folder of robots, or synthesise for the estimates."""
@@ -387,12 +387,12 @@ def bench(
         _sweep(sweep, jobs, output, as_json)
         return
     if synthesis:
-        _calibrate(output, as_json)
+        _calibrate(only, output, as_json)
         return
     from rbdhw.bench import markdown, measure
 
     with _progress() as progress:
-        results = measure(progress)
+        results = measure(progress, only)
     _report(results, markdown(results), output, as_json)
 
 
@@ -414,13 +414,18 @@ def _sweep(folder: Path, jobs: int | None, output: Path | None, as_json: bool) -
         raise typer.Exit(FOUND_WRONG)
 
 
-def _calibrate(output: Path | None, as_json: bool) -> None:
+def _calibrate(only: str, output: Path | None, as_json: bool) -> None:
     """Write the package's table that estimates are held to, and compare both."""
     from rbdhw.bench import markdown
-    from rbdhw.calibrate import calibrate, tables
+    from rbdhw.calibrate import calibrate, named, tables
 
     with _progress() as progress:
-        found = calibrate(calibration(), lambda table: artifact.write_text(TABLE, table.text()), progress)
+        found = calibrate(
+            calibration(),
+            lambda table: artifact.write_text(TABLE, table.text()),
+            progress,
+            named(only),
+        )
     _report(found.model_dump(mode="json"), markdown(tables(found)), output, as_json)
 
 

@@ -38,7 +38,7 @@ class Candidates:
     link
         The packets of each function, and the clock in MHz.
     products
-        Products of one task.
+        Products of one task that take multipliers at any interval.
     estimate
         What the scheduled design takes.
     """
@@ -107,7 +107,7 @@ def fitting(start: Interval, share: float, device: Target, candidates: Candidate
 def smallest_fitting(least: int, share: float, device: Target, candidates: Candidates) -> tuple[int, bool]:
     """The fewest cycles, ``least`` or more, at which a design takes no more than a share of a device.
 
-    Intervals at which the products alone take too many DSP blocks are not scheduled. Of :data:`INTERVALS`
+    Intervals at which products alone take too many DSP blocks are not scheduled. Of :data:`INTERVALS`
     the first that fits is found, and between it and the one before the fewest by bisection. Where none fits,
     False and the interval that comes closest.
     """

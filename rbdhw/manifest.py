@@ -8,7 +8,7 @@ from typing import Any
 
 from rbdhw.config import BuildOptions
 from rbdhw.estimate.core import dsp_blocks
-from rbdhw.fixed.program import Program
+from rbdhw.fixed.program import Kind, Program
 from rbdhw.fixed.search import Measured
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.passes.specialise import specialise
@@ -59,6 +59,7 @@ def manifest(
             "offered": len(multipliers) * bound.ii,
         },
         "wide_products": wide_products(program, bound),
+        "shift_add_products": len(shift_add_products(program, bound)),
         "pipeline_registers": {kind.value: registers for kind, registers in bound.registers.items()},
         "trigonometry_units": sum(unit.resource is Resource.TRIGONOMETRY for unit in bound.units),
         "reciprocal_units": sum(unit.resource is Resource.RECIPROCAL for unit in bound.units),
@@ -102,6 +103,12 @@ def wide_products(program: Program, bound: Bound) -> dict[str, Any]:
         "multipliers": sum(unit.resource is Resource.WIDE_MULTIPLIER for unit in bound.units),
         "products": dict(sorted(regions.items())),
     }
+
+
+def shift_add_products(program: Program, bound: Bound) -> list[int]:
+    """The products by constants that adders compute."""
+    scales = (i for i, operation in enumerate(program.operations) if operation.kind is Kind.SCALE)
+    return [value for value in scales if bound.alone(value)]
 
 
 def region_entry(bound: Bound, region: Region) -> dict[str, Any]:

@@ -5,7 +5,6 @@ robot -> one scalar dataflow graph -> passes -> number formats -> static schedul
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -121,6 +120,11 @@ def design_of(
     """
     plan = planned(source, options, overrides, progress)
     progress("writing Verilog")
+    return built(source, plan, options)
+
+
+def built(source: Robot, plan: Plan, options: BuildOptions) -> Design:
+    """The design of a plan that was made for a robot with these options."""
     draft = draft_design(plan.model, plan.domain, plan.program, options)
     facts = manifest(
         source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors
@@ -185,6 +189,12 @@ class Alternatives:
         self._programs: dict[tuple[LimbGroup, ...], tuple[Twins, Program, Measured]] = {}
         self._plans: dict[int, Plan] = {}
 
+    def paced(self, options: BuildOptions) -> Alternatives:
+        """The same build at another pace, clock, or edge: options that formats do not depend on."""
+        other = Alternatives(self._model, self._domain, self._graph, options)
+        other._programs = self._programs
+        return other
+
     @property
     def robot(self) -> str:
         """The robot's name."""
@@ -236,9 +246,8 @@ class Alternatives:
         return traffic(draft_design(self._model, self._domain, program, self.options)), clock_mhz
 
     def products(self, ii: int) -> int:
-        """Products of one task of all functions."""
-        kinds = Counter(operation.kind for operation in self.program(ii).operations)
-        return kinds[Kind.MULTIPLY] + kinds[Kind.SCALE]
+        """Products of one task of all functions that take multipliers at any interval."""
+        return sum(operation.kind is Kind.MULTIPLY for operation in self.program(ii).operations)
 
     def candidates(self) -> Candidates:
         """What choosing an interval asks."""

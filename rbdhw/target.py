@@ -95,12 +95,15 @@ class Primitive:
         Whether it adds a number to the product, before the result's register.
     pipelines
         With one, two and three registers.
+    least_bits
+        Of a product for which synthesis takes a block, unless the block is named.
     """
 
     name: str
     ports: tuple[int, int]
     adds: bool
     pipelines: tuple[Pipeline, Pipeline, Pipeline]
+    least_bits: int
 
     def turned(self, widths: tuple[int, int]) -> bool:
         """Whether operands of these widths take fewer blocks with the second on the first port."""
@@ -232,18 +235,21 @@ DSP48E2 = Primitive(
     ports=(27, 18),
     adds=True,
     pipelines=(Pipeline(1, 0.4, 0.0, 2.4), Pipeline(2, 0.4, 1.8, 0.5), Pipeline(3, 0.4, 1.3, 0.5)),
+    least_bits=9,
 )
 DSP48E1 = Primitive(
     name="DSP48E1",
     ports=(25, 18),
     adds=True,
     pipelines=(Pipeline(1, 0.7, 0.0, 4.0), Pipeline(2, 0.7, 2.8, 0.7), Pipeline(3, 0.7, 1.4, 0.7)),
+    least_bits=9,
 )
 MULT18X18D = Primitive(
     name="MULT18X18D",
     ports=(18, 18),
     adds=False,
     pipelines=(Pipeline(1, 2.0, 0.0, 7.0), Pipeline(2, 2.0, 4.0, 4.0), Pipeline(3, 2.0, 2.5, 4.0)),
+    least_bits=0,
 )
 
 TARGETS = {

@@ -11,7 +11,14 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "rbdhw"
 
 EVERYTHING = ("",)
-FORMATS = ("fixed.format", "fixed.program", "fixed.polynomial", "fixed.trigonometry", "fixed.reciprocal")
+FORMATS = (
+    "fixed.format",
+    "fixed.program",
+    "fixed.polynomial",
+    "fixed.recoding",
+    "fixed.trigonometry",
+    "fixed.reciprocal",
+)
 
 # Who may import what, as names below rbdhw. A name stands for itself and for all it contains; the longest
 # key that fits a module is its rule. A folder may import itself, unless its rule is for one file.
@@ -107,6 +114,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "__main__": ("cli",),
     "bench": EVERYTHING,
     "calibrate": EVERYTHING,
+    "comparison": EVERYTHING,
     "explore": EVERYTHING,
     "plot": ("errors",),
     "examination": EVERYTHING,

@@ -62,6 +62,8 @@ class Sample(BaseModel):
     width: int
     target: str
     tdata: int
+    number: str
+    clock_mhz: float | None
     parts: dict[str, tuple[float, float, float]]
     dsp_blocks: int
     verilog: str

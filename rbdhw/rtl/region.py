@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, signed
 
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
-from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, total, turned
+from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, scaled, total, turned
 from rbdhw.rtl.delay import delay_line
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
 from rbdhw.rtl.reciprocal import ReciprocalUnit
@@ -109,7 +109,8 @@ class RegionModule(Elaboratable):
         self._phase = self._counter(m, "phase")
         overflows: dict[Place, list[Any]] = defaultdict(list)
         for value in self.values:
-            if self._wires.program.operations[value].kind in (Kind.ADD, Kind.SELECT):
+            kind = self._wires.program.operations[value].kind
+            if kind is not Kind.INPUT and self._wires.bound.alone(value):
                 self._note(overflows, value, self._sum(m, value))
         for number, unit in enumerate(self.units):
             if unit.resource in MULTIPLIERS:
@@ -155,7 +156,7 @@ class RegionModule(Elaboratable):
         return self._wires.program.operations[self._wires.bound.steps[index].results[0]]
 
     def _sum(self, m: Module, value: int) -> Any:
-        """A sum or choice, for twins in turn; its overflow."""
+        """A sum, choice or product by a constant in adders, for twins in turn; its overflow."""
         group = self._wires.bound.group(value)
         operations = {self._slot(twin): self._wires.program.operations[twin] for twin in group}
         wires = {self._slot(twin): self._operands(self._step(twin)) for twin in group}
@@ -169,7 +170,12 @@ class RegionModule(Elaboratable):
             )
             for k in range(len(first.operands))
         ]
-        result, overflow = cut(combined(first, columns), first)
+        if first.kind is Kind.SCALE:
+            ((_, factor, _),) = columns
+            full = scaled(m, f"v{value}", factor, first.constant, first.drop)
+        else:
+            full = combined(first, columns)
+        result, overflow = cut(full, first)
         m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
         return overflow
 

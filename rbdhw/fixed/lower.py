@@ -105,6 +105,7 @@ class _Lowering:
         self._trigonometry: TrigonometrySpec = trigonometry_spec(widths.turn)
         self._inverter = _inverter(graph, widths)
         self._alternating = _alternating(graph, twins)
+        self._factors = _factors(graph)
         self._turned: dict[Edge, int] = {}
         self._operations: dict[int, Operation] = {}
         self._intervals: dict[int, Interval] = {}
@@ -204,17 +205,13 @@ class _Lowering:
             return Format(phase_bits, phase_bits)
         alike = [self._domain[self._graph.nodes[twin].name] for twin in self._group(i)]
         largest = max(abs(bound) for bounds in alike for bound in (bounds.lower, bounds.upper))
-        if bounds.unit == "turn" and not any(map(self._multiplied, self._group(i))):
+        # An angle that is a factor as well, which some joint takes to follow it, is narrower.
+        if bounds.unit == "turn" and self._factors.isdisjoint(self._group(i)):
             beyond = round(math.ldexp(largest, phase_bits)) + 1
             return Format(beyond.bit_length() + 1, phase_bits)
         exponent = exponent_above(INPUT_MARGIN * largest)
         width = self._widths.bits[i]
         return Format(width, width - 1 - exponent)
-
-    def _multiplied(self, i: int) -> bool:
-        """Whether an angle is a factor as well, which some joint takes to follow it; factors are narrower."""
-        products = (node for node in self._graph.nodes if node.op in (Op.MULTIPLY, Op.SCALE))
-        return any(edge.node == i for node in products for edge in node.args)
 
     def _format(self, i: int, exact: int, coarsest: int = sys.maxsize) -> Format:
         """The node's format; ``exact`` fractional bits represent it without loss.
@@ -350,6 +347,12 @@ def _alternating(graph: Graph, twins: Twins) -> frozenset[int]:
         if all(len(own) == 1 for own in known) and len(set().union(*known)) == 2:
             found.update(group)
     return frozenset(found)
+
+
+def _factors(graph: Graph) -> frozenset[int]:
+    """The nodes that are multiplied."""
+    products = (node for node in graph.nodes if node.op in (Op.MULTIPLY, Op.SCALE))
+    return frozenset(edge.node for node in products for edge in node.args)
 
 
 def _inverter(graph: Graph, widths: Widths) -> ReciprocalSpec | None:

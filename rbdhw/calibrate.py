@@ -83,7 +83,7 @@ def sample(subject: Subject, earlier: Sample | None = None) -> Sample:
     )
     plan = planned(load_urdf(bundled()[subject.robot]), options)
     draft = draft_design(plan.model, plan.domain, plan.program, options)
-    verilog = to_verilog(accelerator(draft, plan.bound, device.primitive))
+    verilog = to_verilog(accelerator(draft, plan.bound, device))
     digest = hashlib.sha256(verilog.encode()).hexdigest()[:DIGEST]
     known = earlier is not None and earlier.verilog == digest
     cells = parts(plan.program, plan.bound, edge_of(draft), device)

@@ -20,7 +20,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from rbdhw import artifact, pipeline
 from rbdhw.choice import parse_algorithms
-from rbdhw.config import BASES, CORES, BuildOptions, Mounting, Pacing, parse_gravity, parse_interval, parse_share
+from rbdhw.config import (
+    BASES,
+    CORES,
+    BuildOptions,
+    Mounting,
+    Pacing,
+    parse_gravity,
+    parse_interval,
+    parse_share,
+)
 from rbdhw.domain import Overrides, read_overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import TABLE, calibration

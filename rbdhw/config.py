@@ -276,7 +276,9 @@ class BuildOptions:
         if self.width is None or self.width > WIDEST_ARRAY:
             raise InputError(f"width: the array core was expected with one of up to {WIDEST_ARRAY} bits")
         if self.ii < LEAST_ARRAY_II and self.pacing is None:
-            raise InputError(f"ii: {self.ii} is too few for the array core; expected {LEAST_ARRAY_II} or more")
+            raise InputError(
+                f"ii: {self.ii} is too few for the array core; expected {LEAST_ARRAY_II} or more"
+            )
         if self.share_limbs == "on":
             raise InputError("share-limbs: the array core shares all hardware anyway; expected auto or off")
 

@@ -140,9 +140,7 @@ def fix(
         return {f: error_figures(draft, f, given, first(reference[f], tasks)) for f in options.functions}
 
     search = Search(
-        Planner(
-            graph, magnitudes, gains(graph, chunks[0], probing), twins, guard=0 if array else GUARD_BITS
-        ),
+        Planner(graph, magnitudes, gains(graph, chunks[0], probing), twins, guard=0 if array else GUARD_BITS),
         lowered,
         partial(measured, tasks=draws.held_out),
         partial(measured, tasks=min(draws.ranging, draws.held_out)),

@@ -14,10 +14,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from rbdhw.artifact import Design
 from rbdhw.array.build import arrayed
 from rbdhw.array.model import Array
-from rbdhw.array.model import Resource as Accumulating
+from rbdhw.array.model import Resource as ArrayResource
+from rbdhw.artifact import Design
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.domain import Domain, Overrides, input_domain
 from rbdhw.errors import InputError
@@ -80,10 +80,16 @@ class Plan:
     interval: Interval
 
     @property
+    def pipeline(self) -> Bound:
+        """The schedule of a build that is no array."""
+        assert isinstance(self.bound, Bound)
+        return self.bound
+
+    @property
     def multipliers(self) -> int:
         """Multipliers of the core, those inside its units for sine and reciprocal left out."""
         if isinstance(self.bound, Array):
-            return self.bound.units.count(Accumulating.ACCUMULATOR)
+            return self.bound.units.count(ArrayResource.ACCUMULATOR)
         return sum(unit.resource in MULTIPLIERS for unit in self.bound.units)
 
 

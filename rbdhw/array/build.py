@@ -16,7 +16,7 @@ REGISTERS = (2, 3)
 """Pipeline registers that a product may have: operands come from memories, and a shifter takes the result."""
 
 SPARE_CYCLES = 3
-"""Cycles of the unit for reciprocals beside those of its tables and products: one for each of its shifters."""
+"""Cycles of the unit for reciprocals beside those of its tables and products: one a shifter."""
 
 USUAL_CHOICES = 16
 """Inputs of a multiplexer by which products' registers are chosen, before the array is known."""
@@ -35,7 +35,8 @@ def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int) 
     pipelines = [device.pipelines(program.port_widths)[registers] for registers in REGISTERS]
     asked = device.usable_period(clock_mhz or device.clock_mhz)
     pipeline = next(
-        (way for way in pipelines if _period(device, way, USUAL_CHOICES, USUAL_CHOICES) <= asked), pipelines[-1]
+        (way for way in pipelines if _period(device, way, USUAL_CHOICES, USUAL_CHOICES) <= asked),
+        pipelines[-1],
     )
     work = jobs(program)
     outputs = {function: tuple(word.value for word in words) for function, words in program.outputs.items()}
@@ -63,7 +64,7 @@ def timing(program: Program, registers: int) -> Timing:
 
 
 def _period(device: Target, pipeline: Pipeline, shifts: int, inputs: int) -> float:
-    """Nanoseconds of the longest cycle: to a product, in it, from it to the sum, and from there to a memory."""
+    """Nanoseconds of the longest cycle: to a product, in it, from it to the sum, or on to a memory."""
     delays = device.delays
     return max(
         delays.table + pipeline.before,

@@ -32,8 +32,8 @@ def jobs(program: Program) -> list[Job]:
                 turns[angle.value, angle.shift, operation.constant][operation.kind] = i
             case Kind.RECIPROCAL:
                 found.append(Job((i,), Resource.RECIPROCAL, operand=operation.operands[0].value))
-    for (angle, _, _), turn in turns.items():
-        found.append(Job((turn.get(Kind.SIN), turn.get(Kind.COS)), Resource.TRIGONOMETRY, operand=angle))
+    for (value, _, _), turn in turns.items():
+        found.append(Job((turn.get(Kind.SIN), turn.get(Kind.COS)), Resource.TRIGONOMETRY, operand=value))
     used = {value for job in found for value in job.operands}
     return [job for job in found if job.resource is not Resource.SOURCE or job.results[0] in used]
 

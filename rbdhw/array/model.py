@@ -1,9 +1,9 @@
 """The array's jobs and their schedule: plain data that the placing fills and the RTL is built from.
 
-A task starts in cycle 0, tasks follow each other every ``ii`` cycles; what happens in cycle t uses its hardware
-in slot ``t mod ii``. Every unit reads its operands from memories of its own, and every memory takes one word a
-cycle, from any unit's outputs or from those of some cycles before. Each value is written once to every memory
-from which it is read.
+A task starts in cycle 0, tasks follow each other every ``ii`` cycles; what happens in cycle t uses its
+hardware in slot ``t mod ii``. Every unit reads its operands from memories of its own, and every memory takes
+one word a cycle, from any unit's outputs or from those of some cycles before. Each value is written once to
+every memory from which it is read.
 
 Values are those of the program by their index; ``~f`` is the complement of the flag ``f``, and indices behind
 the program's are copies of values, for memories that were busy when the first came.

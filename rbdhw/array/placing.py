@@ -1,9 +1,9 @@
 """Placing: which unit does each job, and when.
 
-Jobs are placed one after the other, those first on which most cycles depend. A job may start where its unit is
-free, its operands stand in the unit's memories or can be written to them before, and no memory takes two words
-in a slot. Of the places in the first cycles that have any the cheapest is taken: one that connects few new
-outputs to memories, moves products by amounts that the unit knows already, and leaves no short gaps.
+Jobs are placed one after the other, those first on which most cycles depend. A job may start where its unit
+is free, its operands stand in the unit's memories or can be written to them before, and no memory takes two
+words in a slot. Of the places in the first cycles that have any the cheapest is taken: one that connects few
+new outputs to memories, moves products by amounts that the unit knows already, and leaves no short gaps.
 
 A job that finds no place gets copies of its operands, which a unit computes at another time.
 """
@@ -240,7 +240,9 @@ class _Placing:
         tries = [TRIES]
         return fit if self._bring_terms(fit, job.terms, number, start, tries) else None
 
-    def _bring_terms(self, fit: _Fit, terms: Sequence[Term], number: int, start: int, tries: list[int]) -> bool:
+    def _bring_terms(
+        self, fit: _Fit, terms: Sequence[Term], number: int, start: int, tries: list[int]
+    ) -> bool:
         """Let factors of terms, from the next on, be brought to a unit's memories, either way round."""
         k = len(fit.terms)
         if k == len(terms):
@@ -284,7 +286,7 @@ class _Placing:
         return best
 
     def _constant_ways(self, term: Term) -> Iterator[Term]:
-        """A term with powers of two moved from its shift into a constant, as far as the operand holds them."""
+        """A term with powers of two moved from its shift into a constant, as far as it holds them."""
         yield term
         places = [k for k, factor in enumerate(term.factors) if isinstance(factor, Constant)]
         for k in places[-1:]:

@@ -43,7 +43,11 @@ def _copies(array: Array, jobs: Sequence[Job]) -> dict[int, int]:
     for step in array.steps:
         for value in set(step.job.values) - asked:
             kept = [(GUARD_BITS - term.shift, term) for term in step.job.terms]
-            whole = [t for power, t in kept if t.factors.count(Constant(1 << max(power, 0))) == 1 and not t.negative]
+            whole = [
+                t
+                for power, t in kept
+                if t.factors.count(Constant(1 << max(power, 0))) == 1 and not t.negative
+            ]
             if len(kept) != 1 or len(whole) != 1 or len(whole[0].values) != 1:
                 raise ArrayError(f"value {value} is neither asked for nor a copy")
             copies[value] = whole[0].values[0]
@@ -103,7 +107,9 @@ def _check_writes(array: Array) -> None:
             same = write.output.unit == step.unit and write.output.result == result
             held = 0 <= write.output.delay < HOLD and write.cycle == step.ready + write.output.delay
             if not same or not held or write.cycle % array.ii != slot:
-                raise ArrayError(f"{port}: value {write.value} is not at {write.output} in cycle {write.cycle}")
+                raise ArrayError(
+                    f"{port}: value {write.value} is not at {write.output} in cycle {write.cycle}"
+                )
 
 
 def _check_reads(array: Array) -> None:
@@ -120,5 +126,3 @@ def _check_read(array: Array, port: Port, kept: int, cycle: int, factor: Factor)
     write = array.written.get((port, factor))
     if write is None or not write.cycle < cycle < write.cycle + kept:
         raise ArrayError(f"{port}: value {factor} is not there in cycle {cycle}")
-
-

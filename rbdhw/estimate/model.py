@@ -62,16 +62,16 @@ class CoreCost:
 def parts(program: Program, bound: Bound | Array, edge: Edge, device: Target) -> dict[str, Cells]:
     """What the structure of each part of a design says, before it is weighed."""
     latency = {function: cycles + 1 for function, cycles in bound.latency.items()}
-    is_array = isinstance(bound, Array)
-    core = array_cells(program, bound, device) if is_array else core_cells(program, bound, device)
+    if isinstance(bound, Array):
+        core = array_cells(program, bound, device)
+    else:
+        core = core_cells(program, bound, device)
     return core | edge_cells(edge, latency, bound.ii, FABRICS[device.family])
 
 
 def estimate(program: Program, bound: Bound | Array, edge: Edge, device: Target) -> Estimate:
     """What a whole accelerator takes on a device."""
-    return weighed(
-        parts(program, bound, edge, device), blocks(program, bound, device), weights_of(device)
-    )
+    return weighed(parts(program, bound, edge, device), blocks(program, bound, device), weights_of(device))
 
 
 def blocks(program: Program, bound: Bound | Array, device: Target) -> int:

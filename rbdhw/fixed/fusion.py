@@ -76,7 +76,9 @@ class _Fusion:
             if operation.kind is Kind.INPUT or (i not in absorbed and self._uses[i]):
                 self._place[i] = self._add(self._operation(operation, terms.get(i, [])))
         outputs = {
-            function: tuple(replace(word, value=self._place[word.value], format=self._format(word)) for word in words)
+            function: tuple(
+                replace(word, value=self._place[word.value], format=self._format(word)) for word in words
+            )
             for function, words in before.outputs.items()
         }
         return replace(

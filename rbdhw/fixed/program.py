@@ -42,7 +42,7 @@ class Kind(StrEnum):
     What does not fit saturates instead of wrapping; the reciprocal of zero is the largest integer.
     """
     DOT = "dot"
-    """The sum of the products of its operands in pairs; the first of a pair has the product's sign and shift."""
+    """The sum of the products of its operands in pairs; the first has the product's sign and shift."""
     SELECT = "select"
     """The second operand where the first, a flag, is 1; the third where it is 0."""
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Array, Const, Module, Signal, signed
+from amaranth.hdl import Const, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.program import Operand
 from rbdhw.rtl.arithmetic import aligned, half
 from rbdhw.rtl.control import Sequencer, places
+from rbdhw.rtl.multiplexer import multiplexed
 from rbdhw.rtl.multiplier import multiply_add
 from rbdhw.target import Primitive
 
@@ -44,7 +45,8 @@ class Accumulator(wiring.Component):
     adding
         What is done with the product of the operands that come in a slot. In others the sum begins anew.
     registers, primitive
-        Pipeline registers of each product, at least one, and what multiplies: see :mod:`rbdhw.rtl.multiplier`.
+        Pipeline registers of each product, one at least, and what multiplies: see
+        :mod:`rbdhw.rtl.multiplier`.
 
     Members
     -------
@@ -122,7 +124,8 @@ class Accumulator(wiring.Component):
         if len(ways) == 1:
             return ways[0]
         numbers = {slot: shifts.index(own.shift) for slot, own in adding.items()}
-        return Array(ways)[sequencer.steps("shift", numbers, places(len(shifts)))]
+        choice = sequencer.steps("shift", numbers, places(len(shifts)))
+        return multiplexed(m, "moved", ways, choice, self.primitive)
 
 
 def sum_bits(least: int, most: int) -> int:

@@ -18,6 +18,7 @@ from rbdhw.rtl.accumulator import Accumulator, Adding, sum_bits
 from rbdhw.rtl.arithmetic import aligned, parted, saturated
 from rbdhw.rtl.control import Sequencer, places
 from rbdhw.rtl.delay import delay_line
+from rbdhw.rtl.multiplexer import multiplexed
 from rbdhw.rtl.operand_memory import Contents, OperandMemory, Word
 from rbdhw.rtl.overflow import gathered
 from rbdhw.rtl.reciprocal import ReciprocalUnit
@@ -140,8 +141,9 @@ class ArrayCore(wiring.Component):
             width=width,
             ii=self.ii,
             contents=held,
-            inputs=[width] * len(outputs(self.array, port)),
+            inputs=len(outputs(self.array, port)),
             style="block" if port in self._blocks else "distributed",
+            primitive=self.primitive,
         )
         m.submodules[f"memory_{port.unit}_{port.index}"] = memory
         return memory
@@ -204,21 +206,21 @@ class ArrayCore(wiring.Component):
         number = sequencer.steps(
             name, {slot: places_of[id(choice)] for slot, choice in choices.items()}, places(len(different))
         )
-        chosen = Signal(signed(max(map(len, different))), name=f"{name}_{unit}")
-        with m.Switch(number):
-            for k, choice in enumerate(different[:-1]):
-                with m.Case(k):
-                    m.d.comb += chosen.eq(choice)
-            with m.Default():
-                m.d.comb += chosen.eq(different[-1])
-        return chosen
+        inputs = []
+        for k, choice in enumerate(different):
+            wide = Signal(signed(max(map(len, different))), name=f"{name}_{unit}_{k}")
+            m.d.comb += wide.eq(choice)
+            inputs.append(wide)
+        return multiplexed(m, f"{name}_{unit}", inputs, number, self.primitive)
 
     def _source(self, m: Module, unit: int, name: str) -> None:
         """Words of a task, kept while those of the next come."""
         choices = {}
         for step in self.array.steps_of[unit]:
             (value,) = step.job.values
-            kept = Signal(self._words[value].shape(), name=f"word_{value}".replace("-", "not_"), reset_less=True)
+            kept = Signal(
+                self._words[value].shape(), name=f"word_{value}".replace("-", "not_"), reset_less=True
+            )
             with m.If(self._slots[0]):
                 m.d.sync += kept.eq(self._words[value])
             choices[step.start % self.ii] = kept

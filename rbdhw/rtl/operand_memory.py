@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.rtl.control import Sequencer, places
+from rbdhw.rtl.multiplexer import multiplexed
+from rbdhw.target import Primitive
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,11 @@ class OperandMemory(wiring.Component):
     contents
         What is written and read.
     inputs
-        Widths of the outputs that it takes words from.
+        The number of outputs that it takes words from.
     style
         What synthesis is to make it of: ``block`` or ``distributed``.
+    primitive
+        By which the family of devices is known that multiplexers are made for.
 
     Members
     -------
@@ -76,12 +80,22 @@ class OperandMemory(wiring.Component):
         The word that is read, a cycle after its address stood in its slot.
     """
 
-    def __init__(self, *, width: int, ii: int, contents: Contents, inputs: Sequence[int], style: str) -> None:
+    def __init__(
+        self,
+        *,
+        width: int,
+        ii: int,
+        contents: Contents,
+        inputs: int,
+        style: str,
+        primitive: Primitive | None = None,
+    ) -> None:
         self.ii = ii
         self.contents = contents
         self.style = style
-        self.inputs = len(inputs)
-        members: dict[str, Any] = {f"i{k}": In(signed(own)) for k, own in enumerate(inputs)}
+        self.inputs = inputs
+        self.primitive = primitive
+        members: dict[str, Any] = {f"i{k}": In(signed(width)) for k in range(inputs)}
         super().__init__({**members, "o": Out(signed(width))})
 
     def elaborate(self, _platform: object) -> Module:
@@ -102,7 +116,7 @@ class OperandMemory(wiring.Component):
             m.d.comb += [
                 write.en.eq(1),
                 write.addr.eq(Cat(_widened(sequencer.slot, bits), sequencer.turn)),
-                write.data.eq(Array(inputs)[choice] if len(inputs) > 1 else inputs[0]),
+                write.data.eq(multiplexed(m, "input", inputs, choice, self.primitive)),
             ]
         return m
 

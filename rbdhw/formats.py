@@ -129,8 +129,11 @@ def fix(
         seen = list(magnitudes)
         draft = lower(graph, seen, ranges, widths, twins)
         for _ in range(NOISE_PASSES):
+            before = list(seen)
             raise_to_noise(seen, draft, options.functions, noise_words, draws.headroom)
             seen = unified(seen, twins, shifts)
+            if seen == before:
+                break
             draft = lower(graph, seen, ranges, widths.raised(magnitudes, seen), twins)
         return fused(draft, MOST_TERMS) if array else draft
 

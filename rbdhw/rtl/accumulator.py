@@ -48,6 +48,9 @@ class Accumulator(wiring.Component):
         Pipeline registers of each product, one at least, and what multiplies: see
         :mod:`rbdhw.rtl.multiplier`.
 
+    sequencer
+        Of the slots.
+
     Members
     -------
     a, b : In
@@ -68,6 +71,7 @@ class Accumulator(wiring.Component):
         ii: int,
         adding: Mapping[int, Adding],
         registers: int,
+        sequencer: Sequencer,
         primitive: Primitive | None = None,
     ) -> None:
         self.sum_bits = sum_bits
@@ -75,6 +79,7 @@ class Accumulator(wiring.Component):
         self.ii = ii
         self.adding = adding
         self.registers = registers
+        self.sequencer = sequencer
         self.primitive = primitive
         a, b = (signed(own) for own in widths)
         super().__init__({"a": In(a), "b": In(b), "o": Out(signed(width)), "overflow": Out(1)})
@@ -86,14 +91,14 @@ class Accumulator(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        sequencer = Sequencer(m, "at", self.ii)
+        sequencer = self.sequencer
         later = {(slot + self.registers) % self.ii: adding for slot, adding in self.adding.items()}
         product = multiply_add(
             m, "product", self.a, self.b, Const(0, 1), registers=self.registers, primitive=self.primitive
         )
         term = self._moved(m, sequencer, later, product)
-        negative = sequencer.steps("negative", {s: int(a.negative) for s, a in later.items()}, 1)
-        more = sequencer.steps("more", {s: int(a.more) for s, a in later.items()}, 1, other=0)
+        negative = sequencer.steps(m, "negative", {s: int(a.negative) for s, a in later.items()}, 1)
+        more = sequencer.steps(m, "more", {s: int(a.more) for s, a in later.items()}, 1, other=0)
         start = half(self.drop)
         total = Signal(signed(self.sum_bits), init=start)
         following = Signal(signed(self.sum_bits))
@@ -124,7 +129,7 @@ class Accumulator(wiring.Component):
         if len(ways) == 1:
             return ways[0]
         numbers = {slot: shifts.index(own.shift) for slot, own in adding.items()}
-        choice = sequencer.steps("shift", numbers, places(len(shifts)))
+        choice = sequencer.steps(m, "shift", numbers, places(len(shifts)))
         return multiplexed(m, "moved", ways, choice, self.primitive)
 
 

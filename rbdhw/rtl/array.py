@@ -97,10 +97,11 @@ class ArrayCore(wiring.Component):
         memories: dict[Port, OperandMemory] = {}
         for unit, resource in enumerate(self.array.units):
             ports = [port for port in self._contents if port.unit == unit]
+            turns = max((self._contents[port].turns for port in ports), default=1)
+            sequencer = Sequencer(m, f"unit_{unit}", self.ii, turns)
             for port in ports:
-                memories[port] = self._memory(m, port)
-            operands = [memories[port].o for port in ports]
-            self._unit(m, unit, resource, operands)
+                memories[port] = self._memory(m, port, sequencer)
+            self._unit(m, unit, resource, sequencer, [memories[port].o for port in ports])
         self._connect(m, memories)
         self._encode(m)
         return m
@@ -132,7 +133,7 @@ class ArrayCore(wiring.Component):
             return max(self.program.port_widths)
         return self._operation(value).format.width
 
-    def _memory(self, m: Module, port: Port) -> OperandMemory:
+    def _memory(self, m: Module, port: Port, sequencer: Sequencer) -> OperandMemory:
         writes = self.array.writes.get(port, {})
         held = self._contents[port]
         constants = [integer.bit_length() + 1 for integer in held.constants]
@@ -143,31 +144,33 @@ class ArrayCore(wiring.Component):
             contents=held,
             inputs=len(outputs(self.array, port)),
             style="block" if port in self._blocks else "distributed",
+            sequencer=sequencer,
             primitive=self.primitive,
         )
         m.submodules[f"memory_{port.unit}_{port.index}"] = memory
         return memory
 
-    def _unit(self, m: Module, unit: int, resource: Resource, operands: list[Any]) -> None:
-        name = f"{resource}_{unit}"
+    def _unit(
+        self, m: Module, unit: int, resource: Resource, sequencer: Sequencer, operands: list[Any]
+    ) -> None:
         match resource:
             case Resource.ACCUMULATOR:
-                self._accumulator(m, unit, name, operands)
+                self._accumulator(m, unit, sequencer, operands)
             case Resource.TRIGONOMETRY:
-                self._trigonometry(m, unit, name, operands)
+                self._trigonometry(m, unit, sequencer, operands)
             case Resource.RECIPROCAL:
-                self._reciprocal(m, unit, name, operands)
+                self._reciprocal(m, unit, sequencer, operands)
             case Resource.SOURCE:
-                self._source(m, unit, name)
+                self._source(m, unit, sequencer)
 
-    def _accumulator(self, m: Module, unit: int, name: str, operands: list[Any]) -> None:
+    def _accumulator(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
         adding, widest = {}, 2
         for step in self.array.steps_of[unit]:
             widest = max(widest, self._sum_bits(step))
             for k, term in enumerate(step.job.terms):
                 more = k < len(step.job.terms) - 1
                 adding[(step.start + k + 1) % self.ii] = Adding(term.negative, term.shift, more)
-        m.submodules[name] = hardware = Accumulator(
+        m.submodules[f"accumulator_{unit}"] = hardware = Accumulator(
             widths=(len(operands[0]), len(operands[1])),
             width=max(self.program.port_widths),
             sum_bits=widest,
@@ -175,6 +178,7 @@ class ArrayCore(wiring.Component):
             ii=self.ii,
             adding=adding,
             registers=self.array.registers,
+            sequencer=sequencer,
             primitive=self.primitive,
         )
         m.d.comb += [hardware.a.eq(operands[0]), hardware.b.eq(operands[1])]
@@ -196,24 +200,26 @@ class ArrayCore(wiring.Component):
         low, high = exact_interval(operation, formats)
         return max(least, sum_bits(low << GUARD_BITS, (high + 1) << GUARD_BITS))
 
-    def _chosen(self, m: Module, unit: int, name: str, choices: dict[int, Any]) -> Any:
+    def _chosen(self, m: Module, sequencer: Sequencer, name: str, choices: dict[int, Any]) -> Any:
         """A signal by slot."""
         different = list({id(choice): choice for choice in choices.values()}.values())
         if len(different) == 1:
             return different[0]
-        sequencer = Sequencer(m, f"{name}_at_{unit}", self.ii)
         places_of = {id(choice): k for k, choice in enumerate(different)}
         number = sequencer.steps(
-            name, {slot: places_of[id(choice)] for slot, choice in choices.items()}, places(len(different))
+            m,
+            f"{name}_choice",
+            {slot: places_of[id(choice)] for slot, choice in choices.items()},
+            places(len(different)),
         )
         inputs = []
         for k, choice in enumerate(different):
-            wide = Signal(signed(max(map(len, different))), name=f"{name}_{unit}_{k}")
+            wide = Signal(signed(max(map(len, different))), name=f"{name}_{k}")
             m.d.comb += wide.eq(choice)
             inputs.append(wide)
-        return multiplexed(m, f"{name}_{unit}", inputs, number, self.primitive)
+        return multiplexed(m, name, inputs, number, self.primitive)
 
-    def _source(self, m: Module, unit: int, name: str) -> None:
+    def _source(self, m: Module, unit: int, sequencer: Sequencer) -> None:
         """Words of a task, kept while those of the next come."""
         choices = {}
         for step in self.array.steps_of[unit]:
@@ -224,9 +230,10 @@ class ArrayCore(wiring.Component):
             with m.If(self._slots[0]):
                 m.d.sync += kept.eq(self._words[value])
             choices[step.start % self.ii] = kept
-        self._results[unit, 0] = self._chosen(m, unit, name, choices)
+        self._results[unit, 0] = self._chosen(m, sequencer, f"source_{unit}", choices)
 
-    def _trigonometry(self, m: Module, unit: int, name: str, operands: list[Any]) -> None:
+    def _trigonometry(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
+        name = f"trigonometry_{unit}"
         hardware = TrigonometryUnit(self.program.trigonometry, self.array.registers, self.primitive)
         m.submodules[name] = hardware
         angles, offsets = {}, {}
@@ -236,23 +243,23 @@ class ArrayCore(wiring.Component):
             angles[slot] = operation.operands[0]
             offsets[slot] = operation.constant
         ways = {operand.shift: aligned(operands[0], operand) for operand in angles.values()}
-        angle = self._chosen(m, unit, f"{name}_angle", {s: ways[o.shift] for s, o in angles.items()})
-        sequencer = Sequencer(m, f"{name}_at", self.ii)
-        offset = sequencer.steps("offset", offsets, hardware.angle.shape())
+        angle = self._chosen(m, sequencer, f"{name}_angle", {s: ways[o.shift] for s, o in angles.items()})
+        offset = sequencer.steps(m, f"{name}_offset", offsets, hardware.angle.shape())
         m.d.comb += hardware.angle.eq(angle + offset)
         self._results[unit, 0], self._results[unit, 1] = hardware.sin, hardware.cos
 
-    def _reciprocal(self, m: Module, unit: int, name: str, operands: list[Any]) -> None:
+    def _reciprocal(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
+        name = f"reciprocal_{unit}"
         assert self.program.reciprocal is not None
         cycles = self.array.timing.cycles[Resource.RECIPROCAL]
         hardware = ReciprocalUnit(self.program.reciprocal, cycles, self.array.registers, self.primitive)
         m.submodules[name] = hardware
         steps = self.array.steps_of[unit]
         shifts = {(s.start + 1) % self.ii: self._operation(s.job.values[0]).constant for s in steps}
-        sequencer = Sequencer(m, f"{name}_at", self.ii)
+        shift = sequencer.steps(m, f"{name}_shift", shifts, hardware.shift.shape())
         m.d.comb += [
             hardware.x.eq(operands[0]),
-            hardware.shift.eq(sequencer.steps("shift", shifts, hardware.shift.shape())),
+            hardware.shift.eq(shift),
         ]
         results, overflows = {}, {}
         for step in steps:
@@ -261,7 +268,7 @@ class ArrayCore(wiring.Component):
             value, overflow = saturated(hardware.y, operation)
             m.d.comb += result.eq(value)
             results[step.ready % self.ii], overflows[step.ready % self.ii] = result, overflow
-        self._results[unit, 0] = self._chosen(m, unit, f"{name}_o", results)
+        self._results[unit, 0] = self._chosen(m, sequencer, f"{name}_o", results)
         self._overflows[unit] = registered(m, self._overflow_by_slot(overflows), 1)
 
     def _overflow_by_slot(self, overflows: dict[int, Any]) -> Any:

@@ -10,7 +10,7 @@ from amaranth.hdl import Const, Module, Mux, Signal, unsigned
 
 
 class Sequencer:
-    """The slots and tasks of a piece of hardware, counted close to it.
+    """The slots and tasks of some hardware, counted close to it.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Sequencer:
     """
 
     def __init__(self, m: Module, name: str, ii: int, turns: int = 1) -> None:
-        self._m, self._name, self._ii = m, name, ii
+        self._ii = ii
         self._next = Signal(range(ii), name=f"{name}_next", init=1 % ii)
         self.slot = Signal(range(ii), name=f"{name}_slot")
         self.next_turn = Signal(range(turns), name=f"{name}_next_turn")
@@ -43,21 +43,25 @@ class Sequencer:
             self.turn.eq(self.next_turn),
         ]
 
-    def steps(self, name: str, values: Mapping[int, int], shape: Any, *, other: int | None = None) -> Signal:
+    def steps(
+        self, m: Module, name: str, values: Mapping[int, int], shape: Any, *, other: int | None = None
+    ) -> Signal:
         """A number that has these values in these slots, in a register; in all others ``other``, or any."""
-        register = Signal(shape, name=f"{self._name}_{name}", reset_less=True)
-        self._m.d.sync += register.eq(self.ahead(name, values, shape, other=other))
+        register = Signal(shape, name=name, reset_less=True)
+        m.d.sync += register.eq(self.ahead(m, name, values, shape, other=other))
         return register
 
-    def ahead(self, name: str, values: Mapping[int, int], shape: Any, *, other: int | None = None) -> Signal:
+    def ahead(
+        self, m: Module, name: str, values: Mapping[int, int], shape: Any, *, other: int | None = None
+    ) -> Signal:
         """The same, a cycle before, and not registered."""
         usual = Counter(values.values()).most_common(1)[0][0] if values else 0
-        chosen = Signal(shape, name=f"{self._name}_{name}_ahead")
-        table = {slot: values.get(slot, usual if other is None else other) for slot in range(self._ii)}
-        with self._m.Switch(self._next):
-            for slot, value in table.items():
-                with self._m.Case(slot):
-                    self._m.d.comb += chosen.eq(Const(value, chosen.shape()))
+        chosen = Signal(shape, name=f"{name}_ahead")
+        with m.Switch(self._next):
+            for slot in range(self._ii):
+                value = values.get(slot, usual if other is None else other)
+                with m.Case(slot):
+                    m.d.comb += chosen.eq(Const(value, chosen.shape()))
         return chosen
 
 

@@ -69,6 +69,8 @@ class OperandMemory(wiring.Component):
         The number of outputs that it takes words from.
     style
         What synthesis is to make it of: ``block`` or ``distributed``.
+    sequencer
+        Of as many turns as are kept, or more.
     primitive
         By which the family of devices is known that multiplexers are made for.
 
@@ -88,11 +90,13 @@ class OperandMemory(wiring.Component):
         contents: Contents,
         inputs: int,
         style: str,
+        sequencer: Sequencer,
         primitive: Primitive | None = None,
     ) -> None:
         self.ii = ii
         self.contents = contents
         self.style = style
+        self.sequencer = sequencer
         self.inputs = inputs
         self.primitive = primitive
         members: dict[str, Any] = {f"i{k}": In(signed(width)) for k in range(inputs)}
@@ -101,7 +105,8 @@ class OperandMemory(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         contents = self.contents
-        sequencer = Sequencer(m, "at", self.ii, contents.turns)
+        sequencer = self.sequencer
+        turn_bits = contents.turns.bit_length() - 1
         bits = contents.slot_bits(self.ii)
         attributes = {"ram_style": self.style, "no_rw_check": 1}
         m.submodules.memory = memory = Memory(
@@ -111,11 +116,11 @@ class OperandMemory(wiring.Component):
         m.d.comb += [read.addr.eq(self._address(m, sequencer, bits)), self.o.eq(read.data)]
         if self.inputs:
             write = memory.write_port()
-            choice = sequencer.steps("choice", contents.choices, places(self.inputs))
+            choice = sequencer.steps(m, "choice", contents.choices, places(self.inputs))
             inputs = [getattr(self, f"i{k}") for k in range(self.inputs)]
             m.d.comb += [
                 write.en.eq(1),
-                write.addr.eq(Cat(_widened(sequencer.slot, bits), sequencer.turn)),
+                write.addr.eq(Cat(_widened(sequencer.slot, bits), sequencer.turn[:turn_bits])),
                 write.data.eq(multiplexed(m, "input", inputs, choice, self.primitive)),
             ]
         return m
@@ -132,12 +137,12 @@ class OperandMemory(wiring.Component):
         constants = {slot: what for slot, what in self.contents.reads.items() if not isinstance(what, Word)}
         places_of = {slot: word.slot for slot, word in words.items()}
         places_of |= {slot: self.ii + constant for slot, constant in constants.items()}
-        low = sequencer.steps("word", places_of, bits)
+        low = sequencer.steps(m, "word", places_of, bits)
         turns = self.contents.turns
         if turns == 1:
             return low
         # A constant stands in all turns.
-        age = sequencer.ahead("age", {slot: word.turns for slot, word in words.items()}, range(turns))
+        age = sequencer.ahead(m, "age", {slot: word.turns for slot, word in words.items()}, range(turns))
         turn = Signal(range(turns), name="read_turn", reset_less=True)
         m.d.sync += turn.eq(sequencer.next_turn - age)
         return Cat(low, turn)

@@ -75,11 +75,10 @@ def test_powers_of_two_may_stand_in_a_constant():
         if any(isinstance(factor, Constant) for factor in term.factors)
     )
     job = ARRAY.steps[place].job
-    factors = tuple(
-        Constant(factor.integer << 1) if isinstance(factor, Constant) else factor
-        for factor in job.terms[k].factors
-    )
-    term = replace(job.terms[k], factors=factors, shift=job.terms[k].shift - 1)
+    factors = list(job.terms[k].factors)
+    place_of = next(n for n, factor in enumerate(factors) if isinstance(factor, Constant))
+    factors[place_of] = Constant(factors[place_of].integer << 1)
+    term = replace(job.terms[k], factors=tuple(factors), shift=job.terms[k].shift - 1)
     verify(
         with_step(place, job=replace(job, terms=(*job.terms[:k], term, *job.terms[k + 1 :]))), jobs(PROGRAM)
     )

@@ -60,7 +60,7 @@ TASKS = 16
 WIDTH = 32
 """The multipliers' operand width (bits): the widest, as no budget is searched for."""
 
-DRAWS = Draws(ranging=512, held_out=256, chunk=128, group=16, headroom=2.0)
+DRAWS = Draws(ranging=512, held_out=256, chunk=512, group=16, probed=64, headroom=2.0)
 
 FREE_ANGLE = 3.0
 """Radians by which a joint without limits is taken to turn either way: not to where arms are folded flat."""

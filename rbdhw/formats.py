@@ -70,12 +70,14 @@ class Draws:
     ranging
         Tasks in which ranges are found, a chunk at a time.
     chunk
-        Tasks whose every node's value is held at once; the first chunk tells the effect of errors, too.
+        Tasks whose every node's value is held at once.
     group
         Tasks, a whole number of them in a chunk, whose largest values are compared: of the same number of
         tasks, smaller groups differ more, and leave more headroom for the tails that were not drawn.
     held_out
         Tasks by which errors are measured.
+    probed
+        Of the first chunk, the tasks that tell the effect of errors.
     headroom
         How much larger values may be than the ranges found; few tasks tell little of a large robot's tails.
     """
@@ -84,6 +86,7 @@ class Draws:
     held_out: int
     chunk: int = CHUNK
     group: int = CHUNK
+    probed: int = CHUNK
     headroom: float = 1.0
 
 
@@ -142,8 +145,9 @@ def fix(
         given = first(arrays, tasks)
         return {f: error_figures(draft, f, given, first(reference[f], tasks)) for f in options.functions}
 
+    effects = gains(graph, first(chunks[0], draws.probed), probing)
     search = Search(
-        Planner(graph, magnitudes, gains(graph, chunks[0], probing), twins, guard=0 if array else GUARD_BITS),
+        Planner(graph, magnitudes, effects, twins, guard=0 if array else GUARD_BITS),
         lowered,
         partial(measured, tasks=draws.held_out),
         partial(measured, tasks=min(draws.ranging, draws.held_out)),

@@ -80,11 +80,12 @@ def gains(graph: Graph, inputs: Mapping[str, Array], rng: np.random.Generator) -
     for flags in dict.fromkeys(row.flags for row in rows):
         given = {name: np.full(tasks, float(value)) for name, value in flags}
         values = [np.broadcast_to(value, tasks) for value in node_values(graph, {**inputs, **given})]
+        sizes = np.array([float(np.abs(value).max()) or 1.0 for value in values])
         for k, row in enumerate(rows):
             if row.flags == flags:
                 seeds = _seeds(row, values, rng.choice((-1.0, 1.0), (len(row.outputs), tasks)))
                 own = slice(2 * k, 2 * k + 2)
-                noise[own], relative[own] = _means(graph, values, seeds)
+                noise[own], relative[own] = _means(graph, values, sizes, seeds)
     return Gains(tuple(row.function for row in rows for _ in range(2)), noise, relative)
 
 
@@ -123,13 +124,12 @@ def _seeds(row: _Row, values: list[Array], signs: Array) -> dict[int, Array]:
     return seeds
 
 
-def _means(graph: Graph, values: list[Array], seeds: dict[int, Array]) -> tuple[Array, Array]:
+def _means(graph: Graph, values: list[Array], sizes: Array, seeds: dict[int, Array]) -> tuple[Array, Array]:
     """Mean squares of adjoints, and of adjoints times values where that is of use: (2, nodes) each.
 
     The second row's mean is weighted by the inverse of each task's mean square error, were all nodes as
-    precise as each other; so it tells of the geometric mean.
+    precise as each other; so it tells of the geometric mean. ``sizes`` are the values' largest magnitudes.
     """
-    sizes = np.array([float(np.abs(value).max()) or 1.0 for value in values])
     effects = np.zeros((len(graph.nodes), len(values[0])), np.float32)
     for i, adjoint in _backward(graph, values, seeds):
         effects[i] = np.square(adjoint * sizes[i])

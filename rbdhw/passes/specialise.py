@@ -10,16 +10,22 @@ from rbdhw.passes.prune import prune
 
 def specialise(graph: Graph, function: str, flags: Mapping[str, bool]) -> Graph:
     """One function's outputs, and what they depend on; inputs named in ``flags`` become constants."""
-    outputs = tuple((name, edge) for name, edge in graph.outputs if name.startswith(f"{function}."))
-    needed = prune(Graph(graph.nodes, outputs))
+    outputs = [(name, edge) for name, edge in graph.outputs if name.startswith(f"{function}.")]
+    needed = reached(graph, function, flags)
+    decided = {i: flags[name] for name, i in graph.inputs.items() if name in flags}
     builder = GraphBuilder()
     moved: dict[int, Edge] = {}
-    for i, node in enumerate(needed.nodes):
-        if node.op is Op.INPUT and node.name in flags:
-            moved[i] = builder.constant(float(flags[node.name]), node.region)
+    for i, node in enumerate(graph.nodes):
+        if not needed[i]:
+            continue
+        if i in decided:
+            moved[i] = builder.constant(float(decided[i]), node.region)
+        elif node.op is Op.SELECT and node.args[0].node in decided:
+            chosen = node.args[1 if decided[node.args[0].node] else 2]
+            moved[i] = chosen.applied(moved[chosen.node])
         else:
             moved[i] = builder.copy(node, tuple(edge.applied(moved[edge.node]) for edge in node.args))
-    return prune(builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in needed.outputs]))
+    return prune(builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in outputs]))
 
 
 def reached(graph: Graph, function: str, flags: Mapping[str, bool]) -> list[bool]:

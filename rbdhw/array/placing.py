@@ -23,13 +23,13 @@ from rbdhw.fixed.fusion import GUARD_BITS
 SPARE = (0.02, 0.04, 0.06, 0.08, 0.1)
 """Accumulators beyond the least number, as shares of it, one try after the other."""
 
-WINDOW = 4
+WINDOW = 12
 """Cycles beyond the first possible one in which a cheaper place is looked for."""
 
 REACH = 2
 """Intervals after which a job that found no place gets copies of its operands."""
 
-CONNECTION, SHIFT, GAP, WAIT, DELAY = 11.0, 10.0, 12.0, 0.5, 0.01
+CONNECTION, SHIFT, GAP, WAIT, DELAY = 11.0, 10.0, 4.0, 0.5, 3.0
 """Look-up tables, or so, that one more thing costs.
 
 A memory's input; a shift of an accumulator's products; a gap between its jobs that is too short for many; a

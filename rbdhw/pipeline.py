@@ -57,9 +57,6 @@ Progress = Callable[[str], None]
 
 DEFAULT_MOUNTING = Mounting()
 
-SPARE_BLOCK_RAMS = 8
-"""Block RAMs that operand memories leave to the tables of sines and reciprocals, and to queues."""
-
 
 def silent(_stage: str) -> None:
     """A progress that tells nobody."""
@@ -359,7 +356,7 @@ def accelerator(
             program=design.program,
             array=bound,
             memory_stages=device.memory_stages,
-            block_rams=device.block_rams - SPARE_BLOCK_RAMS,
+            block_rams=device.operand_blocks,
             primitive=primitive,
         )
     else:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from rbdhw.array.model import Array, Constant, Port, Resource
+from rbdhw.array.memories import Contents, block_memories, contents, outputs
+from rbdhw.array.model import Array, Resource
 from rbdhw.estimate.core import function_cells, line
 from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
 from rbdhw.fixed.fusion import GUARD_BITS
 from rbdhw.fixed.program import Program
+from rbdhw.rtl.multiplexer import tables
 from rbdhw.schedule import model
 from rbdhw.schedule.model import stage
 from rbdhw.target import Target
@@ -28,17 +30,21 @@ def array_cells(program: Program, array: Array, device: Target) -> dict[str, Cel
         if resource is Resource.ACCUMULATOR:
             shifts = {term.shift for step in array.steps_of[unit] for term in step.job.terms}
             arithmetic += Cells(2.0 * total, 2.0 * total)
-            selection += Cells(fabric.multiplexer(len(shifts), total), CONTROL_BITS)
+            selection += Cells(_chosen(fabric, len(shifts), total), CONTROL_BITS)
             selection += Cells(fabric.constants(array.ii, len(shifts).bit_length() + 2))
         elif resource is Resource.SOURCE:
             words = len(array.steps_of[unit])
-            selection += Cells(fabric.multiplexer(words, width), words * width)
+            selection += Cells(_chosen(fabric, words, width), words * width)
         else:
             kind = model.Resource(resource.value)
             units += function_cells(program, kind, fabric)
     waiting = _waiting(program, array, device, fabric)
-    for port in array.ports():
-        selection += _memory(array, port, width, fabric)
+    held = contents(array)
+    blocks = block_memories(array, held, device.operand_blocks)
+    for port, own in held.items():
+        inputs = len(outputs(array, port))
+        selection += Cells(_chosen(fabric, inputs, width))
+        waiting += _memory(array, own, inputs, port in blocks, width, fabric)
     return {"arithmetic": arithmetic, "selection": selection, "waiting": waiting, "units": units}
 
 
@@ -53,15 +59,19 @@ def array_blocks(program: Program, array: Array, device: Target) -> int:
     return sum(device.blocks(widths) for resource in array.units for widths in products[resource])
 
 
-def _memory(array: Array, port: Port, width: int, fabric: Fabric) -> Cells:
-    """An operand memory with the choice of what is written, and its addresses by slot."""
-    inputs = {write.output for write in array.writes.get(port, {}).values()}
-    constants = {factor for _, factor in array.reads(port) if isinstance(factor, Constant)}
-    turns = array.turns(port)
-    address = (array.ii + len(constants) - 1).bit_length()
-    control = fabric.constants(array.ii, address + (turns - 1).bit_length() + len(inputs).bit_length())
-    cells = Cells(control + fabric.multiplexer(len(inputs), width), 2.0 * address + CONTROL_BITS)
-    return cells + fabric.table(width, turns << address)
+def _chosen(fabric: Fabric, choices: int, width: int) -> float:
+    """Look-up tables of a multiplexer, of the family's own cells where it is made of them."""
+    return float(tables(choices) * width) if fabric.joined else fabric.multiplexer(choices, width)
+
+
+def _memory(array: Array, held: Contents, inputs: int, block: bool, width: int, fabric: Fabric) -> Cells:
+    """An operand memory, and what tells its addresses and input by slot."""
+    address = held.slot_bits(array.ii)
+    told = address + held.turns.bit_length() - 1 + (inputs - 1).bit_length()
+    cells = Cells(fabric.constants(array.ii, told) + CONTROL_BITS, 2.0 * address + CONTROL_BITS)
+    if block:
+        return cells + Cells(block_rams=fabric.tables[0].takes.block_rams)
+    return cells + fabric.distributed(width, held.depth(array.ii))
 
 
 def _waiting(program: Program, array: Array, device: Target, fabric: Fabric) -> Cells:

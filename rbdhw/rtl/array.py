@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.array.model import Array, Constant, Output, Port, Resource, Step
+from rbdhw.array.memories import block_memories, contents, outputs
+from rbdhw.array.model import Array, Output, Port, Resource, Step
 from rbdhw.fixed.fusion import GUARD_BITS
 from rbdhw.fixed.program import Kind, Operation, Program, exact_interval
 from rbdhw.protocol import EXTENDED, HEADER
@@ -19,15 +19,12 @@ from rbdhw.rtl.arithmetic import aligned, parted, saturated
 from rbdhw.rtl.control import Sequencer, places
 from rbdhw.rtl.delay import delay_line
 from rbdhw.rtl.multiplexer import multiplexed
-from rbdhw.rtl.operand_memory import Contents, OperandMemory, Word
+from rbdhw.rtl.operand_memory import OperandMemory
 from rbdhw.rtl.overflow import gathered
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.trigonometry import TrigonometryUnit, registered
 from rbdhw.schedule.model import stage
 from rbdhw.target import Primitive
-
-SHALLOW = 32
-"""Words of a memory that LUTs hold cheaply."""
 
 
 class ArrayCore(wiring.Component):
@@ -58,10 +55,8 @@ class ArrayCore(wiring.Component):
         self.array = array
         self.primitive = primitive
         self._memory_stages = memory_stages
-        self._contents = {port: contents(array, port) for port in array.ports()}
-        deep = [port for port, held in self._contents.items() if held.depth(array.ii) > SHALLOW]
-        deep.sort(key=lambda port: (-self._contents[port].depth(array.ii), port))
-        self._blocks = frozenset(deep[:block_rams])
+        self._contents = contents(array)
+        self._blocks = block_memories(array, self._contents, block_rams)
         members: dict[str, Any] = {
             "phase_zero": Out(1),
             "payload": In(sum(program.slots)),
@@ -349,32 +344,3 @@ class ArrayCore(wiring.Component):
                 step = self.array.producer[value]
                 flags[step.ready + 1].append(self._overflows[step.unit])
         return flags
-
-
-def outputs(array: Array, port: Port) -> list[Output]:
-    """The outputs that a memory takes words from."""
-    return sorted({write.output for write in array.writes.get(port, {}).values()})
-
-
-def contents(array: Array, port: Port) -> Contents:
-    """What a memory holds, and when: a round of slots is one turn."""
-    turns = 1 << (array.turns(port) - 1).bit_length()
-    inputs = {output: k for k, output in enumerate(outputs(array, port))}
-    writes = array.writes.get(port, {})
-    constants = sorted({factor.integer for factor in _constants(array, port)})
-    reads: dict[int, Word | int] = {}
-    for cycle, factor in array.reads(port):
-        if isinstance(factor, Constant):
-            reads[cycle % array.ii] = constants.index(factor.integer)
-        else:
-            written = array.written[port, factor].cycle
-            back = cycle // array.ii - written // array.ii
-            reads[cycle % array.ii] = Word(written % array.ii, back % turns)
-    choices = {slot: inputs[write.output] for slot, write in writes.items()}
-    return Contents(turns, choices, reads, constants)
-
-
-def _constants(array: Array, port: Port) -> Iterator[Constant]:
-    for _, factor in array.reads(port):
-        if isinstance(factor, Constant):
-            yield factor

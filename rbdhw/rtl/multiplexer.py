@@ -37,13 +37,9 @@ def multiplexed(m: Module, name: str, inputs: Sequence[Any], choice: Any, primit
     if primitive is None or primitive.name != FAMILY:
         return Array(inputs)[choice]
     chosen = Signal(inputs[0].shape(), name=f"{name}_chosen")
-    for bit in range(len(chosen)):
-        m.submodules[f"{name}_{bit}"] = Instance(
-            f"{CELL}{len(inputs)}",
-            i_i=Cat(value[bit] for value in inputs),
-            i_s=choice,
-            o_o=chosen[bit],
-        )
+    m.submodules[name] = Instance(
+        f"{CELL}{len(inputs)}", p_WIDTH=len(chosen), i_i=Cat(inputs), i_s=choice, o_o=chosen
+    )
     return chosen
 
 
@@ -54,12 +50,29 @@ def with_cells(verilog: str) -> str:
 
 
 def cell(size: int) -> str:
-    """The Verilog module of a multiplexer of so many choices of a bit."""
+    """The Verilog module of a multiplexer of so many choices; Verilator sees what it does, not the cells."""
     lines: list[str] = []
-    out = _built(lines, [f"i[{k}]" for k in range(size)])
+    out = _built(lines, [f"i[{k} * WIDTH + k]" for k in range(size)])
     bits = (size - 1).bit_length()
-    ports = f"input [{size - 1}:0] i, input [{bits - 1}:0] s, output o"
-    return "\n".join([f"\nmodule {CELL}{size}({ports});", *lines, f"  assign o = {out};", "endmodule\n"])
+    return "\n".join(
+        [
+            "",
+            f"module {CELL}{size} #(parameter WIDTH = 1) (",
+            f"  input [{size} * WIDTH - 1:0] i, input [{bits - 1}:0] s, output [WIDTH - 1:0] o",
+            ");",
+            "`ifdef VERILATOR",
+            "  assign o = i[s * WIDTH +: WIDTH];",
+            "`else",
+            "  genvar k;",
+            "  generate for (k = 0; k < WIDTH; k = k + 1) begin : bits",
+            *lines,
+            f"    assign o[k] = {out};",
+            "  end endgenerate",
+            "`endif",
+            "endmodule",
+            "",
+        ]
+    )
 
 
 def tables(size: int) -> int:
@@ -101,5 +114,5 @@ def _pair(lines: list[str], low: str, high: str, bit: int) -> str:
 def _cell(lines: list[str], kind: str, parameters: str, ports: dict[str, str]) -> str:
     number = len(lines)
     wired = ", ".join(f".{port}({wire})" for port, wire in ports.items())
-    lines.append(f"  wire w{number}; {kind}{parameters} c{number}({wired}, .Z(w{number}));")
+    lines.append(f"    wire w{number}; {kind}{parameters} c{number}({wired}, .Z(w{number}));")
     return f"w{number}"

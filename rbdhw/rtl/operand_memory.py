@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, signed
@@ -11,47 +9,10 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.array.memories import Contents, Word
 from rbdhw.rtl.control import Sequencer, places
 from rbdhw.rtl.multiplexer import multiplexed
 from rbdhw.target import Primitive
-
-
-@dataclass(frozen=True)
-class Word:
-    """What is read: the word that was written in a slot, ``turns`` tasks ago counted by the slots' rounds."""
-
-    slot: int
-    turns: int
-
-
-@dataclass(frozen=True)
-class Contents:
-    """What a memory holds, and when.
-
-    Parameters
-    ----------
-    turns
-        Tasks of which words are kept: a power of two.
-    choices
-        By slot the input that is written.
-    reads
-        By slot a word, or the index of a constant.
-    constants
-        Words that are there from the beginning.
-    """
-
-    turns: int
-    choices: Mapping[int, int]
-    reads: Mapping[int, Word | int]
-    constants: Sequence[int]
-
-    def slot_bits(self, ii: int) -> int:
-        """Bits of the address that tell the slot, or the constant behind all slots."""
-        return max(1, (ii + len(self.constants) - 1).bit_length())
-
-    def depth(self, ii: int) -> int:
-        """Words of the memory."""
-        return self.turns << self.slot_bits(ii)
 
 
 class OperandMemory(wiring.Component):

@@ -74,6 +74,7 @@ def placed(
     for spare in SPARE:
         placing = _Placing(jobs, ii, timing, width, spare)
         if placing.done():
+            placing.leave_out_idle_units()
             cycle = {value: step.ready for step in placing.steps for value in step.job.values}
             latency = {f: max((cycle.get(v, 0) for v in values), default=0) for f, values in outputs.items()}
             units = tuple(unit.resource for unit in placing.units)
@@ -150,6 +151,21 @@ class _Placing:
                 if waiting[user] == 0:
                     heapq.heappush(queue, (-urgency[user], user))
         return True
+
+    def leave_out_idle_units(self) -> None:
+        """Number the units anew, without those that do nothing."""
+        number = {unit: k for k, unit in enumerate(sorted({step.unit for step in self.steps}))}
+
+        def moved(write: Write) -> Write:
+            return replace(write, output=replace(write.output, unit=number[write.output.unit]))
+
+        self.units = [self.units[unit] for unit in number]
+        self.steps = [replace(step, unit=number[step.unit]) for step in self.steps]
+        memories, self.memories = self.memories, defaultdict(_Memory)
+        for port, memory in memories.items():
+            if memory.slots:
+                slots = {slot: moved(write) for slot, write in memory.slots.items()}
+                self.memories[replace(port, unit=number[port.unit])].slots = slots
 
     def _urgency(self, users: list[list[int]], needs: list[set[int]]) -> list[int]:
         """Cycles from a job's start to the end of the longest path through it."""

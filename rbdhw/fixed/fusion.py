@@ -63,6 +63,7 @@ class _Fusion:
         self._most = most
         self._width = max(program.port_widths)
         self._uses = _uses(program)
+        self._lost: Counter[int] = Counter()
         self._place: dict[int, int] = {}
         self._constants: dict[int, int] = {}
         self._operations: list[Operation] = []
@@ -74,7 +75,9 @@ class _Fusion:
         terms, absorbed = self._terms()
         for i, operation in enumerate(before.operations):
             if operation.kind is Kind.INPUT or (i not in absorbed and self._uses[i]):
-                self._place[i] = self._add(self._operation(operation, terms.get(i, [])))
+                if operation.kind in (*_SUMS, Kind.SELECT):
+                    self._lost[i] = max(0, operation.format.width - self._width)
+                self._place[i] = self._add(self._operation(i, operation, terms.get(i, [])))
         outputs = {
             function: tuple(
                 replace(word, value=self._place[word.value], format=self._format(word)) for word in words
@@ -113,24 +116,36 @@ class _Fusion:
                 terms[i] = [_Term(operand.value, None, operation.constant, False, -operation.drop)]
         return terms, absorbed
 
-    def _operation(self, operation: Operation, terms: list[_Term]) -> Operation:
-        """An operation with operands of the new program."""
+    def _operation(self, i: int, operation: Operation, terms: list[_Term]) -> Operation:
+        """An operation with operands of the new program; a result that was wider keeps its range."""
+        fitted = Format(self._width, operation.format.binary_point - self._lost[i])
         if operation.kind in _SUMS:
-            operands = tuple(operand for term in terms for operand in self._pair(term))
-            widened = Format(self._width, operation.format.binary_point)
-            return Operation(Kind.DOT, operands, widened, operation.region, drop=GUARD_BITS)
-        operands = tuple(replace(operand, value=self._place[operand.value]) for operand in operation.operands)
+            operands = tuple(operand for term in terms for operand in self._pair(term, self._lost[i]))
+            return Operation(Kind.DOT, operands, fitted, operation.region, drop=GUARD_BITS)
+        operands = tuple(self._moved_operand(operand) for operand in operation.operands)
+        if operation.kind is Kind.RECIPROCAL:
+            lost = self._lost[operation.operands[0].value]
+            plain = replace(operands[0], shift=operation.operands[0].shift)
+            return replace(operation, operands=(plain,), constant=operation.constant + lost)
         if operation.kind is not Kind.SELECT:
             return replace(operation, operands=operands)
         flag, *values = operands
-        finer = GUARD_BITS - operation.drop
+        finer = GUARD_BITS - operation.drop - self._lost[i]
         moved = tuple(replace(value, shift=value.shift + finer) for value in values)
-        widened = Format(self._width, operation.format.binary_point)
-        return replace(operation, operands=(flag, *moved), format=widened, drop=GUARD_BITS)
+        return replace(operation, operands=(flag, *moved), format=fitted, drop=GUARD_BITS)
 
-    def _pair(self, term: _Term) -> tuple[Operand, Operand]:
+    def _pair(self, term: _Term, lost: int) -> tuple[Operand, Operand]:
+        """A term of a sum that loses low bits, as its factors may have."""
         second = self._constant(term.constant) if term.second is None else self._place[term.second]
-        return Operand(self._place[term.first], term.negative, term.exponent + GUARD_BITS), Operand(second)
+        shift = term.exponent + GUARD_BITS - lost + self._lost[term.first]
+        if term.second is not None:
+            shift += self._lost[term.second]
+        return Operand(self._place[term.first], term.negative, shift), Operand(second)
+
+    def _moved_operand(self, operand: Operand) -> Operand:
+        """An operand of the new program: what lost low bits is moved by as many."""
+        lost = self._lost[operand.value]
+        return replace(operand, value=self._place[operand.value], shift=operand.shift + lost)
 
     def _constant(self, value: int) -> int:
         if value not in self._constants:
@@ -150,8 +165,9 @@ class _Fusion:
         return len(self._operations) - 1
 
     def _format(self, word: Word) -> Format:
-        """An output word's format: as wide as its value has become."""
-        return replace(word.format, width=self._operations[self._place[word.value]].format.width)
+        """An output word's format: that of its value, as far as this has changed."""
+        width = self._operations[self._place[word.value]].format.width
+        return Format(width, word.format.binary_point - self._lost[word.value])
 
 
 def _moved(term: _Term, operand: Operand, drop: int) -> _Term:

@@ -14,7 +14,7 @@ def gathered(m: Module, function: str, flags: Mapping[int, Sequence[Any]], last:
     Parameters
     ----------
     flags
-        By cycle of the task, in which they stand.
+        By cycle of the task. They stand in registers a cycle later, but for those of the last cycle.
     last
         That cycle.
     """

@@ -26,12 +26,8 @@ def with_step(place: int, **changes) -> Array:
     return replace(ARRAY, steps=tuple(steps))
 
 
-def a_step(resource: Resource = Resource.ACCUMULATOR, terms: int = 1) -> int:
-    return next(
-        k
-        for k, step in enumerate(ARRAY.steps)
-        if step.job.resource is resource and len(step.job.terms) >= terms
-    )
+def a_step(resource: Resource = Resource.ACCUMULATOR) -> int:
+    return next(k for k, step in enumerate(ARRAY.steps) if step.job.resource is resource)
 
 
 def a_write(port: Port | None = None):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rbdhw.domain import input_domain
 from rbdhw.errors import InputError
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Format
@@ -54,7 +55,7 @@ def test_a_sum_takes_over_the_products_that_it_alone_adds():
     before = program(
         product(0, 1, drop=3),
         product(1, 2, drop=3),
-        Operation(Kind.ADD, (Operand(3), Operand(4, True, 1)), Format(14, 4), REGION, drop=1),
+        Operation(Kind.ADD, (Operand(3), Operand(4, True, 1)), WORD, REGION, drop=1),
         outputs=(5,),
     )
     after = fused(before, 8)
@@ -93,8 +94,6 @@ def test_no_sum_has_more_terms_than_may_be(most):
 def test_results_differ_by_rounding_only(name):
     before, robot = program_of(name, 18), model_of(name).source
     after = fused(before, 8)
-    from rbdhw.domain import input_domain
-
     arrays = sample(robot, input_domain(robot), 64, np.random.default_rng(3))
     (first, flags), (second, others) = (evaluated(p, robot, arrays) for p in (before, after))
     assert not flags.overflow.any()
@@ -109,13 +108,15 @@ def test_choices_and_reciprocals_stay(function, extended):
     flags = {name: np.asarray(int(value)) for name, value in flag_values(function, extended).items()}
     given = mixed_words(before, 50, seed=4) | flags
     results = [evaluate(p, given, (function,)) for p in (before, after)]
+    fits = ~(results[0].overflow | results[1].overflow)
+    assert fits.sum() >= 25
     for old, new in zip(before.outputs[function], after.outputs[function], strict=True):
-        values = [
-            word.format.real(result.words[word.name])
+        first, second = (
+            word.format.real(result.words[word.name])[fits]
             for word, result in zip((old, new), results, strict=True)
-        ]
+        )
         scale = math.ldexp(1.0, old.format.width - 1 - old.format.binary_point)
-        assert np.abs(values[0] - values[1]).max() < 1e-2 * scale
+        assert np.abs(first - second).max() < 1e-2 * scale
 
 
 def test_a_fused_program_travels_as_json():

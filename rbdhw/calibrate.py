@@ -25,8 +25,7 @@ from rbdhw.estimate.calibration import (
     calibration,
     weighed,
 )
-from rbdhw.estimate.core import dsp_blocks
-from rbdhw.estimate.model import parts
+from rbdhw.estimate.model import blocks, parts
 from rbdhw.formats import draft_design
 from rbdhw.pipeline import accelerator, edge_of, planned
 from rbdhw.protocol import FUNCTIONS
@@ -123,7 +122,7 @@ def sample(subject: Subject, earlier: Sample | None = None) -> Sample:
     device = find_target(subject.target)
     plan = planned(load_urdf(bundled()[subject.robot]), subject.options)
     draft = draft_design(plan.model, plan.domain, plan.program, subject.options)
-    verilog = to_verilog(accelerator(draft, plan.bound, device.primitive))
+    verilog = to_verilog(accelerator(draft, plan.bound, device))
     digest = digest_of(verilog)
     known = earlier is not None and earlier.verilog == digest
     cells = parts(plan.program, plan.bound, edge_of(draft), device)
@@ -133,7 +132,7 @@ def sample(subject: Subject, earlier: Sample | None = None) -> Sample:
             name: (round(part.luts, 1), round(part.flip_flops, 1), round(part.block_rams, 1))
             for name, part in cells.items()
         },
-        dsp_blocks=dsp_blocks(plan.program, plan.bound, device),
+        dsp_blocks=blocks(plan.program, plan.bound, device),
         verilog=digest,
         measured=earlier.measured if earlier and known else _counted(verilog, device.family),
     )

@@ -37,8 +37,8 @@ def made_up(luts, flip_flops, measured):
     own = nothing | {"arithmetic": (luts, 0.0, 0.0), "waiting": (0.0, flip_flops, 1.2)}
     counted = dict(zip(RESOURCES, measured, strict=True))
     return Sample(
-        robot="toy", functions=("id",), ii=1, width=18, target="ecp5-85", tdata=32, parts=own, dsp_blocks=7,
-        verilog="", measured=counted,
+        robot="toy", functions=("id",), ii=1, width=18, target="ecp5-85", tdata=32, number="fixed",
+        clock_mhz=None, parts=own, dsp_blocks=7, verilog="", measured=counted,
     )  # fmt: skip
 
 

@@ -192,7 +192,7 @@ def limbs() -> list[Row]:
     for base in ("fixed", "floating"):
         for ii, share in ((1, "off"), (4, "off"), (4, "on")):
             plan = plan_of("hyq", ALL, ii=ii, base=base, share=share)
-            taken = counts(plan.program, plan.bound)
+            taken = counts(plan.program, plan.pipeline)
             rows.append({"base": base, "II": ii, "--share-limbs": share} | vars(taken))
     return rows
 
@@ -201,7 +201,7 @@ def sharing() -> list[Row]:
     """What time-multiplexing does to iiwa14 with all functions."""
     rows = []
     for ii in INTERVALS:
-        bound = plan_of("iiwa14", ALL, ii=ii).bound
+        bound = plan_of("iiwa14", ALL, ii=ii).pipeline
         units = [unit for unit in bound.units if unit.resource is Resource.MULTIPLIER]
         used = sum(len(unit.steps) for unit in units)
         rows.append(

@@ -16,8 +16,7 @@ from rbdhw.boards.tools import find_tool
 from rbdhw.boards.yosys import FAMILIES, synthesize_target
 from rbdhw.config import BuildOptions
 from rbdhw.estimate.calibration import RESOURCES, Calibration, Measured, Sample, calibrated, weighed
-from rbdhw.estimate.core import dsp_blocks
-from rbdhw.estimate.model import parts
+from rbdhw.estimate.model import blocks, parts
 from rbdhw.formats import draft_design
 from rbdhw.pipeline import accelerator, edge_of, planned
 from rbdhw.protocol import FUNCTIONS
@@ -83,7 +82,7 @@ def sample(subject: Subject, earlier: Sample | None = None) -> Sample:
     )
     plan = planned(load_urdf(bundled()[subject.robot]), options)
     draft = draft_design(plan.model, plan.domain, plan.program, options)
-    verilog = to_verilog(accelerator(draft, plan.bound, device.primitive))
+    verilog = to_verilog(accelerator(draft, plan.bound, device))
     digest = hashlib.sha256(verilog.encode()).hexdigest()[:DIGEST]
     known = earlier is not None and earlier.verilog == digest
     cells = parts(plan.program, plan.bound, edge_of(draft), device)
@@ -93,7 +92,7 @@ def sample(subject: Subject, earlier: Sample | None = None) -> Sample:
             name: (round(part.luts, 1), round(part.flip_flops, 1), round(part.block_rams, 1))
             for name, part in cells.items()
         },
-        dsp_blocks=dsp_blocks(plan.program, plan.bound, device),
+        dsp_blocks=blocks(plan.program, plan.bound, device),
         verilog=digest,
         measured=earlier.measured if earlier and known else _counted(verilog, device.family),
     )

@@ -20,7 +20,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from rbdhw import artifact, pipeline
 from rbdhw.choice import parse_algorithms
-from rbdhw.config import BASES, BuildOptions, Mounting, Pacing, parse_gravity, parse_interval, parse_share
+from rbdhw.config import (
+    BASES,
+    CORES,
+    BuildOptions,
+    Mounting,
+    Pacing,
+    parse_gravity,
+    parse_interval,
+    parse_share,
+)
 from rbdhw.domain import Overrides, read_overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import TABLE, calibration
@@ -237,6 +246,10 @@ def generate(
     share_limbs: Annotated[
         str, typer.Option(help="Whether symmetric limbs take turns in one's hardware: auto, on or off.")
     ] = "auto",
+    core: Annotated[
+        str,
+        typer.Option(help="What computes: pipeline, or array: smaller from an II of some 16 on, but later."),
+    ] = CORES[0],
     domain: Annotated[Path | None, typer.Option(help="TOML file with bounds of the inputs.")] = None,
     seed: Annotated[int, typer.Option(help="Of all random draws.")] = 0,
     as_json: Json = False,
@@ -259,6 +272,7 @@ def generate(
         algorithms=parse_algorithms(algorithm or []),
         mounting=Mounting(base, parse_gravity(gravity), lenient, root),
         share_limbs=share_limbs,
+        core=core,
         seed=seed,
     )
     artifact.check_output(output)

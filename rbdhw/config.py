@@ -27,6 +27,15 @@ BASES = ("fixed", "floating", "given")
 SHARING = ("auto", "on", "off")
 """Whether symmetric limbs share hardware: where that is cheaper, always, or never."""
 
+CORES = ("pipeline", "array")
+"""What computes: operators of their own for sums, with products in turn; or units that all jobs share."""
+
+LEAST_ARRAY_II = 8
+"""The fewest cycles between tasks in which an array's units have something to share."""
+
+WIDEST_ARRAY = 18
+"""Operand bits of the widest products of an array."""
+
 PER_TASK = "task"
 """In place of a gravity vector: each task brings its own."""
 
@@ -191,6 +200,8 @@ class BuildOptions:
         How the robot of a file stands in the world.
     share_limbs
         One of :data:`SHARING`.
+    core
+        One of :data:`CORES`.
     samples
         Tasks drawn to find ranges, and again to measure errors.
     seed
@@ -211,6 +222,7 @@ class BuildOptions:
     algorithms: Mapping[str, str] = field(default_factory=dict)
     mounting: Mounting = field(default_factory=Mounting)
     share_limbs: str = "auto"
+    core: str = CORES[0]
     samples: int = 4096
     seed: int = 0
 
@@ -239,6 +251,7 @@ class BuildOptions:
         if self.share_limbs not in SHARING:
             expected = ", ".join(SHARING)
             raise InputError(f"share-limbs: '{self.share_limbs}' is unknown; expected one of {expected}")
+        self._check_core()
         if self.width is not None and self.width not in WIDTHS:
             raise InputError(
                 f"width: {self.width} is not supported; expected {WIDTHS[0]} to {WIDTHS[-1]} bits"
@@ -254,6 +267,20 @@ class BuildOptions:
             raise InputError(f"tdata: {self.data_width} bits are not supported; expected one of {expected}")
         if self.number not in NUMBERS:
             raise InputError(f"number: '{self.number}' is unknown; expected one of {', '.join(NUMBERS)}")
+
+    def _check_core(self) -> None:
+        if self.core not in CORES:
+            raise InputError(f"core: '{self.core}' is unknown; expected one of {', '.join(CORES)}")
+        if self.core != "array":
+            return
+        if self.width is None or self.width > WIDEST_ARRAY:
+            raise InputError(f"width: the array core was expected with one of up to {WIDEST_ARRAY} bits")
+        if self.ii < LEAST_ARRAY_II and self.pacing is None:
+            raise InputError(
+                f"ii: {self.ii} is too few for the array core; expected {LEAST_ARRAY_II} or more"
+            )
+        if self.share_limbs == "on":
+            raise InputError("share-limbs: the array core shares all hardware anyway; expected auto or off")
 
     @property
     def budget(self) -> float | None:

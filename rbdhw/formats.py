@@ -14,11 +14,12 @@ from rbdhw.config import WIDTHS, BuildOptions
 from rbdhw.domain import Domain, graph_inputs, graph_ranges
 from rbdhw.fixed.alignment import exponents, unified
 from rbdhw.fixed.evaluate import largest_values
+from rbdhw.fixed.fusion import fused
 from rbdhw.fixed.gains import TINY, gains
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.search import ErrorFigures, Measured, Search
-from rbdhw.fixed.widths import Planner, Widths
+from rbdhw.fixed.widths import GUARD_BITS, Planner, Widths
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
 from rbdhw.graph.twins import Twins
@@ -52,6 +53,9 @@ NOISY = 1.3
 
 NOISE_MARGIN = 4.0
 """Headroom of such a value over the largest observed."""
+
+MOST_TERMS = 8
+"""Terms of a sum that an array's unit adds up in one go."""
 
 INVERSE_MARGIN = 1.25
 """Headroom of a supplied inverse over the largest found by sampling."""
@@ -121,6 +125,7 @@ def fix(
     ranges = graph_ranges(model.source, domain, model.fext)
     arrays = sample(model.source, domain, draws.held_out, held_out, model.fext)
     reference = {f: golden.evaluate(model.source, f, arrays) for f in options.functions}
+    array = options.core == "array"
     noise_words = graph_inputs(model.source, with_inverses(model.source, domain, arrays, NOISE_TASKS))
 
     def lowered(widths: Widths) -> Program:
@@ -133,15 +138,16 @@ def fix(
             if seen == before:
                 break
             draft = lower(graph, seen, ranges, widths.raised(magnitudes, seen), twins)
-        return draft
+        return fused(draft, MOST_TERMS) if array else draft
 
     def measured(program: Program, tasks: int) -> Measured:
         draft = draft_design(model, domain, program, options)
         given = first(arrays, tasks)
         return {f: error_figures(draft, f, given, first(reference[f], tasks)) for f in options.functions}
 
+    effects = gains(graph, first(chunks[0], draws.probed), probing)
     search = Search(
-        Planner(graph, magnitudes, gains(graph, first(chunks[0], draws.probed), probing), twins),
+        Planner(graph, magnitudes, effects, twins, guard=0 if array else GUARD_BITS),
         lowered,
         partial(measured, tasks=draws.held_out),
         partial(measured, tasks=min(draws.ranging, draws.held_out)),

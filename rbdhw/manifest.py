@@ -6,8 +6,10 @@ from collections import Counter
 from importlib.metadata import version
 from typing import Any
 
+from rbdhw.array import model as array_model
+from rbdhw.array.model import Array
 from rbdhw.config import BuildOptions
-from rbdhw.estimate.core import dsp_blocks
+from rbdhw.estimate.model import blocks
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.search import Measured
 from rbdhw.graph.graph import Graph, Op
@@ -36,13 +38,12 @@ def manifest(
     robot: Robot,
     graph: Graph,
     program: Program,
-    bound: Bound,
+    bound: Bound | Array,
     device: Target,
     options: BuildOptions,
     errors: Measured,
 ) -> dict[str, Any]:
     """Everything of the manifest that does not lie at the accelerator's edge."""
-    multipliers = [unit for unit in bound.units if unit.resource in MULTIPLIERS]
     return {
         "robot": robot_entry(robot),
         "functions": {
@@ -52,18 +53,10 @@ def manifest(
         "ii": bound.ii,
         "clock_mhz": bound.clock_mhz,
         "target": device.name,
+        "core": options.core,
         "width": list(program.port_widths),
-        "multipliers": len(multipliers),
-        "multiplier_slots": {
-            "used": sum(len(unit.steps) for unit in multipliers),
-            "offered": len(multipliers) * bound.ii,
-        },
-        "wide_products": wide_products(program, bound),
-        "pipeline_registers": {kind.value: registers for kind, registers in bound.registers.items()},
-        "trigonometry_units": sum(unit.resource is Resource.TRIGONOMETRY for unit in bound.units),
-        "reciprocal_units": sum(unit.resource is Resource.RECIPROCAL for unit in bound.units),
-        "dsp_blocks": dsp_blocks(program, bound, device),
-        "regions": [region_entry(bound, region) for region in _regions(bound)],
+        "dsp_blocks": blocks(program, bound, device),
+        **(array_entry(bound) if isinstance(bound, Array) else pipeline_entry(program, bound)),
         "error": {
             function: {
                 "median": e.median,
@@ -77,6 +70,47 @@ def manifest(
         "budget": options.budget,
         "versions": {name: version(name) for name in ("rbdhw", "amaranth", "numpy")},
         "seed": options.seed,
+    }
+
+
+def pipeline_entry(program: Program, bound: Bound) -> dict[str, Any]:
+    """The units of a pipeline, and its submodules."""
+    multipliers = [unit for unit in bound.units if unit.resource in MULTIPLIERS]
+    return {
+        "multipliers": len(multipliers),
+        "multiplier_slots": {
+            "used": sum(len(unit.steps) for unit in multipliers),
+            "offered": len(multipliers) * bound.ii,
+        },
+        "wide_products": wide_products(program, bound),
+        "pipeline_registers": {kind.value: registers for kind, registers in bound.registers.items()},
+        "trigonometry_units": sum(unit.resource is Resource.TRIGONOMETRY for unit in bound.units),
+        "reciprocal_units": sum(unit.resource is Resource.RECIPROCAL for unit in bound.units),
+        "regions": [region_entry(bound, region) for region in _regions(bound)],
+    }
+
+
+def array_entry(array: Array) -> dict[str, Any]:
+    """The units of an array, its memories, and what moves between them."""
+    count = Counter(array.units)
+    multipliers = count[array_model.Resource.ACCUMULATOR]
+    ports = list(array.ports())
+    return {
+        "multipliers": multipliers,
+        "multiplier_slots": {
+            "used": sum(len(step.job.terms) for step in array.steps),
+            "offered": multipliers * array.ii,
+        },
+        "wide_products": {"width": None, "multipliers": 0, "products": {}},
+        "pipeline_registers": {"accumulator": array.registers},
+        "trigonometry_units": count[array_model.Resource.TRIGONOMETRY],
+        "reciprocal_units": count[array_model.Resource.RECIPROCAL],
+        "operand_memories": {
+            "memories": len(ports),
+            "words_written": sum(len(row) for row in array.writes.values()),
+            "inputs": sum(len({w.output for w in row.values()}) for row in array.writes.values()),
+        },
+        "regions": [],
     }
 
 

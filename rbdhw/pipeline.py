@@ -14,6 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from rbdhw.array.build import arrayed
+from rbdhw.array.model import Array
+from rbdhw.array.model import Resource as ArrayResource
 from rbdhw.artifact import Design
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.domain import Domain, Overrides, input_domain
@@ -37,6 +40,7 @@ from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import BASE, Robot
 from rbdhw.robot.reroot import RootTrial
 from rbdhw.robot.symmetry import LimbGroup, limb_groups
+from rbdhw.rtl.array import ArrayCore
 from rbdhw.rtl.core import Core
 from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.shell import Accelerator, to_verilog
@@ -46,7 +50,7 @@ from rbdhw.schedule.model import MULTIPLIERS, Bound
 from rbdhw.schedule.problem import clock_of, problem
 from rbdhw.schedule.twins import shareable
 from rbdhw.schedule.verify import verify
-from rbdhw.target import Primitive, Target, target
+from rbdhw.target import Target, target
 
 Progress = Callable[[str], None]
 """Told the name of each stage as it begins."""
@@ -67,14 +71,22 @@ class Plan:
     graph: Graph
     program: Program
     errors: Measured
-    bound: Bound
+    bound: Bound | Array
     costs: dict[str, CoreCost]
     estimate: Estimate
     interval: Interval
 
     @property
+    def pipeline(self) -> Bound:
+        """The schedule of a build that is no array."""
+        assert isinstance(self.bound, Bound)
+        return self.bound
+
+    @property
     def multipliers(self) -> int:
         """Multipliers of the core, those inside its units for sine and reciprocal left out."""
+        if isinstance(self.bound, Array):
+            return self.bound.units.count(ArrayResource.ACCUMULATOR)
         return sum(unit.resource in MULTIPLIERS for unit in self.bound.units)
 
 
@@ -125,12 +137,13 @@ def design_of(
     facts = manifest(
         source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors
     )
-    groups = shared_limbs(plan.model.robot, options.share_limbs, plan.bound.ii)
-    facts["limbs"] = sharing_entry(plan.model.robot, groups, plan.program, plan.bound, plan.costs)
+    if isinstance(plan.bound, Bound):
+        groups = shared_limbs(plan.model.robot, options.share_limbs, plan.bound.ii)
+        facts["limbs"] = sharing_entry(plan.model.robot, groups, plan.program, plan.bound, plan.costs)
     facts["algorithms"] = plan.model.choice.json() | {"rewrites": list(plan.model.rewrites)}
     facts["interval"] = interval_entry(plan, draft, options)
     facts["estimate"] = estimate_entry(plan.estimate, target(options.target))
-    text = to_verilog(accelerator(draft, plan.bound, target(options.target).primitive))
+    text = to_verilog(accelerator(draft, plan.bound, target(options.target)))
     return replace(draft, manifest=facts | draft.manifest, verilog=text)
 
 
@@ -221,7 +234,7 @@ class Alternatives:
         if chosen.ii not in self._plans:
             options = replace(self.options, ii=chosen.ii)
             twins, program, errors = self._fixed(chosen.ii)
-            bound, costs = cheapest(program, self.device, options, twins)
+            bound, costs = realised(program, self.device, options, twins)
             edge = edge_of(draft_design(self._model, self._domain, program, options))
             found = estimate(program, bound, edge, self.device)
             self._plans[chosen.ii] = Plan(
@@ -248,7 +261,7 @@ class Alternatives:
 
     def _fixed(self, ii: int) -> tuple[Twins, Program, Measured]:
         options = replace(self.options, ii=ii)
-        groups = shared_limbs(self._model.robot, options.share_limbs, ii)
+        groups = () if options.core == "array" else shared_limbs(self._model.robot, options.share_limbs, ii)
         if groups not in self._programs:
             twins = limb_twins(self._model, self._graph, options)
             found = fix(self._model, self._graph, self._domain, options, twins)
@@ -326,14 +339,28 @@ def limb_twins(model: Model, graph: Graph, options: BuildOptions) -> Twins:
     InputError
         Where sharing is asked for but cannot be.
     """
-    groups = shared_limbs(model.robot, options.share_limbs, options.ii)
+    alone = options.core == "array"
+    groups = () if alone else shared_limbs(model.robot, options.share_limbs, options.ii)
     return find_twins(graph, limb_inputs(model.robot, groups)) if groups else no_twins(graph)
 
 
-def accelerator(design: Design, bound: Bound, primitive: Primitive | None = None) -> Accelerator:
-    """The hardware of a design, portable without a device's multiplier."""
+def accelerator(
+    design: Design, bound: Bound | Array, device: Target, *, portable: bool = False
+) -> Accelerator:
+    """The hardware of a design, without a device's own blocks where it is to be portable."""
     edge = edge_of(design)
-    core = Core(program=design.program, bound=bound, primitive=primitive)
+    primitive = None if portable else device.primitive
+    core: Core | ArrayCore
+    if isinstance(bound, Array):
+        core = ArrayCore(
+            program=design.program,
+            array=bound,
+            memory_stages=device.memory_stages,
+            block_rams=device.operand_blocks,
+            primitive=primitive,
+        )
+    else:
+        core = Core(program=design.program, bound=bound, primitive=primitive)
     return Accelerator(core=core, functions=edge.functions, data_width=edge.data_width, number=edge.number)
 
 
@@ -346,6 +373,21 @@ def edge_of(design: Design) -> Edge:
         optional_outputs = design.outputs(name, extended=True)[len(outputs) :]
         functions.append(Function(name, inputs, outputs, optional_inputs, optional_outputs))
     return Edge(tuple(functions), design.stream.data_width, design.stream.number)
+
+
+def realised(
+    program: Program, device: Target, options: BuildOptions, twins: Twins
+) -> tuple[Bound | Array, dict[str, CoreCost]]:
+    """The program scheduled for the core that was asked for, and what limbs cost that share hardware or not.
+
+    Raises
+    ------
+    InputError
+        Where the clock is too fast, or the interval too short.
+    """
+    if options.core == "array":
+        return arrayed(program, device, options.clock_mhz, options.ii), {}
+    return cheapest(program, device, options, twins)
 
 
 def cheapest(

@@ -83,7 +83,8 @@ def print_manifest(manifest: dict[str, Any], output: Path) -> None:
         rows,
     )
     print_interval(manifest)
-    print_sharing(manifest["limbs"])
+    if "limbs" in manifest:
+        print_sharing(manifest["limbs"])
 
 
 def print_interval(manifest: dict[str, Any]) -> None:

@@ -22,6 +22,10 @@ ROUNDING = 1e-9
 """Nanoseconds of rounding allowed in sums of delays."""
 
 
+SPARE_BLOCK_RAMS = 8
+"""Block RAMs that an array's operand memories leave to other parts."""
+
+
 @dataclass(frozen=True)
 class Delays:
     """Nanoseconds of each operator.
@@ -159,6 +163,11 @@ class Target:
     luts: int
     flip_flops: int
     block_rams: int
+
+    @property
+    def operand_blocks(self) -> int:
+        """Block RAMs that operand memories may be; the tables of sines and queues need some."""
+        return self.block_rams - SPARE_BLOCK_RAMS
 
     def pipelines(self, widths: tuple[int, int]) -> tuple[Pipeline, ...]:
         """The ways to build a multiplier of operands of these widths, by their number of registers.

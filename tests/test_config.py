@@ -25,6 +25,20 @@ KNOWN = ("id", "fd")
         ({"clock_mhz": 0.0}, "clock: 0 MHz is no clock; expected a positive number"),
         ({"clock_mhz": math.nan}, "clock: nan MHz is no clock; expected a positive number"),
         ({"seed": -1}, "seed: -1 is negative; expected 0 or more"),
+        ({"core": "cpu"}, "core: 'cpu' is unknown; expected one of pipeline, array"),
+        ({"core": "array", "ii": 16}, "width: the array core was expected with one of up to 18 bits"),
+        (
+            {"core": "array", "ii": 16, "width": 27},
+            "width: the array core was expected with one of up to 18 bits",
+        ),
+        (
+            {"core": "array", "ii": 7, "width": 18},
+            "ii: 7 is too few for the array core; expected 8 or more",
+        ),
+        (
+            {"core": "array", "ii": 16, "width": 18, "share_limbs": "on"},
+            "share-limbs: the array core shares all hardware anyway; expected auto or off",
+        ),
         ({"share_limbs": "yes"}, "share-limbs: 'yes' is unknown; expected one of auto, on, off"),
         (
             {"pacing": Pacing(bandwidth=0.0)},

@@ -96,12 +96,12 @@ def core_cells(program: Program, bound: Bound, device: Target) -> dict[str, Cell
         if unit.resource in MULTIPLIERS:
             arithmetic += _product_luts(program, bound, unit, choices, device, fabric)
         else:
-            units += _function_cells(program, unit, fabric)
+            units += function_cells(program, unit.resource, fabric)
     entries = [group for group in bound.twins if program.operations[group[0]].kind is Kind.INPUT]
     selection += sum(fabric.multiplexer(len(group), _width(program, group[0])) for group in entries)
     waiting = Cells(flip_flops=sum((len(group) - 1) * _width(program, group[0]) for group in entries))
     for value, stages in bound.stages.items():
-        waiting += _line(_width(program, value), stages, bound.memory_stages, fabric)
+        waiting += line(_width(program, value), stages, bound.memory_stages, fabric)
     return {
         "arithmetic": Cells(luts=arithmetic),
         "selection": Cells(luts=selection),
@@ -128,7 +128,7 @@ def _width(program: Program, value: int) -> int:
     return program.operations[value].format.width
 
 
-def _line(width: int, stages: Sequence[int], memory_stages: int, fabric: Fabric) -> Cells:
+def line(width: int, stages: Sequence[int], memory_stages: int, fabric: Fabric) -> Cells:
     """A delay line: memories, shift registers or flip-flops between the stages that are read."""
     cells, position = Cells(), 0
     for stage in stages:
@@ -200,9 +200,9 @@ def _product_luts(
     return luts + sum(fabric.check(full - drop - width + 1) for drop, width in checks)
 
 
-def _function_cells(program: Program, unit: Unit, fabric: Fabric) -> Cells:
+def function_cells(program: Program, resource: Resource, fabric: Fabric) -> Cells:
     """A unit for sine and cosine, or for reciprocals, with its tables."""
-    if unit.resource is Resource.TRIGONOMETRY:
+    if resource is Resource.TRIGONOMETRY:
         turn = program.trigonometry
         cells = fabric.trigonometry.cells(turn.width, turn.order)
         for columns in turn.tables:

@@ -83,6 +83,8 @@ class Fabric:
         Forms of memories with one address, and with one for writing and one for reading.
     tables
         Forms of memories that are never written.
+    joined
+        Whether wide multiplexers are made of the family's own cells (:mod:`rbdhw.rtl.multiplexer`).
     queue_control
         What a queue's pointers take a bit of its depth.
     trigonometry, reciprocal
@@ -102,6 +104,13 @@ class Fabric:
     queue_control: Cells
     trigonometry: UnitCells
     reciprocal: UnitCells
+    joined: bool = False
+
+    def distributed(self, width: int, depth: int) -> Cells:
+        """A memory of look-up tables, with one port to write and one to read."""
+        form = self.queue_memories[0]
+        chosen = self.multiplexer(math.ceil(depth / form.words), width)
+        return Cells(form.cells(width, depth) * form.takes.luts + chosen)
 
     def multiplexer(self, choices: float, width: int) -> float:
         """Look-up tables of a multiplexer, in proportion between the numbers of choices measured."""
@@ -194,6 +203,7 @@ ECP5 = Fabric(
     queue_control=Cells(luts=9.0, flip_flops=3.0),
     trigonometry=UnitCells(12.8, 11.7, 2.8, 4.6),
     reciprocal=UnitCells(22.9, 2.4, 4.3, 2.4),
+    joined=True,
 )
 
 FABRICS: Mapping[str, Fabric] = {"xcup": ULTRASCALE_PLUS, "xc7": SEVEN_SERIES, "ecp5": ECP5}

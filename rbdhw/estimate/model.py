@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rbdhw.array.model import Array
+from rbdhw.estimate.array import array_blocks, array_cells
 from rbdhw.estimate.calibration import PARTS, RESOURCES, WEIGHED, Estimate, calibration, weighed
 from rbdhw.estimate.core import Counts, core_cells, counts, dsp_blocks
 from rbdhw.estimate.edge import edge_cells
@@ -57,26 +59,34 @@ class CoreCost:
         return {**vars(self.counts), **self.estimate.json()}
 
 
-def parts(program: Program, bound: Bound, edge: Edge, device: Target) -> dict[str, Cells]:
+def parts(program: Program, bound: Bound | Array, edge: Edge, device: Target) -> dict[str, Cells]:
     """What the structure of each part of a design says, before it is weighed."""
     latency = {function: cycles + 1 for function, cycles in bound.latency.items()}
-    core = core_cells(program, bound, device)
+    if isinstance(bound, Array):
+        core = array_cells(program, bound, device)
+    else:
+        core = core_cells(program, bound, device)
     return core | edge_cells(edge, latency, bound.ii, FABRICS[device.family])
 
 
-def estimate(program: Program, bound: Bound, edge: Edge, device: Target) -> Estimate:
+def estimate(program: Program, bound: Bound | Array, edge: Edge, device: Target) -> Estimate:
     """What a whole accelerator takes on a device."""
-    return _weighed(parts(program, bound, edge, device), program, bound, device)
+    return weighed(parts(program, bound, edge, device), blocks(program, bound, device), weights_of(device))
+
+
+def blocks(program: Program, bound: Bound | Array, device: Target) -> int:
+    """DSP blocks of a design."""
+    if isinstance(bound, Array):
+        return array_blocks(program, bound, device)
+    return dsp_blocks(program, bound, device)
 
 
 def core_cost(program: Program, bound: Bound, device: Target) -> CoreCost:
     """What the core alone takes."""
-    found = _weighed(core_cells(program, bound, device), program, bound, device)
-    return CoreCost(counts(program, bound), found)
-
-
-def _weighed(cells: Mapping[str, Cells], program: Program, bound: Bound, device: Target) -> Estimate:
-    return weighed(cells, dsp_blocks(program, bound, device), weights_of(device))
+    cells = core_cells(program, bound, device)
+    return CoreCost(
+        counts(program, bound), weighed(cells, dsp_blocks(program, bound, device), weights_of(device))
+    )
 
 
 def weights_of(device: Target) -> Mapping[str, Mapping[str, float]]:

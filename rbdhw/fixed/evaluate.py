@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,6 +93,8 @@ def _compute(
             return _rounded(operands[0] * operands[1], operation.drop)
         case Kind.SCALE:
             return _rounded(operands[0] * operation.constant, operation.drop)
+        case Kind.DOT:
+            return _rounded(sum(_terms(operation, values), start=np.zeros((), np.int64)), operation.drop)
         case Kind.SIN:
             return sin_cos(program.trigonometry, operands[0] + operation.constant)[0]
         case Kind.COS:
@@ -103,6 +105,13 @@ def _compute(
         case Kind.SELECT:
             chosen = np.where(operands[0] != 0, *operands[1:]) if operands[2:] else +operands[1]
             return _rounded(chosen, operation.drop)
+
+
+def _terms(operation: Operation, values: Mapping[int, Integers]) -> Iterator[Integers]:
+    """The terms of a sum of products."""
+    for operand, first, second in operation.pairs:
+        term = aligned(values[first] * values[second], operand.shift)
+        yield -term if operand.negative else term
 
 
 def _rounded(fresh: Integers, drop: int) -> Integers:

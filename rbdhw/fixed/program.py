@@ -12,7 +12,7 @@ that does not fit flags the tasks of the functions that it reaches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -41,6 +41,8 @@ class Kind(StrEnum):
 
     What does not fit saturates instead of wrapping; the reciprocal of zero is the largest integer.
     """
+    DOT = "dot"
+    """The sum of the products of its operands in pairs; the first has the product's sign and shift."""
     SELECT = "select"
     """The second operand where the first, a flag, is 1; the third where it is 0."""
 
@@ -66,6 +68,13 @@ class Operation:
     drop: int = 0
     checked: bool = False
     name: str = ""
+
+    @property
+    def pairs(self) -> Iterator[tuple[Operand, int, int]]:
+        """Of a sum of products: each product's sign and shift, and its two factors."""
+        for k in range(0, len(self.operands), 2):
+            first, second = self.operands[k : k + 2]
+            yield first, first.value, second.value
 
 
 @dataclass(frozen=True)
@@ -209,6 +218,11 @@ def exact_interval(operation: Operation, intervals: Intervals) -> Interval:
         case Kind.SCALE:
             corners = [x * operation.constant for x in bounds[0]]
             low, high = min(corners), max(corners)
+        case Kind.DOT:
+            for operand, first, second in operation.pairs:
+                corners = [x * y for x in intervals[first] for y in intervals[second]]
+                least, most = _moved_interval(operand, (min(corners), max(corners)))
+                low, high = low + least, high + most
         case Kind.RECIPROCAL:
             return operation.format.lowest, operation.format.highest + 1
         case _:
@@ -217,5 +231,9 @@ def exact_interval(operation: Operation, intervals: Intervals) -> Interval:
 
 
 def _operand_interval(operand: Operand, intervals: Intervals) -> Interval:
-    low, high = (aligned(bound, operand.shift) for bound in intervals[operand.value])
+    return _moved_interval(operand, intervals[operand.value])
+
+
+def _moved_interval(operand: Operand, interval: Interval) -> Interval:
+    low, high = (aligned(bound, operand.shift) for bound in interval)
     return (-high, -low) if operand.negative else (low, high)

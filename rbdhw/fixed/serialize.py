@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
@@ -19,12 +19,13 @@ _Width = Annotated[StrictInt, Field(ge=1, le=63)]
 _Shift = Annotated[StrictInt, Field(gt=-64, lt=64)]
 _Drop = Annotated[StrictInt, Field(ge=0, lt=64)]
 
-_OPERANDS: dict[Kind, tuple[int, ...]] = {
+_OPERANDS: dict[Kind, Sequence[int]] = {
     Kind.INPUT: (0,),
     Kind.CONSTANT: (0,),
     Kind.ADD: (1, 2),
     Kind.MULTIPLY: (2,),
     Kind.SCALE: (1,),
+    Kind.DOT: range(2, 2 * 64 + 1, 2),
     Kind.SIN: (1,),
     Kind.COS: (1,),
     Kind.RECIPROCAL: (1,),
@@ -211,7 +212,7 @@ def _operation(operation: _Operation, regions: list[Region]) -> Operation:
 def _check_operation(document: _Document, i: int, operation: _Operation) -> None:
     where, counts = f"operations.{i}", _OPERANDS[operation.kind]
     if len(operation.operands) not in counts:
-        expected = " or ".join(str(count) for count in counts)
+        expected = "pairs" if operation.kind is Kind.DOT else " or ".join(str(count) for count in counts)
         raise _error(where, f"{operation.kind} of {len(operation.operands)} operands", expected)
     for operand in operation.operands:
         if operand.value >= i:

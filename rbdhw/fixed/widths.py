@@ -118,12 +118,13 @@ class Factors:
 
     Nodes are members by their index; the factor of the scaling node ``i`` is the member ``nodes + i``. Sines
     and cosines, which come out of one kind of unit, are as wide as each other, and so are twins: the first
-    stands for all (``first``, for each member).
+    stands for all (``first``, for each member). Nodes that no product takes may be wider by ``guard`` bits.
     """
 
-    def __init__(self, graph: Graph, twins: Twins | None = None) -> None:
+    def __init__(self, graph: Graph, twins: Twins | None = None, guard: int = GUARD_BITS) -> None:
         twins = twins or no_twins(graph)
         self.graph = graph
+        self._guard = guard
         self.nodes = len(graph.nodes)
         self.turns = [i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)]
         self.first = np.arange(2 * self.nodes)
@@ -181,7 +182,7 @@ class Factors:
     ) -> Bits:
         """The most bits of every member: some are narrow, and some are spared and may be the widest."""
         wide = max(width, widest) if spared else width
-        caps = np.full(2 * self.nodes, wide + GUARD_BITS)
+        caps = np.full(2 * self.nodes, wide + self._guard)
         caps[self.nodes :] = width
         caps[self.reciprocals] = wide
         caps[list(self.partners)] = width
@@ -225,13 +226,20 @@ class Planner:
         Of the same graph.
     twins
         Nodes that have equal widths; their magnitudes are those of :func:`rbdhw.fixed.alignment.unified`.
+    guard
+        Bits that a signal which no multiplier reads may have beyond the multiplier's width.
     """
 
     def __init__(
-        self, graph: Graph, magnitudes: Sequence[float], gains: Gains, twins: Twins | None = None
+        self,
+        graph: Graph,
+        magnitudes: Sequence[float],
+        gains: Gains,
+        twins: Twins | None = None,
+        guard: int = GUARD_BITS,
     ) -> None:
         self.functions = gains.functions
-        self._factors = Factors(graph, twins)
+        self._factors = Factors(graph, twins, guard)
         self._gains = np.hstack([gains.noise, gains.relative])
         exponents = [exponent_above(MARGIN * magnitude) for magnitude in magnitudes]
         self._exponents = np.array(exponents + [1] * len(exponents))

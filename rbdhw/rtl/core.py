@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Elaboratable, Module, Signal
+from amaranth.hdl import Cat, Elaboratable, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.program import Program, Word
 from rbdhw.protocol import EXTENDED, HEADER
 from rbdhw.rtl.arithmetic import parted
+from rbdhw.rtl.overflow import gathered
 from rbdhw.rtl.region import RegionModule, Wires
 from rbdhw.schedule.model import Bound, Tap
 from rbdhw.target import Primitive
@@ -150,9 +151,4 @@ class Core(wiring.Component):
             for place, flag in module.flags.items():
                 if function in place.functions:
                     flags[place.cycle].append(flag if place.cycle == last else module.raised(place))
-        seen: Any = Const(0)
-        for cycle in range(last):
-            earlier = Signal(name=f"{function}_overflow_before_{cycle}", reset_less=True)
-            m.d.sync += earlier.eq(seen)
-            seen = Cat(earlier, *flags[cycle]).any()
-        return Cat(seen, *flags[last]).any()
+        return gathered(m, function, flags, last)

@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.rtl.admission import Admission
 from rbdhw.rtl.completion import Completion, buffer_depth
 from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
+from rbdhw.rtl.multiplexer import with_cells
 from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.stream import Assembler, Merger
 
@@ -185,7 +186,7 @@ def to_verilog(component: wiring.Component, name: str = "accelerator") -> str:
         text: str = verilog.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
     finally:
         gc.set_threshold(*thresholds)
-    return text
+    return with_cells(text)
 
 
 def _check_core(core: Core, edge: Edge) -> None:

@@ -13,6 +13,7 @@ from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Program, Word
 from rbdhw.protocol import EXTENDED, FUNCTIONS, flag_values
+from rbdhw.rtl.array import ArrayCore
 from rbdhw.rtl.core import Core
 from rbdhw.schedule.model import Bound
 
@@ -70,7 +71,14 @@ def respond(
     asked: Sequence[Request] = (),
 ) -> list[Any]:
     """``(output words, overflow)`` of each task; after every ``skip`` tasks one slot idles."""
-    core = Core(program=program, bound=bound)
+    return responses(Core(program=program, bound=bound), words, skip, asked)
+
+
+def responses(
+    core: Core | ArrayCore, words: Mapping[str, Integers], skip: int = 0, asked: Sequence[Request] = ()
+) -> list[Any]:
+    """The same of any core."""
+    program = core.program
     tasks = len(next(iter(words.values())))
     asked = asked or [Request()] * tasks
     noise = np.random.default_rng(9)

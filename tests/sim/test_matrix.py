@@ -129,6 +129,6 @@ def test_random_tree(tmp_path, seed):
     facts = manifest(
         source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors
     )
-    verilog = to_verilog(accelerator(draft, plan.bound))
+    verilog = to_verilog(accelerator(draft, plan.bound, target(options.target), portable=True))
     write(replace(draft, manifest=facts | draft.manifest, verilog=verilog), tmp_path / "design")
     assert_exact(simulate(tmp_path / "design", 100, seed), 100)

@@ -1,0 +1,60 @@
+"""The jobs of a fused program."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from rbdhw.array.model import Constant, Factor, Job, Resource, Term
+from rbdhw.fixed.program import Kind, Operand, Operation, Program
+
+
+def jobs(program: Program) -> list[Job]:
+    """What units have to do for one task of a program of :func:`rbdhw.fixed.fusion.fused`.
+
+    A choice adds up both values, one times the flag, the other times its complement. A sine and cosine of the
+    same angle are one job.
+    """
+    found = [Job((flag.value,), Resource.SOURCE) for flag in program.flags]
+    found += [Job((~flag.value,), Resource.SOURCE) for flag in program.flags]
+    found += [Job((word.value,), Resource.SOURCE) for word in program.inputs]
+    turns: dict[tuple[int, int, int], dict[Kind, int]] = defaultdict(dict)
+    for i, operation in enumerate(program.operations):
+        match operation.kind:
+            case Kind.DOT:
+                terms = tuple(_products(program, operation))
+                found.append(Job((i,), Resource.ACCUMULATOR, terms))
+            case Kind.SELECT:
+                terms = tuple(_choices(program, operation))
+                found.append(Job((i,), Resource.ACCUMULATOR, terms))
+            case Kind.SIN | Kind.COS:
+                (angle,) = operation.operands
+                turns[angle.value, angle.shift, operation.constant][operation.kind] = i
+            case Kind.RECIPROCAL:
+                found.append(Job((i,), Resource.RECIPROCAL, operand=operation.operands[0].value))
+    for (value, _, _), turn in turns.items():
+        found.append(Job((turn.get(Kind.SIN), turn.get(Kind.COS)), Resource.TRIGONOMETRY, operand=value))
+    used = {value for job in found for value in job.operands}
+    return [job for job in found if job.resource is not Resource.SOURCE or job.results[0] in used]
+
+
+def _factor(program: Program, value: int) -> Factor:
+    operation = program.operations[value]
+    return Constant(operation.constant) if operation.kind is Kind.CONSTANT else value
+
+
+def _products(program: Program, operation: Operation) -> Iterator[Term]:
+    for operand, first, second in operation.pairs:
+        factors = _factor(program, first), _factor(program, second)
+        yield Term(factors, operand.negative, operand.shift)
+
+
+def _choices(program: Program, operation: Operation) -> Iterator[Term]:
+    flag, *values = operation.operands
+    for flagged, value in zip((flag.value, ~flag.value), values, strict=True):
+        if not _is_zero(program, value):
+            yield Term((_factor(program, value.value), flagged), value.negative, value.shift)
+
+
+def _is_zero(program: Program, operand: Operand) -> bool:
+    return _factor(program, operand.value) == Constant(0)

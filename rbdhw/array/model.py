@@ -1,0 +1,220 @@
+"""The array's jobs and their schedule: plain data that the placing fills and the RTL is built from.
+
+A task starts in cycle 0, tasks follow each other every ``ii`` cycles; what happens in cycle t uses its
+hardware in slot ``t mod ii``. Every unit reads its operands from memories of its own, and every memory takes
+one word a cycle, from any unit's outputs or from those of some cycles before. Each value is written once to
+every memory from which it is read.
+
+Values are those of the program by their index; ``~f`` is the complement of the flag ``f``, and indices behind
+the program's are copies of values, for memories that were busy when the first came.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+
+class Resource(StrEnum):
+    """Kinds of units."""
+
+    ACCUMULATOR = "accumulator"
+    """Adds the product of two operands to a sum, every cycle."""
+    TRIGONOMETRY = "trigonometry"
+    RECIPROCAL = "reciprocal"
+    SOURCE = "source"
+    """Hands out the words of the task that started last."""
+
+
+READ = 1
+"""Cycles from an operand's address to the operand."""
+
+WRITE = 1
+"""Cycles from a result at a memory to the first in which it can be addressed there."""
+
+HOLD = 6
+"""Cycles for which a unit's outputs are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An operand that a memory holds from the beginning."""
+
+    integer: int
+
+
+Factor = int | Constant
+"""A value by its index, or a constant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A product that an accumulator adds to its sum, moved by ``shift`` bits (right where negative).
+
+    Once placed, the first factor is read from the unit's first memory, the second from the other.
+    """
+
+    factors: tuple[Factor, Factor]
+    negative: bool = False
+    shift: int = 0
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The values that it reads."""
+        return tuple(factor for factor in self.factors if not isinstance(factor, Constant))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one unit does in successive cycles to compute values: one term a cycle, or one operand.
+
+    ``results`` are in the order of the unit's results, None one that nothing needs: sine and cosine.
+    """
+
+    results: tuple[int | None, ...]
+    resource: Resource
+    terms: tuple[Term, ...] = ()
+    operand: int | None = None
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The values that it computes."""
+        return tuple(value for value in self.results if value is not None)
+
+    @property
+    def cycles(self) -> int:
+        """How long it keeps its unit."""
+        return max(1, len(self.terms))
+
+    @property
+    def operands(self) -> Iterator[int]:
+        """The values that it reads."""
+        if self.operand is not None:
+            yield self.operand
+        for term in self.terms:
+            yield from term.values
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Cycles from the last operands of a job to its results, by kind of unit."""
+
+    cycles: dict[Resource, int]
+
+    def ready(self, job: Job, start: int) -> int:
+        """The cycle in which the results stand at the unit's outputs."""
+        if job.resource is Resource.SOURCE:
+            return start
+        return start + job.cycles - 1 + READ + self.cycles[job.resource]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Port:
+    """An operand memory: that of operand ``index`` of a unit."""
+
+    unit: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Output:
+    """A result of a unit by its place in the results of a job, ``delay`` cycles after it was computed."""
+
+    unit: int
+    result: int
+    delay: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A job on a unit, from cycle ``start`` on; results stand at the outputs in cycle ``ready``."""
+
+    job: Job
+    unit: int
+    start: int
+    ready: int
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A value that a memory takes from an output at the end of a cycle."""
+
+    value: int
+    output: Output
+    cycle: int
+
+
+@dataclass(frozen=True)
+class Array:
+    """A scheduled array.
+
+    Parameters
+    ----------
+    units
+        What each unit is.
+    steps
+        All jobs.
+    writes
+        By memory and slot.
+    latency
+        Cycles from a task's start to the cycle in which the last output is computed, by function.
+    registers
+        Pipeline registers of each product, in accumulators and in the units for sines and reciprocals.
+    """
+
+    ii: int
+    clock_mhz: float
+    timing: Timing
+    units: tuple[Resource, ...]
+    steps: tuple[Step, ...]
+    writes: dict[Port, dict[int, Write]]
+    latency: dict[str, int]
+    registers: int
+
+    @cached_property
+    def producer(self) -> dict[int, Step]:
+        """The step that computes each value."""
+        return {value: step for step in self.steps for value in step.job.values}
+
+    @cached_property
+    def steps_of(self) -> dict[int, list[Step]]:
+        """The steps of each unit."""
+        found: dict[int, list[Step]] = defaultdict(list)
+        for step in self.steps:
+            found[step.unit].append(step)
+        return found
+
+    @cached_property
+    def written(self) -> dict[tuple[Port, int], Write]:
+        """The write of each value to each memory."""
+        return {(port, write.value): write for port, row in self.writes.items() for write in row.values()}
+
+    def turns(self, port: Port) -> int:
+        """Tasks of which a memory holds words at the same time: none is written while it may be read."""
+        ages = [
+            cycle - self.written[port, factor].cycle
+            for cycle, factor in self.reads(port)
+            if not isinstance(factor, Constant)
+        ]
+        return max((1 + age // self.ii for age in ages), default=1)
+
+    def reads(self, port: Port) -> Iterator[tuple[int, Factor]]:
+        """What a memory is read for, with the cycle of its address."""
+        for step in self.steps_of[port.unit]:
+            if step.job.operand is not None:
+                yield step.start, step.job.operand
+            for k, term in enumerate(step.job.terms):
+                yield step.start + k, term.factors[port.index]
+
+    def ports(self) -> Iterator[Port]:
+        """All operand memories."""
+        for unit, resource in enumerate(self.units):
+            for index in range(PORTS[resource]):
+                yield Port(unit, index)
+
+
+PORTS = {Resource.ACCUMULATOR: 2, Resource.TRIGONOMETRY: 1, Resource.RECIPROCAL: 1, Resource.SOURCE: 0}
+"""Operand memories of a unit."""

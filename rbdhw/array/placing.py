@@ -1,0 +1,383 @@
+"""Placing: which unit does each job, and when.
+
+Jobs are placed one after the other, those first on which most cycles depend. A job may start where its unit
+is free, its operands stand in the unit's memories or can be written to them before, and no memory takes two
+words in a slot. Of the places in the first cycles that have any the cheapest is taken: one that connects few
+new outputs to memories, moves products by amounts that the unit knows already, and leaves no short gaps.
+
+A job that finds no place gets copies of its operands, which a unit computes at another time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from rbdhw.array.model import HOLD, Array, Constant, Job, Output, Port, Resource, Step, Term, Timing, Write
+from rbdhw.errors import InputError
+from rbdhw.fixed.fusion import GUARD_BITS
+
+SPARE = (0.02, 0.04, 0.06, 0.08, 0.1)
+"""Accumulators beyond the least number, as shares of it, one try after the other."""
+
+WINDOW = 12
+"""Cycles beyond the first possible one in which a cheaper place is looked for."""
+
+REACH = 2
+"""Intervals after which a job that found no place gets copies of its operands."""
+
+CONNECTION, SHIFT, GAP, WAIT, DELAY = 11.0, 10.0, 4.0, 0.5, 3.0
+"""Look-up tables, or so, that one more thing costs.
+
+A memory's input; a shift of an accumulator's products; a gap between its jobs that is too short for many; a
+cycle later; a cycle for which an output is kept.
+"""
+
+TRIES = 60
+"""Terms tried, at most, until a job's factors have their memories."""
+
+LONG = 7
+"""Slots of a gap that are enough for most jobs."""
+
+MEMORY_WORDS = 512
+"""Words of one task after the other that a memory may hold."""
+
+
+def placed(
+    jobs: Sequence[Job],
+    outputs: dict[str, tuple[int, ...]],
+    ii: int,
+    clock_mhz: float,
+    timing: Timing,
+    registers: int,
+    width: int,
+) -> Array:
+    """The array that does the jobs of one task every ``ii`` cycles.
+
+    Parameters
+    ----------
+    outputs
+        The values that leave the array, by function.
+    registers
+        Pipeline registers of each product.
+    width
+        Of an accumulator's operands.
+
+    Raises
+    ------
+    InputError
+        Where no place is found for a job.
+    """
+    for spare in SPARE:
+        placing = _Placing(jobs, ii, timing, width, spare)
+        if placing.done():
+            placing.leave_out_idle_units()
+            cycle = {value: step.ready for step in placing.steps for value in step.job.values}
+            latency = {f: max((cycle.get(v, 0) for v in values), default=0) for f, values in outputs.items()}
+            units = tuple(unit.resource for unit in placing.units)
+            writes = {port: dict(sorted(memory.slots.items())) for port, memory in placing.memories.items()}
+            return Array(ii, clock_mhz, timing, units, tuple(placing.steps), writes, latency, registers)
+    raise InputError(f"ii: the array found no place for all operations in {ii} cycles; expected a larger ii")
+
+
+@dataclass
+class _Unit:
+    """What a unit does: its busy slots as bits, and by how much it moves products."""
+
+    resource: Resource
+    busy: int = 0
+    shifts: set[int] = field(default_factory=set)
+
+
+@dataclass
+class _Memory:
+    """An operand memory: its writes by slot and by value, and the outputs that it takes words from."""
+
+    slots: dict[int, Write] = field(default_factory=dict)
+    values: dict[int, int] = field(default_factory=dict)
+    outputs: set[Output] = field(default_factory=set)
+
+
+@dataclass
+class _Fit:
+    """A job that fits a unit at a time: what that costs, and takes."""
+
+    cost: float = 0.0
+    terms: list[Term] = field(default_factory=list)
+    writes: list[tuple[Port, Write]] = field(default_factory=list)
+    shifts: set[int] = field(default_factory=set)
+
+
+class _Placing:
+    def __init__(self, jobs: Sequence[Job], ii: int, timing: Timing, width: int, spare: float) -> None:
+        self.steps: list[Step] = []
+        self.units: list[_Unit] = []
+        self.memories: dict[Port, _Memory] = defaultdict(_Memory)
+        self._jobs, self._ii, self._timing, self._width = jobs, ii, timing, width
+        self._age = MEMORY_WORDS // (1 << (ii - 1).bit_length()) * ii
+        self._ready: dict[int, int] = {}
+        self._origin: dict[int, tuple[int, int]] = {}
+        self._next = 1 + max((value for job in jobs for value in job.values), default=0)
+        slots = Counter[Resource]()
+        for job in jobs:
+            slots[job.resource] += job.cycles
+        moved = Counter(term.shift for job in jobs for term in job.terms if len(term.values) == 2)
+        self._usual = moved.most_common(1)[0][0] if moved else 0
+        for resource, count in sorted(slots.items()):
+            share = 1.0 + spare if resource is Resource.ACCUMULATOR else 1.0
+            self.units += [_Unit(resource) for _ in range(math.ceil(math.ceil(count / ii) * share))]
+
+    def done(self) -> bool:
+        """Place every job; whether all found a place."""
+        producer = {value: k for k, job in enumerate(self._jobs) for value in job.values}
+        needs = [{producer[value] for value in job.operands} for job in self._jobs]
+        users: list[list[int]] = [[] for _ in self._jobs]
+        for k, needed in enumerate(needs):
+            for other in needed:
+                users[other].append(k)
+        urgency = self._urgency(users, needs)
+        waiting = [len(needed) for needed in needs]
+        queue = [(-urgency[k], k) for k, count in enumerate(waiting) if count == 0]
+        heapq.heapify(queue)
+        while queue:
+            _, k = heapq.heappop(queue)
+            if not self._place(self._jobs[k]) and not self._place_with_copies(self._jobs[k]):
+                return False
+            for user in users[k]:
+                waiting[user] -= 1
+                if waiting[user] == 0:
+                    heapq.heappush(queue, (-urgency[user], user))
+        return True
+
+    def leave_out_idle_units(self) -> None:
+        """Number the units anew, without those that do nothing."""
+        number = {unit: k for k, unit in enumerate(sorted({step.unit for step in self.steps}))}
+
+        def moved(write: Write) -> Write:
+            return replace(write, output=replace(write.output, unit=number[write.output.unit]))
+
+        self.units = [self.units[unit] for unit in number]
+        self.steps = [replace(step, unit=number[step.unit]) for step in self.steps]
+        memories, self.memories = self.memories, defaultdict(_Memory)
+        for port, memory in memories.items():
+            if memory.slots:
+                slots = {slot: moved(write) for slot, write in memory.slots.items()}
+                self.memories[replace(port, unit=number[port.unit])].slots = slots
+
+    def _urgency(self, users: list[list[int]], needs: list[set[int]]) -> list[int]:
+        """Cycles from a job's start to the end of the longest path through it."""
+        urgency = [0] * len(users)
+        left = [len(own) for own in users]
+        waiting = [k for k, count in enumerate(left) if count == 0]
+        while waiting:
+            k = waiting.pop()
+            own = self._timing.ready(self._jobs[k], 0) + 1
+            urgency[k] = own + max((urgency[user] for user in users[k]), default=0)
+            for other in needs[k]:
+                left[other] -= 1
+                if left[other] == 0:
+                    waiting.append(other)
+        return urgency
+
+    def _place(self, job: Job) -> bool:
+        """Place a job, if there is a place for it."""
+        job = replace(job, terms=tuple(sorted(job.terms, key=self._available)))
+        best: tuple[float, int, int, _Fit] | None = None
+        earliest = self._earliest(job)
+        last = earliest + REACH * self._ii
+        start = earliest
+        while start <= last:
+            for unit, fit in self._fits(job, start):
+                cost = fit.cost + WAIT * (start - earliest) + self._gaps(unit, job, start)
+                if best is None:
+                    last = min(last, start + WINDOW)
+                if best is None or cost < best[0]:
+                    best = cost, unit, start, fit
+            start += 1
+        if best is None:
+            return False
+        _, unit, start, fit = best
+        self._take(job, unit, start, fit)
+        return True
+
+    def _available(self, term: Term) -> int:
+        """The first cycle in which all factors can be addressed."""
+        return max((self._ready[value] + 1 for value in term.values), default=0)
+
+    def _earliest(self, job: Job) -> int:
+        """The first cycle in which a job might start; a task's words can be handed out from cycle 1."""
+        if job.resource is Resource.SOURCE:
+            return 1
+        if job.operand is not None:
+            return self._ready[job.operand] + 1
+        return max(0, *(self._available(term) - k for k, term in enumerate(job.terms)))
+
+    def _fits(self, job: Job, start: int) -> Iterator[tuple[int, _Fit]]:
+        """The units that can do a job from a cycle on; of those that do nothing yet the first."""
+        if job.resource is Resource.SOURCE and start > self._ii:
+            return
+        taken = self._slots(start, job.cycles)
+        empty = False
+        for number, unit in enumerate(self.units):
+            if unit.resource is not job.resource or unit.busy & taken or (empty and not unit.busy):
+                continue
+            empty = empty or not unit.busy
+            fit = self._fit(job, number, start)
+            if fit is not None:
+                yield number, fit
+
+    def _slots(self, start: int, cycles: int) -> int:
+        """The slots of successive cycles as bits."""
+        bits = ((1 << cycles) - 1) << (start % self._ii)
+        return (bits | bits >> self._ii) & ((1 << self._ii) - 1)
+
+    def _gaps(self, number: int, job: Job, start: int) -> float:
+        """What the gaps before and behind a job cost."""
+        busy = self.units[number].busy
+        if job.resource is not Resource.ACCUMULATOR or not busy:
+            return 0.0
+
+        def gap(cycle: int, step: int) -> float:
+            free = 0
+            while free < LONG and not busy >> ((cycle + step * free) % self._ii) & 1:
+                free += 1
+            return 0.0 if free == 0 else 0.5 if free < LONG else 0.15
+
+        return GAP * (gap(start - 1, -1) + gap(start + job.cycles, 1))
+
+    def _fit(self, job: Job, number: int, start: int) -> _Fit | None:
+        """How a job fits a unit that is free, if its operands can be brought there."""
+        fit = _Fit()
+        if job.operand is not None:
+            return fit if self._bring(fit, Port(number, 0), job.operand, start) else None
+        tries = [TRIES]
+        return fit if self._bring_terms(fit, job.terms, number, start, tries) else None
+
+    def _bring_terms(
+        self, fit: _Fit, terms: Sequence[Term], number: int, start: int, tries: list[int]
+    ) -> bool:
+        """Let factors of terms, from the next on, be brought to a unit's memories, either way round."""
+        k = len(fit.terms)
+        if k == len(terms):
+            return True
+        tries[0] -= 1
+        if tries[0] < 0:
+            return False
+        term = self._shifted(fit, number, terms[k])
+        for turned in self._ways(term, number):
+            before = fit.cost, len(fit.writes)
+            ports = (Port(number, 0), Port(number, 1))
+            pairs = zip(ports, turned.factors, strict=True)
+            if all(isinstance(f, Constant) or self._bring(fit, port, f, start + k) for port, f in pairs):
+                fit.terms.append(turned)
+                if self._bring_terms(fit, terms, number, start, tries):
+                    return True
+                fit.terms.pop()
+            fit.cost = before[0]
+            del fit.writes[before[1] :]
+        return False
+
+    def _ways(self, term: Term, number: int) -> tuple[Term, Term]:
+        """A term both ways round, that first for which more values stand in the memories."""
+        other = replace(term, factors=(term.factors[1], term.factors[0]))
+
+        def known(way: Term) -> int:
+            return sum(f in self.memories[Port(number, k)].values for k, f in enumerate(way.factors))
+
+        return (term, other) if known(term) >= known(other) else (other, term)
+
+    def _shifted(self, fit: _Fit, number: int, term: Term) -> Term:
+        """A term as the unit moves it: a constant may have some of the shift in itself."""
+        shifts = self.units[number].shifts | fit.shifts
+        ways = list(self._constant_ways(term))
+        known = [way for way in ways if way.shift in shifts]
+        if known:
+            return known[0]
+        best = min(ways, key=lambda way: abs(way.shift - self._usual))
+        fit.shifts.add(best.shift)
+        fit.cost += SHIFT
+        return best
+
+    def _constant_ways(self, term: Term) -> Iterator[Term]:
+        """A term with powers of two moved from its shift into a constant, as far as it holds them."""
+        yield term
+        places = [k for k, factor in enumerate(term.factors) if isinstance(factor, Constant)]
+        for k in places[-1:]:
+            constant = term.factors[k]
+            assert isinstance(constant, Constant)
+            for power in range(1, self._width - constant.integer.bit_length()):
+                factors = list(term.factors)
+                factors[k] = Constant(constant.integer << power)
+                yield replace(term, factors=(factors[0], factors[1]), shift=term.shift - power)
+
+    def _bring(self, fit: _Fit, port: Port, value: int, read: int) -> bool:
+        """Let a value stand in a memory when it is read: it may be there, or be written, at some cost."""
+        memory = self.memories[port]
+        added = [write for own, write in fit.writes if own == port]
+        cycle = memory.values.get(value, next((w.cycle for w in added if w.value == value), None))
+        if cycle is not None:
+            return cycle < read < cycle + self._age
+        unit, result = self._origin[value]
+        known = memory.outputs.union(write.output for write in added)
+        taken = {write.cycle % self._ii for write in added}
+        best: tuple[float, Write] | None = None
+        for delay in range(HOLD):
+            cycle = self._ready[value] + delay
+            if not cycle < read < cycle + self._age or cycle % self._ii in taken | memory.slots.keys():
+                continue
+            output = Output(unit, result, delay)
+            cost = DELAY * delay + (0.0 if output in known else CONNECTION)
+            if best is None or cost < best[0]:
+                best = cost, Write(value, output, cycle)
+        if best is None:
+            return False
+        fit.cost += best[0]
+        fit.writes.append((port, best[1]))
+        return True
+
+    def _take(self, job: Job, number: int, start: int, fit: _Fit) -> None:
+        """Let a unit do a job."""
+        unit = self.units[number]
+        unit.busy |= self._slots(start, job.cycles)
+        unit.shifts |= fit.shifts
+        for port, write in fit.writes:
+            memory = self.memories[port]
+            memory.slots[write.cycle % self._ii] = write
+            memory.values[write.value] = write.cycle
+            memory.outputs.add(write.output)
+        if job.terms:
+            job = replace(job, terms=tuple(fit.terms))
+        ready = self._timing.ready(job, start)
+        for result, value in enumerate(job.results):
+            if value is not None:
+                self._ready[value] = ready
+                self._origin[value] = number, result
+        self.steps.append(Step(job, number, start, ready))
+
+    def _place_with_copies(self, job: Job) -> bool:
+        """Place a job after copies of its values were made, one after the other, until it fits."""
+        if job.resource is Resource.SOURCE:
+            return False
+        for value in dict.fromkeys(job.operands):
+            copy, self._next = self._next, self._next + 1
+            moved = Term((value, Constant(1)), shift=GUARD_BITS)
+            if not self._place(Job((copy,), Resource.ACCUMULATOR, (moved,))):
+                continue
+            job = _substituted(job, value, copy)
+            if self._place(job):
+                return True
+        return False
+
+
+def _substituted(job: Job, value: int, copy: int) -> Job:
+    """A job that takes a copy in place of a value."""
+    if job.operand is not None:
+        return replace(job, operand=copy)
+    terms = []
+    for term in job.terms:
+        first, second = (copy if factor == value else factor for factor in term.factors)
+        terms.append(replace(term, factors=(first, second)))
+    return replace(job, terms=tuple(terms))

@@ -1,0 +1,94 @@
+"""What an array takes: accumulators, operand memories with their multiplexers, delay lines, units."""
+
+from __future__ import annotations
+
+from rbdhw.array.memories import Contents, block_memories, contents, outputs
+from rbdhw.array.model import Array, Resource
+from rbdhw.estimate.core import function_cells, line
+from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
+from rbdhw.fixed.fusion import GUARD_BITS
+from rbdhw.fixed.program import Program
+from rbdhw.rtl.multiplexer import tables
+from rbdhw.schedule import model
+from rbdhw.schedule.model import stage
+from rbdhw.target import Target
+
+SUM_HEAD = 6
+"""Bits of an accumulator's sum above its result, or so."""
+
+CONTROL_BITS = 8
+"""Bits of the counters and registers that tell a memory or an accumulator what to do."""
+
+
+def array_cells(program: Program, array: Array, device: Target) -> dict[str, Cells]:
+    """What the array takes, by the parts of :data:`rbdhw.estimate.calibration.PARTS`."""
+    fabric = FABRICS[device.family]
+    width = max(program.port_widths)
+    total = width + GUARD_BITS + SUM_HEAD
+    arithmetic, selection, units = Cells(), Cells(), Cells()
+    for unit, resource in enumerate(array.units):
+        if resource is Resource.ACCUMULATOR:
+            shifts = {term.shift for step in array.steps_of[unit] for term in step.job.terms}
+            arithmetic += Cells(2.0 * total, 2.0 * total)
+            selection += Cells(_chosen(fabric, len(shifts), total), CONTROL_BITS)
+            selection += Cells(fabric.constants(array.ii, len(shifts).bit_length() + 2))
+        elif resource is Resource.SOURCE:
+            words = len(array.steps_of[unit])
+            selection += Cells(_chosen(fabric, words, width), words * width)
+        else:
+            kind = model.Resource(resource.value)
+            units += function_cells(program, kind, fabric)
+    waiting = _waiting(program, array, device, fabric)
+    held = contents(array)
+    blocks = block_memories(array, held, device.operand_blocks)
+    for port, own in held.items():
+        inputs = len(outputs(array, port))
+        selection += Cells(_chosen(fabric, inputs, width))
+        waiting += _memory(array, own, inputs, port in blocks, width, fabric)
+    return {"arithmetic": arithmetic, "selection": selection, "waiting": waiting, "units": units}
+
+
+def array_blocks(program: Program, array: Array, device: Target) -> int:
+    """DSP blocks of accumulators and of the units for sines and reciprocals."""
+    products = {
+        Resource.ACCUMULATOR: (program.port_widths,),
+        Resource.TRIGONOMETRY: program.trigonometry.multipliers,
+        Resource.RECIPROCAL: program.reciprocal.multipliers if program.reciprocal else (),
+        Resource.SOURCE: (),
+    }
+    return sum(device.blocks(widths) for resource in array.units for widths in products[resource])
+
+
+def _chosen(fabric: Fabric, choices: int, width: int) -> float:
+    """Look-up tables of a multiplexer, of the family's own cells where it is made of them."""
+    return float(tables(choices) * width) if fabric.joined else fabric.multiplexer(choices, width)
+
+
+def _memory(array: Array, held: Contents, inputs: int, block: bool, width: int, fabric: Fabric) -> Cells:
+    """An operand memory, and what tells its addresses and input by slot."""
+    address = held.slot_bits(array.ii)
+    told = address + held.turns.bit_length() - 1 + (inputs - 1).bit_length()
+    cells = Cells(fabric.constants(array.ii, told) + CONTROL_BITS, 2.0 * address + CONTROL_BITS)
+    if block:
+        return cells + Cells(block_rams=fabric.tables[0].takes.block_rams)
+    return cells + fabric.distributed(width, held.depth(array.ii))
+
+
+def _waiting(program: Program, array: Array, device: Target, fabric: Fabric) -> Cells:
+    """Results that wait for the last of their function, and outputs that are kept for later slots."""
+    cells = Cells()
+    stages: dict[int, set[int]] = {}
+    for function, words in program.outputs.items():
+        for word in words:
+            step = array.producer.get(word.value)
+            ready = step.ready if step else 0
+            stages.setdefault(word.value, set()).add(stage(array.latency[function] - ready, array.ii))
+    for value, read in stages.items():
+        width = program.operations[value].format.width
+        cells += line(width, sorted(read), device.memory_stages, fabric)
+    latest: dict[tuple[int, int], int] = {}
+    for row in array.writes.values():
+        for write in row.values():
+            key = write.output.unit, write.output.result
+            latest[key] = max(latest.get(key, 0), write.output.delay)
+    return cells + Cells(flip_flops=float(sum(latest.values()) * max(program.port_widths)))

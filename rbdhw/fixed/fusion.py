@@ -1,0 +1,184 @@
+"""Fusion: trees of sums and products become sums of products, each computed by one accumulator.
+
+A sum that one other sum alone takes needs no number format of its own: its terms are added to that sum
+directly. What is left are sums of products, rounded once, and the values that are stored between them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from rbdhw.errors import InputError
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Interval, Kind, Operand, Operation, Program, Word, exact_interval
+from rbdhw.scalar import Region
+
+GUARD_BITS = 6
+"""Bits below a result's last to which the terms of its sum are cut before they are added and rounded.
+
+Cutting moves a term by half a guard step on average; twenty terms by a sixth of the result's step.
+"""
+
+CONSTANTS = Region("constants")
+"""Where factors of scaled values belong."""
+
+_SUMS = (Kind.ADD, Kind.MULTIPLY, Kind.SCALE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A product of two values, or a value (``second`` None) or constant times one, at a power of two."""
+
+    first: int
+    second: int | None
+    constant: int
+    negative: bool
+    exponent: int
+
+
+def fused(program: Program, most: int) -> Program:
+    """The program with every sum and product as a sum of products; results keep their binary points.
+
+    Parameters
+    ----------
+    most
+        The most terms of a sum.
+
+    Raises
+    ------
+    InputError
+        Where a product is wider than the ordinary multiplier.
+    """
+    if program.wide:
+        raise InputError(
+            "core: the array multiplies no wider than its ports; expected a width instead of a smaller error"
+        )
+    return _Fusion(program, most).program()
+
+
+class _Fusion:
+    def __init__(self, program: Program, most: int) -> None:
+        self._before = program
+        self._most = most
+        self._width = max(program.port_widths)
+        self._uses = _uses(program)
+        self._lost: Counter[int] = Counter()
+        self._place: dict[int, int] = {}
+        self._constants: dict[int, int] = {}
+        self._operations: list[Operation] = []
+        self._intervals: list[Interval] = []
+
+    def program(self) -> Program:
+        """The fused program."""
+        before = self._before
+        terms, absorbed = self._terms()
+        for i, operation in enumerate(before.operations):
+            if operation.kind is Kind.INPUT or (i not in absorbed and self._uses[i]):
+                if operation.kind in (*_SUMS, Kind.SELECT):
+                    self._lost[i] = max(0, operation.format.width - self._width)
+                self._place[i] = self._add(self._operation(i, operation, terms.get(i, [])))
+        outputs = {
+            function: tuple(
+                replace(word, value=self._place[word.value], format=self._format(word)) for word in words
+            )
+            for function, words in before.outputs.items()
+        }
+        return replace(
+            before,
+            operations=tuple(self._operations),
+            inputs=tuple(replace(word, value=self._place[word.value]) for word in before.inputs),
+            flags=tuple(replace(flag, value=self._place[flag.value]) for flag in before.flags),
+            outputs=outputs,
+        )
+
+    def _terms(self) -> tuple[dict[int, list[_Term]], set[int]]:
+        """The terms of every sum and product, at its own step, and those that a sum took over."""
+        terms: dict[int, list[_Term]] = {}
+        absorbed: set[int] = set()
+        for i, operation in enumerate(self._before.operations):
+            if operation.kind is Kind.ADD:
+                terms[i] = []
+                left = len(operation.operands)
+                for operand in operation.operands:
+                    left -= 1
+                    own = terms.get(operand.value, [])
+                    if self._uses[operand.value] == 1 and 0 < len(own) <= self._most - left - len(terms[i]):
+                        absorbed.add(operand.value)
+                    else:
+                        own = [_Term(operand.value, None, 1, False, 0)]
+                    terms[i] += [_moved(term, operand, operation.drop) for term in own]
+            elif operation.kind is Kind.MULTIPLY:
+                first, second = (operand.value for operand in operation.operands)
+                terms[i] = [_Term(first, second, 1, False, -operation.drop)]
+            elif operation.kind is Kind.SCALE:
+                (operand,) = operation.operands
+                terms[i] = [_Term(operand.value, None, operation.constant, False, -operation.drop)]
+        return terms, absorbed
+
+    def _operation(self, i: int, operation: Operation, terms: list[_Term]) -> Operation:
+        """An operation with operands of the new program; a result that was wider keeps its range."""
+        fitted = Format(self._width, operation.format.binary_point - self._lost[i])
+        if operation.kind in _SUMS:
+            operands = tuple(operand for term in terms for operand in self._pair(term, self._lost[i]))
+            return Operation(Kind.DOT, operands, fitted, operation.region, drop=GUARD_BITS)
+        operands = tuple(self._moved_operand(operand) for operand in operation.operands)
+        if operation.kind is Kind.RECIPROCAL:
+            lost = self._lost[operation.operands[0].value]
+            plain = replace(operands[0], shift=operation.operands[0].shift)
+            return replace(operation, operands=(plain,), constant=operation.constant + lost)
+        if operation.kind is not Kind.SELECT:
+            return replace(operation, operands=operands)
+        flag, *values = operands
+        finer = GUARD_BITS - operation.drop - self._lost[i]
+        moved = tuple(replace(value, shift=value.shift + finer) for value in values)
+        return replace(operation, operands=(flag, *moved), format=fitted, drop=GUARD_BITS)
+
+    def _pair(self, term: _Term, lost: int) -> tuple[Operand, Operand]:
+        """A term of a sum that loses low bits, as its factors may have."""
+        second = self._constant(term.constant) if term.second is None else self._place[term.second]
+        shift = term.exponent + GUARD_BITS - lost + self._lost[term.first]
+        if term.second is not None:
+            shift += self._lost[term.second]
+        return Operand(self._place[term.first], term.negative, shift), Operand(second)
+
+    def _moved_operand(self, operand: Operand) -> Operand:
+        """An operand of the new program: what lost low bits is moved by as many."""
+        lost = self._lost[operand.value]
+        return replace(operand, value=self._place[operand.value], shift=operand.shift + lost)
+
+    def _constant(self, value: int) -> int:
+        if value not in self._constants:
+            kept = Format(max(2, value.bit_length() + 1), 0)
+            self._constants[value] = self._add(Operation(Kind.CONSTANT, (), kept, CONSTANTS, value))
+        return self._constants[value]
+
+    def _add(self, operation: Operation) -> int:
+        """Append an operation, checked where its result may not fit."""
+        low, high = exact_interval(operation, self._intervals)
+        lowest, highest = operation.format.lowest, operation.format.highest
+        fits = lowest <= low and high <= highest
+        if operation.kind in (Kind.DOT, Kind.SELECT, Kind.RECIPROCAL):
+            operation = replace(operation, checked=not fits)
+        self._operations.append(operation)
+        self._intervals.append((low, high) if fits else (lowest, highest))
+        return len(self._operations) - 1
+
+    def _format(self, word: Word) -> Format:
+        """An output word's format: that of its value, as far as this has changed."""
+        width = self._operations[self._place[word.value]].format.width
+        return Format(width, word.format.binary_point - self._lost[word.value])
+
+
+def _moved(term: _Term, operand: Operand, drop: int) -> _Term:
+    """A term of an operand as one of the sum that takes it, and then drops bits."""
+    return replace(
+        term, negative=term.negative != operand.negative, exponent=term.exponent + operand.shift - drop
+    )
+
+
+def _uses(program: Program) -> Counter[int]:
+    """How often each value is an operand or an output word."""
+    uses = Counter(operand.value for operation in program.operations for operand in operation.operands)
+    uses.update({word.value for words in program.outputs.values() for word in words})
+    return uses

@@ -1,0 +1,138 @@
+"""An accumulator: adds up products, one a cycle, of one sum after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Const, Module, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.fixed.program import Operand
+from rbdhw.rtl.arithmetic import aligned, half
+from rbdhw.rtl.control import Sequencer, places
+from rbdhw.rtl.multiplexer import multiplexed
+from rbdhw.rtl.multiplier import multiply_add
+from rbdhw.target import Primitive
+
+
+@dataclass(frozen=True)
+class Adding:
+    """What is done with a product: its sign, the bits by which it is moved, and whether others follow."""
+
+    negative: bool
+    shift: int
+    more: bool
+
+
+class Accumulator(wiring.Component):
+    """A multiplier, a shifter and a sum.
+
+    Parameters
+    ----------
+    widths
+        Of the operands.
+    width
+        Of the result.
+    sum_bits
+        Of the sum.
+    drop
+        Low bits of the sum that are rounded away.
+    ii
+        Cycles between tasks.
+    adding
+        What is done with the product of the operands that come in a slot. In others the sum begins anew.
+    registers, primitive
+        Pipeline registers of each product, one at least, and what multiplies: see
+        :mod:`rbdhw.rtl.multiplier`.
+
+    sequencer
+        Of the slots.
+
+    Members
+    -------
+    a, b : In
+        The operands.
+    o : Out
+        The rounded sum, ``latency`` cycles after its last operands.
+    overflow : Out
+        Whether that does not fit.
+    """
+
+    def __init__(
+        self,
+        *,
+        widths: tuple[int, int],
+        width: int,
+        sum_bits: int,
+        drop: int,
+        ii: int,
+        adding: Mapping[int, Adding],
+        registers: int,
+        sequencer: Sequencer,
+        primitive: Primitive | None = None,
+    ) -> None:
+        self.sum_bits = sum_bits
+        self.drop = drop
+        self.ii = ii
+        self.adding = adding
+        self.registers = registers
+        self.sequencer = sequencer
+        self.primitive = primitive
+        a, b = (signed(own) for own in widths)
+        super().__init__({"a": In(a), "b": In(b), "o": Out(signed(width)), "overflow": Out(1)})
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the last operands to the result."""
+        return self.registers + 1
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        sequencer = self.sequencer
+        later = {(slot + self.registers) % self.ii: adding for slot, adding in self.adding.items()}
+        product = multiply_add(
+            m, "product", self.a, self.b, Const(0, 1), registers=self.registers, primitive=self.primitive
+        )
+        term = self._moved(m, sequencer, later, product)
+        negative = sequencer.steps(m, "negative", {s: int(a.negative) for s, a in later.items()}, 1)
+        more = sequencer.steps(m, "more", {s: int(a.more) for s, a in later.items()}, 1, other=0)
+        start = half(self.drop)
+        total = Signal(signed(self.sum_bits), init=start)
+        following = Signal(signed(self.sum_bits))
+        result = Signal(signed(self.sum_bits), reset_less=True)
+        turned = Signal(signed(self.sum_bits))
+        m.d.comb += [
+            turned.eq(term ^ negative.replicate(self.sum_bits)),
+            following.eq(total + turned + negative),
+        ]
+        m.d.sync += [total.eq(following), result.eq(following)]
+        with m.If(~more):
+            m.d.sync += total.eq(start)
+        above = result[self.drop + len(self.o) - 1 :]
+        m.d.comb += [
+            self.o.eq(result[self.drop : self.drop + len(self.o)].as_signed()),
+            self.overflow.eq(above.any() & ~above.all()),
+        ]
+        return m
+
+    def _moved(self, m: Module, sequencer: Sequencer, adding: Mapping[int, Adding], product: Any) -> Any:
+        """The product moved by the slot's bits."""
+        shifts = sorted({own.shift for own in adding.values()})
+        ways = []
+        for shift in shifts:
+            way = Signal(signed(self.sum_bits), name=f"moved_{shift}".replace("-", "right_"))
+            m.d.comb += way.eq(aligned(product, Operand(0, shift=shift)))
+            ways.append(way)
+        if len(ways) == 1:
+            return ways[0]
+        numbers = {slot: shifts.index(own.shift) for slot, own in adding.items()}
+        choice = sequencer.steps(m, "shift", numbers, places(len(shifts)))
+        return multiplexed(m, "moved", ways, choice, self.primitive)
+
+
+def sum_bits(least: int, most: int) -> int:
+    """Bits of a sum that lies between these."""
+    return 1 + max(most.bit_length(), (~least).bit_length())

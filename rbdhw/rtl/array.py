@@ -1,0 +1,346 @@
+"""The array: accumulators, units for sines and reciprocals, and the memories of their operands."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.array.memories import block_memories, contents, outputs
+from rbdhw.array.model import Array, Output, Port, Resource, Step
+from rbdhw.fixed.fusion import GUARD_BITS
+from rbdhw.fixed.program import Kind, Operation, Program, exact_interval
+from rbdhw.protocol import EXTENDED, HEADER
+from rbdhw.rtl.accumulator import Accumulator, Adding, sum_bits
+from rbdhw.rtl.arithmetic import aligned, parted, saturated
+from rbdhw.rtl.control import Sequencer, places
+from rbdhw.rtl.delay import delay_line
+from rbdhw.rtl.multiplexer import multiplexed
+from rbdhw.rtl.operand_memory import OperandMemory
+from rbdhw.rtl.overflow import gathered
+from rbdhw.rtl.reciprocal import ReciprocalUnit
+from rbdhw.rtl.trigonometry import TrigonometryUnit, registered
+from rbdhw.schedule.model import stage
+from rbdhw.target import Primitive
+
+
+class ArrayCore(wiring.Component):
+    """A core as :class:`rbdhw.rtl.core.Core` is, with the same ports, of units that jobs share.
+
+    Parameters
+    ----------
+    program, array
+        What to compute, and when and where.
+    memory_stages
+        The shortest delay line of a result that is kept in a memory.
+    block_rams
+        How many operand memories may be block RAMs; the deepest are.
+    primitive
+        The multiplier of the device's DSP blocks; without it the RTL is portable, and does the same.
+    """
+
+    def __init__(
+        self,
+        *,
+        program: Program,
+        array: Array,
+        memory_stages: int,
+        block_rams: int,
+        primitive: Primitive | None = None,
+    ) -> None:
+        self.program = program
+        self.array = array
+        self.primitive = primitive
+        self._memory_stages = memory_stages
+        self._contents = contents(array)
+        self._blocks = block_memories(array, self._contents, block_rams)
+        members: dict[str, Any] = {
+            "phase_zero": Out(1),
+            "payload": In(sum(program.slots)),
+            "functions": In(len(program.outputs)),
+            "options": In(HEADER["options"][1]),
+        }
+        for function in program.outputs:
+            members[f"result_{function}"] = Out(self.result_bits(function))
+            members[f"overflow_{function}"] = Out(1)
+        super().__init__(members)
+
+    @property
+    def ii(self) -> int:
+        """Cycles between tasks."""
+        return self.array.ii
+
+    def latency(self, function: str) -> int:
+        """Cycles from a task's start to its results."""
+        return self.array.latency[function] + 1
+
+    def result_bits(self, function: str) -> int:
+        """The width of a function's packed output words."""
+        return sum(word.format.width for word in self.program.outputs[function])
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        self._slots = Signal(self.ii, name="slots", init=1)
+        m.d.sync += self._slots.eq(self._slots.rotate_left(1))
+        m.d.comb += self.phase_zero.eq(self._slots[0])
+        self._words = self._decoded(m)
+        self._results: dict[tuple[int, int], Signal] = {}
+        self._overflows: dict[int, Signal] = {}
+        memories: dict[Port, OperandMemory] = {}
+        for unit, resource in enumerate(self.array.units):
+            ports = [port for port in self._contents if port.unit == unit]
+            turns = max((self._contents[port].turns for port in ports), default=1)
+            sequencer = Sequencer(m, f"unit_{unit}", self.ii, turns)
+            for port in ports:
+                memories[port] = self._memory(m, port, sequencer)
+            self._unit(m, unit, resource, sequencer, [memories[port].o for port in ports])
+        self._connect(m, memories)
+        self._encode(m)
+        return m
+
+    def _decoded(self, m: Module) -> dict[int, Any]:
+        """The words of the task that starts in this cycle, and its flags, by value."""
+        slots = parted(m, self.payload, self.program.slots)
+        words = {
+            word.value: slots[word.slot][: word.format.width].as_signed() for word in self.program.inputs
+        }
+        order = list(self.program.outputs)
+        for flag in self.program.flags:
+            raised = Cat(self.functions[order.index(function)] for function in flag.functions).any()
+            if flag.optional:
+                raised = raised & self.options[EXTENDED]
+            for value, bit in ((flag.value, raised), (~flag.value, ~raised)):
+                words[value] = Signal(signed(2), name=f"flag_{flag.name}_{value < 0:d}")
+                m.d.comb += words[value].eq(Cat(bit, Const(0, 1)))
+        return words
+
+    def _operation(self, value: int) -> Operation:
+        return self.program.operations[value]
+
+    def _width(self, value: int) -> int:
+        """The width of a value; copies are as wide as an accumulator's results."""
+        if value < 0:
+            return self._operation(~value).format.width
+        if value >= len(self.program.operations):
+            return max(self.program.port_widths)
+        return self._operation(value).format.width
+
+    def _memory(self, m: Module, port: Port, sequencer: Sequencer) -> OperandMemory:
+        writes = self.array.writes.get(port, {})
+        held = self._contents[port]
+        constants = [integer.bit_length() + 1 for integer in held.constants]
+        width = max([*(self._width(write.value) for write in writes.values()), *constants], default=2)
+        memory = OperandMemory(
+            width=width,
+            ii=self.ii,
+            contents=held,
+            inputs=len(outputs(self.array, port)),
+            style="block" if port in self._blocks else "distributed",
+            sequencer=sequencer,
+            primitive=self.primitive,
+        )
+        m.submodules[f"memory_{port.unit}_{port.index}"] = memory
+        return memory
+
+    def _unit(
+        self, m: Module, unit: int, resource: Resource, sequencer: Sequencer, operands: list[Any]
+    ) -> None:
+        match resource:
+            case Resource.ACCUMULATOR:
+                self._accumulator(m, unit, sequencer, operands)
+            case Resource.TRIGONOMETRY:
+                self._trigonometry(m, unit, sequencer, operands)
+            case Resource.RECIPROCAL:
+                self._reciprocal(m, unit, sequencer, operands)
+            case Resource.SOURCE:
+                self._source(m, unit, sequencer)
+
+    def _accumulator(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
+        adding, widest = {}, 2
+        for step in self.array.steps_of[unit]:
+            widest = max(widest, self._sum_bits(step))
+            for k, term in enumerate(step.job.terms):
+                more = k < len(step.job.terms) - 1
+                adding[(step.start + k + 1) % self.ii] = Adding(term.negative, term.shift, more)
+        m.submodules[f"accumulator_{unit}"] = hardware = Accumulator(
+            widths=(len(operands[0]), len(operands[1])),
+            width=max(self.program.port_widths),
+            sum_bits=widest,
+            drop=GUARD_BITS,
+            ii=self.ii,
+            adding=adding,
+            registers=self.array.registers,
+            sequencer=sequencer,
+            primitive=self.primitive,
+        )
+        m.d.comb += [hardware.a.eq(operands[0]), hardware.b.eq(operands[1])]
+        self._results[unit, 0] = hardware.o
+        self._overflows[unit] = registered(m, hardware.overflow, 1)
+
+    def _sum_bits(self, step: Step) -> int:
+        """Bits of a job's sum before it is rounded; a result's width and the guard's at least."""
+        (value,) = step.job.values
+        least = max(self.program.port_widths) + GUARD_BITS + 1
+        if value >= len(self.program.operations):
+            return least
+        operation = self._operation(value)
+        formats = {
+            operand.value: (own.lowest, own.highest)
+            for operand in operation.operands
+            for own in [self._operation(operand.value).format]
+        }
+        low, high = exact_interval(operation, formats)
+        return max(least, sum_bits(low << GUARD_BITS, (high + 1) << GUARD_BITS))
+
+    def _chosen(self, m: Module, sequencer: Sequencer, name: str, choices: dict[int, Any]) -> Any:
+        """A signal by slot."""
+        different = list({id(choice): choice for choice in choices.values()}.values())
+        if len(different) == 1:
+            return different[0]
+        places_of = {id(choice): k for k, choice in enumerate(different)}
+        number = sequencer.steps(
+            m,
+            f"{name}_choice",
+            {slot: places_of[id(choice)] for slot, choice in choices.items()},
+            places(len(different)),
+        )
+        inputs = []
+        for k, choice in enumerate(different):
+            wide = Signal(signed(max(map(len, different))), name=f"{name}_{k}")
+            m.d.comb += wide.eq(choice)
+            inputs.append(wide)
+        return multiplexed(m, name, inputs, number, self.primitive)
+
+    def _source(self, m: Module, unit: int, sequencer: Sequencer) -> None:
+        """Words of a task, kept while those of the next come."""
+        choices = {}
+        for step in self.array.steps_of[unit]:
+            (value,) = step.job.values
+            kept = Signal(
+                self._words[value].shape(), name=f"word_{value}".replace("-", "not_"), reset_less=True
+            )
+            with m.If(self._slots[0]):
+                m.d.sync += kept.eq(self._words[value])
+            choices[step.start % self.ii] = kept
+        self._results[unit, 0] = self._chosen(m, sequencer, f"source_{unit}", choices)
+
+    def _trigonometry(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
+        name = f"trigonometry_{unit}"
+        hardware = TrigonometryUnit(self.program.trigonometry, self.array.registers, self.primitive)
+        m.submodules[name] = hardware
+        angles, offsets = {}, {}
+        for step in self.array.steps_of[unit]:
+            operation = self._operation(step.job.values[0])
+            slot = (step.start + 1) % self.ii
+            angles[slot] = operation.operands[0]
+            offsets[slot] = operation.constant
+        ways = {operand.shift: aligned(operands[0], operand) for operand in angles.values()}
+        angle = self._chosen(m, sequencer, f"{name}_angle", {s: ways[o.shift] for s, o in angles.items()})
+        offset = sequencer.steps(m, f"{name}_offset", offsets, hardware.angle.shape())
+        m.d.comb += hardware.angle.eq(angle + offset)
+        self._results[unit, 0], self._results[unit, 1] = hardware.sin, hardware.cos
+
+    def _reciprocal(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
+        name = f"reciprocal_{unit}"
+        assert self.program.reciprocal is not None
+        cycles = self.array.timing.cycles[Resource.RECIPROCAL]
+        hardware = ReciprocalUnit(self.program.reciprocal, cycles, self.array.registers, self.primitive)
+        m.submodules[name] = hardware
+        steps = self.array.steps_of[unit]
+        shifts = {(s.start + 1) % self.ii: self._operation(s.job.values[0]).constant for s in steps}
+        shift = sequencer.steps(m, f"{name}_shift", shifts, hardware.shift.shape())
+        m.d.comb += [
+            hardware.x.eq(operands[0]),
+            hardware.shift.eq(shift),
+        ]
+        results, overflows = {}, {}
+        for step in steps:
+            operation = self._operation(step.job.values[0])
+            result = Signal(signed(operation.format.width), name=f"v{step.job.values[0]}")
+            value, overflow = saturated(hardware.y, operation)
+            m.d.comb += result.eq(value)
+            results[step.ready % self.ii], overflows[step.ready % self.ii] = result, overflow
+        self._results[unit, 0] = self._chosen(m, sequencer, f"{name}_o", results)
+        self._overflows[unit] = registered(m, self._overflow_by_slot(overflows), 1)
+
+    def _overflow_by_slot(self, overflows: dict[int, Any]) -> Any:
+        return Cat(self._slots[slot] & overflow for slot, overflow in overflows.items()).any()
+
+    def _connect(self, m: Module, memories: dict[Port, OperandMemory]) -> None:
+        """Let memories take the outputs that they are written from."""
+        held: dict[Output, Any] = {}
+        for port, memory in memories.items():
+            for k, output in enumerate(outputs(self.array, port)):
+                m.d.comb += getattr(memory, f"i{k}").eq(self._held(m, held, output))
+
+    def _held(self, m: Module, held: dict[Output, Any], output: Output) -> Any:
+        """An output some cycles ago."""
+        if output.delay == 0:
+            return self._results[output.unit, output.result]
+        if output not in held:
+            before = self._held(m, held, Output(output.unit, output.result, output.delay - 1))
+            name = f"unit_{output.unit}_{output.result}_before_{output.delay}"
+            held[output] = Signal(before.shape(), name=name, reset_less=True)
+            m.d.sync += held[output].eq(before)
+        return held[output]
+
+    def _encode(self, m: Module) -> None:
+        """The results of each function, when all of them are there."""
+        lines: dict[int, dict[int, Any]] = {}
+        reads: dict[int, set[int]] = defaultdict(set)
+        for function, words in self.program.outputs.items():
+            for word in words:
+                reads[word.value].add(self._stage(word.value, function))
+        for value, stages in reads.items():
+            ready = self._ready(value) % self.ii
+            lines[value] = delay_line(
+                m,
+                self._value(m, value),
+                self._slots[ready],
+                tuple(sorted(stages - {0})),
+                name=f"v{value}",
+                memory_stages=self._memory_stages,
+            )
+        for function, words in self.program.outputs.items():
+            result = Signal(self.result_bits(function), name=f"encoded_{function}", reset_less=True)
+            parts = [lines[word.value][self._stage(word.value, function)] for word in words]
+            m.d.sync += result.eq(Cat(parts))
+            m.d.comb += getattr(self, f"result_{function}").eq(result)
+            overflow = gathered(m, function, self._flags(function), self.array.latency[function] + 1)
+            m.d.comb += getattr(self, f"overflow_{function}").eq(overflow)
+
+    def _ready(self, value: int) -> int:
+        step = self.array.producer.get(value)
+        known = step is None or step.job.resource is Resource.SOURCE
+        return 0 if known or step is None else step.ready
+
+    def _stage(self, value: int, function: str) -> int:
+        if self._operation(value).kind is Kind.CONSTANT:
+            return 0
+        return stage(self.array.latency[function] - self._ready(value), self.ii)
+
+    def _value(self, m: Module, value: int) -> Any:
+        """A value in the cycle in which it is ready, as wide as its format."""
+        operation = self._operation(value)
+        width = operation.format.width
+        if operation.kind is Kind.CONSTANT:
+            return Const(operation.constant, signed(width))
+        if operation.kind is Kind.INPUT:
+            return self._words[value]
+        step = self.array.producer[value]
+        own = Signal(signed(width), name=f"v{value}")
+        m.d.comb += own.eq(self._results[step.unit, step.job.results.index(value)])
+        return own
+
+    def _flags(self, function: str) -> dict[int, list[Any]]:
+        """Overflows of the values that a function depends on, by the cycle in which these are ready."""
+        reached = self.program.reached(function)
+        flags: dict[int, list[Any]] = defaultdict(list)
+        for value in sorted(reached):
+            if self._operation(value).checked:
+                step = self.array.producer[value]
+                flags[step.ready].append(self._overflows[step.unit])
+        return flags

@@ -1,0 +1,70 @@
+"""Control of shared hardware: what changes from slot to slot, in registers that are set a cycle ahead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth.hdl import Const, Module, Mux, Signal, unsigned
+
+
+class Sequencer:
+    """The slots and tasks of some hardware, counted close to it.
+
+    Parameters
+    ----------
+    m, name
+        Where the counters stand, and what their names begin with.
+    ii
+        Slots.
+    turns
+        Tasks that are told apart: a power of two.
+
+    Members
+    -------
+    slot, turn
+        Those of the current cycle; ``turn`` counts tasks.
+    next_turn
+        That of the next cycle.
+    """
+
+    def __init__(self, m: Module, name: str, ii: int, turns: int = 1) -> None:
+        self._ii = ii
+        self._next = Signal(range(ii), name=f"{name}_next", init=1 % ii)
+        self.slot = Signal(range(ii), name=f"{name}_slot")
+        self.next_turn = Signal(range(turns), name=f"{name}_next_turn")
+        self.turn = Signal(range(turns), name=f"{name}_turn")
+        last = self._next == ii - 1
+        m.d.sync += [
+            self._next.eq(Mux(last, 0, self._next + 1)),
+            self.slot.eq(self._next),
+            self.next_turn.eq(self.next_turn + last),
+            self.turn.eq(self.next_turn),
+        ]
+
+    def steps(
+        self, m: Module, name: str, values: Mapping[int, int], shape: Any, *, other: int | None = None
+    ) -> Signal:
+        """A number that has these values in these slots, in a register; in all others ``other``, or any."""
+        register = Signal(shape, name=name, reset_less=True)
+        m.d.sync += register.eq(self.ahead(m, name, values, shape, other=other))
+        return register
+
+    def ahead(
+        self, m: Module, name: str, values: Mapping[int, int], shape: Any, *, other: int | None = None
+    ) -> Signal:
+        """The same, a cycle before, and not registered."""
+        usual = Counter(values.values()).most_common(1)[0][0] if values else 0
+        chosen = Signal(shape, name=f"{name}_ahead")
+        with m.Switch(self._next):
+            for slot in range(self._ii):
+                value = values.get(slot, usual if other is None else other)
+                with m.Case(slot):
+                    m.d.comb += chosen.eq(Const(value, chosen.shape()))
+        return chosen
+
+
+def places(count: int) -> Any:
+    """The shape of a number that chooses among so many."""
+    return unsigned(max(0, count - 1).bit_length())

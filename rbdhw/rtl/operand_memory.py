@@ -1,0 +1,114 @@
+"""An operand memory: words from several outputs, one a cycle, read in any order some tasks later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.array.memories import Contents, Word
+from rbdhw.rtl.control import Sequencer, places
+from rbdhw.rtl.multiplexer import multiplexed
+from rbdhw.target import Primitive
+
+
+class OperandMemory(wiring.Component):
+    """A memory that is written in every cycle and read in every cycle.
+
+    Parameters
+    ----------
+    width
+        Of a word.
+    ii
+        Cycles between tasks.
+    contents
+        What is written and read.
+    inputs
+        The number of outputs that it takes words from.
+    style
+        What synthesis is to make it of: ``block`` or ``distributed``.
+    sequencer
+        Of as many turns as are kept, or more.
+    primitive
+        By which the family of devices is known that multiplexers are made for.
+
+    Members
+    -------
+    i0, i1, ... : In
+        What may be written.
+    o : Out
+        The word that is read, a cycle after its address stood in its slot.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        ii: int,
+        contents: Contents,
+        inputs: int,
+        style: str,
+        sequencer: Sequencer,
+        primitive: Primitive | None = None,
+    ) -> None:
+        self.ii = ii
+        self.contents = contents
+        self.style = style
+        self.sequencer = sequencer
+        self.inputs = inputs
+        self.primitive = primitive
+        members: dict[str, Any] = {f"i{k}": In(signed(width)) for k in range(inputs)}
+        super().__init__({**members, "o": Out(signed(width))})
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        contents = self.contents
+        sequencer = self.sequencer
+        turn_bits = contents.turns.bit_length() - 1
+        bits = contents.slot_bits(self.ii)
+        attributes = {"ram_style": self.style, "no_rw_check": 1}
+        m.submodules.memory = memory = Memory(
+            shape=self.o.shape(), depth=contents.depth(self.ii), init=self._initial(bits), attrs=attributes
+        )
+        read = memory.read_port(domain="sync")
+        m.d.comb += [read.addr.eq(self._address(m, sequencer, bits)), self.o.eq(read.data)]
+        if self.inputs:
+            write = memory.write_port()
+            choice = sequencer.steps(m, "choice", contents.choices, places(self.inputs))
+            inputs = [getattr(self, f"i{k}") for k in range(self.inputs)]
+            m.d.comb += [
+                write.en.eq(1),
+                write.addr.eq(Cat(_widened(sequencer.slot, bits), sequencer.turn[:turn_bits])),
+                write.data.eq(multiplexed(m, "input", inputs, choice, self.primitive)),
+            ]
+        return m
+
+    def _initial(self, bits: int) -> list[int]:
+        """Constants behind the slots of every turn."""
+        row = [0] * self.ii + list(self.contents.constants)
+        row += [0] * ((1 << bits) - len(row))
+        return row * self.contents.turns
+
+    def _address(self, m: Module, sequencer: Sequencer, bits: int) -> Any:
+        """The address by slot, in a register."""
+        words = {slot: what for slot, what in self.contents.reads.items() if isinstance(what, Word)}
+        constants = {slot: what for slot, what in self.contents.reads.items() if not isinstance(what, Word)}
+        places_of = {slot: word.slot for slot, word in words.items()}
+        places_of |= {slot: self.ii + constant for slot, constant in constants.items()}
+        low = sequencer.steps(m, "word", places_of, bits)
+        turns = self.contents.turns
+        if turns == 1:
+            return low
+        # A constant stands in all turns.
+        age = sequencer.ahead(m, "age", {slot: word.turns for slot, word in words.items()}, range(turns))
+        turn = Signal(range(turns), name="read_turn", reset_less=True)
+        m.d.sync += turn.eq(sequencer.next_turn - age)
+        return Cat(low, turn)
+
+
+def _widened(value: Any, bits: int) -> Any:
+    """A number with zeros above it."""
+    return Cat(value, Const(0, bits - len(value))) if bits > len(value) else value[:bits]

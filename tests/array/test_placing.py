@@ -1,0 +1,51 @@
+"""Placing: arrays of real and made-up programs hold, and are small."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from rbdhw.array.model import HOLD, Resource
+from rbdhw.errors import InputError
+from rbdhw.fixed.fusion import fused
+from tests.array.programs import array_of, mixed
+from tests.builds import program_of
+
+CASES = [("toy", 8), ("toy", 13), ("iiwa14", 8), ("iiwa14", 16), ("iiwa14", 27), ("hyq", 32)]
+
+
+@pytest.mark.parametrize(("name", "ii"), CASES)
+def test_arrays_of_robots_hold(name, ii):
+    array = array_of(fused(program_of(name, 18), 8), ii)
+    terms = sum(len(step.job.terms) for step in array.steps)
+    accumulators = array.units.count(Resource.ACCUMULATOR)
+    assert accumulators <= math.ceil(math.ceil(terms / ii) * 1.1)
+    assert all(write.output.delay < HOLD for row in array.writes.values() for write in row.values())
+
+
+@pytest.mark.parametrize("ii", [8, 9, 16, 64])
+@pytest.mark.parametrize("width", [8, 18])
+def test_all_kinds_of_jobs_hold(ii, width):
+    array = array_of(mixed(width), ii)
+    assert set(array.units) == {Resource.ACCUMULATOR, Resource.RECIPROCAL, Resource.SOURCE}
+
+
+def test_the_same_program_gives_the_same_array():
+    program = fused(program_of("iiwa14", 18), 8)
+    assert array_of(program, 16) == array_of(program, 16)
+
+
+def test_more_registers_take_more_cycles():
+    program = fused(program_of("toy", 18), 8)
+    two, three = (array_of(program, 16, registers).latency["id"] for registers in (2, 3))
+    assert two < three
+
+
+def test_too_few_cycles_are_refused():
+    program = fused(program_of("iiwa14", 18), 8)
+    with pytest.raises(InputError) as error:
+        array_of(program, 2)
+    assert str(error.value) == (
+        "ii: the array found no place for all operations in 2 cycles; expected a larger ii"
+    )

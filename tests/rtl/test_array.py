@@ -1,0 +1,89 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""The array answers tasks of several functions, one after the other, as the evaluator does, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from rbdhw.fixed.fusion import fused
+from rbdhw.fixed.lower import InputRange, lower
+from rbdhw.fixed.widths import plain_widths
+from rbdhw.graph.interpret import node_values
+from rbdhw.passes.prune import prune
+from rbdhw.rtl.array import ArrayCore
+from tests.array.programs import array_of, mixed
+from tests.builds import program_of, random_words
+from tests.graphs import graphs
+from tests.mixed import mixed_flags, mixed_words
+from tests.rtl.cores import expected, requests, responses
+from tests.rtl.test_functions import branching_program
+
+
+def assert_bit_exact(program, ii, words, seed, *, skip=2, memory_stages=4, block_rams=4):
+    asked = requests(program, len(next(iter(words.values()))), seed)
+    array = array_of(program, ii)
+    core = ArrayCore(program=program, array=array, memory_stages=memory_stages, block_rams=block_rams)
+    answers, wanted = responses(core, words, skip, asked), expected(program, words, asked)
+    assert answers == wanted
+    return [(request.function, flag) for request, (_, flag) in zip(asked, wanted, strict=True)]
+
+
+@pytest.mark.parametrize("width", [8, 12, 18])
+@pytest.mark.parametrize("ii", [8, 11, 16])
+def test_functions_mixed(ii, width):
+    program = mixed(width)
+    answered = assert_bit_exact(program, ii, mixed_words(program, 24, seed=width), seed=ii)
+    assert {flag for _, flag in answered} == {0, 1}
+
+
+@pytest.mark.parametrize("skip", [0, 1])
+def test_corner_words_of_every_input(skip):
+    program = mixed(18)
+    corners = [
+        (word.format.lowest, word.format.highest, word.lowest, word.highest, 0, -1) for word in program.inputs
+    ]
+    rng = np.random.default_rng(skip)
+    words = {word.name: rng.choice(corner, 40) for word, corner in zip(program.inputs, corners, strict=True)}
+    assert_bit_exact(program, 9, words, seed=1, skip=skip)
+
+
+def test_a_choice_that_one_function_decides_is_not_blamed_for_its_other_branch():
+    program = fused(branching_program(), 4)
+    words = {"x": np.array([1, 100, 127, -128] * 4), "y": np.array([1, 2, 3, 4] * 4)}
+    answered = assert_bit_exact(program, 8, words, seed=5)
+    assert {flag for function, flag in answered if function == "id"} == {0}
+    assert {flag for function, flag in answered if function == "fd"} == {0, 1}
+
+
+@pytest.mark.parametrize(("name", "ii"), [("toy", 8), ("iiwa14", 24)])
+def test_robots_with_words_from_everywhere(name, ii):
+    program = fused(program_of(name, 18), 8)
+    assert_bit_exact(program, ii, random_words(program, 12, seed=1), seed=2)
+
+
+@given(graphs(trigonometry=True, choices=True), st.integers(8, 20), st.sampled_from((8, 13, 18)))
+@settings(max_examples=10)
+def test_random_graphs_with_choices_and_reciprocals(graph, ii, width):
+    graph = prune(graph)
+    turning = {node.args[0].node for node in graph.nodes if str(node.op) in ("sin", "cos")}
+    others = (node for node in graph.nodes if str(node.op) not in ("sin", "cos"))
+    assume(not any(edge.node in turning for node in others for edge in node.args))
+    ranges = {
+        name: InputRange(-0.5, 0.5, "turn", wraps=True) if i in turning else InputRange(-1.0, 1.0, "m")
+        for name, i in graph.inputs.items()
+    }
+    inputs = {name: np.random.default_rng(1).uniform(-1, 1, 50) for name in graph.inputs}
+    sizes = np.zeros(len(graph.nodes))
+    for extended in (False, True):
+        with np.errstate(all="ignore"):  # a choice of zero may be divided by
+            values = node_values(graph, {**inputs, **mixed_flags("difd", extended)})
+        sizes = np.maximum(sizes, [np.abs(value).max() for value in values])
+    sizes = np.where(np.isfinite(sizes), sizes, 1.0)
+    program = lower(graph, sizes.tolist(), ranges, plain_widths(graph, width))
+    assume(program.inputs)
+    program = fused(program, 8)
+    assert_bit_exact(program, ii, random_words(program, 8, seed=3), seed=4)

@@ -1,0 +1,58 @@
+"""Accelerators whose core is an array, from the URDF to the RTL in Verilator, bit for bit."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdhw.artifact import read, write
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robots import path
+from rbdhw.sim.simulate import simulate
+
+ALL = tuple(FUNCTIONS)
+
+
+def builds():
+    """Robot, base, functions, target, clock, interval, what travels, tasks."""
+    yield "toy", "fixed", ALL, "ecp5-85", None, 16, "fixed", 400
+    yield "iiwa14", "fixed", ("id", "fd"), "xcvu9p", None, 24, "fixed", 200
+    long = [
+        ("toy", "fixed", ALL, "xc7a200t", None, 9, "float32", 2000),
+        ("iiwa14", "fixed", ALL, "ecp5-85", None, 32, "fixed", 2000),
+        ("iiwa14", "fixed", ALL, "ecp5-85", None, 61, "fixed", 1000),
+        ("iiwa14", "fixed", ALL, "xcvu9p", 250.0, 24, "fixed", 1000),
+        ("hyq", "fixed", ALL, "ecp5-85", None, 48, "float32", 1000),
+        ("hyq", "floating", ("id", "fd"), "xcvu9p", None, 32, "fixed", 1000),
+        ("tiago", "fixed", ("id", "did"), "xcvu9p", None, 32, "fixed", 1000),
+    ]
+    for case in long:
+        yield pytest.param(*case, marks=pytest.mark.verify)
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    ("robot", "base", "functions", "device", "clock", "ii", "number", "tasks"), list(builds())
+)
+def test_arrays(tmp_path, robot, base, functions, device, clock, ii, number, tasks):
+    options = BuildOptions(
+        functions=functions,
+        target=device,
+        clock_mhz=clock,
+        ii=ii,
+        width=18,
+        core="array",
+        number=number,
+        mounting=Mounting(base),
+        samples=1024,
+    )
+    write(generate(path(robot), options), tmp_path / "design")
+    manifest = read(tmp_path / "design").manifest
+    slots = manifest["multiplier_slots"]
+    assert slots["offered"] == manifest["multipliers"] * ii
+    assert 0.85 * slots["offered"] <= slots["used"] <= slots["offered"] or manifest["multipliers"] < 10
+    report = simulate(tmp_path / "design", tasks, seed=23, bulk=True)
+    assert report.mismatches == 0
+    assert report.tasks == tasks
+    assert report.flagged <= 0.02 * tasks

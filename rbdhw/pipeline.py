@@ -146,7 +146,8 @@ def built(source: Robot, plan: Plan, options: BuildOptions) -> Design:
         facts["limbs"] = sharing_entry(plan.model.robot, groups, plan.program, plan.bound, plan.costs)
     facts["algorithms"] = plan.model.choice.json() | {"rewrites": list(plan.model.rewrites)}
     facts["interval"] = interval_entry(plan, draft, options)
-    facts["estimate"] = estimate_entry(plan.estimate, target(options.target))
+    calibrated = isinstance(plan.bound, Bound)
+    facts["estimate"] = estimate_entry(plan.estimate, target(options.target), calibrated=calibrated)
     text = to_verilog(accelerator(draft, plan.bound, target(options.target)))
     return replace(draft, manifest=facts | draft.manifest, verilog=text)
 

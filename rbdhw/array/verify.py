@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rbdhw.array.model import HOLD, Array, Constant, Factor, Job, Port, Resource, Term
+from rbdhw.array.model import HOLD, Array, Constant, Job, Resource, Term
 from rbdhw.fixed.fusion import GUARD_BITS
 
 
@@ -113,16 +113,14 @@ def _check_writes(array: Array) -> None:
 
 
 def _check_reads(array: Array) -> None:
-    """Each operand stands in its memory when it is read, and is not written over before."""
+    """Each operand stands in its memory when it is read.
+
+    It is not written over before: a memory has as many turns as its oldest operand (:meth:`Array.turns`).
+    """
     for port in array.ports():
-        kept = array.turns(port) * array.ii
         for cycle, factor in array.reads(port):
-            _check_read(array, port, kept, cycle, factor)
-
-
-def _check_read(array: Array, port: Port, kept: int, cycle: int, factor: Factor) -> None:
-    if isinstance(factor, Constant):
-        return
-    write = array.written.get((port, factor))
-    if write is None or not write.cycle < cycle < write.cycle + kept:
-        raise ArrayError(f"{port}: value {factor} is not there in cycle {cycle}")
+            if isinstance(factor, Constant):
+                continue
+            write = array.written.get((port, factor))
+            if write is None or not write.cycle < cycle:
+                raise ArrayError(f"{port}: value {factor} is not there in cycle {cycle}")

@@ -94,13 +94,15 @@ def weights_of(device: Target) -> Mapping[str, Mapping[str, float]]:
     return calibration().weights.get(device.name, UNWEIGHED)
 
 
-def estimate_entry(found: Estimate, device: Target) -> dict[str, Any]:
+def estimate_entry(found: Estimate, device: Target, *, calibrated: bool = True) -> dict[str, Any]:
     """What the manifest tells of an estimate: counts, shares of the device, and how far off it may be.
 
-    ``error`` are those of the designs in the table, each by the others; None for a device without results.
+    ``error`` are those of the designs in the table, each by the others; None for a device without results,
+    and for designs of which none is ``calibrated``.
     """
     rounded = {resource: round(share, 4) for resource, share in shares(found, device).items()}
-    return found.json() | {"shares": rounded, "error": calibration().errors.get(device.name)}
+    error = calibration().errors.get(device.name) if calibrated else None
+    return found.json() | {"shares": rounded, "error": error}
 
 
 def shares(found: Estimate, device: Target) -> dict[str, float]:

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from rbdhw.errors import InputError
-from rbdhw.fixed.format import Format
+from rbdhw.fixed.format import Format, round_half_up
 from rbdhw.fixed.program import Interval, Kind, Operand, Operation, Program, Word, exact_interval
 from rbdhw.scalar import Region
 
@@ -75,7 +75,7 @@ class _Fusion:
         terms, absorbed = self._terms()
         for i, operation in enumerate(before.operations):
             if operation.kind is Kind.INPUT or (i not in absorbed and self._uses[i]):
-                if operation.kind in (*_SUMS, Kind.SELECT):
+                if operation.kind in (*_SUMS, Kind.SELECT, Kind.CONSTANT):
                     self._lost[i] = max(0, operation.format.width - self._width)
                 self._place[i] = self._add(self._operation(i, operation, terms.get(i, [])))
         outputs = {
@@ -122,6 +122,10 @@ class _Fusion:
         if operation.kind in _SUMS:
             operands = tuple(operand for term in terms for operand in self._pair(term, self._lost[i]))
             return Operation(Kind.DOT, operands, fitted, operation.region, drop=GUARD_BITS)
+        if operation.kind is Kind.CONSTANT:
+            rounded = min(round_half_up(operation.constant, self._lost[i]), fitted.highest)
+            kept = Format(operation.format.width - self._lost[i], fitted.binary_point)
+            return replace(operation, constant=rounded, format=kept)
         operands = tuple(self._moved_operand(operand) for operand in operation.operands)
         if operation.kind is Kind.RECIPROCAL:
             lost = self._lost[operation.operands[0].value]

@@ -6,18 +6,16 @@ from collections import defaultdict
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, signed
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from rbdhw.array.memories import block_memories, contents, outputs
 from rbdhw.array.model import Array, Output, Port, Resource, Step
 from rbdhw.fixed.fusion import GUARD_BITS
 from rbdhw.fixed.program import Kind, Operation, Program, exact_interval
-from rbdhw.protocol import EXTENDED, HEADER
 from rbdhw.rtl.accumulator import Accumulator, Adding, sum_bits
 from rbdhw.rtl.arithmetic import aligned, parted, saturated
 from rbdhw.rtl.control import Sequencer, places
 from rbdhw.rtl.delay import delay_line
+from rbdhw.rtl.interface import CoreInterface
 from rbdhw.rtl.multiplexer import multiplexed
 from rbdhw.rtl.operand_memory import OperandMemory
 from rbdhw.rtl.overflow import gathered
@@ -27,8 +25,8 @@ from rbdhw.schedule.model import stage
 from rbdhw.target import Primitive
 
 
-class ArrayCore(wiring.Component):
-    """A core as :class:`rbdhw.rtl.core.Core` is, with the same ports, of units that jobs share.
+class ArrayCore(CoreInterface):
+    """A core of units that jobs share.
 
     Parameters
     ----------
@@ -51,35 +49,12 @@ class ArrayCore(wiring.Component):
         block_rams: int,
         primitive: Primitive | None = None,
     ) -> None:
-        self.program = program
         self.array = array
         self.primitive = primitive
         self._memory_stages = memory_stages
         self._contents = contents(array)
         self._blocks = block_memories(array, self._contents, block_rams)
-        members: dict[str, Any] = {
-            "phase_zero": Out(1),
-            "payload": In(sum(program.slots)),
-            "functions": In(len(program.outputs)),
-            "options": In(HEADER["options"][1]),
-        }
-        for function in program.outputs:
-            members[f"result_{function}"] = Out(self.result_bits(function))
-            members[f"overflow_{function}"] = Out(1)
-        super().__init__(members)
-
-    @property
-    def ii(self) -> int:
-        """Cycles between tasks."""
-        return self.array.ii
-
-    def latency(self, function: str) -> int:
-        """Cycles from a task's start to its results."""
-        return self.array.latency[function] + 1
-
-    def result_bits(self, function: str) -> int:
-        """The width of a function's packed output words."""
-        return sum(word.format.width for word in self.program.outputs[function])
+        super().__init__(program, array.ii, array.latency)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -107,11 +82,8 @@ class ArrayCore(wiring.Component):
         words = {
             word.value: slots[word.slot][: word.format.width].as_signed() for word in self.program.inputs
         }
-        order = list(self.program.outputs)
         for flag in self.program.flags:
-            raised = Cat(self.functions[order.index(function)] for function in flag.functions).any()
-            if flag.optional:
-                raised = raised & self.options[EXTENDED]
+            raised = self.raised(flag)
             for value, bit in ((flag.value, raised), (~flag.value, ~raised)):
                 words[value] = Signal(signed(2), name=f"flag_{flag.name}_{value < 0:d}")
                 m.d.comb += words[value].eq(Cat(bit, Const(0, 1)))

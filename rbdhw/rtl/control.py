@@ -57,11 +57,11 @@ class Sequencer:
         """The same, a cycle before, and not registered."""
         usual = Counter(values.values()).most_common(1)[0][0] if values else 0
         chosen = Signal(shape, name=f"{name}_ahead")
-        with m.Switch(self._next):
-            for slot in range(self._ii):
-                value = values.get(slot, usual if other is None else other)
-                with m.Case(slot):
-                    m.d.comb += chosen.eq(Const(value, chosen.shape()))
+        table = [values.get(slot, usual if other is None else other) for slot in range(self._ii)]
+        # Bit by bit: of one large case statement synthesis makes a memory, and takes long.
+        for bit in range(len(chosen)):
+            column = sum((value >> bit & 1) << slot for slot, value in enumerate(table))
+            m.d.comb += chosen[bit].eq(Const(column, self._ii).bit_select(self._next, 1))
         return chosen
 
 

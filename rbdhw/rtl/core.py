@@ -6,12 +6,10 @@ from collections import defaultdict
 from typing import Any
 
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.program import Program, Word
-from rbdhw.protocol import EXTENDED, HEADER
 from rbdhw.rtl.arithmetic import parted
+from rbdhw.rtl.interface import CoreInterface
 from rbdhw.rtl.overflow import gathered
 from rbdhw.rtl.region import RegionModule, Wires
 from rbdhw.schedule.model import Bound, Tap
@@ -31,8 +29,8 @@ class ForwardBackward(Elaboratable):
         return m
 
 
-class Core(wiring.Component):
-    """Takes a task's words, answers with its results a fixed number of cycles later; never stalls.
+class Core(CoreInterface):
+    """A core of operators in the submodules of steps and joints.
 
     Parameters
     ----------
@@ -40,49 +38,12 @@ class Core(wiring.Component):
         What to compute, and when and where.
     primitive
         The multiplier of the device's DSP blocks; without it the RTL is portable, and does the same.
-
-    Members
-    -------
-    phase_zero : Out
-        Whether a task may start in this cycle.
-    payload : In
-        The words of the task that starts in this cycle, slot by slot.
-    functions : In
-        One-hot: its function, in the order of the program's.
-    options : In
-        The options of its header.
-    result_F, overflow_F : Out
-        For each function F the packed output words, and whether a value overflowed, of the task that
-        started ``latency(F)`` cycles ago; registered.
     """
 
     def __init__(self, *, program: Program, bound: Bound, primitive: Primitive | None = None) -> None:
-        self.program = program
         self.bound = bound
         self.primitive = primitive
-        members: dict[str, Any] = {
-            "phase_zero": Out(1),
-            "payload": In(sum(program.slots)),
-            "functions": In(len(program.outputs)),
-            "options": In(HEADER["options"][1]),
-        }
-        for function in program.outputs:
-            members[f"result_{function}"] = Out(self.result_bits(function))
-            members[f"overflow_{function}"] = Out(1)
-        super().__init__(members)
-
-    @property
-    def ii(self) -> int:
-        """Cycles between tasks."""
-        return self.bound.ii
-
-    def latency(self, function: str) -> int:
-        """Cycles from a task's start to its results."""
-        return self.bound.latency[function] + 1
-
-    def result_bits(self, function: str) -> int:
-        """The width of a function's packed output words."""
-        return sum(word.format.width for word in self.program.outputs[function])
+        super().__init__(program, bound.ii, bound.latency)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -115,12 +76,8 @@ class Core(wiring.Component):
                 m.d.comb += wires.tap(Tap(value, 0)).eq(bits)
             elif value == group[0]:
                 self._take_turns(m, wires, group, [words[twin] for twin in group])
-        order = list(self.program.outputs)
         for flag in self.program.flags:
-            raised = Cat(self.functions[order.index(function)] for function in flag.functions).any()
-            if flag.optional:
-                raised = raised & self.options[EXTENDED]
-            m.d.comb += wires.tap(Tap(flag.value, 0)).eq(raised)
+            m.d.comb += wires.tap(Tap(flag.value, 0)).eq(self.raised(flag))
 
     def _take_turns(self, m: Module, wires: Wires, group: tuple[int, ...], words: list[Any]) -> None:
         """Let the words of a task's limbs take turns: the later ones wait in registers."""

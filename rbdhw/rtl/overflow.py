@@ -18,8 +18,14 @@ def gathered(m: Module, function: str, flags: Mapping[int, Sequence[Any]], last:
     last
         That cycle.
     """
-    seen: Any = Const(0)
-    for cycle in range(last):
+    if not flags:
+        return Const(0)
+    first = min(flags)
+    if first == last:
+        return Cat(*flags[last]).any()
+    # Registers that hold zero before the first flag would cost synthesis a round each.
+    seen: Any = Cat(*flags[first]).any()
+    for cycle in range(first + 1, last):
         earlier = Signal(name=f"{function}_overflow_before_{cycle}", reset_less=True)
         m.d.sync += earlier.eq(seen)
         seen = Cat(earlier, *flags.get(cycle, ())).any()

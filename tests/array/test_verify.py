@@ -116,5 +116,5 @@ def test_a_memory_takes_what_stands_at_the_output():
 def test_an_operand_stands_in_its_memory():
     port, slot = a_write()
     row = {s: write for s, write in ARRAY.writes[port].items() if s != slot}
-    with pytest.raises((ArrayError, KeyError)):
-        verify(replace(ARRAY, writes=ARRAY.writes | {port: row}), jobs(PROGRAM))
+    value = ARRAY.writes[port][slot].value
+    broken(replace(ARRAY, writes=ARRAY.writes | {port: row}), rf": value {value} is not there in cycle \d+$")

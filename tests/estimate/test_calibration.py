@@ -132,6 +132,8 @@ class TestShares:
         entry = estimate_entry(self.found, self.device)
         assert entry["shares"] == expected
         assert set(entry) == {*RESOURCES, "shares", "error"}
+        assert entry["error"] == KEPT.errors["ecp5-85"]
+        assert estimate_entry(self.found, self.device, calibrated=False)["error"] is None
 
     def test_what_is_short(self):
         assert [str(short) for short in short_of(self.found, self.device, 0.4)] == [

@@ -72,6 +72,23 @@ def test_a_sum_takes_over_the_products_that_it_alone_adds():
     assert result.words["id.5"][fits].tolist() == expected[fits].tolist()
 
 
+def test_a_constant_is_rounded_to_the_width():
+    wide = Operation(Kind.CONSTANT, (), Format(11, 7), REGION, 0b1101011011)
+    before = program(
+        wide,
+        Operation(Kind.ADD, (Operand(0, False, 3), Operand(3)), Format(12, 7), REGION),
+        outputs=(4,),
+    )
+    after = fused(before, 8)
+    (constant,) = (o for o in after.operations if o.kind is Kind.CONSTANT and o.constant != 1)
+    assert (constant.constant, constant.format) == (0b1101011, Format(8, 4))
+    result = evaluate(after, words(50, seed=2))
+    (word,) = after.outputs["id"]
+    exact = words(50, seed=2)["a"] / 2**4 + 0b1101011011 / 2**7
+    fits = ~result.overflow
+    assert np.abs(word.format.real(result.words["id.4"]) - exact)[fits].max() <= 2**-3
+
+
 def test_a_product_with_two_users_is_kept():
     before = program(
         product(0, 1),

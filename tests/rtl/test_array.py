@@ -10,17 +10,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rbdhw.fixed.fusion import fused
-from rbdhw.fixed.lower import InputRange, lower
-from rbdhw.fixed.widths import plain_widths
-from rbdhw.graph.interpret import node_values
-from rbdhw.passes.prune import prune
 from rbdhw.rtl.array import ArrayCore
 from tests.array.programs import array_of, mixed
 from tests.builds import program_of, random_words
 from tests.graphs import graphs
-from tests.mixed import mixed_flags, mixed_words
+from tests.mixed import mixed_words
 from tests.rtl.cores import expected, requests, responses
-from tests.rtl.test_functions import branching_program
+from tests.rtl.test_functions import branching_program, program_of_graph
 
 
 def assert_bit_exact(program, ii, words, seed, *, skip=2, memory_stages=4, block_rams=4):
@@ -68,22 +64,7 @@ def test_robots_with_words_from_everywhere(name, ii):
 @given(graphs(trigonometry=True, choices=True), st.integers(8, 20), st.sampled_from((8, 13, 18)))
 @settings(max_examples=10)
 def test_random_graphs_with_choices_and_reciprocals(graph, ii, width):
-    graph = prune(graph)
-    turning = {node.args[0].node for node in graph.nodes if str(node.op) in ("sin", "cos")}
-    others = (node for node in graph.nodes if str(node.op) not in ("sin", "cos"))
-    assume(not any(edge.node in turning for node in others for edge in node.args))
-    ranges = {
-        name: InputRange(-0.5, 0.5, "turn", wraps=True) if i in turning else InputRange(-1.0, 1.0, "m")
-        for name, i in graph.inputs.items()
-    }
-    inputs = {name: np.random.default_rng(1).uniform(-1, 1, 50) for name in graph.inputs}
-    sizes = np.zeros(len(graph.nodes))
-    for extended in (False, True):
-        with np.errstate(all="ignore"):  # a choice of zero may be divided by
-            values = node_values(graph, {**inputs, **mixed_flags("difd", extended)})
-        sizes = np.maximum(sizes, [np.abs(value).max() for value in values])
-    sizes = np.where(np.isfinite(sizes), sizes, 1.0)
-    program = lower(graph, sizes.tolist(), ranges, plain_widths(graph, width))
+    program = program_of_graph(graph, width)
     assume(program.inputs)
     program = fused(program, 8)
     assert_bit_exact(program, ii, random_words(program, 8, seed=3), seed=4)

@@ -101,14 +101,8 @@ def branching_program() -> Program:
     )
 
 
-@given(
-    graphs(trigonometry=True, choices=True),
-    st.integers(1, 6),
-    st.sampled_from((8, 18, 28)),
-    st.integers(1, 4),
-)
-@settings(max_examples=12)
-def test_random_graphs_with_choices_and_reciprocals(graph, ii, width, memory_stages):
+def program_of_graph(graph, width):
+    """The program of a random graph whose angles are no factors, with formats from random tasks."""
     graph = prune(graph)
     turning = {node.args[0].node for node in graph.nodes if str(node.op) in ("sin", "cos")}
     others = (node for node in graph.nodes if str(node.op) not in ("sin", "cos"))
@@ -124,7 +118,18 @@ def test_random_graphs_with_choices_and_reciprocals(graph, ii, width, memory_sta
             values = node_values(graph, {**inputs, **mixed_flags("difd", extended)})
         sizes = np.maximum(sizes, [np.abs(value).max() for value in values])
     sizes = np.where(np.isfinite(sizes), sizes, 1.0)
-    program = lower(graph, sizes.tolist(), ranges, plain_widths(graph, width))
+    return lower(graph, sizes.tolist(), ranges, plain_widths(graph, width))
+
+
+@given(
+    graphs(trigonometry=True, choices=True),
+    st.integers(1, 6),
+    st.sampled_from((8, 18, 28)),
+    st.integers(1, 4),
+)
+@settings(max_examples=12)
+def test_random_graphs_with_choices_and_reciprocals(graph, ii, width, memory_stages):
+    program = program_of_graph(graph, width)
     assume(program.inputs)
     bound = replace(bound_of(program, "ecp5-85", ii), memory_stages=max(2, memory_stages))
     assert_bit_exact(program, bound, random_words(program, 10, seed=3), seed=4)

@@ -42,6 +42,9 @@ CHUNK = 512
 TAIL_POWER, TAIL_MARGIN = 3.0, 4.0
 """How the largest of all groups over that of the median group tells how far tails reach, and its limit."""
 
+ROWS = 256
+"""Nodes whose values are looked at together."""
+
 NOISE_TASKS = 512
 """Tasks in which rounding errors are observed."""
 
@@ -218,8 +221,10 @@ def largest_magnitudes(
         for decided, use in used.items():
             flags = {name: np.asarray(float(value)) for name, value in decided}
             values = node_values(graph, {**inputs, **flags})
-            for i in np.flatnonzero(use):
-                np.maximum(seen[:, i], np.maximum.reduceat(np.abs(values[i]), starts), out=seen[:, i])
+            nodes = np.flatnonzero(use)
+            for some in np.array_split(nodes, len(nodes) // ROWS + 1):
+                sizes = np.abs(np.stack([values[i] for i in some]))
+                seen[:, some] = np.maximum(seen[:, some], np.maximum.reduceat(sizes, starts, axis=1).T)
         largest.extend(seen)
     most: Array = np.max(largest, axis=0)
     usual = np.maximum(np.median(largest, axis=0), most / TAIL_MARGIN)

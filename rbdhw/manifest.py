@@ -13,6 +13,7 @@ from rbdhw.estimate.model import blocks
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.fixed.search import Measured
 from rbdhw.graph.graph import Graph, Op
+from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise
 from rbdhw.protocol import flag_values
 from rbdhw.robot.model import Robot
@@ -122,11 +123,12 @@ def function_counts(graph: Graph, function: str) -> dict[str, Any]:
 
 
 def operation_counts(graph: Graph) -> dict[str, Any]:
-    """The operations of a graph, whatever its functions."""
+    """The operations on which a graph's outputs depend, whatever its functions."""
+    count = Counter(node.op for node, kept in zip(graph.nodes, alive(graph), strict=True) if kept)
     return {
-        "multiplications": {"variable": graph.count(Op.MULTIPLY), "constant": graph.count(Op.SCALE)},
-        "additions": graph.count(Op.ADD),
-        "reciprocals": graph.count(Op.RECIPROCAL),
+        "multiplications": {"variable": count[Op.MULTIPLY], "constant": count[Op.SCALE]},
+        "additions": count[Op.ADD],
+        "reciprocals": count[Op.RECIPROCAL],
     }
 
 

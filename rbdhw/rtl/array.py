@@ -308,11 +308,11 @@ class ArrayCore(CoreInterface):
         return own
 
     def _flags(self, function: str) -> dict[int, list[Any]]:
-        """Overflows of the values that a function depends on, by the cycle in which these are ready."""
+        """Overflows of the values that a function depends on, by the cycle in which they can be read."""
         reached = self.program.reached(function)
         flags: dict[int, list[Any]] = defaultdict(list)
         for value in sorted(reached):
             if self._operation(value).checked:
                 step = self.array.producer[value]
-                flags[step.ready].append(self._overflows[step.unit])
+                flags[step.ready + 1].append(self._overflows[step.unit])
         return flags

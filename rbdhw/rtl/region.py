@@ -18,6 +18,9 @@ from rbdhw.scalar import Region
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
 from rbdhw.target import Primitive
 
+SETTLED = 2
+"""Cycles after which an overflow stands in a register of its region."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -81,50 +84,49 @@ class Wires:
 class RegionModule(Elaboratable):
     """Computes and delays the values that the binding hosts in one region.
 
-    ``flags`` are, by cycle of the task and the functions concerned, whether a value computed here overflowed;
-    :meth:`raised` is a flag a cycle later.
+    ``counted`` are the values computed here whose overflow counts, of twins the first, by where it does.
     """
 
     def __init__(self, region: Region, wires: Wires) -> None:
         self.region = region
-        self.flags: dict[Place, Signal] = {}
-        self._raised: dict[Place, Signal] = {}
+        self.counted: dict[Place, list[int]] = defaultdict(list)
+        self._flags: dict[tuple[Place, int], Signal] = {}
         self._wires = wires
         bound = wires.bound
         self.values = wires.hosted[region]
         self.units = [unit for unit in bound.units if unit.host == region]
-        for value in (twin for first in self.values for twin in bound.group(first)):
-            if wires.program.operations[value].checked:
-                place = wires.place(value)
-                name = "_".join([f"overflow_{region}", *place.functions, str(place.cycle)])
-                self.flags.setdefault(place, Signal(name=name))
+        for first in self.values:
+            for twin in bound.group(first):
+                if wires.program.operations[twin].checked:
+                    self.counted[wires.place(twin)].append(first)
 
-    def raised(self, place: Place) -> Signal:
-        """A flag a cycle later."""
-        flag = self.flags[place]
-        return self._raised.setdefault(place, Signal(name=f"{flag.name}_raised", reset_less=True))
+    def flag(self, place: Place, later: int) -> Signal:
+        """Whether any value overflowed that counts at a place, so many cycles after that.
+
+        A cycle later each value has its own register, and from :data:`SETTLED` on all of them have one: so
+        that nothing but the check itself follows upon a value in its cycle.
+        """
+        name = "_".join([f"overflow_{self.region}", *place.functions, str(place.cycle), str(later)])
+        return self._flags.setdefault((place, later), Signal(name=name, reset_less=later == SETTLED))
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         self._phase = self._counter(m, "phase")
-        overflows: dict[Place, list[Any]] = defaultdict(list)
+        overflows: dict[int, Any] = {}
         for value in self.values:
             kind = self._wires.program.operations[value].kind
             if kind is not Kind.INPUT and self._wires.bound.alone(value):
-                self._note(overflows, value, self._sum(m, value))
+                overflows[value] = self._sum(m, value)
         for number, unit in enumerate(self.units):
             if unit.resource in MULTIPLIERS:
-                for value, flag in self._multiplier(m, unit, f"multiplier_{number}").items():
-                    self._note(overflows, value, flag)
+                overflows |= self._multiplier(m, unit, f"multiplier_{number}")
             elif unit.resource is Resource.RECIPROCAL:
-                for value, flag in self._reciprocal(m, unit, f"reciprocal_{number}").items():
-                    self._note(overflows, value, flag)
+                overflows |= self._reciprocal(m, unit, f"reciprocal_{number}")
             else:
                 self._trigonometry(m, unit, f"sin_cos_{number}")
         for value in self.values:
             self._delay(m, value)
-        m.d.comb += [flag.eq(Cat(overflows[place]).any()) for place, flag in self.flags.items()]
-        m.d.sync += [later.eq(self.flags[place]) for place, later in self._raised.items()]
+        self._raise(m, overflows)
         return m
 
     def _counter(self, m: Module, name: str) -> Any:
@@ -138,11 +140,17 @@ class RegionModule(Elaboratable):
             m.d.sync += counter.eq(Mux(counter == ii - 1, 0, counter + 1))
         return counter
 
-    def _note(self, overflows: dict[Place, list[Any]], value: int, flag: Any) -> None:
-        """Let an overflow of a value, or of its twins in their turn, count where it does."""
-        for twin in self._wires.bound.group(value):
-            if self._wires.program.operations[twin].checked:
-                overflows[self._wires.place(twin)].append(flag)
+    def _raise(self, m: Module, overflows: dict[int, Any]) -> None:
+        """Let the flags that were asked for tell of overflows."""
+        noted: dict[int, Signal] = {}
+        for (place, later), flag in self._flags.items():
+            values = self.counted[place]
+            for value in values if later else ():
+                if value not in noted:
+                    noted[value] = Signal(name=f"v{value}_overflow", reset_less=True)
+                    m.d.sync += noted[value].eq(overflows[value])
+            raised = Cat((noted if later else overflows)[value] for value in values).any()
+            m.d["sync" if later == SETTLED else "comb"] += flag.eq(raised)
 
     def _operands(self, index: int) -> list[Any]:
         """What a step takes, in the order of its operation's operands."""

@@ -222,18 +222,27 @@ class RegionModule(Elaboratable):
         )
         registers = self._wires.bound.registers.get(unit.resource, 0)
         primitive = self._wires.primitive
-        later = addend_delay(registers, (len(a), len(b)), primitive)
-        halves = {
-            (slot + later) % self._wires.bound.ii: Const(half(self._operation(index).drop))
-            for slot, index in unit.steps.items()
-        }
-        rounding = self._selected(m, f"{name}_half", halves, phase)
+        rounding = self._rounding(m, unit, addend_delay(registers, (len(a), len(b)), primitive), name, phase)
         full = multiply_add(m, name, a, b, rounding, registers=registers, primitive=primitive)
         overflows: dict[int, Any] = {}
         for value in self._results(unit):
             result, overflows[value] = cut(full, self._checked(value))
             m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
         return overflows
+
+    def _rounding(self, m: Module, unit: Unit, later: int, name: str, phase: Any) -> Any:
+        """What rounds products so many cycles after their operands; from a register if there is time."""
+        ahead = min(later, 1)
+        halves = {
+            (slot + later - ahead) % self._wires.bound.ii: Const(half(self._operation(index).drop))
+            for slot, index in unit.steps.items()
+        }
+        chosen = self._selected(m, f"{name}_half", halves, phase)
+        if not ahead or isinstance(chosen, Const):
+            return chosen
+        register = Signal(chosen.shape(), name=f"{name}_rounding", reset_less=True)
+        m.d.sync += register.eq(chosen)
+        return register
 
     def _results(self, unit: Unit) -> list[int]:
         """The values that a unit computes, of twins the first."""

@@ -203,13 +203,13 @@ def _held_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Ar
 _CALLS: dict[str, Callable[..., tuple[Array, ...]]] = {
     "id": lambda pin, *task: (pin.rnea(*task),),
     "fd": lambda pin, *task: (pin.aba(*task),),
-    "m": lambda pin, model, data, q, v, a: (pin.crba(model, data, q),),
-    "minv": lambda pin, model, data, q, v, a: (pin.computeMinverse(model, data, q),),
+    "m": lambda pin, *task: (pin.crba(*task[:3]),),
+    "minv": lambda pin, *task: (pin.computeMinverse(*task[:3]),),
     "did": lambda pin, *task: pin.computeRNEADerivatives(*task)[:2],
     "dfd": lambda pin, *task: pin.computeABADerivatives(*task)[:2],
     "difd": _held_derivatives,
 }
-"""Pinocchio's algorithms on ``model, data, q, v, a`` (or ``tau``); the next call may overwrite the results."""
+"""Pinocchio's algorithms on ``model, data, q, v, a`` (or ``tau``); the next call may overwrite results."""
 
 
 def _symmetric(upper: Array) -> Array:

@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 """Nanoseconds of rounding allowed in sums of delays."""
 
 
-SPARE_BLOCK_RAMS = 8
+SPARE_BLOCK_RAMS = 18
 """Block RAMs that an array's operand memories leave to other parts."""
 
 

@@ -54,12 +54,14 @@ class Subject:
     tdata: int = 512
     number: str = "fixed"
     clock_mhz: float | None = None
+    core: str = "pipeline"
 
     def __str__(self) -> str:
         functions = "all" if self.functions == ALL else ",".join(self.functions)
         edge = "" if self.number == "fixed" else f" {self.number}"
         clock = "" if self.clock_mhz is None else f" at {self.clock_mhz:g} MHz"
-        return f"{self.robot} {functions} II={self.ii} {self.width} bits{edge} {self.target}{clock}"
+        core = "" if self.core == "pipeline" else f" {self.core}"
+        return f"{self.robot} {functions} II={self.ii} {self.width} bits{edge} {self.target}{clock}{core}"
 
     @property
     def options(self) -> BuildOptions:
@@ -72,11 +74,12 @@ class Subject:
             width=self.width,
             data_width=self.tdata,
             number=self.number,
+            core=self.core,
         )
 
 
 def subjects() -> Iterable[Subject]:
-    """The designs of the table: small ones at several intervals, larger ones at some, and fast ones."""
+    """The designs of the table: small ones at several intervals, larger ones at some, fast ones, arrays."""
     for target, fast in (("ecp5-85", 90.0), ("xcvu9p", 250.0)):
         for ii in (1, 4, 16):
             yield Subject("toy", ("id",), ii, 18, target, 64)
@@ -94,6 +97,18 @@ def subjects() -> Iterable[Subject]:
     yield Subject("iiwa14", ("difd",), 4, 18, "xcvu9p")
     yield Subject("iiwa14", ALL, 4, 18, "xcvu9p")
     yield Subject("iiwa14", ALL, 1, 18, "xcvu9p")
+    for target in ("ecp5-85", "xcvu9p"):
+        yield from _arrays(target)
+
+
+def _arrays(target: str) -> Iterable[Subject]:
+    """Arrays, of which synthesis takes long."""
+    for ii in (8, 16, 32):
+        yield Subject("toy", ALL, ii, 18, target, 64, core="array")
+    yield Subject("toy", ("id",), 8, 18, target, 64, core="array")
+    for ii in (16, 32):
+        yield Subject("iiwa14", ("id",), ii, 18, target, core="array")
+    yield Subject("iiwa14", ALL, 32, 18, target, core="array")
 
 
 def named(text: str) -> list[Subject]:
@@ -209,7 +224,7 @@ def rows(table: Calibration) -> list[dict[str, Any]]:
     """Each design with its estimate beside what Yosys counted."""
     found = []
     for design in table.designs:
-        said = weighed(design.cells(), design.dsp_blocks, table.weights[design.target])
+        said = weighed(design.cells(), design.dsp_blocks, table.weights[design.target][design.core])
         row: dict[str, Any] = {"design": str(subject_of(design))}
         for resource in RESOURCES:
             estimate, counted = getattr(said, resource), getattr(design.measured, resource)
@@ -227,10 +242,15 @@ def tables(table: Calibration) -> dict[str, list[dict[str, Any]]]:
 
 
 def error_rows(table: Calibration) -> list[dict[str, Any]]:
-    """The errors of each target's estimates, each design by the others."""
+    """The errors of the estimates for each target and core, each design by the others."""
     return [
-        {"target": target, **{resource.replace("_", " "): _error(resource, errors) for resource in RESOURCES}}
-        for target, errors in table.errors.items()
+        {
+            "target": target,
+            "core": core,
+            **{resource.replace("_", " "): _error(resource, errors) for resource in RESOURCES},
+        }
+        for target, cores in table.errors.items()
+        for core, errors in cores.items()
     ]
 
 

@@ -22,6 +22,7 @@ from rbdhw import artifact, pipeline
 from rbdhw.choice import parse_algorithms
 from rbdhw.config import (
     BASES,
+    CHEAPER_CORE,
     CORES,
     BuildOptions,
     Mounting,
@@ -145,6 +146,9 @@ def info(
     target: Annotated[str, typer.Option(help="Of --explore: xcvu9p, xc7a200t or ecp5-85.")] = "xcvu9p",
     width: Annotated[int | None, typer.Option(help="Of --explore: operand bits of the multipliers.")] = None,
     tdata: Annotated[int, typer.Option(help="Of --explore: bits of the streams.")] = 512,
+    core: Annotated[
+        str, typer.Option(help="Of --explore: pipeline, array, or auto for both where both can be built.")
+    ] = CHEAPER_CORE,
     bandwidth: Bandwidth = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Of --explore: a folder for the plot, PNG and SVG.")
@@ -163,6 +167,7 @@ def info(
             data_width=tdata,
             algorithms=forced,
             mounting=mounting,
+            core=core,
             pacing=Pacing(bandwidth=bandwidth),
         )
         _explore(urdf, options, output, as_json)
@@ -210,7 +215,10 @@ def _explore(urdf: Path, options: BuildOptions, output: Path | None, as_json: bo
     else:
         link = f"{found['bandwidth']:g} GB/s" if found["bandwidth"] else f"{options.data_width} bits a cycle"
         title = f"{found['robot']} for {found['target']} at {found['clock_mhz']:g} MHz, link {link}"
+        title += "; latencies in cycles"
         print_table(title, *table(found))
+        for own in found["refused"]:
+            print(f"{own['core']} at an II of {own['ii']}: {own['why']}")
 
 
 @app.command()
@@ -248,7 +256,10 @@ def generate(
     ] = "auto",
     core: Annotated[
         str,
-        typer.Option(help="What computes: pipeline, or array: smaller from an II of some 16 on, but later."),
+        typer.Option(
+            help="What computes: pipeline; array, smaller from an II of some 16 on, but later; or auto, "
+            "what takes less of the target."
+        ),
     ] = CORES[0],
     domain: Annotated[Path | None, typer.Option(help="TOML file with bounds of the inputs.")] = None,
     seed: Annotated[int, typer.Option(help="Of all random draws.")] = 0,

@@ -19,6 +19,8 @@ def test_subjects_are_told_in_a_line():
     assert str(SMALL) == "toy id II=4 18 bits ecp5-85"
     assert len(set(subjects())) == len(list(subjects()))
     assert {subject.target for subject in subjects()} <= set(TARGETS)
+    assert str(replace(SMALL, ii=8, core="array")) == "toy id II=8 18 bits ecp5-85 array"
+    assert replace(SMALL, ii=8, core="array").options.core == "array"
 
 
 def test_designs_are_found_by_what_they_are_told_with():

@@ -108,6 +108,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "link": ("protocol", "artifact"),
     "interval": ("errors", "config", "target", "estimate", "link"),
+    "cores": ("errors", "config", "target", "graph", "fixed.program", "schedule", "array", "estimate"),
     "limbs": ("errors", "graph", "robot", "fixed.program", "schedule.model", "estimate"),
     "preparation": ("errors", "config", "target", "robot", "graph", "passes", "tracing", "choice"),
     "formats": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 
+from rbdhw.array.exchanging import exchanged
 from rbdhw.array.jobs import jobs
 from rbdhw.array.model import Array, Resource, Timing
 from rbdhw.array.placing import placed
@@ -49,6 +50,7 @@ def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int) 
         pipeline.registers,
         max(program.port_widths),
     )
+    array = exchanged(array, outputs, max(program.port_widths))
     verify(array, work)
     device.check_clock(array.clock_mhz, _longest(array, device, pipeline))
     return array

@@ -39,6 +39,15 @@ HOLD = 6
 """Cycles for which a unit's outputs are kept."""
 
 
+MEMORY_WORDS = 512
+"""Words of one task after the other that a memory may hold."""
+
+
+def kept(ii: int) -> int:
+    """Cycles for which a memory keeps a word, with so many between tasks."""
+    return MEMORY_WORDS // (1 << (ii - 1).bit_length()) * ii
+
+
 @dataclass(frozen=True, slots=True)
 class Constant:
     """An operand that a memory holds from the beginning."""
@@ -65,6 +74,20 @@ class Term:
     def values(self) -> tuple[int, ...]:
         """The values that it reads."""
         return tuple(factor for factor in self.factors if not isinstance(factor, Constant))
+
+
+def ways(term: Term, width: int) -> Iterator[Term]:
+    """A term, and the same number with powers of two of its shift in a constant of up to ``width`` bits."""
+    yield term
+    for k, factor in enumerate(term.factors):
+        if isinstance(factor, Constant) and factor.integer:
+            integer = factor.integer
+            zeros = (integer & -integer).bit_length() - 1
+            for power in range(-zeros, width - integer.bit_length()):
+                moved = Constant(integer << power if power > 0 else integer >> -power)
+                factors = (moved, term.factors[1]) if k == 0 else (term.factors[0], moved)
+                if power:
+                    yield Term(factors, term.negative, term.shift - power)
 
 
 @dataclass(frozen=True, slots=True)

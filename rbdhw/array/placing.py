@@ -16,7 +16,21 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from rbdhw.array.model import HOLD, Array, Constant, Job, Output, Port, Resource, Step, Term, Timing, Write
+from rbdhw.array.model import (
+    HOLD,
+    Array,
+    Constant,
+    Job,
+    Output,
+    Port,
+    Resource,
+    Step,
+    Term,
+    Timing,
+    Write,
+    kept,
+    ways,
+)
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import GUARD_BITS
 
@@ -41,9 +55,6 @@ TRIES = 60
 
 LONG = 7
 """Slots of a gap that are enough for most jobs."""
-
-MEMORY_WORDS = 512
-"""Words of one task after the other that a memory may hold."""
 
 
 def placed(
@@ -117,7 +128,7 @@ class _Placing:
         self.units: list[_Unit] = []
         self.memories: dict[Port, _Memory] = defaultdict(_Memory)
         self._jobs, self._ii, self._timing, self._width = jobs, ii, timing, width
-        self._age = MEMORY_WORDS // (1 << (ii - 1).bit_length()) * ii
+        self._age = kept(ii)
         self._ready: dict[int, int] = {}
         self._origin: dict[int, tuple[int, int]] = {}
         self._next = 1 + max((value for job in jobs for value in job.values), default=0)
@@ -292,26 +303,14 @@ class _Placing:
     def _shifted(self, fit: _Fit, number: int, term: Term) -> Term:
         """A term as the unit moves it: a constant may have some of the shift in itself."""
         shifts = self.units[number].shifts | fit.shifts
-        ways = list(self._constant_ways(term))
-        known = [way for way in ways if way.shift in shifts]
+        possible = list(ways(term, self._width))
+        known = [way for way in possible if way.shift in shifts]
         if known:
             return known[0]
-        best = min(ways, key=lambda way: abs(way.shift - self._usual))
+        best = min(possible, key=lambda way: abs(way.shift - self._usual))
         fit.shifts.add(best.shift)
         fit.cost += SHIFT
         return best
-
-    def _constant_ways(self, term: Term) -> Iterator[Term]:
-        """A term with powers of two moved from its shift into a constant, as far as it holds them."""
-        yield term
-        places = [k for k, factor in enumerate(term.factors) if isinstance(factor, Constant)]
-        for k in places[-1:]:
-            constant = term.factors[k]
-            assert isinstance(constant, Constant)
-            for power in range(1, self._width - constant.integer.bit_length()):
-                factors = list(term.factors)
-                factors[k] = Constant(constant.integer << power)
-                yield replace(term, factors=(factors[0], factors[1]), shift=term.shift - power)
 
     def _bring(self, fit: _Fit, port: Port, value: int, read: int) -> bool:
         """Let a value stand in a memory when it is read: it may be there, or be written, at some cost."""

@@ -29,7 +29,7 @@ def array_cells(program: Program, array: Array, device: Target) -> dict[str, Cel
     for unit, resource in enumerate(array.units):
         if resource is Resource.ACCUMULATOR:
             shifts = {term.shift for step in array.steps_of[unit] for term in step.job.terms}
-            arithmetic += Cells(2.0 * total, 2.0 * total)
+            arithmetic += Cells(total, 2.0 * total)
             selection += Cells(_chosen(fabric, len(shifts), total), CONTROL_BITS)
             selection += Cells(fabric.constants(array.ii, len(shifts).bit_length() + 2))
         elif resource is Resource.SOURCE:

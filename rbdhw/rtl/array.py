@@ -114,7 +114,7 @@ class ArrayCore(CoreInterface):
             sequencer=sequencer,
             primitive=self.primitive,
         )
-        m.submodules[f"memory_{port.unit}_{port.index}"] = memory
+        m.submodules[f"operand_memory_{port.unit}_{port.index}"] = memory
         return memory
 
     def _unit(

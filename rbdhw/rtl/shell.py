@@ -16,6 +16,7 @@ from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
 from rbdhw.rtl.multiplexer import with_cells
 from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.stream import Assembler, Merger
+from rbdhw.rtl.turned_adder import with_adders
 
 UNKNOWN_DEPTH = 4
 """Places for tasks of unknown functions."""
@@ -187,7 +188,7 @@ def to_verilog(component: wiring.Component, name: str = "accelerator") -> str:
         text: str = verilog.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
     finally:
         gc.set_threshold(*thresholds)
-    return with_cells(text)
+    return with_adders(with_cells(text))
 
 
 def _check_core(core: Core, edge: Edge) -> None:

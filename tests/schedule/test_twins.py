@@ -9,13 +9,13 @@ from functools import cache
 import pytest
 
 from rbdhw.config import BuildOptions
+from rbdhw.cores import scheduled
 from rbdhw.errors import InputError
 from rbdhw.estimate.core import counts
 from rbdhw.estimate.model import core_cost, load
 from rbdhw.fixed.program import Kind, Operand
 from rbdhw.limbs import limb_inputs, shared_limbs
 from rbdhw.passes.twins import find_twins
-from rbdhw.pipeline import scheduled
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap
 from rbdhw.schedule.problem import problem
 from rbdhw.schedule.twins import shareable

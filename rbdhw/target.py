@@ -257,7 +257,7 @@ MULT18X18D = Primitive(
     name="MULT18X18D",
     ports=(18, 18),
     adds=False,
-    pipelines=(Pipeline(1, 2.0, 0.0, 7.0), Pipeline(2, 2.0, 4.0, 3.8), Pipeline(3, 2.0, 2.5, 3.8)),
+    pipelines=(Pipeline(1, 2.0, 0.0, 7.0), Pipeline(2, 2.0, 4.0, 4.3), Pipeline(3, 2.0, 2.5, 4.3)),
     least_bits=0,
 )
 

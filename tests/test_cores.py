@@ -145,7 +145,7 @@ class TestBuilds:
         assert facts["cores"] == {"asked": "pipeline", "why": "asked for", "estimates": {}}
 
 
-SMALLER = replace(ECP5, luts=8000, block_rams=120)
+SMALLER = replace(ECP5, luts=10_000, block_rams=120)
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def realised(
         Where the clock is too fast, or the interval too short.
     """
     if options.core == "array":
-        return arrayed(program, device, options.clock_mhz, options.ii), {}
+        return arrayed(program, device, options.clock_mhz, options.ii, options.fit or 1.0), {}
     return cheapest(program, device, options, twins)
 
 

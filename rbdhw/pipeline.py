@@ -444,7 +444,6 @@ def accelerator(
             program=design.program,
             array=bound,
             memory_stages=device.memory_stages,
-            block_rams=device.operand_blocks,
             primitive=primitive,
         )
     else:

@@ -167,10 +167,9 @@ class Target:
     flip_flops: int
     block_rams: int
 
-    @property
-    def operand_blocks(self) -> int:
-        """Block RAMs that operand memories may be; the tables of sines and queues need some."""
-        return self.block_rams - SPARE_BLOCK_RAMS
+    def operand_blocks(self, share: float = 1.0) -> int:
+        """Of a share of the block RAMs those that operand memories may be; tables and queues need some."""
+        return max(math.floor(share * self.block_rams) - SPARE_BLOCK_RAMS, 0)
 
     def pipelines(self, widths: tuple[int, int]) -> tuple[Pipeline, ...]:
         """The ways to build a multiplier of operands of these widths, by their number of registers.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -17,7 +18,7 @@ from rbdhw.pipeline import Alternatives, alternatives, generate, planned
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.target import target
+from rbdhw.target import TARGETS, target
 
 ECP5 = target("ecp5-85")
 SMALL = Estimate(luts=8_364, flip_flops=100, dsp_blocks=78, block_rams=0)
@@ -144,25 +145,46 @@ class TestBuilds:
         assert facts["cores"] == {"asked": "pipeline", "why": "asked for", "estimates": {}}
 
 
+SMALLER = replace(ECP5, luts=10_000, block_rams=120)
+
+
+@pytest.fixture
+def smaller(monkeypatch):
+    """A device of which the toy takes much."""
+    monkeypatch.setitem(TARGETS, "ecp5-85", SMALLER)
+
+
 def share(core, ii):
     """The share of the look-up tables, a little more than the toy takes, that decides in these tests."""
-    return 1.001 * build().planned(core, ii).estimate.luts / ECP5.luts
+    return 1.001 * build().planned(core, ii).estimate.luts / SMALLER.luts
 
 
 def searched(**options):
     return planned(load_urdf(path("toy")), toy(ii=1, pacing=Pacing(link=False), **options))
 
 
+@pytest.mark.usefixtures("smaller")
 class TestIntervals:
     def test_arrays_are_searched_at_their_own_intervals(self):
         fit = share("array", 16)
         plan = searched(core="array", fit=fit)
         assert 8 < plan.interval.ii == plan.bound.ii <= 16
         assert plan.interval.why == f"the fewest that fit {fit:.0%} of ecp5-85"
-        assert plan.estimate.luts <= fit * ECP5.luts
+        assert plan.estimate.luts <= fit * SMALLER.luts
 
     def test_the_shortest_array_is_where_a_search_begins(self):
         assert searched(core="array", fit=0.9).bound.ii == 8
+
+    def test_operand_memories_keep_to_the_share(self, monkeypatch):
+        """Of half of 24 block RAMs, but for 8, four memories."""
+        monkeypatch.setitem(TARGETS, "ecp5-85", replace(ECP5, block_rams=24))
+        source = load_urdf(path("toy"))
+        plan = planned(source, toy(core="array", fit=0.5))
+        free = planned(source, toy(core="array"))
+        assert (plan.bound.block_rams, free.bound.block_rams) == (4, 16)
+        assert plan.estimate.block_rams < free.estimate.block_rams
+        assert plan.estimate.luts > free.estimate.luts
+        assert free.bound.steps == plan.bound.steps
 
     def test_both_cores_are_searched(self):
         """Arrays alone get as small as that of the longest interval."""

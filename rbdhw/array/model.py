@@ -186,6 +186,8 @@ class Array:
         Cycles from a task's start to the cycle in which the last output is computed, by function.
     registers
         Pipeline registers of each product, in accumulators and in the units for sines and reciprocals.
+    block_rams
+        How many operand memories may be block RAMs; the deepest are.
     """
 
     ii: int
@@ -196,6 +198,7 @@ class Array:
     writes: dict[Port, dict[int, Write]]
     latency: dict[str, int]
     registers: int
+    block_rams: int = 0
 
     @cached_property
     def producer(self) -> dict[int, Step]:

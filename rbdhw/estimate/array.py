@@ -40,7 +40,7 @@ def array_cells(program: Program, array: Array, device: Target) -> dict[str, Cel
             units += function_cells(program, kind, fabric)
     waiting = _waiting(program, array, device, fabric)
     held = contents(array)
-    blocks = block_memories(array, held, device.operand_blocks)
+    blocks = block_memories(array, held, array.block_rams)
     for port, own in held.items():
         inputs = len(outputs(array, port))
         selection += Cells(_chosen(fabric, inputs, width))
@@ -65,7 +65,9 @@ def _chosen(fabric: Fabric, choices: int, width: int) -> float:
 
 
 def _memory(array: Array, held: Contents, inputs: int, block: bool, width: int, fabric: Fabric) -> Cells:
-    """An operand memory, and what tells its addresses and input by slot."""
+    """An operand memory, and what tells its addresses and input by slot; or a table of constants."""
+    if not inputs:
+        return Cells(fabric.constants(array.ii, width), float(width))
     address = held.slot_bits(array.ii)
     told = address + held.turns.bit_length() - 1 + (inputs - 1).bit_length()
     cells = Cells(fabric.constants(array.ii, told) + CONTROL_BITS, 2.0 * address + CONTROL_BITS)

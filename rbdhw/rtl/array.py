@@ -34,8 +34,6 @@ class ArrayCore(CoreInterface):
         What to compute, and when and where.
     memory_stages
         The shortest delay line of a result that is kept in a memory.
-    block_rams
-        How many operand memories may be block RAMs; the deepest are.
     primitive
         The multiplier of the device's DSP blocks; without it the RTL is portable, and does the same.
     """
@@ -46,14 +44,13 @@ class ArrayCore(CoreInterface):
         program: Program,
         array: Array,
         memory_stages: int,
-        block_rams: int,
         primitive: Primitive | None = None,
     ) -> None:
         self.array = array
         self.primitive = primitive
         self._memory_stages = memory_stages
         self._contents = contents(array)
-        self._blocks = block_memories(array, self._contents, block_rams)
+        self._blocks = block_memories(array, self._contents, array.block_rams)
         super().__init__(program, array.ii, array.latency)
 
     def elaborate(self, _platform: object) -> Module:

@@ -52,7 +52,7 @@ COMPARED = "difd"
 """The function that both published evaluations tell cycles of."""
 
 SMALL_ROBOT = "iiwa14"
-SMALL = BuildOptions(ALL, ii=32, width=18, target="ecp5-85", core="array", data_width=64)
+SMALL = BuildOptions(ALL, ii=32, width=18, target="ecp5-85", core="array", data_width=128)
 """All functions on a small device."""
 
 RATED = 2000

@@ -35,7 +35,7 @@ def intervals():
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("ii", intervals())
+@pytest.mark.parametrize("ii", list(intervals()))
 def test_schedule_and_hardware_are_exact(tmp_path, ii):
     """The verifier has passed the schedule when there is a plan."""
     plan = build().plan(Interval(ii, "tested"))

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from rbdhw.array.model import HOLD, Resource
+from rbdhw.array.model import HOLD, Resource, kept
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import fused
 from tests.array.programs import array_of, mixed
@@ -49,3 +49,8 @@ def test_too_few_cycles_are_refused():
     assert str(error.value) == (
         "ii: the array found no place for all operations in 2 cycles; expected a larger ii"
     )
+
+
+def test_words_are_kept_for_as_long_as_a_block_ram_has_room():
+    """In 34 cycles there are rounds of 64 words, of which 16 fit."""
+    assert [kept(ii) for ii in (8, 16, 32, 34, 64)] == [512, 512, 512, 544, 512]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rbdhw.choice import longest_paths
-from rbdhw.comparison import link_rows, published_rows
+from rbdhw.comparison import link_rows, published_rows, small_rows
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.errors import InputError
 from rbdhw.estimate.core import counts
@@ -299,6 +299,7 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     "iiwa14, all functions, 18×18 bits, xcvu9p, 125 MHz": sharing,
     "Saturating a link of 32 GB/s each way, ΔFD alone, 18×18 bits, xcvu9p": link_rows,
     "Beside published accelerators, iiwa14, ΔFD at given accelerations, xcvu9p": published_rows,
+    "iiwa14, all functions, 18×18 bits, ecp5-85, beside Pinocchio on one core": small_rows,
     "Errors, median / largest of 16,384 tasks": accuracy,
     "Generating": generator,
     "Simulating": simulation,

@@ -455,10 +455,10 @@ def _calibrate(only: str, output: Path | None, as_json: bool) -> None:
 
 
 def _report(results: Any, text: str, output: Path | None, as_json: bool) -> None:
-    """Tables to a file or to standard output, or JSON."""
+    """Tables to a file if one is named; to standard output JSON, or else the tables."""
+    if output is not None:
+        artifact.write_text(output, text)
     if as_json:
         _print_json(results)
-    elif output is not None:
-        artifact.write_text(output, text)
-    else:
+    elif output is None:
         print(text)

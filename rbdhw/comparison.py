@@ -1,4 +1,4 @@
-"""Accelerators beside the published ones, and the interval at which a link is full."""
+"""Accelerators beside the published ones and a processor, and the interval at which a link is full."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from rbdhw.robots import bundled
 from rbdhw.sampling import sample
 from rbdhw.sim import bulk
 from rbdhw.sim.packets import encode, merged, requests
+from rbdhw.sim.reference import Reference
 from rbdhw.sim.verilator import Traffic
 from rbdhw.target import target
 
@@ -49,6 +50,13 @@ OURS = (
 
 COMPARED = "difd"
 """The function that both published evaluations tell cycles of."""
+
+SMALL_ROBOT = "iiwa14"
+SMALL = BuildOptions(ALL, ii=32, width=18, target="ecp5-85", core="array", data_width=64)
+"""All functions on a small device."""
+
+RATED = 2000
+"""Tasks in which Pinocchio is timed."""
 
 PACED = 400
 """Tasks that are sent without a pause."""
@@ -102,6 +110,32 @@ def link_rows() -> list[Row]:
                     "LUTs by estimate": f"{plan.estimate.luts:,} ({taken['luts']:.1%})",
                 }
             )
+    return rows
+
+
+def small_rows() -> list[Row]:
+    """Tasks a second of :data:`SMALL` beside Pinocchio on one core of this machine."""
+    urdf = bundled()[SMALL_ROBOT]
+    source = load_urdf(urdf)
+    plan = planned(source, SMALL)
+    packets = traffic(draft_design(plan.model, plan.domain, plan.program, SMALL))
+    arrays = sample(source, plan.domain, RATED, np.random.default_rng(0))
+    reference = Reference.read(urdf, source)
+    rows = []
+    for function, own in packets.items():
+        cycles = max(plan.bound.ii, own.beats)
+        rate, theirs = plan.bound.clock_mhz * 1e6 / cycles, reference.rate(function, arrays)
+        rows.append(
+            {
+                "function": function,
+                "cycles a task": cycles,
+                "latency (cycles)": plan.bound.latency[function] + 1,
+                "MHz": f"{plan.bound.clock_mhz:g}",
+                "tasks/s": f"{rate / 1e6:.4g} M",
+                "Pinocchio, tasks/s": f"{theirs / 1e6:.3g} M",
+                "times Pinocchio": f"{rate / theirs:.1f}",
+            }
+        )
     return rows
 
 

@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 """Nanoseconds of rounding allowed in sums of delays."""
 
 
-SPARE_BLOCK_RAMS = 8
+SPARE_BLOCK_RAMS = 18
 """Block RAMs that an array's operand memories leave to other parts."""
 
 
@@ -256,7 +256,7 @@ MULT18X18D = Primitive(
     name="MULT18X18D",
     ports=(18, 18),
     adds=False,
-    pipelines=(Pipeline(1, 2.0, 0.0, 7.0), Pipeline(2, 2.0, 4.0, 4.0), Pipeline(3, 2.0, 2.5, 4.0)),
+    pipelines=(Pipeline(1, 2.0, 0.0, 7.0), Pipeline(2, 2.0, 4.0, 4.3), Pipeline(3, 2.0, 2.5, 4.3)),
     least_bits=0,
 )
 
@@ -294,7 +294,7 @@ TARGETS = {
             description="Lattice ECP5-85F, speed grade 6",
             family="ecp5",
             clock_mhz=50.0,
-            delays=Delays(multiply=7.0, add=3.0, select=2.0, table=6.0, check=1.5, overhead=2.0),
+            delays=Delays(multiply=7.6, add=3.6, select=1.6, table=5.8, check=1.5, overhead=2.2),
             primitive=MULT18X18D,
             memory_stages=4,
             dsp_blocks=156,

@@ -4,7 +4,8 @@ import pytest
 
 from rbdhw import bench, comparison
 from rbdhw.artifact import write
-from rbdhw.comparison import BANDWIDTH, PUBLISHED, link_rows, pace
+from rbdhw.comparison import BANDWIDTH, PUBLISHED, link_rows, pace, small_rows
+from rbdhw.config import BuildOptions
 from rbdhw.errors import InputError
 from tests.designs import rail_design
 
@@ -21,6 +22,22 @@ def test_the_interval_is_the_least_that_the_link_allows(monkeypatch):
     assert packed["II"] < singles["II"]
     assert packed["bytes out"] < singles["bytes out"]
     assert BANDWIDTH == 32.0
+
+
+def test_rates_beside_pinocchio(monkeypatch):
+    """No faster than packets can leave: on a stream of 32 bits derivatives take longer than the II."""
+    options = BuildOptions(("id", "did"), ii=5, width=18, target="ecp5-85", data_width=32, samples=256)
+    monkeypatch.setattr(comparison, "SMALL_ROBOT", "toy")
+    monkeypatch.setattr(comparison, "SMALL", options)
+    monkeypatch.setattr(comparison, "RATED", 10)
+    rows = {row["function"]: row for row in small_rows()}
+    assert list(rows) == ["id", "did"]
+    assert rows["id"]["cycles a task"] == 5 < rows["did"]["cycles a task"]
+    for row in rows.values():
+        rate = float(row["MHz"]) / row["cycles a task"]
+        assert float(row["tasks/s"].removesuffix(" M")) == pytest.approx(rate, rel=1e-3)
+        theirs = float(row["Pinocchio, tasks/s"].removesuffix(" M"))
+        assert float(row["times Pinocchio"]) == pytest.approx(rate / theirs, rel=0.02, abs=0.06)
 
 
 def test_published_latencies_are_those_told_in_microseconds():

@@ -129,6 +129,7 @@ class _Placing:
         self.memories: dict[Port, _Memory] = defaultdict(_Memory)
         self._jobs, self._ii, self._timing, self._width = jobs, ii, timing, width
         self._age = kept(ii)
+        self._lasting = self._age - ii
         self._ready: dict[int, int] = {}
         self._origin: dict[int, tuple[int, int]] = {}
         self._next = 1 + max((value for job in jobs for value in job.values), default=0)
@@ -193,11 +194,11 @@ class _Placing:
                     waiting.append(other)
         return urgency
 
-    def _place(self, job: Job) -> bool:
-        """Place a job, if there is a place for it."""
+    def _place(self, job: Job, since: int = 0) -> bool:
+        """Place a job from a cycle on, if there is a place for it."""
         job = replace(job, terms=tuple(sorted(job.terms, key=self._available)))
         best: tuple[float, int, int, _Fit] | None = None
-        earliest = self._earliest(job)
+        earliest = max(self._earliest(job), since)
         last = earliest + REACH * self._ii
         start = earliest
         while start <= last:
@@ -357,18 +358,33 @@ class _Placing:
         self.steps.append(Step(job, number, start, ready))
 
     def _place_with_copies(self, job: Job) -> bool:
-        """Place a job after copies of its values were made, one after the other, until it fits."""
+        """Place a job after copies of its values were made, one after the other, until it fits.
+
+        The oldest come first: memories may not keep them until the job starts.
+        """
         if job.resource is Resource.SOURCE:
             return False
-        for value in dict.fromkeys(job.operands):
-            copy, self._next = self._next, self._next + 1
-            moved = Term((value, Constant(1)), shift=GUARD_BITS)
-            if not self._place(Job((copy,), Resource.ACCUMULATOR, (moved,))):
+        since = self._earliest(job) - self._lasting
+        for value in sorted(dict.fromkeys(job.operands), key=self._ready.__getitem__):
+            copy = self._copied(value, since)
+            if copy is None:
                 continue
             job = _substituted(job, value, copy)
             if self._place(job):
                 return True
         return False
+
+    def _copied(self, value: int, since: int) -> int | None:
+        """A copy of a value, made in a cycle or later, of other copies if need be."""
+        while True:
+            copy, self._next = self._next, self._next + 1
+            moved = Term((value, Constant(1)), shift=GUARD_BITS)
+            start = min(since, self._ready[value] + self._lasting)
+            if not self._place(Job((copy,), Resource.ACCUMULATOR, (moved,)), start):
+                return None
+            value = copy
+            if self._ready[value] >= since:
+                return value
 
 
 def _substituted(job: Job, value: int, copy: int) -> Job:

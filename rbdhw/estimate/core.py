@@ -104,11 +104,17 @@ def core_cells(program: Program, bound: Bound, device: Target) -> dict[str, Cell
     for value, stages in bound.stages.items():
         waiting += line(_width(program, value), stages, bound.memory_stages, fabric)
     return {
-        "arithmetic": Cells(luts=arithmetic),
+        "arithmetic": Cells(arithmetic, _flags(program, bound)),
         "selection": Cells(luts=selection),
         "waiting": waiting,
         "units": units,
     }
+
+
+def _flags(program: Program, bound: Bound) -> int:
+    """The registers in which overflows stand, of twins one."""
+    checked = (value for value in bound.producer if program.operations[value].checked)
+    return len({bound.group(value)[0] for value in checked})
 
 
 def dsp_blocks(program: Program, bound: Bound, device: Target) -> int:

@@ -276,7 +276,8 @@ class ArrayCore(CoreInterface):
         for function, words in self.program.outputs.items():
             result = Signal(self.result_bits(function), name=f"encoded_{function}", reset_less=True)
             parts = [lines[word.value][self._stage(word.value, function)] for word in words]
-            m.d.sync += result.eq(Cat(parts))
+            with m.If(self._slots[self.array.latency[function] % self.ii]):
+                m.d.sync += result.eq(Cat(parts))
             m.d.comb += getattr(self, f"result_{function}").eq(result)
             overflow = gathered(m, function, self._flags(function), self.array.latency[function] + 1)
             m.d.comb += getattr(self, f"overflow_{function}").eq(overflow)

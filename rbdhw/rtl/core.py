@@ -94,7 +94,8 @@ class Core(CoreInterface):
         cycle = self.bound.latency[function]
         results = [wires.tap(self.bound.tap(word.value, cycle)) for word in words]
         result = Signal(self.result_bits(function), name=f"encoded_{function}", reset_less=True)
-        m.d.sync += result.eq(Cat(results))
+        with m.If(wires.slots[cycle % self.ii]):
+            m.d.sync += result.eq(Cat(results))
         m.d.comb += getattr(self, f"result_{function}").eq(result)
 
     def _overflow(self, m: Module, modules: list[RegionModule], function: str) -> Any:

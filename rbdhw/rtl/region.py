@@ -103,8 +103,8 @@ class RegionModule(Elaboratable):
     def flag(self, place: Place, later: int) -> Signal:
         """Whether any value overflowed that counts at a place, so many cycles after that.
 
-        A cycle later each value has its own register, and from :data:`SETTLED` on all of them have one: so
-        that nothing but the check itself follows upon a value in its cycle.
+        A cycle later each value has its own register, or a shared multiplier one of what is checked; from
+        :data:`SETTLED` on all of them have one. So little but a check follows upon a value in its cycle.
         """
         name = "_".join([f"overflow_{self.region}", *place.functions, str(place.cycle), str(later)])
         return self._flags.setdefault((place, later), Signal(name=name, reset_less=later == SETTLED))
@@ -113,6 +113,7 @@ class RegionModule(Elaboratable):
         m = Module()
         self._phase = self._counter(m, "phase")
         overflows: dict[int, Any] = {}
+        self._noted: dict[int, Any] = {}
         for value in self.values:
             kind = self._wires.program.operations[value].kind
             if kind is not Kind.INPUT and self._wires.bound.alone(value):
@@ -142,14 +143,13 @@ class RegionModule(Elaboratable):
 
     def _raise(self, m: Module, overflows: dict[int, Any]) -> None:
         """Let the flags that were asked for tell of overflows."""
-        noted: dict[int, Signal] = {}
         for (place, later), flag in self._flags.items():
             values = self.counted[place]
             for value in values if later else ():
-                if value not in noted:
-                    noted[value] = Signal(name=f"v{value}_overflow", reset_less=True)
-                    m.d.sync += noted[value].eq(overflows[value])
-            raised = Cat((noted if later else overflows)[value] for value in values).any()
+                if value not in self._noted:
+                    self._noted[value] = Signal(name=f"v{value}_overflow", reset_less=True)
+                    m.d.sync += self._noted[value].eq(overflows[value])
+            raised = Cat((self._noted if later else overflows)[value] for value in values).any()
             m.d["sync" if later == SETTLED else "comb"] += flag.eq(raised)
 
     def _operands(self, index: int) -> list[Any]:
@@ -222,18 +222,32 @@ class RegionModule(Elaboratable):
         )
         registers = self._wires.bound.registers.get(unit.resource, 0)
         primitive = self._wires.primitive
-        later = addend_delay(registers, (len(a), len(b)), primitive)
-        halves = {
-            (slot + later) % self._wires.bound.ii: Const(half(self._operation(index).drop))
-            for slot, index in unit.steps.items()
-        }
-        rounding = self._selected(m, f"{name}_half", halves, phase)
+        rounding = self._rounding(m, unit, addend_delay(registers, (len(a), len(b)), primitive), name, phase)
         full = multiply_add(m, name, a, b, rounding, registers=registers, primitive=primitive)
         overflows: dict[int, Any] = {}
-        for value in self._results(unit):
+        results = self._results(unit)
+        for value in results:
             result, overflows[value] = cut(full, self._checked(value))
             m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
+        if len(results) > 1:
+            before = Signal.like(full, name=f"{name}_before", reset_less=True)
+            m.d.sync += before.eq(full)
+            self._noted |= {value: cut(before, self._checked(value))[1] for value in results}
         return overflows
+
+    def _rounding(self, m: Module, unit: Unit, later: int, name: str, phase: Any) -> Any:
+        """What rounds products so many cycles after their operands; from a register if there is time."""
+        ahead = min(later, 1)
+        halves = {
+            (slot + later - ahead) % self._wires.bound.ii: Const(half(self._operation(index).drop))
+            for slot, index in unit.steps.items()
+        }
+        chosen = self._selected(m, f"{name}_half", halves, phase)
+        if not ahead or isinstance(chosen, Const):
+            return chosen
+        register = Signal(chosen.shape(), name=f"{name}_rounding", reset_less=True)
+        m.d.sync += register.eq(chosen)
+        return register
 
     def _results(self, unit: Unit) -> list[int]:
         """The values that a unit computes, of twins the first."""

@@ -6,7 +6,9 @@ import math
 
 import pytest
 
-from rbdhw.array.model import HOLD, Resource, kept
+from rbdhw.array.model import HOLD, Constant, Job, Resource, Term, Timing, kept
+from rbdhw.array.placing import placed
+from rbdhw.array.verify import verify
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import fused
 from tests.array.programs import array_of, mixed
@@ -29,6 +31,23 @@ def test_arrays_of_robots_hold(name, ii):
 def test_all_kinds_of_jobs_hold(ii, width):
     array = array_of(mixed(width), ii)
     assert set(array.units) == {Resource.ACCUMULATOR, Resource.RECIPROCAL, Resource.SOURCE}
+
+
+@pytest.mark.parametrize(("jobs_between", "copies"), [(20, 0), (80, 0), (120, 1), (400, 4)])
+def test_values_that_memories_do_not_keep_long_enough_are_copied(jobs_between, copies):
+    """A first value that a last sum takes, after others of which each waits for the one before."""
+    chain = [Job((0,), Resource.SOURCE)]
+    for value in range(1, jobs_between + 1):
+        term = Term((value - 1, Constant(3)))
+        chain.append(Job((value,), Resource.ACCUMULATOR, (term,)))
+    last = jobs_between + 1
+    chain.append(Job((last,), Resource.ACCUMULATOR, (Term((0, last - 1)), Term((last - 1, last - 1)))))
+    timing = Timing({Resource.ACCUMULATOR: 3, Resource.SOURCE: 0})
+    array = placed(chain, {"id": (last,)}, 33, 50.0, timing, 2, 18)
+    verify(array, chain)
+    assert array.latency["id"] > jobs_between * 4
+    assert (array.latency["id"] > kept(33)) == (copies > 0)
+    assert len(array.steps) - len(chain) == copies
 
 
 def test_the_same_program_gives_the_same_array():

@@ -136,9 +136,9 @@ def test_a_choice_is_a_multiplexer_and_an_adder_where_it_rounds_or_negates():
         (18, "xcvu9p", 125.0, 2, (4.6, 2, 2.5)),
         (27, "xcvu9p", 125.0, 1, (4.1, 3, 2.5)),
         (18, "xcvu9p", 190.0, 1, (4.1, 3, 2.5)),
-        (18, "ecp5-85", 50.0, 1, (15.0, 2, 9.5)),
-        (18, "ecp5-85", 60.0, 1, (9.0, 4, 9.5)),
-        (18, "ecp5-85", 90.0, 1, (3.0, 6, 3.5)),
+        (18, "ecp5-85", 50.0, 1, (13.2, 2, 7.9)),
+        (18, "ecp5-85", 90.0, 1, (8.4, 4, 7.9)),
+        (18, "ecp5-85", 100.0, 1, (3.6, 7, 3.1)),
     ],
 )
 def test_a_reciprocal_takes_more_cycles_where_multiplexers_are_slow(width, device, clock, ii, timing):

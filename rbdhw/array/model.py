@@ -39,13 +39,13 @@ HOLD = 6
 """Cycles for which a unit's outputs are kept."""
 
 
-MEMORY_WORDS = 512
-"""Words of one task after the other that a memory may hold."""
+MEMORY_WORDS = 1024
+"""Words that a memory may hold: those of a block RAM, of 18 bits."""
 
 
 def kept(ii: int) -> int:
-    """Cycles for which a memory keeps a word, with so many between tasks."""
-    return MEMORY_WORDS // (1 << (ii - 1).bit_length()) * ii
+    """Cycles for which a memory may keep a word, with so many between tasks, and room for constants."""
+    return MEMORY_WORDS // (1 << ii.bit_length()) * ii
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from rbdhw.array.memories import Contents, block_memories, contents, outputs
-from rbdhw.array.model import Array, Resource
+from rbdhw.array.model import MEMORY_WORDS, Array, Resource
 from rbdhw.estimate.core import function_cells, line
 from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
 from rbdhw.fixed.fusion import GUARD_BITS
@@ -72,7 +74,8 @@ def _memory(array: Array, held: Contents, inputs: int, block: bool, width: int, 
     told = address + held.turns.bit_length() - 1 + (inputs - 1).bit_length()
     cells = Cells(fabric.constants(array.ii, told) + CONTROL_BITS, 2.0 * address + CONTROL_BITS)
     if block:
-        return cells + Cells(block_rams=fabric.tables[0].takes.block_rams)
+        blocks = math.ceil(held.depth(array.ii) / MEMORY_WORDS)
+        return cells + Cells(block_rams=blocks * fabric.tables[0].takes.block_rams)
     return cells + fabric.distributed(width, held.depth(array.ii))
 
 

@@ -33,7 +33,7 @@ def test_all_kinds_of_jobs_hold(ii, width):
     assert set(array.units) == {Resource.ACCUMULATOR, Resource.RECIPROCAL, Resource.SOURCE}
 
 
-@pytest.mark.parametrize(("jobs_between", "copies"), [(20, 0), (60, 1), (200, 4)])
+@pytest.mark.parametrize(("jobs_between", "copies"), [(20, 0), (80, 0), (120, 1), (400, 4)])
 def test_values_that_memories_do_not_keep_long_enough_are_copied(jobs_between, copies):
     """A first value that a last sum takes, after others of which each waits for the one before."""
     chain = [Job((0,), Resource.SOURCE)]
@@ -68,3 +68,8 @@ def test_too_few_cycles_are_refused():
     assert str(error.value) == (
         "ii: the array found no place for all operations in 2 cycles; expected a larger ii"
     )
+
+
+def test_words_are_kept_for_as_long_as_a_block_ram_has_room():
+    """In 34 cycles there are rounds of 64 words, of which 16 fit."""
+    assert [kept(ii) for ii in (8, 16, 32, 34, 64)] == [512, 512, 512, 544, 512]

@@ -18,7 +18,7 @@ from rbdhw.pipeline import Alternatives, alternatives, generate, planned
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.target import TARGETS, target
+from rbdhw.target import SPARE_BLOCK_RAMS, TARGETS, target
 
 ECP5 = target("ecp5-85")
 SMALL = Estimate(luts=8_364, flip_flops=100, dsp_blocks=78, block_rams=0)
@@ -176,12 +176,12 @@ class TestIntervals:
         assert searched(core="array", fit=0.9).bound.ii == 8
 
     def test_operand_memories_keep_to_the_share(self, monkeypatch):
-        """Of half of 24 block RAMs, but for 8, four memories."""
-        monkeypatch.setitem(TARGETS, "ecp5-85", replace(ECP5, block_rams=24))
+        """Of half of the block RAMs, but for those that are left to other parts, four memories."""
+        monkeypatch.setitem(TARGETS, "ecp5-85", replace(ECP5, block_rams=2 * (SPARE_BLOCK_RAMS + 4)))
         source = load_urdf(path("toy"))
         plan = planned(source, toy(core="array", fit=0.5))
         free = planned(source, toy(core="array"))
-        assert (plan.bound.block_rams, free.bound.block_rams) == (4, 16)
+        assert (plan.bound.block_rams, free.bound.block_rams) == (4, SPARE_BLOCK_RAMS + 8)
         assert plan.estimate.block_rams < free.estimate.block_rams
         assert plan.estimate.luts > free.estimate.luts
         assert free.bound.steps == plan.bound.steps

@@ -74,7 +74,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "fixed.evaluate",
     ),
     # A second derivation: what it shared, one bug could break twice.
-    "sim.reference": ("errors", "robot"),
+    "sim.reference": ("errors", "protocol", "robot"),
     "sim.golden": ("errors", "robot", "sim.spatial", "sim.system"),
     "sim.system": ("robot", "sim.spatial", "sim.joints"),
     "sim.joints": ("robot", "sim.spatial"),

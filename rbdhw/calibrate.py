@@ -108,7 +108,7 @@ def _arrays(target: str) -> Iterable[Subject]:
     yield Subject("toy", ("id",), 8, 18, target, 64, core="array")
     for ii in (16, 32):
         yield Subject("iiwa14", ("id",), ii, 18, target, core="array")
-    yield Subject("iiwa14", ALL, 32, 18, target, core="array")
+    yield Subject("iiwa14", ALL, 32, 18, target, 128, core="array")
 
 
 def named(text: str) -> list[Subject]:

@@ -38,6 +38,7 @@ class _Manifest(BaseModel):
     ii: int
     multipliers: int
     multiplier_slots: _Slots
+    shift_add_products: int
     dsp_blocks: int
     stream: _Stream
 
@@ -132,5 +133,7 @@ def read_design(directory: Path) -> Design:
         clock_mhz=manifest.clock_mhz,
         data_width=manifest.stream.tdata_width,
         dsp_blocks=manifest.dsp_blocks,
-        sharing=Sharing(manifest.ii, manifest.multiplier_slots.used, manifest.multipliers),
+        sharing=Sharing(
+            manifest.ii, manifest.multiplier_slots.used + manifest.shift_add_products, manifest.multipliers
+        ),
     )

@@ -18,7 +18,8 @@ class Sharing:
     ii : int
         Cycles between tasks.
     products, multipliers : int
-        Products of a task, and what computes them.
+        Products of a task, those included that adders compute at this interval but may not at another, and
+        the units that compute the others.
     """
 
     ii: int

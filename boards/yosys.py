@@ -41,7 +41,9 @@ class Family:
     Parameters
     ----------
     script : str
-        The synthesis command, which takes ``-top``.
+        The synthesis command, which takes ``-top`` and ``-run``.
+    behind_memories : str
+        The label of that command behind the mapping of memories.
     luts : Mapping
         Look-up tables in one cell of a type.
     flip_flops, dsp_blocks : frozenset
@@ -51,6 +53,7 @@ class Family:
     """
 
     script: str
+    behind_memories: str
     luts: Mapping[str, int]
     flip_flops: frozenset[str]
     dsp_blocks: frozenset[str]
@@ -61,6 +64,7 @@ class Family:
 # ECP5 stores in four LUTs and takes the two beside them for its write port, a carry cell is two LUTs.
 ULTRASCALE_PLUS = Family(
     script="synth_xilinx -family xcup -flatten -noiopad -noclkbuf",
+    behind_memories="fine",
     luts={
         **{f"LUT{inputs}": 1 for inputs in range(1, 7)},
         "INV": 1,
@@ -93,6 +97,7 @@ SERIES_7 = replace(
 )
 ECP5 = Family(
     script="synth_ecp5",
+    behind_memories="map_gates",
     luts={"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6},
     flip_flops=frozenset({"TRELLIS_FF"}),
     dsp_blocks=frozenset({"MULT18X18D"}),
@@ -104,6 +109,10 @@ FAMILIES: Mapping[str, Family] = {"ecp5": ECP5, "xc7": SERIES_7, "xcup": ULTRASC
 
 
 NETLIST = "netlist.json"
+
+OPERAND_MEMORY = "operand_memory_"
+DELAY_LINE = "_bypass_"
+"""What the names of an array's memories contain, and of delay lines in memories."""
 
 
 def synthesize_target(
@@ -122,7 +131,7 @@ def synthesize_target(
     files = [os.path.relpath(source.resolve(), work.resolve()) for source in sources]
     commands = [
         *(f'read_verilog "{file}"' for file in files),
-        f"{family.script} -top {top}",
+        *synthesis(family, top, [source.read_text() for source in sources]),
         "tee -q -o resources.json stat -json",
         *([f"write_json {NETLIST}"] if netlist else []),
     ]
@@ -130,6 +139,24 @@ def synthesize_target(
     log = work / "synthesis.log"
     run_tool("yosys", [find_tool("yosys"), "-q", "-l", log.name, script.name], folder=work, log=log)
     return count_resources((work / "resources.json").read_text(), family)
+
+
+def synthesis(family: Family, top: str, texts: Sequence[str]) -> list[str]:
+    """The commands that map a design of these Verilog texts.
+
+    Modules of an array's many memories stay apart until these are mapped: in a flattened design Yosys takes
+    seconds for each of them.
+    """
+    if not any(OPERAND_MEMORY in text for text in texts):
+        return [f"{family.script} -top {top}"]
+    apart = f"*{OPERAND_MEMORY}* *{DELAY_LINE}*"
+    return [
+        f"setattr -mod -set keep_hierarchy 1 {apart}",
+        f"{family.script} -top {top} -run :{family.behind_memories}",
+        f"setattr -mod -unset keep_hierarchy {apart}",
+        "flatten",
+        f"{family.script} -run {family.behind_memories}:",
+    ]
 
 
 def count_resources(statistics: str, family: Family) -> Resources:

@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from rbdhw.choice import longest_paths
+from rbdhw.comparison import link_rows, published_rows, small_rows
 from rbdhw.config import BuildOptions, Mounting
+from rbdhw.errors import InputError
 from rbdhw.estimate.core import counts
 from rbdhw.fixed.widths import port_widths
 from rbdhw.graph.graph import Graph
@@ -80,12 +82,21 @@ SIMULATED = (
 )
 
 
-def measure(progress: Progress) -> dict[str, list[Row]]:
-    """All tables, by title."""
+def measure(progress: Progress, only: str = "") -> dict[str, list[Row]]:
+    """The tables whose titles contain some text, by title; all of them without one.
+
+    Raises
+    ------
+    InputError
+        Where no title contains it.
+    """
+    titles = [title for title in TABLES if only.casefold() in title.casefold()]
+    if not titles:
+        raise InputError(f"only: no table's title contains '{only}'; expected part of {', '.join(TABLES)}")
     results: dict[str, list[Row]] = {}
-    for title, table in TABLES.items():
+    for title in titles:
         progress(title)
-        results[title] = table()
+        results[title] = TABLES[title]()
     return results
 
 
@@ -286,6 +297,9 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     "HyQ floating, inverse mass matrix, 27×18 bits, xcvu9p, 125 MHz": base_pivots,
     "HyQ, limbs shared or not, all functions, 18×18 bits, xcvu9p, 125 MHz": limbs,
     "iiwa14, all functions, 18×18 bits, xcvu9p, 125 MHz": sharing,
+    "Saturating a link of 32 GB/s each way, ΔFD alone, 18×18 bits, xcvu9p": link_rows,
+    "Beside published accelerators, iiwa14, ΔFD at given accelerations, xcvu9p": published_rows,
+    "iiwa14, all functions, 18×18 bits, ecp5-85, beside Pinocchio on one core": small_rows,
     "Errors, median / largest of 16,384 tasks": accuracy,
     "Generating": generator,
     "Simulating": simulation,

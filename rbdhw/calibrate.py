@@ -7,7 +7,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,16 @@ from rbdhw.boards.shell import ACCELERATOR
 from rbdhw.boards.tools import find_tool
 from rbdhw.boards.yosys import FAMILIES, synthesize_target
 from rbdhw.config import BuildOptions
-from rbdhw.estimate.calibration import RESOURCES, Calibration, Measured, Sample, calibrated, weighed
+from rbdhw.errors import InputError
+from rbdhw.estimate.calibration import (
+    RESOURCES,
+    Calibration,
+    Measured,
+    Sample,
+    calibrated,
+    calibration,
+    weighed,
+)
 from rbdhw.estimate.model import blocks, parts
 from rbdhw.formats import draft_design
 from rbdhw.pipeline import accelerator, edge_of, planned
@@ -35,7 +44,7 @@ DIGEST = 16
 
 @dataclass(frozen=True)
 class Subject:
-    """A design to synthesise: of a bundled robot."""
+    """A design to synthesise: of a bundled robot, on the target's own clock without another."""
 
     robot: str
     functions: tuple[str, ...]
@@ -43,15 +52,35 @@ class Subject:
     width: int
     target: str
     tdata: int = 512
+    number: str = "fixed"
+    clock_mhz: float | None = None
+    core: str = "pipeline"
 
     def __str__(self) -> str:
         functions = "all" if self.functions == ALL else ",".join(self.functions)
-        return f"{self.robot} {functions} II={self.ii} {self.width} bits {self.target}"
+        edge = "" if self.number == "fixed" else f" {self.number}"
+        clock = "" if self.clock_mhz is None else f" at {self.clock_mhz:g} MHz"
+        core = "" if self.core == "pipeline" else f" {self.core}"
+        return f"{self.robot} {functions} II={self.ii} {self.width} bits{edge} {self.target}{clock}{core}"
+
+    @property
+    def options(self) -> BuildOptions:
+        """Of the build."""
+        return BuildOptions(
+            functions=self.functions,
+            ii=self.ii,
+            clock_mhz=self.clock_mhz,
+            target=self.target,
+            width=self.width,
+            data_width=self.tdata,
+            number=self.number,
+            core=self.core,
+        )
 
 
 def subjects() -> Iterable[Subject]:
-    """The designs of the table: small ones at several intervals, larger ones at some."""
-    for target in ("ecp5-85", "xcvu9p"):
+    """The designs of the table: small ones at several intervals, larger ones at some, fast ones, arrays."""
+    for target, fast in (("ecp5-85", 90.0), ("xcvu9p", 250.0)):
         for ii in (1, 4, 16):
             yield Subject("toy", ("id",), ii, 18, target, 64)
             yield Subject("toy", ALL, ii, 18, target, 64)
@@ -62,6 +91,39 @@ def subjects() -> Iterable[Subject]:
         yield Subject("iiwa14", ("id",), 8, 27, target, 128)
         yield Subject("hyq", ("id", "fd"), 4, 18, target)
         yield Subject("iiwa14", ALL, 16, 18, target)
+        yield Subject("toy", ALL, 4, 18, target, 64, "float32")
+        yield Subject("toy", ALL, 2, 18, target, 64, clock_mhz=fast)
+    yield Subject("hyq", ALL, 4, 18, "xcvu9p")
+    yield Subject("iiwa14", ("difd",), 4, 18, "xcvu9p")
+    yield Subject("iiwa14", ALL, 4, 18, "xcvu9p")
+    yield Subject("iiwa14", ALL, 1, 18, "xcvu9p")
+    for target in ("ecp5-85", "xcvu9p"):
+        yield from _arrays(target)
+
+
+def _arrays(target: str) -> Iterable[Subject]:
+    """Arrays, of which synthesis takes long."""
+    for ii in (8, 16, 32):
+        yield Subject("toy", ALL, ii, 18, target, 64, core="array")
+    yield Subject("toy", ("id",), 8, 18, target, 64, core="array")
+    for ii in (16, 32):
+        yield Subject("iiwa14", ("id",), ii, 18, target, core="array")
+    yield Subject("iiwa14", ALL, 32, 18, target, 128, core="array")
+
+
+def named(text: str) -> list[Subject]:
+    """The designs of the table that are told with some text in the line.
+
+    Raises
+    ------
+    InputError
+        Where there is none.
+    """
+    found = [subject for subject in subjects() if text.casefold() in str(subject).casefold()]
+    if not found:
+        expected = "expected part of a line such as 'iiwa14 all II=1 18 bits xcvu9p'"
+        raise InputError(f"only: no design is told with '{text}'; {expected}")
+    return found
 
 
 def sample(subject: Subject, earlier: Sample | None = None) -> Sample:
@@ -73,17 +135,10 @@ def sample(subject: Subject, earlier: Sample | None = None) -> Sample:
         Where Yosys is missing or fails.
     """
     device = find_target(subject.target)
-    options = BuildOptions(
-        functions=subject.functions,
-        ii=subject.ii,
-        target=subject.target,
-        width=subject.width,
-        data_width=subject.tdata,
-    )
-    plan = planned(load_urdf(bundled()[subject.robot]), options)
-    draft = draft_design(plan.model, plan.domain, plan.program, options)
+    plan = planned(load_urdf(bundled()[subject.robot]), subject.options)
+    draft = draft_design(plan.model, plan.domain, plan.program, subject.options)
     verilog = to_verilog(accelerator(draft, plan.bound, device))
-    digest = hashlib.sha256(verilog.encode()).hexdigest()[:DIGEST]
+    digest = digest_of(verilog)
     known = earlier is not None and earlier.verilog == digest
     cells = parts(plan.program, plan.bound, edge_of(draft), device)
     return Sample(
@@ -96,6 +151,18 @@ def sample(subject: Subject, earlier: Sample | None = None) -> Sample:
         verilog=digest,
         measured=earlier.measured if earlier and known else _counted(verilog, device.family),
     )
+
+
+def digest_of(verilog: str) -> str:
+    """What tells one design from another."""
+    return hashlib.sha256(verilog.encode()).hexdigest()[:DIGEST]
+
+
+def known(subject: Subject, verilog: str) -> Measured | None:
+    """What Yosys counted in a design, by the package's table; None where it is not there, or was another."""
+    digest = digest_of(verilog)
+    own = (design for design in calibration().designs if subject_of(design) == subject)
+    return next((design.measured for design in own if design.verilog == digest), None)
 
 
 def _counted(verilog: str, family: str) -> Measured:
@@ -122,7 +189,7 @@ def calibrate(
     keep
         Given the table after every design, so that what was measured is not lost.
     designs
-        Those to measure; by default :func:`subjects`.
+        Those to measure; by default :func:`subjects`, of which others stay as they were.
 
     Raises
     ------
@@ -131,19 +198,19 @@ def calibrate(
     """
     version = yosys_version()
     wanted = tuple(subjects() if designs is None else designs)
-    found = {subject_of(design): design for design in before.designs if subject_of(design) in wanted}
+    order = tuple(dict.fromkeys((*subjects(), *wanted)))
+    same = before.designs if before.yosys == version else ()
+    found = {subject_of(design): design for design in same if subject_of(design) in order}
     for subject in wanted:
         progress(str(subject))
-        earlier = found.get(subject) if before.yosys == version else None
-        found[subject] = sample(subject, earlier)
-        keep(calibrated(version, [found[own] for own in wanted if own in found]))
-    return calibrated(version, [found[own] for own in wanted])
+        found[subject] = sample(subject, found.get(subject))
+        keep(calibrated(version, [found[own] for own in order if own in found]))
+    return calibrated(version, [found[own] for own in order if own in found])
 
 
 def subject_of(design: Sample) -> Subject:
     """What was synthesised."""
-    own = (design.robot, design.functions, design.ii, design.width, design.target, design.tdata)
-    return Subject(*own)
+    return Subject(**{field.name: getattr(design, field.name) for field in fields(Subject)})
 
 
 def yosys_version() -> str:
@@ -157,7 +224,7 @@ def rows(table: Calibration) -> list[dict[str, Any]]:
     """Each design with its estimate beside what Yosys counted."""
     found = []
     for design in table.designs:
-        said = weighed(design.cells(), design.dsp_blocks, table.weights[design.target])
+        said = weighed(design.cells(), design.dsp_blocks, table.weights[design.target][design.core])
         row: dict[str, Any] = {"design": str(subject_of(design))}
         for resource in RESOURCES:
             estimate, counted = getattr(said, resource), getattr(design.measured, resource)
@@ -175,10 +242,15 @@ def tables(table: Calibration) -> dict[str, list[dict[str, Any]]]:
 
 
 def error_rows(table: Calibration) -> list[dict[str, Any]]:
-    """The errors of each target's estimates, each design by the others."""
+    """The errors of the estimates for each target and core, each design by the others."""
     return [
-        {"target": target, **{resource.replace("_", " "): _error(resource, errors) for resource in RESOURCES}}
-        for target, errors in table.errors.items()
+        {
+            "target": target,
+            "core": core,
+            **{resource.replace("_", " "): _error(resource, errors) for resource in RESOURCES},
+        }
+        for target, cores in table.errors.items()
+        for core, errors in cores.items()
     ]
 
 

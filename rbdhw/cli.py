@@ -22,6 +22,7 @@ from rbdhw import artifact, pipeline
 from rbdhw.choice import parse_algorithms
 from rbdhw.config import (
     BASES,
+    CHEAPER_CORE,
     CORES,
     BuildOptions,
     Mounting,
@@ -145,6 +146,9 @@ def info(
     target: Annotated[str, typer.Option(help="Of --explore: xcvu9p, xc7a200t or ecp5-85.")] = "xcvu9p",
     width: Annotated[int | None, typer.Option(help="Of --explore: operand bits of the multipliers.")] = None,
     tdata: Annotated[int, typer.Option(help="Of --explore: bits of the streams.")] = 512,
+    core: Annotated[
+        str, typer.Option(help="Of --explore: pipeline, array, or auto for both where both can be built.")
+    ] = CHEAPER_CORE,
     bandwidth: Bandwidth = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Of --explore: a folder for the plot, PNG and SVG.")
@@ -163,6 +167,7 @@ def info(
             data_width=tdata,
             algorithms=forced,
             mounting=mounting,
+            core=core,
             pacing=Pacing(bandwidth=bandwidth),
         )
         _explore(urdf, options, output, as_json)
@@ -210,7 +215,10 @@ def _explore(urdf: Path, options: BuildOptions, output: Path | None, as_json: bo
     else:
         link = f"{found['bandwidth']:g} GB/s" if found["bandwidth"] else f"{options.data_width} bits a cycle"
         title = f"{found['robot']} for {found['target']} at {found['clock_mhz']:g} MHz, link {link}"
+        title += "; latencies in cycles"
         print_table(title, *table(found))
+        for own in found["refused"]:
+            print(f"{own['core']} at an II of {own['ii']}: {own['why']}")
 
 
 @app.command()
@@ -248,7 +256,10 @@ def generate(
     ] = "auto",
     core: Annotated[
         str,
-        typer.Option(help="What computes: pipeline, or array: smaller from an II of some 16 on, but later."),
+        typer.Option(
+            help="What computes: pipeline; array, smaller from an II of some 16 on, but later; or auto, "
+            "what takes less of the target."
+        ),
     ] = CORES[0],
     domain: Annotated[Path | None, typer.Option(help="TOML file with bounds of the inputs.")] = None,
     seed: Annotated[int, typer.Option(help="Of all random draws.")] = 0,
@@ -389,11 +400,11 @@ def bench(
         int | None, typer.Option(min=1, help="Processes of a sweep; as many as cores by default.")
     ] = None,
     synthesis: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Synthesise instead, and keep what estimates are held to in a file."
-        ),
-    ] = None,
+        bool, typer.Option("--synthesis", help="Synthesise instead, and keep what estimates are held to.")
+    ] = False,
+    only: Annotated[
+        str, typer.Option(metavar="TEXT", help="Tables, or designs, whose titles contain it.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Measure the figures of the README again, sweep a folder of robots, or synthesise for the estimates."""
@@ -401,12 +412,12 @@ def bench(
         _sweep(sweep, jobs, output, as_json)
         return
     if synthesis:
-        _calibrate(output, as_json)
+        _calibrate(only, output, as_json)
         return
     from rbdhw.bench import markdown, measure
 
     with _progress() as progress:
-        results = measure(progress)
+        results = measure(progress, only)
     _report(results, markdown(results), output, as_json)
 
 
@@ -428,21 +439,26 @@ def _sweep(folder: Path, jobs: int | None, output: Path | None, as_json: bool) -
         raise typer.Exit(FOUND_WRONG)
 
 
-def _calibrate(output: Path | None, as_json: bool) -> None:
+def _calibrate(only: str, output: Path | None, as_json: bool) -> None:
     """Write the package's table that estimates are held to, and compare both."""
     from rbdhw.bench import markdown
-    from rbdhw.calibrate import calibrate, tables
+    from rbdhw.calibrate import calibrate, named, tables
 
     with _progress() as progress:
-        found = calibrate(calibration(), lambda table: artifact.write_text(TABLE, table.text()), progress)
+        found = calibrate(
+            calibration(),
+            lambda table: artifact.write_text(TABLE, table.text()),
+            progress,
+            named(only),
+        )
     _report(found.model_dump(mode="json"), markdown(tables(found)), output, as_json)
 
 
 def _report(results: Any, text: str, output: Path | None, as_json: bool) -> None:
-    """Tables to a file or to standard output, or JSON."""
+    """Tables to a file if one is named; to standard output JSON, or else the tables."""
+    if output is not None:
+        artifact.write_text(output, text)
     if as_json:
         _print_json(results)
-    elif output is not None:
-        artifact.write_text(output, text)
-    else:
+    elif output is None:
         print(text)

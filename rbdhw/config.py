@@ -30,6 +30,9 @@ SHARING = ("auto", "on", "off")
 CORES = ("pipeline", "array")
 """What computes: operators of their own for sums, with products in turn; or units that all jobs share."""
 
+CHEAPER_CORE = "auto"
+"""In place of a core: the one that takes less of the device."""
+
 LEAST_ARRAY_II = 8
 """The fewest cycles between tasks in which an array's units have something to share."""
 
@@ -201,7 +204,7 @@ class BuildOptions:
     share_limbs
         One of :data:`SHARING`.
     core
-        One of :data:`CORES`.
+        One of :data:`CORES`, or :data:`CHEAPER_CORE`.
     samples
         Tasks drawn to find ranges, and again to measure errors.
     seed
@@ -269,18 +272,23 @@ class BuildOptions:
             raise InputError(f"number: '{self.number}' is unknown; expected one of {', '.join(NUMBERS)}")
 
     def _check_core(self) -> None:
-        if self.core not in CORES:
-            raise InputError(f"core: '{self.core}' is unknown; expected one of {', '.join(CORES)}")
-        if self.core != "array":
-            return
+        if self.core not in (*CORES, CHEAPER_CORE):
+            expected = ", ".join((*CORES, CHEAPER_CORE))
+            raise InputError(f"core: '{self.core}' is unknown; expected one of {expected}")
+        least = self.ii if self.pacing is None else LEAST_ARRAY_II
+        refusal = self.array_refusal(least)
+        if self.core == "array" and refusal is not None:
+            raise InputError(refusal)
+
+    def array_refusal(self, ii: int) -> str | None:
+        """Why no array can be built for one task every ``ii`` cycles; None where one can."""
         if self.width is None or self.width > WIDEST_ARRAY:
-            raise InputError(f"width: the array core was expected with one of up to {WIDEST_ARRAY} bits")
-        if self.ii < LEAST_ARRAY_II and self.pacing is None:
-            raise InputError(
-                f"ii: {self.ii} is too few for the array core; expected {LEAST_ARRAY_II} or more"
-            )
+            return f"width: the array core was expected with one of up to {WIDEST_ARRAY} bits"
+        if ii < LEAST_ARRAY_II:
+            return f"ii: {ii} is too few for the array core; expected {LEAST_ARRAY_II} or more"
         if self.share_limbs == "on":
-            raise InputError("share-limbs: the array core shares all hardware anyway; expected auto or off")
+            return "share-limbs: the array core shares all hardware anyway; expected auto or off"
+        return None
 
     @property
     def budget(self) -> float | None:

@@ -31,7 +31,7 @@ from rbdhw.domain import (
 )
 from rbdhw.errors import InputError
 from rbdhw.fixed.search import HEADROOM, Measured
-from rbdhw.formats import Draws, fix, with_inverse
+from rbdhw.formats import Draws, fix, observe, with_inverse
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.twins import no_twins
@@ -272,7 +272,7 @@ def _evaluated(robot: Robot, domain: Domain, functions: tuple[str, ...]) -> Eval
     options = BuildOptions(functions=functions, width=WIDTH, samples=DRAWS.ranging)
     if "difd" in functions:
         domain = with_inverse(domain, robot, options)
-    _, errors = fix(model, graph, domain, options, no_twins(graph), DRAWS)
+    _, errors = fix(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
     return Evaluated(off, errors, {function: _products(graph, function) for function in functions})
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rbdhw.config import BuildOptions
-from rbdhw.interval import INTERVALS, Interval
+from rbdhw.config import CHEAPER_CORE, CORES, BuildOptions
+from rbdhw.errors import InputError
+from rbdhw.interval import INTERVALS
 from rbdhw.pipeline import Alternatives, Progress, alternatives, read, silent
 
 
@@ -22,14 +23,16 @@ def explore(
     Parameters
     ----------
     options
-        Of the build; its ``pacing`` tells the bandwidth of the link.
+        Of the build; its ``pacing`` tells the bandwidth of the link, its ``core`` which are explored: where
+        that is to be the cheaper one, both.
 
     Returns
     -------
     dict
-        ``robot``, ``target``, ``functions``, ``clock_mhz``, ``width``, ``rows`` (one an interval: hardware,
-        latencies in cycles by function, tasks a second) and ``link`` (by function bytes a task, and the tasks
-        a second that the link carries). Look-up tables, flip-flops and block RAMs are estimates.
+        ``robot``, ``target``, ``functions``, ``clock_mhz``, ``width``, ``bandwidth``, ``rows`` (one an
+        interval and core: hardware, latencies in cycles by function, tasks a second), ``refused`` (where the
+        array finds no place, and why) and ``link`` (by function bytes a task, and the tasks a second that the
+        link carries). Look-up tables, flip-flops and block RAMs are estimates.
 
     Raises
     ------
@@ -38,14 +41,18 @@ def explore(
     """
     source, _ = read(urdf, options, progress)
     build = alternatives(source, options, progress=progress)
-    progress("choosing number formats")
-    build.program(intervals[0])
-    rows = []
+    rows: list[dict[str, Any]] = []
+    refused: list[dict[str, Any]] = []
     for ii in intervals:
-        progress(f"scheduling at an II of {ii}")
-        rows.append(_row(build, ii))
+        for core in build.cores(ii):
+            try:
+                rows.append(_row(build, core, ii))
+            except InputError as error:
+                if options.core != CHEAPER_CORE or core == CORES[0]:
+                    raise
+                refused.append({"ii": ii, "core": core, "why": str(error)})
     bandwidth = options.pacing.bandwidth if options.pacing else None
-    packets, clock_mhz = build.traffic(intervals[0])
+    packets, clock_mhz = build.traffic(rows[0]["ii"])
     link = {
         function: {
             "bytes_in": own.bytes_in,
@@ -59,17 +66,19 @@ def explore(
         "target": options.target,
         "functions": list(packets),
         "clock_mhz": clock_mhz,
-        "width": list(build.program(intervals[0]).port_widths),
+        "width": list(build.program(rows[0]["ii"]).port_widths),
         "bandwidth": bandwidth,
         "rows": rows,
+        "refused": refused,
         "link": link,
     }
 
 
-def _row(build: Alternatives, ii: int) -> dict[str, Any]:
-    plan = build.plan(Interval(ii, "explored"))
+def _row(build: Alternatives, core: str, ii: int) -> dict[str, Any]:
+    plan = build.planned(core, ii)
     return {
         "ii": ii,
+        "core": core,
         "multipliers": plan.multipliers,
         **plan.estimate.json(),
         "latency": {function: cycles + 1 for function, cycles in plan.bound.latency.items()},
@@ -78,17 +87,18 @@ def _row(build: Alternatives, ii: int) -> dict[str, Any]:
 
 
 def table(found: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows of what :func:`explore` found; the last row tells the rates of the link."""
+    """Columns and rows of what :func:`explore` found; a function's column tells its latency in cycles."""
     functions = found["functions"]
-    columns = ["II", "multipliers", "DSP blocks", "LUTs", "flip-flops", "block RAMs"]
-    columns += [f"{function} (cycles)" for function in functions] + ["tasks/s", "tasks/s by the link"]
+    columns = ["II", "core", "multipliers", "DSP blocks", "LUTs", "flip-flops", "block RAMs"]
+    columns += [*functions, "tasks/s", "tasks/s by the link"]
     link = min(own["tasks_per_second"] for own in found["link"].values())
     rows = []
     for row in found["rows"]:
         counts = [row[name] for name in ("multipliers", "dsp_blocks", "luts", "flip_flops", "block_rams")]
         rate = row["tasks_per_second"]
-        cells = [row["ii"], *counts, *(row["latency"][function] for function in functions)]
-        rows.append([*(f"{cell:,}" for cell in cells), rate_text(rate), rate_text(min(rate, link))])
+        cells = [*counts, *(row["latency"][function] for function in functions)]
+        numbers = [f"{cell:,}" for cell in cells]
+        rows.append([str(row["ii"]), row["core"], *numbers, rate_text(rate), rate_text(min(rate, link))])
     return columns, rows
 
 

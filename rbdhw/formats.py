@@ -15,7 +15,7 @@ from rbdhw.domain import Domain, graph_inputs, graph_ranges
 from rbdhw.fixed.alignment import exponents, unified
 from rbdhw.fixed.evaluate import largest_values
 from rbdhw.fixed.fusion import fused
-from rbdhw.fixed.gains import TINY, gains
+from rbdhw.fixed.gains import TINY, Gains, gains
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.search import ErrorFigures, Measured, Search
@@ -41,6 +41,9 @@ CHUNK = 512
 
 TAIL_POWER, TAIL_MARGIN = 3.0, 4.0
 """How the largest of all groups over that of the median group tells how far tails reach, and its limit."""
+
+ROWS = 256
+"""Nodes whose values are looked at together."""
 
 NOISE_TASKS = 512
 """Tasks in which rounding errors are observed."""
@@ -98,42 +101,76 @@ def with_inverse(domain: Domain, robot: Robot, options: BuildOptions) -> Domain:
     return replace(domain, bounds={**domain.bounds, "Minv": np.stack([-largest, largest], axis=1)})
 
 
-def fix(
-    model: Model,
-    graph: Graph,
-    domain: Domain,
-    options: BuildOptions,
-    twins: Twins,
-    draws: Draws | None = None,
-) -> tuple[Program, Measured]:
-    """The bit-exact program: the most exact at the width asked for, or the cheapest that meets the budget.
+@dataclass(frozen=True)
+class Observed:
+    """What random tasks over the domain tell of a graph, whatever its formats are to be.
 
-    Ranges and the effect of errors come from one sample of the domain, errors from another; by default that
-    is four times as large.
+    Parameters
+    ----------
+    magnitudes
+        The largest that each node may have.
+    effects
+        What errors at the nodes do to the results.
+    noise_words
+        Inputs of a graph, of tasks by which rounding errors are observed.
+    arrays, reference
+        Tasks by which errors are measured, and their right results by function.
+    """
+
+    model: Model
+    graph: Graph
+    domain: Domain
+    draws: Draws
+    magnitudes: Sequence[float]
+    effects: Gains
+    noise_words: Mapping[str, Array]
+    arrays: Mapping[str, Array]
+    reference: Mapping[str, Mapping[str, Array]]
+
+
+def observe(
+    model: Model, graph: Graph, domain: Domain, options: BuildOptions, draws: Draws | None = None
+) -> Observed:
+    """What tasks tell: ranges and the effect of errors come from one sample of the domain, errors from
+    another, by default four times as large.
+    """
+    draws = draws or Draws(options.samples, 4 * options.samples)
+    ranging, held_out, probing = (np.random.default_rng((options.seed, k)) for k in (0, 1, 3))
+    chunks = list(sampled_inputs(model, domain, draws, ranging))
+    arrays = sample(model.source, domain, draws.held_out, held_out, model.fext)
+    return Observed(
+        model,
+        graph,
+        domain,
+        draws,
+        largest_magnitudes(graph, options.functions, chunks, draws.group),
+        gains(graph, first(chunks[0], draws.probed), probing),
+        graph_inputs(model.source, with_inverses(model.source, domain, arrays, NOISE_TASKS)),
+        arrays,
+        {f: golden.evaluate(model.source, f, arrays) for f in options.functions},
+    )
+
+
+def fix(observed: Observed, options: BuildOptions, twins: Twins) -> tuple[Program, Measured]:
+    """The bit-exact program: the most exact at the width asked for, or the cheapest that meets the budget.
 
     Raises
     ------
     InputError
         Where the budget is not met.
     """
-    draws = draws or Draws(options.samples, 4 * options.samples)
-    ranging, held_out, probing = (np.random.default_rng((options.seed, k)) for k in (0, 1, 3))
-    chunks = list(sampled_inputs(model, domain, draws, ranging))
+    model, graph, domain, draws = observed.model, observed.graph, observed.domain, observed.draws
     shifts = exponents(graph, twins)
-    largest = largest_magnitudes(graph, options.functions, chunks, draws.group)
-    magnitudes = unified([draws.headroom * size for size in largest], twins, shifts)
+    magnitudes = unified([draws.headroom * size for size in observed.magnitudes], twins, shifts)
     ranges = graph_ranges(model.source, domain, model.fext)
-    arrays = sample(model.source, domain, draws.held_out, held_out, model.fext)
-    reference = {f: golden.evaluate(model.source, f, arrays) for f in options.functions}
     array = options.core == "array"
-    noise_words = graph_inputs(model.source, with_inverses(model.source, domain, arrays, NOISE_TASKS))
 
     def lowered(widths: Widths) -> Program:
         seen = list(magnitudes)
         draft = lower(graph, seen, ranges, widths, twins)
         for _ in range(NOISE_PASSES):
             before = list(seen)
-            raise_to_noise(seen, draft, options.functions, noise_words, draws.headroom)
+            raise_to_noise(seen, draft, options.functions, observed.noise_words, draws.headroom)
             seen = unified(seen, twins, shifts)
             if seen == before:
                 break
@@ -142,12 +179,11 @@ def fix(
 
     def measured(program: Program, tasks: int) -> Measured:
         draft = draft_design(model, domain, program, options)
-        given = first(arrays, tasks)
-        return {f: error_figures(draft, f, given, first(reference[f], tasks)) for f in options.functions}
+        given, right = first(observed.arrays, tasks), observed.reference
+        return {f: error_figures(draft, f, given, first(right[f], tasks)) for f in options.functions}
 
-    effects = gains(graph, first(chunks[0], draws.probed), probing)
     search = Search(
-        Planner(graph, magnitudes, effects, twins, guard=0 if array else GUARD_BITS),
+        Planner(graph, magnitudes, observed.effects, twins, guard=0 if array else GUARD_BITS),
         lowered,
         partial(measured, tasks=draws.held_out),
         partial(measured, tasks=min(draws.ranging, draws.held_out)),
@@ -218,8 +254,10 @@ def largest_magnitudes(
         for decided, use in used.items():
             flags = {name: np.asarray(float(value)) for name, value in decided}
             values = node_values(graph, {**inputs, **flags})
-            for i in np.flatnonzero(use):
-                np.maximum(seen[:, i], np.maximum.reduceat(np.abs(values[i]), starts), out=seen[:, i])
+            nodes = np.flatnonzero(use)
+            for some in np.array_split(nodes, len(nodes) // ROWS + 1):
+                sizes = np.abs(np.stack([values[i] for i in some]))
+                seen[:, some] = np.maximum(seen[:, some], np.maximum.reduceat(sizes, starts, axis=1).T)
         largest.extend(seen)
     most: Array = np.max(largest, axis=0)
     usual = np.maximum(np.median(largest, axis=0), most / TAIL_MARGIN)

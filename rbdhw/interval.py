@@ -38,9 +38,9 @@ class Candidates:
     link
         The packets of each function, and the clock in MHz.
     products
-        Products of one task.
+        Products of one task that take multipliers at this interval and any longer one.
     estimate
-        What the scheduled design takes.
+        What the scheduled design takes, on the core that takes less where there are several.
     """
 
     serves: Callable[[int], bool]
@@ -107,7 +107,7 @@ def fitting(start: Interval, share: float, device: Target, candidates: Candidate
 def smallest_fitting(least: int, share: float, device: Target, candidates: Candidates) -> tuple[int, bool]:
     """The fewest cycles, ``least`` or more, at which a design takes no more than a share of a device.
 
-    Intervals at which the products alone take too many DSP blocks are not scheduled. Of :data:`INTERVALS`
+    Intervals at which products alone take too many DSP blocks are not scheduled. Of :data:`INTERVALS`
     the first that fits is found, and between it and the one before the fewest by bisection. Where none fits,
     False and the interval that comes closest.
     """
@@ -116,6 +116,7 @@ def smallest_fitting(least: int, share: float, device: Target, candidates: Candi
         return not short_of(candidates.estimate(ii), device, share)
 
     allowed = max(1, math.floor(share * device.dsp_blocks))
+    least = next(ii for ii in count(least) if candidates.serves(ii))
     least = max(least, math.ceil(candidates.products(least) / allowed))
     least = next(ii for ii in count(least) if candidates.serves(ii))
     tried = [least, *(ii for ii in INTERVALS if ii > least and candidates.serves(ii))]

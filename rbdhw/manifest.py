@@ -10,9 +10,10 @@ from rbdhw.array import model as array_model
 from rbdhw.array.model import Array
 from rbdhw.config import BuildOptions
 from rbdhw.estimate.model import blocks
-from rbdhw.fixed.program import Program
+from rbdhw.fixed.program import Kind, Program
 from rbdhw.fixed.search import Measured
 from rbdhw.graph.graph import Graph, Op
+from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise
 from rbdhw.protocol import flag_values
 from rbdhw.robot.model import Robot
@@ -83,6 +84,7 @@ def pipeline_entry(program: Program, bound: Bound) -> dict[str, Any]:
             "offered": len(multipliers) * bound.ii,
         },
         "wide_products": wide_products(program, bound),
+        "shift_add_products": len(shift_add_products(program, bound)),
         "pipeline_registers": {kind.value: registers for kind, registers in bound.registers.items()},
         "trigonometry_units": sum(unit.resource is Resource.TRIGONOMETRY for unit in bound.units),
         "reciprocal_units": sum(unit.resource is Resource.RECIPROCAL for unit in bound.units),
@@ -102,6 +104,7 @@ def array_entry(array: Array) -> dict[str, Any]:
             "offered": multipliers * array.ii,
         },
         "wide_products": {"width": None, "multipliers": 0, "products": {}},
+        "shift_add_products": 0,
         "pipeline_registers": {"accumulator": array.registers},
         "trigonometry_units": count[array_model.Resource.TRIGONOMETRY],
         "reciprocal_units": count[array_model.Resource.RECIPROCAL],
@@ -120,11 +123,12 @@ def function_counts(graph: Graph, function: str) -> dict[str, Any]:
 
 
 def operation_counts(graph: Graph) -> dict[str, Any]:
-    """The operations of a graph, whatever its functions."""
+    """The operations on which a graph's outputs depend, whatever its functions."""
+    count = Counter(node.op for node, kept in zip(graph.nodes, alive(graph), strict=True) if kept)
     return {
-        "multiplications": {"variable": graph.count(Op.MULTIPLY), "constant": graph.count(Op.SCALE)},
-        "additions": graph.count(Op.ADD),
-        "reciprocals": graph.count(Op.RECIPROCAL),
+        "multiplications": {"variable": count[Op.MULTIPLY], "constant": count[Op.SCALE]},
+        "additions": count[Op.ADD],
+        "reciprocals": count[Op.RECIPROCAL],
     }
 
 
@@ -136,6 +140,12 @@ def wide_products(program: Program, bound: Bound) -> dict[str, Any]:
         "multipliers": sum(unit.resource is Resource.WIDE_MULTIPLIER for unit in bound.units),
         "products": dict(sorted(regions.items())),
     }
+
+
+def shift_add_products(program: Program, bound: Bound) -> list[int]:
+    """The products by constants that adders compute."""
+    scales = (i for i, operation in enumerate(program.operations) if operation.kind is Kind.SCALE)
+    return [value for value in scales if bound.alone(value)]
 
 
 def region_entry(bound: Bound, region: Region) -> dict[str, Any]:

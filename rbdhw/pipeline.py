@@ -5,7 +5,6 @@ robot -> one scalar dataflow graph -> passes -> number formats -> static schedul
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,20 +13,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from rbdhw.array.build import arrayed
+from rbdhw.array.jobs import jobs
 from rbdhw.array.model import Array
 from rbdhw.array.model import Resource as ArrayResource
 from rbdhw.artifact import Design
-from rbdhw.config import BuildOptions, Mounting
+from rbdhw.config import CHEAPER_CORE, CORES, BuildOptions, Mounting
+from rbdhw.cores import ASKED_FOR, Taken, cheaper, realised
 from rbdhw.domain import Domain, Overrides, input_domain
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Estimate
-from rbdhw.estimate.model import CoreCost, core_cost, estimate, estimate_entry, load
+from rbdhw.estimate.model import CoreCost, estimate, estimate_entry
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.fixed.search import Measured
-from rbdhw.formats import draft_design, fix, with_inverse
+from rbdhw.formats import Observed, draft_design, fix, observe, with_inverse
 from rbdhw.graph.graph import Graph
-from rbdhw.graph.twins import Group, Twins, no_twins
+from rbdhw.graph.twins import Twins, no_twins
 from rbdhw.interval import Candidates, Interval, interval
 from rbdhw.limbs import hardware, least_interval, limb_inputs, limb_names, shared_limbs, sharing_entry
 from rbdhw.link import Traffic, link_entry, traffic
@@ -44,12 +44,8 @@ from rbdhw.rtl.array import ArrayCore
 from rbdhw.rtl.core import Core
 from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.shell import Accelerator, to_verilog
-from rbdhw.schedule.binding import bind
-from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import MULTIPLIERS, Bound
-from rbdhw.schedule.problem import clock_of, problem
-from rbdhw.schedule.twins import shareable
-from rbdhw.schedule.verify import verify
+from rbdhw.schedule.problem import clock_of
 from rbdhw.target import Target, target
 
 Progress = Callable[[str], None]
@@ -75,6 +71,7 @@ class Plan:
     costs: dict[str, CoreCost]
     estimate: Estimate
     interval: Interval
+    taken: Taken
 
     @property
     def pipeline(self) -> Bound:
@@ -133,6 +130,12 @@ def design_of(
     """
     plan = planned(source, options, overrides, progress)
     progress("writing Verilog")
+    return built(source, plan, options)
+
+
+def built(source: Robot, plan: Plan, options: BuildOptions) -> Design:
+    """The design of a plan that was made for a robot with these options."""
+    asked, options = options.core, replace(options, core=plan.taken.core)
     draft = draft_design(plan.model, plan.domain, plan.program, options)
     facts = manifest(
         source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors
@@ -142,8 +145,8 @@ def design_of(
         facts["limbs"] = sharing_entry(plan.model.robot, groups, plan.program, plan.bound, plan.costs)
     facts["algorithms"] = plan.model.choice.json() | {"rewrites": list(plan.model.rewrites)}
     facts["interval"] = interval_entry(plan, draft, options)
-    calibrated = isinstance(plan.bound, Bound)
-    facts["estimate"] = estimate_entry(plan.estimate, target(options.target), calibrated=calibrated)
+    facts["cores"] = {"asked": asked} | plan.taken.json()
+    facts["estimate"] = estimate_entry(plan.estimate, target(options.target), plan.taken.core)
     text = to_verilog(accelerator(draft, plan.bound, target(options.target)))
     return replace(draft, manifest=facts | draft.manifest, verilog=text)
 
@@ -159,9 +162,6 @@ def planned(
         For a robot, option or override that cannot be built.
     """
     build = alternatives(source, options, overrides, progress)
-    progress("choosing number formats")
-    build.program(build.least)
-    progress("scheduling")
     return build.plan(interval(replace(options, ii=build.least), build.device, build.candidates()))
 
 
@@ -183,21 +183,37 @@ def alternatives(
         domain = with_inverse(domain, source, options)
     progress("tracing")
     graph = optimised(traced(model, options.functions), device.delays)
-    return Alternatives(model, domain, graph, options)
+    return Alternatives(model, domain, graph, options, progress)
 
 
 class Alternatives:
-    """A build at any initiation interval: its formats and its schedules, each made once.
+    """A build at any initiation interval, on either core: its formats and its schedules, each made once.
 
-    Formats depend on the interval only by the limbs that share hardware at it.
+    Formats depend on the core, and on the interval only by the limbs that share hardware at it. What tasks
+    tell of the graph is the same for all.
     """
 
-    def __init__(self, model: Model, domain: Domain, graph: Graph, options: BuildOptions) -> None:
+    def __init__(
+        self,
+        model: Model,
+        domain: Domain,
+        graph: Graph,
+        options: BuildOptions,
+        progress: Progress = silent,
+    ) -> None:
         self.options = options
         self.device = target(options.target)
-        self._model, self._domain, self._graph = model, domain, graph
-        self._programs: dict[tuple[LimbGroup, ...], tuple[Twins, Program, Measured]] = {}
-        self._plans: dict[int, Plan] = {}
+        self._model, self._domain, self._graph, self._progress = model, domain, graph, progress
+        self._programs: dict[tuple[str, tuple[LimbGroup, ...]], tuple[Twins, Program, Measured]] = {}
+        self._observed: list[Observed] = []
+        self._plans: dict[tuple[str, int], Plan] = {}
+        self._taken: dict[int, Taken] = {}
+
+    def paced(self, options: BuildOptions) -> Alternatives:
+        """The same build at another pace, clock, or edge: options that formats do not depend on."""
+        other = Alternatives(self._model, self._domain, self._graph, options, self._progress)
+        other._programs, other._observed = self._programs, self._observed
+        return other
 
     @property
     def robot(self) -> str:
@@ -206,7 +222,7 @@ class Alternatives:
 
     @cached_property
     def least(self) -> int:
-        """The fewest cycles between tasks: those asked for, or the next that can serve limbs that must share.
+        """The fewest cycles between tasks: those asked for, or the next that can be built.
 
         Raises
         ------
@@ -220,39 +236,107 @@ class Alternatives:
         return next(ii for ii in count(self.options.ii) if self.serves(ii))
 
     def serves(self, ii: int) -> bool:
+        """Whether there is a core for an interval."""
+        return bool(self.cores(ii))
+
+    def cores(self, ii: int) -> tuple[str, ...]:
+        """The cores that may be taken at an interval: a pipeline if limbs can share that must, an array if it
+        is long enough.
+        """
+        asked = CORES if self.options.core == CHEAPER_CORE else (self.options.core,)
+        possible = {"pipeline": self._limbs_share(ii), "array": self.options.array_refusal(ii) is None}
+        return tuple(core for core in asked if possible[core])
+
+    def _limbs_share(self, ii: int) -> bool:
         """Whether the limbs that must share hardware can."""
         if self.options.share_limbs != "on":
             return True
         groups = limb_groups(self._model.robot)
         return all(any(ii % size == 0 for size in range(2, len(group) + 1)) for group in groups)
 
+    def taken(self, ii: int) -> Taken:
+        """The core of a build at an interval: the only one that may be, or the cheaper.
+
+        Raises
+        ------
+        InputError
+            Where neither can be built.
+        """
+        if ii not in self._taken:
+            self._taken[ii] = self._chosen(ii)
+        return self._taken[ii]
+
+    def _chosen(self, ii: int) -> Taken:
+        if self.options.core != CHEAPER_CORE:
+            return Taken(self.options.core, ASKED_FOR, {})
+        refusal = self.options.array_refusal(ii)
+        if refusal is not None:
+            return Taken("pipeline", f"no array ({refusal})", {})
+        estimates, refused = {}, {}
+        for core in self.cores(ii):
+            try:
+                estimates[core] = self.planned(core, ii).estimate
+            except InputError as error:
+                refused[core] = str(error)
+        return cheaper(estimates, refused, self.device)
+
     def program(self, ii: int) -> Program:
-        """The bit-exact program."""
-        return self._fixed(ii)[1]
+        """The bit-exact program for the core that is taken."""
+        return self._fixed(self.taken(ii).core, ii)[1]
 
     def plan(self, chosen: Interval) -> Plan:
-        """The whole plan."""
-        if chosen.ii not in self._plans:
-            options = replace(self.options, ii=chosen.ii)
-            twins, program, errors = self._fixed(chosen.ii)
+        """The whole plan, on the core that is taken."""
+        taken = self.taken(chosen.ii)
+        return replace(self.planned(taken.core, chosen.ii), interval=chosen, taken=taken)
+
+    def planned(self, core: str, ii: int) -> Plan:
+        """The whole plan on a core.
+
+        Raises
+        ------
+        InputError
+            Where it cannot be built.
+        """
+        if (core, ii) not in self._plans:
+            options = replace(self.options, ii=ii, core=core)
+            twins, program, errors = self._fixed(core, ii)
+            self._progress(f"scheduling the {core} at an II of {ii}")
             bound, costs = realised(program, self.device, options, twins)
             edge = edge_of(draft_design(self._model, self._domain, program, options))
             found = estimate(program, bound, edge, self.device)
-            self._plans[chosen.ii] = Plan(
-                self._model, self._domain, self._graph, program, errors, bound, costs, found, chosen
+            self._plans[core, ii] = Plan(
+                self._model,
+                self._domain,
+                self._graph,
+                program,
+                errors,
+                bound,
+                costs,
+                found,
+                Interval(ii, ASKED_FOR),
+                Taken(core, ASKED_FOR, {}),
             )
-        return replace(self._plans[chosen.ii], interval=chosen)
+        return self._plans[core, ii]
 
     def traffic(self, ii: int) -> tuple[dict[str, Traffic], float]:
         """The packets of each function, and the clock in MHz."""
         program = self.program(ii)
-        clock_mhz = clock_of(program, self.device, self.options.clock_mhz, ii)
+        if self.taken(ii).core == "array":
+            clock_mhz = self.options.clock_mhz or self.device.clock_mhz
+        else:
+            clock_mhz = clock_of(program, self.device, self.options.clock_mhz, ii)
         return traffic(draft_design(self._model, self._domain, program, self.options)), clock_mhz
 
     def products(self, ii: int) -> int:
-        """Products of one task of all functions."""
-        kinds = Counter(operation.kind for operation in self.program(ii).operations)
-        return kinds[Kind.MULTIPLY] + kinds[Kind.SCALE]
+        """Products of one task of all functions that take multipliers at this interval, and any longer one.
+
+        An array takes no fewer than a pipeline: it multiplies to add, too.
+        """
+        core = self.cores(ii)[0]
+        program = self._fixed(core, ii)[1]
+        if core == "array":
+            return sum(len(job.terms) for job in jobs(program))
+        return sum(operation.kind is Kind.MULTIPLY for operation in program.operations)
 
     def candidates(self) -> Candidates:
         """What choosing an interval asks."""
@@ -260,14 +344,17 @@ class Alternatives:
             self.serves, self.traffic, self.products, lambda ii: self.plan(Interval(ii, "tried")).estimate
         )
 
-    def _fixed(self, ii: int) -> tuple[Twins, Program, Measured]:
-        options = replace(self.options, ii=ii)
-        groups = () if options.core == "array" else shared_limbs(self._model.robot, options.share_limbs, ii)
-        if groups not in self._programs:
+    def _fixed(self, core: str, ii: int) -> tuple[Twins, Program, Measured]:
+        options = replace(self.options, ii=ii, core=core)
+        groups = () if core == "array" else shared_limbs(self._model.robot, options.share_limbs, ii)
+        if (core, groups) not in self._programs:
+            self._progress(f"choosing number formats of the {core}")
+            if not self._observed:
+                self._observed.append(observe(self._model, self._graph, self._domain, options))
             twins = limb_twins(self._model, self._graph, options)
-            found = fix(self._model, self._graph, self._domain, options, twins)
-            self._programs[groups] = twins, *found
-        return self._programs[groups]
+            found = fix(self._observed[0], options, twins)
+            self._programs[core, groups] = twins, *found
+        return self._programs[core, groups]
 
 
 def interval_entry(plan: Plan, draft: Design, options: BuildOptions) -> dict[str, Any]:
@@ -357,7 +444,6 @@ def accelerator(
             program=design.program,
             array=bound,
             memory_stages=device.memory_stages,
-            block_rams=device.operand_blocks,
             primitive=primitive,
         )
     else:
@@ -374,56 +460,3 @@ def edge_of(design: Design) -> Edge:
         optional_outputs = design.outputs(name, extended=True)[len(outputs) :]
         functions.append(Function(name, inputs, outputs, optional_inputs, optional_outputs))
     return Edge(tuple(functions), design.stream.data_width, design.stream.number)
-
-
-def realised(
-    program: Program, device: Target, options: BuildOptions, twins: Twins
-) -> tuple[Bound | Array, dict[str, CoreCost]]:
-    """The program scheduled for the core that was asked for, and what limbs cost that share hardware or not.
-
-    Raises
-    ------
-    InputError
-        Where the clock is too fast, or the interval too short.
-    """
-    if options.core == "array":
-        return arrayed(program, device, options.clock_mhz, options.ii), {}
-    return cheapest(program, device, options, twins)
-
-
-def cheapest(
-    program: Program, device: Target, options: BuildOptions, twins: Twins
-) -> tuple[Bound, dict[str, CoreCost]]:
-    """The program scheduled with twins sharing hardware or not, as asked for or cheaper, and both costs.
-
-    Where the clock is too fast for what chooses among twins, they share only if that is asked for.
-
-    Raises
-    ------
-    InputError
-        Where the clock is too fast for what is asked for.
-    """
-    alone = scheduled(program, device, options)
-    groups = shareable(program, twins.groups)
-    if not groups:
-        return alone, {}
-    try:
-        shared = scheduled(program, device, options, groups)
-    except InputError:
-        if options.share_limbs == "on":
-            raise
-        return alone, {}
-    costs = {"on": core_cost(program, shared, device), "off": core_cost(program, alone, device)}
-    cheaper = load(costs["on"].estimate, device) <= load(costs["off"].estimate, device)
-    return shared if cheaper or options.share_limbs == "on" else alone, costs
-
-
-def scheduled(program: Program, device: Target, options: BuildOptions, groups: Sequence[Group] = ()) -> Bound:
-    """The program scheduled, verified and bound for one task every ``options.ii`` cycles.
-
-    ``groups`` are the values that share hardware.
-    """
-    task = problem(program, device, options.clock_mhz, options.ii, groups)
-    plan = schedule(task)
-    verify(task, plan)
-    return bind(program, task, plan, device.memory_stages)

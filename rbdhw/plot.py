@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,11 @@ from rbdhw.errors import InputError
 
 FORMATS = ("png", "svg")
 
-LABELS = {
-    "multipliers": "multipliers",
-    "dsp_blocks": "DSP blocks",
-    "luts": "LUTs, estimated",
-    "flip_flops": "flip-flops, estimated",
-}
+BLOCKS = {"multipliers": "multipliers", "dsp_blocks": "DSP blocks"}
+LOGIC = {"luts": "LUTs, estimated", "flip_flops": "flip-flops, estimated"}
+
+STYLES = ("o-", "s--")
+"""Marks and lines of each core."""
 
 
 def check_plotting() -> None:
@@ -70,21 +70,25 @@ def _metadata(suffix: str) -> dict[str, str | None]:
 
 
 def _draw(figure: Any, found: dict[str, Any]) -> None:
-    """Four panels that share their axis of intervals."""
+    """Four panels that share their axis of intervals; the first core's lines are solid, another's dashed."""
     (blocks, luts), (latency, rate) = figure.subplots(2, 2, sharex=True)
-    intervals = [row["ii"] for row in found["rows"]]
+    intervals = sorted({row["ii"] for row in found["rows"]})
+    cores = list(dict.fromkeys(row["core"] for row in found["rows"]))
 
-    def lines(axes: Any, names: tuple[str, ...]) -> None:
-        for name in names:
-            axes.plot(intervals, [row[name] for row in found["rows"]], marker="o", label=LABELS[name])
+    def lines(axes: Any, names: Mapping[str, str], value: Callable[[dict[str, Any], str], float]) -> None:
+        for core, style in zip(cores, STYLES, strict=False):
+            rows = [row for row in found["rows"] if row["core"] == core]
+            for k, (name, label) in enumerate(names.items()):
+                told = label if core == cores[0] else f"{label}, {core}"
+                values = [value(row, name) for row in rows]
+                axes.plot([row["ii"] for row in rows], values, style, color=f"C{k}", label=told)
 
-    lines(blocks, ("multipliers", "dsp_blocks"))
-    lines(luts, ("luts", "flip_flops"))
-    for function in found["functions"]:
-        cycles = [row["latency"][function] for row in found["rows"]]
-        latency.plot(intervals, cycles, marker="o", label=function)
-    rates = [row["tasks_per_second"] / 1e6 for row in found["rows"]]
-    rate.plot(intervals, rates, marker="o", color="black", label="accelerator")
+    lines(blocks, BLOCKS, lambda row, name: float(row[name]))
+    lines(luts, LOGIC, lambda row, name: float(row[name]))
+    functions = {function: function for function in found["functions"]}
+    lines(latency, functions, lambda row, function: float(row["latency"][function]))
+    rates = [max(row["tasks_per_second"] for row in found["rows"] if row["ii"] == ii) for ii in intervals]
+    rate.plot(intervals, [own / 1e6 for own in rates], "o-", color="black", label="accelerator")
     for k, (function, own) in enumerate(found["link"].items()):
         rate.axhline(own["tasks_per_second"] / 1e6, linestyle="--", color=f"C{k}", label=f"link, {function}")
     titles = ("multipliers and DSP blocks", "logic", "latency (cycles)", "rate (million tasks a second)")

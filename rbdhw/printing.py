@@ -88,10 +88,12 @@ def print_manifest(manifest: dict[str, Any], output: Path) -> None:
 
 
 def print_interval(manifest: dict[str, Any]) -> None:
-    """Why tasks come at this interval, and what the design takes of its target by estimate."""
+    """Why tasks come at this interval, what the design takes by estimate, and why its core was chosen."""
     chosen, found = manifest["interval"], manifest["estimate"]
     taken = [f"{found[name]:,} {NAMES[name]} ({share:.1%})" for name, share in found["shares"].items()]
     print(f"II {chosen['ii']}: {chosen['why']}; by estimate {', '.join(taken)} of {manifest['target']}")
+    if manifest["core"] != manifest["cores"]["asked"]:
+        print(f"core {manifest['core']}: {manifest['cores']['why']}")
 
 
 def print_sharing(limbs: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 """Nanoseconds of rounding allowed in sums of delays."""
 
 
-SPARE_BLOCK_RAMS = 8
+SPARE_BLOCK_RAMS = 18
 """Block RAMs that an array's operand memories leave to other parts."""
 
 
@@ -99,12 +99,15 @@ class Primitive:
         Whether it adds a number to the product, before the result's register.
     pipelines
         With one, two and three registers.
+    least_bits
+        Of a product for which synthesis takes a block, unless the block is named.
     """
 
     name: str
     ports: tuple[int, int]
     adds: bool
     pipelines: tuple[Pipeline, Pipeline, Pipeline]
+    least_bits: int
 
     def turned(self, widths: tuple[int, int]) -> bool:
         """Whether operands of these widths take fewer blocks with the second on the first port."""
@@ -164,10 +167,9 @@ class Target:
     flip_flops: int
     block_rams: int
 
-    @property
-    def operand_blocks(self) -> int:
-        """Block RAMs that operand memories may be; the tables of sines and queues need some."""
-        return self.block_rams - SPARE_BLOCK_RAMS
+    def operand_blocks(self, share: float = 1.0) -> int:
+        """Of a share of the block RAMs those that operand memories may be; tables and queues need some."""
+        return max(math.floor(share * self.block_rams) - SPARE_BLOCK_RAMS, 0)
 
     def pipelines(self, widths: tuple[int, int]) -> tuple[Pipeline, ...]:
         """The ways to build a multiplier of operands of these widths, by their number of registers.
@@ -241,18 +243,21 @@ DSP48E2 = Primitive(
     ports=(27, 18),
     adds=True,
     pipelines=(Pipeline(1, 0.4, 0.0, 2.4), Pipeline(2, 0.4, 1.8, 0.5), Pipeline(3, 0.4, 1.3, 0.5)),
+    least_bits=9,
 )
 DSP48E1 = Primitive(
     name="DSP48E1",
     ports=(25, 18),
     adds=True,
     pipelines=(Pipeline(1, 0.7, 0.0, 4.0), Pipeline(2, 0.7, 2.8, 0.7), Pipeline(3, 0.7, 1.4, 0.7)),
+    least_bits=9,
 )
 MULT18X18D = Primitive(
     name="MULT18X18D",
     ports=(18, 18),
     adds=False,
-    pipelines=(Pipeline(1, 2.0, 0.0, 7.0), Pipeline(2, 2.0, 4.0, 4.0), Pipeline(3, 2.0, 2.5, 4.0)),
+    pipelines=(Pipeline(1, 2.0, 0.0, 7.0), Pipeline(2, 2.0, 4.0, 4.3), Pipeline(3, 2.0, 2.5, 4.3)),
+    least_bits=0,
 )
 
 TARGETS = {
@@ -289,7 +294,7 @@ TARGETS = {
             description="Lattice ECP5-85F, speed grade 6",
             family="ecp5",
             clock_mhz=50.0,
-            delays=Delays(multiply=7.0, add=3.0, select=2.0, table=6.0, check=1.5, overhead=2.0),
+            delays=Delays(multiply=7.6, add=3.6, select=1.6, table=5.8, check=1.5, overhead=2.2),
             primitive=MULT18X18D,
             memory_stages=4,
             dsp_blocks=156,

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.errors import InputError
+from rbdhw.protocol import FUNCTIONS, SYMMETRIC
 from rbdhw.robot.model import Body, JointKind, Robot
 from rbdhw.robot.spatial import SNAP
 
@@ -30,6 +32,9 @@ Arrays = dict[str, Array]
 
 DRIVEN_BY_FORCE = ("fd", "dfd")
 """The functions whose tasks bring ``tau``; of the others, those with derivatives and ``id`` bring ``a``."""
+
+ROUNDS = 5
+"""How often tasks are repeated to tell how fast they are."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,15 @@ class Reference:
         tasks = [self._task(function, q, v, u) for q, v, u in zip(*given, strict=True)]
         return {name: np.stack([task[name] for task in tasks]) for name in tasks[0]}
 
+    def rate(self, function: str, arrays: Mapping[str, Array]) -> float:
+        """Tasks a second that Pinocchio's algorithm does on one core, in the fastest of several rounds.
+
+        Its Python functions are called task by task; configurations are made before, and results not copied.
+        Followers of mimics are joints of their own.
+        """
+        drive = "tau" if function in DRIVEN_BY_FORCE else "a"
+        return self.free.rate(function, zip(arrays["q"], arrays["v"], arrays[drive], strict=True))
+
     def _task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
         if not has_mimics(self.robot):
             return self.free.task(function, q, v, u)
@@ -135,9 +149,25 @@ class _Model:
 
     def task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
         """One task by Pinocchio's own algorithm, its results reduced to the robot's freedoms."""
-        given = [self._configuration(q), self._G @ v, self._G @ u]
-        results = _ALGORITHMS[function](_pinocchio(), self.model, self._data, *given)
-        return {name: self._reduced(array) for name, array in results.items()}
+        results = _CALLS[function](_pinocchio(), self.model, self._data, *self._given(q, v, u))
+        named = zip(FUNCTIONS[function].outputs, results, strict=True)
+        return {
+            name: self._reduced(_symmetric(array) if name in SYMMETRIC else array) for name, array in named
+        }
+
+    def rate(self, function: str, tasks: Iterable[tuple[Array, Array, Array]]) -> float:
+        """See :meth:`Reference.rate`."""
+        pin, call, given = _pinocchio(), _CALLS[function], [self._given(*task) for task in tasks]
+        seconds = []
+        for _ in range(ROUNDS):
+            start = time.perf_counter()
+            for q, v, u in given:
+                call(pin, self.model, self._data, q, v, u)
+            seconds.append(time.perf_counter() - start)
+        return len(given) / min(seconds)
+
+    def _given(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
+        return self._configuration(q), self._G @ v, self._G @ u
 
     def _reduced(self, array: Array) -> Array:
         """``G^T`` times a vector, ``G^T X G`` of a matrix."""
@@ -164,46 +194,22 @@ def _coordinates(body: Body, q: Array, size: int) -> Array:
     return q
 
 
-def _inverse_dynamics(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array) -> Arrays:
-    return {"tau": pin.rnea(model, data, q, v, a).copy()}
-
-
-def _forward_dynamics(pin: Any, model: Any, data: Any, q: Array, v: Array, tau: Array) -> Arrays:
-    return {"a": pin.aba(model, data, q, v, tau).copy()}
-
-
-def _mass_matrix(pin: Any, model: Any, data: Any, q: Array, _v: Array, _a: Array) -> Arrays:
-    return {"M": _symmetric(pin.crba(model, data, q))}
-
-
-def _mass_matrix_inverse(pin: Any, model: Any, data: Any, q: Array, _v: Array, _a: Array) -> Arrays:
-    return {"Minv": _symmetric(pin.computeMinverse(model, data, q))}
-
-
-def _inverse_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array) -> Arrays:
-    dtau_dq, dtau_dv, _ = pin.computeRNEADerivatives(model, data, q, v, a)
-    return {"dtau_dq": dtau_dq.copy(), "dtau_dv": dtau_dv.copy()}
-
-
-def _forward_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, tau: Array) -> Arrays:
-    da_dq, da_dv, _ = pin.computeABADerivatives(model, data, q, v, tau)
-    return {"da_dq": da_dq.copy(), "da_dv": da_dv.copy()}
-
-
-def _held_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array) -> Arrays:
+def _held_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
     """Of the acceleration, at the forces that give ``a``."""
-    return _forward_derivatives(pin, model, data, q, v, pin.rnea(model, data, q, v, a).copy())
+    tau = pin.rnea(model, data, q, v, a).copy()
+    return tuple(pin.computeABADerivatives(model, data, q, v, tau)[:2])
 
 
-_ALGORITHMS: dict[str, Callable[..., Arrays]] = {
-    "id": _inverse_dynamics,
-    "fd": _forward_dynamics,
-    "m": _mass_matrix,
-    "minv": _mass_matrix_inverse,
-    "did": _inverse_derivatives,
-    "dfd": _forward_derivatives,
+_CALLS: dict[str, Callable[..., tuple[Array, ...]]] = {
+    "id": lambda pin, *task: (pin.rnea(*task),),
+    "fd": lambda pin, *task: (pin.aba(*task),),
+    "m": lambda pin, *task: (pin.crba(*task[:3]),),
+    "minv": lambda pin, *task: (pin.computeMinverse(*task[:3]),),
+    "did": lambda pin, *task: pin.computeRNEADerivatives(*task)[:2],
+    "dfd": lambda pin, *task: pin.computeABADerivatives(*task)[:2],
     "difd": _held_derivatives,
 }
+"""Pinocchio's algorithms on ``model, data, q, v, a`` (or ``tau``); the next call may overwrite results."""
 
 
 def _symmetric(upper: Array) -> Array:

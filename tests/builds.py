@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from rbdhw.config import BuildOptions
+from rbdhw.cores import scheduled
 from rbdhw.domain import Domain, graph_inputs, graph_ranges, input_domain
 from rbdhw.fixed.evaluate import Result, evaluate
 from rbdhw.fixed.format import Integers
@@ -17,7 +18,6 @@ from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.widths import Planner, plain_widths
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
-from rbdhw.pipeline import scheduled
 from rbdhw.preparation import Model, optimised, prepare, traced
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf

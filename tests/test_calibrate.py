@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from rbdhw import calibrate
-from rbdhw.calibrate import Subject, rows, sample, subjects, tables, yosys_version
+from rbdhw.calibrate import Subject, known, named, rows, sample, subjects, tables, yosys_version
+from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Calibration, Measured, calibration
 from rbdhw.target import TARGETS
 
@@ -18,6 +19,33 @@ def test_subjects_are_told_in_a_line():
     assert str(SMALL) == "toy id II=4 18 bits ecp5-85"
     assert len(set(subjects())) == len(list(subjects()))
     assert {subject.target for subject in subjects()} <= set(TARGETS)
+    assert str(replace(SMALL, ii=8, core="array")) == "toy id II=8 18 bits ecp5-85 array"
+    assert replace(SMALL, ii=8, core="array").options.core == "array"
+
+
+def test_designs_are_found_by_what_they_are_told_with():
+    assert SMALL in named("TOY id II=4")
+    assert named("") == list(subjects())
+    assert {subject.number for subject in named("float32")} == {"float32"}
+    assert all(subject.clock_mhz == 250.0 for subject in named("at 250 MHz"))
+    with pytest.raises(InputError) as refusal:
+        named("z80")
+    expected = "expected part of a line such as 'iiwa14 all II=1 18 bits xcvu9p'"
+    assert str(refusal.value) == f"only: no design is told with 'z80'; {expected}"
+
+
+def test_only_what_is_asked_for_is_measured_again(monkeypatch):
+    monkeypatch.setattr(calibrate, "_counted", lambda *_: Measured(**COUNTS))
+    found = calibrate.calibrate(calibration(), lambda _: None, lambda _: None, [SMALL])
+    before = {calibrate.subject_of(design): design for design in calibration().designs}
+    after = {calibrate.subject_of(design): design for design in found.designs}
+    assert after.keys() == before.keys()
+    assert [subject for subject in after if after[subject] != before[subject]] in ([], [SMALL])
+
+
+def test_what_is_known_is_the_same_hardware():
+    kept = calibration().designs[0]
+    assert known(calibrate.subject_of(kept), "other Verilog") is None
 
 
 def test_tables_set_estimates_beside_counts():

@@ -298,6 +298,15 @@ class TestInterval:
         assert facts["interval"]["fit"] == 0.03
         assert max(facts["estimate"]["shares"].values()) <= 0.03
 
+    def test_the_core_that_was_chosen_is_told(self, rbdhw, tmp_path):
+        command = ("generate", *self.SMALL, "-o", tmp_path / "out", "--ii", 16, "--core")
+        status, out, _ = rbdhw(*command, "auto")
+        facts = json.loads((tmp_path / "out" / "manifest.json").read_text())
+        assert status == 0
+        assert f"core {facts['core']}: {facts['cores']['why']}" in " ".join(out.split())
+        _, out, _ = rbdhw(*command, "pipeline")
+        assert "core pipeline" not in out
+
     @pytest.mark.parametrize(
         ("options", "line"),
         [
@@ -327,7 +336,9 @@ class TestInterval:
         assert "tasks/s by the link" in out
         status, out, _ = rbdhw("info", *self.SMALL, "--explore", "--json")
         found = json.loads(out)
-        assert (status, len(found["rows"]), list(found["link"])) == (0, 12, ["id"])
+        assert (status, len(found["rows"]), list(found["link"])) == (0, 12 + 7, ["id"])
+        status, out, _ = rbdhw("info", *self.SMALL, "--explore", "--core", "array", "--json")
+        assert [row["core"] for row in json.loads(out)["rows"]] == ["array"] * 7
 
     def test_exploring_draws(self, rbdhw, tmp_path):
         pytest.importorskip("matplotlib")

@@ -25,7 +25,7 @@ KNOWN = ("id", "fd")
         ({"clock_mhz": 0.0}, "clock: 0 MHz is no clock; expected a positive number"),
         ({"clock_mhz": math.nan}, "clock: nan MHz is no clock; expected a positive number"),
         ({"seed": -1}, "seed: -1 is negative; expected 0 or more"),
-        ({"core": "cpu"}, "core: 'cpu' is unknown; expected one of pipeline, array"),
+        ({"core": "cpu"}, "core: 'cpu' is unknown; expected one of pipeline, array, auto"),
         ({"core": "array", "ii": 16}, "width: the array core was expected with one of up to 18 bits"),
         (
             {"core": "array", "ii": 16, "width": 27},
@@ -66,6 +66,9 @@ def test_what_cannot_be_built_is_refused(options, text):
         {"functions": ("fd", "id"), "ii": 1000},
         {"width": 8, "max_error": 0.5},
         {"width": 32, "data_width": 32},
+        {"core": "auto", "ii": 1},
+        {"core": "array", "ii": 8, "width": 18},
+        {"core": "array", "width": 18, "pacing": Pacing()},
     ],
 )
 def test_what_can_be_built_passes(options):

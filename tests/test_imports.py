@@ -11,7 +11,14 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "rbdhw"
 
 EVERYTHING = ("",)
-FORMATS = ("fixed.format", "fixed.program", "fixed.polynomial", "fixed.trigonometry", "fixed.reciprocal")
+FORMATS = (
+    "fixed.format",
+    "fixed.program",
+    "fixed.polynomial",
+    "fixed.recoding",
+    "fixed.trigonometry",
+    "fixed.reciprocal",
+)
 
 # Who may import what, as names below rbdhw. A name stands for itself and for all it contains; the longest
 # key that fits a module is its rule. A folder may import itself, unless its rule is for one file.
@@ -67,7 +74,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "fixed.evaluate",
     ),
     # A second derivation: what it shared, one bug could break twice.
-    "sim.reference": ("errors", "robot"),
+    "sim.reference": ("errors", "protocol", "robot"),
     "sim.golden": ("errors", "robot", "sim.spatial", "sim.system"),
     "sim.system": ("robot", "sim.spatial", "sim.joints"),
     "sim.joints": ("robot", "sim.spatial"),
@@ -101,6 +108,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "link": ("protocol", "artifact"),
     "interval": ("errors", "config", "target", "estimate", "link"),
+    "cores": ("errors", "config", "target", "graph", "fixed.program", "schedule", "array", "estimate"),
     "limbs": ("errors", "graph", "robot", "fixed.program", "schedule.model", "estimate"),
     "preparation": ("errors", "config", "target", "robot", "graph", "passes", "tracing", "choice"),
     "formats": (
@@ -124,6 +132,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "__main__": ("cli",),
     "bench": EVERYTHING,
     "calibrate": EVERYTHING,
+    "comparison": EVERYTHING,
     "explore": EVERYTHING,
     "plot": ("errors",),
     "examination": EVERYTHING,

@@ -16,6 +16,7 @@ FOUND = {
     "rows": [
         {
             "ii": ii,
+            "core": core,
             "multipliers": 64 // ii,
             "dsp_blocks": 64 // ii + 2,
             "luts": 3000 + 10 * ii,
@@ -24,6 +25,7 @@ FOUND = {
             "tasks_per_second": 50_000_000 // ii,
         }
         for ii in (1, 2, 4, 8, 16)
+        for core in (("pipeline",) if ii < 8 else ("pipeline", "array"))
     ],
     "link": {
         "id": {"bytes_in": 20, "bytes_out": 10, "tasks_per_second": 10_000_000},
@@ -38,6 +40,24 @@ def test_a_plot_is_a_picture_and_a_drawing(tmp_path):
     assert picture == tmp_path / "new" / "folder" / "explore.png"
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert ET.parse(drawing).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_each_core_has_lines_of_its_own():
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    plot._draw(figure, FOUND)
+    blocks, luts, latency, rate = figure.axes
+    told = {line.get_label(): list(line.get_xdata()) for line in luts.get_lines()}
+    assert told == {
+        "LUTs, estimated": [1, 2, 4, 8, 16],
+        "flip-flops, estimated": [1, 2, 4, 8, 16],
+        "LUTs, estimated, array": [8, 16],
+        "flip-flops, estimated, array": [8, 16],
+    }
+    assert len(blocks.get_lines()) == len(latency.get_lines()) == 4
+    assert len(rate.get_lines()) == 3
 
 
 def test_the_same_figures_give_the_same_bytes(tmp_path):

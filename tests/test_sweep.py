@@ -153,7 +153,10 @@ class TestCommandLine:
         file = File("plate.urdf", tmp_path, None, (), "")
         result = Sweep(tmp_path, (file,), (row,), 1.0, 1.0, 1)
         monkeypatch.setattr("rbdhw.sweep.sweep", lambda *_: result)
-        assert self.run(monkeypatch, "--sweep", str(tmp_path), "--json") == FOUND_WRONG
+        output = tmp_path / "robots.md"
+        arguments = ("--sweep", str(tmp_path), "--json", "--output", str(output))
+        assert self.run(monkeypatch, *arguments) == FOUND_WRONG
+        assert output.read_text() == markdown(result)
         assert json.loads(capsys.readouterr().out)["rows"][0]["failures"] == list(row.failures)
 
     def test_a_folder_without_robots_is_bad_input(self, monkeypatch, tmp_path, capsys):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from dataclasses import replace
 
+from rbdhw.array.exchanging import exchanged
 from rbdhw.array.jobs import jobs
 from rbdhw.array.model import Array, Resource, Timing
 from rbdhw.array.placing import placed
@@ -22,10 +24,10 @@ USUAL_CHOICES = 16
 """Inputs of a multiplexer by which products' registers are chosen, before the array is known."""
 
 
-def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int) -> Array:
+def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int, share: float = 1.0) -> Array:
     """The array that answers a fused program's task every ``ii`` cycles, verified.
 
-    Without a clock it is the target's own, or the fastest that the array allows.
+    Without a clock it is the target's own. Block RAMs are those of a share of the device.
 
     Raises
     ------
@@ -49,6 +51,8 @@ def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int) 
         pipeline.registers,
         max(program.port_widths),
     )
+    array = exchanged(array, outputs, max(program.port_widths))
+    array = replace(array, block_rams=device.operand_blocks(share))
     verify(array, work)
     device.check_clock(array.clock_mhz, _longest(array, device, pipeline))
     return array

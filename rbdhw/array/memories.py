@@ -55,8 +55,8 @@ def contents(array: Array) -> dict[Port, Contents]:
 
 
 def block_memories(array: Array, held: Mapping[Port, Contents], most: int) -> frozenset[Port]:
-    """The memories that are block RAMs: the deepest, up to so many, but no shallow ones."""
-    deep = [port for port in held if held[port].depth(array.ii) > SHALLOW]
+    """The memories that are block RAMs: the deepest that are written, up to so many, but no shallow ones."""
+    deep = [port for port in held if held[port].depth(array.ii) > SHALLOW and held[port].choices]
     deep.sort(key=lambda port: (-held[port].depth(array.ii), port))
     return frozenset(deep[:most])
 

@@ -39,6 +39,15 @@ HOLD = 6
 """Cycles for which a unit's outputs are kept."""
 
 
+MEMORY_WORDS = 1024
+"""Words that a memory may hold: those of a block RAM, of 18 bits."""
+
+
+def kept(ii: int) -> int:
+    """Cycles for which a memory may keep a word, with so many between tasks, and room for constants."""
+    return MEMORY_WORDS // (1 << ii.bit_length()) * ii
+
+
 @dataclass(frozen=True, slots=True)
 class Constant:
     """An operand that a memory holds from the beginning."""
@@ -65,6 +74,20 @@ class Term:
     def values(self) -> tuple[int, ...]:
         """The values that it reads."""
         return tuple(factor for factor in self.factors if not isinstance(factor, Constant))
+
+
+def ways(term: Term, width: int) -> Iterator[Term]:
+    """A term, and the same number with powers of two of its shift in a constant of up to ``width`` bits."""
+    yield term
+    for k, factor in enumerate(term.factors):
+        if isinstance(factor, Constant) and factor.integer:
+            integer = factor.integer
+            zeros = (integer & -integer).bit_length() - 1
+            for power in range(-zeros, width - integer.bit_length()):
+                moved = Constant(integer << power if power > 0 else integer >> -power)
+                factors = (moved, term.factors[1]) if k == 0 else (term.factors[0], moved)
+                if power:
+                    yield Term(factors, term.negative, term.shift - power)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +186,8 @@ class Array:
         Cycles from a task's start to the cycle in which the last output is computed, by function.
     registers
         Pipeline registers of each product, in accumulators and in the units for sines and reciprocals.
+    block_rams
+        How many operand memories may be block RAMs; the deepest are.
     """
 
     ii: int
@@ -173,6 +198,7 @@ class Array:
     writes: dict[Port, dict[int, Write]]
     latency: dict[str, int]
     registers: int
+    block_rams: int = 0
 
     @cached_property
     def producer(self) -> dict[int, Step]:

@@ -16,7 +16,21 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from rbdhw.array.model import HOLD, Array, Constant, Job, Output, Port, Resource, Step, Term, Timing, Write
+from rbdhw.array.model import (
+    HOLD,
+    Array,
+    Constant,
+    Job,
+    Output,
+    Port,
+    Resource,
+    Step,
+    Term,
+    Timing,
+    Write,
+    kept,
+    ways,
+)
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import GUARD_BITS
 
@@ -41,9 +55,6 @@ TRIES = 60
 
 LONG = 7
 """Slots of a gap that are enough for most jobs."""
-
-MEMORY_WORDS = 512
-"""Words of one task after the other that a memory may hold."""
 
 
 def placed(
@@ -117,7 +128,8 @@ class _Placing:
         self.units: list[_Unit] = []
         self.memories: dict[Port, _Memory] = defaultdict(_Memory)
         self._jobs, self._ii, self._timing, self._width = jobs, ii, timing, width
-        self._age = MEMORY_WORDS // (1 << (ii - 1).bit_length()) * ii
+        self._age = kept(ii)
+        self._lasting = self._age - ii
         self._ready: dict[int, int] = {}
         self._origin: dict[int, tuple[int, int]] = {}
         self._next = 1 + max((value for job in jobs for value in job.values), default=0)
@@ -182,11 +194,11 @@ class _Placing:
                     waiting.append(other)
         return urgency
 
-    def _place(self, job: Job) -> bool:
-        """Place a job, if there is a place for it."""
+    def _place(self, job: Job, since: int = 0) -> bool:
+        """Place a job from a cycle on, if there is a place for it."""
         job = replace(job, terms=tuple(sorted(job.terms, key=self._available)))
         best: tuple[float, int, int, _Fit] | None = None
-        earliest = self._earliest(job)
+        earliest = max(self._earliest(job), since)
         last = earliest + REACH * self._ii
         start = earliest
         while start <= last:
@@ -292,26 +304,14 @@ class _Placing:
     def _shifted(self, fit: _Fit, number: int, term: Term) -> Term:
         """A term as the unit moves it: a constant may have some of the shift in itself."""
         shifts = self.units[number].shifts | fit.shifts
-        ways = list(self._constant_ways(term))
-        known = [way for way in ways if way.shift in shifts]
+        possible = list(ways(term, self._width))
+        known = [way for way in possible if way.shift in shifts]
         if known:
             return known[0]
-        best = min(ways, key=lambda way: abs(way.shift - self._usual))
+        best = min(possible, key=lambda way: abs(way.shift - self._usual))
         fit.shifts.add(best.shift)
         fit.cost += SHIFT
         return best
-
-    def _constant_ways(self, term: Term) -> Iterator[Term]:
-        """A term with powers of two moved from its shift into a constant, as far as it holds them."""
-        yield term
-        places = [k for k, factor in enumerate(term.factors) if isinstance(factor, Constant)]
-        for k in places[-1:]:
-            constant = term.factors[k]
-            assert isinstance(constant, Constant)
-            for power in range(1, self._width - constant.integer.bit_length()):
-                factors = list(term.factors)
-                factors[k] = Constant(constant.integer << power)
-                yield replace(term, factors=(factors[0], factors[1]), shift=term.shift - power)
 
     def _bring(self, fit: _Fit, port: Port, value: int, read: int) -> bool:
         """Let a value stand in a memory when it is read: it may be there, or be written, at some cost."""
@@ -358,18 +358,33 @@ class _Placing:
         self.steps.append(Step(job, number, start, ready))
 
     def _place_with_copies(self, job: Job) -> bool:
-        """Place a job after copies of its values were made, one after the other, until it fits."""
+        """Place a job after copies of its values were made, one after the other, until it fits.
+
+        The oldest come first: memories may not keep them until the job starts.
+        """
         if job.resource is Resource.SOURCE:
             return False
-        for value in dict.fromkeys(job.operands):
-            copy, self._next = self._next, self._next + 1
-            moved = Term((value, Constant(1)), shift=GUARD_BITS)
-            if not self._place(Job((copy,), Resource.ACCUMULATOR, (moved,))):
+        since = self._earliest(job) - self._lasting
+        for value in sorted(dict.fromkeys(job.operands), key=self._ready.__getitem__):
+            copy = self._copied(value, since)
+            if copy is None:
                 continue
             job = _substituted(job, value, copy)
             if self._place(job):
                 return True
         return False
+
+    def _copied(self, value: int, since: int) -> int | None:
+        """A copy of a value, made in a cycle or later, of other copies if need be."""
+        while True:
+            copy, self._next = self._next, self._next + 1
+            moved = Term((value, Constant(1)), shift=GUARD_BITS)
+            start = min(since, self._ready[value] + self._lasting)
+            if not self._place(Job((copy,), Resource.ACCUMULATOR, (moved,)), start):
+                return None
+            value = copy
+            if self._ready[value] >= since:
+                return value
 
 
 def _substituted(job: Job, value: int, copy: int) -> Job:

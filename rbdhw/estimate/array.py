@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from rbdhw.array.memories import Contents, block_memories, contents, outputs
-from rbdhw.array.model import Array, Resource
+from rbdhw.array.model import MEMORY_WORDS, Array, Resource
 from rbdhw.estimate.core import function_cells, line
 from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
 from rbdhw.fixed.fusion import GUARD_BITS
@@ -29,7 +31,7 @@ def array_cells(program: Program, array: Array, device: Target) -> dict[str, Cel
     for unit, resource in enumerate(array.units):
         if resource is Resource.ACCUMULATOR:
             shifts = {term.shift for step in array.steps_of[unit] for term in step.job.terms}
-            arithmetic += Cells(2.0 * total, 2.0 * total)
+            arithmetic += Cells(total, 2.0 * total)
             selection += Cells(_chosen(fabric, len(shifts), total), CONTROL_BITS)
             selection += Cells(fabric.constants(array.ii, len(shifts).bit_length() + 2))
         elif resource is Resource.SOURCE:
@@ -40,7 +42,7 @@ def array_cells(program: Program, array: Array, device: Target) -> dict[str, Cel
             units += function_cells(program, kind, fabric)
     waiting = _waiting(program, array, device, fabric)
     held = contents(array)
-    blocks = block_memories(array, held, device.operand_blocks)
+    blocks = block_memories(array, held, array.block_rams)
     for port, own in held.items():
         inputs = len(outputs(array, port))
         selection += Cells(_chosen(fabric, inputs, width))
@@ -65,12 +67,15 @@ def _chosen(fabric: Fabric, choices: int, width: int) -> float:
 
 
 def _memory(array: Array, held: Contents, inputs: int, block: bool, width: int, fabric: Fabric) -> Cells:
-    """An operand memory, and what tells its addresses and input by slot."""
+    """An operand memory, and what tells its addresses and input by slot; or a table of constants."""
+    if not inputs:
+        return Cells(fabric.constants(array.ii, width), float(width))
     address = held.slot_bits(array.ii)
     told = address + held.turns.bit_length() - 1 + (inputs - 1).bit_length()
     cells = Cells(fabric.constants(array.ii, told) + CONTROL_BITS, 2.0 * address + CONTROL_BITS)
     if block:
-        return cells + Cells(block_rams=fabric.tables[0].takes.block_rams)
+        blocks = math.ceil(held.depth(array.ii) / MEMORY_WORDS)
+        return cells + Cells(block_rams=blocks * fabric.tables[0].takes.block_rams)
     return cells + fabric.distributed(width, held.depth(array.ii))
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -62,10 +63,17 @@ class Sample(BaseModel):
     width: int
     target: str
     tdata: int
+    number: str
+    clock_mhz: float | None
+    core: str = "pipeline"
     parts: dict[str, tuple[float, float, float]]
     dsp_blocks: int
     verilog: str
     measured: Measured
+
+    def entry(self) -> dict[str, Any]:
+        """What the table keeps: all but what is usual."""
+        return self.model_dump(mode="json", exclude_defaults=True)
 
     def cells(self) -> dict[str, Cells]:
         """The parts as cells."""
@@ -73,18 +81,18 @@ class Sample(BaseModel):
 
 
 class Calibration(BaseModel):
-    """The table and what follows from it: weights by target, resource and part, and errors."""
+    """The table and what follows from it, by target and core: weights by resource and part, and errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     yosys: str
     designs: tuple[Sample, ...]
-    weights: dict[str, dict[str, dict[str, float]]]
-    errors: dict[str, dict[str, dict[str, float]]]
+    weights: dict[str, dict[str, dict[str, dict[str, float]]]]
+    errors: dict[str, dict[str, dict[str, dict[str, float]]]]
 
     def text(self) -> str:
         """The table as it is kept: a line a design."""
-        designs = ",\n".join("    " + json.dumps(design.model_dump(mode="json")) for design in self.designs)
+        designs = ",\n".join("    " + json.dumps(design.entry()) for design in self.designs)
         rest = json.dumps(self.model_dump(mode="json", exclude={"designs"}), indent=2)
         return rest.removesuffix("\n}") + f',\n  "designs": [\n{designs}\n  ]\n}}\n'
 
@@ -106,7 +114,7 @@ class Estimate:
 def weighed(
     cells: Mapping[str, Cells], dsp_blocks: int, weights: Mapping[str, Mapping[str, float]]
 ) -> Estimate:
-    """The estimate of a design from its parts; ``weights`` are those of its target."""
+    """The estimate of a design from its parts; ``weights`` are those of its target and core."""
     luts, flip_flops = (
         round(sum(weights[resource][part] * getattr(cells[part], resource) for part in cells))
         for resource in WEIGHED
@@ -116,7 +124,7 @@ def weighed(
 
 
 def fitted(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
-    """Weights of a target's designs by resource and part."""
+    """Weights of a target's designs with one core by resource and part."""
     return {resource: _weights(designs, resource) for resource in WEIGHED}
 
 
@@ -161,13 +169,14 @@ def left_out(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
 
 def calibrated(yosys: str, designs: Sequence[Sample]) -> Calibration:
     """The table with its weights and errors."""
-    targets = sorted({design.target for design in designs})
-    own = {target: [design for design in designs if design.target == target] for target in targets}
+    own: dict[str, dict[str, list[Sample]]] = {}
+    for design in sorted(designs, key=lambda design: design.target):
+        own.setdefault(design.target, {}).setdefault(design.core, []).append(design)
     return Calibration(
         yosys=yosys,
         designs=tuple(designs),
-        weights={target: fitted(designs) for target, designs in own.items()},
-        errors={target: left_out(designs) for target, designs in own.items()},
+        weights={target: {core: fitted(of) for core, of in cores.items()} for target, cores in own.items()},
+        errors={target: {core: left_out(of) for core, of in cores.items()} for target, cores in own.items()},
     )
 
 

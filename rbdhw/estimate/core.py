@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
 from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
+from rbdhw.fixed.recoding import ShiftAdd, shift_add
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
 from rbdhw.target import Target
 
@@ -23,11 +24,11 @@ class Counts:
     Parameters
     ----------
     multipliers, adders
-        Units; an adder of several twins is one.
+        Units; an adder of several twins is one, a product by a constant in adders as many as it takes.
     multiplexed_bits
         What multiplexers choose from: for each bit of an operand the signals beyond the first.
     adder_bits, delay_bits
-        Of the results of adders, and of the registers and memories in which values wait.
+        Of adders, and of the registers and memories in which values wait.
     """
 
     multipliers: int
@@ -75,10 +76,10 @@ def counts(program: Program, bound: Bound) -> Counts:
     entries = [group for group in bound.twins if program.operations[group[0]].kind is Kind.INPUT]
     return Counts(
         multipliers=sum(unit.resource in MULTIPLIERS for unit in bound.units),
-        adders=len(sums),
+        adders=sum(_adders(program, group).adders for group in sums),
         multiplexed_bits=sum(max(choice.signals - 1, 0) * choice.width for choice in chosen)
         + sum((len(group) - 1) * _width(program, group[0]) for group in entries),
-        adder_bits=sum(_width(program, group[0]) for group in sums),
+        adder_bits=sum(_adders(program, group).bits for group in sums),
         delay_bits=sum(max(s, default=0) * _width(program, v) for v, s in bound.stages.items()),
     )
 
@@ -103,25 +104,42 @@ def core_cells(program: Program, bound: Bound, device: Target) -> dict[str, Cell
     for value, stages in bound.stages.items():
         waiting += line(_width(program, value), stages, bound.memory_stages, fabric)
     return {
-        "arithmetic": Cells(luts=arithmetic),
+        "arithmetic": Cells(arithmetic, _flags(program, bound)),
         "selection": Cells(luts=selection),
         "waiting": waiting,
         "units": units,
     }
 
 
+def _flags(program: Program, bound: Bound) -> int:
+    """The registers in which overflows stand, of twins one."""
+    checked = (value for value in bound.producer if program.operations[value].checked)
+    return len({bound.group(value)[0] for value in checked})
+
+
 def dsp_blocks(program: Program, bound: Bound, device: Target) -> int:
-    """DSP blocks of all multipliers, those inside the trigonometry and reciprocal units included."""
-    products = {
-        Resource.MULTIPLIER: (program.port_widths,),
-        Resource.WIDE_MULTIPLIER: (program.wide_port_widths,) if program.wide else (),
-        Resource.TRIGONOMETRY: program.trigonometry.multipliers,
-        Resource.RECIPROCAL: program.reciprocal.multipliers if program.reciprocal else (),
-    }
+    """DSP blocks of all multipliers, those inside the trigonometry and reciprocal units included.
+
+    By the widths of what each of them multiplies; synthesis makes very small ones of look-up tables.
+    """
     blocks = 0
     for unit in bound.units:
-        blocks += sum(device.blocks(widths) for widths in products[unit.resource])
+        registers = bound.registers.get(unit.resource, 0)
+        for widths in _factor_widths(program, bound, unit):
+            inferred = registers > 0 or sum(widths) >= device.primitive.least_bits
+            blocks += device.blocks(widths) if inferred else 0
     return blocks
+
+
+def _factor_widths(program: Program, bound: Bound, unit: Unit) -> Sequence[tuple[int, int]]:
+    """The operand widths of each multiplier in a unit."""
+    if unit.resource is Resource.TRIGONOMETRY:
+        return program.trigonometry.multipliers
+    if unit.resource is Resource.RECIPROCAL:
+        assert program.reciprocal is not None
+        return program.reciprocal.multipliers
+    first, second = (choice.width for choice in _unit_choices(program, bound, unit))
+    return ((first, second),)
 
 
 def _width(program: Program, value: int) -> int:
@@ -139,11 +157,19 @@ def line(width: int, stages: Sequence[int], memory_stages: int, fabric: Fabric) 
 
 
 def _sums(program: Program, bound: Bound) -> Iterator[tuple[int, ...]]:
-    """The sums and choices that an operator of their own computes, with their twins."""
+    """The sums, choices and scales that an operator of their own computes, with their twins."""
     for value in bound.producer:
         group = bound.group(value)
-        if value == group[0] and program.operations[value].kind in (Kind.ADD, Kind.SELECT):
+        if value == group[0] and program.operations[value].kind is not Kind.INPUT and bound.alone(value):
             yield group
+
+
+def _adders(program: Program, group: Sequence[int]) -> ShiftAdd:
+    """The adders of an operator of its own: one of its result's bits, but for a product by a constant."""
+    operation = program.operations[group[0]]
+    if operation.kind is not Kind.SCALE:
+        return ShiftAdd(operation.format.width, 1, 1)
+    return shift_add(_width(program, operation.operands[0].value), operation.constant, operation.drop)
 
 
 def _aligned(program: Program, operand: Operand) -> int:
@@ -151,8 +177,10 @@ def _aligned(program: Program, operand: Operand) -> int:
 
 
 def _sum_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
-    """An adder or a choice with its rounding and check, for twins the operator of the first."""
+    """An operator of its own with its rounding and check, for twins that of the first."""
     operation = program.operations[group[0]]
+    if operation.kind is Kind.SCALE:
+        return _scale_luts(program, group, fabric)
     operands = operation.operands[1:] if operation.kind is Kind.SELECT else operation.operands
     both = len(operation.operands) == 2
     top = max(_aligned(program, operand) for operand in operands) + both
@@ -173,6 +201,16 @@ def _sum_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
     if operands[0].negative or turned:
         return luts + used
     return luts + (fabric.constant_addend * (used - operation.drop + 1) if rounds else 0.0)
+
+
+def _scale_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
+    """A product by a constant in adders, with its rounding and check."""
+    operation = program.operations[group[0]]
+    full = _width(program, operation.operands[0].value) + operation.constant.bit_length()
+    above = full - operation.drop - operation.format.width + 1
+    checked = any(program.operations[value].checked for value in group)
+    luts = fabric.shifted_addend * _adders(program, group).bits
+    return luts + (fabric.check(above) if checked else 0.0)
 
 
 def _turned(program: Program, group: Sequence[int]) -> int:

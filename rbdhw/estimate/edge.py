@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.rtl.admission import ADMITTED
-from rbdhw.rtl.completion import buffer_depth
+from rbdhw.rtl.completion import places, streams
 from rbdhw.rtl.domain_check import checks
 from rbdhw.rtl.packet import Edge, Function
 
@@ -31,9 +31,14 @@ def edge_cells(edge: Edge, latency: Mapping[str, int], ii: int, fabric: Fabric) 
     buffers = Cells()
     for function in edge.functions:
         cycles = latency[function.name]
-        depth = buffer_depth(max(cycles, RECORD_CYCLES), ii)
+        depth = places(edge, function, cycles, ii)
         cells += _serialiser(edge, function, fabric) + Cells(flip_flops=2 * cycles + function.result_bits)
-        buffers += fabric.queue(function.result_bits + 1, depth) + fabric.queue(ADMITTED.size, depth)
+        if streams(edge, function, cycles, ii):
+            beats = edge.response_beats(function, extended=True)
+            buffers += fabric.queue(edge.response_beat + 1, depth * beats)
+        else:
+            buffers += fabric.queue(function.result_bits + 1, depth)
+        buffers += fabric.queue(ADMITTED.size, depth)
     if edge.converts:
         cells += _converters(edge)
     return {"edge": cells, "buffers": buffers}

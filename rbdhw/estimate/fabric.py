@@ -75,6 +75,8 @@ class Fabric:
         third operand.
     turned_addend
         Look-up tables a bit to turn an operand's sign before it is added.
+    shifted_addend
+        Look-up tables a bit of the adders of a product by a constant.
     compare
         Look-up tables a bit of a comparison with a constant.
     shift_register
@@ -96,6 +98,7 @@ class Fabric:
     constant_addend: float
     third_addend: float
     turned_addend: float
+    shifted_addend: float
     compare: float
     shift_register: int
     line_memories: tuple[Memory, ...]
@@ -166,6 +169,7 @@ ULTRASCALE_PLUS = Fabric(
     constant_addend=0.0,
     third_addend=1.0,
     turned_addend=0.0,
+    shifted_addend=0.66,
     compare=0.5,
     shift_register=32,
     line_memories=(Memory(64, 1, Cells(luts=1.0), 2), Memory(512, 36, Cells(block_rams=0.5), 129)),
@@ -195,6 +199,7 @@ ECP5 = Fabric(
     constant_addend=1.0,
     third_addend=2.0,
     turned_addend=1.0,
+    shifted_addend=0.84,
     compare=1.0,
     shift_register=0,
     line_memories=(Memory(16, 4, Cells(luts=6.0), 4), Memory(512, 36, Cells(block_rams=1.0), 128)),

@@ -27,7 +27,7 @@ NAMES = {
 
 
 UNWEIGHED: Mapping[str, Mapping[str, float]] = {resource: dict.fromkeys(PARTS, 1.0) for resource in WEIGHED}
-"""Weights of a device without results."""
+"""Weights where there are no results."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ def parts(program: Program, bound: Bound | Array, edge: Edge, device: Target) ->
 
 def estimate(program: Program, bound: Bound | Array, edge: Edge, device: Target) -> Estimate:
     """What a whole accelerator takes on a device."""
-    return weighed(parts(program, bound, edge, device), blocks(program, bound, device), weights_of(device))
+    weights = weights_of(device, "array" if isinstance(bound, Array) else "pipeline")
+    return weighed(parts(program, bound, edge, device), blocks(program, bound, device), weights)
 
 
 def blocks(program: Program, bound: Bound | Array, device: Target) -> int:
@@ -84,24 +85,23 @@ def blocks(program: Program, bound: Bound | Array, device: Target) -> int:
 def core_cost(program: Program, bound: Bound, device: Target) -> CoreCost:
     """What the core alone takes."""
     cells = core_cells(program, bound, device)
-    return CoreCost(
-        counts(program, bound), weighed(cells, dsp_blocks(program, bound, device), weights_of(device))
-    )
+    found = weighed(cells, dsp_blocks(program, bound, device), weights_of(device, "pipeline"))
+    return CoreCost(counts(program, bound), found)
 
 
-def weights_of(device: Target) -> Mapping[str, Mapping[str, float]]:
-    """The weights of a device's parts; 1 for a device without results."""
-    return calibration().weights.get(device.name, UNWEIGHED)
+def weights_of(device: Target, core: str) -> Mapping[str, Mapping[str, float]]:
+    """The weights of a core's parts on a device; 1 where there are no results of such."""
+    return calibration().weights.get(device.name, {}).get(core, UNWEIGHED)
 
 
-def estimate_entry(found: Estimate, device: Target, *, calibrated: bool = True) -> dict[str, Any]:
+def estimate_entry(found: Estimate, device: Target, core: str) -> dict[str, Any]:
     """What the manifest tells of an estimate: counts, shares of the device, and how far off it may be.
 
-    ``error`` are those of the designs in the table, each by the others; None for a device without results,
-    and for designs of which none is ``calibrated``.
+    ``error`` are those of the core's designs in the table, each by the others; None where it has none on the
+    device.
     """
     rounded = {resource: round(share, 4) for resource, share in shares(found, device).items()}
-    error = calibration().errors.get(device.name) if calibrated else None
+    error = calibration().errors.get(device.name, {}).get(core)
     return found.json() | {"shares": rounded, "error": error}
 
 

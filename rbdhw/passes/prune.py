@@ -7,16 +7,21 @@ from rbdhw.graph.graph import Edge, Graph, GraphBuilder
 
 def prune(graph: Graph) -> Graph:
     """The graph without its dead nodes; folds and shares anew on the way."""
-    alive = [False] * len(graph.nodes)
-    for _, edge in graph.outputs:
-        alive[edge.node] = True
-    for i in reversed(range(len(graph.nodes))):
-        if alive[i]:
-            for edge in graph.nodes[i].args:
-                alive[edge.node] = True
     builder = GraphBuilder()
     moved: dict[int, Edge] = {}
-    for i, node in enumerate(graph.nodes):
-        if alive[i]:
+    for i, (node, kept) in enumerate(zip(graph.nodes, alive(graph), strict=True)):
+        if kept:
             moved[i] = builder.copy(node, tuple(edge.applied(moved[edge.node]) for edge in node.args))
     return builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in graph.outputs])
+
+
+def alive(graph: Graph) -> list[bool]:
+    """For each node, whether an output reaches it."""
+    found = [False] * len(graph.nodes)
+    for _, edge in graph.outputs:
+        found[edge.node] = True
+    for i in reversed(range(len(graph.nodes))):
+        if found[i]:
+            for edge in graph.nodes[i].args:
+                found[edge.node] = True
+    return found

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Op
-from rbdhw.passes.prune import prune
 
 
 def specialise(graph: Graph, function: str, flags: Mapping[str, bool]) -> Graph:
-    """One function's outputs, and what they depend on; inputs named in ``flags`` become constants."""
+    """One function's outputs, and what they depend on; inputs named in ``flags`` become constants.
+
+    Nodes that these constants make superfluous are left in it.
+    """
     outputs = [(name, edge) for name, edge in graph.outputs if name.startswith(f"{function}.")]
     needed = reached(graph, function, flags)
     decided = {i: flags[name] for name, i in graph.inputs.items() if name in flags}
@@ -25,7 +27,7 @@ def specialise(graph: Graph, function: str, flags: Mapping[str, bool]) -> Graph:
             moved[i] = chosen.applied(moved[chosen.node])
         else:
             moved[i] = builder.copy(node, tuple(edge.applied(moved[edge.node]) for edge in node.args))
-    return prune(builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in outputs]))
+    return builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in outputs])
 
 
 def reached(graph: Graph, function: str, flags: Mapping[str, bool]) -> list[bool]:

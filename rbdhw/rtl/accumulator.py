@@ -15,6 +15,7 @@ from rbdhw.rtl.arithmetic import aligned, half
 from rbdhw.rtl.control import Sequencer, places
 from rbdhw.rtl.multiplexer import multiplexed
 from rbdhw.rtl.multiplier import multiply_add
+from rbdhw.rtl.turned_adder import turned_sum
 from rbdhw.target import Primitive
 
 
@@ -101,13 +102,8 @@ class Accumulator(wiring.Component):
         more = sequencer.steps(m, "more", {s: int(a.more) for s, a in later.items()}, 1, other=0)
         start = half(self.drop)
         total = Signal(signed(self.sum_bits), init=start)
-        following = Signal(signed(self.sum_bits))
+        following = turned_sum(m, "sum", total, term, negative, self.primitive)
         result = Signal(signed(self.sum_bits), reset_less=True)
-        turned = Signal(signed(self.sum_bits))
-        m.d.comb += [
-            turned.eq(term ^ negative.replicate(self.sum_bits)),
-            following.eq(total + turned + negative),
-        ]
         m.d.sync += [total.eq(following), result.eq(following)]
         with m.If(~more):
             m.d.sync += total.eq(start)

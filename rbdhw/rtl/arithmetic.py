@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 
 from rbdhw.fixed.program import Operand, Operation
+from rbdhw.fixed.recoding import Term, paired, rounded
 
 
 def aligned(value: Any, operand: Operand) -> Any:
@@ -55,6 +57,49 @@ def turned(operands: tuple[Operand, ...], values: list[Any], signs: list[Any], d
     rest = raised[1] if raised[1:] else Cat(carry, Const(0, 1)).as_signed()
     result = (raised[0] + rest)[1:].as_signed()
     return result if room else plus_half(result, drop)
+
+
+def scaled(m: Module, name: str, value: Any, constant: int, drop: int = 0) -> Any:
+    """The exact product by a constant above 0, and half of the bits to be dropped, without a multiplier.
+
+    The adders are those that :func:`rbdhw.fixed.recoding.shift_add` counts; ``name`` is that of their sums.
+    """
+
+    def added(first: _Summand, second: _Summand) -> _Summand:
+        total = first.plus(second)
+        partial = Signal.like(total.value, name=f"{name}_partial")
+        m.d.comb += partial.eq(total.value)
+        return replace(total, value=partial)
+
+    total = paired([_Summand.of(term, value) for term in rounded(constant, drop)], added)
+    return Cat(Const(0, total.shift), total.value).as_signed()
+
+
+@dataclass(frozen=True)
+class _Summand:
+    """A number, shifted, and negated or not."""
+
+    value: Any
+    shift: int
+    negative: bool = False
+
+    @classmethod
+    def of(cls, term: Term, factor: Any) -> _Summand:
+        """A term of a product."""
+        if term.one is None:
+            return cls(Const(1, signed(2)), term.shift)
+        return cls(Cat(Const(1, term.one), factor).as_signed(), term.shift, term.negative)
+
+    def plus(self, other: _Summand) -> _Summand:
+        """The sum with a summand that starts no lower; what is below that passes by unless it is negated."""
+        below = other.shift - self.shift
+        if self.negative and not other.negative:
+            return _Summand(Cat(Const(0, below), other.value).as_signed() - self.value, self.shift)
+        missing = max(below + 1 - len(self.value), 0)
+        value = Cat(self.value, self.value[-1].replicate(missing))
+        high = value[below:].as_signed()
+        top = high + other.value if self.negative == other.negative else high - other.value
+        return _Summand(Cat(value[:below], top).as_signed(), self.shift, self.negative and other.negative)
 
 
 def negated(value: Any, sign: Any) -> Any:

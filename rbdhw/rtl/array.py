@@ -34,8 +34,6 @@ class ArrayCore(CoreInterface):
         What to compute, and when and where.
     memory_stages
         The shortest delay line of a result that is kept in a memory.
-    block_rams
-        How many operand memories may be block RAMs; the deepest are.
     primitive
         The multiplier of the device's DSP blocks; without it the RTL is portable, and does the same.
     """
@@ -46,14 +44,13 @@ class ArrayCore(CoreInterface):
         program: Program,
         array: Array,
         memory_stages: int,
-        block_rams: int,
         primitive: Primitive | None = None,
     ) -> None:
         self.array = array
         self.primitive = primitive
         self._memory_stages = memory_stages
         self._contents = contents(array)
-        self._blocks = block_memories(array, self._contents, block_rams)
+        self._blocks = block_memories(array, self._contents, array.block_rams)
         super().__init__(program, array.ii, array.latency)
 
     def elaborate(self, _platform: object) -> Module:
@@ -114,7 +111,7 @@ class ArrayCore(CoreInterface):
             sequencer=sequencer,
             primitive=self.primitive,
         )
-        m.submodules[f"memory_{port.unit}_{port.index}"] = memory
+        m.submodules[f"operand_memory_{port.unit}_{port.index}"] = memory
         return memory
 
     def _unit(
@@ -279,7 +276,8 @@ class ArrayCore(CoreInterface):
         for function, words in self.program.outputs.items():
             result = Signal(self.result_bits(function), name=f"encoded_{function}", reset_less=True)
             parts = [lines[word.value][self._stage(word.value, function)] for word in words]
-            m.d.sync += result.eq(Cat(parts))
+            with m.If(self._slots[self.array.latency[function] % self.ii]):
+                m.d.sync += result.eq(Cat(parts))
             m.d.comb += getattr(self, f"result_{function}").eq(result)
             overflow = gathered(m, function, self._flags(function), self.array.latency[function] + 1)
             m.d.comb += getattr(self, f"overflow_{function}").eq(overflow)
@@ -308,11 +306,11 @@ class ArrayCore(CoreInterface):
         return own
 
     def _flags(self, function: str) -> dict[int, list[Any]]:
-        """Overflows of the values that a function depends on, by the cycle in which these are ready."""
+        """Overflows of the values that a function depends on, by the cycle in which they can be read."""
         reached = self.program.reached(function)
         flags: dict[int, list[Any]] = defaultdict(list)
         for value in sorted(reached):
             if self._operation(value).checked:
                 step = self.array.producer[value]
-                flags[step.ready].append(self._overflows[step.unit])
+                flags[step.ready + 1].append(self._overflows[step.unit])
         return flags

@@ -20,6 +20,29 @@ OVERHEAD = 3
 SPARE = 2
 """Places beyond those that a steady flow needs, for waits of the output."""
 
+MANY_BEATS = 8
+"""Beats from which on a response is worth a queue of beats."""
+
+RECORDED = 5
+"""Cycles after a task's start in which its record can be read."""
+
+
+def streams(edge: Edge, function: Function, latency: int, initiation_interval: int) -> bool:
+    """Whether responses are put into beats as results come, and wait as such: deep and narrow.
+
+    That takes a result that stands until its last beat is taken. Other results wait whole.
+    """
+    beats = edge.response_beats(function, extended=True)
+    return MANY_BEATS <= beats <= initiation_interval and latency >= RECORDED
+
+
+def places(edge: Edge, function: Function, latency: int, initiation_interval: int) -> int:
+    """The :func:`buffer_depth` of a function's results."""
+    taken = max(latency, RECORDED)
+    if streams(edge, function, latency, initiation_interval):
+        taken += edge.response_beats(function, extended=True)
+    return buffer_depth(taken, initiation_interval)
+
 
 def buffer_depth(latency: int, initiation_interval: int) -> int:
     """Places, a power of two, that let a task start every ``initiation_interval`` cycles.
@@ -73,7 +96,8 @@ class Completion(wiring.Component):
     """Answers the admitted tasks of one function.
 
     Nothing is held up on the way in: whoever admits a task looks at ``available`` first. The first beat
-    is offered three cycles after a result stands at the port, if the output is free.
+    is offered three cycles after a result stands at the port, if the output is free. Results wait whole, or
+    else in beats.
 
     Parameters
     ----------
@@ -85,6 +109,8 @@ class Completion(wiring.Component):
         Cycles from ``start`` to the cycle in which the result stands at ``result``.
     depth : int
         Tasks that can be admitted and not yet answered, a power of two (:func:`buffer_depth`).
+    streams : bool
+        Whether beats wait instead of results, which then stand until their last beat is taken.
 
     Members
     -------
@@ -104,7 +130,9 @@ class Completion(wiring.Component):
         For a negative latency, and a depth that is no power of two.
     """
 
-    def __init__(self, *, edge: Edge, function: Function | None, latency: int, depth: int) -> None:
+    def __init__(
+        self, *, edge: Edge, function: Function | None, latency: int, depth: int, streams: bool = False
+    ) -> None:
         if latency < 0:
             raise ValueError(f"latency {latency}: at least 0 was expected")
         if depth < 1 or depth & (depth - 1):
@@ -113,6 +141,7 @@ class Completion(wiring.Component):
         self.function = function
         self.latency = latency
         self.depth = depth
+        self.streams = streams
         super().__init__(
             {
                 "start": In(1),
@@ -129,25 +158,56 @@ class Completion(wiring.Component):
         m = Module()
         m.submodules.places = places = Credits(depth=self.depth)
         m.submodules.serialiser = serialiser = Serialiser(edge=self.edge, function=self.function)
-        m.submodules.records = records = self._fifo(m, ADMITTED.size, self.recorded, self.record)
+        m.submodules.records = records = self._fifo(m, ADMITTED.size, self.depth, self.recorded, self.record)
         record = data.View(ADMITTED, records.r_data)
-        response, ready = serialiser.i, records.r_rdy
-        overflow: Any = 0
-        if self.function is not None:
-            word = Cat(self.result, self.overflow)
-            m.submodules.results = results = self._fifo(m, len(word), self._done(m), word)
-            overflow, ready = results.r_data[-1], records.r_rdy & results.r_rdy
-            m.d.comb += [response.p.words.eq(results.r_data), results.r_en.eq(response.ready)]
+        response = serialiser.i
+        overflow, ready = self._standing(m, response) if self.streams else self._waiting(m, response)
         m.d.comb += [
             records.r_en.eq(response.ready),
-            response.valid.eq(ready),
+            response.valid.eq(records.r_rdy & ready),
             places.take.eq(self.start),
-            places.give.eq(response.ready),
             self.available.eq(places.available),
         ]
         m.d.comb += self._response(response.p, record, overflow)
-        wiring.connect(m, serialiser.o, wiring.flipped(self.o))
+        if self.streams:
+            m.d.comb += places.give.eq(self._queue(m, serialiser.o))
+        else:
+            m.d.comb += places.give.eq(response.ready)
+            wiring.connect(m, serialiser.o, wiring.flipped(self.o))
         return m
+
+    def _standing(self, m: Module, response: Any) -> tuple[Any, Any]:
+        """A result that stands at the port: whether it overflowed, and whether it is there."""
+        done, busy = self._done(m), Signal()
+        with m.If(response.ready):
+            m.d.sync += busy.eq(0)
+        with m.Elif(done):
+            m.d.sync += busy.eq(1)
+        m.d.comb += response.p.words.eq(self.result)
+        return self.overflow, done | busy
+
+    def _waiting(self, m: Module, response: Any) -> tuple[Any, Any]:
+        """The first of the results in a queue: whether it overflowed, and whether it is there."""
+        if self.function is None:
+            return 0, 1
+        word = Cat(self.result, self.overflow)
+        m.submodules.results = results = self._fifo(m, len(word), self.depth, self._done(m), word)
+        m.d.comb += [response.p.words.eq(results.r_data), results.r_en.eq(response.ready)]
+        return results.r_data[-1], results.r_rdy
+
+    def _queue(self, m: Module, beats: Any) -> Any:
+        """Let beats wait for the output; whether the last of a response leaves."""
+        assert self.function is not None
+        depth = self.depth * self.edge.response_beats(self.function, extended=True)
+        beat = beats.p.as_value()
+        m.submodules.beats = queue = self._fifo(m, len(beat), depth, beats.valid, beat)
+        m.d.comb += [
+            beats.ready.eq(1),
+            self.o.p.eq(queue.r_data),
+            self.o.valid.eq(queue.r_rdy),
+            queue.r_en.eq(self.o.ready),
+        ]
+        return queue.r_rdy & self.o.ready & self.o.p.last
 
     def _response(self, response: Any, record: Any, overflow: Any) -> list[Any]:
         """The assignments of a response's header, and of what it carries beside it."""
@@ -166,9 +226,9 @@ class Completion(wiring.Component):
             response.extended.eq(record.options[EXTENDED] if extensible else 0),
         ]
 
-    def _fifo(self, m: Module, width: int, write: Any, word: Any) -> SyncFIFOBuffered:
+    def _fifo(self, m: Module, width: int, depth: int, write: Any, word: Any) -> SyncFIFOBuffered:
         """A queue in memory; one more than ``depth`` is its output register."""
-        fifo = SyncFIFOBuffered(width=width, depth=self.depth + 1)
+        fifo = SyncFIFOBuffered(width=width, depth=depth + 1)
         m.d.comb += [fifo.w_en.eq(write), fifo.w_data.eq(word)]
         return fifo
 

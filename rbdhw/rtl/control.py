@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal, unsigned
@@ -55,14 +54,28 @@ class Sequencer:
         self, m: Module, name: str, values: Mapping[int, int], shape: Any, *, other: int | None = None
     ) -> Signal:
         """The same, a cycle before, and not registered."""
-        usual = Counter(values.values()).most_common(1)[0][0] if values else 0
         chosen = Signal(shape, name=f"{name}_ahead")
-        table = [values.get(slot, usual if other is None else other) for slot in range(self._ii)]
-        # Bit by bit: of one large case statement synthesis makes a memory, and takes long.
+        table = [values.get(slot, other) for slot in range(self._ii)]
+        table += [None] * ((1 << len(self._next)) - self._ii)
+        # Bit by bit, as multiplexers: of a case statement synthesis makes a memory, and of a constant that is
+        # shifted a module of its own; both take long.
         for bit in range(len(chosen)):
-            column = sum((value >> bit & 1) << slot for slot, value in enumerate(table))
-            m.d.comb += chosen[bit].eq(Const(column, self._ii).bit_select(self._next, 1))
+            column = [None if value is None else value >> bit & 1 for value in table]
+            m.d.comb += chosen[bit].eq(_looked_up(column, self._next))
         return chosen
+
+
+def _looked_up(column: Sequence[int | None], number: Any) -> Any:
+    """The bit of a table that has a number; None may be either."""
+    known = {value for value in column if value is not None}
+    if len(known) < 2:
+        return Const(max(known, default=0), 1)
+    half = len(column) // 2
+    below, above = column[:half], column[half:]
+    pairs = list(zip(below, above, strict=True))
+    if all(None in pair or pair[0] == pair[1] for pair in pairs):
+        return _looked_up([low if high is None else high for low, high in pairs], number[:-1])
+    return Mux(number[-1], _looked_up(above, number[:-1]), _looked_up(below, number[:-1]))
 
 
 def places(count: int) -> Any:

@@ -11,7 +11,7 @@ from rbdhw.fixed.program import Program, Word
 from rbdhw.rtl.arithmetic import parted
 from rbdhw.rtl.interface import CoreInterface
 from rbdhw.rtl.overflow import gathered
-from rbdhw.rtl.region import RegionModule, Wires
+from rbdhw.rtl.region import SETTLED, RegionModule, Wires
 from rbdhw.schedule.model import Bound, Tap
 from rbdhw.target import Primitive
 
@@ -94,18 +94,20 @@ class Core(CoreInterface):
         cycle = self.bound.latency[function]
         results = [wires.tap(self.bound.tap(word.value, cycle)) for word in words]
         result = Signal(self.result_bits(function), name=f"encoded_{function}", reset_less=True)
-        m.d.sync += result.eq(Cat(results))
+        with m.If(wires.slots[cycle % self.ii]):
+            m.d.sync += result.eq(Cat(results))
         m.d.comb += getattr(self, f"result_{function}").eq(result)
 
     def _overflow(self, m: Module, modules: list[RegionModule], function: str) -> Any:
         """Whether anything that a function's results depend on overflowed, when they are computed.
 
-        Flags wait in a register of their region before they meet others; those of the last cycle cannot.
+        Flags wait in registers of their region before they meet others, as long as there is time.
         """
         last = self.bound.latency[function]
         flags: dict[int, list[Any]] = defaultdict(list)
         for module in modules:
-            for place, flag in module.flags.items():
+            for place in module.counted:
                 if function in place.functions:
-                    flags[place.cycle].append(flag if place.cycle == last else module.raised(place))
+                    later = min(last - place.cycle, SETTLED)
+                    flags[place.cycle + later].append(module.flag(place, later))
         return gathered(m, function, flags, last)

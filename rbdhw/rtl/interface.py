@@ -37,7 +37,7 @@ class CoreInterface(wiring.Component):
         The options of its header.
     result_F, overflow_F : Out
         For each function F the packed output words, and whether a value overflowed, of the task that
-        started ``latency(F)`` cycles ago; registered.
+        started ``latency(F)`` cycles ago; registered. The words stay until those of a next task may come.
     """
 
     def __init__(self, program: Program, ii: int, latency: Mapping[str, int]) -> None:

@@ -16,7 +16,7 @@ from rbdhw.target import Primitive
 
 
 class OperandMemory(wiring.Component):
-    """A memory that is written in every cycle and read in every cycle.
+    """A memory that is written in every cycle and read in every cycle; of constants alone a table by slot.
 
     Parameters
     ----------
@@ -67,6 +67,9 @@ class OperandMemory(wiring.Component):
         m = Module()
         contents = self.contents
         sequencer = self.sequencer
+        if not self.inputs:
+            m.d.comb += self.o.eq(sequencer.steps(m, "constant", self._constants(), self.o.shape()))
+            return m
         turn_bits = contents.turns.bit_length() - 1
         bits = contents.slot_bits(self.ii)
         attributes = {"ram_style": self.style, "no_rw_check": 1}
@@ -75,16 +78,24 @@ class OperandMemory(wiring.Component):
         )
         read = memory.read_port(domain="sync")
         m.d.comb += [read.addr.eq(self._address(m, sequencer, bits)), self.o.eq(read.data)]
-        if self.inputs:
-            write = memory.write_port()
-            choice = sequencer.steps(m, "choice", contents.choices, places(self.inputs))
-            inputs = [getattr(self, f"i{k}") for k in range(self.inputs)]
-            m.d.comb += [
-                write.en.eq(1),
-                write.addr.eq(Cat(_widened(sequencer.slot, bits), sequencer.turn[:turn_bits])),
-                write.data.eq(multiplexed(m, "input", inputs, choice, self.primitive)),
-            ]
+        write = memory.write_port()
+        choice = sequencer.steps(m, "choice", contents.choices, places(self.inputs))
+        inputs = [getattr(self, f"i{k}") for k in range(self.inputs)]
+        m.d.comb += [
+            write.en.eq(1),
+            write.addr.eq(Cat(_widened(sequencer.slot, bits), sequencer.turn[:turn_bits])),
+            write.data.eq(multiplexed(m, "input", inputs, choice, self.primitive)),
+        ]
         return m
+
+    def _constants(self) -> dict[int, int]:
+        """What a memory of constants alone gives, by slot."""
+        words = self.contents.constants
+        return {
+            (slot + 1) % self.ii: words[what]
+            for slot, what in self.contents.reads.items()
+            if not isinstance(what, Word)
+        }
 
     def _initial(self, bits: int) -> list[int]:
         """Constants behind the slots of every turn."""

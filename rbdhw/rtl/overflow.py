@@ -14,19 +14,17 @@ def gathered(m: Module, function: str, flags: Mapping[int, Sequence[Any]], last:
     Parameters
     ----------
     flags
-        By cycle of the task. They stand in registers a cycle later, but for those of the last cycle.
+        By the cycle of the task in which they can be read.
     last
-        That cycle.
+        That cycle, which is that of the last flags.
     """
     if not flags:
         return Const(0)
     first = min(flags)
-    if first == last:
-        return Cat(*flags[last]).any()
-    # Registers that hold zero before the first flag would cost synthesis a round each.
     seen: Any = Cat(*flags[first]).any()
-    for cycle in range(first + 1, last):
+    # Registers that hold zero before the first flag would cost synthesis a round each.
+    for cycle in range(first + 1, last + 1):
         earlier = Signal(name=f"{function}_overflow_before_{cycle}", reset_less=True)
         m.d.sync += earlier.eq(seen)
         seen = Cat(earlier, *flags.get(cycle, ())).any()
-    return Cat(seen, *flags.get(last, ())).any()
+    return seen

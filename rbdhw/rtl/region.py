@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, signed
 
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
-from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, total, turned
+from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, scaled, total, turned
 from rbdhw.rtl.delay import delay_line
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
 from rbdhw.rtl.reciprocal import ReciprocalUnit
@@ -17,6 +17,9 @@ from rbdhw.rtl.trigonometry import TrigonometryUnit
 from rbdhw.scalar import Region
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
 from rbdhw.target import Primitive
+
+SETTLED = 2
+"""Cycles after which an overflow stands in a register of its region."""
 
 
 @dataclass(frozen=True)
@@ -81,49 +84,50 @@ class Wires:
 class RegionModule(Elaboratable):
     """Computes and delays the values that the binding hosts in one region.
 
-    ``flags`` are, by cycle of the task and the functions concerned, whether a value computed here overflowed;
-    :meth:`raised` is a flag a cycle later.
+    ``counted`` are the values computed here whose overflow counts, of twins the first, by where it does.
     """
 
     def __init__(self, region: Region, wires: Wires) -> None:
         self.region = region
-        self.flags: dict[Place, Signal] = {}
-        self._raised: dict[Place, Signal] = {}
+        self.counted: dict[Place, list[int]] = defaultdict(list)
+        self._flags: dict[tuple[Place, int], Signal] = {}
         self._wires = wires
         bound = wires.bound
         self.values = wires.hosted[region]
         self.units = [unit for unit in bound.units if unit.host == region]
-        for value in (twin for first in self.values for twin in bound.group(first)):
-            if wires.program.operations[value].checked:
-                place = wires.place(value)
-                name = "_".join([f"overflow_{region}", *place.functions, str(place.cycle)])
-                self.flags.setdefault(place, Signal(name=name))
+        for first in self.values:
+            for twin in bound.group(first):
+                if wires.program.operations[twin].checked:
+                    self.counted[wires.place(twin)].append(first)
 
-    def raised(self, place: Place) -> Signal:
-        """A flag a cycle later."""
-        flag = self.flags[place]
-        return self._raised.setdefault(place, Signal(name=f"{flag.name}_raised", reset_less=True))
+    def flag(self, place: Place, later: int) -> Signal:
+        """Whether any value overflowed that counts at a place, so many cycles after that.
+
+        A cycle later each value has its own register, or a shared multiplier one of what is checked; from
+        :data:`SETTLED` on all of them have one. So little but a check follows upon a value in its cycle.
+        """
+        name = "_".join([f"overflow_{self.region}", *place.functions, str(place.cycle), str(later)])
+        return self._flags.setdefault((place, later), Signal(name=name, reset_less=later == SETTLED))
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         self._phase = self._counter(m, "phase")
-        overflows: dict[Place, list[Any]] = defaultdict(list)
+        overflows: dict[int, Any] = {}
+        self._noted: dict[int, Any] = {}
         for value in self.values:
-            if self._wires.program.operations[value].kind in (Kind.ADD, Kind.SELECT):
-                self._note(overflows, value, self._sum(m, value))
+            kind = self._wires.program.operations[value].kind
+            if kind is not Kind.INPUT and self._wires.bound.alone(value):
+                overflows[value] = self._sum(m, value)
         for number, unit in enumerate(self.units):
             if unit.resource in MULTIPLIERS:
-                for value, flag in self._multiplier(m, unit, f"multiplier_{number}").items():
-                    self._note(overflows, value, flag)
+                overflows |= self._multiplier(m, unit, f"multiplier_{number}")
             elif unit.resource is Resource.RECIPROCAL:
-                for value, flag in self._reciprocal(m, unit, f"reciprocal_{number}").items():
-                    self._note(overflows, value, flag)
+                overflows |= self._reciprocal(m, unit, f"reciprocal_{number}")
             else:
                 self._trigonometry(m, unit, f"sin_cos_{number}")
         for value in self.values:
             self._delay(m, value)
-        m.d.comb += [flag.eq(Cat(overflows[place]).any()) for place, flag in self.flags.items()]
-        m.d.sync += [later.eq(self.flags[place]) for place, later in self._raised.items()]
+        self._raise(m, overflows)
         return m
 
     def _counter(self, m: Module, name: str) -> Any:
@@ -137,11 +141,16 @@ class RegionModule(Elaboratable):
             m.d.sync += counter.eq(Mux(counter == ii - 1, 0, counter + 1))
         return counter
 
-    def _note(self, overflows: dict[Place, list[Any]], value: int, flag: Any) -> None:
-        """Let an overflow of a value, or of its twins in their turn, count where it does."""
-        for twin in self._wires.bound.group(value):
-            if self._wires.program.operations[twin].checked:
-                overflows[self._wires.place(twin)].append(flag)
+    def _raise(self, m: Module, overflows: dict[int, Any]) -> None:
+        """Let the flags that were asked for tell of overflows."""
+        for (place, later), flag in self._flags.items():
+            values = self.counted[place]
+            for value in values if later else ():
+                if value not in self._noted:
+                    self._noted[value] = Signal(name=f"v{value}_overflow", reset_less=True)
+                    m.d.sync += self._noted[value].eq(overflows[value])
+            raised = Cat((self._noted if later else overflows)[value] for value in values).any()
+            m.d["sync" if later == SETTLED else "comb"] += flag.eq(raised)
 
     def _operands(self, index: int) -> list[Any]:
         """What a step takes, in the order of its operation's operands."""
@@ -155,7 +164,7 @@ class RegionModule(Elaboratable):
         return self._wires.program.operations[self._wires.bound.steps[index].results[0]]
 
     def _sum(self, m: Module, value: int) -> Any:
-        """A sum or choice, for twins in turn; its overflow."""
+        """A sum, choice or product by a constant in adders, for twins in turn; its overflow."""
         group = self._wires.bound.group(value)
         operations = {self._slot(twin): self._wires.program.operations[twin] for twin in group}
         wires = {self._slot(twin): self._operands(self._step(twin)) for twin in group}
@@ -169,7 +178,12 @@ class RegionModule(Elaboratable):
             )
             for k in range(len(first.operands))
         ]
-        result, overflow = cut(combined(first, columns), first)
+        if first.kind is Kind.SCALE:
+            ((_, factor, _),) = columns
+            full = scaled(m, f"v{value}", factor, first.constant, first.drop)
+        else:
+            full = combined(first, columns)
+        result, overflow = cut(full, first)
         m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
         return overflow
 
@@ -208,18 +222,32 @@ class RegionModule(Elaboratable):
         )
         registers = self._wires.bound.registers.get(unit.resource, 0)
         primitive = self._wires.primitive
-        later = addend_delay(registers, (len(a), len(b)), primitive)
-        halves = {
-            (slot + later) % self._wires.bound.ii: Const(half(self._operation(index).drop))
-            for slot, index in unit.steps.items()
-        }
-        rounding = self._selected(m, f"{name}_half", halves, phase)
+        rounding = self._rounding(m, unit, addend_delay(registers, (len(a), len(b)), primitive), name, phase)
         full = multiply_add(m, name, a, b, rounding, registers=registers, primitive=primitive)
         overflows: dict[int, Any] = {}
-        for value in self._results(unit):
+        results = self._results(unit)
+        for value in results:
             result, overflows[value] = cut(full, self._checked(value))
             m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
+        if len(results) > 1:
+            before = Signal.like(full, name=f"{name}_before", reset_less=True)
+            m.d.sync += before.eq(full)
+            self._noted |= {value: cut(before, self._checked(value))[1] for value in results}
         return overflows
+
+    def _rounding(self, m: Module, unit: Unit, later: int, name: str, phase: Any) -> Any:
+        """What rounds products so many cycles after their operands; from a register if there is time."""
+        ahead = min(later, 1)
+        halves = {
+            (slot + later - ahead) % self._wires.bound.ii: Const(half(self._operation(index).drop))
+            for slot, index in unit.steps.items()
+        }
+        chosen = self._selected(m, f"{name}_half", halves, phase)
+        if not ahead or isinstance(chosen, Const):
+            return chosen
+        register = Signal(chosen.shape(), name=f"{name}_rounding", reset_less=True)
+        m.d.sync += register.eq(chosen)
+        return register
 
     def _results(self, unit: Unit) -> list[int]:
         """The values that a unit computes, of twins the first."""

@@ -11,11 +11,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.rtl.admission import Admission
-from rbdhw.rtl.completion import Completion, buffer_depth
+from rbdhw.rtl.completion import Completion, places, streams
 from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
 from rbdhw.rtl.multiplexer import with_cells
 from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.stream import Assembler, Merger
+from rbdhw.rtl.turned_adder import with_adders
 
 UNKNOWN_DEPTH = 4
 """Places for tasks of unknown functions."""
@@ -29,8 +30,8 @@ class Core(Protocol):
 
     The task's words stand at ``payload`` in that cycle, slot by slot, its function (one-hot, in the
     functions' order) at ``functions`` and its options at ``options``. ``latency(function)`` cycles later the
-    packed results of the function stand at ``result_<function>`` for one cycle, those of optional arrays
-    last, and beside them at ``overflow_<function>`` whether a value overflowed.
+    packed results of the function stand at ``result_<function>``, until the next might, those of optional
+    arrays last, and beside them at ``overflow_<function>``, for one cycle, whether a value overflowed.
     """
 
     phase_zero: Any
@@ -147,12 +148,13 @@ class Accelerator(wiring.Component):
         """One for each function, and the last for tasks of unknown ones, which see no core."""
         completions = []
         for function in self.edge.functions:
-            latency = self.core.latency(function.name)
+            latency, ii = self.core.latency(function.name), self.core.ii
             completion = Completion(
                 edge=self.edge,
                 function=function,
                 latency=latency,
-                depth=buffer_depth(max(latency, self.admission.latency), self.core.ii),
+                depth=places(self.edge, function, latency, ii),
+                streams=streams(self.edge, function, latency, ii),
             )
             m.d.comb += [
                 completion.result.eq(getattr(self.core, f"result_{function.name}")),
@@ -186,7 +188,7 @@ def to_verilog(component: wiring.Component, name: str = "accelerator") -> str:
         text: str = verilog.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
     finally:
         gc.set_threshold(*thresholds)
-    return with_cells(text)
+    return with_adders(with_cells(text))
 
 
 def _check_core(core: Core, edge: Edge) -> None:

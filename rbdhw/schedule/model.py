@@ -179,6 +179,10 @@ class Bound:
         """The step that computes each value."""
         return {value: index for index, step in enumerate(self.steps) for value in step.results}
 
+    def alone(self, value: int) -> bool:
+        """Whether a step computes a value without a unit, in an operator of its own and its twins'."""
+        return value in self.producer and self.steps[self.producer[value]].resource is None
+
     def tap(self, value: int, cycle: int) -> Tap:
         """Where to read a value in a cycle of its task.
 

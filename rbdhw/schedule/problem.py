@@ -11,6 +11,7 @@ from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Step
+from rbdhw.schedule.shift_add import in_adders
 from rbdhw.schedule.twins import shared_steps
 from rbdhw.target import Delays, Pipeline, Product, Target
 
@@ -21,9 +22,9 @@ def problem(
     """Steps, delays and unit counts of a program for one task every ``ii`` cycles.
 
     Without a clock it is the target's own, or the fastest that products at this width allow. Products
-    that are too slow for it take pipeline registers. Each resource gets the fewest units that can serve all
-    its steps: their number over ``ii``. ``twins`` are values that :func:`rbdhw.schedule.twins.shareable`
-    says can share their hardware.
+    that are too slow for it take pipeline registers; those by constants that adders do for less take no
+    unit. Each resource gets the fewest units that can serve all its steps: their number over ``ii``.
+    ``twins`` are values that :func:`rbdhw.schedule.twins.shareable` says can share their hardware.
 
     Raises
     ------
@@ -35,7 +36,8 @@ def problem(
     clock_mhz = clock_of(program, target, clock_mhz, ii)
     period = target.usable_period(clock_mhz)
     pipelines = {kind: target.pipeline(product, clock_mhz) for kind, product in products.items()}
-    alone = _steps(program, target.delays, pipelines, period, ii)
+    multiplied = _steps(program, target.delays, pipelines, period, ii)
+    alone = list(in_adders(program, multiplied, twins, target, ii, period))
     steps = tuple(shared_steps(program, alone, twins, target.delays, ii))
     target.check_clock(clock_mhz, max((step.setup for step in steps), default=0.0))
     inputs = {i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT}

@@ -6,7 +6,9 @@ import math
 
 import pytest
 
-from rbdhw.array.model import HOLD, Resource
+from rbdhw.array.model import HOLD, Constant, Job, Resource, Term, Timing, kept
+from rbdhw.array.placing import placed
+from rbdhw.array.verify import verify
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import fused
 from tests.array.programs import array_of, mixed
@@ -31,6 +33,23 @@ def test_all_kinds_of_jobs_hold(ii, width):
     assert set(array.units) == {Resource.ACCUMULATOR, Resource.RECIPROCAL, Resource.SOURCE}
 
 
+@pytest.mark.parametrize(("jobs_between", "copies"), [(20, 0), (80, 0), (120, 1), (400, 4)])
+def test_values_that_memories_do_not_keep_long_enough_are_copied(jobs_between, copies):
+    """A first value that a last sum takes, after others of which each waits for the one before."""
+    chain = [Job((0,), Resource.SOURCE)]
+    for value in range(1, jobs_between + 1):
+        term = Term((value - 1, Constant(3)))
+        chain.append(Job((value,), Resource.ACCUMULATOR, (term,)))
+    last = jobs_between + 1
+    chain.append(Job((last,), Resource.ACCUMULATOR, (Term((0, last - 1)), Term((last - 1, last - 1)))))
+    timing = Timing({Resource.ACCUMULATOR: 3, Resource.SOURCE: 0})
+    array = placed(chain, {"id": (last,)}, 33, 50.0, timing, 2, 18)
+    verify(array, chain)
+    assert array.latency["id"] > jobs_between * 4
+    assert (array.latency["id"] > kept(33)) == (copies > 0)
+    assert len(array.steps) - len(chain) == copies
+
+
 def test_the_same_program_gives_the_same_array():
     program = fused(program_of("iiwa14", 18), 8)
     assert array_of(program, 16) == array_of(program, 16)
@@ -49,3 +68,8 @@ def test_too_few_cycles_are_refused():
     assert str(error.value) == (
         "ii: the array found no place for all operations in 2 cycles; expected a larger ii"
     )
+
+
+def test_words_are_kept_for_as_long_as_a_block_ram_has_room():
+    """In 34 cycles there are rounds of 64 words, of which 16 fit."""
+    assert [kept(ii) for ii in (8, 16, 32, 34, 64)] == [512, 512, 512, 544, 512]

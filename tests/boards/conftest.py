@@ -48,6 +48,7 @@ def write_manifest(folder: Path, *, tdata: int = 32, **changes: Any) -> None:
         "ii": 1,
         "multipliers": 1,
         "multiplier_slots": {"used": 1, "offered": 1},
+        "shift_add_products": 0,
         "dsp_blocks": 1,
         "stream": {"tdata_width": tdata},
     }

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rbdhw.artifact import write
 from rbdhw.boards.tools import find_tool, run_tool
-from rbdhw.boards.yosys import ECP5
+from rbdhw.boards.yosys import ECP5, synthesis
 from rbdhw.config import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
+from rbdhw.target import SPARE_BLOCK_RAMS, TARGETS, target
 from tests.boards.ecp5_cells import cell_models
 
 
@@ -21,7 +23,7 @@ def synthesized(design: Path) -> str:
     """The netlist of the Verilog in a design folder, with models of its cells."""
     commands = (
         "read_verilog accelerator.v",
-        f"{ECP5.script} -top accelerator",
+        *synthesis(ECP5, "accelerator", [(design / "accelerator.v").read_text()]),
         "write_verilog -noattr netlist.v",
     )
     (design / "netlist.ys").write_text("\n".join(commands))
@@ -45,6 +47,26 @@ def test_toy_of_all_functions(tmp_path: Path, clock: float, registered: bool) ->
     accelerator = netlist.partition("module accelerator")[2]
     assert "*" not in accelerator
     assert ('.REG_INPUTA_CLK("CLK0")' in accelerator) == registered
+    (folder / "accelerator.v").write_text(netlist)
+    report = simulate(folder, 500, seed=5, bulk=True)
+    assert (report.tasks, report.mismatches) == (500, 0)
+    assert report.ok
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1800)
+def test_an_array_without_block_rams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All operand memories in look-up tables, of which there are models that can be written."""
+    device = replace(target("ecp5-85"), block_rams=SPARE_BLOCK_RAMS)
+    monkeypatch.setitem(TARGETS, "ecp5-85", device)
+    options = BuildOptions(
+        functions=("id", "fd"), ii=12, target="ecp5-85", width=18, data_width=64, core="array", samples=256
+    )
+    folder = tmp_path / "design"
+    write(generate(path("toy"), options), folder)
+    netlist = synthesized(folder)
+    for cell in ("MULT18X18D", "TRELLIS_DPR16X4", "CCU2C", "PFUMX", "L6MUX21"):
+        assert f"\n  {cell} " in netlist
     (folder / "accelerator.v").write_text(netlist)
     report = simulate(folder, 500, seed=5, bulk=True)
     assert (report.tasks, report.mismatches) == (500, 0)

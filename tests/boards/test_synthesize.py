@@ -272,7 +272,8 @@ def test_design_without_verilog_is_refused(design: Path) -> None:
         ("{}", "target: Field required"),
         (
             '{"target": "ecp5-85", "clock_mhz": 50, "ii": 1, "multipliers": 1, '
-            '"multiplier_slots": {"used": 1}, "dsp_blocks": 1, "stream": {"tdata_width": "32"}}',
+            '"multiplier_slots": {"used": 1}, "shift_add_products": 0, "dsp_blocks": 1, '
+            '"stream": {"tdata_width": "32"}}',
             "stream.tdata_width: Input should be a valid integer",
         ),
     ],

@@ -10,16 +10,25 @@ from rbdhw.artifact import write
 from rbdhw.boards.synthesize import synthesize
 from rbdhw.config import BuildOptions
 from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
 
 
 @pytest.mark.verify
-@pytest.mark.timeout(1800)
-def test_inverse_dynamics_of_the_toy_on_ecp5(tmp_path: Path) -> None:
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    ("name", "functions", "clock_mhz", "data_width"),
+    [("toy", ("id",), 100.0, 32), ("toy", tuple(FUNCTIONS), 95.0, 64), ("iiwa14", ("id",), 100.0, 64)],
+)
+def test_designs_on_ecp5_keep_their_clock(
+    tmp_path: Path, name: str, functions: tuple[str, ...], clock_mhz: float, data_width: int
+) -> None:
     """A missed clock would raise; DSP blocks are as many as the manifest tells."""
-    options = BuildOptions(functions=("id",), ii=8, target="ecp5-85", clock_mhz=90.0, width=18, data_width=32)
-    design = generate(path("toy"), options)
+    options = BuildOptions(
+        functions, ii=8, target="ecp5-85", clock_mhz=clock_mhz, width=18, data_width=data_width
+    )
+    design = generate(path(name), options)
     write(design, tmp_path / "design")
     report = synthesize(tmp_path / "design", seed=1)
-    assert report["clock_mhz_achieved"] >= report["clock_mhz_target"] == 90.0
+    assert report["clock_mhz_achieved"] >= report["clock_mhz_target"] == clock_mhz
     assert report["dsp_blocks"] == design.manifest["dsp_blocks"]

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from rbdhw.boards.tools import ToolError, find_tool
-from rbdhw.boards.yosys import ECP5, FAMILIES, ULTRASCALE_PLUS, Resources, count_resources, synthesize_target
+from rbdhw.boards.yosys import (
+    ECP5,
+    FAMILIES,
+    ULTRASCALE_PLUS,
+    Resources,
+    count_resources,
+    synthesis,
+    synthesize_target,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +28,17 @@ def test_small_design_is_counted(design: Path, tmp_path: Path, family: str, expe
     work = tmp_path / "work"
     assert synthesize_target((design / "accelerator.v",), "accelerator", FAMILIES[family], work) == expected
     assert "End of script" in (work / "synthesis.log").read_text()
+
+
+def test_an_array_is_flattened_when_its_memories_are_mapped() -> None:
+    assert synthesis(ECP5, "top", ["module top(); endmodule"]) == ["synth_ecp5 -top top"]
+    assert synthesis(ECP5, "top", ["module top(); endmodule", "module operand_memory_0_1(); endmodule"]) == [
+        "setattr -mod -set keep_hierarchy 1 *operand_memory_* *_bypass_*",
+        "synth_ecp5 -top top -run :map_gates",
+        "setattr -mod -unset keep_hierarchy *operand_memory_* *_bypass_*",
+        "flatten",
+        "synth_ecp5 -run map_gates:",
+    ]
 
 
 def statistics(**cells: int) -> str:

@@ -7,7 +7,6 @@ from collections import Counter
 import pytest
 
 from rbdhw.calibrate import error_rows, rows, subject_of, subjects
-from rbdhw.config import BuildOptions
 from rbdhw.estimate.calibration import (
     COUNTED,
     PARTS,
@@ -37,8 +36,8 @@ def made_up(luts, flip_flops, measured):
     own = nothing | {"arithmetic": (luts, 0.0, 0.0), "waiting": (0.0, flip_flops, 1.2)}
     counted = dict(zip(RESOURCES, measured, strict=True))
     return Sample(
-        robot="toy", functions=("id",), ii=1, width=18, target="ecp5-85", tdata=32, parts=own, dsp_blocks=7,
-        verilog="", measured=counted,
+        robot="toy", functions=("id",), ii=1, width=18, target="ecp5-85", tdata=32, number="fixed",
+        clock_mhz=None, parts=own, dsp_blocks=7, verilog="", measured=counted,
     )  # fmt: skip
 
 
@@ -57,68 +56,82 @@ class TestFit:
     def test_errors_are_those_of_designs_that_were_left_out(self):
         """Of two designs that differ by a third each is estimated by the other."""
         designs = [made_up(1000, 1000, (luts, 1000, 7, rams)) for luts, rams in ((900, 2), (1200, 4))]
-        errors = calibrated("0.0", designs).errors["ecp5-85"]
+        errors = calibrated("0.0", designs).errors["ecp5-85"]["pipeline"]
         assert errors["luts"]["largest"] == pytest.approx(1 / 3, abs=0.01)
         assert errors["luts"]["median"] == pytest.approx((1 / 3 + 1 / 4) / 2, abs=0.01)
         assert errors["block_rams"] == {"median": 1, "largest": 2}
+
+    def test_each_core_has_weights_of_its_own(self):
+        pipelines = [made_up(1000, 1000, (900, 1000, 7, 2))] * 4
+        arrays = [made_up(1000, 1000, (600, 1000, 7, 2)).model_copy(update={"core": "array"})] * 4
+        weights = calibrated("0.0", pipelines + arrays).weights["ecp5-85"]
+        assert weights["pipeline"] == fitted(pipelines)
+        assert weights["array"] == fitted(arrays) != fitted(pipelines)
 
     def test_the_table_survives_writing(self):
         table = calibrated("0.0", [made_up(1000, 1000, (900, 1000, 7, 2))] * 2)
         assert Calibration.model_validate_json(table.text()) == table
 
 
+PAIRS = [(name, core) for name, cores in KEPT.weights.items() for core in cores]
+"""Targets and cores that have results."""
+
+
 class TestTable:
     def test_weights_and_errors_follow_from_the_designs(self):
         again = calibrated(KEPT.yosys, KEPT.designs)
-        for target_name, resources in again.weights.items():
-            for resource, weights in resources.items():
-                assert weights == pytest.approx(KEPT.weights[target_name][resource], abs=2e-3)
-        for target_name, resources in again.errors.items():
-            for resource, errors in resources.items():
-                assert errors == pytest.approx(KEPT.errors[target_name][resource], abs=2e-3)
+        assert [(name, core) for name, cores in again.errors.items() for core in cores] == PAIRS
+        for name, core in PAIRS:
+            for resource, weights in again.weights[name][core].items():
+                assert weights == pytest.approx(KEPT.weights[name][core][resource], abs=2e-3)
+            for resource, errors in again.errors[name][core].items():
+                assert errors == pytest.approx(KEPT.errors[name][core][resource], abs=2e-3)
 
     def test_it_is_kept_as_it_is_written(self):
         assert TABLE.read_text() == KEPT.text()
 
-    @pytest.mark.parametrize("name", KEPT.weights)
-    def test_estimates_are_within_the_error_stated(self, name):
+    @pytest.mark.parametrize(("name", "core"), PAIRS)
+    def test_estimates_are_within_the_error_stated(self, name, core):
         for design in KEPT.designs:
-            if design.target == name:
-                found = weighed(design.cells(), design.dsp_blocks, KEPT.weights[name])
+            if (design.target, design.core) == (name, core):
+                found = weighed(design.cells(), design.dsp_blocks, KEPT.weights[name][core])
                 for resource in RESOURCES:
                     counted = getattr(design.measured, resource)
                     difference = abs(getattr(found, resource) - counted)
-                    allowed = KEPT.errors[name][resource]["largest"]
+                    allowed = KEPT.errors[name][core][resource]["largest"]
                     assert difference <= allowed * (counted if resource in WEIGHED else 1) + 0.5
 
-    @pytest.mark.parametrize("name", KEPT.weights)
-    def test_the_error_stated_is_small(self, name):
+    @pytest.mark.parametrize(("name", "core"), PAIRS)
+    def test_the_error_stated_is_small(self, name, core):
         for resource in WEIGHED:
-            assert KEPT.errors[name][resource]["median"] <= 0.08
-            assert KEPT.errors[name][resource]["largest"] <= 0.25
-        assert KEPT.errors[name]["dsp_blocks"]["median"] == 0
+            assert KEPT.errors[name][core][resource]["median"] <= 0.08
+            assert KEPT.errors[name][core][resource]["largest"] <= 0.25
+        assert KEPT.errors[name][core]["dsp_blocks"]["median"] == 0
 
     def test_its_designs_are_those_that_bench_measures(self):
         kept = Counter(map(subject_of, KEPT.designs))
         assert set(kept) <= set(subjects())
         assert max(kept.values()) == 1
 
-    @pytest.mark.parametrize("name", KEPT.weights)
-    def test_a_design_of_the_table_built_again_is_within_the_error(self, name):
+    @pytest.mark.parametrize(("name", "core"), PAIRS)
+    def test_a_design_of_the_table_built_again_is_within_the_error(self, name, core):
         """Where it is not, the hardware has changed: `rbdhw bench --synthesis` measures the table again."""
-        own = {"robot": "toy", "ii": 4, "width": 18, "target": name}
-        kept = next(design for design in KEPT.designs if own.items() <= vars(design).items())
-        options = BuildOptions(kept.functions, 4, target=name, width=18, data_width=kept.tdata)
+        own = {"robot": "toy", "width": 18, "target": name, "core": core}
+        kept = next(
+            design for design in KEPT.designs if own.items() <= vars(design).items() and design.ii > 1
+        )
+        options = subject_of(kept).options
         found = planned(load_urdf(path("toy")), options).estimate
         for resource in WEIGHED:
             counted = getattr(kept.measured, resource)
-            allowed = KEPT.errors[name][resource]["largest"]
+            allowed = KEPT.errors[name][core][resource]["largest"]
             assert getattr(found, resource) == pytest.approx(counted, rel=allowed)
         assert found.dsp_blocks == kept.measured.dsp_blocks
 
     def test_its_tables_for_people(self):
         assert len(rows(KEPT)) == len(KEPT.designs)
-        assert {row["target"] for row in error_rows(KEPT)} == set(KEPT.errors) >= {"ecp5-85", "xcvu9p"}
+        assert [(row["target"], row["core"]) for row in error_rows(KEPT)] == PAIRS
+        assert {("ecp5-85", "pipeline"), ("xcvu9p", "pipeline")} <= set(PAIRS)
 
 
 class TestShares:
@@ -129,11 +142,11 @@ class TestShares:
         expected = {"luts": 0.5, "flip_flops": 0.1, "dsp_blocks": 1.0, "block_rams": 0.25}
         assert shares(self.found, self.device) == expected
         assert load(self.found, self.device) == 1.85
-        entry = estimate_entry(self.found, self.device)
+        entry = estimate_entry(self.found, self.device, "pipeline")
         assert entry["shares"] == expected
         assert set(entry) == {*RESOURCES, "shares", "error"}
-        assert entry["error"] == KEPT.errors["ecp5-85"]
-        assert estimate_entry(self.found, self.device, calibrated=False)["error"] is None
+        assert entry["error"] == KEPT.errors["ecp5-85"]["pipeline"]
+        assert estimate_entry(self.found, target("xc7a200t"), "pipeline")["error"] is None
 
     def test_what_is_short(self):
         assert [str(short) for short in short_of(self.found, self.device, 0.4)] == [

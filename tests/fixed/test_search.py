@@ -11,7 +11,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.gains import Gains
 from rbdhw.fixed.search import HEADROOM, ErrorFigures, Search
 from rbdhw.fixed.widths import Planner
-from rbdhw.formats import fix
+from rbdhw.formats import fix, observe
 from rbdhw.graph.text import loads
 from rbdhw.graph.twins import no_twins
 from rbdhw.target import target
@@ -114,7 +114,8 @@ def test_flagged_tasks_support_no_budget():
 def made(robot, **options):
     model, graph = model_of(robot), graph_of(robot)
     asked = BuildOptions(samples=1024, **options)
-    return fix(model, graph, input_domain(model.source), asked, no_twins(graph))
+    observed = observe(model, graph, input_domain(model.source), asked)
+    return fix(observed, asked, no_twins(graph))
 
 
 @pytest.mark.parametrize("robot", ["toy", "iiwa14"])

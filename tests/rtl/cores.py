@@ -86,6 +86,7 @@ def responses(
 
     async def testbench(ctx: Any) -> None:
         due: dict[tuple[str, int], int] = {}
+        standing: dict[tuple[str, int], Any] = {}
         cycle = slot = task = 0
         while len(answers) < tasks:
             offered = bool(ctx.get(core.phase_zero))
@@ -105,8 +106,12 @@ def responses(
                 ctx.set(core.options, random % 2 ** len(core.options))
             slot += offered
             for function, outputs in program.outputs.items():
+                if (function, cycle) in standing:
+                    still = unpacked(outputs, ctx.get(getattr(core, f"result_{function}")))
+                    assert still == standing[function, cycle]
                 if (function, cycle) in due:
                     result = unpacked(outputs, ctx.get(getattr(core, f"result_{function}")))
+                    standing[function, cycle + core.ii - 1] = result
                     overflow = ctx.get(getattr(core, f"overflow_{function}"))
                     answers[due[function, cycle]] = (result, overflow)
             await ctx.tick()

@@ -112,7 +112,12 @@ class FakeCore(wiring.Component):
             value = Cat((passed[: self.bits] & mask)[: self.bits], passed[self.bits :])
             bits = self.result_bits(function.name)
             repeated = Cat([value, ~value] * bits)[:bits]
-            m.d.comb += getattr(self, f"result_{function.name}").eq(repeated)
+            held = Signal.like(repeated, name=f"held_{function.name}", reset_less=True)
+            result = getattr(self, f"result_{function.name}")
+            m.d.comb += result.eq(held)
+            with m.If(phase == self.latencies[function.name] % self.ii):
+                m.d.comb += result.eq(repeated)
+                m.d.sync += held.eq(repeated)
             m.d.comb += getattr(self, f"overflow_{function.name}").eq(value[:2].all())
         return m
 

@@ -9,7 +9,8 @@ from amaranth.sim import Simulator
 
 from rbdhw.fixed.format import Format, round_half_up
 from rbdhw.fixed.program import Kind, Operand, Operation
-from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, total, turned
+from rbdhw.fixed.recoding import shift_add
+from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, scaled, total, turned
 from tests.graphs import REGION
 
 
@@ -160,3 +161,43 @@ def test_one_operand_may_be_negated_by_a_bit(sign):
 
     for (x,), found in zip(draws((7,), 4), values((7,), alone, draws((7,), 4)), strict=True):
         assert found == [-x if sign else x] * 2
+
+
+CONSTANTS = (1, 2, 3, 5, 11, 85, 109, 0x798B, 2**17 - 1)
+
+
+def product(constant, drop):
+    """A module that multiplies by a constant, its factor, and its result."""
+    m, factor = Module(), Signal(signed(7), name="factor")
+    full = scaled(m, "v", factor, constant, drop)
+    result = Signal.like(full, name="result")
+    m.d.comb += result.eq(full)
+    return m, factor, result
+
+
+@pytest.mark.parametrize("constant", CONSTANTS)
+@pytest.mark.parametrize("drop", [0, 1, 4, 12, 20])
+def test_products_by_constants_are_exact_and_hold_the_half(constant, drop):
+    m, factor, result = product(constant, drop)
+    found = []
+
+    async def testbench(ctx):
+        for value in range(-64, 64):
+            ctx.set(factor, value)
+            await ctx.delay(1e-9)
+            found.append(ctx.get(result))
+
+    simulator = Simulator(m)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    assert found == [value * constant + half(drop) for value in range(-64, 64)]
+
+
+@pytest.mark.parametrize("constant", CONSTANTS)
+@pytest.mark.parametrize("drop", [0, 1, 4, 12])
+def test_products_by_constants_take_the_adders_that_are_counted(constant, drop):
+    m, factor, result = product(constant, drop)
+    text = rtlil.convert(m, ports=[factor, result])
+    assert text.count("cell $add ") + text.count("cell $sub ") == shift_add(7, constant, drop).adders
+    assert "$mul" not in text
+    assert "$neg" not in text

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -21,8 +23,8 @@ from tests.rtl.test_functions import branching_program, program_of_graph
 
 def assert_bit_exact(program, ii, words, seed, *, skip=2, memory_stages=4, block_rams=4):
     asked = requests(program, len(next(iter(words.values()))), seed)
-    array = array_of(program, ii)
-    core = ArrayCore(program=program, array=array, memory_stages=memory_stages, block_rams=block_rams)
+    array = replace(array_of(program, ii), block_rams=block_rams)
+    core = ArrayCore(program=program, array=array, memory_stages=memory_stages)
     answers, wanted = responses(core, words, skip, asked), expected(program, words, asked)
     assert answers == wanted
     return [(request.function, flag) for request, (_, flag) in zip(asked, wanted, strict=True)]

@@ -75,7 +75,7 @@ def assert_bit_exact(program, bound, words, skip=0, asked=()):
 @pytest.mark.parametrize("width", [14, 18, 28])
 @pytest.mark.parametrize("ii", [1, 2, 5])
 @pytest.mark.parametrize(
-    ("device", "clock"), [("xcvu9p", None), ("ecp5-85", 50.0), ("ecp5-85", 100.0), ("xcvu9p", 250.0)]
+    ("device", "clock"), [("xcvu9p", None), ("ecp5-85", 50.0), ("ecp5-85", 95.0), ("xcvu9p", 250.0)]
 )
 def test_the_toy_under_an_external_force(device, clock, ii, width):
     """At fast clocks products have pipeline registers."""
@@ -148,7 +148,9 @@ def test_products_wider_than_an_ordinary_multiplier(robot, width, error, ii):
     program = widened_program(robot, width, error)
     bound = bound_of(program, "xcvu9p", ii)
     wide = [unit for unit in bound.units if unit.resource is Resource.WIDE_MULTIPLIER]
-    assert {bound.steps[i].results[0] for unit in wide for i in unit.steps.values()} == set(program.wide)
+    added = {value for step in bound.steps if step.resource is None for value in step.results}
+    found = {bound.steps[i].results[0] for unit in wide for i in unit.steps.values()}
+    assert found == program.wide.keys() - added
     assert 0 < len(wide) < len(bound.units)
     assert_bit_exact(program, bound, both(program, model_of(robot), 10))
 

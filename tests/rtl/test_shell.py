@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rbdhw.config import DATA_WIDTHS
-from rbdhw.rtl.completion import buffer_depth
+from rbdhw.rtl.completion import RECORDED, buffer_depth, streams
 from rbdhw.rtl.packet import Function
 from rbdhw.rtl.shell import Accelerator, to_verilog
 from tests.rtl.edge import (
@@ -153,6 +153,25 @@ def test_narrow_responses_leave_without_a_pause() -> None:
     packets = bench.run([task.packet(32, functions) for task in tasks], cycles=2000, expected=100)
     assert packets == [response(task, 32, core, functions) for task in tasks]
     assert bench.beats[-1][0] - bench.beats[0][0] == 100 * 8 - 1
+
+
+@pytest.mark.parametrize(("valid", "ready"), [(1.0, 1.0), (0.7, 0.4)])
+@pytest.mark.parametrize("latency", [RECORDED - 1, RECORDED, 40])
+@pytest.mark.parametrize("ii", [9, 10, 16])
+def test_long_responses_wait_in_beats(ii: int, latency: int, valid: float, ready: float) -> None:
+    """Of ten beats: at an interval of as many or more, if the task's record is there in time."""
+    function = replace(DFD, outputs=words(150), optional_outputs=words(130))
+    core = core_of(ii, {"dfd": latency}, (function,))
+    top = accelerator(core, 32)
+    assert top.edge.response_beats(function, extended=True) == 10
+    assert streams(top.edge, function, latency, ii) == (ii >= 10 and latency >= RECORDED)
+    tasks = good_tasks(60, ii, (function,))
+    bench = Bench(top, valid, ready, seed=latency)
+    packets = bench.run([task.packet(32, (function,)) for task in tasks], cycles=4000, expected=60)
+    assert packets == [response(task, 32, core, (function,)) for task in tasks]
+    if ready == 1.0 and ii >= 10:
+        ends = [cycle for cycle, (_, last) in bench.beats if last][20:]
+        assert ends[-1] - ends[0] == ii * (len(ends) - 1)
 
 
 @pytest.mark.parametrize("latency", [2, 7, 30])

@@ -9,13 +9,13 @@ from functools import cache
 import pytest
 
 from rbdhw.config import BuildOptions
+from rbdhw.cores import scheduled
 from rbdhw.errors import InputError
 from rbdhw.estimate.core import counts
 from rbdhw.estimate.model import core_cost, load
 from rbdhw.fixed.program import Kind, Operand
 from rbdhw.limbs import limb_inputs, shared_limbs
 from rbdhw.passes.twins import find_twins
-from rbdhw.pipeline import scheduled
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap
 from rbdhw.schedule.problem import problem
 from rbdhw.schedule.twins import shareable
@@ -103,8 +103,10 @@ def test_shared_limbs_take_as_many_multipliers_and_far_fewer_adders_and_multiple
     device = target("xcvu9p")
     designs = scheduled(PROGRAM, device, BuildOptions(ii=4)), bound(4)
     alone, shared = (counts(PROGRAM, design) for design in designs)
+    known = [operation.kind in (Kind.ADD, Kind.SELECT) for operation in PROGRAM.operations]
     assert shared.multipliers <= 1.1 * alone.multipliers
-    assert 3 * shared.adders < alone.adders
+    sums = [sum(known[i] for i in design.producer if design.group(i)[0] == i) for design in designs]
+    assert 3 * sums[1] < sums[0] == sum(known)
     assert 8 * shared.multiplexed_bits < alone.multiplexed_bits
     assert shared.delay_bits < alone.delay_bits
     apart, together = (load(core_cost(PROGRAM, design, device).estimate, device) for design in designs)
@@ -154,7 +156,7 @@ def test_a_clock_too_fast_for_what_chooses_among_twins_is_refused():
 def test_a_program_without_twins_has_the_cost_of_its_operations():
     spatial = counts(PROGRAM, scheduled(PROGRAM, target("xcvu9p"), BuildOptions(ii=1)))
     kinds = Counter(operation.kind for operation in PROGRAM.operations)
-    assert spatial.multipliers == kinds[Kind.MULTIPLY] + kinds[Kind.SCALE]
-    assert spatial.adders == kinds[Kind.ADD] + kinds[Kind.SELECT]
+    assert kinds[Kind.MULTIPLY] <= spatial.multipliers < kinds[Kind.MULTIPLY] + kinds[Kind.SCALE]
+    assert spatial.adders > kinds[Kind.ADD] + kinds[Kind.SELECT]
     assert spatial.multiplexed_bits == 0
     assert Resource.MULTIPLIER in {step.resource for step in bound(4).steps}

@@ -1,0 +1,201 @@
+"""Accelerators beside the published ones and a processor, and the interval at which a link is full."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rbdhw.artifact import read, write
+from rbdhw.calibrate import Subject, known
+from rbdhw.config import BuildOptions, Pacing
+from rbdhw.estimate.model import shares
+from rbdhw.formats import draft_design
+from rbdhw.interval import interval
+from rbdhw.link import traffic
+from rbdhw.pipeline import alternatives, built, planned
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import bundled
+from rbdhw.sampling import sample
+from rbdhw.sim import bulk
+from rbdhw.sim.packets import encode, merged, requests
+from rbdhw.sim.reference import Reference
+from rbdhw.sim.verilator import Traffic
+from rbdhw.target import target
+
+Row = dict[str, Any]
+
+ALL = tuple(FUNCTIONS)
+
+BANDWIDTH = 32.0
+"""GB/s each way, to which the evaluation of Dadu-RBD limits its memory."""
+
+LINKED = ("iiwa14", "hyq", "atlas")
+EDGES = (("fixed", 125.0), ("float32", 125.0), ("fixed", 250.0))
+"""Numbers in packets, and the clock in MHz."""
+
+OURS = (
+    (("difd",), 4, 18),
+    (ALL, 1, 18),
+    (ALL, 4, 18),
+    (ALL, 12, 18),
+    (("difd",), 4, 32),
+)
+"""Builds of iiwa14 beside the published ones: functions, interval, width."""
+
+COMPARED = "difd"
+"""The function that both published evaluations tell cycles of."""
+
+SMALL_ROBOT = "iiwa14"
+SMALL = BuildOptions(ALL, ii=32, width=18, target="ecp5-85", core="array", data_width=128)
+"""All functions on a small device."""
+
+RATED = 2000
+"""Tasks in which Pinocchio is timed."""
+
+PACED = 400
+"""Tasks that are sent without a pause."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a paper tells of its accelerator for iiwa's gradient, on the VU9P."""
+
+    name: str
+    answers: str
+    bits: str
+    clock_mhz: float
+    interval: str
+    latency: int
+    dsp_blocks: float
+    luts: str
+
+
+# Cycles are the latencies in microseconds, and the speed relative to each other, that the papers tell.
+PUBLISHED = (
+    Published("Robomorphic", "difd", "32", 55.6, "34 (one task at a time)", 34, 0.775, "not told"),
+    Published("Dadu-RBD", "all", "32", 125.0, "about 12", 95, 0.62, "54.0%"),
+)
+
+
+def link_rows() -> list[Row]:
+    """The interval at which ΔFD alone fills a link of :data:`BANDWIDTH`, and what that takes of the VU9P."""
+    rows = []
+    for name in LINKED:
+        source, build = load_urdf(bundled()[name]), None
+        for number, clock_mhz in EDGES:
+            pacing = Pacing(bandwidth=BANDWIDTH)
+            options = BuildOptions(("dfd",), width=18, number=number, clock_mhz=clock_mhz, pacing=pacing)
+            build = alternatives(source, options) if build is None else build.paced(options)
+            plan = build.plan(interval(options, build.device, build.candidates()))
+            packets = traffic(draft_design(plan.model, plan.domain, plan.program, options))["dfd"]
+            most, rate = max(packets.bytes_in, packets.bytes_out), clock_mhz * 1e6 / plan.bound.ii
+            taken = shares(plan.estimate, build.device)
+            rows.append(
+                {
+                    "robot": name,
+                    "packets": number,
+                    "MHz": f"{clock_mhz:g}",
+                    "bytes in": packets.bytes_in,
+                    "bytes out": packets.bytes_out,
+                    "II": plan.bound.ii,
+                    "tasks/s": f"{rate / 1e6:.4g} M",
+                    "of the link": f"{most * rate / (BANDWIDTH * 1e9):.0%}",
+                    "DSP blocks": f"{plan.estimate.dsp_blocks:,} ({taken['dsp_blocks']:.1%})",
+                    "LUTs by estimate": f"{plan.estimate.luts:,} ({taken['luts']:.1%})",
+                }
+            )
+    return rows
+
+
+def small_rows() -> list[Row]:
+    """Tasks a second of :data:`SMALL` beside Pinocchio on one core of this machine."""
+    urdf = bundled()[SMALL_ROBOT]
+    source = load_urdf(urdf)
+    plan = planned(source, SMALL)
+    packets = traffic(draft_design(plan.model, plan.domain, plan.program, SMALL))
+    arrays = sample(source, plan.domain, RATED, np.random.default_rng(0))
+    reference = Reference.read(urdf, source)
+    rows = []
+    for function, own in packets.items():
+        cycles = max(plan.bound.ii, own.beats)
+        rate, theirs = plan.bound.clock_mhz * 1e6 / cycles, reference.rate(function, arrays)
+        rows.append(
+            {
+                "function": function,
+                "cycles a task": cycles,
+                "latency (cycles)": plan.bound.latency[function] + 1,
+                "MHz": f"{plan.bound.clock_mhz:g}",
+                "tasks/s": f"{rate / 1e6:.4g} M",
+                "Pinocchio, tasks/s": f"{theirs / 1e6:.3g} M",
+                "times Pinocchio": f"{rate / theirs:.1f}",
+            }
+        )
+    return rows
+
+
+def published_rows() -> list[Row]:
+    """ΔFD at given accelerations of iiwa14 on the VU9P: published accelerators, and builds of ours."""
+    rows = [
+        {
+            "accelerator": own.name,
+            "functions": own.answers,
+            "bits": own.bits,
+            "MHz": f"{own.clock_mhz:g}",
+            "cycles a task": own.interval,
+            "latency": _latency(own.latency, own.clock_mhz),
+            "DSP blocks": f"{own.dsp_blocks:.1%}",
+            "LUTs": own.luts,
+            "largest error": "not told",
+        }
+        for own in PUBLISHED
+    ]
+    return rows + [_own_row(functions, ii, width) for functions, ii, width in OURS]
+
+
+def _own_row(functions: Sequence[str], ii: int, width: int) -> Row:
+    subject = Subject("iiwa14", tuple(functions), ii, width, "xcvu9p")
+    source = load_urdf(bundled()[subject.robot])
+    plan = planned(source, subject.options)
+    design = built(source, plan, subject.options)
+    measured = known(subject, design.verilog)
+    with tempfile.TemporaryDirectory() as folder:
+        write(design, Path(folder) / "design")
+        cycles, latency = pace(Path(folder) / "design", COMPARED)
+    found, how = (measured, "Yosys") if measured else (plan.estimate, "estimate")
+    device = target(subject.target)
+    return {
+        "accelerator": "rbdhw",
+        "functions": "all" if subject.functions == ALL else ",".join(functions),
+        "bits": "×".join(map(str, plan.program.port_widths)),
+        "MHz": f"{plan.bound.clock_mhz:g}",
+        "cycles a task": f"{cycles:g} (core: {ii})",
+        "latency": _latency(latency, plan.bound.clock_mhz),
+        "DSP blocks": f"{found.dsp_blocks / device.dsp_blocks:.1%} ({how})",
+        "LUTs": f"{found.luts / device.luts:.1%} ({how})",
+        "largest error": f"{plan.errors[COMPARED].max:.1e}",
+    }
+
+
+def _latency(cycles: int, clock_mhz: float) -> str:
+    return f"{cycles} cycles, {cycles / clock_mhz:.2f} µs"
+
+
+def pace(folder: Path, function: str) -> tuple[float, int]:
+    """Cycles between answers, and from a packet's first beat to its answer's last, of tasks without a pause.
+
+    In Verilator, of a design with its streams; the latency is that of the first task.
+    """
+    design = read(folder)
+    arrays = sample(design.robot, design.domain, PACED, np.random.default_rng(0), design.fext)
+    places = np.arange(PACED)
+    packets = requests(design, function, places, encode(design, function, arrays))
+    beats = merged({(function, False): places}, {(function, False): packets})
+    record = bulk.exchange(bulk.build(folder), beats, Traffic())
+    ends = record.taken[record.responses.last]
+    return float(ends[-1] - ends[PACED // 2]) / (PACED - 1 - PACED // 2), int(ends[0] - record.sent[0]) + 1

@@ -1,0 +1,68 @@
+"""The sum of a number and another that may be negated: as an expression, or in a family's carry cells.
+
+A carry cell of Lattice's ECP5 (FPGA-TN-02200: CCU2C) adds two bits of numbers, of which it can turn one by a
+third input. Yosys turns the number in look-up tables before it is added, so the cells are named.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Instance, Module, Signal
+
+from rbdhw.rtl.multiplexer import FAMILY
+from rbdhw.target import Primitive
+
+CELL = "turned_adder_ecp5"
+"""The module of such cells."""
+
+INIT = "16'h96aa"
+"""Of each half of a cell, whose last input is 1: the sum of the others, and what carries where that is 0."""
+
+
+def turned_sum(
+    m: Module, name: str, number: Any, term: Any, negative: Any, primitive: Primitive | None
+) -> Any:
+    """``number + term``, or where ``negative`` ``number - term``, all of one width, which the result keeps.
+
+    ``name`` is that of the submodule.
+    """
+    total = Signal(number.shape(), name=f"{name}_total")
+    if primitive is None or primitive.name != FAMILY:
+        m.d.comb += total.eq(number + (term ^ negative.replicate(len(term))) + negative)
+        return total
+    m.submodules[name] = Instance(
+        CELL, p_WIDTH=len(total), i_a=number, i_b=term, i_negative=negative, o_o=total
+    )
+    return total
+
+
+def with_adders(verilog: str) -> str:
+    """A Verilog text and the module of such adders, if it names them."""
+    return verilog + (MODULE if f"{CELL} " in verilog else "")
+
+
+MODULE = f"""
+module {CELL} #(parameter WIDTH = 1) (
+  input [WIDTH - 1:0] a, input [WIDTH - 1:0] b, input negative, output [WIDTH - 1:0] o
+);
+`ifdef VERILATOR
+  assign o = negative ? a - b : a + b;
+`else
+  localparam CELLS = (WIDTH + 1) / 2;
+  wire [2 * CELLS - 1:0] x = a, y = b, z;
+  wire [CELLS:0] carry;
+  assign carry[0] = negative;
+  assign o = z[WIDTH - 1:0];
+  genvar k;
+  generate for (k = 0; k < CELLS; k = k + 1) begin : pairs
+    CCU2C #(.INIT0({INIT}), .INIT1({INIT}), .INJECT1_0("NO"), .INJECT1_1("NO")) cell_k (
+      .CIN(carry[k]), .COUT(carry[k + 1]),
+      .A0(x[2 * k]), .B0(y[2 * k]), .C0(negative), .D0(1'b1), .S0(z[2 * k]),
+      .A1(x[2 * k + 1]), .B1(y[2 * k + 1]), .C1(negative), .D1(1'b1), .S1(z[2 * k + 1])
+    );
+  end endgenerate
+`endif
+endmodule
+"""
+"""Its Verilog; Verilator sees what it does, not the cells."""

@@ -1,0 +1,52 @@
+"""Which products by constants adders compute instead of multipliers, and what that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rbdhw.fixed.program import Kind, Program
+from rbdhw.fixed.recoding import ShiftAdd, shift_add
+from rbdhw.graph.twins import Group
+from rbdhw.schedule.model import Resource, Step
+from rbdhw.target import Target
+
+
+def in_adders(
+    program: Program, steps: Sequence[Step], twins: Sequence[Group], target: Target, ii: int, period: float
+) -> Iterator[Step]:
+    """The steps of a program, those products without a resource that adders compute for less.
+
+    Adders replace a multiplier that a product and its twins would fill: a slot of a shared one costs next to
+    nothing. A multiplier is worth as many look-up tables as the device has to each of its DSP blocks. Adders
+    must fit the ``period``, and be no later than the multiplier. Twins share them where their constants are
+    the same; a power of two takes none, whatever the interval.
+    """
+    group_of = {value: group for group in twins for value in group}
+    for step in steps:
+        group = group_of.get(step.results[0], step.results)
+        found = _adders(program, group)
+        if found is None or step.resource is None:
+            yield step
+            continue
+        ports = program.port_widths if step.resource is Resource.MULTIPLIER else program.wide_port_widths
+        filled = len(group) == ii
+        price = target.blocks(ports) * target.luts / target.dsp_blocks if filled else 0.0
+        delay = target.delays.add * found.levels
+        check = target.delays.check if program.operations[step.results[0]].checked else 0.0
+        choice = target.delays.select if len(group) > 1 else 0.0
+        fits = choice + delay + target.delays.check <= period
+        if found.bits <= price and fits and choice + delay <= step.latency * period + step.delay:
+            yield replace(step, resource=None, setup=delay + check, latency=0, delay=delay, registered=False)
+        else:
+            yield step
+
+
+def _adders(program: Program, group: Sequence[int]) -> ShiftAdd | None:
+    """The adders of a product by a constant that is the same for its twins; None for what is not such."""
+    operations = [program.operations[value] for value in group]
+    if operations[0].kind is not Kind.SCALE:
+        return None
+    widths = [program.operations[operation.operands[0].value].format.width for operation in operations]
+    first, *others = {(w, o.constant, o.drop) for w, o in zip(widths, operations, strict=True)}
+    return None if others or not first[1] else shift_add(*first)

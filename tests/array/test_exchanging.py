@@ -1,0 +1,68 @@
+"""Exchanges: the array does the same in the same time, with fewer connections."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdhw.array.exchanging import exchanged
+from rbdhw.array.jobs import jobs
+from rbdhw.array.model import Array, Constant, Resource, Term, ways
+from rbdhw.array.verify import verify
+from rbdhw.fixed.fusion import fused
+from tests.array.programs import mixed, outputs_of, placed_of
+from tests.builds import program_of
+
+
+def inputs(array: Array) -> int:
+    """What multiplexers in front of memories choose from, all together."""
+    return sum(len({write.output for write in row.values()}) for row in array.writes.values())
+
+
+def shifts(array: Array) -> int:
+    """What shifters of accumulators choose from, all together."""
+    return len({(step.unit, term.shift) for step in array.steps for term in step.job.terms})
+
+
+@pytest.mark.parametrize(("name", "ii"), [("toy", 8), ("iiwa14", 16), ("iiwa14", 27), ("hyq", 32)])
+def test_exchanges_leave_fewer_connections(name, ii):
+    program = fused(program_of(name, 18), 8)
+    before = placed_of(program, ii)
+    after = exchanged(before, outputs_of(program), 18)
+    verify(after, jobs(program))
+    assert (after.units, after.latency, len(after.steps)) == (before.units, before.latency, len(before.steps))
+    assert inputs(after) + shifts(after) <= inputs(before) + shifts(before)
+    if name != "toy":
+        assert inputs(after) < 0.97 * inputs(before)
+
+
+@pytest.mark.parametrize("ii", [8, 13])
+@pytest.mark.parametrize("width", [8, 18])
+def test_all_kinds_of_jobs(ii, width):
+    """Units but accumulators keep their jobs; results that leave come no later than their function did."""
+    program = mixed(width)
+    before = placed_of(program, ii)
+    after = exchanged(before, outputs_of(program), width)
+    verify(after, jobs(program))
+    for old, new in zip(before.steps, after.steps, strict=True):
+        assert old.job.results == new.job.results
+        if old.job.resource is not Resource.ACCUMULATOR:
+            assert (old.unit, old.start) == (new.unit, new.start)
+    for function, values in outputs_of(program).items():
+        ready = [after.producer[value].ready for value in values if value in after.producer]
+        assert max(ready) <= before.latency[function]
+
+
+def test_the_same_array_is_exchanged_in_the_same_way():
+    program = fused(program_of("iiwa14", 18), 8)
+    before = placed_of(program, 24)
+    assert exchanged(before, outputs_of(program), 18) == exchanged(before, outputs_of(program), 18)
+    assert exchanged(before, outputs_of(program), 18, seed=1) != exchanged(before, outputs_of(program), 18)
+
+
+def test_powers_of_two_move_between_a_shift_and_a_constant():
+    term = Term((7, Constant(-12)), True, -3)
+    found = {(own.factors[1].integer, own.shift) for own in ways(term, 6)}
+    assert found == {(-3, -1), (-6, -2), (-12, -3), (-24, -4)}
+    assert {(own.factors[0], own.negative) for own in ways(term, 6)} == {(7, True)}
+    assert list(ways(Term((7, Constant(0)), shift=2), 6)) == [Term((7, Constant(0)), shift=2)]
+    assert list(ways(Term((7, 8), shift=2), 6)) == [Term((7, 8), shift=2)]

@@ -1,0 +1,49 @@
+"""All seven functions of a 7-DoF arm at every initiation interval from 1 to 16, and some larger."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from rbdhw.artifact import write
+from rbdhw.config import BuildOptions
+from rbdhw.interval import Interval
+from rbdhw.pipeline import Alternatives, alternatives, built
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.schedule.model import MULTIPLIERS
+from rbdhw.sim.simulate import simulate
+
+SOURCE = load_urdf(path("iiwa14"))
+OPTIONS = BuildOptions(functions=tuple(FUNCTIONS), width=18, samples=1024)
+TASKS = 100
+
+
+@cache
+def build() -> Alternatives:
+    """The formats, which are the same at every interval."""
+    return alternatives(SOURCE, OPTIONS)
+
+
+def intervals():
+    """One in the short run; those beside it take as long, each with a simulator of its own."""
+    for ii in (*range(1, 17), 24, 32, 64):
+        yield pytest.param(ii, marks=() if ii == 3 else pytest.mark.verify)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("ii", list(intervals()))
+def test_schedule_and_hardware_are_exact(tmp_path, ii):
+    """The verifier has passed the schedule when there is a plan."""
+    plan = build().plan(Interval(ii, "tested"))
+    products = sum(len(unit.steps) for unit in plan.bound.units if unit.resource in MULTIPLIERS)
+    assert plan.bound.ii == ii
+    assert plan.multipliers <= 1.1 * products / ii + 1
+    write(built(SOURCE, plan, replace(OPTIONS, ii=ii)), tmp_path / "design")
+    report = simulate(tmp_path / "design", TASKS, seed=ii, bulk=True)
+    assert (report.tasks, report.mismatches) == (TASKS, 0)
+    assert report.flagged <= 0.02 * TASKS
+    assert all(own.tasks for own in report.functions.values())

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.protocol import EXTENDED
-from rbdhw.rtl.domain_check import DomainCheck
+from rbdhw.rtl.domain_check import CHECKED, DomainCheck
 from rbdhw.rtl.packet import Edge, task_layout
 
 ADMITTED = data.StructLayout(
@@ -40,14 +40,13 @@ class Admission(wiring.Component):
     start : Out(functions + 1)
         One-hot: the task at the input leaves it in this cycle.
     recorded : Out(functions + 1)
-        ``start``, :attr:`latency` cycles later.
+        ``start``, :data:`~rbdhw.rtl.domain_check.CHECKED` cycles later.
     record : Out(ADMITTED)
         What is known of that task.
     """
 
     def __init__(self, *, edge: Edge) -> None:
         self.edge = edge
-        self.check = DomainCheck(edge=edge)
         size = len(edge.functions) + 1
         super().__init__(
             {
@@ -61,20 +60,15 @@ class Admission(wiring.Component):
             }
         )
 
-    @property
-    def latency(self) -> int:
-        """Cycles from a task's start to its record."""
-        return self.check.latency
-
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.submodules.domain_check = self.check
+        m.submodules.domain_check = check = DomainCheck(edge=self.edge)
         known = len(self.edge.functions)
         task = self.i.p
         in_phase = Cat(self.phase_zero.replicate(known), 1)
         started = self.start
         kept = Cat(task.tag, task.function, task.options, task.malformed, task.not_finite)
-        for k in range(self.latency):
+        for k in range(CHECKED):
             started, past_started = Signal.like(self.start, name=f"started_{k}"), started
             kept, past_kept = Signal(len(kept), name=f"kept_{k}", reset_less=True), kept
             m.d.sync += [started.eq(past_started), kept.eq(past_kept)]
@@ -82,13 +76,13 @@ class Admission(wiring.Component):
             self.leaves.eq(self.available.all() & self.phase_zero),
             self.start.eq(task.select & self.available & in_phase & self.i.valid.replicate(known + 1)),
             self.i.ready.eq((task.select & self.available & in_phase).any()),
-            self.check.select.eq(task.select[:known]),
-            self.check.extended.eq(task.options[EXTENDED]),
-            self.check.words.eq(task.words),
+            check.select.eq(task.select[:known]),
+            check.extended.eq(task.options[EXTENDED]),
+            check.words.eq(task.words),
             self.recorded.eq(started),
             Cat(self.record[name] for name in ("tag", "function", "options", "malformed", "not_finite")).eq(
                 kept
             ),
-            self.record.outside.eq(self.check.outside),
+            self.record.outside.eq(check.outside),
         ]
         return m

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.protocol import EXTENDED, Status
 from rbdhw.rtl.admission import ADMITTED
+from rbdhw.rtl.domain_check import CHECKED
 from rbdhw.rtl.packet import Edge, Function, beat_layout
 from rbdhw.rtl.stream import Serialiser
 
@@ -23,8 +24,8 @@ SPARE = 2
 MANY_BEATS = 8
 """Beats from which on a response is worth a queue of beats."""
 
-RECORDED = 5
-"""Cycles after a task's start in which its record can be read."""
+RECORDED = CHECKED + 2
+"""Cycles from a task's start to that in which its record can be read, from a queue."""
 
 
 def streams(edge: Edge, function: Function, latency: int, initiation_interval: int) -> bool:

@@ -13,6 +13,9 @@ from rbdhw.fixed.program import Word
 from rbdhw.rtl.arithmetic import parted
 from rbdhw.rtl.packet import Edge
 
+CHECKED = 2
+"""Cycles from a task's words to whether one of them is outside."""
+
 Check = tuple[int, int, int, int]
 """First bit and width of a field, and the lowest and the highest integer of its word's domain."""
 
@@ -37,7 +40,7 @@ class DomainCheck(wiring.Component):
     words : In(bits)
         The fields of the task's slots.
     outside : Out(1)
-        Two cycles later: whether a word of that task is outside.
+        :data:`CHECKED` cycles later: whether a word of that task is outside.
     """
 
     def __init__(self, *, edge: Edge) -> None:
@@ -50,11 +53,6 @@ class DomainCheck(wiring.Component):
                 "outside": Out(1),
             }
         )
-
-    @property
-    def latency(self) -> int:
-        """Cycles from the words to ``outside``."""
-        return 2
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

@@ -23,6 +23,14 @@ SETTLED = 2
 
 
 @dataclass(frozen=True)
+class Overflow:
+    """Whether a value overflows in this cycle, and in the one before, where that has been kept for it."""
+
+    now: Any
+    before: Any = None
+
+
+@dataclass(frozen=True)
 class Place:
     """When in a task, and for the tasks of which functions, an overflow counts."""
 
@@ -112,12 +120,11 @@ class RegionModule(Elaboratable):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         self._phase = self._counter(m, "phase")
-        overflows: dict[int, Any] = {}
-        self._noted: dict[int, Any] = {}
+        overflows: dict[int, Overflow] = {}
         for value in self.values:
             kind = self._wires.program.operations[value].kind
             if kind is not Kind.INPUT and self._wires.bound.alone(value):
-                overflows[value] = self._sum(m, value)
+                overflows[value] = Overflow(self._sum(m, value))
         for number, unit in enumerate(self.units):
             if unit.resource in MULTIPLIERS:
                 overflows |= self._multiplier(m, unit, f"multiplier_{number}")
@@ -141,15 +148,16 @@ class RegionModule(Elaboratable):
             m.d.sync += counter.eq(Mux(counter == ii - 1, 0, counter + 1))
         return counter
 
-    def _raise(self, m: Module, overflows: dict[int, Any]) -> None:
+    def _raise(self, m: Module, overflows: dict[int, Overflow]) -> None:
         """Let the flags that were asked for tell of overflows."""
+        before = {value: overflow.before for value, overflow in overflows.items()}
         for (place, later), flag in self._flags.items():
             values = self.counted[place]
             for value in values if later else ():
-                if value not in self._noted:
-                    self._noted[value] = Signal(name=f"v{value}_overflow", reset_less=True)
-                    m.d.sync += self._noted[value].eq(overflows[value])
-            raised = Cat((self._noted if later else overflows)[value] for value in values).any()
+                if before[value] is None:
+                    before[value] = Signal(name=f"v{value}_overflow", reset_less=True)
+                    m.d.sync += before[value].eq(overflows[value].now)
+            raised = Cat(before[value] if later else overflows[value].now for value in values).any()
             m.d["sync" if later == SETTLED else "comb"] += flag.eq(raised)
 
     def _operands(self, index: int) -> list[Any]:
@@ -212,7 +220,7 @@ class RegionModule(Elaboratable):
     def _slot(self, value: int) -> int:
         return self._wires.bound.starts[self._step(value)] % self._wires.bound.ii
 
-    def _multiplier(self, m: Module, unit: Unit, name: str) -> dict[int, Any]:
+    def _multiplier(self, m: Module, unit: Unit, name: str) -> dict[int, Overflow]:
         """One multiplier and rounding adder, its operands and rounding chosen by slot; overflows by value."""
         factors = {slot: self._factors(index) for slot, index in unit.steps.items()}
         phase = self._counter(m, f"{name}_phase")
@@ -224,15 +232,16 @@ class RegionModule(Elaboratable):
         primitive = self._wires.primitive
         rounding = self._rounding(m, unit, addend_delay(registers, (len(a), len(b)), primitive), name, phase)
         full = multiply_add(m, name, a, b, rounding, registers=registers, primitive=primitive)
-        overflows: dict[int, Any] = {}
+        overflows: dict[int, Overflow] = {}
         results = self._results(unit)
+        before = Signal.like(full, name=f"{name}_before", reset_less=True) if len(results) > 1 else None
         for value in results:
-            result, overflows[value] = cut(full, self._checked(value))
+            checked = self._checked(value)
+            result, overflow = cut(full, checked)
             m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
-        if len(results) > 1:
-            before = Signal.like(full, name=f"{name}_before", reset_less=True)
+            overflows[value] = Overflow(overflow, None if before is None else cut(before, checked)[1])
+        if before is not None:
             m.d.sync += before.eq(full)
-            self._noted |= {value: cut(before, self._checked(value))[1] for value in results}
         return overflows
 
     def _rounding(self, m: Module, unit: Unit, later: int, name: str, phase: Any) -> Any:
@@ -255,7 +264,7 @@ class RegionModule(Elaboratable):
         values = (value for index in unit.steps.values() for value in bound.steps[index].results)
         return list(dict.fromkeys(bound.group(value)[0] for value in values))
 
-    def _reciprocal(self, m: Module, unit: Unit, name: str) -> dict[int, Any]:
+    def _reciprocal(self, m: Module, unit: Unit, name: str) -> dict[int, Overflow]:
         """One reciprocal unit, its operand and shift chosen by slot; overflows by value."""
         wires, bound = self._wires, self._wires.bound
         assert wires.program.reciprocal is not None
@@ -271,10 +280,11 @@ class RegionModule(Elaboratable):
             hardware.x.eq(self._selected(m, f"{name}_x", operands)),
             hardware.shift.eq(self._selected(m, f"{name}_shift", shifts)),
         ]
-        overflows: dict[int, Any] = {}
+        overflows: dict[int, Overflow] = {}
         for value in self._results(unit):
-            result, overflows[value] = saturated(hardware.y, self._checked(value))
+            result, overflow = saturated(hardware.y, self._checked(value))
             m.d.comb += wires.tap(Tap(value, 0)).eq(result)
+            overflows[value] = Overflow(overflow)
         return overflows
 
     def _factors(self, index: int) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rbdhw.fixed.evaluate import outside_domain
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
-from rbdhw.rtl.domain_check import DomainCheck, checks
+from rbdhw.rtl.domain_check import CHECKED, DomainCheck, checks
 from rbdhw.rtl.packet import Edge, Function
 from tests.rtl.edge import DFD, DIFD, FUNCTIONS, ID, words
 
@@ -36,7 +36,7 @@ def flags(functions: tuple[Function, ...], tasks: list[tuple[int, int]], extende
     found: list[int] = []
 
     async def bench(ctx: Any) -> None:
-        for k in range(len(tasks) + dut.latency):
+        for k in range(len(tasks) + CHECKED):
             place, packed = tasks[min(k, len(tasks) - 1)]
             ctx.set(dut.select, 1 << place)
             ctx.set(dut.extended, extended)
@@ -48,7 +48,7 @@ def flags(functions: tuple[Function, ...], tasks: list[tuple[int, int]], extende
     simulator.add_clock(1e-8)
     simulator.add_testbench(bench)
     simulator.run()
-    return found[dut.latency :]
+    return found[CHECKED :]
 
 
 def unpack(inputs: tuple[Word, ...], packed: list[int]) -> dict[str, np.ndarray]:

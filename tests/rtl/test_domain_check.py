@@ -48,7 +48,7 @@ def flags(functions: tuple[Function, ...], tasks: list[tuple[int, int]], extende
     simulator.add_clock(1e-8)
     simulator.add_testbench(bench)
     simulator.run()
-    return found[CHECKED :]
+    return found[CHECKED:]
 
 
 def unpack(inputs: tuple[Word, ...], packed: list[int]) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Estimate
 from rbdhw.estimate.model import NAMES, CoreCost, core_cost, load, shares
 from rbdhw.fixed.program import Program
-from rbdhw.graph.twins import Group, Twins
+from rbdhw.graph.twins import Group
 from rbdhw.schedule.binding import bind
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Bound
@@ -86,7 +86,7 @@ def _told(core: str, share: float, resource: str) -> str:
 
 
 def realised(
-    program: Program, device: Target, options: BuildOptions, twins: Twins
+    program: Program, device: Target, options: BuildOptions, twins: Sequence[Group]
 ) -> tuple[Bound | Array, dict[str, CoreCost]]:
     """The program scheduled for the core that was asked for, and what limbs cost that share hardware or not.
 
@@ -101,7 +101,7 @@ def realised(
 
 
 def cheapest(
-    program: Program, device: Target, options: BuildOptions, twins: Twins
+    program: Program, device: Target, options: BuildOptions, twins: Sequence[Group]
 ) -> tuple[Bound, dict[str, CoreCost]]:
     """The program scheduled with twins sharing hardware or not, as asked for or cheaper, and both costs.
 
@@ -113,7 +113,7 @@ def cheapest(
         Where the clock is too fast for what is asked for.
     """
     alone = scheduled(program, device, options)
-    groups = shareable(program, twins.groups)
+    groups = shareable(program, twins)
     if not groups:
         return alone, {}
     try:

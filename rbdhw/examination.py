@@ -272,7 +272,7 @@ def _evaluated(robot: Robot, domain: Domain, functions: tuple[str, ...]) -> Eval
     options = BuildOptions(functions=functions, width=WIDTH, samples=DRAWS.ranging)
     if "difd" in functions:
         domain = with_inverse(domain, robot, options)
-    _, errors = fix(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
+    *_, errors = fix(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
     return Evaluated(off, errors, {function: _products(graph, function) for function in functions})
 
 

@@ -19,10 +19,11 @@ from rbdhw.fixed.gains import TINY, Gains, gains
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.search import ErrorFigures, Measured, Search
+from rbdhw.fixed.vanishing import without_vanishing
 from rbdhw.fixed.widths import GUARD_BITS, Planner, Widths
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
-from rbdhw.graph.twins import Twins
+from rbdhw.graph.twins import Group, Twins
 from rbdhw.passes.specialise import reached
 from rbdhw.preparation import Model
 from rbdhw.protocol import flag_values
@@ -151,8 +152,12 @@ def observe(
     )
 
 
-def fix(observed: Observed, options: BuildOptions, twins: Twins) -> tuple[Program, Measured]:
+def fix(
+    observed: Observed, options: BuildOptions, twins: Twins
+) -> tuple[Program, tuple[Group, ...], Measured]:
     """The bit-exact program: the most exact at the width asked for, or the cheapest that meets the budget.
+
+    With it, which of its values are twins, and the errors of each function's results.
 
     Raises
     ------
@@ -175,7 +180,7 @@ def fix(observed: Observed, options: BuildOptions, twins: Twins) -> tuple[Progra
             if seen == before:
                 break
             draft = lower(graph, seen, ranges, widths.raised(magnitudes, seen), twins)
-        return fused(draft, MOST_TERMS) if array else draft
+        return fused(without_vanishing(draft)[0], MOST_TERMS) if array else draft
 
     def measured(program: Program, tasks: int) -> Measured:
         draft = draft_design(model, domain, program, options)
@@ -194,7 +199,7 @@ def fix(observed: Observed, options: BuildOptions, twins: Twins) -> tuple[Progra
         found = search.best(options.width)
     else:
         found = search.cheapest(options.budget, WIDTHS if options.width is None else [options.width])
-    return found.program, found.errors
+    return *without_vanishing(found.program, twins.groups), found.errors
 
 
 def first(arrays: Mapping[str, Array], tasks: int) -> dict[str, Array]:

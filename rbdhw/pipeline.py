@@ -27,7 +27,7 @@ from rbdhw.fixed.program import Kind, Program
 from rbdhw.fixed.search import Measured
 from rbdhw.formats import Observed, draft_design, fix, observe, with_inverse
 from rbdhw.graph.graph import Graph
-from rbdhw.graph.twins import Twins, no_twins
+from rbdhw.graph.twins import Group, Twins, no_twins
 from rbdhw.interval import Candidates, Interval, interval
 from rbdhw.limbs import hardware, least_interval, limb_inputs, limb_names, shared_limbs, sharing_entry
 from rbdhw.link import Traffic, link_entry, traffic
@@ -204,7 +204,9 @@ class Alternatives:
         self.options = options
         self.device = target(options.target)
         self._model, self._domain, self._graph, self._progress = model, domain, graph, progress
-        self._programs: dict[tuple[str, tuple[LimbGroup, ...]], tuple[Twins, Program, Measured]] = {}
+        self._programs: dict[
+            tuple[str, tuple[LimbGroup, ...]], tuple[Program, tuple[Group, ...], Measured]
+        ] = {}
         self._observed: list[Observed] = []
         self._plans: dict[tuple[str, int], Plan] = {}
         self._taken: dict[int, Taken] = {}
@@ -282,7 +284,7 @@ class Alternatives:
 
     def program(self, ii: int) -> Program:
         """The bit-exact program for the core that is taken."""
-        return self._fixed(self.taken(ii).core, ii)[1]
+        return self._fixed(self.taken(ii).core, ii)[0]
 
     def plan(self, chosen: Interval) -> Plan:
         """The whole plan, on the core that is taken."""
@@ -299,7 +301,7 @@ class Alternatives:
         """
         if (core, ii) not in self._plans:
             options = replace(self.options, ii=ii, core=core)
-            twins, program, errors = self._fixed(core, ii)
+            program, twins, errors = self._fixed(core, ii)
             self._progress(f"scheduling the {core} at an II of {ii}")
             bound, costs = realised(program, self.device, options, twins)
             edge = edge_of(draft_design(self._model, self._domain, program, options))
@@ -333,7 +335,7 @@ class Alternatives:
         An array takes no fewer than a pipeline: it multiplies to add, too.
         """
         core = self.cores(ii)[0]
-        program = self._fixed(core, ii)[1]
+        program = self._fixed(core, ii)[0]
         if core == "array":
             return sum(len(job.terms) for job in jobs(program))
         return sum(operation.kind is Kind.MULTIPLY for operation in program.operations)
@@ -344,7 +346,7 @@ class Alternatives:
             self.serves, self.traffic, self.products, lambda ii: self.plan(Interval(ii, "tried")).estimate
         )
 
-    def _fixed(self, core: str, ii: int) -> tuple[Twins, Program, Measured]:
+    def _fixed(self, core: str, ii: int) -> tuple[Program, tuple[Group, ...], Measured]:
         options = replace(self.options, ii=ii, core=core)
         groups = () if core == "array" else shared_limbs(self._model.robot, options.share_limbs, ii)
         if (core, groups) not in self._programs:
@@ -352,8 +354,7 @@ class Alternatives:
             if not self._observed:
                 self._observed.append(observe(self._model, self._graph, self._domain, options))
             twins = limb_twins(self._model, self._graph, options)
-            found = fix(self._observed[0], options, twins)
-            self._programs[core, groups] = twins, *found
+            self._programs[core, groups] = fix(self._observed[0], options, twins)
         return self._programs[core, groups]
 
 

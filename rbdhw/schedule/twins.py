@@ -39,8 +39,9 @@ def shareable(program: Program, groups: Sequence[Group]) -> tuple[Group, ...]:
 def _turned_results(program: Program, groups: Sequence[Group]) -> Iterator[Group]:
     """Sums of one operand, which negate results or let them pass, of values that are twins."""
     found: dict[int, list[int]] = {}
+    known = {i for group in groups for i in group}
     for i, operation in enumerate(program.operations):
-        if operation.kind is Kind.ADD and len(operation.operands) == 1:
+        if operation.kind is Kind.ADD and len(operation.operands) == 1 and i not in known:
             found.setdefault(operation.operands[0].value, []).append(i)
     for group in groups:
         own = [found.get(value, []) for value in group]

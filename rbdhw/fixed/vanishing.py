@@ -1,0 +1,127 @@
+"""Vanishing terms: what a sum rounds away, whatever its value, need not be computed.
+
+Every signal has a few bits at least. Where one is so small beside what it is added to that rounding takes all
+of it, the sum is its other operand, and what only the lost term was computed from is left out. Results and
+overflows stay as they are, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from rbdhw.fixed.program import Kind, Operand, Operation, Program
+from rbdhw.graph.twins import Group
+
+
+def without_vanishing(program: Program, twins: Sequence[Group] = ()) -> tuple[Program, tuple[Group, ...]]:
+    """The program without terms that vanish and what nothing needs then; and the twins that are left.
+
+    Parameters
+    ----------
+    twins
+        Values that one piece of hardware may compute in turn, in groups. They lose a term where each of them
+        can, and stay as long as one of them is needed.
+    """
+    group_of = {value: group for group in twins for value in group}
+    terms = dict(_vanishing(program, group_of))
+    while True:
+        operations, same = _lessened(program, terms, group_of)
+        needed = _needed(program, operations, same, group_of)
+        lost = {i: program.operations[i].operands[k].value for i, k in terms.items()}
+        flagging = {i for i, value in lost.items() if _flags(program, value, needed)}
+        if not flagging:
+            break
+        kept = {twin for i in flagging for twin in group_of.get(i, (i,))}
+        terms = {i: k for i, k in terms.items() if i not in kept}
+    place = {value: k for k, value in enumerate(sorted(needed))}
+    place |= {i: place[value] for i, value in same.items() if value in place}
+    found = replace(
+        program,
+        operations=tuple(_placed(operations[value], place) for value in sorted(needed)),
+        inputs=tuple(replace(word, value=place[word.value]) for word in program.inputs),
+        flags=tuple(replace(flag, value=place[flag.value]) for flag in program.flags),
+        outputs={
+            function: tuple(replace(word, value=place[word.value]) for word in words)
+            for function, words in program.outputs.items()
+        },
+    )
+    left = (group for group in twins if group[0] in needed)
+    return found, tuple(tuple(place[value] for value in group) for group in left)
+
+
+def _vanishing(program: Program, group_of: Mapping[int, Group]) -> Iterator[tuple[int, int]]:
+    """The sums that lose an operand, and which of the two; of twins all or none, and the same."""
+    for i, operation in enumerate(program.operations):
+        group = group_of.get(i, (i,))
+        if operation.kind is not Kind.ADD or len(operation.operands) != 2 or i != group[0]:
+            continue
+        for k in (0, 1):
+            if all(_vanishes(program, program.operations[twin], k) for twin in group):
+                yield from ((twin, k) for twin in group)
+
+
+def _vanishes(program: Program, operation: Operation, k: int) -> bool:
+    """Whether rounding takes all of an operand: less than half a step, added to whole steps."""
+    lost, other = operation.operands[k], operation.operands[1 - k]
+    bits = max(program.operations[lost.value].format.width - 1 + lost.shift, 0)
+    return other.shift >= operation.drop and bits < operation.drop - 1
+
+
+def _lessened(
+    program: Program, terms: Mapping[int, int], group_of: Mapping[int, Group]
+) -> tuple[list[Operation], dict[int, int]]:
+    """The operations without these terms, and the sums that are now the same as another value."""
+    operations = list(program.operations)
+    same: dict[int, int] = {}
+    for i, k in terms.items():
+        operation = program.operations[i]
+        other = operation.operands[1 - k]
+        moved = replace(other, shift=other.shift - operation.drop)
+        operations[i] = replace(operation, operands=(moved,), drop=0)
+    for i in sorted(terms):
+        if all(_passes(program, operations[twin]) for twin in group_of.get(i, (i,))):
+            (operand,) = operations[i].operands
+            same[i] = same.get(operand.value, operand.value)
+    return operations, same
+
+
+def _passes(program: Program, operation: Operation) -> bool:
+    """Whether a sum of one operand is that."""
+    (operand,) = operation.operands
+    width = program.operations[operand.value].format.width
+    return operand == Operand(operand.value) and width == operation.format.width and not operation.checked
+
+
+def _needed(
+    program: Program, operations: Sequence[Operation], same: Mapping[int, int], group_of: Mapping[int, Group]
+) -> set[int]:
+    """What the results need, all twins of what they need, and all inputs."""
+    waiting = [i for i, operation in enumerate(operations) if operation.kind is Kind.INPUT]
+    waiting += [word.value for words in program.outputs.values() for word in words]
+    needed: set[int] = set()
+    while waiting:
+        value = waiting.pop()
+        value = same.get(value, value)
+        if value not in needed:
+            needed.add(value)
+            waiting += group_of.get(value, ())
+            waiting += [operand.value for operand in operations[value].operands]
+    return needed
+
+
+def _flags(program: Program, lost: int, needed: set[int]) -> bool:
+    """Whether a value may overflow that is computed for a lost term alone: the term may then be larger."""
+    waiting = [lost]
+    while waiting:
+        value = waiting.pop()
+        if value not in needed:
+            if program.operations[value].checked:
+                return True
+            waiting += [operand.value for operand in program.operations[value].operands]
+    return False
+
+
+def _placed(operation: Operation, place: Mapping[int, int]) -> Operation:
+    operands = tuple(replace(operand, value=place[operand.value]) for operand in operation.operands)
+    return replace(operation, operands=operands)

@@ -1,0 +1,211 @@
+"""Terms that rounding takes whole: programs without them do the same, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw.fixed.evaluate import evaluate
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word, exact_interval
+from rbdhw.fixed.trigonometry import trigonometry_spec
+from rbdhw.fixed.vanishing import without_vanishing
+from tests.builds import program_of, random_words
+from tests.graphs import REGION
+
+WORD = Format(8, 4)
+
+INPUTS = 4
+
+
+def program(*operations: Operation, outputs: tuple[int, ...]) -> Program:
+    """A program of four words and what follows them; operations whose results may not fit are checked."""
+    whole = [Operation(Kind.INPUT, (), WORD, REGION, name=f"w{k}") for k in range(INPUTS)]
+    intervals = [(WORD.lowest, WORD.highest)] * INPUTS
+    for operation in operations:
+        low, high = exact_interval(operation, intervals)
+        own = operation.format
+        fits = own.lowest <= low and high <= own.highest
+        whole.append(
+            Operation(
+                operation.kind,
+                operation.operands,
+                own,
+                REGION,
+                operation.constant,
+                operation.drop,
+                checked=not fits,
+            )
+        )
+        intervals.append((low, high) if fits else (own.lowest, own.highest))
+    return Program(
+        tuple(whole),
+        tuple(Word(f"w{k}", "1", k, WORD, slot=k) for k in range(INPUTS)),
+        (),
+        {"id": tuple(Word(f"id.{i}", "1", i, whole[i].format) for i in outputs)},
+        trigonometry_spec(8),
+        None,
+        (8, 8),
+    )
+
+
+def scale(value: int, constant: int, width: int, drop: int) -> Operation:
+    return Operation(Kind.SCALE, (Operand(value),), Format(width, 0), REGION, constant, drop)
+
+
+def add(first: Operand, second: Operand, width: int, drop: int) -> Operation:
+    return Operation(Kind.ADD, (first, second), Format(width, 0), REGION, drop=drop)
+
+
+def assert_same(before: Program, after: Program, words: dict[str, np.ndarray]) -> None:
+    first, second = evaluate(before, words), evaluate(after, words)
+    assert second.overflow.tolist() == first.overflow.tolist()
+    assert {name: found.tolist() for name, found in second.words.items()} == {
+        name: found.tolist() for name, found in first.words.items()
+    }
+
+
+def counted(p: Program, kind: Kind) -> int:
+    return sum(operation.kind is kind for operation in p.operations)
+
+
+def test_what_only_a_lost_term_needs_goes_and_the_sum_with_it():
+    before = program(
+        scale(0, 5, 6, 6),
+        add(Operand(1, shift=2), Operand(4, True, -5), 8, 2),
+        scale(5, 3, 10, 0),
+        outputs=(6,),
+    )
+    after, _ = without_vanishing(before)
+    assert [operation.kind for operation in after.operations[INPUTS:]] == [Kind.SCALE]
+    assert after.operations[-1].operands == (Operand(1),)
+    assert_same(before, after, random_words(before, 300, 1))
+
+
+def test_a_sum_that_moves_its_other_operand_is_left():
+    before = program(scale(0, 5, 6, 6), add(Operand(1, True, 3), Operand(4, False, -5), 10, 2), outputs=(5,))
+    after, _ = without_vanishing(before)
+    (left,) = after.operations[INPUTS:]
+    assert left.operands == (Operand(1, True, 1),)
+    assert left.drop == 0
+    assert_same(before, after, random_words(before, 300, 2))
+
+
+@pytest.mark.parametrize(
+    "sum_of",
+    [
+        add(Operand(1, shift=2), Operand(4, shift=-4), 9, 2),
+        add(Operand(1, shift=1), Operand(4, shift=-5), 9, 2),
+    ],
+)
+def test_a_term_that_may_move_the_rounding_stays(sum_of):
+    before = program(scale(0, 5, 6, 6), sum_of, outputs=(5,))
+    assert without_vanishing(before)[0] == before
+
+
+def test_a_term_that_may_overflow_stays():
+    before = program(scale(0, 5, 6, 2), add(Operand(1, shift=2), Operand(4, shift=-5), 9, 2), outputs=(5,))
+    assert before.operations[4].checked
+    assert without_vanishing(before)[0] == before
+
+
+def test_what_a_term_shares_with_a_result_may_overflow():
+    before = program(
+        scale(0, 5, 6, 2),
+        scale(4, 1, 6, 0),
+        add(Operand(1, shift=2), Operand(5, shift=-5), 8, 2),
+        outputs=(4, 6),
+    )
+    assert before.operations[4].checked
+    after, _ = without_vanishing(before)
+    assert len(after.operations) == len(before.operations) - 2
+    assert_same(before, after, random_words(before, 300, 3))
+
+
+def limbs(second: int) -> Program:
+    """Two limbs alike, but for the width of what the second adds."""
+    return program(
+        scale(0, 5, 6, 6),
+        scale(1, 5, second, 6),
+        add(Operand(2, shift=2), Operand(4, shift=-5), 8, 2),
+        add(Operand(3, shift=2), Operand(5, True, -5), 8, 2),
+        scale(6, 3, 10, 0),
+        scale(7, 5, 11, 0),
+        outputs=(8, 9),
+    )
+
+
+def test_twins_lose_a_term_together():
+    before, twins = limbs(6), ((4, 5), (6, 7), (8, 9))
+    after, left = without_vanishing(before, twins)
+    assert [operation.constant for operation in after.operations[INPUTS:]] == [3, 5]
+    assert left == ((4, 5),)
+    assert_same(before, after, random_words(before, 300, 4))
+
+
+def test_twins_keep_a_term_that_one_of_them_needs():
+    before, twins = limbs(8), ((6, 7), (8, 9))
+    assert without_vanishing(before, twins) == (before, twins)
+    assert len(without_vanishing(before)[0].operations) == len(before.operations) - 2
+
+
+def test_a_twin_that_is_needed_keeps_the_other():
+    before = program(
+        scale(0, 5, 6, 6),
+        scale(1, 5, 6, 6),
+        add(Operand(2, shift=2), Operand(4, shift=-5), 8, 2),
+        scale(5, 1, 6, 0),
+        outputs=(6, 7),
+    )
+    after, left = without_vanishing(before, ((4, 5),))
+    assert left == ((4, 5),)
+    assert counted(after, Kind.SCALE) == 3
+
+
+def random_program(rng: np.random.Generator) -> Program:
+    """Sums, products and scales of earlier values, with shifts by which many terms vanish."""
+    operations: list[Operation] = []
+    widths = [WORD.width] * INPUTS
+    for _ in range(12):
+        kind = rng.choice([Kind.ADD, Kind.ADD, Kind.SCALE, Kind.MULTIPLY])
+        a, b = (int(value) for value in rng.integers(0, len(widths), 2))
+        width = int(rng.integers(5, 12))
+        if kind == Kind.SCALE:
+            operations.append(scale(a, int(rng.integers(1, 60)), width, int(rng.integers(0, 7))))
+        elif kind == Kind.MULTIPLY:
+            drop = int(rng.integers(0, 9))
+            operands = (Operand(a), Operand(b))
+            operations.append(Operation(Kind.MULTIPLY, operands, Format(width, 0), REGION, drop=drop))
+        else:
+            signs = rng.random(2) < 0.5
+            shifts = int(rng.integers(0, 4)), int(rng.integers(-10, 3))
+            operands = Operand(a, bool(signs[0]), shifts[0]), Operand(b, bool(signs[1]), shifts[1])
+            operations.append(add(*operands, width, int(rng.integers(0, 4))))
+        widths.append(width)
+    last = len(widths) - 1
+    return program(*operations, outputs=tuple(sorted({last, *rng.integers(INPUTS, last, 2).tolist()})))
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=200)
+def test_random_programs_do_the_same(seed):
+    before = random_program(np.random.default_rng(seed))
+    after, _ = without_vanishing(before)
+    assert len(after.operations) <= len(before.operations)
+    assert_same(before, after, random_words(before, 200, seed))
+
+
+def test_random_programs_lose_terms():
+    found = [random_program(np.random.default_rng(seed)) for seed in range(50)]
+    sums = [counted(p, Kind.ADD) - counted(without_vanishing(p)[0], Kind.ADD) for p in found]
+    assert sum(less > 0 for less in sums) > 10
+
+
+@pytest.mark.parametrize("name", ["iiwa14", "hyq"])
+def test_robots_do_the_same(name):
+    before = program_of(name, 18)
+    after, _ = without_vanishing(before)
+    assert counted(after, Kind.SCALE) < counted(before, Kind.SCALE)
+    assert_same(before, after, random_words(before, 400, 5))

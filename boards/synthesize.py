@@ -14,7 +14,7 @@ from rbdhw.boards.nextpnr import DEVICES, SEED
 from rbdhw.boards.place import place
 from rbdhw.boards.shell import ACCELERATOR, TDATA
 from rbdhw.boards.tools import ToolError, tool_version
-from rbdhw.boards.yosys import FAMILIES, Resources, synthesize_target
+from rbdhw.boards.yosys import FAMILIES, Resources, hurried, synthesize_target
 from rbdhw.errors import InputError
 from rbdhw.target import target as find_target
 
@@ -138,7 +138,8 @@ def _for_target(target: str | None, count: bool, run: _Run) -> tuple[Design, Imp
     resources = synthesize_target((design.verilog,), ACCELERATOR, FAMILIES[device.family], folder)
     if not count:
         design.check_fit(resources, device)
-    tool = "yosys (not placed)"
+    as_it_is = ", logic not optimised" if hurried([design.verilog.read_text()]) else ""
+    tool = f"yosys (not placed{as_it_is})"
     return design, Implementation(tool, design.clock_mhz, resources=resources, versions=versions)
 
 

@@ -110,6 +110,9 @@ FAMILIES: Mapping[str, Family] = {"ecp5": ECP5, "xc7": SERIES_7, "xcup": ULTRASC
 
 NETLIST = "netlist.json"
 
+LARGE = 5_000_000
+"""Characters of Verilog from which on logic is mapped as it is: to optimise it first takes hours."""
+
 OPERAND_MEMORY = "operand_memory_"
 DELAY_LINE = "_bypass_"
 """What the names of an array's memories contain, and of delay lines in memories."""
@@ -147,8 +150,9 @@ def synthesis(family: Family, top: str, texts: Sequence[str]) -> list[str]:
     Modules of an array's many memories stay apart until these are mapped: in a flattened design Yosys takes
     seconds for each of them.
     """
-    if not any(OPERAND_MEMORY in text for text in texts):
-        return [f"{family.script} -top {top}"]
+    if not _is_array(texts):
+        script = f"{family.script} -top {top}"
+        return ["scratchpad -copy abc9.script.default.fast abc9.script", script] if hurried(texts) else [script]
     apart = f"*{OPERAND_MEMORY}* *{DELAY_LINE}*"
     return [
         f"setattr -mod -set keep_hierarchy 1 {apart}",
@@ -157,6 +161,18 @@ def synthesis(family: Family, top: str, texts: Sequence[str]) -> list[str]:
         "flatten",
         f"{family.script} -run {family.behind_memories}:",
     ]
+
+
+def hurried(texts: Sequence[str]) -> bool:
+    """Whether the logic of a design of these Verilog texts is not optimised before it is mapped.
+
+    It then takes some look-up tables more than it would need.
+    """
+    return sum(map(len, texts)) >= LARGE and not _is_array(texts)
+
+
+def _is_array(texts: Sequence[str]) -> bool:
+    return any(OPERAND_MEMORY in text for text in texts)
 
 
 def count_resources(statistics: str, family: Family) -> Resources:

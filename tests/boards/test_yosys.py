@@ -12,6 +12,7 @@ from rbdhw.boards.tools import ToolError, find_tool
 from rbdhw.boards.yosys import (
     ECP5,
     FAMILIES,
+    LARGE,
     ULTRASCALE_PLUS,
     Resources,
     count_resources,
@@ -39,6 +40,30 @@ def test_an_array_is_flattened_when_its_memories_are_mapped() -> None:
         "flatten",
         "synth_ecp5 -run map_gates:",
     ]
+
+
+def test_a_large_design_is_mapped_as_it_is() -> None:
+    large = "// " + LARGE * "-"
+    assert synthesis(ECP5, "top", ["module top(); endmodule", large]) == [
+        "scratchpad -copy abc9.script.default.fast abc9.script",
+        "synth_ecp5 -top top",
+    ]
+    array = synthesis(ECP5, "top", ["module operand_memory_0_1(); endmodule", large])
+    assert not any("scratchpad" in command for command in array)
+
+
+@pytest.mark.parametrize("family", ["ecp5", "xcup"])
+def test_what_a_design_may_do_without_stays_where_it_is_mapped_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family: str
+) -> None:
+    source = tmp_path / "parity.v"
+    source.write_text("module top(input [15:0] a, b, output y); assign y = ^a ^ ^b ^ ^(a ^ b); endmodule")
+    counts = {}
+    for name, least in (("optimised", LARGE), ("hurried", 0)):
+        monkeypatch.setattr("rbdhw.boards.yosys.LARGE", least)
+        counts[name] = synthesize_target((source,), "top", FAMILIES[family], tmp_path / name)
+    assert counts["optimised"].luts == 0
+    assert counts["hurried"].luts > 0
 
 
 def statistics(**cells: int) -> str:

@@ -180,7 +180,7 @@ def fix(
             if seen == before:
                 break
             draft = lower(graph, seen, ranges, widths.raised(magnitudes, seen), twins)
-        return fused(without_vanishing(draft)[0], MOST_TERMS) if array else draft
+        return fused(draft, MOST_TERMS) if array else draft
 
     def measured(program: Program, tasks: int) -> Measured:
         draft = draft_design(model, domain, program, options)

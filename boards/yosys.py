@@ -151,8 +151,8 @@ def synthesis(family: Family, top: str, texts: Sequence[str]) -> list[str]:
     seconds for each of them.
     """
     if not _is_array(texts):
-        script = f"{family.script} -top {top}"
-        return ["scratchpad -copy abc9.script.default.fast abc9.script", script] if hurried(texts) else [script]
+        hurry = ["scratchpad -copy abc9.script.default.fast abc9.script"] if hurried(texts) else []
+        return [*hurry, f"{family.script} -top {top}"]
     apart = f"*{OPERAND_MEMORY}* *{DELAY_LINE}*"
     return [
         f"setattr -mod -set keep_hierarchy 1 {apart}",

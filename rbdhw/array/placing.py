@@ -15,6 +15,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from rbdhw.array.model import (
     HOLD,
@@ -82,8 +83,8 @@ def placed(
     InputError
         Where no place is found for a job.
     """
-    for spare in SPARE:
-        placing = _Placing(jobs, ii, timing, width, spare)
+    for spare, apart in product(SPARE, (False, True)):
+        placing = _Placing(jobs, ii, timing, width, spare, apart)
         if placing.done():
             placing.leave_out_idle_units()
             cycle = {value: step.ready for step in placing.steps for value in step.job.values}
@@ -123,7 +124,11 @@ class _Fit:
 
 
 class _Placing:
-    def __init__(self, jobs: Sequence[Job], ii: int, timing: Timing, width: int, spare: float) -> None:
+    """One try, with spare accumulators; angles may be handed out apart from each other, each in its turn."""
+
+    def __init__(
+        self, jobs: Sequence[Job], ii: int, timing: Timing, width: int, spare: float, apart: bool
+    ) -> None:
         self.steps: list[Step] = []
         self.units: list[_Unit] = []
         self.memories: dict[Port, _Memory] = defaultdict(_Memory)
@@ -132,6 +137,8 @@ class _Placing:
         self._lasting = self._age - ii
         self._ready: dict[int, int] = {}
         self._origin: dict[int, tuple[int, int]] = {}
+        angles = (job.operand for job in jobs if job.resource is Resource.TRIGONOMETRY)
+        self._angles = {value: k for k, value in enumerate(dict.fromkeys(angles))} if apart else {}
         self._next = 1 + max((value for job in jobs for value in job.values), default=0)
         slots = Counter[Resource]()
         for job in jobs:
@@ -222,7 +229,7 @@ class _Placing:
     def _earliest(self, job: Job) -> int:
         """The first cycle in which a job might start; a task's words can be handed out from cycle 1."""
         if job.resource is Resource.SOURCE:
-            return 1
+            return 1 + self._angles.get(job.values[0], 0) % self._ii
         if job.operand is not None:
             return self._ready[job.operand] + 1
         return max(0, *(self._available(term) - k for k, term in enumerate(job.terms)))
@@ -360,9 +367,10 @@ class _Placing:
     def _place_with_copies(self, job: Job) -> bool:
         """Place a job after copies of its values were made, one after the other, until it fits.
 
-        The oldest come first: memories may not keep them until the job starts.
+        The oldest come first: memories may not keep them until the job starts. An angle, which may be wider
+        than an accumulator's results, is not copied.
         """
-        if job.resource is Resource.SOURCE:
+        if job.resource in (Resource.SOURCE, Resource.TRIGONOMETRY):
             return False
         since = self._earliest(job) - self._lasting
         for value in sorted(dict.fromkeys(job.operands), key=self._ready.__getitem__):

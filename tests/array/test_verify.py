@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import Array, Constant, Port, Resource
+from rbdhw.array.model import Array, Constant, Job, Port, Resource, Term
 from rbdhw.array.verify import ArrayError, verify
+from rbdhw.fixed.fusion import GUARD_BITS, fused
 from tests.array.programs import array_of, mixed
+from tests.builds import program_of
 
 PROGRAM = mixed()
 ARRAY = array_of(PROGRAM, 16)
@@ -78,6 +80,20 @@ def test_powers_of_two_may_stand_in_a_constant():
     verify(
         with_step(place, job=replace(job, terms=(*job.terms[:k], term, *job.terms[k + 1 :]))), jobs(PROGRAM)
     )
+
+
+def test_an_angle_is_not_copied():
+    program = fused(program_of("toy", 18), 8)
+    array = array_of(program, 16)
+    turn = next(step for step in array.steps if step.job.resource is Resource.TRIGONOMETRY)
+    usual = next(step for step in array.steps if step.job.resource is Resource.ACCUMULATOR)
+    copy = 1 + max(value for step in array.steps for value in step.job.values)
+    term = Term((turn.job.operand, Constant(1)), shift=GUARD_BITS)
+    copying = replace(usual, job=Job((copy,), Resource.ACCUMULATOR, (term,)))
+    taking = replace(turn, job=replace(turn.job, operand=copy))
+    others = (step for step in array.steps if step is not turn)
+    with pytest.raises(ArrayError, match=rf"^value {copy} is a copy of an angle"):
+        verify(replace(array, steps=(*others, taking, copying)), jobs(program))
 
 
 def test_a_unit_does_one_thing_at_a_time():

@@ -27,13 +27,12 @@ def without_vanishing(program: Program, twins: Sequence[Group] = ()) -> tuple[Pr
     terms = dict(_vanishing(program, group_of))
     while True:
         operations, same = _lessened(program, terms, group_of)
-        needed = _needed(program, operations, same, group_of)
-        lost = {i: program.operations[i].operands[k].value for i, k in terms.items()}
-        flagging = {i for i, value in lost.items() if _flags(program, value, needed)}
+        flagging = _flagging(program, replace(program, operations=tuple(operations)), terms)
         if not flagging:
             break
         kept = {twin for i in flagging for twin in group_of.get(i, (i,))}
         terms = {i: k for i, k in terms.items() if i not in kept}
+    needed = _needed(program, operations, same, group_of)
     place = {value: k for k, value in enumerate(sorted(needed))}
     place |= {i: place[value] for i, value in same.items() if value in place}
     found = replace(
@@ -110,12 +109,24 @@ def _needed(
     return needed
 
 
-def _flags(program: Program, lost: int, needed: set[int]) -> bool:
-    """Whether a value may overflow that is computed for a lost term alone: the term may then be larger."""
-    waiting = [lost]
+def _flagging(before: Program, after: Program, terms: Mapping[int, int]) -> set[int]:
+    """The sums whose lost terms may be larger, as something overflows of which a function would not tell."""
+    found: set[int] = set()
+    for function in before.outputs:
+        told = after.reached(function)
+        for i in before.reached(function).intersection(terms):
+            if _may_overflow(before, before.operations[i].operands[terms[i]].value, told):
+                found.add(i)
+    return found
+
+
+def _may_overflow(program: Program, value: int, told: frozenset[int]) -> bool:
+    """Whether a value may overflow, or what it is computed from, but for those whose overflows are told."""
+    waiting, seen = [value], set(told)
     while waiting:
         value = waiting.pop()
-        if value not in needed:
+        if value not in seen:
+            seen.add(value)
             if program.operations[value].checked:
                 return True
             waiting += [operand.value for operand in program.operations[value].operands]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -122,6 +124,19 @@ def test_what_a_term_shares_with_a_result_may_overflow():
     after, _ = without_vanishing(before)
     assert len(after.operations) == len(before.operations) - 2
     assert_same(before, after, random_words(before, 300, 3))
+
+
+def test_what_another_function_tells_of_is_not_told_to_this_one():
+    before = program(
+        scale(0, 5, 6, 2),
+        scale(4, 1, 6, 0),
+        add(Operand(1, shift=2), Operand(5, shift=-5), 8, 2),
+        outputs=(4, 6),
+    )
+    other, own = before.outputs["id"]
+    both = replace(before, outputs={"fd": (replace(other, name="fd.0"),), "id": (own,)})
+    assert both.operations[4].checked
+    assert without_vanishing(both)[0] == both
 
 
 def limbs(second: int) -> Program:

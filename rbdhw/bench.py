@@ -27,7 +27,7 @@ from rbdhw.graph.graph import Graph
 from rbdhw.manifest import function_counts
 from rbdhw.mounting import mounted
 from rbdhw.passes.factor import factor
-from rbdhw.pipeline import Plan, planned
+from rbdhw.planning import Plan, planned
 from rbdhw.preparation import (
     DEFAULT_DELAYS,
     ROOT_ALGORITHMS,

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from rbdhw.assembly import accelerator, edge_of
 from rbdhw.boards.shell import ACCELERATOR
 from rbdhw.boards.tools import find_tool
 from rbdhw.boards.yosys import FAMILIES, synthesize_target
@@ -27,7 +28,7 @@ from rbdhw.estimate.calibration import (
 )
 from rbdhw.estimate.model import blocks, parts
 from rbdhw.formats import draft_design
-from rbdhw.pipeline import accelerator, edge_of, planned
+from rbdhw.planning import planned
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled

@@ -31,15 +31,15 @@ from rbdhw.config import (
     parse_interval,
     parse_share,
 )
+from rbdhw.description import describe
 from rbdhw.domain import Overrides, read_overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import TABLE, calibration
 from rbdhw.printing import (
-    print_algorithms,
-    print_limbs,
+    print_description,
     print_manifest,
     print_report,
-    print_roots,
+    print_synthesis,
     print_table,
 )
 from rbdhw.protocol import FUNCTIONS
@@ -173,30 +173,11 @@ def info(
         _explore(urdf, options, output, as_json)
         return
     with _progress() as progress:
-        data = pipeline.describe(urdf, _functions(functions), fext, forced, mounting, progress)
+        data = describe(urdf, _functions(functions), fext, forced, mounting, progress)
     if as_json:
         _print_json({key: data[key] for key in ("robot", "functions")})
         return
-    robot = data["robot"]
-    print(f"{robot['name']}: {robot['dof']} degrees of freedom, depth {robot['depth']}")
-    print_table("joints", list(data["joints"][0]), [list(row.values()) for row in data["joints"]])
-    print_roots(data["roots"])
-    print_table(
-        "operations a task",
-        ["function", "variable x variable", "variable x constant", "additions", "reciprocals"],
-        [
-            [
-                name,
-                str(counts["multiplications"]["variable"]),
-                str(counts["multiplications"]["constant"]),
-                str(counts["additions"]),
-                str(counts["reciprocals"]),
-            ]
-            for name, counts in data["functions"].items()
-        ],
-    )
-    print_algorithms(data["algorithms"])
-    print_limbs(data["limbs"])
+    print_description(data)
 
 
 def _explore(urdf: Path, options: BuildOptions, output: Path | None, as_json: bool) -> None:
@@ -371,22 +352,17 @@ def synthesize(
                 directory, target=target, board=board, seed=seed, count=count, progress=progress
             )
         except TimingError as missed:
-            print_synthesis(directory, missed.report, as_json)
+            _report_synthesis(directory, missed.report, as_json)
             raise
-    print_synthesis(directory, report, as_json)
+    _report_synthesis(directory, report, as_json)
 
 
-def print_synthesis(directory: Path, report: dict[str, Any], as_json: bool) -> None:
+def _report_synthesis(directory: Path, report: dict[str, Any], as_json: bool) -> None:
     """What synthesis found, as JSON or a short table."""
     if as_json:
         _print_json(report)
-        return
-    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
-    rows = [
-        [name.replace("_", " "), "-" if value in (None, "") else str(value)]
-        for name, value in (report | {"versions": versions}).items()
-    ]
-    print_table(str(directory), ["", ""], rows)
+    else:
+        print_synthesis(directory, report)
 
 
 @app.command()

@@ -17,7 +17,8 @@ from rbdhw.estimate.model import shares
 from rbdhw.formats import draft_design
 from rbdhw.interval import interval
 from rbdhw.link import traffic
-from rbdhw.pipeline import alternatives, built, planned
+from rbdhw.pipeline import built
+from rbdhw.planning import alternatives, planned
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled

@@ -9,7 +9,8 @@ from typing import Any
 from rbdhw.config import CHEAPER_CORE, CORES, BuildOptions
 from rbdhw.errors import InputError
 from rbdhw.interval import INTERVALS
-from rbdhw.pipeline import Alternatives, Progress, alternatives, read, silent
+from rbdhw.pipeline import read
+from rbdhw.planning import Alternatives, Progress, alternatives, silent
 
 
 def explore(

@@ -26,6 +26,30 @@ def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     Console(width=None if sys.stdout.isatty() else FILE_WIDTH).print(table)
 
 
+def print_description(data: dict[str, Any]) -> None:
+    """What ``rbdhw info`` tells of a robot and of the operations that its functions take."""
+    robot = data["robot"]
+    print(f"{robot['name']}: {robot['dof']} degrees of freedom, depth {robot['depth']}")
+    print_table("joints", list(data["joints"][0]), [list(row.values()) for row in data["joints"]])
+    print_roots(data["roots"])
+    print_table(
+        "operations a task",
+        ["function", "variable x variable", "variable x constant", "additions", "reciprocals"],
+        [
+            [
+                name,
+                str(counts["multiplications"]["variable"]),
+                str(counts["multiplications"]["constant"]),
+                str(counts["additions"]),
+                str(counts["reciprocals"]),
+            ]
+            for name, counts in data["functions"].items()
+        ],
+    )
+    print_algorithms(data["algorithms"])
+    print_limbs(data["limbs"])
+
+
 def print_limbs(limbs: dict[str, Any]) -> None:
     """The limbs that are alike, and the hardware at the least interval at which all of them can share."""
     if limbs["groups"]:
@@ -141,3 +165,13 @@ def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
         [*columns, "error median / max"],
         rows,
     )
+
+
+def print_synthesis(directory: Path, report: dict[str, Any]) -> None:
+    """A short table of what synthesis found."""
+    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+    rows = [
+        [name.replace("_", " "), "-" if value in (None, "") else str(value)]
+        for name, value in (report | {"versions": versions}).items()
+    ]
+    print_table(str(directory), ["", ""], rows)

@@ -8,13 +8,14 @@ from functools import cache
 
 import pytest
 
-from rbdhw import pipeline
+from rbdhw import planning
 from rbdhw.config import CORES, BuildOptions, Pacing
 from rbdhw.cores import Taken, cheaper
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Estimate
 from rbdhw.interval import Interval
-from rbdhw.pipeline import Alternatives, alternatives, generate, planned
+from rbdhw.pipeline import generate
+from rbdhw.planning import Alternatives, alternatives, planned
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -106,10 +107,10 @@ class TestBuilds:
                 calls[name] += 1
                 return do(*given)
 
-            monkeypatch.setattr(pipeline, name, call)
+            monkeypatch.setattr(planning, name, call)
 
-        counted("fix", pipeline.fix)
-        counted("observe", pipeline.observe)
+        counted("fix", planning.fix)
+        counted("observe", planning.observe)
         own = alternatives(load_urdf(path("toy")), toy(functions=("id",)))
         for ii in (4, 8, 16, 32):
             own.plan(Interval(ii, "tried"))

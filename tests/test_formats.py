@@ -1,7 +1,7 @@
 """Number formats: values that cancel keep room for rounding errors."""
 
 from rbdhw.config import BuildOptions
-from rbdhw.pipeline import planned
+from rbdhw.planning import planned
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 

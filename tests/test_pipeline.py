@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 
 from rbdhw.config import BuildOptions, Pacing
 from rbdhw.cores import scheduled
+from rbdhw.description import describe
 from rbdhw.domain import JointBounds, Overrides, graph_inputs, input_domain
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
-from rbdhw.pipeline import describe, generate, planned
+from rbdhw.pipeline import generate
+from rbdhw.planning import planned
 from rbdhw.preparation import optimised, prepare, traced
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf

@@ -22,7 +22,7 @@ from rbdhw.estimate.calibration import (
     weighed,
 )
 from rbdhw.estimate.model import estimate_entry, load, shares, short_of
-from rbdhw.pipeline import planned
+from rbdhw.planning import planned
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.target import target

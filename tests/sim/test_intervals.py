@@ -10,7 +10,8 @@ import pytest
 from rbdhw.artifact import write
 from rbdhw.config import BuildOptions
 from rbdhw.interval import Interval
-from rbdhw.pipeline import Alternatives, alternatives, built
+from rbdhw.pipeline import built
+from rbdhw.planning import Alternatives, alternatives
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from rbdhw.artifact import write
+from rbdhw.assembly import accelerator
 from rbdhw.config import BuildOptions
 from rbdhw.formats import draft_design
 from rbdhw.manifest import manifest
-from rbdhw.pipeline import accelerator, generate, planned
+from rbdhw.pipeline import generate
+from rbdhw.planning import planned
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robots import path

@@ -7,7 +7,7 @@ import pytest
 
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.formats import draft_design
-from rbdhw.pipeline import planned
+from rbdhw.planning import planned
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

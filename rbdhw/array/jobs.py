@@ -17,7 +17,9 @@ def jobs(program: Program) -> list[Job]:
     """
     found = [Job((flag.value,), Resource.SOURCE) for flag in program.flags]
     found += [Job((~flag.value,), Resource.SOURCE) for flag in program.flags]
-    found += [Job((word.value,), Resource.SOURCE) for word in program.inputs]
+    for word in program.inputs:
+        wide = word.format.width > max(program.port_widths)
+        found.append(Job((word.value,), Resource.SOURCE, wide=wide))
     turns: dict[tuple[int, int, int], dict[Kind, int]] = defaultdict(dict)
     for i, operation in enumerate(program.operations):
         match operation.kind:

@@ -94,13 +94,15 @@ def ways(term: Term, width: int) -> Iterator[Term]:
 class Job:
     """What one unit does in successive cycles to compute values: one term a cycle, or one operand.
 
-    ``results`` are in the order of the unit's results, None one that nothing needs: sine and cosine.
+    ``results`` are in the order of the unit's results, None one that nothing needs: sine and cosine. What is
+    ``wide`` has more bits than an accumulator's results, so that no copy can hold it.
     """
 
     results: tuple[int | None, ...]
     resource: Resource
     terms: tuple[Term, ...] = ()
     operand: int | None = None
+    wide: bool = False
 
     @property
     def values(self) -> tuple[int, ...]:

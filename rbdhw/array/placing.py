@@ -124,7 +124,7 @@ class _Fit:
 
 
 class _Placing:
-    """One try, with spare accumulators; angles may be handed out apart from each other, each in its turn."""
+    """One try, with spare accumulators; wide words may be handed out apart, one a cycle."""
 
     def __init__(
         self, jobs: Sequence[Job], ii: int, timing: Timing, width: int, spare: float, apart: bool
@@ -137,8 +137,9 @@ class _Placing:
         self._lasting = self._age - ii
         self._ready: dict[int, int] = {}
         self._origin: dict[int, tuple[int, int]] = {}
-        angles = (job.operand for job in jobs if job.resource is Resource.TRIGONOMETRY)
-        self._angles = {value: k for k, value in enumerate(dict.fromkeys(angles))} if apart else {}
+        wide = [value for job in jobs if job.wide for value in job.values]
+        self._wide = frozenset(wide)
+        self._turn = {value: k for k, value in enumerate(wide)} if apart else {}
         self._next = 1 + max((value for job in jobs for value in job.values), default=0)
         slots = Counter[Resource]()
         for job in jobs:
@@ -229,7 +230,7 @@ class _Placing:
     def _earliest(self, job: Job) -> int:
         """The first cycle in which a job might start; a task's words can be handed out from cycle 1."""
         if job.resource is Resource.SOURCE:
-            return 1 + self._angles.get(job.values[0], 0) % self._ii
+            return 1 + self._turn.get(job.values[0], 0) % self._ii
         if job.operand is not None:
             return self._ready[job.operand] + 1
         return max(0, *(self._available(term) - k for k, term in enumerate(job.terms)))
@@ -367,13 +368,11 @@ class _Placing:
     def _place_with_copies(self, job: Job) -> bool:
         """Place a job after copies of its values were made, one after the other, until it fits.
 
-        The oldest come first: memories may not keep them until the job starts. An angle, which may be wider
-        than an accumulator's results, is not copied.
+        The oldest come first: memories may not keep them until the job starts.
         """
-        if job.resource in (Resource.SOURCE, Resource.TRIGONOMETRY):
-            return False
         since = self._earliest(job) - self._lasting
-        for value in sorted(dict.fromkeys(job.operands), key=self._ready.__getitem__):
+        narrow = (value for value in dict.fromkeys(job.operands) if value not in self._wide)
+        for value in sorted(narrow, key=self._ready.__getitem__):
             copy = self._copied(value, since)
             if copy is None:
                 continue

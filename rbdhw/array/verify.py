@@ -30,11 +30,10 @@ def verify(array: Array, jobs: Sequence[Job]) -> None:
 def _check_jobs(array: Array, jobs: Sequence[Job]) -> None:
     """Every job is done once, with terms that are the same number; all others are copies."""
     copies = _copies(array, jobs)
-    for step in array.steps:
-        if step.job.resource is Resource.TRIGONOMETRY and step.job.operand in copies:
-            raise ArrayError(
-                f"value {step.job.operand} is a copy of an angle, which may be too wide for that"
-            )
+    wide = {value for job in jobs if job.wide for value in job.values}
+    for copy, value in copies.items():
+        if value in wide:
+            raise ArrayError(f"value {copy} is a copy of {value}, which is wider than a copy can be")
     done = Counter(_meaning(step.job, copies) for step in array.steps if not _is_copy(step.job, copies))
     asked = Counter(_meaning(job, {}) for job in jobs)
     if done != asked:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rbdhw.array.build import timing
 from rbdhw.array.exchanging import exchanged
 from rbdhw.array.jobs import jobs
@@ -9,7 +11,11 @@ from rbdhw.array.model import Array
 from rbdhw.array.placing import placed
 from rbdhw.array.verify import verify
 from rbdhw.fixed.fusion import fused
+from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.program import Program
+from rbdhw.fixed.widths import plain_widths
+from rbdhw.graph.interpret import node_values
+from rbdhw.graph.trace import Recorder
 from tests.mixed import mixed_program
 
 MOST_TERMS = 4
@@ -18,6 +24,26 @@ MOST_TERMS = 4
 def mixed(width: int = 18) -> Program:
     """The made-up accelerator with all its sums fused."""
     return fused(mixed_program(width), MOST_TERMS)
+
+
+def crowded(angles: int, words: int) -> Program:
+    """A sum of the sines of many angles, each times a word, and the squares of all words: 18 bits."""
+    recorder = Recorder()
+    turns = [recorder.input(f"q[{k}]") for k in range(angles)]
+    others = [recorder.input(f"v[{k}]") for k in range(words)]
+    total = others[0]
+    for k, turn in enumerate(turns):
+        total = total + recorder.cos_sin(turn, 0.0)[1] * others[k]
+    for other in others:
+        total = total + other * other
+    recorder.output("id.tau[0]", total)
+    graph = recorder.builder.finish(recorder.outputs)
+    ranges = {f"q[{k}]": InputRange(-0.5, 0.5, "turn", wraps=True) for k in range(angles)}
+    ranges |= {f"v[{k}]": InputRange(-1.0, 1.0, "m") for k in range(words)}
+    drawn = np.random.default_rng(1)
+    values = node_values(graph, {name: drawn.uniform(-1, 1, 50) for name in graph.inputs})
+    sizes = [float(np.abs(value).max()) for value in values]
+    return fused(lower(graph, sizes, ranges, plain_widths(graph, 18)), MOST_TERMS)
 
 
 def placed_of(program: Program, ii: int, registers: int = 2) -> Array:

@@ -11,7 +11,7 @@ from rbdhw.array.placing import placed
 from rbdhw.array.verify import verify
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import fused
-from tests.array.programs import array_of, mixed
+from tests.array.programs import array_of, crowded, mixed
 from tests.builds import program_of
 
 CASES = [("toy", 8), ("toy", 13), ("iiwa14", 8), ("iiwa14", 16), ("iiwa14", 27), ("hyq", 32)]
@@ -48,6 +48,32 @@ def test_values_that_memories_do_not_keep_long_enough_are_copied(jobs_between, c
     assert array.latency["id"] > jobs_between * 4
     assert (array.latency["id"] > kept(33)) == (copies > 0)
     assert len(array.steps) - len(chain) == copies
+
+
+def test_wide_words_in_each_others_way_are_handed_out_one_a_cycle():
+    """Handed out at once, few of them would find a slot in the only memory that they go to."""
+    program = crowded(angles=12, words=60)
+    array = array_of(program, 12)
+    angles = {word.value for word in program.inputs if word.name.startswith("q")}
+    assert {step.job.operand for step in array.steps if step.job.resource is Resource.TRIGONOMETRY} == angles
+    assert array.units.count(Resource.TRIGONOMETRY) == 1
+    started = [step.start for step in array.steps if set(step.job.values) <= angles]
+    assert sorted(started) == list(range(1, 13))
+
+
+@pytest.mark.parametrize(("wide", "copies"), [(False, True), (True, False)])
+def test_what_is_too_wide_is_not_copied(wide, copies):
+    """The same words, wide or not: narrow ones are copied until each has found its slot."""
+    chain = [Job((k,), Resource.SOURCE, wide=wide) for k in range(12)]
+    chain += [Job((k,), Resource.SOURCE) for k in range(12, 132)]
+    chain += [Job((200 + k, None), Resource.TRIGONOMETRY, operand=k) for k in range(12)]
+    timing = Timing({Resource.TRIGONOMETRY: 4, Resource.SOURCE: 0, Resource.ACCUMULATOR: 3})
+    for k in range(13):
+        terms = Term((200 + k % 12, Constant(3))), Term((200 + k % 12, Constant(5)))
+        chain.append(Job((300 + k,), Resource.ACCUMULATOR, terms))
+    array = placed(chain, {"id": (300,)}, 12, 50.0, timing, 2, 18)
+    verify(array, chain)
+    assert (len(array.steps) > len(chain)) == copies
 
 
 def test_the_same_program_gives_the_same_array():

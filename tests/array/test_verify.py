@@ -82,7 +82,7 @@ def test_powers_of_two_may_stand_in_a_constant():
     )
 
 
-def test_an_angle_is_not_copied():
+def test_what_is_wider_than_a_sum_is_not_copied():
     program = fused(program_of("toy", 18), 8)
     array = array_of(program, 16)
     turn = next(step for step in array.steps if step.job.resource is Resource.TRIGONOMETRY)
@@ -92,7 +92,7 @@ def test_an_angle_is_not_copied():
     copying = replace(usual, job=Job((copy,), Resource.ACCUMULATOR, (term,)))
     taking = replace(turn, job=replace(turn.job, operand=copy))
     others = (step for step in array.steps if step is not turn)
-    with pytest.raises(ArrayError, match=rf"^value {copy} is a copy of an angle"):
+    with pytest.raises(ArrayError, match=rf"^value {copy} is a copy of {turn.job.operand}, which is wider"):
         verify(replace(array, steps=(*others, taking, copying)), jobs(program))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rbdhw.fixed.fusion import fused
 from rbdhw.rtl.array import ArrayCore
-from tests.array.programs import array_of, mixed
+from tests.array.programs import array_of, crowded, mixed
 from tests.builds import program_of, random_words
 from tests.graphs import graphs
 from tests.mixed import mixed_words
@@ -61,6 +61,11 @@ def test_a_choice_that_one_function_decides_is_not_blamed_for_its_other_branch()
 def test_robots_with_words_from_everywhere(name, ii):
     program = fused(program_of(name, 18), 8)
     assert_bit_exact(program, ii, random_words(program, 12, seed=1), seed=2)
+
+
+def test_angles_from_many_units():
+    program = crowded(angles=12, words=60)
+    assert_bit_exact(program, 12, random_words(program, 8, seed=1), seed=2)
 
 
 @given(graphs(trigonometry=True, choices=True), st.integers(8, 20), st.sampled_from((8, 13, 18)))

@@ -1,8 +1,9 @@
 """Vanishing terms: what a sum rounds away, whatever its value, need not be computed.
 
 Every signal has a few bits at least. Where one is so small beside what it is added to that rounding takes all
-of it, the sum is its other operand, and what only the lost term was computed from is left out. Results and
-overflows stay as they are, bit for bit.
+of it, the sum is its other operand, and what only the lost term was computed from is left out. If that alone
+tells a function of an overflow, the sum takes the sign of what the term scales instead, which vanishes as well.
+Results and overflows stay as they are, bit for bit.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ def without_vanishing(program: Program, twins: Sequence[Group] = ()) -> tuple[Pr
         flagging = _flagging(program, replace(program, operations=tuple(operations)), terms)
         if not flagging:
             break
-        kept = {twin for i in flagging for twin in group_of.get(i, (i,))}
-        terms = {i: k for i, k in terms.items() if i not in kept}
+        kept = {group_of.get(i, (i,)): terms[i] for i in flagging}
+        program = _unscaled(program, kept)
+        terms = {i: k for i, k in terms.items() if group_of.get(i, (i,)) not in kept}
     needed = _needed(program, operations, same, group_of)
     place = {value: k for k, value in enumerate(sorted(needed))}
     place |= {i: place[value] for i, value in same.items() if value in place}
@@ -83,6 +85,25 @@ def _lessened(
             (operand,) = operations[i].operands
             same[i] = same.get(operand.value, operand.value)
     return operations, same
+
+
+def _unscaled(program: Program, kept: Mapping[Group, int]) -> Program:
+    """The program whose sums, in place of terms that vanish, take the sign bits of what these scale."""
+    operations = list(program.operations)
+    for group, k in kept.items():
+        lost = [operations[twin].operands[k].value for twin in group]
+        while all(_only_scales(operations[value]) for value in lost):
+            lost = [operations[value].operands[0].value for value in lost]
+        for twin, value in zip(group, lost, strict=True):
+            operands = list(operations[twin].operands)
+            operands[k] = Operand(value, operands[k].negative, 1 - operations[value].format.width)
+            operations[twin] = replace(operations[twin], operands=tuple(operands))
+    return replace(program, operations=tuple(operations))
+
+
+def _only_scales(operation: Operation) -> bool:
+    """Whether an operation tells of no overflow but that of its operand, and multiplies that."""
+    return operation.kind is Kind.SCALE and not operation.checked
 
 
 def _passes(program: Program, operation: Operation) -> bool:

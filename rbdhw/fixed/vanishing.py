@@ -2,8 +2,8 @@
 
 Every signal has a few bits at least. Where one is so small beside what it is added to that rounding takes all
 of it, the sum is its other operand, and what only the lost term was computed from is left out. If that alone
-tells a function of an overflow, the sum takes the sign of what the term scales instead, which vanishes as well.
-Results and overflows stay as they are, bit for bit.
+tells a function of an overflow, the sum takes the sign of what the term scales instead, which vanishes as
+well. Results and overflows stay as they are, bit for bit.
 """
 
 from __future__ import annotations

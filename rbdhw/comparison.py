@@ -37,7 +37,7 @@ BANDWIDTH = 32.0
 """GB/s each way, to which the evaluation of Dadu-RBD limits its memory."""
 
 LINKED = ("iiwa14", "hyq", "atlas")
-EDGES = (("fixed", 125.0), ("float32", 125.0), ("fixed", 250.0))
+EDGES = (("fixed", 125.0), ("float32", 125.0), ("fixed", 250.0), ("float32", 250.0))
 """Numbers in packets, and the clock in MHz."""
 
 OURS = (

@@ -94,6 +94,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "choice": ("errors", "robot", "graph", "tracing"),
     "estimate": (
+        "protocol",
         "target",
         *FORMATS,
         "fixed.fusion",

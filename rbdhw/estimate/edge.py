@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rbdhw.estimate.fabric import Cells, Fabric
+from rbdhw.protocol import HEADER_BITS
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import places, streams
 from rbdhw.rtl.domain_check import checks
@@ -61,18 +62,23 @@ def _domain_check(edge: Edge, fabric: Fabric) -> Cells:
 
 def _serialiser(edge: Edge, function: Function, fabric: Fabric) -> Cells:
     """The choice of a beat among those of a response, and its register."""
-    bits = 32 + function.result_bits
     beats = edge.response_beats(function, extended=True)
-    filled = min(bits, edge.response_beat)
+    filled = _filled(edge, function.result_bits)
     chosen = fabric.multiplexer(beats, filled) if beats > 1 else filled * 0.5
     return Cells(luts=chosen, flip_flops=filled + 2)
 
 
+def _filled(edge: Edge, bits: int) -> int:
+    """Bits that the longest beat of a response holds, its header included."""
+    return min(HEADER_BITS + bits, edge.response_beat)
+
+
 def _merger(edge: Edge, fabric: Fabric) -> Cells:
-    streams = len(edge.functions) + 1
-    longest = 32 + max(function.result_bits for function in edge.functions)
-    bits = min(edge.response_beat, longest)
-    return Cells(luts=fabric.multiplexer(streams, bits), flip_flops=bits + 1)
+    """The choice of each bit among the streams that have one there: responses, and headers of refusals."""
+    lengths = sorted(_filled(edge, bits) for bits in (0, *(f.result_bits for f in edge.functions)))
+    pieces = zip(lengths, [0, *lengths], range(len(lengths), 0, -1), strict=False)
+    luts = sum(fabric.multiplexer(streams, end - start) for end, start, streams in pieces)
+    return Cells(luts=luts, flip_flops=lengths[-1] + 1)
 
 
 def _converters(edge: Edge) -> Cells:

@@ -53,7 +53,7 @@ def assert_exact(report: Report, tasks: int) -> None:
     [("toy", 1, 18, "all", 60), ("iiwa14", 4, 27, "none", 60), *matrix()],
 )
 def test_bundled_robot(tmp_path, robot, ii, width, fext, tasks):
-    options = BuildOptions(ii=ii, width=width, fext=fext, samples=1024)
+    options = BuildOptions(ii=ii, width=width, fext=fext)
     write(generate(path(robot), options), tmp_path / "design")
     assert_exact(simulate(tmp_path / "design", tasks, seed=11), tasks)
 

@@ -71,9 +71,7 @@ def every_function():
 @pytest.mark.timeout(5400)
 @pytest.mark.parametrize(("robot", "ii", "width", "number", "data_width", "tasks"), list(every_function()))
 def test_all_functions_mixed(tmp_path, robot, ii, width, number, data_width, tasks):
-    options = BuildOptions(
-        functions=tuple(FUNCTIONS), ii=ii, width=width, number=number, data_width=data_width, samples=1024
-    )
+    options = BuildOptions(tuple(FUNCTIONS), ii=ii, width=width, number=number, data_width=data_width)
     write(generate(path(robot), options), tmp_path / "design")
     report = simulate(tmp_path / "design", tasks, seed=13, bulk=robot != "toy")
     assert report.mismatches == 0

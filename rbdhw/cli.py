@@ -143,7 +143,7 @@ def info(
     explore: Annotated[
         bool, typer.Option("--explore", help="Compare initiation intervals from 1 to 64 instead.")
     ] = False,
-    target: Annotated[str, typer.Option(help="Of --explore: xcvu9p, xc7a200t or ecp5-85.")] = "xcvu9p",
+    target: Annotated[str, typer.Option(help="The device: xcvu9p, xc7a200t or ecp5-85.")] = "xcvu9p",
     width: Annotated[int | None, typer.Option(help="Of --explore: operand bits of the multipliers.")] = None,
     tdata: Annotated[int, typer.Option(help="Of --explore: bits of the streams.")] = 512,
     core: Annotated[
@@ -156,24 +156,22 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Tell the robot's tree, its joints, and the operations that each function takes."""
-    forced = parse_algorithms(algorithm or [])
-    mounting = Mounting(base, parse_gravity(gravity), lenient, root)
+    options = BuildOptions(
+        functions=_functions(functions),
+        target=target,
+        width=width,
+        fext=fext,
+        data_width=tdata,
+        algorithms=parse_algorithms(algorithm or []),
+        mounting=Mounting(base, parse_gravity(gravity), lenient, root),
+        core=core,
+        pacing=Pacing(bandwidth=bandwidth),
+    )
     if explore:
-        options = BuildOptions(
-            functions=_functions(functions),
-            target=target,
-            width=width,
-            fext=fext,
-            data_width=tdata,
-            algorithms=forced,
-            mounting=mounting,
-            core=core,
-            pacing=Pacing(bandwidth=bandwidth),
-        )
         _explore(urdf, options, output, as_json)
         return
     with _progress() as progress:
-        data = describe(urdf, _functions(functions), fext, forced, mounting, progress)
+        data = describe(urdf, options, progress)
     if as_json:
         _print_json({key: data[key] for key in ("robot", "functions")})
         return

@@ -2,55 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from rbdhw.config import BuildOptions, Mounting
+from rbdhw.config import BuildOptions
 from rbdhw.limbs import hardware, least_interval, limb_inputs, limb_names
 from rbdhw.manifest import function_counts, robot_entry
-from rbdhw.mounting import load_mounted
 from rbdhw.passes.factor import factor
 from rbdhw.passes.twins import find_twins
+from rbdhw.pipeline import read
 from rbdhw.planning import Progress, silent
-from rbdhw.preparation import prepare, rooted, traced
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.preparation import prepare, traced
 from rbdhw.robot.model import BASE, Robot
 from rbdhw.robot.symmetry import limb_groups
+from rbdhw.target import target
 
-DEFAULT_MOUNTING = Mounting()
 
-
-def describe(
-    urdf: Path,
-    functions: Sequence[str],
-    fext: str = "none",
-    forced: Mapping[str, str] = MappingProxyType({}),
-    mounting: Mounting = DEFAULT_MOUNTING,
-    progress: Progress = silent,
-) -> dict[str, Any]:
+def describe(urdf: Path, options: BuildOptions, progress: Progress = silent) -> dict[str, Any]:
     """The robot, the operations of each function of the graph that would be built, and its algorithms.
 
     Raises
     ------
     InputError
-        For a robot, function or link that cannot be built.
+        For a robot or option that cannot be built.
     """
-    BuildOptions(functions=tuple(functions), mounting=mounting).check(tuple(FUNCTIONS))
-    source = load_mounted(urdf, mounting)
-    progress("choosing the root")
-    source, trials = rooted(source, mounting.root, functions, fext)
+    source, trials = read(urdf, options, progress)
     progress("rewriting frames and inertias")
-    model = prepare(source, functions, fext, forced=forced)
+    delays = target(options.target).delays
+    model = prepare(source, options.functions, options.fext, delays, options.algorithms)
     progress("tracing")
-    graph = factor(traced(model, functions))
+    graph = factor(traced(model, options.functions))
     groups = limb_groups(model.robot)
     ii = least_interval(groups)
     twins = find_twins(graph, limb_inputs(model.robot, groups))
     return {
         "robot": robot_entry(source),
-        "functions": {function: function_counts(graph, function) for function in functions},
+        "functions": {function: function_counts(graph, function) for function in options.functions},
         "algorithms": model.choice.json(),
         "limbs": {
             "groups": limb_names(model.robot, groups),

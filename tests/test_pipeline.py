@@ -190,7 +190,7 @@ class TestRandomTrees:
 
 class TestCounts:
     def test_what_is_told_of_a_robot_is_what_is_built_for_it(self):
-        told = describe(path("iiwa14"), ("id",))
+        told = describe(path("iiwa14"), BuildOptions(("id",)))
         graph = graph_of("iiwa14")
         assert told["robot"]["name"] == load_urdf(path("iiwa14")).name
         assert (told["robot"]["dof"], told["robot"]["depth"]) == (7, 7)
@@ -345,7 +345,7 @@ class TestLimbs:
         assert shared <= 1.1 * multipliers(4, "off")
 
     def test_info_tells_what_sharing_would_save(self):
-        limbs = describe(path("hyq"), ("id",))["limbs"]
+        limbs = describe(path("hyq"), BuildOptions(("id",)))["limbs"]
         assert limbs["ii"] == 4
         assert limbs["hardware"]["on"]["multipliers"] <= 1.1 * limbs["hardware"]["off"]["multipliers"]
         assert 3 * limbs["hardware"]["on"]["adders"] < limbs["hardware"]["off"]["adders"]

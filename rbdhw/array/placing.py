@@ -5,7 +5,8 @@ is free, its operands stand in the unit's memories or can be written to them bef
 words in a slot. Of the places in the first cycles that have any the cheapest is taken: one that connects few
 new outputs to memories, moves products by amounts that the unit knows already, and leaves no short gaps.
 
-A job that finds no place gets copies of its operands, which a unit computes at another time.
+A job that finds no place gets copies of its operands, which a unit computes at another time. What is wider
+than a copy can be is handed out one word a cycle where it would find no place otherwise.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def placed(
     InputError
         Where no place is found for a job.
     """
-    for spare, apart in product(SPARE, (False, True)):
+    handed_out = (False, True) if any(job.wide for job in jobs) else (False,)
+    for spare, apart in product(SPARE, handed_out):
         placing = _Placing(jobs, ii, timing, width, spare, apart)
         if placing.done():
             placing.leave_out_idle_units()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.protocol import HEADER_BITS
@@ -76,8 +77,8 @@ def _filled(edge: Edge, bits: int) -> int:
 def _merger(edge: Edge, fabric: Fabric) -> Cells:
     """The choice of each bit among the streams that have one there: responses, and headers of refusals."""
     lengths = sorted(_filled(edge, bits) for bits in (0, *(f.result_bits for f in edge.functions)))
-    pieces = zip(lengths, [0, *lengths], range(len(lengths), 0, -1), strict=False)
-    luts = sum(fabric.multiplexer(streams, end - start) for end, start, streams in pieces)
+    pieces = enumerate(pairwise([0, *lengths]))
+    luts = sum(fabric.multiplexer(len(lengths) - k, end - start) for k, (start, end) in pieces)
     return Cells(luts=luts, flip_flops=lengths[-1] + 1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -17,9 +18,11 @@ PROGRAM = mixed()
 ARRAY = array_of(PROGRAM, 16)
 
 
-def broken(array: Array, text: str) -> None:
-    with pytest.raises(ArrayError, match=text):
+def refusal(array: Array) -> str:
+    """What the verifier has against an array."""
+    with pytest.raises(ArrayError) as caught:
         verify(array, jobs(PROGRAM))
+    return str(caught.value)
 
 
 def with_step(place: int, **changes) -> Array:
@@ -48,21 +51,25 @@ def test_the_array_holds():
 
 
 def test_every_job_is_done():
-    broken(replace(ARRAY, steps=ARRAY.steps[:-1]), "^jobs differ: ")
+    assert refusal(replace(ARRAY, steps=ARRAY.steps[:-1])).startswith("jobs differ: ")
 
 
 def test_a_sign_matters():
     place = a_step()
     job = ARRAY.steps[place].job
     turned = replace(job.terms[0], negative=not job.terms[0].negative)
-    broken(with_step(place, job=replace(job, terms=(turned, *job.terms[1:]))), "^jobs differ: ")
+    assert refusal(with_step(place, job=replace(job, terms=(turned, *job.terms[1:])))).startswith(
+        "jobs differ: "
+    )
 
 
 def test_a_shift_matters():
     place = a_step()
     job = ARRAY.steps[place].job
     moved = replace(job.terms[0], shift=job.terms[0].shift + 1)
-    broken(with_step(place, job=replace(job, terms=(moved, *job.terms[1:]))), "^jobs differ: ")
+    assert refusal(with_step(place, job=replace(job, terms=(moved, *job.terms[1:])))).startswith(
+        "jobs differ: "
+    )
 
 
 def test_powers_of_two_may_stand_in_a_constant():
@@ -103,34 +110,39 @@ def test_a_unit_does_one_thing_at_a_time():
     start = ARRAY.steps[first].start + ARRAY.ii
     moved = replace(ARRAY.steps[second], start=start)
     ready = ARRAY.timing.ready(moved.job, start)
-    broken(with_step(second, start=start, ready=ready), rf"^unit {unit}: 2 things in slot \d+$")
+    assert re.search(
+        rf"^unit {unit}: 2 things in slot \d+$", refusal(with_step(second, start=start, ready=ready))
+    )
 
 
 def test_a_job_is_on_a_unit_of_its_kind():
     place = a_step(Resource.RECIPROCAL)
-    broken(with_step(place, unit=ARRAY.steps[a_step()].unit), "^reciprocal on unit ")
+    assert refusal(with_step(place, unit=ARRAY.steps[a_step()].unit)).startswith("reciprocal on unit ")
 
 
 def test_results_take_their_time():
     place = a_step()
-    broken(with_step(place, ready=ARRAY.steps[place].ready - 1), "a result in cycle ")
+    assert re.search("a result in cycle ", refusal(with_step(place, ready=ARRAY.steps[place].ready - 1)))
 
 
 def test_a_word_is_gone_when_that_of_the_next_task_came():
     place = a_step(Resource.SOURCE)
-    broken(with_step(place, start=17, ready=17), r": a word in cycle 17$")
+    assert re.search(r": a word in cycle 17$", refusal(with_step(place, start=17, ready=17)))
 
 
 def test_a_memory_takes_what_stands_at_the_output():
     port, slot = a_write()
     write = ARRAY.writes[port][slot]
-    broken(with_write(port, slot, cycle=write.cycle + ARRAY.ii), ": value .* is not at ")
+    assert re.search(": value .* is not at ", refusal(with_write(port, slot, cycle=write.cycle + ARRAY.ii)))
     later = replace(write.output, delay=write.output.delay + 1)
-    broken(with_write(port, slot, output=later), ": value .* is not at ")
+    assert re.search(": value .* is not at ", refusal(with_write(port, slot, output=later)))
 
 
 def test_an_operand_stands_in_its_memory():
     port, slot = a_write()
     row = {s: write for s, write in ARRAY.writes[port].items() if s != slot}
     value = ARRAY.writes[port][slot].value
-    broken(replace(ARRAY, writes=ARRAY.writes | {port: row}), rf": value {value} is not there in cycle \d+$")
+    assert re.search(
+        rf": value {value} is not there in cycle \d+$",
+        refusal(replace(ARRAY, writes=ARRAY.writes | {port: row})),
+    )

@@ -38,5 +38,21 @@ def test_every_lane_of_singles_has_converters():
     assert wide.luts - plain.luts > 2 * 32 * 19
 
 
+def test_only_streams_that_have_a_bit_there_are_chosen_among():
+    """In one beat a refusal's header, and the two answers; at the end of the longer one nothing else."""
+    edge = edge_of(rail_design(data_width=512, bodies=3))
+    long, other = edge.functions
+    short = replace(other, outputs=other.outputs[:1])
+    assert edge.response_beats(long, extended=True) == 1
+    fewer = long.result_bits - short.result_bits
+    both, one = (
+        edge_cells(replace(edge, functions=(long, own)), LATENCY, 1, ULTRASCALE_PLUS)["edge"].luts
+        for own in (replace(other, outputs=long.outputs), short)
+    )
+    chosen = ULTRASCALE_PLUS.multiplexer(2, fewer)
+    assert fewer > 0
+    assert both - one == pytest.approx(chosen + 0.5 * fewer)
+
+
 def test_parts_add_up():
     assert Cells(1, 2, 3) + Cells(10, 20, 30) == Cells(11, 22, 33)

@@ -132,7 +132,7 @@ class Domain:
     """Bounds by array of the user's interface, in its units: ``(dimension, 2)`` each.
 
     ``q`` has ``nq`` rows, ``v``, ``a``, ``tau`` have ``nv``; ``base_v``, ``base_a`` and ``gravity`` are there
-    where tasks bring them; ``fext`` has a row a wrench component, ``[moment; force]``, the same for every
+    where tasks bring them; ``fext`` has a row a wrench component, ``[force; moment]``, the same for every
     body; ``Minv``, where a task may bring one, a row an entry of the matrix, row by row. ``wraps`` marks
     those of ``q`` that are angles without limits.
     """
@@ -263,7 +263,7 @@ def _positions(joint: Joint, asked: Pair | None) -> list[Pair]:
 def _floating_bounds(given: Overrides, wrench: list[Pair]) -> dict[str, list[Pair]]:
     """The bounds of a floating body's coordinates, velocities, accelerations and wrench."""
     velocity = _base_velocity(given.base)
-    force, moment = given.base.force or wrench[3], given.base.moment or wrench[0]
+    force, moment = given.base.force or wrench[0], given.base.moment or wrench[3]
     return {
         "q": [(-FREE_REACH, FREE_REACH)] * 3 + [_QUATERNION] * 4,
         "v": velocity,
@@ -301,7 +301,7 @@ def _velocity_limit(joint: Joint, k: int) -> Pair:
 def _effort_limit(joint: Joint, k: int, wrench: list[Pair]) -> Pair:
     value = joint.limits[k].effort
     if joint.kind.nv > 1 and not 0.0 < value < math.inf:
-        return wrench[0 if joint.kind.turning[k] else 3]
+        return wrench[3 if joint.kind.turning[k] else 0]
     return _limit(joint, "effort", value)
 
 
@@ -319,7 +319,7 @@ def _wrench_bounds(robot: Robot, given: ForceBounds) -> list[Pair]:
     weight = max(mass * math.hypot(*robot.gravity), 1.0)
     force = given.force or (-weight, weight)
     moment = given.moment or (LEVER * force[0], LEVER * force[1])
-    return [moment] * 3 + [force] * 3
+    return [force] * 3 + [moment] * 3
 
 
 def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str, InputRange]:
@@ -336,7 +336,7 @@ def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str,
             ranges[f"{array}[{k}]"] = InputRange(lower, upper, units[k])
     for i in fext:
         for k, (lower, upper) in enumerate(domain.bounds["fext"]):
-            ranges[f"fext[{i},{k}]"] = InputRange(lower, upper, "Nm" if k < 3 else "N")
+            ranges[f"fext[{i},{k}]"] = InputRange(lower, upper, "N" if k < 3 else "Nm")
     for k, (lower, upper) in enumerate(domain.bounds.get("Minv", ())):
         i, j = divmod(k, robot.nv)
         ranges[f"Minv[{i},{j}]"] = InputRange(lower, upper, "1")

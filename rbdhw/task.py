@@ -2,7 +2,7 @@
 
 Inputs of the graph are named after the arrays of the user's interface: ``q[0]`` (in turns for an angle, in
 metres for a shift, as they are for a quaternion), ``v[0]``, ``a[0]``, ``tau[0]``, ``base_v[5]``,
-``base_a[5]``, ``gravity[2]``, ``fext[3,5]`` (moment then force), ``Minv[2,1]``; and the flags of
+``base_a[5]``, ``gravity[2]``, ``fext[3,5]`` (force, then moment), ``Minv[2,1]``; and the flags of
 :data:`rbdhw.protocol.FLAGS`. Joints that mimic others take their coordinates from these; the dynamics know
 nothing of it.
 """
@@ -149,8 +149,8 @@ class Task:
         return [self._recorder.input(f"{name}[{i}]") for i in range(size)]
 
     def _wrench(self, i: int) -> Wrench:
-        x, y, z, fx, fy, fz = (self._recorder.input(f"fext[{i},{k}]") for k in range(6))
-        return (x, y, z), (fx, fy, fz)
+        force, moment = _halves([self._recorder.input(f"fext[{i},{k}]") for k in range(6)])
+        return moment, force
 
 
 def shrink(quaternion: Sequence[Scalar]) -> Scalar:

@@ -77,7 +77,7 @@ def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np
         One of :data:`FUNCTIONS`.
     arrays
         By name, of what :func:`inputs_of` lists: ``q`` (N, nq), ``v``, ``a``, ``tau`` (N, nv) in rad, m and
-        their rates, Nm, N; optionally ``fext`` (N, bodies, 6), the external force ``[moment; force]`` on each
+        their rates, Nm, N; optionally ``fext`` (N, bodies, 6), the external force ``[force; moment]`` on each
         body in its own URDF link frame, and for ``difd`` the ``Minv`` (N, nv, nv) to use. Others are ignored.
         Quaternions are brought to unit length. ``base_v`` and ``base_a`` (N, 6) are the base link's spatial
         velocity and acceleration ``[linear; angular]`` in its own frame, without gravity; ``gravity`` (N, 3)
@@ -185,7 +185,8 @@ def _rnea_forward(model: System, tasks: Tasks, acceleration: Array) -> _Motion:
         a = X[i] @ a_parent + link.S @ accelerations[:, link.v] + motion_cross(v) @ v_joint
         f = link.inertia @ a + force_cross(v) @ (link.inertia @ v)
         if link.body is not None:
-            f = f - link.X_link.T @ tasks["fext"][:, link.body, :, np.newaxis]
+            external = np.roll(tasks["fext"][:, link.body], 3, axis=1)
+            f = f - link.X_link.T @ external[..., np.newaxis]
         motion.v.append(v)
         motion.a.append(a)
         motion.f.append(f)

@@ -75,12 +75,12 @@ def velocity_map(robot: Robot) -> np.ndarray:
 
 
 def to_pinocchio_fext(robot: Robot, fext: np.ndarray, split: bool = False) -> pin.StdVec_Force:
-    """One task's ``fext (bodies, 6)``, [moment; force] in link frames, as forces in joint frames."""
+    """One task's ``fext (bodies, 6)``, [force; moment] in link frames, as forces in joint frames."""
     joints = pinocchio_joints(robot, split)
     forces = pin.StdVec_Force([pin.Force.Zero()] * (max(joints, default=int(robot.base_given)) + 1))
     for body, joint, wrench in zip(robot.bodies, joints, fext, strict=True):
         frame = _body_in_joint(body.joint) * se3(body.link_frame)
-        forces[joint] = frame.act(pin.Force(wrench[3:], wrench[:3]))
+        forces[joint] = frame.act(pin.Force(wrench))
     return forces
 
 
@@ -183,7 +183,7 @@ def rnea(
         force.append(inertia @ acceleration[i] - _crm(motion[i]).T @ inertia @ motion[i])
         if fext is not None:
             link = motion_transform(np.array(body.link_frame.rotation), body.link_frame.translation)
-            force[i] = force[i] - link.T @ fext[i]
+            force[i] = force[i] - link.T @ np.roll(fext[i], 3)
         transforms.append(x)
         subspaces.append(s)
     torques = np.zeros(robot.nv, dtype)

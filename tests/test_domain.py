@@ -47,7 +47,7 @@ def test_defaults_come_from_the_limits():
     np.testing.assert_array_equal(domain.bounds["tau"], [(-200.0, 200.0)] * 2)
     weight = 2 * 2.5 * 9.81
     np.testing.assert_allclose(
-        domain.bounds["fext"], [(-0.1 * weight, 0.1 * weight)] * 3 + [(-weight, weight)] * 3
+        domain.bounds["fext"], [(-weight, weight)] * 3 + [(-0.1 * weight, 0.1 * weight)] * 3
     )
     assert domain.wraps == (False, False)
 
@@ -73,7 +73,7 @@ def test_a_joint_overrides_the_default_and_that_the_urdf(tmp_path):
     np.testing.assert_array_equal(domain.bounds["v"], [(-3.0, 3.0), (-0.5, 0.5)])
     np.testing.assert_array_equal(domain.bounds["a"], [(-1.5, 2.5)] * 2)
     np.testing.assert_array_equal(domain.bounds["tau"], [(-200.0, 200.0), (-7.0, 7.0)])
-    np.testing.assert_array_equal(domain.bounds["fext"], [(-0.1, 0.4)] * 3 + [(-1.0, 4.0)] * 3)
+    np.testing.assert_array_equal(domain.bounds["fext"], [(-1.0, 4.0)] * 3 + [(-0.1, 0.4)] * 3)
 
 
 def test_the_default_acceleration_follows_the_velocity_asked_for():
@@ -174,7 +174,7 @@ def test_the_graph_takes_angles_in_turns_and_shifts_in_metres():
     units = [[ranges[f"{array}[{i}]"].unit for array in ("v", "a", "tau")] for i in (0, 2)]
     assert units == [["rad/s", "rad/s^2", "Nm"], ["m/s", "m/s^2", "N"]]
     wrench = [ranges[f"fext[1,{k}]"] for k in range(6)]
-    assert wrench == [InputRange(-0.4, 0.4, "Nm")] * 3 + [InputRange(-4.0, 4.0, "N")] * 3
+    assert wrench == [InputRange(-4.0, 4.0, "N")] * 3 + [InputRange(-0.4, 0.4, "Nm")] * 3
     assert not any(name.startswith(("fext[0", "fext[2")) for name in ranges)
     arrays = {"q": np.array([[math.pi, -math.pi / 2, 0.3]]), "v": np.array([[1.0, 2.0, 3.0]])}
     inputs = graph_inputs(robot, arrays)

@@ -23,7 +23,7 @@ def assert_golden(source):
     """Both halves of the gradient are the golden ones, external forces included."""
     robot = align_axes(source)
     states = random_states(source, TASKS, seed=4)
-    fext = {i: (tuple(f[:, :3].T), tuple(f[:, 3:].T)) for i, f in enumerate(states["fext"].swapaxes(0, 1))}
+    fext = {i: (tuple(f[:, 3:].T), tuple(f[:, :3].T)) for i, f in enumerate(states["fext"].swapaxes(0, 1))}
     q = coordinates(robot, states["q"].T)
     found = column_derivatives(robot, q, list(states["v"].T), list(states["a"].T), fext)
     expected = golden.evaluate(source, "did", states)

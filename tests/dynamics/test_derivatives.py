@@ -24,7 +24,7 @@ def derivatives(robot: Robot, states: dict[str, np.ndarray]) -> list[np.ndarray]
     """``M``, ``dtau_dq`` and ``dtau_dv`` (N, nv, nv) of a robot whose axes are z."""
     q = coordinates(robot, states["q"].T)
     v, a = list(states["v"].T), list(states["a"].T)
-    fext = {i: (tuple(f[:, :3].T), tuple(f[:, 3:].T)) for i, f in enumerate(states["fext"].swapaxes(0, 1))}
+    fext = {i: (tuple(f[:, 3:].T), tuple(f[:, :3].T)) for i, f in enumerate(states["fext"].swapaxes(0, 1))}
     result = inverse_dynamics_derivatives(
         robot, q, v, newton_euler(robot, q, v, a, at_rest(robot.gravity), fext)
     )

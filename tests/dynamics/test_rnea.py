@@ -24,8 +24,8 @@ TOLERANCE = 1e-9
 
 
 def wrenches(fext):
-    """External forces (N, bodies, 6) as the algorithm takes them."""
-    return {i: (tuple(fext[:, i, :3].T), tuple(fext[:, i, 3:].T)) for i in range(fext.shape[1])}
+    """External forces (N, bodies, 6), [force; moment], as the algorithm takes them: moment, then force."""
+    return {i: (tuple(fext[:, i, 3:].T), tuple(fext[:, i, :3].T)) for i in range(fext.shape[1])}
 
 
 def floats(robot, states, with_fext):

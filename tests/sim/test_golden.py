@@ -120,7 +120,7 @@ def urdf_forces(model: pin.Model, robot: Robot, fext: np.ndarray) -> pin.StdVec_
     forces = pin.StdVec_Force([pin.Force.Zero()] * model.njoints)
     for body, wrench in zip(robot.bodies, fext, strict=True):
         frame = model.frames[model.getFrameId(body.name, pin.FrameType.BODY)]
-        forces[frame.parentJoint] += frame.placement.act(pin.Force(wrench[3:], wrench[:3]))
+        forces[frame.parentJoint] += frame.placement.act(pin.Force(wrench))
     return forces
 
 

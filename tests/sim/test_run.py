@@ -166,7 +166,7 @@ def test_a_force_is_taken_where_the_design_takes_one(rail_folder, states, tmp_pa
     fext[:, 1, 2] = 1.0
     run(tmp_path / "design", "id", states(fext=fext), tmp_path / "out.npz", "golden")
     arrays = results(states())
-    expected = 2.5 * (arrays["a"] + 9.81)
+    expected = 2.5 * (arrays["a"] + 9.81) - fext[:, :, 2]
     np.testing.assert_allclose(results(tmp_path / "out.npz")["tau"], expected, rtol=1e-12)
     fext[7, 0, 5] = 2.0
     assert refusal_of(tmp_path / "design", "id", states(fext=fext), tmp_path / "out.npz") == (

@@ -24,6 +24,7 @@ from rbdhw.config import (
     BASES,
     CHEAPER_CORE,
     CORES,
+    JOINT_ORDERS,
     BuildOptions,
     Mounting,
     Pacing,
@@ -85,6 +86,10 @@ Bandwidth = Annotated[
     float | None,
     typer.Option(metavar="GB/s", help="Of the link, each way; by default what the streams carry."),
 ]
+JointOrder = Annotated[
+    str,
+    typer.Option(help="Order of the joints: pinocchio (a link's joints by name) or file (as listed)."),
+]
 Lenient = Annotated[
     bool,
     typer.Option("--lenient", help="Take as it is what is amiss in the file but other parsers accept."),
@@ -139,6 +144,7 @@ def info(
     base: BaseName = "fixed",
     gravity: Gravity = None,
     root: Root = None,
+    joint_order: JointOrder = JOINT_ORDERS[0],
     lenient: Lenient = False,
     explore: Annotated[
         bool, typer.Option("--explore", help="Compare initiation intervals from 1 to 64 instead.")
@@ -163,7 +169,7 @@ def info(
         fext=fext,
         data_width=tdata,
         algorithms=parse_algorithms(algorithm or []),
-        mounting=Mounting(base, parse_gravity(gravity), lenient, root),
+        mounting=Mounting(base, parse_gravity(gravity), lenient, root, joint_order),
         core=core,
         pacing=Pacing(bandwidth=bandwidth),
     )
@@ -229,6 +235,7 @@ def generate(
     base: BaseName = "fixed",
     gravity: Gravity = None,
     root: Root = None,
+    joint_order: JointOrder = JOINT_ORDERS[0],
     lenient: Lenient = False,
     share_limbs: Annotated[
         str, typer.Option(help="Whether symmetric limbs take turns in one's hardware: auto, on or off.")
@@ -260,7 +267,7 @@ def generate(
         data_width=tdata,
         number=number,
         algorithms=parse_algorithms(algorithm or []),
-        mounting=Mounting(base, parse_gravity(gravity), lenient, root),
+        mounting=Mounting(base, parse_gravity(gravity), lenient, root, joint_order),
         share_limbs=share_limbs,
         core=core,
         seed=seed,

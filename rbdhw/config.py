@@ -43,6 +43,9 @@ PER_TASK = "task"
 """In place of a gravity vector: each task brings its own."""
 
 
+JOINT_ORDERS = ("pinocchio", "file")
+"""The order of a link's joints: by name, as Pinocchio visits them, or as the file lists them."""
+
 CHEAPEST_ROOT = "auto"
 """In place of a root link: the one from which the accelerator costs least."""
 
@@ -129,12 +132,15 @@ class Mounting:
         Whether what the file says amiss, but other parsers accept, is taken as it is.
     root
         The link that floats instead of the file's root, or :data:`CHEAPEST_ROOT`.
+    joint_order
+        One of :data:`JOINT_ORDERS`.
     """
 
     base: str = "fixed"
     gravity: tuple[float, float, float] | str | None = None
     lenient: bool = False
     root: str | None = None
+    joint_order: str = JOINT_ORDERS[0]
 
     def check(self) -> None:
         """Refuse what no robot can stand on.
@@ -142,12 +148,15 @@ class Mounting:
         Raises
         ------
         InputError
-            For an unknown base or gravity.
+            For an unknown base, gravity or joint order.
         """
         if self.base not in BASES:
             raise InputError(f"base: '{self.base}' is unknown; expected one of {', '.join(BASES)}")
         if isinstance(self.gravity, str) and self.gravity != PER_TASK:
             raise InputError(f"gravity: '{self.gravity}' is unknown; expected x,y,z in m/s^2 or {PER_TASK}")
+        if self.joint_order not in JOINT_ORDERS:
+            expected = ", ".join(JOINT_ORDERS)
+            raise InputError(f"joint-order: '{self.joint_order}' is unknown; expected one of {expected}")
 
 
 def parse_gravity(text: str | None) -> tuple[float, float, float] | str | None:

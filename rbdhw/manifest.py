@@ -31,6 +31,7 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
         "nq": robot.nq,
         "nv": robot.nv,
         "joints": list(robot.joints),
+        "joint_order": robot.joint_order,
         "depth": robot.depth,
     }
 

@@ -43,7 +43,7 @@ def load_mounted(path: str | os.PathLike[str], mounting: Mounting) -> Robot:
         As :func:`rbdhw.robot.urdf.load_urdf` and :func:`mounted`, and for a robot that cannot move.
     """
     remarks: list[str] | None = [] if mounting.lenient else None
-    robot = mounted(load_urdf(path, remarks), mounting)
+    robot = mounted(load_urdf(path, remarks, joint_order=mounting.joint_order), mounting)
     for remark in remarks or ():
         print(f"rbdhw: {path}: {remark}", file=sys.stderr)
     if not robot.bodies:

@@ -234,7 +234,15 @@ def test_info_has_exactly_the_documented_keys(rbdhw):
     assert (status, err) == (0, "")
     assert set(data) == {"robot", "functions"}
     joints = ["shoulder", "elbow"]
-    assert data["robot"] == {"name": "toy", "dof": 2, "nq": 2, "nv": 2, "joints": joints, "depth": 2}
+    assert data["robot"] == {
+        "name": "toy",
+        "dof": 2,
+        "nq": 2,
+        "nv": 2,
+        "joints": joints,
+        "joint_order": "pinocchio",
+        "depth": 2,
+    }
     assert list(data["functions"]) == ["id", "fd", "m", "minv", "did", "dfd", "difd"]
     for counts in data["functions"].values():
         assert set(counts) == {"multiplications", "additions", "reciprocals"}

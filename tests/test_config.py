@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Pacing, parse_interval, parse_share
+from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Mounting, Pacing, parse_interval, parse_share
 from rbdhw.errors import InputError
 
 KNOWN = ("id", "fd")
@@ -50,6 +50,10 @@ KNOWN = ("id", "fd")
         ),
         ({"fit": 0.0}, "fit: 0 is no share of a device; expected more than 0 and up to 1"),
         ({"fit": 1.5}, "fit: 1.5 is no share of a device; expected more than 0 and up to 1"),
+        (
+            {"mounting": Mounting(joint_order="alphabet")},
+            "joint-order: 'alphabet' is unknown; expected one of pinocchio, file",
+        ),
         ({"data_width": 48}, "tdata: 48 bits are not supported; expected one of 32, 64, 128, 256, 512"),
     ],
 )

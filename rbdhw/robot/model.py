@@ -228,6 +228,9 @@ class Robot:
         Whether each task brings its own gravity instead.
     base_given
         Whether each task brings the base's velocity and acceleration.
+    joint_order
+        Where the order of ``bodies`` comes from: ``pinocchio`` (a link's joints by name) or ``file`` for a
+        URDF, ``rerooted`` after :func:`rbdhw.robot.reroot.reroot`, ``given`` for a robot built in code.
     """
 
     name: str
@@ -238,6 +241,7 @@ class Robot:
     fixed_links: tuple[tuple[str, str], ...] = ()
     gravity_given: bool = False
     base_given: bool = False
+    joint_order: str = "given"
 
     @cached_property
     def joints(self) -> tuple[str, ...]:

@@ -68,7 +68,10 @@ def reroot(robot: Robot, link: str) -> Robot:
     place = {BASE: BASE} | {old: new for new, old in enumerate(order)}
     bodies = tuple(replace(turned[old], parent=place[turned[old].parent]) for old in order)
     named = robot.base == robot.bodies[0].name
-    return replace(robot, bodies=bodies, base=bodies[0].name if named else robot.base)
+    joint_order = robot.joint_order if root == 0 else "rerooted"
+    return replace(
+        robot, bodies=bodies, base=bodies[0].name if named else robot.base, joint_order=joint_order
+    )
 
 
 def candidate_roots(robot: Robot) -> list[tuple[str, int]]:

@@ -19,10 +19,13 @@ from rbdhw.robot.model import BASE, Body, Inertia, JointKind, Placement, Robot
 from rbdhw.robot.spatial import add_inertia, compose, move_inertia
 
 
-def load_urdf(path: str | os.PathLike[str], remarks: list[str] | None = None) -> Robot:
+def load_urdf(
+    path: str | os.PathLike[str], remarks: list[str] | None = None, *, joint_order: str = "pinocchio"
+) -> Robot:
     """The robot that the URDF file at ``path`` describes, on a fixed base.
 
-    Bodies are numbered depth first, children in the order in which the file gives their joints. Body
+    Bodies are numbered depth first. The joints of a link, fixed ones included, come in the order of their
+    names, as Pinocchio visits them, or in the order of the file. Body
     frames are the URDF's link frames; rotation entries within 1e-9 of 0 or 1 are made exact. A link on
     a fixed joint is merged, with its inertia, into the body that carries it. Joints may be revolute,
     continuous, prismatic, planar, floating, spherical (as PyBullet has them) or fixed.
@@ -49,6 +52,9 @@ def load_urdf(path: str | os.PathLike[str], remarks: list[str] | None = None) ->
         name (the file's), a joint without an ``<axis>`` (x, as URDF says), without a ``<limit>`` or a number
         in it (zero), and a ``<mimic>`` on a fixed joint (fixed). Their element is named, the file is not.
 
+    joint_order
+        One of :data:`rbdhw.config.JOINT_ORDERS`.
+
     Raises
     ------
     InputError
@@ -60,7 +66,9 @@ def load_urdf(path: str | os.PathLike[str], remarks: list[str] | None = None) ->
     inertias = _read_links(document)
     edges = read_joints(document, inertias)
     base = _find_base(document, inertias, edges)
-    robot = _merge(name, base, inertias, edges)
+    if joint_order == "pinocchio":
+        edges.sort(key=lambda edge: edge.name)
+    robot = replace(_merge(name, base, inertias, edges), joint_order=joint_order)
     _check_tree(document, inertias, edges, robot)
     _check_floating(document, robot)
     unmoved = needs_inertia(robot)

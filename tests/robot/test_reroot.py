@@ -178,6 +178,11 @@ def test_rerooting_at_the_root_changes_nothing():
     assert reroot(robot, "pelvis") == robot
 
 
+def test_another_root_has_a_joint_order_of_its_own():
+    assert floating("atlas").joint_order == "pinocchio"
+    assert reroot(floating("atlas"), "mtorso").joint_order == "rerooted"
+
+
 def test_there_and_back_again():
     robot = floating("hyq")
     back = reroot(reroot(robot, "rh_lowerleg"), "base_link_0")

@@ -11,27 +11,58 @@ from rbdhw.robot.model import BASE, Inertia
 from rbdhw.robot.urdf import load_urdf
 from tests.oracle import pinocchio_model
 from tests.robot.documents import ARM, AXIS, INERTIAL, LIMIT, arm_with, joint, link, robot
+from tests.robot.examples import EXAMPLES
 from tests.robot.refusals import assert_refused, assert_remarked
 
 FREE = (link("world", ""), link("trunk"), joint("free", "world", "trunk", "floating", ""))
 
 
-class TestReading:
-    def test_bodies_are_numbered_depth_first_in_document_order(self, load):
-        links = [link(name) for name in ("z", "y", "x", "w", "v", "root")]
-        joints = [
-            joint("to_y", "root", "y"),
-            joint("to_z", "root", "z"),
-            joint("to_w", "y", "w"),
-            joint("to_x", "y", "x"),
-            joint("to_v", "w", "v"),
-        ]
-        tree = load(robot(*links, *joints))
-        assert tree.base == "root"
-        assert [body.name for body in tree.bodies] == ["y", "w", "v", "x", "z"]
-        assert [body.parent for body in tree.bodies] == [BASE, 0, 1, 0, BASE]
-        assert tree.joints == ("to_y", "to_w", "to_v", "to_x", "to_z")
+def moving_joints(robot):
+    return [body.joint.name for body in robot.bodies]
 
+
+class TestJointOrder:
+    TREE = robot(
+        *[link(name) for name in ("z", "y", "x", "w", "v", "root", "flange", "a")],
+        joint("to_z", "root", "z"),
+        joint("to_y", "root", "y"),
+        joint("mount", "root", "flange", "fixed", ""),
+        joint("to_a", "flange", "a"),
+        joint("to_x", "y", "x"),
+        joint("to_w", "y", "w"),
+        joint("to_v", "w", "v"),
+    )
+
+    def test_is_depth_first_by_joint_name_as_in_pinocchio(self, load):
+        tree = load(self.TREE)
+        assert tree.base == "root"
+        assert [body.name for body in tree.bodies] == ["a", "y", "w", "v", "x", "z"]
+        assert [body.parent for body in tree.bodies] == [BASE, BASE, 1, 2, 1, BASE]
+        assert tree.joints == ("to_a", "to_y", "to_w", "to_v", "to_x", "to_z")
+        assert tree.joints == tuple(pin.buildModelFromXML(self.TREE).names)[1:]
+        assert tree.joint_order == "pinocchio"
+
+    def test_is_that_of_the_file_on_request(self, load):
+        tree = load(self.TREE, joint_order="file")
+        assert tree.joints == ("to_z", "to_y", "to_x", "to_w", "to_v", "to_a")
+        assert tree.joint_order == "file"
+
+    def test_is_by_bytes_as_in_pinocchio(self, load):
+        names = ("é", "z", "_", "B", "a", "10", "9", "a_b", "a b", "aB", "\U0001f600", "\uffee")
+        text = robot(link("root"), *map(link, names), *(joint(name, "root", name) for name in names))
+        assert load(text).joints == tuple(pin.buildModelFromXML(text).names)[1:]
+
+    @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+    def test_of_published_robots_is_that_of_pinocchio(self, path):
+        try:
+            expected = list(pin.buildModelFromUrdf(str(path)).names)[1:]
+            found = moving_joints(load_urdf(path, []))
+        except (ValueError, InputError) as refused:
+            pytest.skip(str(refused))
+        assert found == expected
+
+
+class TestReading:
     def test_inertia_is_about_the_link_frame(self, load):
         (body,) = load(robot(*ARM)).bodies
         assert body.inertia.mass == 2.0

@@ -8,7 +8,8 @@
 ``domain.json``      the bounds of every input, and the bodies that take an external force
 ===================  =========================================================================
 
-Folders in it whose names start with ``build-`` belong to the tools that read the design.
+Folders in it whose names start with ``build-`` belong to the tools that read the design. They hold what was
+made from it, so writing another design removes them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -209,7 +210,9 @@ def _is_ours(entry: Path) -> bool:
 
 
 def write(design: Design, directory: Path) -> None:
-    """Write the design folder, in place of an earlier design's; on failure nothing new is left of it.
+    """Write the design folder. An earlier design in it goes, with the builds that tools made from it.
+
+    On failure an earlier design and its builds stay as they were, and nothing new is left.
 
     Raises
     ------
@@ -224,15 +227,32 @@ def write(design: Design, directory: Path) -> None:
             for name, text in texts.items():
                 (aside / name).write_text(text, encoding="utf-8")
             if directory.exists():
-                (directory / MANIFEST).unlink(missing_ok=True)
-                for name in FILES:
-                    (aside / name).replace(directory / name)
+                _exchange(directory, aside)
             else:
                 aside.rename(directory)
     except OSError as error:
         raise InputError(
             f"{directory}: cannot be written ({error.strerror}); expected a folder that can be"
         ) from error
+
+
+def _exchange(directory: Path, aside: Path) -> None:
+    """Move an earlier design and its builds into ``aside``, and the files there into ``directory``.
+
+    The old manifest goes first and the new one comes last, so a folder with one is complete at any time. If a
+    move fails, those before it are undone.
+    """
+    earlier = aside / "earlier"
+    earlier.mkdir()
+    builds = sorted(path.name for path in directory.glob(f"{BUILD_PREFIX}*"))
+    old = [name for name in (*reversed(FILES), *builds) if (directory / name).exists()]
+    moves = [(directory / name, earlier / name) for name in old]
+    moves += [(aside / name, directory / name) for name in FILES]
+    with ExitStack() as undo:
+        for source, destination in moves:
+            source.rename(destination)
+            undo.callback(destination.rename, source)
+        undo.pop_all()
 
 
 @contextmanager

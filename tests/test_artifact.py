@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -161,12 +163,59 @@ def test_bounds_of_singles_are_those_that_are_checked(design):
     assert (word.lowest, word.highest) == (entry["lowest"], entry["highest"]) == (-(2**25), 2**25 + 8)
 
 
-def test_an_earlier_design_is_replaced_and_builds_stay(design, folder):
-    (folder / "build-sim").mkdir()
-    (folder / "robot.json").write_text("old")
-    write(replace(design, verilog="// other\n"), folder)
-    assert read(folder).verilog == "// other\n"
-    assert sorted(entry.name for entry in folder.iterdir()) == sorted([*FILES, "build-sim"])
+@pytest.fixture
+def built(folder):
+    """A folder with an earlier design and what tools made from it."""
+    for name in ("build-sim", "build-ecp5-85"):
+        (folder / name / "deep").mkdir(parents=True)
+        (folder / name / "deep" / "result").write_text("of the earlier design")
+    return folder
+
+
+def contents(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_an_earlier_design_and_its_builds_are_replaced(design, built):
+    (built / "robot.json").write_text("old")
+    write(replace(design, verilog="// other\n"), built)
+    assert read(built).verilog == "// other\n"
+    assert sorted(entry.name for entry in built.iterdir()) == sorted(FILES)
+
+
+LEAVING = [*FILES, "build-sim", "build-ecp5-85"]
+
+
+@pytest.mark.parametrize("failing", range(len(LEAVING) + len(FILES)))
+def test_a_failing_move_leaves_the_earlier_design_and_its_builds(design, built, monkeypatch, failing):
+    """A move fails, for one, where another user owns a build."""
+    before = contents(built)
+    rename, moves = Path.rename, count()
+
+    def refuse(source, destination):
+        if next(moves) == failing:
+            raise PermissionError(13, "Permission denied")
+        return rename(source, destination)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    expected = f"{built}: cannot be written (Permission denied); expected a folder that can be"
+    assert refusal_of(write, replace(design, verilog="// other\n"), built) == expected
+    assert contents(built) == before
+    assert_same(read(built), design)
+
+
+def test_a_manifest_is_there_only_while_the_folder_is_complete(design, built, monkeypatch):
+    rename, complete = Path.rename, []
+
+    def watch(source, destination):
+        if (built / "manifest.json").exists():
+            complete.append(contents(built))
+        return rename(source, destination)
+
+    before = contents(built)
+    monkeypatch.setattr(Path, "rename", watch)
+    write(replace(design, verilog="// other\n"), built)
+    assert [{path: text for path, text in seen.items() if path in before} for seen in complete] == [before]
 
 
 def test_missing_parents_are_made(design, tmp_path):

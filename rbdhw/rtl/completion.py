@@ -24,7 +24,10 @@ SPARE = 2
 MANY_BEATS = 8
 """Beats from which on a response is worth a queue of beats."""
 
-RECORDED = CHECKED + 2
+QUEUE = 2
+"""Cycles through an empty queue."""
+
+RECORDED = CHECKED + QUEUE
 """Cycles from a task's start to that in which its record can be read, from a queue."""
 
 
@@ -43,6 +46,15 @@ def places(edge: Edge, function: Function, latency: int, initiation_interval: in
     if streams(edge, function, latency, initiation_interval):
         taken += edge.response_beats(function, extended=True)
     return buffer_depth(taken, initiation_interval)
+
+
+def first_beat(latency: int) -> int:
+    """Cycles from a task's start to its response's first beat, if nothing waits.
+
+    ``latency`` counts the cycles to the result. The response passes one queue: the result's, or else that of
+    its beats.
+    """
+    return max(latency, CHECKED) + QUEUE + Serialiser.latency
 
 
 def buffer_depth(latency: int, initiation_interval: int) -> int:
@@ -97,7 +109,7 @@ class Completion(wiring.Component):
     """Answers the admitted tasks of one function.
 
     Nothing is held up on the way in: whoever admits a task looks at ``available`` first. The first beat
-    is offered three cycles after a result stands at the port, if the output is free. Results wait whole, or
+    is offered as :func:`first_beat` says, if the output is free. Results wait whole, or
     else in beats.
 
     Parameters

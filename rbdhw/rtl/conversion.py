@@ -84,6 +84,9 @@ class RequestConverter(wiring.Component):
         It, :attr:`latency` cycles later.
     """
 
+    latency = 1 + SingleToFixed.latency
+    """Cycles from a beat to the same beat with integers."""
+
     def __init__(self, *, edge: Edge) -> None:
         self.edge = edge
         self.words = {
@@ -109,18 +112,13 @@ class RequestConverter(wiring.Component):
     def _field(self, word: Word) -> Format:
         return Format(self.edge.request_field, word.format.binary_point)
 
-    @property
-    def latency(self) -> int:
-        """Cycles from a beat to the same beat with integers."""
-        return 1 + self.lanes[0].latency
-
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         beats = max(self.edge.request_beats(function, extended) for function, extended in self.edge.modes())
         m.submodules.follower = follower = Follower(data_width=self.edge.data_width, beats=beats)
         m.d.comb += [follower.i.eq(self.i), follower.valid.eq(self.valid)]
         known = Cat(follower.o.last, follower.index == 0, follower.header)
-        last, first, header = _after(m, known, self.lanes[0].latency, (1, 1, HEADER_BITS))
+        last, first, header = _after(m, known, self.latency - 1, (1, 1, HEADER_BITS))
         brought = self._brought(follower.header)
         for k, lane in enumerate(self.lanes):
             m.submodules[f"lane_{k}"] = lane
@@ -179,6 +177,9 @@ class ResponseConverter(wiring.Component):
         It, :attr:`latency` cycles later.
     """
 
+    latency = 1 + FixedToSingle.latency
+    """Cycles from a beat to the same beat with singles."""
+
     def __init__(self, *, edge: Edge) -> None:
         self.edge = edge
         self.lanes = [FixedToSingle(width=edge.response_field) for _ in range(edge.lanes)]
@@ -195,11 +196,6 @@ class ResponseConverter(wiring.Component):
             }
         )
 
-    @property
-    def latency(self) -> int:
-        """Cycles from a beat to the same beat with singles."""
-        return 1 + self.lanes[0].latency
-
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         edge = self.edge
@@ -207,7 +203,7 @@ class ResponseConverter(wiring.Component):
         m.submodules.follower = follower = Follower(data_width=edge.response_beat, beats=beats)
         m.d.comb += [follower.i.eq(self.i), follower.valid.eq(self.valid)]
         known = Cat(follower.o.last, follower.index == 0, follower.header)
-        last, first, header = _after(m, known, self.lanes[0].latency, (1, 1, HEADER_BITS))
+        last, first, header = _after(m, known, self.latency - 1, (1, 1, HEADER_BITS))
         for k, lane in enumerate(self.lanes):
             m.submodules[f"lane_{k}"] = lane
             index, function = follower.index, follower.header.function

@@ -55,6 +55,9 @@ class SingleToFixed(wiring.Component):
         For fewer bits.
     """
 
+    latency = 4
+    """Cycles from a single to its integer."""
+
     def __init__(self, *, formats: tuple[Format, ...], width: int, wraps: bool) -> None:
         if width < SINGLE_BITS:
             raise ValueError(f"width {width}: at least {SINGLE_BITS} was expected")
@@ -72,11 +75,6 @@ class SingleToFixed(wiring.Component):
                 "refused": Out(1),
             }
         )
-
-    @property
-    def latency(self) -> int:
-        """Cycles from a single to its integer."""
-        return 4
 
     def scale_of(self, chosen: Format) -> int:
         """By how much a mantissa, moved up as far as it may go, moves down for an exponent of zero."""
@@ -156,16 +154,14 @@ class FixedToSingle(wiring.Component):
         For fewer bits.
     """
 
+    latency = 4
+    """Cycles from an integer to its single."""
+
     def __init__(self, *, width: int) -> None:
         if width < SINGLE_BITS:
             raise ValueError(f"width {width}: at least {SINGLE_BITS} was expected")
         self.width = width
         super().__init__({"number": In(signed(width)), "exponent": In(signed(11)), "single": Out(SINGLE)})
-
-    @property
-    def latency(self) -> int:
-        """Cycles from an integer to its single."""
-        return 4
 
     def exponent_of(self, chosen: Format) -> int:
         """The exponent field of an integer whose magnitude takes all bits."""

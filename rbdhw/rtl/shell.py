@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.rtl.admission import Admission
-from rbdhw.rtl.completion import Completion, places, streams
+from rbdhw.rtl.completion import Completion, first_beat, places, streams
 from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
 from rbdhw.rtl.multiplexer import with_cells
 from rbdhw.rtl.packet import Edge, Function
@@ -50,13 +50,33 @@ class Core(Protocol):
         """Bits of a function's packed results."""
 
 
+def packet_latency(edge: Edge, function: Function, latency: int) -> int:
+    """Cycles from a request's first beat in to its response's last beat out, with nothing else in flight.
+
+    Neither stream pauses, and the task is a plain one, without optional arrays. It starts at the most
+    favourable phase of the core's initiation interval: waiting for the next ``phase_zero`` adds up to
+    II - 1 cycles. The response before was one of the same function: after another's it takes a cycle more,
+    in which the merger's turn moves.
+
+    Parameters
+    ----------
+    edge
+        How packets are laid out.
+    function
+        The task's function.
+    latency
+        Its cycles in the core (:meth:`Core.latency`).
+    """
+    further_beats = edge.request_beats(function, False) - 1 + edge.response_beats(function, False) - 1
+    conversion = RequestConverter.latency + ResponseConverter.latency if edge.converts else 0
+    return further_beats + conversion + Assembler.latency + first_beat(latency) + Merger.latency
+
+
 class Accelerator(wiring.Component):
     """Serves task packets with a core: in order for each function, and without losing any.
 
-    A task starts only when there is room for its result, so any back-pressure ends at the input. The
-    response's first beat is offered five cycles after the request's last beat is taken, plus the function's
-    latency in the core, if the core's phase and the output are free; where numbers are converted, ten cycles
-    later still. Reset drops all tasks and any partial packet.
+    A task starts only when there is room for its result, so any back-pressure ends at the input. :func:`packet_latency`
+    counts the cycles of a task that meets no other. Reset drops all tasks and any partial packet.
 
     Parameters
     ----------

@@ -42,6 +42,9 @@ class Assembler(wiring.Component):
         which may be high without it.
     """
 
+    latency = 1
+    """Cycles from the last beat to the task."""
+
     def __init__(self, *, edge: Edge) -> None:
         self.edge = edge
         self.last_beats = {
@@ -56,11 +59,6 @@ class Assembler(wiring.Component):
                 "leaves": In(1),
             }
         )
-
-    @property
-    def latency(self) -> int:
-        """Cycles from the last beat to the task."""
-        return 1
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -139,6 +137,9 @@ class Serialiser(wiring.Component):
     o : Out(stream.Signature(beat_layout(edge.response_beat)))
     """
 
+    latency = 1
+    """Cycles from the response to its first beat."""
+
     def __init__(self, *, edge: Edge, function: Function | None) -> None:
         self.edge = edge
         self.function = function
@@ -149,11 +150,6 @@ class Serialiser(wiring.Component):
                 "o": Out(stream.Signature(beat_layout(edge.response_beat))),
             }
         )
-
-    @property
-    def latency(self) -> int:
-        """Cycles from the response to its first beat."""
-        return 1
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -224,6 +220,9 @@ class Merger(wiring.Component):
         For no input.
     """
 
+    latency = 1
+    """Cycles from a beat to the same beat at the output, if its input has the turn."""
+
     def __init__(self, *, inputs: int, bits: int) -> None:
         if inputs < 1:
             raise ValueError(f"inputs {inputs}: at least 1 was expected")
@@ -235,11 +234,6 @@ class Merger(wiring.Component):
                 "o": Out(stream.Signature(beat_layout(bits))),
             }
         )
-
-    @property
-    def latency(self) -> int:
-        """Cycles from a beat to the same beat at the output."""
-        return 1
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

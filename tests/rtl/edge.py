@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -220,7 +220,8 @@ class Bench:
 
     ``valid`` and ``ready`` are the probabilities of a beat offered and of one accepted in a cycle. The
     sink accepts nothing in the cycles of ``pause``. Reset is high in those of ``reset``: there nobody
-    offers or accepts, and afterwards the source goes on with the packet after the one it was in.
+    offers or accepts, and afterwards the source goes on with the packet after the one it was in. The source
+    waits with each packet for its cycle in ``starts``.
     """
 
     dut: Any
@@ -229,6 +230,7 @@ class Bench:
     seed: int = 1
     pause: range = range(0)
     reset: range = range(0)
+    starts: Sequence[int] = ()
     sent: list[tuple[int, int]] = field(default_factory=list)
     beats: list[tuple[int, Beat]] = field(default_factory=list)
 
@@ -264,6 +266,22 @@ class Bench:
         return done[:-1]
 
 
+def unloaded_latencies(dut: Any, packet: Packet, ii: int, period: int = 80) -> list[int]:
+    """Cycles from the first beat in to the last beat out of a packet that meets no other.
+
+    It is sent once, and then at each phase of the interval; answers come within ``period`` cycles.
+    """
+    starts = [k * (period // ii * ii + 1) for k in range(ii + 1)]
+    bench = Bench(dut, starts=starts)
+    bench.run([packet] * len(starts), cycles=starts[-1] + period, expected=len(starts))
+    ends = [cycle for cycle, (_, last) in bench.beats if last]
+    firsts: dict[int, int] = {}
+    for cycle, number in bench.sent:
+        firsts.setdefault(number, cycle)
+    assert all(end < start for end, start in zip(ends, starts[1:], strict=False))
+    return [end - first for end, first in zip(ends, firsts.values(), strict=True)]
+
+
 class _Source:
     """Offers beats, and holds each until it is taken."""
 
@@ -276,7 +294,8 @@ class _Source:
     def offer(self, ctx: Any, cycle: int) -> bool:
         if cycle in self.bench.reset:
             self.number, self.beat, self.holding = self.number + (self.beat > 0), 0, False
-        wanted = self.holding or self.rng.random() < self.bench.valid
+        start = self.bench.starts[self.number] if self.number < len(self.bench.starts) else 0
+        wanted = self.holding or (self.rng.random() < self.bench.valid and cycle >= start)
         offered = wanted and self.number < len(self.packets) and cycle not in self.bench.reset
         ctx.set(self.bench.dut.s_axis_tvalid, offered)
         if offered:

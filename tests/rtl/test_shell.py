@@ -17,7 +17,7 @@ import pytest
 from rbdhw.config import DATA_WIDTHS
 from rbdhw.rtl.completion import RECORDED, buffer_depth, streams
 from rbdhw.rtl.packet import Function
-from rbdhw.rtl.shell import Accelerator, to_verilog
+from rbdhw.rtl.shell import Accelerator, packet_latency, to_verilog
 from tests.rtl.edge import (
     DFD,
     DIFD,
@@ -35,6 +35,7 @@ from tests.rtl.edge import (
     by_function,
     payload_bits,
     response,
+    unloaded_latencies,
     words,
 )
 
@@ -174,12 +175,29 @@ def test_long_responses_wait_in_beats(ii: int, latency: int, valid: float, ready
         assert ends[-1] - ends[0] == ii * (len(ends) - 1)
 
 
-@pytest.mark.parametrize("latency", [2, 7, 30])
+@pytest.mark.parametrize("latency", [0, 1, 2, 3, 30])
 def test_latency_of_the_edge(latency: int) -> None:
-    core = core_of(1, {"id": latency}, (ID,))
-    bench = Bench(accelerator(core, 32))
-    bench.run([Task(1, ID.code, 0).packet(32, (ID,))], cycles=100, expected=1)
-    assert bench.beats[0][0] - bench.sent[-1][0] == 5 + latency
+    """Two beats in and one out, and the record of a task takes two cycles."""
+    dut = accelerator(core_of(1, {"id": latency}, (ID,)), 64)
+    assert packet_latency(dut.edge, ID, latency) == 6 + max(latency, 2)
+    assert unloaded_latencies(dut, Task(1, ID.code, 0).packet(64, (ID,)), 1) == [6 + max(latency, 2)] * 2
+
+
+@pytest.mark.parametrize("ii", [1, 3, 10])
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("width", DATA_WIDTHS)
+def test_the_phase_and_the_turn_add_to_the_latency_of_a_task_alone(width: int, place: int, ii: int) -> None:
+    """At each phase another wait; the turn is the first function's after a reset. A response may stand."""
+    functions = (ID, replace(DFD, outputs=words(150), optional_outputs=words(130)), DIFD)
+    function = functions[place]
+    core = core_of(ii, functions=functions)
+    dut = accelerator(core, width)
+    least = packet_latency(dut.edge, function, LATENCIES[function.name])
+    first, *others = unloaded_latencies(dut, Task(1, function.code, 0).packet(width, functions), ii)
+    assert sorted(others) == list(range(least, least + ii))
+    assert least + (place > 0) <= first < least + ii + (place > 0)
+    if width == 32 and place == 1:
+        assert streams(dut.edge, function, LATENCIES["dfd"], ii) == (ii == 10)
 
 
 def alone(task: Task, width: int = 32) -> Packet:

@@ -17,7 +17,7 @@ from rbdhw.fixed.floating import from_singles, to_singles
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.rtl.packet import Function
-from rbdhw.rtl.shell import Accelerator
+from rbdhw.rtl.shell import Accelerator, packet_latency
 from tests.rtl.edge import (
     EXTENDED,
     MALFORMED,
@@ -30,6 +30,7 @@ from tests.rtl.edge import (
     as_beats,
     by_function,
     slot_widths,
+    unloaded_latencies,
 )
 
 
@@ -253,12 +254,17 @@ def test_a_zero_is_plus_zero() -> None:
     ]
 
 
-@pytest.mark.parametrize("latency", [2, 30])
-def test_latency_of_the_edge(latency: int) -> None:
-    core = FakeCore(ii=1, functions=(ID,), latencies={"id": latency})
-    bench = Bench(accelerator(core, 32))
-    bench.run([Task(1, 0, [0, 0, 0]).packet(32)], cycles=100, expected=1)
-    assert bench.beats[0][0] - bench.sent[-1][0] == 15 + latency
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("width", DATA_WIDTHS)
+def test_latency_of_a_task_alone(width: int, place: int) -> None:
+    """Conversions take five cycles each way, the edge five more beside the beats."""
+    function = FUNCTIONS[place]
+    dut = accelerator(core_of(2), width)
+    brought, returned = (-(-32 * (1 + len(own)) // width) for own in (function.inputs, function.outputs))
+    least = brought - 1 + returned - 1 + 15 + LATENCIES[function.name]
+    assert packet_latency(dut.edge, function, LATENCIES[function.name]) == least
+    packet = Task(1, function.code, [0] * len(function.inputs)).packet(width)
+    assert sorted(unloaded_latencies(dut, packet, 2)[1:]) == [least, least + 1]
 
 
 def test_one_task_a_cycle() -> None:

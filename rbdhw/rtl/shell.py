@@ -75,8 +75,9 @@ def packet_latency(edge: Edge, function: Function, latency: int) -> int:
 class Accelerator(wiring.Component):
     """Serves task packets with a core: in order for each function, and without losing any.
 
-    A task starts only when there is room for its result, so any back-pressure ends at the input. :func:`packet_latency`
-    counts the cycles of a task that meets no other. Reset drops all tasks and any partial packet.
+    A task starts only when there is room for its result, so any back-pressure ends at the input.
+    :func:`packet_latency` counts the cycles of a task that meets no other. Reset drops all tasks and any
+    partial packet.
 
     Parameters
     ----------

@@ -1,0 +1,57 @@
+"""Which angles look like degrees."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rbdhw.plausibility import looks_like_degrees
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [(-180, 180), (-90, 90), (0, 120), (-169.5, 169.5), (-360, 360), (-45.0, 30.0), (-math.inf, 180)],
+)
+def test_bounds_of_round_degrees_do(bounds):
+    assert looks_like_degrees(bounds)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (-math.pi, math.pi),
+        (-2 * math.pi, 2 * math.pi),
+        (-20 * math.pi, 20 * math.pi),
+        (-6.2831, 6.2831),
+        (-10, 10),
+        (-1e16, 1e16),
+        (-1000, 1000),
+        (-math.inf, math.inf),
+        (),
+    ],
+)
+def test_bounds_in_radians_do_not(bounds):
+    assert not looks_like_degrees(bounds)
+
+
+LIMITS = (-2.97, 2.97)
+
+
+def test_angles_beyond_their_limits_do_if_they_fit_when_converted():
+    angles = np.degrees(np.random.default_rng(0).uniform(*LIMITS, size=(50,)))
+    assert looks_like_degrees(angles, LIMITS)
+    assert looks_like_degrees(np.array([[0.0], [171.23]]), LIMITS)
+
+
+@pytest.mark.parametrize(
+    "angles",
+    [
+        [0.1, 2.0],  # within the limits
+        [3.5, 0.0],  # a little beyond them
+        [90.0, 200.0],  # beyond them in degrees, too
+        [math.nan, math.inf],
+    ],
+)
+def test_other_angles_do_not(angles):
+    assert not looks_like_degrees(angles, LIMITS)
+    assert not looks_like_degrees(angles[:1], (-math.inf, math.inf))

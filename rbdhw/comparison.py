@@ -15,7 +15,6 @@ from rbdhw.calibrate import Subject, known
 from rbdhw.config import BuildOptions, Pacing
 from rbdhw.estimate.model import shares
 from rbdhw.formats import draft_design
-from rbdhw.interval import interval
 from rbdhw.link import traffic
 from rbdhw.pipeline import built
 from rbdhw.planning import alternatives, planned
@@ -53,7 +52,7 @@ COMPARED = "difd"
 """The function that both published evaluations tell cycles of."""
 
 SMALL_ROBOT = "iiwa14"
-SMALL = BuildOptions(ALL, ii=32, width=18, target="ecp5-85", core="array", data_width=128)
+SMALL = BuildOptions(ALL, ii=32, width=18, target="ecp5-85", clock_mhz=50.0, core="array", data_width=128)
 """All functions on a small device."""
 
 RATED = 2000
@@ -93,7 +92,7 @@ def link_rows() -> list[Row]:
             pacing = Pacing(bandwidth=BANDWIDTH)
             options = BuildOptions(("dfd",), width=18, number=number, clock_mhz=clock_mhz, pacing=pacing)
             build = alternatives(source, options) if build is None else build.paced(options)
-            plan = build.plan(interval(options, build.device, build.candidates()))
+            plan = build.plan(build.interval())
             packets = traffic(draft_design(plan.model, plan.domain, plan.program, options))["dfd"]
             most, rate = max(packets.bytes_in, packets.bytes_out), clock_mhz * 1e6 / plan.bound.ii
             taken = shares(plan.estimate, build.device)

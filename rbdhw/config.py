@@ -39,6 +39,9 @@ LEAST_ARRAY_II = 8
 WIDEST_ARRAY = 18
 """Operand bits of the widest products of an array."""
 
+ASKED_FOR, THE_DEFAULT = "asked for", "the default"
+"""Why an option has its value: the user gave it, or did not."""
+
 PER_TASK = "task"
 """In place of a gravity vector: each task brings its own."""
 
@@ -69,13 +72,20 @@ class Pacing:
     bandwidth: float | None = None
 
 
-def parse_interval(text: str | None, bandwidth: float | None, fit: float | None) -> tuple[int, Pacing | None]:
-    """Cycles between tasks, the fewest of them if they are to be chosen, and then by what.
+def reason(given: object | None) -> str:
+    """Why an option has its value: :data:`THE_DEFAULT` for None, which stands for an option not given."""
+    return THE_DEFAULT if given is None else ASKED_FOR
+
+
+def parse_interval(
+    text: str | None, bandwidth: float | None, fit: float | None
+) -> tuple[int | None, Pacing | None]:
+    """Cycles between tasks if they are given, and what chooses them if they are to be chosen.
 
     Parameters
     ----------
     text
-        A number, :data:`LINK_PACE`, or None: one cycle, or with ``fit`` as few as fit.
+        A number, :data:`LINK_PACE`, or None: the default, or with ``fit`` as few as fit.
 
     Raises
     ------
@@ -83,13 +93,13 @@ def parse_interval(text: str | None, bandwidth: float | None, fit: float | None)
         For anything else, and for a bandwidth that decides nothing.
     """
     if text == LINK_PACE:
-        return 1, Pacing(bandwidth=bandwidth)
+        return None, Pacing(bandwidth=bandwidth)
     if bandwidth is not None:
         raise InputError(
             f"bandwidth: {bandwidth:g} GB/s decide nothing here; expected it with ii {LINK_PACE}"
         )
     if text is None:
-        return 1, None if fit is None else Pacing(link=False)
+        return None, None if fit is None else Pacing(link=False)
     try:
         return int(text), None
     except ValueError:
@@ -187,7 +197,7 @@ class BuildOptions:
     functions
         Which of the dynamics functions the accelerator answers.
     ii
-        Cycles between tasks; with ``pacing`` the fewest that may be chosen.
+        Cycles between tasks; with ``pacing`` the fewest that may be chosen. None takes 1.
     pacing
         By what the cycles between tasks are chosen; None takes ``ii``.
     fit
@@ -213,7 +223,7 @@ class BuildOptions:
     share_limbs
         One of :data:`SHARING`.
     core
-        One of :data:`CORES`, or :data:`CHEAPER_CORE`.
+        One of :data:`CORES`, or :data:`CHEAPER_CORE`. None takes the first of :data:`CORES`.
     samples
         Tasks drawn to find ranges, and again to measure errors.
     seed
@@ -221,7 +231,7 @@ class BuildOptions:
     """
 
     functions: tuple[str, ...] = ("id",)
-    ii: int = 1
+    ii: int | None = None
     pacing: Pacing | None = None
     fit: float | None = None
     target: str = "xcvu9p"
@@ -234,7 +244,7 @@ class BuildOptions:
     algorithms: Mapping[str, str] = field(default_factory=dict)
     mounting: Mounting = field(default_factory=Mounting)
     share_limbs: str = "auto"
-    core: str = CORES[0]
+    core: str | None = None
     samples: int = 4096
     seed: int = 0
 
@@ -253,7 +263,7 @@ class BuildOptions:
                 raise InputError(f"functions: '{function}' is unknown; expected one or more of {known}")
         if not self.functions:
             raise InputError(f"functions: none given; expected one or more of {', '.join(known_functions)}")
-        if self.ii < 1:
+        if self.least_ii < 1:
             raise InputError(f"ii: {self.ii} is not possible; expected 1 or more cycles between tasks")
         bandwidth = self.pacing.bandwidth if self.pacing else None
         if bandwidth is not None and not 0.0 < bandwidth < math.inf:
@@ -281,10 +291,10 @@ class BuildOptions:
             raise InputError(f"number: '{self.number}' is unknown; expected one of {', '.join(NUMBERS)}")
 
     def _check_core(self) -> None:
-        if self.core not in (*CORES, CHEAPER_CORE):
+        if self.asked_core not in (*CORES, CHEAPER_CORE):
             expected = ", ".join((*CORES, CHEAPER_CORE))
             raise InputError(f"core: '{self.core}' is unknown; expected one of {expected}")
-        least = self.ii if self.pacing is None else LEAST_ARRAY_II
+        least = self.least_ii if self.pacing is None else LEAST_ARRAY_II
         refusal = self.array_refusal(least)
         if self.core == "array" and refusal is not None:
             raise InputError(refusal)
@@ -298,6 +308,26 @@ class BuildOptions:
         if self.share_limbs == "on":
             return "share-limbs: the array core shares all hardware anyway; expected auto or off"
         return None
+
+    @property
+    def array_needs(self) -> tuple[str, ...]:
+        """The options that an array core needs at any interval and this build does not have."""
+        needs = []
+        if self.width is None or self.width > WIDEST_ARRAY:
+            needs.append(f"--width {WIDEST_ARRAY}")
+        if self.share_limbs == "on":
+            needs.append("--share-limbs auto")
+        return tuple(needs)
+
+    @property
+    def least_ii(self) -> int:
+        """Cycles between tasks, with ``pacing`` the fewest that may be chosen."""
+        return 1 if self.ii is None else self.ii
+
+    @property
+    def asked_core(self) -> str:
+        """One of :data:`CORES`, or :data:`CHEAPER_CORE`."""
+        return CORES[0] if self.core is None else self.core
 
     @property
     def budget(self) -> float | None:

@@ -22,9 +22,6 @@ from rbdhw.schedule.twins import shareable
 from rbdhw.schedule.verify import verify
 from rbdhw.target import Target
 
-ASKED_FOR = "asked for"
-"""Why a core is taken, or an interval, that the user named."""
-
 
 @dataclass(frozen=True)
 class Taken:
@@ -96,7 +93,7 @@ def realised(
         Where the clock is too fast, or the interval too short.
     """
     if options.core == "array":
-        return arrayed(program, device, options.clock_mhz, options.ii, options.fit or 1.0), {}
+        return arrayed(program, device, options.clock_mhz, options.least_ii, options.fit or 1.0), {}
     return cheapest(program, device, options, twins)
 
 
@@ -128,11 +125,11 @@ def cheapest(
 
 
 def scheduled(program: Program, device: Target, options: BuildOptions, groups: Sequence[Group] = ()) -> Bound:
-    """The program scheduled, verified and bound for one task every ``options.ii`` cycles.
+    """The program scheduled, verified and bound for one task every ``options.least_ii`` cycles.
 
     ``groups`` are the values that share hardware.
     """
-    task = problem(program, device, options.clock_mhz, options.ii, groups)
+    task = problem(program, device, options.clock_mhz, options.least_ii, groups)
     plan = schedule(task)
     verify(task, plan)
     return bind(program, task, plan, device.memory_stages)

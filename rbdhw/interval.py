@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 
-from rbdhw.config import BuildOptions
+from rbdhw.config import CHEAPER_CORE, LEAST_ARRAY_II, BuildOptions, reason
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Estimate
 from rbdhw.estimate.model import shares, short_of
@@ -40,7 +40,8 @@ class Candidates:
     products
         Products of one task that take multipliers at this interval and any longer one.
     estimate
-        What the scheduled design takes, on the core that takes less where there are several.
+        What the scheduled design takes, on the core that takes less where there are several; InputError where
+        none can be built at this interval.
     """
 
     serves: Callable[[int], bool]
@@ -49,22 +50,36 @@ class Candidates:
     estimate: Callable[[int], Estimate]
 
 
-def interval(options: BuildOptions, device: Target, candidates: Candidates) -> Interval:
-    """The cycles between tasks: those asked for, or the fewest that the link allows and the device holds.
+def interval(
+    options: BuildOptions,
+    least: int,
+    device: Target,
+    candidates: Candidates,
+    arrays: Candidates | None = None,
+) -> Interval:
+    """The cycles between tasks: ``least``, or the fewest from it on that link and device allow.
+
+    Parameters
+    ----------
+    least
+        The fewest cycles at which the build can be made.
+    arrays
+        The same build on the array core, where ``candidates`` leave that out though it is possible. A refusal
+        says whether it fits.
 
     Raises
     ------
     InputError
         Where the share of the device asked for does not hold the design.
     """
-    found = Interval(options.ii, "asked for")
+    found = Interval(least, reason(options.ii))
     if options.pacing is None:
         if options.fit is not None:
-            _check_fit(options.ii, options.fit, device, candidates)
+            _check_fit(least, options, options.fit, device, candidates, arrays)
         return found
     if options.pacing.link:
-        found = link_interval(options.ii, options.pacing.bandwidth, candidates)
-    return found if options.fit is None else fitting(found, options.fit, device, candidates)
+        found = link_interval(least, options.pacing.bandwidth, candidates)
+    return found if options.fit is None else fitting(found, options, device, candidates, arrays)
 
 
 def link_interval(least: int, bandwidth: float | None, candidates: Candidates) -> Interval:
@@ -86,54 +101,122 @@ def _link_reason(function: str, packets: Traffic, bandwidth: float | None) -> st
     return f"{bandwidth:g} GB/s: a task of {function} takes {ways[0][0]} bytes in and {ways[0][1]} out"
 
 
-def fitting(start: Interval, share: float, device: Target, candidates: Candidates) -> Interval:
-    """The fewest cycles, those of ``start`` or more, at which the design takes no more than a share.
+def fitting(
+    start: Interval,
+    options: BuildOptions,
+    device: Target,
+    candidates: Candidates,
+    arrays: Candidates | None = None,
+) -> Interval:
+    """The fewest cycles, those of ``start`` or more, at which the design takes no more than ``options.fit``.
 
     Raises
     ------
     InputError
         Where none of up to the last of :data:`INTERVALS` do.
     """
+    share = options.fit or 1.0
     ii, fits = smallest_fitting(start.ii, share, device, candidates)
-    if not fits:
-        taken = _taken(ii, share, device, candidates)
-        raise InputError(
-            f"fit: {taken}, and no other ii fits better; "
-            "expected fewer functions, a narrower width or a larger share"
-        )
-    return start if ii == start.ii else Interval(ii, f"the fewest that fit {share:.0%} of {device.name}")
+    if fits:
+        return start if ii == start.ii else Interval(ii, f"the fewest that fit {share:.0%} of {device.name}")
+    refused = f"fit: {_taken(ii, share, device, candidates)}, and no other ii fits better"
+    remedies = ["fewer functions", "a narrower width", "a larger share"]
+    if arrays is not None:
+        found = _array_fitting(options, share, device, arrays)
+        if found is None:
+            refused += ", nor does any with --core array"
+        else:
+            remedies.insert(0, f"--core array (which fits at an ii of {found})")
+    elif options.array_needs and options.asked_core != "array":
+        remedies.append(f"the array core, which was not tried ({_array_options(options)})")
+    raise InputError(f"{refused}; expected {', '.join(remedies[:-1])} or {remedies[-1]}")
 
 
-def smallest_fitting(least: int, share: float, device: Target, candidates: Candidates) -> tuple[int, bool]:
+def smallest_fitting(
+    least: int, share: float, device: Target, candidates: Candidates, most: int = INTERVALS[-1]
+) -> tuple[int, bool]:
     """The fewest cycles, ``least`` or more, at which a design takes no more than a share of a device.
 
-    Intervals at which products alone take too many DSP blocks are not scheduled. Of :data:`INTERVALS`
-    the first that fits is found, and between it and the one before the fewest by bisection. Where none fits,
-    False and the interval that comes closest.
+    Intervals at which products alone take too many DSP blocks are not scheduled. Of :data:`INTERVALS` up to
+    ``most`` the first that fits is found, and between it and the one before the fewest by bisection. Where
+    none fits, False and the interval that comes closest.
+
+    Raises
+    ------
+    InputError
+        Where a design can be built at no interval.
     """
+    refused: dict[int, InputError] = {}
 
     def fits(ii: int) -> bool:
-        return not short_of(candidates.estimate(ii), device, share)
+        try:
+            return not short_of(candidates.estimate(ii), device, share)
+        except InputError as error:
+            refused[ii] = error
+            return False
 
     allowed = max(1, math.floor(share * device.dsp_blocks))
     least = next(ii for ii in count(least) if candidates.serves(ii))
     least = max(least, math.ceil(candidates.products(least) / allowed))
     least = next(ii for ii in count(least) if candidates.serves(ii))
-    tried = [least, *(ii for ii in INTERVALS if ii > least and candidates.serves(ii))]
+    tried = [least, *(ii for ii in INTERVALS if least < ii <= most and candidates.serves(ii))]
     below = least
     for ii in tried:
         if fits(ii):
             between = [k for k in range(below + 1, ii + 1) if candidates.serves(k)] or [ii]
             return between[bisect_left(between[:-1], True, key=fits)], True
         below = ii
-    return min(tried, key=lambda ii: max(shares(candidates.estimate(ii), device).values())), False
+    built = [ii for ii in tried if ii not in refused]
+    if not built:
+        raise refused[tried[-1]]
+    return min(built, key=lambda ii: max(shares(candidates.estimate(ii), device).values())), False
 
 
-def _check_fit(ii: int, share: float, device: Target, candidates: Candidates) -> None:
-    if short_of(candidates.estimate(ii), device, share):
-        larger, fits = smallest_fitting(ii + 1, share, device, candidates)
-        expected = f"an ii of {larger} would fit" if fits else f"none up to {INTERVALS[-1]} would fit"
-        raise InputError(f"fit: {_taken(ii, share, device, candidates)}; {expected}")
+def _check_fit(
+    ii: int,
+    options: BuildOptions,
+    share: float,
+    device: Target,
+    candidates: Candidates,
+    arrays: Candidates | None,
+) -> None:
+    """Refuse a design that does not fit at the interval asked for, with the intervals that would do."""
+    if not short_of(candidates.estimate(ii), device, share):
+        return
+    larger, fits = smallest_fitting(ii + 1, share, device, candidates)
+    expected = f"an ii of {larger} would fit" if fits else f"none up to {INTERVALS[-1]} would fit"
+    most = larger - 1 if fits else INTERVALS[-1]
+    if arrays is not None and most >= LEAST_ARRAY_II:
+        found = _array_fitting(options, share, device, arrays, most)
+        if found is not None:
+            expected += f", with --core array one of {found}"
+        elif not fits:
+            expected += ", with --core array neither"
+    elif options.array_needs and options.asked_core != "array" and most >= LEAST_ARRAY_II:
+        sooner = "may fit at a shorter one" if fits else "may fit"
+        expected += f"; the array core was not tried and {sooner} ({_array_options(options)}"
+        expected += f" --ii {LEAST_ARRAY_II} or more)" if ii < LEAST_ARRAY_II else ")"
+    raise InputError(f"fit: {_taken(ii, share, device, candidates)}; {expected}")
+
+
+def _array_fitting(
+    options: BuildOptions, share: float, device: Target, arrays: Candidates, most: int = INTERVALS[-1]
+) -> int | None:
+    """The fewest cycles, ``most`` or less, at which an array fits; None where none does."""
+    least = max(options.least_ii, LEAST_ARRAY_II)
+    try:
+        if options.pacing is not None and options.pacing.link:
+            least = link_interval(least, options.pacing.bandwidth, arrays).ii
+        ii, fits = smallest_fitting(least, share, device, arrays, most)
+    except InputError:
+        return None
+    return ii if fits and ii <= most else None
+
+
+def _array_options(options: BuildOptions) -> str:
+    """The options that would let the array core be tried."""
+    core = options.asked_core if options.asked_core == CHEAPER_CORE else "array"
+    return " ".join(["--core", core, *options.array_needs])
 
 
 def _taken(ii: int, share: float, device: Target, candidates: Candidates) -> str:

@@ -77,7 +77,7 @@ def design_of(
 
 def built(source: Robot, plan: Plan, options: BuildOptions) -> Design:
     """The design of a plan that was made for a robot with these options."""
-    asked, options = options.core, replace(options, core=plan.taken.core)
+    asked, options = options.asked_core, replace(options, core=plan.taken.core)
     draft = draft_design(plan.model, plan.domain, plan.program, options)
     facts = manifest(
         source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors

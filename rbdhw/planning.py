@@ -11,8 +11,8 @@ from rbdhw.array.jobs import jobs
 from rbdhw.array.model import Array
 from rbdhw.array.model import Resource as ArrayResource
 from rbdhw.assembly import edge_of
-from rbdhw.config import CHEAPER_CORE, CORES, BuildOptions
-from rbdhw.cores import ASKED_FOR, Taken, cheaper, realised
+from rbdhw.config import ASKED_FOR, CHEAPER_CORE, CORES, BuildOptions, reason
+from rbdhw.cores import Taken, cheaper, realised
 from rbdhw.domain import Domain, Overrides, input_domain
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Estimate
@@ -81,7 +81,7 @@ def planned(
         For a robot, option or override that cannot be built.
     """
     build = alternatives(source, options, overrides, progress)
-    return build.plan(interval(replace(options, ii=build.least), build.device, build.candidates()))
+    return build.plan(build.interval())
 
 
 def alternatives(
@@ -151,10 +151,20 @@ class Alternatives:
             Where limbs must share but cannot.
         """
         if self.options.pacing is None:
-            return self.options.ii
+            return self.options.least_ii
         if self.options.share_limbs == "on":
             shared_limbs(self._model.robot, "on", least_interval(limb_groups(self._model.robot)))
-        return next(ii for ii in count(self.options.ii) if self.serves(ii))
+        return next(ii for ii in count(self.options.least_ii) if self.serves(ii))
+
+    def interval(self) -> Interval:
+        """The cycles between tasks that the options give or choose.
+
+        Raises
+        ------
+        InputError
+            Where the device does not hold the design.
+        """
+        return interval(self.options, self.least, self.device, self.candidates(), self.arrays())
 
     def serves(self, ii: int) -> bool:
         """Whether there is a core for an interval."""
@@ -164,7 +174,7 @@ class Alternatives:
         """The cores that may be taken at an interval: a pipeline if limbs can share that must, an array if it
         is long enough.
         """
-        asked = CORES if self.options.core == CHEAPER_CORE else (self.options.core,)
+        asked = CORES if self.options.core == CHEAPER_CORE else (self.options.asked_core,)
         possible = {"pipeline": self._limbs_share(ii), "array": self.options.array_refusal(ii) is None}
         return tuple(core for core in asked if possible[core])
 
@@ -189,7 +199,7 @@ class Alternatives:
 
     def _chosen(self, ii: int) -> Taken:
         if self.options.core != CHEAPER_CORE:
-            return Taken(self.options.core, ASKED_FOR, {})
+            return Taken(self.options.asked_core, reason(self.options.core), {})
         refusal = self.options.array_refusal(ii)
         if refusal is not None:
             return Taken("pipeline", f"no array ({refusal})", {})
@@ -243,10 +253,10 @@ class Alternatives:
         """The packets of each function, and the clock in MHz."""
         program = self.program(ii)
         if self.taken(ii).core == "array":
-            clock_mhz = self.options.clock_mhz or self.device.clock_mhz
+            clock = self.device.clock(self.options.clock_mhz)
         else:
-            clock_mhz = clock_of(program, self.device, self.options.clock_mhz, ii)
-        return traffic(draft_design(self._model, self._domain, program, self.options)), clock_mhz
+            clock = clock_of(program, self.device, self.options.clock_mhz, ii)
+        return traffic(draft_design(self._model, self._domain, program, self.options)), clock.mhz
 
     def products(self, ii: int) -> int:
         """Products of one task of all functions that take multipliers at this interval, and any longer one.
@@ -264,6 +274,12 @@ class Alternatives:
         return Candidates(
             self.serves, self.traffic, self.products, lambda ii: self.plan(Interval(ii, "tried")).estimate
         )
+
+    def arrays(self) -> Candidates | None:
+        """The same build on the array core; None where the array is considered anyway, or not possible."""
+        if self.options.asked_core != CORES[0] or self.options.array_needs:
+            return None
+        return self.paced(replace(self.options, core="array")).candidates()
 
     def _fixed(self, core: str, ii: int) -> tuple[Program, tuple[Group, ...], Measured]:
         options = replace(self.options, ii=ii, core=core)
@@ -286,5 +302,5 @@ def limb_twins(model: Model, graph: Graph, options: BuildOptions) -> Twins:
         Where sharing is asked for but cannot be.
     """
     alone = options.core == "array"
-    groups = () if alone else shared_limbs(model.robot, options.share_limbs, options.ii)
+    groups = () if alone else shared_limbs(model.robot, options.share_limbs, options.least_ii)
     return find_twins(graph, limb_inputs(model.robot, groups)) if groups else no_twins(graph)

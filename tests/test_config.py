@@ -4,7 +4,15 @@ import math
 
 import pytest
 
-from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Mounting, Pacing, parse_interval, parse_share
+from rbdhw.config import (
+    DEFAULT_MAX_ERROR,
+    BuildOptions,
+    Mounting,
+    Pacing,
+    parse_interval,
+    parse_share,
+    reason,
+)
 from rbdhw.errors import InputError
 
 KNOWN = ("id", "fd")
@@ -95,16 +103,36 @@ def test_a_width_alone_has_no_budget(options, budget):
 @pytest.mark.parametrize(
     ("text", "bandwidth", "fit", "expected"),
     [
-        (None, None, None, (1, None)),
+        (None, None, None, (None, None)),
         ("8", None, None, (8, None)),
         ("8", None, 0.5, (8, None)),
-        ("auto", None, None, (1, Pacing())),
-        ("auto", 32.0, 0.5, (1, Pacing(bandwidth=32.0))),
-        (None, None, 0.5, (1, Pacing(link=False))),
+        ("auto", None, None, (None, Pacing())),
+        ("auto", 32.0, 0.5, (None, Pacing(bandwidth=32.0))),
+        (None, None, 0.5, (None, Pacing(link=False))),
     ],
 )
 def test_an_interval_is_given_or_chosen(text, bandwidth, fit, expected):
     assert parse_interval(text, bandwidth, fit) == expected
+
+
+def test_what_is_not_given_is_the_default():
+    assert (BuildOptions().least_ii, BuildOptions(ii=4).least_ii) == (1, 4)
+    assert (BuildOptions().asked_core, BuildOptions(core="auto").asked_core) == ("pipeline", "auto")
+    assert (reason(BuildOptions().core), reason(BuildOptions(ii=1).ii)) == ("the default", "asked for")
+
+
+@pytest.mark.parametrize(
+    ("options", "needs"),
+    [
+        ({}, ("--width 18",)),
+        ({"width": 19}, ("--width 18",)),
+        ({"width": 18}, ()),
+        ({"width": 8, "share_limbs": "on"}, ("--share-limbs auto",)),
+    ],
+)
+def test_what_an_array_needs(options, needs):
+    assert BuildOptions(**options).array_needs == needs
+    assert (BuildOptions(**options).array_refusal(8) is None) == (needs == ())
 
 
 @pytest.mark.parametrize(

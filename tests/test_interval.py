@@ -24,14 +24,21 @@ def candidates(luts=lambda ii: 10_000 + 100_000 // ii, products=120, packets=PAC
     return Candidates(serves, lambda _: (packets, 125.0), lambda _: products, estimate), tried
 
 
-def chosen(known=None, **options):
-    return interval(BuildOptions(**options), ECP5, (known or candidates())[0])
+def chosen(known=None, arrays=None, **options):
+    asked = BuildOptions(**options)
+    known = (known or candidates())[0]
+    return interval(asked, asked.least_ii, ECP5, known, arrays and arrays[0])
 
 
-def refusal(known, **options):
+def refusal(known, arrays=None, **options):
     with pytest.raises(InputError) as error:
-        chosen(known, **options)
+        chosen(known, arrays, **options)
     return str(error.value)
+
+
+def array(luts):
+    """Candidates that begin where an array's do."""
+    return candidates(luts, serves=lambda ii: ii >= 8)
 
 
 class TestLink:
@@ -58,13 +65,18 @@ class TestLink:
         known, _ = candidates()
         link = lambda ii: (grown if ii > 1 else {"id": Traffic(60, 20, 2, 1)}, 125.0)  # noqa: E731
         known = Candidates(known.serves, link, known.products, known.estimate)
-        assert interval(BuildOptions(pacing=Pacing()), ECP5, known).ii == 3
+        assert interval(BuildOptions(pacing=Pacing()), 1, ECP5, known).ii == 3
 
     def test_limbs_that_must_share_need_an_interval_that_serves_them(self):
         assert chosen(candidates(serves=lambda ii: ii % 3 == 0), pacing=Pacing()).ii == 6
 
     def test_an_interval_that_is_given_stays(self):
         assert chosen(ii=2) == Interval(2, "asked for")
+        assert chosen(ii=1) == Interval(1, "asked for")
+
+    def test_an_interval_that_is_not_given_is_the_default(self):
+        assert chosen() == Interval(1, "the default")
+        assert chosen(fit=1.0, known=candidates(luts=lambda _: 1000)) == Interval(1, "the default")
 
 
 class TestFit:
@@ -93,9 +105,17 @@ class TestFit:
         known = candidates(luts=lambda ii: 20_000 if 6 <= ii <= 8 else 90_000)
         assert chosen(known, fit=0.5, pacing=Pacing(link=False)).ii == 6
 
+    def test_an_interval_at_which_nothing_can_be_built_does_not_fit(self):
+        known = candidates(luts=unbuildable_below(12, 10_000))
+        assert chosen(known, fit=0.6, pacing=Pacing(link=False)).ii == 12
+
+    def test_what_can_be_built_at_no_interval_is_refused_as_it_is(self):
+        known = candidates(luts=unbuildable_below(100, 10_000))
+        assert refusal(known, fit=0.6, pacing=Pacing(link=False)) == "ii: no place in 64 cycles"
+
     def test_nothing_fits(self):
         known = candidates(luts=lambda ii: 60_000 + ii)
-        assert refusal(known, fit=0.6, pacing=Pacing(link=False)) == (
+        assert refusal(known, fit=0.6, pacing=Pacing(link=False), core="auto", width=18) == (
             "fit: at an ii of 2 the design takes 60,002 LUTs, 9,818 more than 60% of 83,640 of ecp5-85, "
             "and no other ii fits better; expected fewer functions, a narrower width or a larger share"
         )
@@ -111,7 +131,99 @@ class TestFit:
 
     def test_everything_that_is_short_is_told(self):
         known = candidates(luts=lambda _: 60_000, products=300)
-        assert refusal(known, ii=2, fit=0.6) == (
+        assert refusal(known, ii=2, fit=0.6, core="auto", width=18) == (
             "fit: at an ii of 2 the design takes 60,000 LUTs, 9,816 more than 60% of 83,640 "
             "and 150 DSP blocks, 57 more than 60% of 156 of ecp5-85; none up to 64 would fit"
         )
+
+
+def unbuildable_below(least, luts):
+    """Look-up tables of a design that cannot be built at an interval below ``least``."""
+
+    def found(ii):
+        if ii < least:
+            raise InputError(f"ii: no place in {ii} cycles")
+        return luts
+
+    return found
+
+
+class TestArrayCore:
+    """What a refused share says of the array core, where the pipeline alone was considered."""
+
+    BIG = "fit: at an ii of 2 the design takes 60,002 LUTs, 9,818 more than 60% of 83,640 of ecp5-85"
+    PIPELINE = candidates(luts=lambda ii: 60_000 + ii)
+
+    def chosen(self, arrays=None, **options):
+        return refusal(self.PIPELINE, arrays, fit=0.6, pacing=Pacing(link=False), **options)
+
+    def given(self, ii, arrays=None, pipeline=PIPELINE, **options):
+        return refusal(pipeline, arrays, ii=ii, fit=0.6, **options).partition("; ")[2]
+
+    def test_an_array_that_fits_is_named_with_its_interval(self):
+        small = array(lambda ii: 60_000 if ii < 20 else 40_000)
+        assert self.chosen(small, width=18) == (
+            f"{self.BIG}, and no other ii fits better; expected --core array (which fits at an ii of 20), "
+            "fewer functions, a narrower width or a larger share"
+        )
+        assert self.given(2, small, width=18) == "none up to 64 would fit, with --core array one of 20"
+
+    def test_an_array_that_fits_must_keep_up_with_the_link_too(self):
+        slow = {"id": Traffic(900, 20, 30, 1)}
+        arrays = candidates(lambda _: 40_000, packets=slow, serves=lambda ii: ii >= 8)
+        assert "(which fits at an ii of 30)" in refusal(
+            self.PIPELINE, arrays, fit=0.6, pacing=Pacing(), width=18
+        )
+
+    def test_an_array_that_fits_nowhere_is_named_too(self):
+        large = array(lambda _: 70_000)
+        assert self.chosen(large, width=18) == (
+            f"{self.BIG}, and no other ii fits better, nor does any with --core array; "
+            "expected fewer functions, a narrower width or a larger share"
+        )
+        assert self.given(2, large, width=18) == "none up to 64 would fit, with --core array neither"
+
+    def test_an_array_that_finds_no_place_does_not_fit(self):
+        nowhere = array(unbuildable_below(100, 40_000))
+        assert "nor does any with --core array; expected fewer" in self.chosen(nowhere, width=18)
+        later = array(unbuildable_below(16, 40_000))
+        assert "--core array (which fits at an ii of 16)" in self.chosen(later, width=18)
+
+    @pytest.mark.parametrize(
+        ("options", "needed"),
+        [
+            ({}, "--core array --width 18"),
+            ({"width": 27}, "--core array --width 18"),
+            ({"core": "auto"}, "--core auto --width 18"),
+            ({"width": 18, "share_limbs": "on"}, "--core array --share-limbs auto"),
+            ({"share_limbs": "on"}, "--core array --width 18 --share-limbs auto"),
+        ],
+    )
+    def test_the_options_are_named_that_an_array_needs(self, options, needed):
+        assert self.chosen(**options) == (
+            f"{self.BIG}, and no other ii fits better; expected fewer functions, a narrower width, "
+            f"a larger share or the array core, which was not tried ({needed})"
+        )
+        assert self.given(2, **options) == (
+            f"none up to 64 would fit; the array core was not tried and may fit ({needed} --ii 8 or more)"
+        )
+        assert self.given(12, **options) == (
+            f"none up to 64 would fit; the array core was not tried and may fit ({needed})"
+        )
+
+    def test_a_shorter_interval_of_the_array_is_named_beside_the_pipelines(self):
+        """The pipeline fits from an II of 30 on."""
+        late = candidates(luts=lambda ii: 60_000 if ii < 30 else 40_000)
+        sooner, later = (array(lambda ii, k=k: 60_000 if ii < k else 40_000) for k in (17, 31))
+        fits = "an ii of 30 would fit"
+        assert self.given(2, sooner, late, width=18) == f"{fits}, with --core array one of 17"
+        assert self.given(20, sooner, late, width=18) == f"{fits}, with --core array one of 20"
+        assert self.given(2, later, late, width=18) == fits
+        assert self.given(12, None, late) == (
+            f"{fits}; the array core was not tried and may fit at a shorter one (--core array --width 18)"
+        )
+
+    def test_an_array_is_not_named_where_the_pipeline_fits_at_intervals_too_short_for_it(self):
+        early = candidates(luts=lambda ii: 60_000 if ii < 6 else 40_000)
+        assert self.given(2, array(lambda _: 1000), early, width=18) == "an ii of 6 would fit"
+        assert self.given(2, None, early) == "an ii of 6 would fit"

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rbdhw.artifact import Design, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
+from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.sampling import sample
 from rbdhw.sim import bulk as bulk_bench
@@ -48,12 +49,16 @@ MOST_AT_ONCE = 8
 class FunctionReport:
     """One function's tasks, extended ones among them.
 
-    Errors are relative to golden, in the Frobenius norm of a task's whole result, over the tasks that came
-    back unflagged; None where there are none. ``latency_cycles`` is the least number of cycles from a
-    task's first beat in to its response's last beat out; None where nothing came back.
+    ``mismatches`` counts responses that differ from the model's in any bit, are missing or are too many;
+    ``flagged`` the tasks whose status is not zero. Errors are relative to golden, in the Frobenius norm of a
+    task's whole result, over the tasks that came back unflagged; None where there are none.
+    ``latency_cycles`` is the least number of cycles, under the report's traffic, from a task's first beat in
+    to its response's last beat out; None where nothing came back.
     """
 
     tasks: int
+    mismatches: int
+    flagged: int
     error_median: float | None
     error_max: float | None
     latency_cycles: int | None
@@ -63,18 +68,27 @@ class FunctionReport:
 class Report:
     """What a simulation found.
 
-    ``mismatches`` counts responses that differ from the model's in any bit, are missing or are too many,
-    and breaches of the stream's protocol; ``flagged`` the tasks whose status is not zero; ``cycles`` run
-    from the first beat in to the last beat out, summed over the pieces. ``budget`` is the design's error
-    budget, if it has one.
+    ``stray`` counts responses that belong to no function, and breaches of the stream's protocol; ``cycles``
+    run from the first beat in to the last beat out, summed over the pieces. The tasks of all ``functions``
+    were mixed, and ``traffic`` held beats back. ``budget`` is the design's error budget, if it has one.
     """
 
     tasks: int
-    mismatches: int
-    flagged: int
+    stray: int
     cycles: int
     functions: dict[str, FunctionReport]
+    traffic: Traffic
     budget: float | None
+
+    @property
+    def mismatches(self) -> int:
+        """Mismatches of all functions, and what belongs to none."""
+        return self.stray + sum(report.mismatches for report in self.functions.values())
+
+    @property
+    def flagged(self) -> int:
+        """Tasks of all functions whose status is not zero."""
+        return sum(report.flagged for report in self.functions.values())
 
     @property
     def within_budget(self) -> bool:
@@ -92,8 +106,15 @@ class Report:
         return {
             "tasks": self.tasks,
             "mismatches": self.mismatches,
+            "stray": self.stray,
             "flagged": self.flagged,
             "cycles": self.cycles,
+            "traffic": {
+                "bubbles": self.traffic.bubbles,
+                "back_pressure": self.traffic.back_pressure,
+                "seed": self.traffic.seed,
+                "mixed_functions": len(self.functions) > 1,
+            },
             "functions": {function: vars(report).copy() for function, report in self.functions.items()},
         }
 
@@ -121,9 +142,9 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Piece:
-    """What a piece's simulation found: ``mismatches`` are those that are no batch's."""
+    """What a piece's simulation found: ``stray`` is what belongs to no batch."""
 
-    mismatches: int
+    stray: int
     cycles: int
     batches: dict[Key, _Found]
 
@@ -137,7 +158,7 @@ def simulate(
     back_pressure: float = 0.25,
     bulk: bool = False,
     cache: Path | None = None,
-    progress: Callable[[str], None] = lambda _stage: None,
+    progress: Progress = silent,
 ) -> Report:
     """Simulate the design in a folder on random tasks over its whole domain, all its functions mixed.
 
@@ -152,7 +173,7 @@ def simulate(
     cache
         Keeps the simulator, by default in the design's folder.
     progress
-        Told each stage as it begins.
+        Receives each stage, and how far it is.
 
     Raises
     ------
@@ -176,11 +197,11 @@ def simulate(
         return _simulated(design, batches, partial(through, traffic=traffic))
 
     pieces = []
-    progress(f"simulating {tasks} tasks")
+    progress(f"simulating: 0 of {tasks} tasks")
     for found in _in_order(piece, starts, min(os.cpu_count() or 1, MOST_AT_ONCE) if bulk else 1):
         pieces.append(found)
-        progress(f"simulating {tasks} tasks, {min(len(pieces) * starts.step, tasks)} done")
-    return _report(design, tasks, pieces)
+        progress(f"simulating: {min(len(pieces) * starts.step, tasks)} of {tasks} tasks")
+    return _report(design, tasks, pieces, Traffic(bubbles, back_pressure, seed))
 
 
 def _check(tasks: int, seed: int, probabilities: Mapping[str, float]) -> None:
@@ -287,7 +308,7 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
     return status, relative_errors(decode(design, key[0], words, key[1]), reference)
 
 
-def _report(design: Design, tasks: int, pieces: list[_Piece]) -> Report:
+def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Traffic) -> Report:
     """The report of all pieces."""
     functions = {}
     every = [(key[0], found) for piece in pieces for key, found in piece.batches.items()]
@@ -297,10 +318,11 @@ def _report(design: Design, tasks: int, pieces: list[_Piece]) -> Report:
         latencies = np.concatenate([np.zeros(0, np.int64), *(found.latencies for found in own)])
         functions[function] = FunctionReport(
             sum(found.tasks for found in own),
+            sum(found.mismatches for found in own),
+            sum(found.flagged for found in own),
             float(np.median(errors)) if len(errors) else None,
             float(np.max(errors)) if len(errors) else None,
             int(np.min(latencies)) if len(latencies) else None,
         )
-    mismatches = sum(piece.mismatches for piece in pieces) + sum(found.mismatches for _, found in every)
-    flagged, cycles = sum(found.flagged for _, found in every), sum(piece.cycles for piece in pieces)
-    return Report(tasks, mismatches, flagged, cycles, functions, design.manifest.get("budget"))
+    stray, cycles = sum(piece.stray for piece in pieces), sum(piece.cycles for piece in pieces)
+    return Report(tasks, stray, cycles, functions, traffic, design.manifest.get("budget"))

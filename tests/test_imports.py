@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "": (),
     "protocol": (),
     "errors": (),
+    "progress": (),
     "plausibility": (),
     "extras": ("errors",),
     "scalar": (),
@@ -66,6 +67,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "sim": (
         "errors",
+        "progress",
         "plausibility",
         "extras",
         "protocol",

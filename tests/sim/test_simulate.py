@@ -25,7 +25,7 @@ from rbdhw.sim.simulate import (
     count_mismatches,
     simulate,
 )
-from rbdhw.sim.verilator import SimulationError
+from rbdhw.sim.verilator import SimulationError, Traffic
 
 both_benches = pytest.mark.parametrize("bulk", [False, True], ids=["cocotb", "bulk"])
 
@@ -101,9 +101,9 @@ def test_pieces_are_other_tasks_and_add_up(rail_folder, cache, monkeypatch):
 
     whole, _ = in_pieces(250, 1)
     report, told = in_pieces(100, 1)
-    assert told[1:] == [
-        "simulating 250 tasks",
-        *(f"simulating 250 tasks, {done} done" for done in (100, 200, 250)),
+    assert told == [
+        "building the simulator",
+        *(f"simulating: {done} of 250 tasks" for done in (0, 100, 200, 250)),
     ]
     assert (report.tasks, report.mismatches, report.flagged) == (250, 0, 0)
     assert sum(function.tasks for function in report.functions.values()) == 250
@@ -126,9 +126,11 @@ def test_a_failing_piece_ends_the_simulation(rail_folder, cache, monkeypatch):
 
 
 def test_the_report_is_plain_json(rail_folder, cache):
-    data = json.loads(json.dumps(simulate(rail_folder, 20, 0, cache=cache).json()))
-    assert list(data) == ["tasks", "mismatches", "flagged", "cycles", "functions"]
-    assert list(data["functions"]["fd"]) == ["tasks", "error_median", "error_max", "latency_cycles"]
+    data = json.loads(json.dumps(simulate(rail_folder, 20, 3, cache=cache).json()))
+    assert list(data) == ["tasks", "mismatches", "stray", "flagged", "cycles", "traffic", "functions"]
+    assert data["traffic"] == {"bubbles": 0.25, "back_pressure": 0.25, "seed": 3, "mixed_functions": True}
+    own = ["tasks", "mismatches", "flagged", "error_median", "error_max", "latency_cycles"]
+    assert list(data["functions"]["fd"]) == own
 
 
 def test_a_model_that_differs_in_one_constant_is_found(rail_folder, cache, tmp_path):
@@ -181,12 +183,15 @@ def test_all_functions_are_mixed_and_half_of_what_can_be_is_extended(toy_folder,
 @both_benches
 def test_one_wrong_bit_is_found(faulty_folder, cache, bulk):
     report = simulate(faulty_folder, 30, 1, bulk=bulk, cache=cache)
-    assert (report.mismatches, report.ok) == (1, False)
+    assert (report.mismatches, report.stray, report.ok) == (1, 0, False)
+    assert sorted(function.mismatches for function in report.functions.values()) == [0, 1]
 
 
 @both_benches
 def test_a_response_that_changes_while_it_waits_is_found(faulty_folder, cache, bulk):
-    assert simulate(faulty_folder, 38, 1, back_pressure=0.95, bulk=bulk, cache=cache).mismatches > 2
+    report = simulate(faulty_folder, 38, 1, back_pressure=0.95, bulk=bulk, cache=cache)
+    assert report.stray > 0
+    assert report.mismatches == report.stray + sum(own.mismatches for own in report.functions.values()) > 2
 
 
 @both_benches
@@ -216,11 +221,13 @@ def test_missing_wrong_and_further_responses_are_counted():
 
 
 def test_a_report_without_a_budget_or_answers():
-    function = FunctionReport(tasks=3, error_median=None, error_max=None, latency_cycles=None)
-    report = Report(3, 0, 3, 0, {"id": function}, None)
+    function = FunctionReport(3, 0, 3, error_median=None, error_max=None, latency_cycles=None)
+    report = Report(3, 0, 0, {"id": function}, Traffic(), None)
     assert report.ok
+    assert (report.mismatches, report.flagged) == (0, 3)
     assert replace(report, budget=1e-3).ok
-    assert not replace(report, mismatches=1).ok
+    assert not replace(report, stray=1).ok
+    assert not replace(report, functions={"id": replace(function, mismatches=1)}).ok
 
 
 def test_numbers_that_cannot_be_are_refused(rail_folder, tmp_path):

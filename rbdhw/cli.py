@@ -1,7 +1,7 @@
 """The command line: ``rbdhw info | generate | simulate | run | synthesize | bench``.
 
 Exit status 0: done; 1: found wrong (a mismatch, an error beyond the budget, timing missed, a tool that
-failed); 2: bad input, a design too large for its device among it, told in one line.
+failed); 2: bad input, a design too large for its device, or a missing program or extra, in one line.
 """
 
 from __future__ import annotations
@@ -11,48 +11,34 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from typer.exceptions import TyperException
 
 from rbdhw import artifact, pipeline
-from rbdhw.choice import parse_algorithms
-from rbdhw.config import (
-    BASES,
-    CHEAPER_CORE,
-    CORES,
-    JOINT_ORDERS,
-    BuildOptions,
-    Mounting,
-    Pacing,
-    parse_gravity,
-    parse_interval,
-    parse_share,
-)
+from rbdhw.config import LINK_PACE
 from rbdhw.description import describe
-from rbdhw.domain import Overrides, read_overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import TABLE, calibration
+from rbdhw.options import OF_HARDWARE, BuildArguments, takes_build_options
 from rbdhw.printing import (
+    print_causes,
     print_description,
     print_manifest,
     print_report,
     print_synthesis,
     print_table,
 )
-from rbdhw.protocol import FUNCTIONS
-from rbdhw.tracing import ALGORITHMS
 
 FOUND_WRONG, BAD_INPUT = 1, 2
 
-ALL_FUNCTIONS = ",".join(FUNCTIONS)
-
 app = typer.Typer(
-    help="Turn a robot description (URDF) into an FPGA accelerator for its rigid-body dynamics.",
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -60,40 +46,6 @@ app = typer.Typer(
 Urdf = Annotated[Path, typer.Argument(metavar="URDF", help="The robot's description.")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `generate` wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Functions = Annotated[str, typer.Option(help="Which functions, with commas: " + ", ".join(FUNCTIONS) + ".")]
-Fext = Annotated[
-    str, typer.Option(help="Links that take an external force: none, all, or names with commas.")
-]
-
-
-ALGORITHM_HELP = "; ".join(f"{step}={'|'.join(names)}" for step, names in ALGORITHMS.items())
-
-AlgorithmList = Annotated[
-    list[str] | None,
-    typer.Option("--algorithm", help=f"Instead of the cheapest, may be repeated: {ALGORITHM_HELP}."),
-]
-
-
-BaseName = Annotated[str, typer.Option("--base", help="How the root may move: " + ", ".join(BASES) + ".")]
-Gravity = Annotated[
-    str | None, typer.Option(help="x,y,z in m/s^2, or 'task' if each brings its own; 0,0,-9.81 by default.")
-]
-Root = Annotated[
-    str | None,
-    typer.Option(help="The link that floats instead of the root, or 'auto' for the cheapest."),
-]
-Bandwidth = Annotated[
-    float | None,
-    typer.Option(metavar="GB/s", help="Of the link, each way; by default what the streams carry."),
-]
-JointOrder = Annotated[
-    str,
-    typer.Option(help="Order of the joints: pinocchio (a link's joints by name) or file (as listed)."),
-]
-Lenient = Annotated[
-    bool,
-    typer.Option("--lenient", help="Take as it is what is amiss in the file but other parsers accept."),
-]
 
 
 class Engine(StrEnum):
@@ -105,18 +57,47 @@ class Engine(StrEnum):
 
 
 def main() -> None:
-    """Run the command line; every expected failure is one line on the error stream."""
+    """Run the command line. Every expected failure prints one line on the error stream."""
     from rbdhw.boards.tools import ToolError
     from rbdhw.sim.verilator import SimulationError
 
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except TyperException as error:
+        if error.format_message():  # empty where no command was named: the help is printed already
+            print(f"rbdhw: {_usage(error)}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
     except InputError as error:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except (ToolError, SimulationError) as error:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(FOUND_WRONG)
+
+
+def _usage(error: TyperException) -> str:
+    """What is wrong with a command line, and which help describes the right ones."""
+    commands = typer.main.get_group(app).commands
+    command = " ".join(["rbdhw", *(word for word in sys.argv[1:2] if word in commands)])
+    message = " ".join(error.format_message().split()).removesuffix(".")
+    return f"{message[:1].lower()}{message[1:]}; expected what `{command} --help` describes"
+
+
+def _print_version(asked: bool) -> None:
+    """Print the version of the package, and end there."""
+    if asked:
+        print(f"rbdhw {version('rbdhw')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """Turn a robot description (URDF) into an FPGA accelerator for its rigid-body dynamics."""
 
 
 @contextmanager
@@ -127,153 +108,85 @@ def _progress() -> Iterator[Callable[[str], None]]:
         yield lambda stage: status.update(stage)
 
 
-def _functions(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-
-
 def _print_json(data: Any) -> None:
     print(json.dumps(data, indent=2))
 
 
 @app.command()
+@takes_build_options
 def info(
     urdf: Urdf,
-    functions: Functions = ALL_FUNCTIONS,
-    fext: Fext = "none",
-    algorithm: AlgorithmList = None,
-    base: BaseName = "fixed",
-    gravity: Gravity = None,
-    root: Root = None,
-    joint_order: JointOrder = JOINT_ORDERS[0],
-    lenient: Lenient = False,
     explore: Annotated[
         bool, typer.Option("--explore", help="Compare initiation intervals from 1 to 64 instead.")
     ] = False,
-    target: Annotated[str, typer.Option(help="The device: xcvu9p, xc7a200t or ecp5-85.")] = "xcvu9p",
-    width: Annotated[int | None, typer.Option(help="Of --explore: operand bits of the multipliers.")] = None,
-    tdata: Annotated[int, typer.Option(help="Of --explore: bits of the streams.")] = 512,
-    core: Annotated[
-        str, typer.Option(help="Of --explore: pipeline, array, or auto for both where both can be built.")
-    ] = CHEAPER_CORE,
-    bandwidth: Bandwidth = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Of --explore: a folder for the plot, PNG and SVG.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="Where --explore plots, as PNG and SVG."),
     ] = None,
+    *,
+    build: BuildArguments,
     as_json: Json = False,
 ) -> None:
-    """Tell the robot's tree, its joints, and the operations that each function takes."""
-    options = BuildOptions(
-        functions=_functions(functions),
-        target=target,
-        width=width,
-        fext=fext,
-        data_width=tdata,
-        algorithms=parse_algorithms(algorithm or []),
-        mounting=Mounting(base, parse_gravity(gravity), lenient, root, joint_order),
-        core=core,
-        pacing=Pacing(bandwidth=bandwidth),
-    )
+    """Describe the robot: its joints, the operations of each function and the algorithms.
+
+    With --explore, compare the hardware at many initiation intervals.
+    Only then may options of the hardware and --output be given.
+    --ii, --bandwidth and --fit mark the interval that generate would take.
+    """
     if explore:
-        _explore(urdf, options, output, as_json)
+        _explore(urdf, build, output, as_json)
         return
+    idle = [name for name in OF_HARDWARE if name in build.given] + ["output"] * (output is not None)
+    if idle:
+        name = idle[0].replace("_", "-")
+        raise InputError(f"{name}: changes nothing that info prints; expected it with --explore")
+    options, _ = build.parse()
     with _progress() as progress:
         data = describe(urdf, options, progress)
     if as_json:
-        _print_json({key: data[key] for key in ("robot", "functions")})
-        return
-    print_description(data)
+        _print_json(data)
+    else:
+        print_description(data)
 
 
-def _explore(urdf: Path, options: BuildOptions, output: Path | None, as_json: bool) -> None:
-    """The table of intervals, and in a folder its plot."""
-    from rbdhw.explore import explore, table
+def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bool) -> None:
+    """The tables of intervals, and in a folder their plot."""
+    from rbdhw.explore import explore, remarks, tables
     from rbdhw.plot import check_plotting, plot
 
     if output is not None:
         check_plotting()
+    link_alone = "bandwidth" in build.given and "ii" not in build.given
+    options, overrides = build.parse(**({"ii": LINK_PACE} if link_alone else {}))
     with _progress() as progress:
-        found = explore(urdf, options, progress=progress)
+        found = explore(urdf, options, overrides=overrides, progress=progress)
     if output is not None:
         plot(found, output)
     if as_json:
         _print_json(found)
-    else:
-        link = f"{found['bandwidth']:g} GB/s" if found["bandwidth"] else f"{options.data_width} bits a cycle"
-        title = f"{found['robot']} for {found['target']} at {found['clock_mhz']:g} MHz, link {link}"
-        title += "; latencies in cycles"
-        print_table(title, *table(found))
-        for own in found["refused"]:
-            print(f"{own['core']} at an II of {own['ii']}: {own['why']}")
+        return
+    for table in tables(found):
+        print_table(*table)
+    for remark in remarks(found):
+        print(remark)
 
 
 @app.command()
+@takes_build_options
 def generate(
     urdf: Urdf,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")],
-    functions: Functions = ALL_FUNCTIONS,
-    ii: Annotated[
-        str | None,
-        typer.Option(metavar="N|auto", help="Cycles between tasks; auto: as few as the link allows."),
-    ] = None,
-    bandwidth: Bandwidth = None,
-    fit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PERCENT", help="Share of the target to stay within by estimate; chooses the II."
-        ),
-    ] = None,
-    target: Annotated[str, typer.Option(help="The device: xcvu9p, xc7a200t or ecp5-85.")] = "xcvu9p",
-    clock: Annotated[float | None, typer.Option(help="MHz; the target's own by default.")] = None,
-    max_error: Annotated[
-        float | None, typer.Option(help="Largest relative error; 1e-3 if no width is given either.")
-    ] = None,
-    width: Annotated[int | None, typer.Option(help="Operand bits of the multipliers, instead.")] = None,
-    fext: Fext = "none",
-    tdata: Annotated[int, typer.Option(help="Bits of the streams: 32, 64, 128, 256 or 512.")] = 512,
-    number: Annotated[str, typer.Option(help="What travels on the streams: fixed or float32.")] = "fixed",
-    algorithm: AlgorithmList = None,
-    base: BaseName = "fixed",
-    gravity: Gravity = None,
-    root: Root = None,
-    joint_order: JointOrder = JOINT_ORDERS[0],
-    lenient: Lenient = False,
-    share_limbs: Annotated[
-        str, typer.Option(help="Whether symmetric limbs take turns in one's hardware: auto, on or off.")
-    ] = "auto",
-    core: Annotated[
-        str,
-        typer.Option(
-            help="What computes: pipeline; array, smaller from an II of some 16 on, but later; or auto, "
-            "what takes less of the target."
-        ),
-    ] = CORES[0],
-    domain: Annotated[Path | None, typer.Option(help="TOML file with bounds of the inputs.")] = None,
-    seed: Annotated[int, typer.Option(help="Of all random draws.")] = 0,
+    *,
+    build: BuildArguments,
     as_json: Json = False,
 ) -> None:
-    """Write the Verilog, its bit-exact model and its manifest."""
-    share = parse_share(fit)
-    least, pacing = parse_interval(ii, bandwidth, share)
-    options = BuildOptions(
-        functions=_functions(functions),
-        ii=least,
-        pacing=pacing,
-        fit=share,
-        target=target,
-        clock_mhz=clock,
-        max_error=max_error,
-        width=width,
-        fext=fext,
-        data_width=tdata,
-        number=number,
-        algorithms=parse_algorithms(algorithm or []),
-        mounting=Mounting(base, parse_gravity(gravity), lenient, root, joint_order),
-        share_limbs=share_limbs,
-        core=core,
-        seed=seed,
-    )
+    """Write the Verilog, its bit-exact model and its manifest.
+
+    An earlier design in the folder is replaced.
+    The build folders that tools made from it are removed.
+    """
     artifact.check_output(output)
-    overrides = read_overrides(domain) if domain else Overrides()
+    options, overrides = build.parse()
     with _progress() as progress:
         design = pipeline.generate(urdf, options, overrides, progress)
         artifact.write(design, output)
@@ -320,7 +233,7 @@ def run(
     from rbdhw.sim.run import run as ran
 
     with _progress() as progress:
-        summary = ran(
+        outcome = ran(
             directory,
             function,
             input_file,
@@ -329,10 +242,15 @@ def run(
             extended=extended,
             progress=progress,
         )
+    for warning in outcome.warnings:
+        print(f"rbdhw: {input_file}: {warning}", file=sys.stderr)
+    for name in outcome.ignored:
+        print(f"rbdhw: {input_file}: array '{name}': {function} does not use it; ignored", file=sys.stderr)
     if as_json:
-        _print_json(summary)
+        _print_json(outcome.json())
     else:
-        print(f"{summary['tasks']} tasks, {summary['flagged']} flagged -> {output_file}")
+        print(f"{outcome.tasks} tasks, {outcome.flagged} flagged -> {output_file}")
+        print_causes(outcome.json()["causes"])
 
 
 @app.command()
@@ -343,7 +261,14 @@ def synthesize(
         typer.Option(help="The device; xcvu9p and xc7a200t are counted, ecp5-85 also placed and routed."),
     ] = None,
     board: Annotated[str | None, typer.Option(help="Build for a board: ulx3s-85f or vcu118.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the placement; 1 by default.")] = None,
+    clock: Annotated[
+        float | None, typer.Option(help="MHz to reach, instead of the clock that the design was made for.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the first placement; 1 by default.")] = None,
+    tries: Annotated[
+        int | None,
+        typer.Option(help="Placements at most, each with the next seed, until the clock is reached; 3."),
+    ] = None,
     count: Annotated[bool, typer.Option("--count", help="Only count, do not place.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -354,7 +279,14 @@ def synthesize(
     with _progress() as progress:
         try:
             report = synthesized(
-                directory, target=target, board=board, seed=seed, count=count, progress=progress
+                directory,
+                target=target,
+                board=board,
+                clock_mhz=clock,
+                seed=seed,
+                tries=tries,
+                count=count,
+                progress=progress,
             )
         except TimingError as missed:
             _report_synthesis(directory, missed.report, as_json)

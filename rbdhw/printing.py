@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -167,11 +169,27 @@ def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
     )
 
 
+MOST_CAUSES = 10
+"""Causes of flagged tasks that are printed; `--json` lists all."""
+
+LINE_WIDTH = 80
+"""Columns of a line of text."""
+
+
+def print_causes(causes: Sequence[Mapping[str, Any]]) -> None:
+    """Why tasks were flagged, the causes of most tasks first."""
+    for cause in causes[:MOST_CAUSES]:
+        print(textwrap.fill(cause["text"], LINE_WIDTH, initial_indent="  ", subsequent_indent="    "))
+    if len(causes) > MOST_CAUSES:
+        print(f"  and {len(causes) - MOST_CAUSES} more causes, which --json lists")
+
+
 def print_synthesis(directory: Path, report: dict[str, Any]) -> None:
     """A short table of what synthesis found."""
     versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+    tries = ", ".join(f"seed {one['seed']}: {one['clock_mhz_achieved']:g} MHz" for one in report["tries"])
     rows = [
         [name.replace("_", " "), "-" if value in (None, "") else str(value)]
-        for name, value in (report | {"versions": versions}).items()
+        for name, value in (report | {"versions": versions, "tries": tries}).items()
     ]
     print_table(str(directory), ["", ""], rows)

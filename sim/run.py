@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ from rbdhw.artifact import Design, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.protocol import BASE, FUNCTIONS, SYMMETRIC
+from rbdhw.robot.model import Robot
+from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
 from rbdhw.sim import golden
+from rbdhw.sim.diagnosis import Cause, diagnose
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import (
     TAGS,
@@ -30,11 +34,37 @@ from rbdhw.sim.packets import (
     requests,
     unpack,
 )
+from rbdhw.sim.units import suspicions
 from rbdhw.sim.verilator import SimulationError, Traffic, build, exchange
 
 Array = NDArray[np.float64]
 
 ENGINES = ("model", "rtl", "golden")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Checked arrays, the names of those in the file that the function does not need, and warnings."""
+
+    arrays: dict[str, Array]
+    ignored: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What :func:`run` did: ``causes`` say why tasks were flagged, those of most tasks first."""
+
+    tasks: int
+    flagged: int
+    causes: tuple[Cause, ...]
+    ignored: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def json(self) -> dict[str, Any]:
+        """The outcome as ``run --json`` prints it."""
+        return vars(self) | {"causes": [cause.json() for cause in self.causes]}
+
 
 ASYMMETRY = 1e-6
 """How far, relative to its largest element, a matrix given as symmetric may be from it."""
@@ -53,14 +83,17 @@ def run(
     extended: bool = False,
     cache: Path | None = None,
     progress: Callable[[str], None] = lambda _stage: None,
-) -> dict[str, int]:
+) -> Outcome:
     """Compute a function of the design in a folder for the tasks in an npz file.
+
+    Arrays are in the order and conventions of :mod:`rbdhw.robot.pinocchio`; a ``q`` with the columns of
+    Pinocchio's own model is taken as well. Arrays that the function does not need are ignored.
 
     Parameters
     ----------
     source, target
-        The npz files: arrays as in :func:`rbdhw.sim.golden.evaluate`, and of the results beside them
-        ``status`` (N,), zero where the result is within the domain and nothing overflowed.
+        The npz files: arrays as in :func:`rbdhw.sim.golden.evaluate`, and beside the results ``status`` (N,),
+        zero where the inputs are within the domain and nothing overflowed.
     engine
         ``model``, ``rtl`` (the Verilog in Verilator, kept in ``cache``) or ``golden`` (float64).
     extended
@@ -71,8 +104,8 @@ def run(
 
     Returns
     -------
-    dict
-        ``tasks``, and how many of them are ``flagged``.
+    Outcome
+        How many tasks there were, and why which were flagged.
 
     Raises
     ------
@@ -92,7 +125,8 @@ def run(
     if extended and not FUNCTIONS[function].optional_outputs:
         expected = ", ".join(name for name, arrays in FUNCTIONS.items() if arrays.optional_outputs)
         raise InputError(f"function '{function}': has no optional results; expected {expected}")
-    arrays = load(design, function, source)
+    loaded = load(design, function, source)
+    arrays = loaded.arrays
     extended = extended or any(name in arrays for name in FUNCTIONS[function].optional_inputs)
     progress(f"evaluating {function}")
     if engine == "golden":
@@ -105,12 +139,20 @@ def run(
         else:
             status, words = respond(design, function, words, extended)
         results = decode(design, function, words, extended)
+    flagged = np.flatnonzero(status)
+    progress(f"explaining {len(flagged)} flagged tasks")
+    causes = diagnose(design, function, _rows(arrays, flagged), extended, flagged)
     _save(target, {**results, "status": status})
-    return {"tasks": len(status), "flagged": int(np.count_nonzero(status))}
+    return Outcome(len(status), len(flagged), causes, loaded.ignored, loaded.warnings)
 
 
-def load(design: Design, function: str, path: Path) -> dict[str, Array]:
-    """The arrays in an npz file, checked to be all that the function needs and nothing else.
+def _rows(arrays: Mapping[str, Array], rows: Integers) -> dict[str, Array]:
+    """Some rows of every array."""
+    return {name: array[rows] for name, array in arrays.items()}
+
+
+def load(design: Design, function: str, path: Path) -> Loaded:
+    """The arrays in an npz file that the function takes, checked.
 
     Raises
     ------
@@ -121,27 +163,23 @@ def load(design: Design, function: str, path: Path) -> dict[str, Array]:
     required = golden.inputs_of(design.robot, function)
     every = FUNCTIONS[function].inputs + FUNCTIONS[function].optional_inputs
     known = [name for name in every if name not in BASE or name in required]
-    optional = [name for name in known if name not in required]
     for name in required:
         if name not in arrays:
             raise InputError(f"{path}: array '{name}': missing; {function} needs {', '.join(required)}")
-    for name in arrays:
-        if name not in known:
-            expected = ", ".join(required) + (f", optionally {', '.join(optional)}" if optional else "")
-            raise InputError(f"{path}: array '{name}': no input of {function}; expected {expected}")
-        if name in FUNCTIONS[function].optional_inputs and not _takes(design, name):
+    for name in FUNCTIONS[function].optional_inputs:
+        if name in arrays and not _takes(design, name):
             expected = "expected none, or a design generated with --algorithm products=dense"
             raise InputError(f"{path}: array '{name}': this build solves with factors of its own; {expected}")
-    shapes = _shapes(design, arrays["q"])
+    used = {name: array for name, array in arrays.items() if name in known}
     try:
-        checked = {name: _checked(name, array, shapes[name]) for name, array in arrays.items()}
+        checked = _in_own_layout(design, used)
         golden.with_unit_quaternions(design.robot, checked["q"])
         _check_forces(design, checked.get("fext"))
         for name in SYMMETRIC:
             _check_symmetric(name, checked.get(name))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return checked
+    return Loaded(checked, tuple(sorted(arrays.keys() - used.keys())), tuple(suspicions(design, checked)))
 
 
 def _takes(design: Design, array: str) -> bool:
@@ -202,12 +240,39 @@ def _archive(loaded: Any) -> NpzFile:
     return loaded
 
 
-def _shapes(design: Design, q: NDArray[np.generic]) -> dict[str, tuple[int, ...]]:
-    """The shape that each array must have; ``q`` says how many tasks there are."""
-    robot, tasks = design.robot, q.shape[0] if q.ndim else 1
-    vector, matrix = (tasks, robot.nv), (tasks, robot.nv, robot.nv)
+def _in_own_layout(design: Design, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
+    """The arrays checked, and converted where ``q`` has the columns of Pinocchio's model."""
+    robot, q = design.robot, arrays["q"]
+    if q.ndim != 2:
+        remedy = "; for one task use q[np.newaxis]" if q.ndim == 1 else ""
+        raise InputError(f"array 'q': shape {q.shape}; expected (N, {robot.nq}), a row for each task{remedy}")
+    layout = layout_of(robot, q.shape[1])
+    shapes = _shapes(robot, len(q), layout)
+    checked = {name: _checked(name, array, shapes[name]) for name, array in arrays.items()}
+    if layout is None:
+        return checked
+    return checked | {name: _converted(layout, name, checked[name]) for name in checked.keys() & _CONVERTED}
+
+
+_CONVERTED = {"q", "v", "a", "tau"}
+"""The arrays that Pinocchio's model may lay out differently."""
+
+
+def _converted(layout: PinocchioLayout, name: str, array: Array) -> Array:
+    convert = {"q": layout.configuration, "tau": layout.force}.get(name, layout.velocity)
+    try:
+        return convert(array)
+    except InputError as error:
+        remedy = "or build Pinocchio's model with mimic=True"
+        raise InputError(f"array '{name}': {error}, {remedy}") from None
+
+
+def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[str, tuple[int, ...]]:
+    """The shape that each array must have in Pinocchio's layout, or the robot's own where that is None."""
+    nq, nv = (robot.nq, robot.nv) if layout is None else (layout.nq, layout.nv)
+    vector, matrix = (tasks, nv), (tasks, robot.nv, robot.nv)
     wrenches = (tasks, len(robot.bodies), 6)
-    shapes = {"q": (tasks, robot.nq), "v": vector, "a": vector, "tau": vector, "fext": wrenches}
+    shapes = {"q": (tasks, nq), "v": vector, "a": vector, "tau": vector, "fext": wrenches}
     return {**shapes, "Minv": matrix, "base_v": (tasks, 6), "base_a": (tasks, 6), "gravity": (tasks, 3)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,11 +23,20 @@ class Result:
     outside: NDArray[np.bool_]
 
 
-def evaluate(program: Program, words: Mapping[str, Integers], functions: tuple[str, ...] = ()) -> Result:
+Watch = Callable[[int, Integers], None]
+"""Called with an operation that overflows in some task, and its results before they wrap."""
+
+
+def evaluate(
+    program: Program,
+    words: Mapping[str, Integers],
+    functions: tuple[str, ...] = (),
+    watch: Watch | None = None,
+) -> Result:
     """The output words of all functions (or of those named) for input words of shape (N,) each.
 
     ``words`` holds what these functions read, their flags (0 or 1) among it; the result tells of overflows of
-    operations that they reach.
+    operations that they reach. ``watch`` sees each operation that overflows in some task, in their order.
     """
     tasks = np.broadcast_shapes(*(np.shape(values) for values in words.values()))
     overflow = np.zeros(tasks, dtype=np.bool_)
@@ -39,6 +48,8 @@ def evaluate(program: Program, words: Mapping[str, Integers], functions: tuple[s
         if operation.checked and not _fits(operation, full):
             value = _fitted(operation, full)
             overflow |= value != full
+            if watch is not None:
+                watch(i, full)
         values[i] = value
         for operand in dying:
             del values[operand]

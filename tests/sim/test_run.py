@@ -53,7 +53,7 @@ def test_the_engines_agree(rail_folder, cache, states, tmp_path, function, resul
     found = {}
     for engine in ("model", "rtl", "golden"):
         summary = run(rail_folder, function, states(function), tmp_path / "out.npz", engine, cache=cache)
-        assert summary == {"tasks": TASKS, "flagged": 0}
+        assert (summary.tasks, summary.flagged, summary.causes) == (TASKS, 0, ())
         found[engine] = results(tmp_path / "out.npz")
         assert sorted(found[engine]) == sorted([result, "status"])
         assert found[engine][result].dtype == np.float64
@@ -71,7 +71,13 @@ def test_tasks_outside_the_domain_are_flagged(rail_folder, cache, states, tmp_pa
     q = np.zeros((TASKS, 2))
     q[3, 0], q[5, 1] = 0.61, -0.41
     summary = run(rail_folder, "id", states(q=q), tmp_path / "out.npz", engine, cache=cache)
-    assert summary == {"tasks": TASKS, "flagged": 2}
+    assert (summary.tasks, summary.flagged) == (TASKS, 2)
+    assert [cause.text for cause in summary.causes] == [
+        "id: outside the domain: q[0] (joint 'rail_0') is 0.61 m in task 3, expected -0.4 to 0.6 m (1 task); "
+        "widen [joints.rail_0] position in generate's --domain file",
+        "id: outside the domain: q[1] (joint 'rail_1') is -0.41 m in task 5, expected -0.4 to 0.6 m "
+        "(1 task); widen [joints.rail_1] position in generate's --domain file",
+    ]
     assert np.flatnonzero(results(tmp_path / "out.npz")["status"]).tolist() == [3, 5]
 
 
@@ -185,15 +191,35 @@ def test_a_force_is_refused_where_the_design_takes_none(rail_folder, states, tmp
     )
 
 
+def test_arrays_that_the_function_does_not_need_are_ignored(rail_folder, states, tmp_path):
+    alone = run(rail_folder, "id", states(), tmp_path / "alone.npz")
+    more = states(tau=np.zeros((3, 2)), f_ext=np.array("anything"))
+    found = run(rail_folder, "id", more, tmp_path / "out.npz")
+    assert (alone.ignored, found.ignored) == ((), ("f_ext", "tau"))
+    np.testing.assert_array_equal(
+        results(tmp_path / "out.npz")["tau"], results(tmp_path / "alone.npz")["tau"]
+    )
+
+
+def test_numbers_that_look_to_be_in_another_unit_are_warned_about(rail_folder, states, tmp_path):
+    found = run(rail_folder, "id", states(q=np.full((TASKS, 2), 350.0)), tmp_path / "out.npz")
+    assert found.warnings == tuple(
+        f"array 'q': joint 'rail_{k}' reaches 350, its domain is -0.4 to 0.6; millimetres? expected metres"
+        for k in (0, 1)
+    )
+
+
+ONE_TASK = "array 'q': shape (2,); expected (N, 2), a row for each task; for one task use q[np.newaxis]"
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
         ({"a": None}, "array 'a': missing; id needs q, v, a"),
-        ({"tau": np.zeros((TASKS, 2))}, "array 'tau': no input of id; expected q, v, a, optionally fext"),
         ({"v": np.zeros((TASKS, 3))}, "array 'v': shape (40, 3); expected (40, 2)"),
         ({"a": np.zeros((TASKS - 1, 2))}, "array 'a': shape (39, 2); expected (40, 2)"),
-        ({"q": np.zeros(2)}, "array 'q': shape (2,); expected (2, 2)"),
-        ({"q": np.float64(1.0)}, "array 'q': shape (); expected (1, 2)"),
+        ({"q": np.zeros(2)}, ONE_TASK),
+        ({"q": np.float64(1.0)}, "array 'q': shape (); expected (N, 2), a row for each task"),
         ({"fext": np.zeros((TASKS, 6))}, "array 'fext': shape (40, 6); expected (40, 2, 6)"),
         ({"v": np.zeros((TASKS, 2), complex)}, "array 'v': holds complex128; expected real numbers"),
         ({"v": np.full((TASKS, 2), "1.0")}, "array 'v': holds <U3; expected real numbers"),

@@ -1,0 +1,220 @@
+"""Arrays of a robot as Pinocchio's model of the same URDF has them, and back.
+
+Most arrays are the same: the order of joints, ``v``, ``a``, ``tau``, external forces, and the coordinates of
+revolute, prismatic, spherical and floating joints. Three things differ, by choice:
+
+- a continuous joint has one angle here (rad), its cosine and sine in Pinocchio;
+- a planar joint has ``[x, y, angle]`` here, ``[x, y, cosine, sine]`` in Pinocchio, whose planar joint lies in
+  the xy plane of the joint's frame whatever the URDF's ``<axis>``;
+- a joint with ``<mimic>`` has no coordinate here, nor in a Pinocchio model built with ``mimic=True``; in
+  Pinocchio's default model it is a joint as free as any other.
+
+Pinocchio itself is not needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from rbdhw.errors import InputError
+from rbdhw.robot.model import Body, JointKind, Robot
+
+Array = npt.NDArray[np.float64]
+
+CIRCULAR = (JointKind.CONTINUOUS, JointKind.PLANAR)
+"""The joints whose angle Pinocchio replaces by its cosine and sine."""
+
+FOLLOWING = 1e-6
+"""How far a follower's coordinate may be from the one that its leader gives it (rad or m)."""
+
+
+@dataclass(frozen=True)
+class PinocchioLayout:
+    """How Pinocchio's model of a robot lays out its arrays. The first axes of arrays are batches.
+
+    Parameters
+    ----------
+    robot
+        The robot as rbdhw has it, from :func:`rbdhw.robot.urdf.load_urdf` or a design folder.
+    mimic
+        Whether Pinocchio's model was built with ``mimic=True``, so that followers have no coordinates.
+    names
+        The model's joints in its order, without the universe: ``list(model.names)[1:]``. By default the order
+        is the robot's, which is Pinocchio's unless the robot was read with ``joint_order="file"``.
+
+    Raises
+    ------
+    InputError
+        Where ``names`` are not the robot's joints.
+    """
+
+    robot: Robot
+    mimic: bool = False
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        own = sorted(body.joint.name for body in self.robot.bodies)
+        if self.names is not None and sorted(self.names) != own:
+            raise InputError(
+                f"names: {', '.join(self.names)} are not the joints of robot '{self.robot.name}'; "
+                f"expected {', '.join(own)} in the model's order"
+            )
+
+    @cached_property
+    def _bodies(self) -> tuple[int, ...]:
+        """The bodies whose joints have coordinates in Pinocchio, in its order."""
+        places = {body.joint.name: i for i, body in enumerate(self.robot.bodies)}
+        order = range(len(self.robot.bodies)) if self.names is None else [places[n] for n in self.names]
+        return tuple(i for i in order if not (self.mimic and self.robot.bodies[i].joint.mimic))
+
+    @cached_property
+    def _q_of(self) -> dict[int, slice]:
+        return _spans(self._bodies, [_size(self.robot.bodies[i]) for i in self._bodies])
+
+    @cached_property
+    def _v_of(self) -> dict[int, slice]:
+        return _spans(self._bodies, [self.robot.bodies[i].joint.kind.nv for i in self._bodies])
+
+    @property
+    def nq(self) -> int:
+        """Pinocchio's number of configuration coordinates."""
+        return sum(_size(self.robot.bodies[i]) for i in self._bodies)
+
+    @property
+    def nv(self) -> int:
+        """Pinocchio's number of velocity coordinates."""
+        return sum(self.robot.bodies[i].joint.kind.nv for i in self._bodies)
+
+    @cached_property
+    def coupling(self) -> Array:
+        """G (Pinocchio's nv, robot.nv): ``v_pinocchio = G v``, ``tau = G^T tau_pinocchio``."""
+        G = np.zeros((self.nv, self.robot.nv))
+        for i, rows in self._v_of.items():
+            mimic = self.robot.bodies[i].joint.mimic
+            G[rows, self.robot.v_of[i]] = (mimic.multiplier if mimic else 1.0) * np.eye(
+                rows.stop - rows.start
+            )
+        return G
+
+    def configuration(self, q: npt.ArrayLike) -> Array:
+        """The robot's ``q`` (..., robot.nq) from Pinocchio's (..., nq).
+
+        Raises
+        ------
+        InputError
+            Where a follower is not where its leader moves it.
+        """
+        theirs = np.asarray(q, np.float64)
+        ours = np.zeros((*theirs.shape[:-1], self.robot.nq))
+        for i, place in self._q_of.items():
+            body = self.robot.bodies[i]
+            if body.joint.mimic is None:
+                ours[..., self.robot.q_of[i]] = _without_circle(body, theirs[..., place])
+        for i, place in self._q_of.items():
+            self._check_follower(i, theirs[..., place], ours)
+        return ours
+
+    def pinocchio_configuration(self, q: npt.ArrayLike) -> Array:
+        """Pinocchio's ``q`` (..., nq) from the robot's (..., robot.nq)."""
+        ours = np.asarray(q, np.float64)
+        theirs = np.zeros((*ours.shape[:-1], self.nq))
+        for i, place in self._q_of.items():
+            body = self.robot.bodies[i]
+            theirs[..., place] = _with_circle(body, _followed(body, ours[..., self.robot.q_of[i]]))
+        return theirs
+
+    def velocity(self, v: npt.ArrayLike) -> Array:
+        """The robot's ``v``, or ``a``, (..., robot.nv) from Pinocchio's (..., nv).
+
+        Raises
+        ------
+        InputError
+            Where a follower does not move as its leader moves it.
+        """
+        theirs = np.asarray(v, np.float64)
+        free = [i for i in self._bodies if self.robot.bodies[i].joint.mimic is None]
+        ours = np.zeros((*theirs.shape[:-1], self.robot.nv))
+        for i in free:
+            ours[..., self.robot.v_of[i]] = theirs[..., self._v_of[i]]
+        if not np.allclose(theirs, ours @ self.coupling.T, rtol=FOLLOWING, atol=FOLLOWING):
+            raise InputError(self._stray("velocity"))
+        return ours
+
+    def pinocchio_velocity(self, v: npt.ArrayLike) -> Array:
+        """Pinocchio's ``v``, or ``a``, (..., nv) from the robot's (..., robot.nv)."""
+        moved: Array = np.asarray(v, np.float64) @ self.coupling.T
+        return moved
+
+    def force(self, tau: npt.ArrayLike) -> Array:
+        """The robot's ``tau`` (..., robot.nv) with the power of Pinocchio's (..., nv)."""
+        reduced: Array = np.asarray(tau, np.float64) @ self.coupling
+        return reduced
+
+    def matrix(self, matrix: npt.ArrayLike) -> Array:
+        """``G^T X G`` (..., robot.nv, robot.nv) of Pinocchio's matrix X (..., nv, nv).
+
+        It takes M and the derivatives of ``tau`` to the robot's. M^-1 and the derivatives of ``a`` of a robot
+        with followers are not that: invert the robot's M.
+        """
+        reduced: Array = self.coupling.T @ np.asarray(matrix, np.float64) @ self.coupling
+        return reduced
+
+    def _check_follower(self, i: int, theirs: Array, ours: Array) -> None:
+        body = self.robot.bodies[i]
+        if body.joint.mimic is None:
+            return
+        off = _without_circle(body, theirs) - _followed(body, ours[..., self.robot.q_of[i]])
+        if body.joint.kind.rotates:
+            off = np.arctan2(np.sin(off), np.cos(off))
+        if np.any(np.abs(off) > FOLLOWING):
+            raise InputError(self._stray("position", body))
+
+    def _stray(self, what: str, body: Body | None = None) -> str:
+        followers = [b for b in self.robot.bodies if b.joint.mimic is not None]
+        body = body or followers[0]
+        assert body.joint.mimic is not None
+        mimic = body.joint.mimic
+        law = f"{mimic.multiplier:g} times that of joint '{mimic.joint}'"
+        law += f" plus {mimic.offset:g}" if what == "position" and mimic.offset else ""
+        return f"joint '{body.joint.name}': its {what} is not that of its <mimic>; expected {law}"
+
+
+def layout_of(robot: Robot, nq: int) -> PinocchioLayout | None:
+    """The Pinocchio layout in which ``q`` has ``nq`` columns, if that is not the robot's own; else None.
+
+    A robot without continuous, planar and mimicking joints has its own layout alone.
+    """
+    layouts: Sequence[PinocchioLayout] = (PinocchioLayout(robot, mimic=True), PinocchioLayout(robot))
+    return next((layout for layout in layouts if layout.nq == nq != robot.nq), None)
+
+
+def _size(body: Body) -> int:
+    return body.joint.kind.nq + (body.joint.kind in CIRCULAR)
+
+
+def _spans(bodies: Sequence[int], sizes: Sequence[int]) -> dict[int, slice]:
+    ends = np.cumsum(sizes).tolist()
+    return {i: slice(end - size, end) for i, size, end in zip(bodies, sizes, ends, strict=True)}
+
+
+def _followed(body: Body, q: Array) -> Array:
+    """A joint's own coordinates, from those that move it."""
+    mimic = body.joint.mimic
+    return q if mimic is None else mimic.multiplier * q + mimic.offset
+
+
+def _with_circle(body: Body, q: Array) -> Array:
+    if body.joint.kind not in CIRCULAR:
+        return q
+    return np.concatenate([q[..., :-1], np.cos(q[..., -1:]), np.sin(q[..., -1:])], axis=-1)
+
+
+def _without_circle(body: Body, q: Array) -> Array:
+    if body.joint.kind not in CIRCULAR:
+        return q
+    return np.concatenate([q[..., :-2], np.arctan2(q[..., -1:], q[..., -2:-1])], axis=-1)

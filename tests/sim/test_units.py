@@ -1,0 +1,49 @@
+"""Arrays that look to be in degrees or millimetres are warned about, others are not."""
+
+import numpy as np
+import pytest
+
+from rbdhw.artifact import Design
+from rbdhw.domain import input_domain
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.sampling import sample
+from rbdhw.sim.units import suspicions
+from tests.designs import rail_design
+
+
+@pytest.fixture(scope="module")
+def tiago():
+    """TIAGo with a planar base: turns, slides and wheels; nothing is built of it."""
+    robot = load_urdf(path("tiago"))
+    return Design(robot, input_domain(robot), rail_design().program, (), {}, "")
+
+
+def arrays_of(design, tasks=20):
+    return sample(design.robot, design.domain, tasks, np.random.default_rng(0))
+
+
+def test_tasks_of_the_domain_are_not(tiago):
+    assert list(suspicions(tiago, arrays_of(tiago))) == []
+
+
+def test_nor_are_tasks_a_little_outside(tiago):
+    arrays = {name: 1.5 * array for name, array in arrays_of(tiago).items()}
+    assert list(suspicions(tiago, arrays)) == []
+
+
+def test_degrees_and_millimetres_are(tiago):
+    arrays = arrays_of(tiago)
+    q, v = arrays["q"].copy(), arrays["v"].copy()
+    arm, torso = (tiago.robot.joints.index(name) for name in ("arm_1", "torso"))
+    k, slide = (tiago.robot.q_of[i].start for i in (arm, torso))
+    q[:, k] = np.degrees(q[:, k])
+    q[:, slide] *= 1e3
+    v[:, k] = np.degrees(v[:, k])
+    found = list(suspicions(tiago, {"q": q, "v": v}))
+    assert sorted(text.rpartition("; ")[2] for text in found) == [
+        "degrees per second? expected radians per second",
+        "degrees? expected radians",
+        "millimetres? expected metres",
+    ]
+    assert all("'arm_1'" in text or "'torso'" in text for text in found)

@@ -123,13 +123,13 @@ def small_rows() -> list[Row]:
     reference = Reference.read(urdf, source)
     rows = []
     for function, own in packets.items():
-        cycles = max(plan.bound.ii, own.beats)
+        cycles = own.cycles(plan.bound.ii)
         rate, theirs = plan.bound.clock_mhz * 1e6 / cycles, reference.rate(function, arrays)
         rows.append(
             {
                 "function": function,
                 "cycles a task": cycles,
-                "latency (cycles)": plan.bound.latency[function] + 1,
+                "latency (cycles)": plan.latency[function],
                 "MHz": f"{plan.bound.clock_mhz:g}",
                 "tasks/s": f"{rate / 1e6:.4g} M",
                 "Pinocchio, tasks/s": f"{theirs / 1e6:.3g} M",
@@ -160,13 +160,12 @@ def published_rows() -> list[Row]:
 
 def _own_row(functions: Sequence[str], ii: int, width: int) -> Row:
     subject = Subject("iiwa14", tuple(functions), ii, width, "xcvu9p")
-    source = load_urdf(bundled()[subject.robot])
-    plan = planned(source, subject.options)
-    design = built(source, plan, subject.options)
+    plan = planned(load_urdf(bundled()[subject.robot]), subject.options)
+    design = built(plan, subject.options)
     measured = known(subject, design.verilog)
     with tempfile.TemporaryDirectory() as folder:
         write(design, Path(folder) / "design")
-        cycles, latency = pace(Path(folder) / "design", COMPARED)
+        cycles = pace(Path(folder) / "design", COMPARED)
     found, how = (measured, "Yosys") if measured else (plan.estimate, "estimate")
     device = target(subject.target)
     return {
@@ -175,7 +174,7 @@ def _own_row(functions: Sequence[str], ii: int, width: int) -> Row:
         "bits": "×".join(map(str, plan.program.port_widths)),
         "MHz": f"{plan.bound.clock_mhz:g}",
         "cycles a task": f"{cycles:g} (core: {ii})",
-        "latency": _latency(latency, plan.bound.clock_mhz),
+        "latency": _latency(plan.latency[COMPARED], plan.bound.clock_mhz),
         "DSP blocks": f"{found.dsp_blocks / device.dsp_blocks:.1%} ({how})",
         "LUTs": f"{found.luts / device.luts:.1%} ({how})",
         "largest error": f"{plan.errors[COMPARED].max:.1e}",
@@ -186,11 +185,8 @@ def _latency(cycles: int, clock_mhz: float) -> str:
     return f"{cycles} cycles, {cycles / clock_mhz:.2f} µs"
 
 
-def pace(folder: Path, function: str) -> tuple[float, int]:
-    """Cycles between answers, and from a packet's first beat to its answer's last, of tasks without a pause.
-
-    In Verilator, of a design with its streams; the latency is that of the first task.
-    """
+def pace(folder: Path, function: str) -> float:
+    """Cycles between the answers of a design in Verilator, with tasks that come without a pause."""
     design = read(folder)
     arrays = sample(design.robot, design.domain, PACED, np.random.default_rng(0), design.fext)
     places = np.arange(PACED)
@@ -198,4 +194,4 @@ def pace(folder: Path, function: str) -> tuple[float, int]:
     beats = merged({(function, False): places}, {(function, False): packets})
     record = bulk.exchange(bulk.build(folder), beats, Traffic())
     ends = record.taken[record.responses.last]
-    return float(ends[-1] - ends[PACED // 2]) / (PACED - 1 - PACED // 2), int(ends[0] - record.sent[0]) + 1
+    return float(ends[-1] - ends[PACED // 2]) / (PACED - 1 - PACED // 2)

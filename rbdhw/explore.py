@@ -82,7 +82,8 @@ def _row(build: Alternatives, core: str, ii: int) -> dict[str, Any]:
         "core": core,
         "multipliers": plan.multipliers,
         **plan.estimate.json(),
-        "latency": {function: cycles + 1 for function, cycles in plan.bound.latency.items()},
+        "latency": plan.latency,
+        "core_latency": plan.core_latency,
         "tasks_per_second": round(plan.bound.clock_mhz * 1e6 / ii),
     }
 

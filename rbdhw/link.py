@@ -24,6 +24,10 @@ class Traffic:
         """The fewest cycles between tasks that the streams allow."""
         return max(self.beats_in, self.beats_out)
 
+    def cycles(self, ii: int) -> int:
+        """The fewest cycles between tasks of an accelerator that starts one every ``ii`` cycles."""
+        return max(ii, self.beats)
+
     def interval(self, clock_mhz: float, bandwidth: float | None) -> int:
         """The fewest cycles between tasks: a link's of ``bandwidth`` GB/s each way, or the streams'."""
         if bandwidth is None:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 from importlib.metadata import version
 from typing import Any
 
 from rbdhw.array import model as array_model
 from rbdhw.array.model import Array
+from rbdhw.artifact import Design
 from rbdhw.config import BuildOptions
 from rbdhw.estimate.model import blocks
 from rbdhw.fixed.program import Kind, Program
-from rbdhw.fixed.search import Measured
 from rbdhw.graph.graph import Graph, Op
+from rbdhw.link import Traffic, traffic
 from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise
+from rbdhw.planning import Plan
 from rbdhw.protocol import flag_values
+from rbdhw.robot.coordinates import configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Region
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource
 from rbdhw.sim.errors import NORM
-from rbdhw.target import Target
+from rbdhw.target import target
 
 
 def robot_entry(robot: Robot) -> dict[str, Any]:
@@ -36,21 +40,14 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
     }
 
 
-def manifest(
-    robot: Robot,
-    graph: Graph,
-    program: Program,
-    bound: Bound | Array,
-    device: Target,
-    options: BuildOptions,
-    errors: Measured,
-) -> dict[str, Any]:
-    """Everything of the manifest that does not lie at the accelerator's edge."""
+def manifest(draft: Design, plan: Plan, options: BuildOptions) -> dict[str, Any]:
+    """Everything of the manifest but the layout of packets."""
+    program, bound, device = plan.program, plan.bound, target(options.target)
     return {
-        "robot": robot_entry(robot),
+        "robot": robot_entry(draft.robot),
         "functions": {
-            function: function_counts(graph, function) | {"latency_cycles": bound.latency[function] + 1}
-            for function in program.outputs
+            function: function_counts(plan.graph, function) | timing_entry(plan, function, packets)
+            for function, packets in traffic(draft).items()
         },
         "ii": bound.ii,
         "clock_mhz": bound.clock_mhz,
@@ -67,11 +64,25 @@ def manifest(
                 "flagged": e.flagged,
                 "norm": NORM,
             }
-            for function, e in errors.items()
+            for function, e in plan.errors.items()
         },
         "budget": options.budget,
         "versions": {name: version(name) for name in ("rbdhw", "amaranth", "numpy")},
         "seed": options.seed,
+    }
+
+
+def timing_entry(plan: Plan, function: str, packets: Traffic) -> dict[str, Any]:
+    """A function's latencies, of a packet and within the core, and the most tasks that it answers a second.
+
+    The packet latency is that of :func:`rbdhw.rtl.shell.packet_latency`.
+    """
+    cycles, clock_mhz = plan.latency[function], plan.bound.clock_mhz
+    return {
+        "latency_cycles": cycles,
+        "latency_us": round(cycles / clock_mhz, 4),
+        "core_latency_cycles": plan.core_latency[function],
+        "tasks_per_second": round(clock_mhz * 1e6 / packets.cycles(plan.bound.ii)),
     }
 
 
@@ -121,6 +132,25 @@ def array_entry(array: Array) -> dict[str, Any]:
 def function_counts(graph: Graph, function: str) -> dict[str, Any]:
     """The operations on which a function's results depend."""
     return operation_counts(specialise(graph, function, flag_values(function, extended=False)))
+
+
+def coordinates_entry(robot: Robot, inputs: Collection[str]) -> dict[str, list[dict[str, Any]]]:
+    """Each coordinate of ``q`` and ``v``, in order: its joint, unit and limits, and where it travels.
+
+    ``travels`` lists the arrays whose element at this index is in packets; the results depend on no other.
+    ``inputs`` are the names of a graph's or a program's inputs.
+    """
+
+    def travels(arrays: Sequence[str], index: int) -> dict[str, list[str]]:
+        return {"travels": [name for name in arrays if f"{name}[{index}]" in inputs]}
+
+    return {
+        "q": [own.json() | travels(("q",), own.index) for own in configuration_coordinates(robot)],
+        "v": [
+            own.json() | {"effort": own.effort} | travels(("v", "a", "tau"), own.index)
+            for own in velocity_coordinates(robot)
+        ],
+    }
 
 
 def operation_counts(graph: Graph) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from rbdhw.estimate.model import estimate_entry
 from rbdhw.formats import draft_design
 from rbdhw.limbs import shared_limbs, sharing_entry
 from rbdhw.link import link_entry, traffic
-from rbdhw.manifest import manifest
+from rbdhw.manifest import coordinates_entry, manifest
 from rbdhw.mounting import load_mounted
 from rbdhw.planning import Plan, Progress, planned, silent
 from rbdhw.preparation import rooted
@@ -72,22 +72,22 @@ def design_of(
     """
     plan = planned(source, options, overrides, progress)
     progress("writing Verilog")
-    return built(source, plan, options)
+    return built(plan, options)
 
 
-def built(source: Robot, plan: Plan, options: BuildOptions) -> Design:
-    """The design of a plan that was made for a robot with these options."""
+def built(plan: Plan, options: BuildOptions) -> Design:
+    """The design of a plan that was made with these options."""
     asked, options = options.asked_core, replace(options, core=plan.taken.core)
     draft = draft_design(plan.model, plan.domain, plan.program, options)
-    facts = manifest(
-        source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors
-    )
+    facts = manifest(draft, plan, options)
     if isinstance(plan.bound, Bound):
         groups = shared_limbs(plan.model.robot, options.share_limbs, plan.bound.ii)
         facts["limbs"] = sharing_entry(plan.model.robot, groups, plan.program, plan.bound, plan.costs)
     facts["algorithms"] = plan.model.choice.json() | {"rewrites": list(plan.model.rewrites)}
     facts["interval"] = interval_entry(plan, draft, options)
     facts["cores"] = {"asked": asked} | plan.taken.json()
+    words = {word.name for word in plan.program.inputs}
+    facts["coordinates"] = coordinates_entry(plan.model.source, words)
     facts["estimate"] = estimate_entry(plan.estimate, target(options.target), plan.taken.core)
     text = to_verilog(accelerator(draft, plan.bound, target(options.target)))
     return replace(draft, manifest=facts | draft.manifest, verilog=text)

@@ -29,6 +29,8 @@ from rbdhw.passes.twins import find_twins
 from rbdhw.preparation import Model, optimised, prepare, traced
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import LimbGroup, limb_groups
+from rbdhw.rtl.packet import Edge
+from rbdhw.rtl.shell import packet_latency
 from rbdhw.schedule.model import MULTIPLIERS, Bound
 from rbdhw.schedule.problem import clock_of
 from rbdhw.target import target
@@ -49,6 +51,7 @@ class Plan:
     domain: Domain
     graph: Graph
     program: Program
+    edge: Edge
     errors: Measured
     bound: Bound | Array
     costs: dict[str, CoreCost]
@@ -61,6 +64,17 @@ class Plan:
         """The schedule of a build that is no array."""
         assert isinstance(self.bound, Bound)
         return self.bound
+
+    @property
+    def core_latency(self) -> dict[str, int]:
+        """For each function the cycles from a task's words at the core to its results."""
+        return {function: cycles + 1 for function, cycles in self.bound.latency.items()}
+
+    @property
+    def latency(self) -> dict[str, int]:
+        """For each function its :func:`~rbdhw.rtl.shell.packet_latency` in cycles."""
+        core = self.core_latency
+        return {own.name: packet_latency(self.edge, own, core[own.name]) for own in self.edge.functions}
 
     @property
     def multipliers(self) -> int:
@@ -240,6 +254,7 @@ class Alternatives:
                 self._domain,
                 self._graph,
                 program,
+                edge,
                 errors,
                 bound,
                 costs,

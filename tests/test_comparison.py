@@ -50,7 +50,7 @@ def test_the_pace_of_tasks_without_a_pause(tmp_path):
     design = rail_design(data_width=32, bodies=2)
     write(design, tmp_path / "design")
     widths = design.request_widths("id"), design.response_widths("id")
-    assert pace(tmp_path / "design", "id")[0] == sum(map(design.stream.beats, widths)) + 1
+    assert pace(tmp_path / "design", "id") == sum(map(design.stream.beats, widths)) + 1
 
 
 def test_tables_are_found_by_their_titles(monkeypatch):

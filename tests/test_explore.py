@@ -41,6 +41,7 @@ def test_a_row_is_what_a_build_at_that_interval_is():
     assert {name: row[name] for name in RESOURCES} == {name: facts["estimate"][name] for name in RESOURCES}
     assert row["multipliers"] == facts["multipliers"]
     assert row["latency"] == {f: facts["functions"][f]["latency_cycles"] for f in FUNCTIONS}
+    assert row["core_latency"] == {f: facts["functions"][f]["core_latency_cycles"] for f in FUNCTIONS}
 
 
 def test_the_array_has_rows_where_it_is_possible():
@@ -54,6 +55,7 @@ def test_the_array_has_rows_where_it_is_possible():
     assert {name: row[name] for name in RESOURCES} == {name: facts["estimate"][name] for name in RESOURCES}
     assert row["multipliers"] == facts["multipliers"]
     assert row["latency"] == {f: facts["functions"][f]["latency_cycles"] for f in FUNCTIONS}
+    assert row["core_latency"] == {f: facts["functions"][f]["core_latency_cycles"] for f in FUNCTIONS}
 
 
 def test_an_array_that_finds_no_place_is_told(monkeypatch):

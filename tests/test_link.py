@@ -18,6 +18,7 @@ def test_packets_of_a_design_fill_whole_beats():
 def test_rates_and_intervals():
     packets = Traffic(bytes_in=30, bytes_out=225, beats_in=1, beats_out=4)
     assert (packets.interval(125.0, None), packets.tasks_per_second(125.0, None)) == (4, 31.25e6)
+    assert [packets.cycles(ii) for ii in (1, 4, 7)] == [4, 4, 7]
     assert packets.interval(125.0, 32.0) == 1
     assert packets.tasks_per_second(125.0, 32.0) == 32e9 / 225
     assert packets.interval(125.0, 4.0) == 8

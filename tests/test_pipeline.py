@@ -89,7 +89,17 @@ class TestManifest:
         assert facts["multiplier_slots"] == {"used": used, "offered": 2 * len(units)}
         assert facts["trigonometry_units"] == 1
         assert facts["dsp_blocks"] == len(units) + 2
-        assert facts["functions"]["id"]["latency_cycles"] == bound.latency["id"] + 1
+        assert facts["functions"]["id"]["core_latency_cycles"] == bound.latency["id"] + 1
+
+    def test_latencies_and_rates_are_those_of_packets(self):
+        """Beside the beats after the first an edge of fixed-point numbers takes five cycles."""
+        facts = toy().manifest
+        own, packets = facts["functions"]["id"], facts["interval"]["link"]["functions"]["id"]
+        assert packets["beats_in"] > facts["ii"] == 2
+        beats = packets["beats_in"] - 1 + packets["beats_out"] - 1
+        assert own["latency_cycles"] == own["core_latency_cycles"] + beats + 5
+        assert own["latency_us"] == round(own["latency_cycles"] / 50.0, 4)
+        assert own["tasks_per_second"] == round(50e6 / packets["beats_in"])
 
     def test_regions_hold_every_operation_once(self):
         regions = toy().manifest["regions"]

@@ -43,7 +43,7 @@ def test_schedule_and_hardware_are_exact(tmp_path, ii):
     products = sum(len(unit.steps) for unit in plan.bound.units if unit.resource in MULTIPLIERS)
     assert plan.bound.ii == ii
     assert plan.multipliers <= 1.1 * products / ii + 1
-    write(built(SOURCE, plan, replace(OPTIONS, ii=ii)), tmp_path / "design")
+    write(built(plan, replace(OPTIONS, ii=ii)), tmp_path / "design")
     report = simulate(tmp_path / "design", TASKS, seed=ii, bulk=True)
     assert (report.tasks, report.mismatches) == (TASKS, 0)
     assert report.flagged <= 0.02 * TASKS

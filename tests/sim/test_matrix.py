@@ -126,9 +126,7 @@ def test_random_tree(tmp_path, seed):
     source = tree(seed)
     plan = planned(source, options)
     draft = draft_design(plan.model, plan.domain, plan.program, options)
-    facts = manifest(
-        source, plan.graph, plan.program, plan.bound, target(options.target), options, plan.errors
-    )
+    facts = manifest(draft, plan, options)
     verilog = to_verilog(accelerator(draft, plan.bound, target(options.target), portable=True))
     write(replace(draft, manifest=facts | draft.manifest, verilog=verilog), tmp_path / "design")
     assert_exact(simulate(tmp_path / "design", 100, seed), 100)

@@ -1,0 +1,71 @@
+"""The manifest's latencies: those of single tasks in the Verilog, with nothing else in flight."""
+
+from __future__ import annotations
+
+import subprocess
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdhw.artifact import Design, read, write
+from rbdhw.config import DATA_WIDTHS, NUMBERS, BuildOptions
+from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robots import path
+from rbdhw.sampling import sample
+from rbdhw.sim.packets import encode, merged, requests
+from rbdhw.sim.verilator import Harness, made
+
+HARNESS = Path(__file__).with_name("alone.cpp")
+
+
+def measured(folder: Path, work: Path) -> dict[str, list[int]]:
+    """The latencies of a task of each function: at first, and then at each phase of the interval."""
+    design = read(folder)
+    executable = made(folder, work, Harness({HARNESS.name: HARNESS.read_bytes()}))
+    packets = {function: request(design, function) for function in design.functions}
+    places = {(function, False): np.array([k]) for k, function in enumerate(packets)}
+    beats = merged(places, {(function, False): packet for function, packet in packets.items()})
+    np.column_stack([beats.data, beats.last]).tofile(work / "requests")
+    command = [str(executable), str(work / "requests"), str(design.manifest["ii"])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    return {name: [int(x) for x in line.split()] for name, line in zip(packets, lines, strict=True)}
+
+
+def request(design: Design, function: str):
+    """The packet of a random plain task."""
+    arrays = sample(design.robot, design.domain, 1, np.random.default_rng(3), design.fext)
+    return requests(design, function, np.array([1]), encode(design, function, arrays))
+
+
+def cases():
+    """Core, interval, what travels, bits of TDATA."""
+    short = [("pipeline", 1, "fixed", 512), ("pipeline", 12, "float32", 32), ("array", 9, "float32", 128)]
+    for core, number, width in product(("pipeline", "array"), NUMBERS, DATA_WIDTHS):
+        ii = 9 if core == "array" else {32: 12, 128: 3}.get(width, 1)
+        case = (core, ii, number, width)
+        yield pytest.param(*case, marks=() if case in short else pytest.mark.verify)
+    yield pytest.param("array", 32, "fixed", 32, marks=pytest.mark.verify)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("core", "ii", "number", "data_width"), list(cases()))
+def test_a_task_alone_takes_the_cycles_of_the_manifest(tmp_path, core, ii, number, data_width):
+    """At the best phase these, at each other phase another wait of up to II - 1. Another function's answer
+    before costs a cycle more.
+    """
+    options = BuildOptions(
+        tuple(FUNCTIONS), ii=ii, width=18, core=core, number=number, data_width=data_width, samples=256
+    )
+    write(generate(path("toy"), options), tmp_path / "design")
+    told = read(tmp_path / "design").manifest["functions"]
+    for k, (function, (first, *others)) in enumerate(measured(tmp_path / "design", tmp_path).items()):
+        least = told[function]["latency_cycles"]
+        assert sorted(others) == list(range(least, least + ii)), function
+        assert first == others[-1] + (k > 0), function
+        assert told[function]["latency_us"] == round(
+            least / read(tmp_path / "design").manifest["clock_mhz"], 4
+        )

@@ -213,6 +213,7 @@ def simulate(
         _print_json(report.json())
     else:
         print_report(artifact.read(directory).manifest, report.json())
+        print_causes(report.json()["causes"])
     if not report.ok:
         raise typer.Exit(FOUND_WRONG)
 

@@ -145,9 +145,14 @@ class Alternatives:
         self._taken: dict[int, Taken] = {}
 
     def paced(self, options: BuildOptions) -> Alternatives:
-        """The same build at another pace, clock, or edge: options that formats do not depend on."""
+        """The same build at another pace, clock, or edge, or on another core: its formats are made once.
+
+        So are its plans, where the options differ only in the interval and the core.
+        """
         other = Alternatives(self._model, self._domain, self._graph, options, self._progress)
         other._programs, other._observed = self._programs, self._observed
+        if _without_pace(options) == _without_pace(self.options):
+            other._plans = self._plans
         return other
 
     @property
@@ -306,6 +311,11 @@ class Alternatives:
             twins = limb_twins(self._model, self._graph, options)
             self._programs[core, groups] = fix(self._observed[0], options, twins)
         return self._programs[core, groups]
+
+
+def _without_pace(options: BuildOptions) -> BuildOptions:
+    """Options without the interval and the core, which plans are kept by."""
+    return replace(options, ii=None, pacing=None, core=None)
 
 
 def limb_twins(model: Model, graph: Graph, options: BuildOptions) -> Twins:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from rbdhw.config import BuildOptions
+from rbdhw.graph.graph import Graph
 from rbdhw.limbs import hardware, least_interval, limb_inputs, limb_names
-from rbdhw.manifest import function_counts, robot_entry
+from rbdhw.manifest import coordinates_entry, function_counts, robot_entry
 from rbdhw.passes.factor import factor
+from rbdhw.passes.prune import alive
 from rbdhw.passes.twins import find_twins
 from rbdhw.pipeline import read
 from rbdhw.planning import Progress, silent
@@ -16,6 +19,9 @@ from rbdhw.preparation import prepare, traced
 from rbdhw.robot.model import BASE, Robot
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.target import target
+
+UNITS = {True: ("rad", "rad/s", "Nm"), False: ("m", "m/s", "N")}
+"""Units of a position, a velocity and an effort, of a degree of freedom that turns and of one that slides."""
 
 
 def describe(urdf: Path, options: BuildOptions, progress: Progress = silent) -> dict[str, Any]:
@@ -44,17 +50,38 @@ def describe(urdf: Path, options: BuildOptions, progress: Progress = silent) -> 
             "ii": ii,
             "hardware": hardware(graph, twins, ii),
         },
-        "joints": joint_rows(source),
+        "joints": joint_entries(source),
+        "coordinates": coordinates_entry(source, used_inputs(graph)),
         "roots": [vars(trial) for trial in trials],
     }
 
 
-def joint_rows(robot: Robot) -> list[dict[str, str]]:
-    """Each joint with its kind, the link that it moves, the parent of that, and what it mimics."""
-    rows = []
+def used_inputs(graph: Graph) -> set[str]:
+    """The inputs on which a graph's results depend."""
+    kept = alive(graph)
+    return {name for name, node in graph.inputs.items() if kept[node]}
+
+
+def joint_entries(robot: Robot) -> list[dict[str, Any]]:
+    """Each joint: its kind, the link that it moves, that link's parent, what it mimics, and its limits.
+
+    There are as many limits as degrees of freedom. What has no limit is None.
+    """
+    entries = []
     for body in robot.bodies:
-        joint, mimic = body.joint, body.joint.mimic
-        parent = robot.base if body.parent == BASE else robot.bodies[body.parent].name
-        row = {"joint": joint.name, "kind": joint.kind.value, "link": body.name, "parent": parent}
-        rows.append(row | {"mimics": mimic.joint if mimic else ""})
-    return rows
+        joint = body.joint
+        entries.append(
+            {
+                "name": joint.name,
+                "kind": joint.kind.value,
+                "link": body.name,
+                "parent": robot.base if body.parent == BASE else robot.bodies[body.parent].name,
+                "mimics": vars(joint.mimic) if joint.mimic else None,
+                "limits": [
+                    {name: bound if isfinite(bound) else None for name, bound in vars(limits).items()}
+                    | {"units": dict(zip(("position", "velocity", "effort"), UNITS[turns], strict=True))}
+                    for limits, turns in zip(joint.limits, joint.kind.turning, strict=True)
+                ],
+            }
+        )
+    return entries

@@ -37,6 +37,7 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
         "joints": list(robot.joints),
         "joint_order": robot.joint_order,
         "depth": robot.depth,
+        "base": "floating" if robot.floats else "given" if robot.base_given else "fixed",
     }
 
 

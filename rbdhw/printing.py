@@ -31,8 +31,14 @@ def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
 def print_description(data: dict[str, Any]) -> None:
     """What ``rbdhw info`` tells of a robot and of the operations that its functions take."""
     robot = data["robot"]
-    print(f"{robot['name']}: {robot['dof']} degrees of freedom, depth {robot['depth']}")
-    print_table("joints", list(data["joints"][0]), [list(row.values()) for row in data["joints"]])
+    print(f"{robot['name']}: {freedoms_text(robot)}, depth {robot['depth']}")
+    names = ("name", "kind", "link", "parent")
+    joints = [
+        [*(own[name] for name in names), own["mimics"]["joint"] if own["mimics"] else ""]
+        for own in data["joints"]
+    ]
+    print_table("joints", ["joint", "kind", "link", "parent", "mimics"], joints)
+    print_coordinates(data["coordinates"])
     print_roots(data["roots"])
     print_table(
         "operations a task",
@@ -50,6 +56,32 @@ def print_description(data: dict[str, Any]) -> None:
     )
     print_algorithms(data["algorithms"])
     print_limbs(data["limbs"])
+
+
+def print_coordinates(coordinates: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Each coordinate of q and v: its joint, unit and limits, and whether it travels to the accelerator."""
+    for array, title in (("q", "configuration"), ("v", "velocity; a and tau have the same order")):
+        rows = [
+            [
+                f"{array}[{own['index']}]",
+                own["joint"] + (f", {own['part']}" if own["part"] else ""),
+                own["kind"],
+                own["unit"],
+                *("-" if bound is None else f"{bound:.4g}" for bound in own["limits"].values()),
+                ", ".join(own["travels"]) or "no",
+            ]
+            for own in coordinates[array]
+        ]
+        columns = ["", "joint", "kind", "unit", "lower", "upper", "travels"]
+        print_table(f"coordinates: {title}", columns, rows)
+
+
+def freedoms_text(robot: Mapping[str, Any]) -> str:
+    """The number of joints, whether the base floats, and the degrees of freedom if they are not as many."""
+    floats = robot["base"] == "floating"
+    joints = len(robot["joints"]) - floats
+    text = f"{joints} joint" + "s" * (joints != 1) + " and a floating base" * floats
+    return text if robot["dof"] == joints else f"{text}, {robot['dof']} degrees of freedom"
 
 
 def print_limbs(limbs: dict[str, Any]) -> None:
@@ -103,8 +135,8 @@ def print_manifest(manifest: dict[str, Any], output: Path) -> None:
         )
     width = " x ".join(str(bits) for bits in manifest["width"])
     print_table(
-        f"{robot['name']} ({robot['dof']} joints) for {manifest['target']} at {manifest['clock_mhz']:g} MHz, "
-        f"{width} bits -> {output}",
+        f"{robot['name']} ({freedoms_text(robot)}) for {manifest['target']} "
+        f"at {manifest['clock_mhz']:g} MHz, {width} bits -> {output}",
         ["function", "multiplications", "additions", "II", "latency", "multipliers", "error median / max"],
         rows,
     )

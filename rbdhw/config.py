@@ -138,8 +138,8 @@ class Mounting:
     gravity
         Acceleration of free fall in the world frame (m/s^2), the root's frame for a given base, or
         :data:`PER_TASK`; None is the usual one, 9.81 m/s^2 down z.
-    lenient
-        Whether what the file says amiss, but other parsers accept, is taken as it is.
+    strict
+        Whether a file is refused where something in it is amiss, or missing, that could be taken with a remark.
     root
         The link that floats instead of the file's root, or :data:`CHEAPEST_ROOT`.
     joint_order
@@ -148,7 +148,7 @@ class Mounting:
 
     base: str = "fixed"
     gravity: tuple[float, float, float] | str | None = None
-    lenient: bool = False
+    strict: bool = False
     root: str | None = None
     joint_order: str = JOINT_ORDERS[0]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
 
 from rbdhw.config import Mounting
 from rbdhw.errors import InputError
+from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 
@@ -35,17 +35,16 @@ def mounted(robot: Robot, mounting: Mounting) -> Robot:
 
 
 def load_mounted(path: str | os.PathLike[str], mounting: Mounting) -> Robot:
-    """The robot in a URDF file, mounted, if anything moves in it; leniently taken, with remarks on stderr.
+    """The robot in a URDF file, mounted, if anything moves in it; its remarks go to the error stream.
 
     Raises
     ------
     InputError
         As :func:`rbdhw.robot.urdf.load_urdf` and :func:`mounted`, and for a robot that cannot move.
     """
-    remarks: list[str] | None = [] if mounting.lenient else None
-    robot = mounted(load_urdf(path, remarks, joint_order=mounting.joint_order), mounting)
-    for remark in remarks or ():
-        print(f"rbdhw: {path}: {remark}", file=sys.stderr)
+    robot = load_urdf(path, strict=mounting.strict, joint_order=mounting.joint_order)
+    warn(f"{path}: {remark}" for remark in robot.remarks)
+    robot = mounted(robot, mounting)
     if not robot.bodies:
         raise InputError(f"{path}: robot '{robot.name}' has no moving joint; expected at least one")
     return robot

@@ -57,8 +57,9 @@ Root = Annotated[
 JointOrder = Annotated[
     str, _robot(help="Order of the joints: pinocchio (a link's joints by name) or file (as listed).")
 ]
-Lenient = Annotated[
-    bool, _robot("--lenient", help="Take as it is what is amiss in the file but other parsers accept.")
+Strict = Annotated[
+    bool,
+    _robot("--strict", help="Refuse a file with anything amiss that is otherwise taken with a warning."),
 ]
 TargetName = Annotated[str, _robot(help="The device: xcvu9p, xc7a200t or ecp5-85.")]
 
@@ -109,7 +110,7 @@ def build_options(
     gravity: Gravity = None,
     root: Root = None,
     joint_order: JointOrder = JOINT_ORDERS[0],
-    lenient: Lenient = False,
+    strict: Strict = False,
     target: TargetName = "xcvu9p",
     ii: Ii = None,
     bandwidth: Bandwidth = None,
@@ -146,7 +147,7 @@ def build_options(
         data_width=tdata,
         number=number,
         algorithms=parse_algorithms(algorithm or []),
-        mounting=Mounting(base, parse_gravity(gravity), lenient, root, joint_order),
+        mounting=Mounting(base, parse_gravity(gravity), strict, root, joint_order),
         share_limbs=share_limbs,
         core=core,
         seed=seed,

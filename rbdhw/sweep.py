@@ -95,13 +95,10 @@ def sweep(folder: Path, progress: Progress, jobs: int | None = None) -> Sweep:
 
 
 def _read(path: Path, name: str) -> File:
-    """The file read strictly, or else leniently, or refused."""
+    """The file as it was read, or refused."""
     try:
-        return File(name, path, load_urdf(path), ())
-    except InputError:
-        remarks: list[str] = []
-    try:
-        return File(name, path, load_urdf(path, remarks), tuple(remarks))
+        robot = load_urdf(path)
+        return File(name, path, robot, robot.remarks)
     except InputError as error:
         return File(name, path, None, (), str(error).removeprefix(f"{path}: "))
 

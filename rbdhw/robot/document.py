@@ -1,52 +1,82 @@
-"""Reading an XML file strictly or leniently, and telling what is wrong with it in one line."""
+"""Reading an XML file strictly or tolerantly, and saying in one line what is wrong with it."""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from xml.etree import ElementTree as ET
+from xml.parsers import expat
 
 from rbdhw.errors import InputError
+from rbdhw.remarks import list_names
 from rbdhw.robot.model import Vector3
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_DECLARATION = re.compile(r"\s*<\?xml\s.*?\?>", re.DOTALL)
 _CHUNK = 64
 
 
 @dataclass(frozen=True)
-class Document:
-    """An XML file: its name as the user gave it, its root element, and how strictly it is read.
+class _Remark:
+    """What is amiss in one element, and what is taken instead."""
 
-    ``remarks`` is None for a strict reading; a lenient one puts a sentence there for each thing that it takes
-    although a strict one would not.
-    """
+    owner: str
+    reason: str
+    detail: str
+    taken: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """An XML file: its name as the user gave it, its root element, and whether it is read strictly."""
 
     file: str
     root: ET.Element
-    remarks: list[str] | None = None
+    strict: bool = False
+    _found: list[_Remark] = field(default_factory=list)
+    _notes: list[str] = field(default_factory=list)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """A sentence for each kind of thing that is taken although it is amiss, then the notes."""
+        alike: dict[tuple[str, str, str], list[_Remark]] = {}
+        for remark in self._found:
+            kind = remark.owner.partition(" ")[0]
+            alike.setdefault((kind, remark.reason, remark.taken), []).append(remark)
+        return (*map(_sentence, alike.values()), *self._notes)
 
     def error(self, element: str, reason: str, expected: str) -> InputError:
         """The line ``file: element: reason; expected ...`` as an exception to raise."""
         return _error(self.file, f"{element}: {reason}", expected)
 
-    def bear(self, element: str, reason: str, expected: str, taken: str) -> None:
-        """Remark ``element: reason; taken ...``; a strict reading raises :meth:`error` instead."""
-        if self.remarks is None:
-            raise self.error(element, reason, expected)
-        self.remarks.append(f"{element}: {reason}; taken {taken}.")
+    def bear(self, element: str, reason: str, expected: str, taken: str, detail: str = "") -> None:
+        """Remark ``element: reason (detail); taken ...``; a strict reading raises :meth:`error` instead."""
+        self.require(element, f"{reason} ({detail})" if detail else reason, expected, taken)
+        self._found.append(_Remark(element, reason, detail, taken))
+
+    def require(self, element: str, reason: str, expected: str, taken: str) -> None:
+        """Raise :meth:`error` in a strict reading; others take it without a remark."""
+        if self.strict:
+            raise self.error(element, reason, f"{expected}, or no --strict (then taken {taken})")
+
+    def note(self, sentence: str) -> None:
+        """Remark on what a strict reading takes, too."""
+        self._notes.append(sentence)
 
     def child(self, parent: ET.Element, tag: str, owner: str) -> ET.Element | None:
-        """The one child ``<tag>`` of ``parent``, or None; InputError where there are several."""
+        """The one child ``<tag>`` of ``parent``, or None; of several the first."""
         found = parent.findall(tag)
         if len(found) > 1:
-            raise self.error(owner, f"{len(found)} <{tag}> elements", "at most one")
+            self.bear(owner, f"{len(found)} <{tag}> elements", "at most one", "the first")
         return found[0] if found else None
 
     def required_child(self, parent: ET.Element, tag: str, owner: str) -> ET.Element:
-        """The one child ``<tag>`` of ``parent``; InputError where it is missing or there are several."""
+        """The one child ``<tag>`` of ``parent``, of several the first; InputError where it is missing."""
         found = self.child(parent, tag, owner)
         if found is None:
             raise self.error(owner, f"no <{tag}>", f"<{tag}> in <{parent.tag}>")
@@ -74,7 +104,7 @@ class Document:
         if default is not None and element.get(attribute) is None:
             return default
         text = self.text(element, attribute, owner)
-        value = _finite(text.strip())
+        value = finite(text.strip())
         if value is None:
             raise self.error(owner, f'<{element.tag}> has {attribute}="{_one_line(text)}"', "a finite number")
         return value
@@ -86,7 +116,7 @@ class Document:
         if default is not None and element.get(attribute) is None:
             return default
         text = self.text(element, attribute, owner)
-        values = [_finite(word) for word in text.split()]
+        values = [finite(word) for word in text.split()]
         if len(values) != 3 or any(value is None for value in values):
             reason = f'<{element.tag}> has {attribute}="{_one_line(text)}"'
             raise self.error(owner, reason, "three finite numbers")
@@ -94,52 +124,87 @@ class Document:
         return (x, y, z)
 
 
-def read_document(path: str | os.PathLike[str], remarks: list[str] | None = None) -> Document:
-    """The XML file at ``path``, in UTF-8, without a document type declaration.
+def read_document(path: str | os.PathLike[str], *, strict: bool = False) -> Document:
+    """The XML file at ``path``: UTF-8 without a byte of another encoding, and no entities of its own.
 
-    ``remarks`` is that of :class:`Document`.
+    Names keep their prefixes, whether these are bound or not: ``<drake:joint>`` is no ``<joint>``. Comments
+    may hold anything, and blank lines may come before the XML declaration. A file that is not UTF-8 is
+    taken as Latin-1, unless the reading is strict.
 
     Raises
     ------
     InputError
-        The file cannot be read, is not UTF-8, declares a DOCTYPE (and with it, entities), or is not
-        well-formed XML.
+        The file cannot be read, declares more than the name of its DOCTYPE (entities, or another file), or is
+        not well-formed XML.
     """
     file = os.fspath(path)
-    builder = _PlainBuilder(file)
-    parser = ET.XMLParser(target=builder)
-    text = _read(file)
+    data = _read(file)
+    document = Document(file, ET.Element(""), strict)
+    text = _plain(_decode(document, data))
+    builder = ET.TreeBuilder()
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.data
+    parser.StartDoctypeDeclHandler = _doctype(file)
     try:
         # Small pieces: expat finishes the piece in which a DOCTYPE was refused before it stops.
         for start in range(0, len(text), _CHUNK):
-            parser.feed(text[start : start + _CHUNK])
-        root = parser.close()
-    except ET.ParseError as error:
+            parser.Parse(text[start : start + _CHUNK])
+        parser.Parse("", True)
+    except expat.ExpatError as error:
         raise _error(file, f"not well-formed XML ({error})", "a URDF file") from None
-    return Document(file, root, remarks)
+    return replace(document, root=builder.close())
 
 
-class _PlainBuilder(ET.TreeBuilder):
-    """Builds the tree of a document that declares no DOCTYPE."""
+def _doctype(file: str) -> Callable[[str, str | None, str | None, bool], None]:
+    """A handler that refuses what a DOCTYPE declares, before the entities in it."""
 
-    def __init__(self, file: str) -> None:
-        super().__init__()
-        self._file = file
+    def refuse(name: str, system: str | None, public: str | None, internal: bool) -> None:
+        if system is not None or public is not None or internal:
+            raise _error(file, f"a DOCTYPE declaration ({_one_line(name)})", "plain XML without one")
 
-    def doctype(self, name: str, *_: object) -> None:
-        """Refuse a document type declaration, before the entities in it."""
-        raise _error(self._file, f"a DOCTYPE declaration ({_one_line(name)})", "plain XML without one")
+    return refuse
 
 
-def _read(file: str) -> str:
+def _decode(document: Document, data: bytes) -> str:
+    """The text of a file, which should be UTF-8."""
     try:
-        return Path(file).read_bytes().decode("utf-8-sig")
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        document.bear("<robot>", f"not UTF-8 text (byte {error.start})", "a URDF file in UTF-8", "as Latin-1")
+        return data.decode("latin-1")
+
+
+def _plain(text: str) -> str:
+    """``text`` without comments, and without blank lines before its declaration; lines keep their numbers."""
+    text = _COMMENT.sub(_blank, text)
+    return _DECLARATION.sub(_blank, text, count=1) if _DECLARATION.match(text) else text
+
+
+def _blank(found: re.Match[str]) -> str:
+    return "\n" * found[0].count("\n")
+
+
+def _sentence(alike: list[_Remark]) -> str:
+    """One line for remarks of one reason on elements of one kind."""
+    first = alike[0]
+    kind, _, name = first.owner.partition(" ")
+    details = {remark.detail for remark in alike} - {""}
+    detail = first.detail if len(details) == 1 else f"of {name} {first.detail}"
+    names = [remark.owner.partition(" ")[2] for remark in alike]
+    owner = first.owner if len(alike) == 1 else f"{kind}s {list_names(names)}"
+    return f"{owner}: {first.reason}{f' ({detail})' if details else ''}; taken {first.taken}"
+
+
+def _read(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
     except FileNotFoundError:
         raise _error(file, "no such file", "the path of a URDF file") from None
     except IsADirectoryError:
         raise _error(file, "is a directory", "the path of a URDF file") from None
-    except UnicodeDecodeError as error:
-        raise _error(file, f"not UTF-8 text (byte {error.start})", "a URDF file in UTF-8") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise _error(file, f"cannot be read ({reason})", "the path of a URDF file") from None
@@ -153,7 +218,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _finite(word: str) -> float | None:
+def finite(word: str) -> float | None:
     """The number that ``word`` spells in URDF's decimal notation, or None."""
     if not _NUMBER.fullmatch(word):
         return None

@@ -6,6 +6,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from rbdhw.remarks import list_names
 from rbdhw.robot.document import Document
 from rbdhw.robot.model import Body, Inertia, JointKind, Matrix3, Placement, Robot, Vector3
 from rbdhw.robot.spatial import apply, dot, move_inertia, point_inertia, rotational_matrix, scale
@@ -19,6 +20,8 @@ NEGLIGIBLE = 1e-15
 ROUNDING = 1e-13
 """A moment this small beside the inertia it is got from may be what is left of a cancellation."""
 
+_POINT = "as a point mass, as Pinocchio does"
+_ZERO: Matrix3 = ((0.0, 0.0, 0.0),) * 3
 _ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -31,25 +34,48 @@ def read_inertia(document: Document, inertial: Element, owner: str, origin: Plac
     Raises
     ------
     InputError
-        Mass or an inertia entry is missing or no finite number, the mass is negative, or the inertia
-        is not positive semidefinite or breaks the triangle inequality by more than ``TOLERANCE`` (a
-        lenient reading takes such an inertia as it is).
+        Mass or an inertia entry is no finite number, or the mass is negative. In a strict reading also: one
+        of them is missing, or the inertia is not positive semidefinite or breaks the triangle inequality by
+        more than ``TOLERANCE``. Other readings take such an inertia as it is. Where something is missing they
+        take what Pinocchio takes: no inertia without a mass, a point mass without all six entries.
     """
-    mass = document.number(document.required_child(inertial, "mass", owner), "value", owner)
+    element = document.child(inertial, "mass", owner)
+    if element is None or element.get("value") is None:
+        reason, expected = ("no <mass>", "<mass> in <inertial>")
+        if element is not None:
+            reason, expected = ("<mass> has no value", 'value="..."')
+        document.bear(owner, reason, expected, "as no inertia, as Pinocchio does")
+        return Inertia()
+    mass = document.number(element, "value", owner)
     if mass < 0.0:
         raise document.error(owner, f"<mass> is {mass:g}", "zero or more kilograms")
-    element = document.required_child(inertial, "inertia", owner)
-    xx, xy, xz, yy, yz, zz = (document.number(element, entry, owner) for entry in _ENTRIES)
-    about_centre: Matrix3 = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+    about_centre = _read_about_centre(document, inertial, owner)
     _check_moments(document, owner, about_centre)
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = about_centre
     turned = move_inertia(Inertia(rotational=(xx, xy, xz, yy, yz, zz)), Placement(rotation=origin.rotation))
     return point_inertia(mass, origin.translation, rotational_matrix(turned))
 
 
+def _read_about_centre(document: Document, inertial: Element, owner: str) -> Matrix3:
+    """The matrix in ``<inertia>``; zero, as in Pinocchio, where an entry of it is missing."""
+    element = document.child(inertial, "inertia", owner)
+    if element is None:
+        document.bear(owner, "no <inertia>", "<inertia> in <inertial>", _POINT)
+        return _ZERO
+    missing = [entry for entry in _ENTRIES if element.get(entry) is None]
+    if missing:
+        expected = " ".join(f'{entry}="..."' for entry in missing)
+        document.bear(owner, f"<inertia> has no {list_names(missing)}", expected, _POINT)
+        return _ZERO
+    xx, xy, xz, yy, yz, zz = (document.number(element, entry, owner) for entry in _ENTRIES)
+    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
+
+
 def _check_moments(document: Document, owner: str, about_centre: Matrix3) -> None:
     """InputError, or a remark, unless the principal moments are those of some distribution of mass."""
-    low, middle, high = (float(moment) for moment in np.linalg.eigvalsh(np.array(about_centre)))
-    slack = TOLERANCE * max(abs(low), abs(high)) + NEGLIGIBLE
+    moments = np.linalg.eigvalsh(np.array(about_centre))
+    slack = TOLERANCE * float(np.abs(moments).max()) + NEGLIGIBLE
+    low, middle, high = (float(moment) if abs(moment) > slack else 0.0 for moment in moments)
     listed = f"principal moments {low:.6g}, {middle:.6g}, {high:.6g}"
     if low < -slack:
         reason, expected = "is not positive semidefinite", "none below zero"
@@ -57,7 +83,7 @@ def _check_moments(document: Document, owner: str, about_centre: Matrix3) -> Non
         reason, expected = "breaks the triangle inequality", "no moment above the sum of the other two"
     else:
         return
-    document.bear(owner, f"<inertia> {reason} ({listed})", expected, "as it is")
+    document.bear(owner, f"<inertia> {reason}", expected, "as it is", listed)
 
 
 def needs_inertia(robot: Robot) -> int | None:

@@ -6,8 +6,8 @@ and ``spherical`` from the dialect that PyBullet reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from xml.etree.ElementTree import Element
 
@@ -29,6 +29,7 @@ _KINDS = {
     )
 }
 _WITHOUT_AXIS = (JointKind.SPHERICAL, JointKind.FLOATING)
+_INDEPENDENT = "as a joint of its own"
 _ORIGIN: Vector3 = (0.0, 0.0, 0.0)
 _X: Vector3 = (1.0, 0.0, 0.0)
 _Z: Vector3 = (0.0, 0.0, 1.0)
@@ -71,8 +72,7 @@ def read_joints(document: Document, links: Iterable[str]) -> list[Edge]:
             )
         above[edge.child] = name
         edges.append(edge)
-    _check_mimics(document, {edge.name: edge.moving for edge in edges})
-    return edges
+    return _resolve_mimics(document, edges)
 
 
 def read_origin(document: Document, element: Element, owner: str) -> Placement:
@@ -108,7 +108,8 @@ def _read_motion(document: Document, name: str, element: Element, placement: Pla
     limits = _read_limits(document, element, owner, kind)
     mimic = _read_mimic(document, element, owner)
     if mimic is not None and kind.nv > 1:
-        raise document.error(owner, f"{kind}, but with a <mimic>", "a joint of one degree of freedom")
+        document.bear(owner, f"{kind}, but with a <mimic>", "a joint of one degree of freedom", _INDEPENDENT)
+        mimic = None
     return Joint(name, kind, axis, placement, limits, mimic=mimic)
 
 
@@ -116,7 +117,7 @@ def _read_axis(document: Document, element: Element, owner: str) -> Vector3:
     """The joint's axis as a unit vector, exact where it lies along a frame axis."""
     axis = document.child(element, "axis", owner)
     if axis is None:
-        document.bear(owner, "no <axis>", "<axis> in <joint>", "as 1 0 0")
+        document.bear(owner, "no <axis>", "<axis> in <joint>", "as 1 0 0, as URDF says")
         return _X
     given = document.vector(axis, "xyz", owner)
     size = max(abs(value) for value in given)
@@ -130,39 +131,55 @@ def _read_axis(document: Document, element: Element, owner: str) -> Vector3:
 
 
 def _read_limits(document: Document, element: Element, owner: str, kind: JointKind) -> tuple[Limits, ...]:
-    """The limits of each degree of freedom; none where a joint of several has no ``<limit>``."""
+    """The limits of each degree of freedom; what is missing is infinite."""
     limit = document.child(element, "limit", owner)
-    if limit is None and kind.nv > 1:
-        return (UNLIMITED,) * kind.nv
     if limit is None:
-        document.bear(owner, "no <limit>", "<limit> in <joint>", "as zeros")
-        limit = Element("limit", dict.fromkeys(("lower", "upper", "velocity", "effort"), "0"))
-    velocity, effort = (
-        _read_limit(document, limit, attribute, owner) for attribute in ("velocity", "effort")
-    )
-    for attribute, value in (("velocity", velocity), ("effort", effort)):
-        if value < 0.0:
-            raise document.error(owner, f"<limit> has {attribute} {value:g}", "zero or more")
-    if kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-        return (Limits(-inf, inf, velocity, effort),) * kind.nv
-    lower, upper = (_read_limit(document, limit, attribute, owner) for attribute in ("lower", "upper"))
-    if lower > upper:
-        raise document.error(owner, f"<limit> has lower {lower:g} above upper {upper:g}", "lower <= upper")
-    return (Limits(lower, upper, velocity, effort),)
+        if kind.nv == 1:
+            document.require(owner, "no <limit>", "<limit> in <joint>", "as no limit")
+        return (UNLIMITED,) * kind.nv
+    velocity, effort = (_read_size(document, limit, attribute, owner) for attribute in ("velocity", "effort"))
+    lower, upper = -inf, inf
+    if kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+        lower, upper = _read_range(document, limit, owner)
+    return (Limits(lower, upper, velocity, effort),) * kind.nv
 
 
-def _read_limit(document: Document, limit: Element, attribute: str, owner: str) -> float:
-    """One number of ``<limit>``; a lenient reading takes zero where it is missing."""
+def _read_size(document: Document, limit: Element, attribute: str, owner: str) -> float:
+    """The largest velocity or effort; infinite where none is given, or one below zero."""
     if limit.get(attribute) is None:
-        document.bear(owner, f"<limit> has no {attribute}", f'{attribute}="..."', "as 0")
-        return 0.0
-    return document.number(limit, attribute, owner)
+        document.require(owner, f"<limit> has no {attribute}", f'{attribute}="..."', "as no limit")
+        return inf
+    value = document.number(limit, attribute, owner)
+    if value < 0.0:
+        document.bear(owner, f"<limit> has {attribute} {value:g}", "zero or more", "as no limit")
+        return inf
+    return value
+
+
+def _read_range(document: Document, limit: Element, owner: str) -> tuple[float, float]:
+    """The lower and the upper limit of the position; infinite where neither is given."""
+    missing = [attribute for attribute in ("lower", "upper") if limit.get(attribute) is None]
+    if len(missing) == 2:
+        expected = 'lower="..." and upper="..."'
+        document.require(owner, "<limit> has no lower and no upper", expected, "as no limit")
+        return -inf, inf
+    for attribute in missing:
+        document.bear(owner, f"<limit> has no {attribute}", f'{attribute}="..."', "as 0, as URDF says")
+    lower, upper = (document.number(limit, attribute, owner, default=0.0) for attribute in ("lower", "upper"))
+    if lower > upper:
+        reason = f"<limit> has lower {lower:g} above upper {upper:g}"
+        document.bear(owner, reason, "lower <= upper", "the other way round")
+        return upper, lower
+    return lower, upper
 
 
 def _read_mimic(document: Document, element: Element, owner: str) -> Mimic | None:
     """Which joint this one follows, if any."""
     mimic = document.child(element, "mimic", owner)
     if mimic is None:
+        return None
+    if mimic.get("joint") is None:
+        document.bear(owner, "<mimic> has no joint", 'joint="..."', _INDEPENDENT)
         return None
     return Mimic(
         joint=document.text(mimic, "joint", owner),
@@ -171,25 +188,76 @@ def _read_mimic(document: Document, element: Element, owner: str) -> Mimic | Non
     )
 
 
-def _check_mimics(document: Document, joints: Mapping[str, Joint | None]) -> None:
-    """InputError unless each mimic follows an independent joint of one degree of freedom.
+def _resolve_mimics(document: Document, edges: Sequence[Edge]) -> list[Edge]:
+    """``edges`` in which each mimic follows an independent joint of one degree of freedom.
+
+    A mimic of a mimic follows what that one follows. A joint that can follow none becomes independent.
+    """
+    joints = {edge.name: edge.moving for edge in edges}
+    resolved: dict[str, Mimic | None] = {}
+    for name in joints:
+        for follower in reversed(_followed(name, joints)):
+            if follower not in resolved:
+                resolved[follower] = _resolve_mimic(document, follower, joints, resolved)
+    return [
+        replace(edge, moving=edge.moving and replace(edge.moving, mimic=resolved[edge.name]))
+        for edge in edges
+    ]
+
+
+def _followed(name: str, joints: Mapping[str, Joint | None]) -> list[str]:
+    """Joint ``name``, the one that it mimics, the one that this mimics, and so on, each once."""
+    chain: list[str] = []
+    while name in joints and name not in chain:
+        chain.append(name)
+        joint = joints[name]
+        if joint is None or joint.mimic is None:
+            break
+        name = joint.mimic.joint
+    return chain
+
+
+def _resolve_mimic(
+    document: Document,
+    name: str,
+    joints: Mapping[str, Joint | None],
+    resolved: Mapping[str, Mimic | None],
+) -> Mimic | None:
+    """What joint ``name`` follows, given what the joint that it mimics follows; None if it is independent.
 
     ``joints`` are the moving joints by name, None where a joint is fixed.
     """
-    for name, joint in joints.items():
-        if joint is None or joint.mimic is None:
-            continue
-        owner, followed = f"joint {name!r}", joint.mimic.joint
-        if followed not in joints:
-            raise document.error(owner, f"mimics unknown joint {followed!r}", "a joint of this file")
-        if followed == name:
-            raise document.error(owner, "mimics itself", "another joint")
-        other = joints[followed]
-        if other is None:
-            raise document.error(owner, f"mimics the fixed joint {followed!r}", "a joint that moves")
-        if other.kind.nv > 1:
-            reason = f"mimics the {other.kind} joint {followed!r}"
-            raise document.error(owner, reason, "a joint of one degree of freedom")
-        if other.mimic is not None:
-            reason = f"mimics joint {followed!r}, which mimics joint {other.mimic.joint!r}"
-            raise document.error(owner, reason, "a joint that mimics none")
+    joint, owner = joints[name], f"joint {name!r}"
+    mimic = joint.mimic if joint is not None else None
+    if mimic is None:
+        return None
+    problem = _mimic_problem(name, mimic.joint, joints)
+    if problem is not None:
+        document.bear(owner, *problem, _INDEPENDENT)
+        return None
+    other = resolved[mimic.joint]
+    if other is None:
+        return mimic
+    multiplier, offset = mimic.multiplier * other.multiplier, mimic.multiplier * other.offset + mimic.offset
+    reason = f"mimics joint {mimic.joint!r}, which mimics joint {other.joint!r}"
+    taken = f"as {multiplier:g} times joint {other.joint!r} plus {offset:g}"
+    document.bear(owner, reason, "a joint that mimics none", taken)
+    return Mimic(other.joint, multiplier, offset)
+
+
+def _mimic_problem(name: str, followed: str, joints: Mapping[str, Joint | None]) -> tuple[str, str] | None:
+    """Why joint ``name`` cannot follow ``followed``, and what was expected; None if it can."""
+    if followed not in joints:
+        return f"mimics unknown joint {followed!r}", "a joint of this file"
+    if followed == name:
+        return "mimics itself", "another joint"
+    other = joints[followed]
+    if other is None:
+        return f"mimics the fixed joint {followed!r}", "a joint that moves"
+    if other.kind.nv > 1:
+        return f"mimics the {other.kind} joint {followed!r}", "a joint of one degree of freedom"
+    if name in _followed(followed, joints):
+        assert other.mimic is not None
+        reason = f"mimics joint {followed!r}, which mimics joint {other.mimic.joint!r}"
+        return reason, "a joint that mimics none"
+    return None

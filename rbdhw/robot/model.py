@@ -7,7 +7,7 @@ Conventions are those of Featherstone, *Rigid Body Dynamics Algorithms*: spatial
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -231,6 +231,9 @@ class Robot:
     joint_order
         Where the order of ``bodies`` comes from: ``pinocchio`` (a link's joints by name) or ``file`` for a
         URDF, ``rerooted`` after :func:`rbdhw.robot.reroot.reroot`, ``given`` for a robot built in code.
+    remarks
+        What is amiss in the robot's file, and what was taken instead, a sentence each. Robots that differ in
+        nothing else are equal.
     """
 
     name: str
@@ -242,6 +245,7 @@ class Robot:
     gravity_given: bool = False
     base_given: bool = False
     joint_order: str = "given"
+    remarks: tuple[str, ...] = field(default=(), compare=False)
 
     @cached_property
     def joints(self) -> tuple[str, ...]:

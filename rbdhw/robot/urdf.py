@@ -1,8 +1,8 @@
-"""A URDF file becomes a ``Robot``, strictly: what the file does not say clearly is refused.
+"""A URDF file becomes a ``Robot``: what can be computed is taken, and what is amiss is remarked.
 
 Read are ``<link>`` with its ``<inertial>`` elements and ``<joint>`` with type, origin, axis, limit, mimic,
-parent and child. Ignored are ``<visual>``, ``<collision>``, ``<material>``, ``<transmission>``,
-``<gazebo>``, ``<dynamics>`` and whatever else a URDF may carry.
+parent and child. Ignored are ``<visual>``, ``<collision>``, ``<material>``, ``<gazebo>`` and whatever else a
+URDF may carry; ``<dynamics>`` and ``<transmission>`` are ignored with a remark.
 """
 
 from __future__ import annotations
@@ -13,45 +13,56 @@ from dataclasses import replace
 from pathlib import Path
 
 from rbdhw.robot.document import Document, read_document
+from rbdhw.robot.ignored import note_ignored
 from rbdhw.robot.inertial import needs_inertia, read_inertia
 from rbdhw.robot.joints import Edge, read_joints, read_origin
 from rbdhw.robot.model import BASE, Body, Inertia, JointKind, Placement, Robot
 from rbdhw.robot.spatial import add_inertia, compose, move_inertia
 
 
-def load_urdf(
-    path: str | os.PathLike[str], remarks: list[str] | None = None, *, joint_order: str = "pinocchio"
-) -> Robot:
+def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order: str = "pinocchio") -> Robot:
     """The robot that the URDF file at ``path`` describes, on a fixed base.
 
     Bodies are numbered depth first. The joints of a link, fixed ones included, come in the order of their
-    names, as Pinocchio visits them, or in the order of the file. Body
-    frames are the URDF's link frames; rotation entries within 1e-9 of 0 or 1 are made exact. A link on
-    a fixed joint is merged, with its inertia, into the body that carries it. Joints may be revolute,
-    continuous, prismatic, planar, floating, spherical (as PyBullet has them) or fixed.
+    names, as Pinocchio visits them, or in the order of the file. Body frames are the URDF's link frames;
+    rotation entries within 1e-9 of 0 or 1 are made exact. A link on a fixed joint is merged, with its
+    inertia, into the body that carries it. Joints may be revolute, continuous, prismatic, planar, floating,
+    spherical (as PyBullet has them) or fixed.
 
-    What the file has to say, beyond being a tree of links:
+    A file must describe a tree of links with unique names, and its numbers must be finite. A floating joint,
+    if any, is the only one that moves a link relative to the root link and what is fixed to it: the root link
+    is the world then, where its own inertia is not felt. An axis is not zero, and a mass is not negative.
 
-    - every revolute, continuous, prismatic or planar joint an ``<axis>`` that is not zero;
-    - every revolute or prismatic joint a ``<limit>`` with lower, upper, velocity and effort; a
-      continuous one with velocity and effort (number formats come from these ranges; velocity and
-      effort may be zero, and lower and upper mean nothing on a continuous joint). Other joints may have
-      one: its velocity and effort hold for each degree of freedom;
-    - every ``<mimic>``, on a joint of one degree of freedom, another such joint that mimics none;
-    - a floating joint, if any, is the only one that moves a link relative to the root link and what is
-      fixed to it: the root link is the world then, where its own inertia is not felt;
-    - every ``<inertial>`` a mass and all six inertia entries, such as a rigid body can have. A link may
-      have several, each with its own origin, which are summed, or none where nothing needs its
-      inertia: the root, links on fixed joints, and links that carry moving bodies of some inertia.
+    What else is amiss is taken, mostly as Pinocchio takes it, and ``Robot.remarks`` says so:
+
+    ============================================== ==========================================
+    amiss                                          taken
+    ============================================== ==========================================
+    no name of the robot                           that of the file
+    an element twice                               the first (of ``<inertial>`` the sum)
+    no ``<axis>``                                  1 0 0
+    a negative velocity or effort limit            no limit
+    a lower limit above the upper                  the other way round
+    only one of lower and upper                    0 for the other
+    a mimic that follows nothing it could follow   a joint of its own
+    a mimic of a mimic                             a mimic of what that one follows
+    an inertia no rigid body has                   as it is
+    ``<inertia>`` without all six entries          a point mass
+    ``<inertial>`` without a mass                  no inertia
+    a body that moves no inertia                   as it is; its mass matrix is singular
+    an element that xacro should have expanded     without it
+    bytes that are not UTF-8                       as Latin-1
+    ============================================== ==========================================
+
+    A missing limit is infinite, without a remark: :func:`rbdhw.domain.input_domain` remarks on it if it has
+    to take another bound. The velocity and effort limits of a joint hold for each of its degrees of freedom;
+    lower and upper mean nothing on a continuous joint. ``Robot.remarks`` also names what the file says but
+    nothing here computes (see :mod:`rbdhw.robot.ignored`).
 
     Parameters
     ----------
-    remarks
-        A list asks for a lenient reading, which adds to it one sentence for each thing that breaks these
-        rules but is taken nevertheless: inertias that no rigid body has (as they are), a robot without a
-        name (the file's), a joint without an ``<axis>`` (x, as URDF says), without a ``<limit>`` or a number
-        in it (zero), and a ``<mimic>`` on a fixed joint (fixed). Their element is named, the file is not.
-
+    strict
+        Refuse what the table lists, and missing limits.
     joint_order
         One of :data:`rbdhw.config.JOINT_ORDERS`.
 
@@ -61,25 +72,19 @@ def load_urdf(
         The file cannot be read or breaks one of these rules; the line names file, element, reason and
         what was expected.
     """
-    document = read_document(path, remarks)
+    document = read_document(path, strict=strict)
     name = _check_root(document)
     inertias = _read_links(document)
     edges = read_joints(document, inertias)
     base = _find_base(document, inertias, edges)
     if joint_order == "pinocchio":
         edges.sort(key=lambda edge: edge.name)
-    robot = replace(_merge(name, base, inertias, edges), joint_order=joint_order)
+    robot = _merge(name, base, inertias, edges)
     _check_tree(document, inertias, edges, robot)
     _check_floating(document, robot)
-    unmoved = needs_inertia(robot)
-    if unmoved is not None:
-        body = robot.bodies[unmoved]
-        raise document.error(
-            f"link {body.name!r}",
-            f"has no inertia about or along joint {body.joint.name!r}, and carries none",
-            "an <inertial> there or on a link that moves with it",
-        )
-    return robot
+    _check_inertia(document, robot)
+    note_ignored(document, {body.joint.name for body in robot.bodies})
+    return replace(robot, joint_order=joint_order, remarks=document.remarks)
 
 
 def _check_root(document: Document) -> str:
@@ -87,26 +92,28 @@ def _check_root(document: Document) -> str:
     root = document.root
     if root.tag != "robot":
         raise document.error(f"<{root.tag}>", "not a URDF", "<robot> as the outermost element")
-    for element in root:
-        namespace, _, tag = element.tag.rpartition("}")
-        if namespace.endswith("xacro"):
-            raise document.error(f"<xacro:{tag}>", "not expanded", "the URDF that xacro makes of the file")
-    if root.get("name") is None:
-        stem = Path(document.file).stem
-        document.bear("<robot>", "<robot> has no name", 'name="..."', f"as {stem!r}")
-        return stem
-    return document.text(root, "name", "<robot>")
+    for tag in dict.fromkeys(element.tag for element in root if element.tag.startswith("xacro:")):
+        expected = "the URDF that xacro makes of the file"
+        if root.find("link") is None:
+            raise document.error(f"<{tag}>", "not expanded", expected)
+        document.bear(f"<{tag}>", "not expanded", expected, "without it")
+    name = root.get("name", "")
+    if not name.strip():
+        name = Path(document.file).stem
+        document.bear("<robot>", "<robot> has no name", 'name="..."', f"as {name!r}")
+    return name
 
 
 def _read_links(document: Document) -> dict[str, Inertia]:
     """Each link's inertia in its own frame, in document order."""
     inertias = {}
     for name, link in document.named("link"):
+        owner, elements = f"link {name!r}", link.findall("inertial")
+        if len(elements) > 1:
+            document.note(f"{owner}: {len(elements)} <inertial> elements; taken their sum, not the first")
         inertias[name] = _total(
-            read_inertia(
-                document, element, f"link {name!r}", read_origin(document, element, f"link {name!r}")
-            )
-            for element in link.findall("inertial")
+            read_inertia(document, element, owner, read_origin(document, element, owner))
+            for element in elements
         )
     if not inertias:
         raise document.error("<robot>", "no <link>", "at least one")
@@ -192,3 +199,16 @@ def _check_floating(document: Document, robot: Robot) -> None:
                 f"floating away from the root link {robot.base!r}",
                 "the one joint that moves links relative to the root",
             )
+
+
+def _check_inertia(document: Document, robot: Robot) -> None:
+    """Remark on a body whose joint moves no inertia; InputError in a strict reading."""
+    unmoved = needs_inertia(robot)
+    if unmoved is not None:
+        body = robot.bodies[unmoved]
+        document.bear(
+            f"link {body.name!r}",
+            f"has no inertia about or along joint {body.joint.name!r}, and carries none",
+            "an <inertial> there or on a link that moves with it",
+            "as it is, with a singular mass matrix",
+        )

@@ -10,8 +10,8 @@ def load(tmp_path, monkeypatch):
     """Loads a text, or bytes, as the file robot.urdf."""
     monkeypatch.chdir(tmp_path)
 
-    def load(text, remarks=None, **options):
+    def load(text, **options):
         (tmp_path / "robot.urdf").write_bytes(text if isinstance(text, bytes) else text.encode())
-        return load_urdf("robot.urdf", remarks, **options)
+        return load_urdf("robot.urdf", **options)
 
     return load

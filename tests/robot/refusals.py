@@ -5,15 +5,15 @@ import pytest
 from rbdhw.errors import InputError
 
 
-def assert_refused(load, text, line, *remarks):
-    """Refused with one line; leniently where a list for remarks is given."""
+def assert_refused(load, text, line, **options):
+    """Refused with one line."""
     with pytest.raises(InputError) as refusal:
-        load(text, *remarks)
+        load(text, **options)
     assert str(refusal.value) == f"robot.urdf: {line}"
 
 
-def assert_remarked(load, text, remark):
-    """Taken by the lenient reading, with one remark."""
-    remarks = []
-    load(text, remarks)
-    assert remarks == [remark]
+def assert_taken(load, text, line, taken, *, remarked=True):
+    """Taken with this remark first, or with none; a strict reading refuses it and names the remedy."""
+    reason = line.partition("; expected ")[0]
+    assert load(text).remarks[:1] == ((f"{reason}; taken {taken}",) if remarked else ())
+    assert_refused(load, text, f"{line}, or no --strict (then taken {taken})", strict=True)

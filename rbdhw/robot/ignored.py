@@ -1,0 +1,57 @@
+"""What a URDF says of its joints' drives that the equations of motion here leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from xml.etree.ElementTree import Element
+
+from rbdhw.remarks import subject
+from rbdhw.robot.document import Document, finite
+
+_LOSSES = ("damping", "friction")
+_ROTOR = ("rotorinertia", "motorinertia", "armature")
+"""Names of a rotor's inertia in the dialects of URDF, without prefix, underscores and capitals."""
+
+
+def note_ignored(document: Document, moving: Collection[str]) -> None:
+    """Note friction and damping, and rotors' inertia, of the ``moving`` joints; a line for each."""
+    elements = [(name, element) for name, element in document.named("joint") if name in moving]
+    losing = [name for name, element in elements if _has_losses(element)]
+    if losing:
+        document.note(
+            f"{subject('joint', losing)}: friction and damping in <dynamics> are not computed; add "
+            "damping * v + friction * sign(v) to tau after id, or subtract it from tau before fd"
+        )
+    driven = [name for name, element in elements if any(map(_is_rotor, _numbers(element)))]
+    driven += [name for name in _driven_by_transmission(document) if name in moving and name not in driven]
+    if driven:
+        document.note(
+            f"{subject('joint', driven)}: the inertia of rotors is not computed; a rotor adds "
+            "(gear ratio)^2 * inertia to its joint's entry on the diagonal of M"
+        )
+
+
+def _has_losses(joint: Element) -> bool:
+    dynamics = joint.find("dynamics")
+    return dynamics is not None and any(finite(dynamics.get(attribute, "0")) for attribute in _LOSSES)
+
+
+def _driven_by_transmission(document: Document) -> Iterator[str]:
+    """The joints of transmissions whose motor has inertia."""
+    for transmission in document.root.findall("transmission"):
+        if any(map(_is_rotor, _numbers(transmission))):
+            joints = transmission.findall("joint")
+            yield from (name for name in (joint.get("name") for joint in joints) if name is not None)
+
+
+def _numbers(element: Element) -> Iterator[tuple[str, str]]:
+    """Every attribute below ``element`` and every text, by name; an attribute ``value`` has its element's."""
+    for part in element.iter():
+        yield part.tag, part.text or ""
+        yield from ((part.tag if name == "value" else name, text) for name, text in part.items())
+
+
+def _is_rotor(number: tuple[str, str]) -> bool:
+    name, text = number
+    plain = name.rpartition(":")[2].replace("_", "").lower()
+    return plain in _ROTOR and bool(finite(text.strip()))

@@ -1,0 +1,212 @@
+"""Pinocchio's own states, untouched, through `run`: its results, its order, its layout, every robot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from rbdhw.artifact import write
+from rbdhw.choice import Choice
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.domain import input_domain
+from rbdhw.errors import InputError
+from rbdhw.examination import DRAWS
+from rbdhw.formats import draft_design, fix, observe, with_inverse
+from rbdhw.graph.twins import no_twins
+from rbdhw.mounting import load_mounted
+from rbdhw.preparation import DEFAULT_DELAYS, Model, optimised, traced
+from rbdhw.protocol import FUNCTIONS, SYMMETRIC
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import Robot
+from rbdhw.robot.pinocchio import PinocchioLayout
+from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.sampling import sample
+from rbdhw.sim.errors import relative_errors
+from rbdhw.sim.run import run
+from rbdhw.tracing import Algorithms
+from tests.robot.examples import EXAMPLES
+
+Arrays = dict[str, np.ndarray]
+
+TASKS = 12
+
+LARGEST_ERROR = 5e-3
+"""Of an unflagged task, relative to the norm of its result: wrong orders and layouts are 100 times off."""
+
+WORST_CONDITION = 1e7
+"""Past this condition of its mass matrix, a robot has no forward dynamics to compare."""
+
+QUICK = {"go1.urdf", "kinova.urdf", "double_pendulum_continuous.urdf", "panda.urdf"}
+"""The files that `make test` takes: another order, continuous joints, mimics."""
+
+
+def builds():
+    for file in EXAMPLES:
+        for base in ("fixed", "floating"):
+            marks = () if file.name in QUICK else (pytest.mark.verify, pytest.mark.timeout(1800))
+            name = f"{file.parent.parent.name}-{file.stem}-{base}"
+            yield pytest.param(file, base, marks=marks, id=name)
+
+
+def pinocchio_model(file: Path, base: str, mimic: bool) -> pin.Model | None:
+    """Pinocchio's model of a file, if Pinocchio reads it and something moves."""
+    root = (pin.JointModelFreeFlyer(),) if base == "floating" else ()
+    try:
+        model = pin.buildModelFromUrdf(str(file), *root, mimic=mimic)
+    except ValueError:
+        return None
+    return model if model.nv else None
+
+
+def states(model: pin.Model, rng: np.random.Generator) -> Arrays:
+    """Random configurations by Pinocchio, and motions and forces within its limits, in its layout."""
+    bounded = pin.Model(model)
+    free = np.maximum(-model.lowerPositionLimit, model.upperPositionLimit) > 100.0
+    bounded.lowerPositionLimit[free] = -0.9
+    bounded.upperPositionLimit[free] = 0.9
+    pin.seed(int(rng.integers(1 << 30)))
+    v, tau = (np.where((x > 0.0) & (x < 100.0), x, 1.0) for x in (model.velocityLimit, model.effortLimit))
+    return {
+        "q": np.array([pin.randomConfiguration(bounded) for _ in range(TASKS)]),
+        "v": rng.uniform(-0.9 * v, 0.9 * v, (TASKS, model.nv)),
+        "a": rng.uniform(-5.0 * v, 5.0 * v, (TASKS, model.nv)),
+        "tau": rng.uniform(-0.9 * tau, 0.9 * tau, (TASKS, model.nv)),
+        "fext": rng.uniform(-0.5, 0.5, (TASKS, model.njoints - 1, 6)),
+    }
+
+
+def written(file: Path, base: str, functions: tuple[str, ...], folder: Path) -> None:
+    """A design without hardware, its number formats from few tasks, its algorithms those of a sweep."""
+    source = load_mounted(file, Mounting(base))
+    rewritten = regroup_inertias(align_axes(elementary(source)))
+    choice = Choice(Algorithms(products="solves"), {})
+    model = Model(source, rewritten, (), source.links, choice)
+    graph = optimised(traced(model, functions), DEFAULT_DELAYS)
+    options = BuildOptions(functions=functions, width=32, fext="all", samples=DRAWS.ranging)
+    domain = input_domain(source)
+    if "difd" in functions:
+        domain = with_inverse(domain, source, options)
+    program, *_ = fix(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
+    write(draft_design(model, domain, program, options), folder)
+
+
+def pinocchio_results(model: pin.Model, function: str, arrays: Arrays) -> Arrays:
+    """Pinocchio's results of each task, as it gives them."""
+    data, found = model.createData(), []
+    for k in range(TASKS):
+        q, v, a, tau = (arrays[name][k] for name in ("q", "v", "a", "tau"))
+        forces = pin.StdVec_Force([pin.Force.Zero(), *map(pin.Force, arrays["fext"][k])])
+        if function == "difd":
+            tau = pin.rnea(model, data, q, v, a, forces).copy()
+        match function:
+            case "id":
+                results = (pin.rnea(model, data, q, v, a, forces),)
+            case "fd":
+                results = (pin.aba(model, data, q, v, tau, forces),)
+            case "m":
+                results = (pin.crba(model, data, q),)
+            case "minv":
+                results = (pin.computeMinverse(model, data, q),)
+            case "did":
+                results = pin.computeRNEADerivatives(model, data, q, v, a, forces)[:2]
+            case _:
+                results = pin.computeABADerivatives(model, data, q, v, tau, forces)[:2]
+        found.append([result.copy() for result in results])
+    named = dict(zip(FUNCTIONS[function].outputs, map(np.array, zip(*found, strict=True)), strict=True))
+    upper = {name: named[name] for name in SYMMETRIC if name in named}
+    return named | {name: np.triu(M) + np.triu(M, 1).swapaxes(1, 2) for name, M in upper.items()}
+
+
+def reduced_results(layout: PinocchioLayout, model: pin.Model, function: str, arrays: Arrays) -> Arrays:
+    """Pinocchio's results with all followers free, brought to the robot's freedoms by our layout.
+
+    Pinocchio's algorithms for forward dynamics and derivatives refuse followers.
+    """
+    M = layout.matrix(pinocchio_results(model, "m", arrays)["M"])
+    if function in ("id", "m", "minv"):
+        if function == "id":
+            return {"tau": layout.force(pinocchio_results(model, "id", arrays)["tau"])}
+        return {"M": M} if function == "m" else {"Minv": np.linalg.inv(M)}
+    if function in ("fd", "dfd"):
+        still = arrays | {"a": np.zeros_like(arrays["a"])}
+        bias = layout.force(pinocchio_results(model, "id", still)["tau"])
+        a = np.linalg.solve(M, (layout.force(arrays["tau"]) - bias)[..., np.newaxis])[..., 0]
+        arrays = arrays | {"a": layout.pinocchio_velocity(a)}
+        if function == "fd":
+            return {"a": a}
+    by = {name: layout.matrix(own) for name, own in pinocchio_results(model, "did", arrays).items()}
+    if function == "did":
+        return by
+    return {name.replace("dtau", "da"): -np.linalg.solve(M, own) for name, own in by.items()}
+
+
+def possible_functions(M: np.ndarray) -> tuple[str, ...]:
+    """All functions, or those without an inverse where the mass matrix is nearly singular."""
+    scale = 1.0 / np.sqrt(np.einsum("kii->ki", M))
+    worst = np.linalg.cond(M * scale[:, :, np.newaxis] * scale[:, np.newaxis, :]).max()
+    return tuple(FUNCTIONS) if worst < WORST_CONDITION else ("id", "m", "did")
+
+
+def with_followers(robot: Robot, given: Arrays) -> Arrays:
+    """States of Pinocchio's default model, in which every follower is where its leader moves it."""
+    layout, rng = PinocchioLayout(robot), np.random.default_rng(4)
+    drawn = sample(robot, input_domain(robot), TASKS, rng)
+    moved = {name: layout.pinocchio_velocity(0.5 * drawn[name]) for name in ("v", "a")}
+    return given | moved | {"q": layout.pinocchio_configuration(drawn["q"])}
+
+
+def freed(robot: Robot, given: Arrays) -> Arrays:
+    """States of a model with ``mimic=True`` as those of Pinocchio's default model."""
+    reduced, layout = PinocchioLayout(robot, mimic=True), PinocchioLayout(robot)
+    moved = {name: layout.pinocchio_velocity(given[name]) for name in ("v", "a")}
+    tau = np.linalg.lstsq(layout.coupling.T, given["tau"].T, rcond=None)[0].T
+    q = layout.pinocchio_configuration(reduced.configuration(given["q"]))
+    return given | moved | {"q": q, "tau": tau}
+
+
+@pytest.mark.parametrize(("file", "base"), list(builds()))
+def test_states_of_pinocchio_untouched(file, base, tmp_path):
+    default = pinocchio_model(file, base, mimic=False)
+    if default is None:
+        pytest.skip("Pinocchio does not read the file, or nothing in it moves")
+    model = pinocchio_model(file, base, mimic=True)
+    robot, rng = load_mounted(file, Mounting(base)), np.random.default_rng(3)
+    mimics = any(body.joint.mimic for body in robot.bodies)
+    given = states(model or default, rng)
+    if mimics:  # Pinocchio has forward dynamics and derivatives of its default model alone
+        layout = PinocchioLayout(robot)
+        given = with_followers(robot, given) if model is None else given
+        full = given if model is None else freed(robot, given)
+        M = layout.matrix(pinocchio_results(default, "m", full)["M"])
+    else:
+        M = pinocchio_results(default, "m", given)["M"]
+    functions = possible_functions(M)
+    written(file, base, functions, tmp_path / "design")
+    np.savez(tmp_path / "states.npz", **given)
+    for function in functions:
+        outcome = run(tmp_path / "design", function, tmp_path / "states.npz", tmp_path / "results.npz")
+        with np.load(tmp_path / "results.npz") as archive:
+            results = {name: archive[name] for name in archive.files}
+        if mimics:
+            expected = reduced_results(layout, default, function, full)
+        else:
+            expected = pinocchio_results(default, function, given)
+        answered = results.pop("status") == 0
+        assert answered.mean() > 0.5, [cause.text for cause in outcome.causes]
+        errors = relative_errors(results, expected)[answered]
+        assert errors.max() < LARGEST_ERROR, (function, errors)
+
+
+def test_files_that_only_we_refuse_are_none():
+    """Every file that Pinocchio reads, and in which something moves, is read by default."""
+    for file in EXAMPLES:
+        if pinocchio_model(file, "fixed", mimic=False) is not None:
+            try:
+                load_urdf(file)
+            except InputError as error:
+                pytest.fail(str(error))

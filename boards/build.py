@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from amaranth.build.run import BuildPlan
 
+from rbdhw.boards.nextpnr import Try
 from rbdhw.boards.shell import ACCELERATOR, BoardTop
 from rbdhw.boards.yosys import Resources
 
 TOP = "top"
 """Name of the design, and the stem of its files."""
-
-Progress = Callable[[str], None]
-"""Is told of each step as it begins."""
-
-
-def silent(step: str) -> None:
-    """A :data:`Progress` that says nothing."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +38,10 @@ class Implementation:
         Where it misses the clock, by how much and on which path.
     versions : Mapping
         Of the programs that ran.
+    tries : tuple
+        The placements in order; empty where nothing was placed by a seed.
     seed : int or None
-        Of the placement.
+        Of the placement that was kept.
     """
 
     tool: str
@@ -55,6 +51,7 @@ class Implementation:
     bitstream: Path | None = None
     missed: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
+    tries: tuple[Try, ...] = ()
     seed: int | None = None
 
 

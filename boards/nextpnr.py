@@ -1,25 +1,40 @@
-"""Placement and routing for ECP5 with nextpnr: running it on a netlist, and reading its report."""
+"""Placement and routing for ECP5 with nextpnr: trying seeds, and reading what it reports."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rbdhw.boards.tools import find_tool, run_tool
+from rbdhw.boards.tools import find_tool, run_tool, states_of
 from rbdhw.boards.yosys import Resources
+from rbdhw.progress import Progress, silent
 
 NEXTPNR = "nextpnr-ecp5"
 
 SEED = 1
-"""Of a placement for which nobody gives another."""
+"""The seed of the first placement by default."""
+
+LARGEST_SEED = 2**31 - 1
+
+TRIES = 3
+"""The largest number of placements of a design by default."""
 
 DEVICES: Mapping[str, tuple[str, ...]] = {
     "ecp5-85": ("--85k", "--package", "CABGA381", "--speed", "6"),
 }
-"""What nextpnr is told of each target that it can place."""
+"""The options of nextpnr for each target that it can place."""
+
+# Lines of the log: of the router's table, of simulated annealing, and of the analytical placer.
+_ROUTED = re.compile(r"Info: +\d+ \|[^|]*\|[^|]*\| *(\d+)\|")
+_REFINED = re.compile(r"Info: +at iteration #(\d+): temp")
+_PLACED = re.compile(r"Info: +at iteration #(\d+), type")
 
 # Modules that hold regions, or stand around the accelerator.
 _FRAMES = frozenset({"shell", "accelerator", "core", "forward_backward"})
@@ -45,29 +60,134 @@ class Report:
     start: str
     end: str
 
-    def missed(self, where: str, report: Path) -> str | None:
-        """How the clock is missed on the device ``where``, None where it is kept; ``report`` tells more."""
-        if self.achieved_mhz >= self.asked_mhz:
+    @property
+    def met(self) -> bool:
+        """Whether the design keeps its clock."""
+        return self.achieved_mhz >= self.asked_mhz
+
+
+@dataclass(frozen=True)
+class Try:
+    """A placement: its seed, and the clock that the slowest path allows."""
+
+    seed: int
+    achieved_mhz: float
+
+
+@dataclass(frozen=True)
+class Placed:
+    """The best of some placements of one design.
+
+    Parameters
+    ----------
+    tries : tuple
+        All placements in order.
+    seed : int
+        The seed of the best.
+    report : Report
+        The report of the best.
+    """
+
+    tries: tuple[Try, ...]
+    seed: int
+    report: Report
+
+    def missed(self, where: str, path: Path) -> str | None:
+        """By how much the clock is missed on the device ``where`` and what helps, None if it is kept.
+
+        ``path`` is the file of the report, which the text names.
+        """
+        report, count = self.report, len(self.tries)
+        if report.met:
             return None
+        achieved, asked = f"{report.achieved_mhz:.1f} MHz", f"{report.asked_mhz:g} MHz"
+        reached = f"--clock {math.floor(report.achieved_mhz)} --seed {self.seed}"
+        which = f"seed {self.seed}" if count == 1 else f"seed {self.seed}, the best of {count} tries"
         return (
-            f"timing: the design reaches {self.achieved_mhz:.1f} MHz of {self.asked_mhz:g} MHz on {where}; "
-            f"its slowest path goes from {self.start} to {self.end}, see {report}"
+            f"timing: the design reaches {achieved} of {asked} on {where} with {which}; "
+            f"its slowest path goes from {report.start} to {report.end}, see {path}; "
+            f"synthesize with {reached}, which it reached, or with more --tries, "
+            "or generate with a lower --clock, a larger --ii, a smaller --width or fewer --functions"
         )
 
 
-def place_and_route(netlist: Path, target: str, clock_mhz: float, seed: int) -> Path:
-    """Place and route a netlist of Yosys, a JSON file, on a target of :data:`DEVICES`; the report's path.
+def seeds_from(first: int, tries: int) -> range:
+    """The seeds of so many placements at most, from the first one on."""
+    return range(first, min(first + tries, LARGEST_SEED + 1))
 
-    The report, ``placement.json``, and the log, ``placement.log``, stand beside the netlist. Its ports go to
-    any pins. A clock that is missed is no failure. Raises :class:`~rbdhw.boards.tools.ToolError` if nextpnr
-    is missing or fails.
+
+def best_placement(
+    seeds: Sequence[int],
+    place: Callable[[int, Progress], Report],
+    results: Sequence[Path],
+    progress: Progress = silent,
+) -> Placed:
+    """Place a design by one seed after the other until one keeps the clock, and keep the best placement.
+
+    Parameters
+    ----------
+    seeds : Sequence
+        One at least.
+    place : Callable
+        Places by a seed, writes the files ``results``, and returns the report.
+    results : Sequence
+        In the end these files are those of the seed that is kept.
+    """
+    tries: list[Try] = []
+    best: tuple[int, Report] | None = None
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as aside:
+        for number, seed in enumerate(seeds, start=1):
+            step = f"placement with nextpnr, try {number} of {len(seeds)}, seed {seed}"
+            if best is not None:
+                step += f"; best {best[1].achieved_mhz:.1f} of {best[1].asked_mhz:g} MHz"
+            progress(step)
+            report = place(seed, states_of(step, progress))
+            tries.append(Try(seed, report.achieved_mhz))
+            if best is None or report.achieved_mhz > best[1].achieved_mhz:
+                best = seed, report
+                for path in results:
+                    shutil.copy2(path, aside)
+            if report.met:
+                break
+        assert best is not None
+        if best[0] != tries[-1].seed:
+            for path in results:
+                shutil.copy2(Path(aside, path.name), path)
+    return Placed(tuple(tries), *best)
+
+
+def place_and_route(
+    netlist: Path, target: str, clock_mhz: float, seeds: Sequence[int], progress: Progress = silent
+) -> tuple[Placed, Path]:
+    """Place and route a netlist of Yosys, a JSON file, on a target of :data:`DEVICES`: result and report.
+
+    The report, ``placement.json``, and the log, ``placement.log``, of the best of :func:`best_placement`
+    stand beside the netlist. Its ports go to any pins. A clock that is missed is no failure. Raises
+    InputError if nextpnr is missing, :class:`~rbdhw.boards.tools.ToolError` if it fails.
     """
     folder, report, log = netlist.parent, netlist.parent / "placement.json", netlist.parent / "placement.log"
-    report.unlink(missing_ok=True)
-    options = ("--freq", f"{clock_mhz:g}", "--seed", str(seed), "--timing-allow-fail")
+    program = [find_tool(NEXTPNR), "-q", *DEVICES[target], "--freq", f"{clock_mhz:g}", "--timing-allow-fail"]
     files = ("--json", netlist.name, "--report", report.name, "--log", log.name, "--lpf-allow-unconstrained")
-    run_tool(NEXTPNR, [find_tool(NEXTPNR), "-q", *DEVICES[target], *options, *files], folder=folder, log=log)
-    return report
+
+    def place(seed: int, watched: Progress) -> Report:
+        report.unlink(missing_ok=True)
+        command = [*program, "--seed", str(seed), *files]
+        run_tool(NEXTPNR, command, folder=folder, log=log, progress=watched, state=state_of)
+        return read_report(report)
+
+    return best_placement(seeds, place, (report, log), progress), report
+
+
+def state_of(log: str) -> str | None:
+    """What nextpnr does, by the end of its log, with the placer's iteration or what is left to route."""
+    for line in reversed(log.splitlines()):
+        if found := _ROUTED.match(line):
+            return f"routing, {int(found[1]):,} connections left"
+        if found := _REFINED.match(line):
+            return f"refining, iteration {found[1]}"
+        if found := _PLACED.match(line):
+            return f"placing, iteration {found[1]}"
+    return None
 
 
 def read_report(path: Path) -> Report:

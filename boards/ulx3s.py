@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,21 +13,25 @@ from amaranth.lib import io
 from amaranth.lib.cdc import ResetSynchronizer
 from amaranth_boards.ulx3s import ULX3S_85F_Platform
 
-from rbdhw.boards.build import TOP, Implementation, Progress, commands, prepare, silent
-from rbdhw.boards.nextpnr import NEXTPNR, SEED, read_report
-from rbdhw.boards.tools import find_tool, run_tool, tool_version
+from rbdhw.boards import nextpnr, yosys
+from rbdhw.boards.build import TOP, Implementation, commands, prepare
+from rbdhw.boards.nextpnr import NEXTPNR, SEED, Report, best_placement, read_report
+from rbdhw.boards.tools import find_tool, last_line, run_tool, states_of, tool_version
 from rbdhw.boards.uart import bit_cycles
 from rbdhw.errors import InputError
+from rbdhw.progress import Progress, silent
 
 OSCILLATOR_MHZ = 25.0
 REPORT = f"{TOP}.report.json"
 
-# What each program of the build plan does, and the log that it writes.
-STEPS = {
-    "yosys": ("synthesis with Yosys", f"{TOP}.rpt"),
-    NEXTPNR: ("placement and routing with nextpnr", f"{TOP}.tim"),
-    "ecppack": ("packing with ecppack", "ecppack.log"),
+# The log that each program of the build plan writes, and what finds the program's state in it.
+LOGS = {
+    "yosys": (f"{TOP}.rpt", yosys.state_of),
+    NEXTPNR: (f"{TOP}.tim", nextpnr.state_of),
+    "ecppack": ("ecppack.log", last_line),
 }
+
+PACKING = "packing with ecppack"
 
 # Limits of the PLL: FPGA-DS-02012 (ECP5 family data sheet), sysCLOCK PLL timing.
 PHASE_DETECTOR_MHZ = 10.0
@@ -136,58 +141,77 @@ class Clocking(Elaboratable):
 
 
 def build_bitstream(
-    verilog: Path, work: Path, *, clock_mhz: float, seed: int = SEED, progress: Progress = silent
+    verilog: Path,
+    work: Path,
+    *,
+    clock_mhz: float,
+    seeds: Sequence[int] = (SEED,),
+    progress: Progress = silent,
 ) -> Implementation:
     """Make ``work``/top.bit of the accelerator in the file ``verilog``, in the serial shell.
 
-    The design runs at ``clock_mhz``, or at the next slower clock of the board's PLL; where it is too slow
-    for that, there is no bitstream. The same accelerator, ``seed`` of the placement and programs give the
-    same bitstream. Beside it stand the sources, the logs of Yosys (``top.rpt``) and nextpnr (``top.tim``),
-    and nextpnr's report (``top.report.json``).
+    The design runs at ``clock_mhz``, or at the next slower clock of the board's PLL. It is placed by one of
+    ``seeds`` after the other until one keeps that clock; if none does, there is no bitstream. The same
+    accelerator, seeds and programs give the same bitstream. Beside it stand the sources, the logs of Yosys
+    (``top.rpt``) and nextpnr (``top.tim``), and nextpnr's report (``top.report.json``), both of the best
+    placement.
 
     Raises
     ------
     InputError
-        For a clock too slow for the PLL or the serial line.
+        If the clock is too slow for the PLL or the serial line, or a program is missing.
     ToolError
-        Where a program is missing or fails.
+        If a program fails.
     """
     pll = pll_for(clock_mhz)
     divisor = bit_cycles(pll.clock_mhz * 1e6)
-    versions = {name: tool_version(name) for name in STEPS}
-    plan = prepare(
-        ULX3S_85F_Platform(),
-        verilog,
-        clock=Clocking(pll),
-        divisor=divisor,
-        nextpnr_opts=f"--seed {seed} --report {REPORT} --timing-allow-fail",
-    )
-    plan.extract(work)
-    bitstream = work / f"{TOP}.bit"
-    for stale in (work / REPORT, bitstream):
-        stale.unlink(missing_ok=True)
-    *implementing, packing = commands(plan)
-    for command in implementing:
-        _run(command, work, progress)
-    report = read_report(work / REPORT)
-    missed = report.missed("the ULX3S", work / REPORT)
+    versions = {name: tool_version(name) for name in LOGS}
+
+    def planned(seed: int) -> list[list[str]]:
+        """Write the build plan of a seed; its commands."""
+        plan = prepare(
+            ULX3S_85F_Platform(),
+            verilog,
+            clock=Clocking(pll),
+            divisor=divisor,
+            nextpnr_opts=f"--seed {seed} --report {REPORT} --timing-allow-fail",
+        )
+        plan.extract(work)
+        return commands(plan)
+
+    def place(seed: int, watched: Progress) -> Report:
+        report.unlink(missing_ok=True)
+        _, placing, _ = planned(seed)
+        _run(placing, work, watched)
+        return read_report(report)
+
+    report, bitstream = work / REPORT, work / f"{TOP}.bit"
+    bitstream.unlink(missing_ok=True)
+    mapping, _, packing = planned(seeds[0])
+    progress(yosys.STEP)
+    _run(mapping, work, states_of(yosys.STEP, progress))
+    results = (report, work / f"{TOP}.config", work / LOGS[NEXTPNR][0], work / f"build_{TOP}.sh")
+    placed = best_placement(seeds, place, results, progress)
+    missed = placed.missed("the ULX3S", report)
     if missed is None:
-        _run(packing, work, progress)
+        progress(PACKING)
+        _run(packing, work, states_of(PACKING, progress))
     return Implementation(
         tool=f"yosys, {NEXTPNR}",
         clock_mhz=pll.clock_mhz,
-        fastest_mhz=report.achieved_mhz,
-        resources=report.resources,
+        fastest_mhz=placed.report.achieved_mhz,
+        resources=placed.report.resources,
         bitstream=None if missed else bitstream,
         missed=missed,
         versions=versions,
-        seed=seed,
+        tries=placed.tries,
+        seed=placed.seed,
     )
 
 
 def _run(command: list[str], work: Path, progress: Progress) -> None:
-    """Run a program of the build plan."""
+    """Run a program of the build plan and report its states."""
     name, *arguments = command
-    step, log = STEPS[name]
-    progress(step)
-    run_tool(name, [find_tool(name), *arguments], folder=work, log=work / log)
+    log, state = LOGS[name]
+    program = [find_tool(name), *arguments]
+    run_tool(name, program, folder=work, log=work / log, progress=progress, state=state)

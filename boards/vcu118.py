@@ -21,11 +21,12 @@ from amaranth.lib.cdc import ResetSynchronizer
 from amaranth.vendor import XilinxPlatform
 from amaranth_boards.resources import ButtonResources, LEDResources, SwitchResources, UARTResource
 
-from rbdhw.boards.build import TOP, Implementation, Progress, commands, prepare, silent
-from rbdhw.boards.tools import ToolError, run_tool
+from rbdhw.boards.build import TOP, Implementation, commands, prepare
+from rbdhw.boards.tools import ToolError, run_tool, states_of
 from rbdhw.boards.uart import bit_cycles
 from rbdhw.boards.yosys import Resources
 from rbdhw.errors import InputError
+from rbdhw.progress import Progress, silent
 
 OSCILLATOR_MHZ = 125.0
 ARCHIVE = "vivado.zip"
@@ -230,9 +231,11 @@ def build_bitstream(
         return Implementation(tool="vivado (not run)", clock_mhz=made)
     bitstream = work / f"{TOP}.bit"
     bitstream.unlink(missing_ok=True)
-    progress("synthesis, placement and routing with Vivado")
+    step = "synthesis, placement and routing with Vivado"
+    progress(step)
     ((_, *arguments),) = commands(plan)
-    run_tool("vivado", [vivado, *arguments], folder=work, log=work / f"{TOP}.log")
+    command, log = [vivado, *arguments], work / f"{TOP}.log"
+    run_tool("vivado", command, folder=work, log=log, progress=states_of(step, progress))
     return Implementation(
         tool="vivado",
         clock_mhz=made,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rbdhw.boards.tools import ToolError, find_tool, run_tool
+from rbdhw.boards.tools import ToolError, find_tool, run_tool, states_of
+from rbdhw.progress import Progress, silent
 
 
 @dataclass(frozen=True)
@@ -113,21 +115,33 @@ NETLIST = "netlist.json"
 LARGE = 5_000_000
 """Characters of Verilog from which on logic is mapped as it is: to optimise it first takes hours."""
 
+STEP = "synthesis with Yosys"
+"""The name of a run of Yosys in the progress."""
+
+_PASS = re.compile(r"^(\d[\d.]*)\. Executing (\w+)", re.MULTILINE)
+
 OPERAND_MEMORY = "operand_memory_"
 DELAY_LINE = "_bypass_"
 """What the names of an array's memories contain, and of delay lines in memories."""
 
 
 def synthesize_target(
-    sources: Sequence[Path], top: str, family: Family, work: Path, *, netlist: bool = False
+    sources: Sequence[Path],
+    top: str,
+    family: Family,
+    work: Path,
+    *,
+    netlist: bool = False,
+    progress: Progress = silent,
 ) -> Resources:
     """Map module ``top`` of the Verilog files ``sources`` to ``family`` and count what it takes.
 
     The hierarchy is flattened, and no pads are put in. ``work``, which is made, keeps the script
     (``synthesis.ys``), the log (``synthesis.log``), the statistics (``resources.json``) and, if asked for,
-    the ``netlist`` (:data:`NETLIST`). Raises :class:`~rbdhw.boards.tools.ToolError` if Yosys is missing or
-    fails.
+    the ``netlist`` (:data:`NETLIST`). Raises InputError if Yosys is missing,
+    :class:`~rbdhw.boards.tools.ToolError` if it fails.
     """
+    progress(STEP)
     work.mkdir(parents=True, exist_ok=True)
     script = work / "synthesis.ys"
     # The YoWASP programs see their own /tmp, so nothing may be named by its absolute path.
@@ -140,8 +154,21 @@ def synthesize_target(
     ]
     script.write_text("".join(f"{command}\n" for command in commands))
     log = work / "synthesis.log"
-    run_tool("yosys", [find_tool("yosys"), "-q", "-l", log.name, script.name], folder=work, log=log)
+    run_tool(
+        "yosys",
+        [find_tool("yosys"), "-q", "-l", log.name, script.name],
+        folder=work,
+        log=log,
+        progress=states_of(STEP, progress),
+        state=state_of,
+    )
     return count_resources((work / "resources.json").read_text(), family)
+
+
+def state_of(log: str) -> str | None:
+    """The pass that Yosys runs, by the end of its log: the number of the pass in the script, and its name."""
+    passes = _PASS.findall(log)
+    return f"pass {passes[-1][0]}, {passes[-1][1]}" if passes else None
 
 
 def synthesis(family: Family, top: str, texts: Sequence[str]) -> list[str]:

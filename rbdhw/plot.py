@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from rbdhw.errors import InputError
+from rbdhw.estimate.model import NAMES
+from rbdhw.extras import check_installed
+from rbdhw.interval import INTERVALS
 
 FORMATS = ("png", "svg")
 
-BLOCKS = {"multipliers": "multipliers", "dsp_blocks": "DSP blocks"}
-LOGIC = {"luts": "LUTs, estimated", "flip_flops": "flip-flops, estimated"}
+TITLE_WIDTH = 120
+"""Characters of a line of the title."""
 
-STYLES = ("o-", "s--")
+COUNTS = {"multipliers": "multipliers"} | NAMES
+"""What is counted of the hardware, and its name in the legends."""
+
+MARKS = {"pipeline": "o-", "array": "s--"}
 """Marks and lines of each core."""
 
 
@@ -26,10 +32,7 @@ def check_plotting() -> None:
     InputError
         Where matplotlib is not installed.
     """
-    if find_spec("matplotlib") is None:
-        raise InputError(
-            "output: plots need matplotlib, which is not installed; expected pip install 'rbdhw[plot]'"
-        )
+    check_installed("matplotlib")
 
 
 def plot(found: dict[str, Any], folder: Path) -> list[Path]:
@@ -51,7 +54,7 @@ def plot(found: dict[str, Any], folder: Path) -> list[Path]:
 
     paths = [folder / f"explore.{name}" for name in FORMATS]
     with mpl.rc_context({"svg.hashsalt": "rbdhw", "svg.fonttype": "path"}):
-        figure = Figure(figsize=(10.0, 7.5), layout="constrained")
+        figure = Figure(figsize=(13.0, 8.0), layout="constrained")
         _draw(figure, found)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -70,39 +73,88 @@ def _metadata(suffix: str) -> dict[str, str | None]:
 
 
 def _draw(figure: Any, found: dict[str, Any]) -> None:
-    """Four panels that share their axis of intervals; the first core's lines are solid, another's dashed."""
-    (blocks, luts), (latency, rate) = figure.subplots(2, 2, sharex=True)
-    intervals = sorted({row["ii"] for row in found["rows"]})
-    cores = list(dict.fromkeys(row["core"] for row in found["rows"]))
-
-    def lines(axes: Any, names: Mapping[str, str], value: Callable[[dict[str, Any], str], float]) -> None:
-        for core, style in zip(cores, STYLES, strict=False):
-            rows = [row for row in found["rows"] if row["core"] == core]
-            for k, (name, label) in enumerate(names.items()):
-                told = label if core == cores[0] else f"{label}, {core}"
-                values = [value(row, name) for row in rows]
-                axes.plot([row["ii"] for row in rows], values, style, color=f"C{k}", label=told)
-
-    lines(blocks, BLOCKS, lambda row, name: float(row[name]))
-    lines(luts, LOGIC, lambda row, name: float(row[name]))
+    """Four panels with one axis of intervals. The legend beside each names every line and its core."""
+    (share, count), (latency, rate) = figure.subplots(2, 2, sharex=True)
+    _draw_cores(share, found, NAMES, lambda row, name: 100.0 * row["shares"][name])
+    _draw_limits(share, found)
+    _draw_cores(count, found, COUNTS, lambda row, name: float(row[name]))
     functions = {function: function for function in found["functions"]}
-    lines(latency, functions, lambda row, function: float(row["latency"][function]))
-    rates = [max(row["tasks_per_second"] for row in found["rows"] if row["ii"] == ii) for ii in intervals]
-    rate.plot(intervals, [own / 1e6 for own in rates], "o-", color="black", label="accelerator")
-    for k, (function, own) in enumerate(found["link"].items()):
-        rate.axhline(own["tasks_per_second"] / 1e6, linestyle="--", color=f"C{k}", label=f"link, {function}")
-    titles = ("multipliers and DSP blocks", "logic", "latency (cycles)", "rate (million tasks a second)")
-    for axes, title in zip((blocks, luts, latency, rate), titles, strict=True):
+    _draw_cores(latency, found, functions, lambda row, function: float(row["latency"][function]))
+    _draw_rates(rate, found)
+    titles = (
+        f"share of {found['target']} (percent, by estimate)",
+        "hardware (count, by estimate)",
+        "latency (cycles)",
+        "rate (million tasks a second)",
+    )
+    intervals = sorted({row["ii"] for row in found["rows"]} & {*INTERVALS})
+    for axes, title in zip((share, count, latency, rate), titles, strict=True):
         axes.set_title(title)
         axes.set_xscale("log", base=2)
         axes.set_xticks(intervals, [str(ii) for ii in intervals])
-        axes.minorticks_off()
+        axes.xaxis.minorticks_off()
         axes.grid(visible=True, alpha=0.3)
-        axes.legend(fontsize="small")
-    for axes in (blocks, rate):
+        _draw_chosen(axes, found["chosen"])
+        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    for axes in (share, count, rate):
         axes.set_yscale("log")
-    for axes in (luts, latency):
-        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    latency.set_ylim(bottom=0)
     for axes in (latency, rate):
         axes.set_xlabel("initiation interval II (cycles between tasks)")
-    figure.suptitle(f"{found['robot']} on {found['target']} at {found['clock_mhz']:g} MHz")
+    figure.suptitle(_title(found))
+
+
+def _title(found: dict[str, Any]) -> str:
+    """What is drawn, and below it the interval that ``generate`` takes, or why it takes none."""
+    title = f"{found['robot']} on {found['target']} at {found['clock_mhz']:g} MHz"
+    chosen = found["chosen"]
+    if chosen is None:
+        return title
+    if chosen["ii"] is None:
+        return f"{title}\n{fill('no II can be chosen: ' + chosen['why'], TITLE_WIDTH)}"
+    return f"{title}\n{_chosen_text(chosen)}: {chosen['why']}"
+
+
+def _chosen_text(chosen: dict[str, Any]) -> str:
+    return f"chosen: II {chosen['ii']}, {chosen['core']}"
+
+
+def _draw_cores(
+    axes: Any,
+    found: dict[str, Any],
+    names: Mapping[str, str],
+    value: Callable[[dict[str, Any], str], float],
+) -> None:
+    """A line for each quantity of each core; the quantity decides its colour, the core its style."""
+    for core in dict.fromkeys(row["core"] for row in found["rows"]):
+        rows = [row for row in found["rows"] if row["core"] == core]
+        for k, (name, label) in enumerate(names.items()):
+            values = [value(row, name) for row in rows]
+            intervals = [row["ii"] for row in rows]
+            axes.plot(intervals, values, MARKS[core], color=f"C{k}", markersize=4, label=f"{label}, {core}")
+
+
+def _draw_limits(axes: Any, found: dict[str, Any]) -> None:
+    """The whole device, and the share of it that the accelerator may take."""
+    axes.axhline(100.0, color="red", linestyle="-", label=f"all of {found['target']}")
+    if found["fit"] is not None:
+        axes.axhline(100.0 * found["fit"], color="red", linestyle=":", label=f"--fit {found['fit']:.0%}")
+
+
+def _draw_rates(axes: Any, found: dict[str, Any]) -> None:
+    """The rate of the accelerator, which is that of both cores, and the rates that the link carries."""
+    rates = {row["ii"]: row["tasks_per_second"] / 1e6 for row in found["rows"]}
+    axes.plot(list(rates), list(rates.values()), "o-", color="black", markersize=4, label="accelerator")
+    carried: dict[int, list[str]] = {}
+    for function, own in found["link"].items():
+        carried.setdefault(own["tasks_per_second"], []).append(function)
+    for k, (tasks, functions) in enumerate(carried.items()):
+        label = f"link, {', '.join(functions)}"
+        axes.axhline(tasks / 1e6, linestyle="--", color=f"C{k}", label=label)
+
+
+def _draw_chosen(axes: Any, chosen: dict[str, Any] | None) -> None:
+    """The interval that ``generate`` takes."""
+    if chosen is not None and chosen["ii"] is not None:
+        axes.axvline(chosen["ii"], color="black", linestyle=":", label=_chosen_text(chosen))

@@ -13,19 +13,36 @@ from rich.console import Console
 from rich.table import Table
 
 from rbdhw.estimate.model import NAMES
+from rbdhw.link import rate_text
 
-FILE_WIDTH = 160
-"""Columns of a table that does not go to a terminal."""
+LINE_WIDTH = 80
+"""Columns of text, and of a table that does not go to a terminal."""
+
+INDENT = "  "
+
+OPERATIONS, LATENCY, ERROR = "operations\nmul / add", "latency\ncycles / µs", "error\nmedian / max"
+"""Headings of two lines, for two figures in a cell."""
+
+
+def print_text(text: str, indent: str = "") -> None:
+    """Text on standard output in lines of :data:`LINE_WIDTH`; further lines of a paragraph are indented."""
+    for line in text.splitlines():
+        print(
+            textwrap.fill(
+                line, LINE_WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            )
+        )
 
 
 def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """A table on standard output; the first column is of names."""
-    table = Table(title=title, title_justify="left", box=MARKDOWN)
+    """A table on standard output below the lines of its title; the first column is of names."""
+    print_text(title)
+    table = Table(box=MARKDOWN)
     for k, column in enumerate(columns):
         table.add_column(column, justify="right" if k else "left", overflow="fold")
     for row in rows:
         table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else FILE_WIDTH).print(table)
+    Console(width=None if sys.stdout.isatty() else LINE_WIDTH, highlight=False).print(table)
 
 
 def print_description(data: dict[str, Any]) -> None:
@@ -42,7 +59,7 @@ def print_description(data: dict[str, Any]) -> None:
     print_roots(data["roots"])
     print_table(
         "operations a task",
-        ["function", "variable x variable", "variable x constant", "additions", "reciprocals"],
+        ["function", "variable x\nvariable", "variable x\nconstant", "additions", "reciprocals"],
         [
             [
                 name,
@@ -108,36 +125,34 @@ def print_algorithms(algorithms: dict[str, Any]) -> None:
     for step, choice in algorithms.items():
         for name, cost in choice["costs"].items():
             taken = "taken" if name == choice["chosen"] else ""
-            figures = [str(cost["multiplications"]), str(cost["additions"]), f"{cost['nanoseconds']:.0f} ns"]
-            rows.append([f"{step}={name}", taken, *figures, f"{cost['total']:.0f}"])
+            counts = f"{cost['multiplications']} / {cost['additions']}"
+            figures = [counts, f"{cost['nanoseconds']:.0f} ns", f"{cost['total']:.0f}"]
+            rows.append([f"{step}={name}", taken, *figures])
     if rows:
-        columns = ["algorithm", "", "multiplications", "additions", "longest paths", "cost"]
-        print_table("algorithms", columns, rows)
+        print_table("algorithms", ["algorithm", "", OPERATIONS, "longest\npaths", "cost"], rows)
 
 
 def print_manifest(manifest: dict[str, Any], output: Path) -> None:
-    """A short table of a design."""
-    robot = manifest["robot"]
-    rows = []
+    """A short table of a design: what its functions take, and how fast they are."""
+    robot, rows = manifest["robot"], []
     for name, function in manifest["functions"].items():
-        error = manifest["error"][name]
-        products = function["multiplications"]
+        error, products = manifest["error"][name], function["multiplications"]
         rows.append(
             [
                 name,
-                str(products["variable"] + products["constant"]),
-                str(function["additions"]),
-                str(manifest["ii"]),
-                f"{function['latency_cycles']} cycles",
-                str(manifest["multipliers"]),
-                f"{error['median']:.1e} / {error['max']:.1e}",
+                f"{products['variable'] + products['constant']} / {function['additions']}",
+                _latency_cell(function["latency_cycles"], manifest["clock_mhz"]),
+                str(function["core_latency_cycles"]),
+                rate_text(function["tasks_per_second"]),
+                _error_cell(error["median"], error["max"]),
             ]
         )
-    width = " x ".join(str(bits) for bits in manifest["width"])
+    columns = [OPERATIONS, LATENCY, "core\ncycles", "tasks/s", ERROR]
     print_table(
-        f"{robot['name']} ({freedoms_text(robot)}) for {manifest['target']} "
-        f"at {manifest['clock_mhz']:g} MHz, {width} bits -> {output}",
-        ["function", "multiplications", "additions", "II", "latency", "multipliers", "error median / max"],
+        f"{robot['name']} ({robot['dof']} degrees of freedom) for {manifest['target']} -> {output}\n"
+        f"{_hardware_text(manifest)}\n"
+        "latency: first beat in to last beat out, with nothing else in flight",
+        ["function", *columns],
         rows,
     )
     print_interval(manifest)
@@ -145,13 +160,27 @@ def print_manifest(manifest: dict[str, Any], output: Path) -> None:
         print_sharing(manifest["limbs"])
 
 
+def _hardware_text(manifest: dict[str, Any]) -> str:
+    """What all functions of a design share."""
+    width = " x ".join(str(bits) for bits in manifest["width"])
+    return (
+        f"{manifest['clock_mhz']:g} MHz, II {manifest['ii']}, {manifest['multipliers']:,} multipliers, "
+        f"width {width} bits"
+    )
+
+
+def _latency_cell(cycles: int | None, clock_mhz: float) -> str:
+    return "-" if cycles is None else f"{cycles} / {cycles / clock_mhz:.3g}"
+
+
 def print_interval(manifest: dict[str, Any]) -> None:
     """Why tasks come at this interval, what the design takes by estimate, and why its core was chosen."""
     chosen, found = manifest["interval"], manifest["estimate"]
     taken = [f"{found[name]:,} {NAMES[name]} ({share:.1%})" for name, share in found["shares"].items()]
-    print(f"II {chosen['ii']}: {chosen['why']}; by estimate {', '.join(taken)} of {manifest['target']}")
+    print_text(f"II {chosen['ii']}: {chosen['why']}", INDENT)
+    print_text(f"by estimate {', '.join(taken)} of {manifest['target']}", INDENT)
     if manifest["core"] != manifest["cores"]["asked"]:
-        print(f"core {manifest['core']}: {manifest['cores']['why']}")
+        print_text(f"core {manifest['core']}: {manifest['cores']['why']}", INDENT)
 
 
 def print_sharing(limbs: dict[str, Any]) -> None:
@@ -179,33 +208,43 @@ def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
     """A short table of a simulation."""
     rows = []
     for name, function in report["functions"].items():
-        products = manifest["functions"][name]["multiplications"]
         rows.append(
             [
                 name,
                 str(function["tasks"]),
-                str(products["variable"] + products["constant"]),
-                str(manifest["ii"]),
-                "-" if function["latency_cycles"] is None else f"{function['latency_cycles']} cycles",
-                str(manifest["multipliers"]),
-                str(report["mismatches"]),
+                _latency_cell(function["latency_cycles"], manifest["clock_mhz"]),
+                rate_text(manifest["functions"][name]["tasks_per_second"]),
+                f"{function['mismatches']} / {function['flagged']}",
                 _error_cell(function["error_median"], function["error_max"]),
             ]
         )
-    columns = ["function", "tasks", "multiplications", "II", "latency", "multipliers", "mismatches"]
-    print_table(
-        f"{manifest['robot']['name']}: RTL in Verilator against the bit-exact model and the golden model; "
-        f"{report['flagged']} flagged, {report['cycles']} cycles",
-        [*columns, "error median / max"],
-        rows,
+    robot = manifest["robot"]["name"]
+    title = [
+        f"{robot}: RTL in Verilator against the bit-exact model and the golden model",
+        _hardware_text(manifest),
+        f"{report['tasks']:,} tasks in {report['cycles']:,} cycles: {report['mismatches']:,} mismatches, "
+        f"{report['flagged']:,} flagged",
+        _traffic_text(report["traffic"]),
+    ]
+    if report["stray"]:
+        title.append(
+            f"{report['stray']} of no function: unknown answers, or breaches of the stream's protocol"
+        )
+    columns = ["function", "tasks", LATENCY, "tasks/s", "mismatches\n/ flagged", ERROR]
+    print_table("\n".join(title), columns, rows)
+
+
+def _traffic_text(traffic: dict[str, Any]) -> str:
+    """Under which traffic latencies were measured."""
+    mixed = ", functions mixed" if traffic["mixed_functions"] else ""
+    return (
+        f"latency: least measured under {traffic['bubbles']:.0%} bubbles and "
+        f"{traffic['back_pressure']:.0%} back-pressure{mixed} (seed {traffic['seed']})"
     )
 
 
 MOST_CAUSES = 10
 """Causes of flagged tasks that are printed; `--json` lists all."""
-
-LINE_WIDTH = 80
-"""Columns of a line of text."""
 
 
 def print_causes(causes: Sequence[Mapping[str, Any]]) -> None:

@@ -22,6 +22,12 @@ ROUNDING = 1e-9
 """Nanoseconds of rounding allowed in sums of delays."""
 
 
+ECP5_MARGIN = 0.1
+"""The margin of default clocks on ECP5.
+
+Placed designs miss the clock of their schedule by less than that.
+"""
+
 SPARE_BLOCK_RAMS = 18
 """Block RAMs that an array's operand memories leave to other parts."""
 
@@ -142,13 +148,32 @@ def limbs(width: int, port: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
+class Clock:
+    """The clock of a design.
+
+    Parameters
+    ----------
+    mhz
+        The clock at which the design runs, in MHz.
+    schedule_mhz
+        The clock whose cycles the schedule fills. It is faster than ``mhz`` where a margin is left.
+    """
+
+    mhz: float
+    schedule_mhz: float
+
+
+@dataclass(frozen=True)
 class Target:
     """A device.
 
     Parameters
     ----------
     clock_mhz
-        Its default clock.
+        The clock for which a design is scheduled by default.
+    margin
+        The share of that clock that is left to placement and routing: a design without a clock of its own
+        runs at ``1 - margin`` of the clock of its schedule. 0 where no tool of this project places designs.
     memory_stages
         The shortest delay line kept in a memory instead of registers.
     family
@@ -159,6 +184,7 @@ class Target:
     description: str
     family: str
     clock_mhz: float
+    margin: float
     delays: Delays
     primitive: Primitive
     memory_stages: int
@@ -223,9 +249,17 @@ class Target:
                 f"at most {self.fastest_clock(least_period)} MHz was expected"
             )
 
-    def default_clock(self, least_period: float) -> float:
-        """The target's own clock in MHz, or the fastest that leaves operators so many nanoseconds."""
-        return min(self.clock_mhz, self.fastest_clock(least_period))
+    def clock(self, asked_mhz: float | None, least_period: float = 0.0) -> Clock:
+        """The clock of a design whose operators need a cycle of ``least_period`` nanoseconds.
+
+        A clock that is asked for is also that of the schedule. The default is in whole MHz: the schedule is
+        made for the target's own clock, or for the fastest that leaves operators that long, and the design
+        runs slower by the target's margin.
+        """
+        if asked_mhz is not None:
+            return Clock(asked_mhz, asked_mhz)
+        schedule_mhz = min(self.clock_mhz, float(self.fastest_clock(least_period)))
+        return Clock(float(math.floor(schedule_mhz * (1.0 - self.margin) + ROUNDING)), schedule_mhz)
 
     def fastest_clock(self, least_period: float) -> int:
         """The fastest clock in whole MHz that leaves operators so many nanoseconds."""
@@ -268,6 +302,7 @@ TARGETS = {
             description="AMD Virtex UltraScale+ VU9P, speed grade -2 (VCU118)",
             family="xcup",
             clock_mhz=125.0,
+            margin=0.0,
             delays=Delays(multiply=3.8, add=1.1, select=0.5, table=1.2, check=0.5, overhead=0.8),
             primitive=DSP48E2,
             memory_stages=64,
@@ -281,6 +316,7 @@ TARGETS = {
             description="AMD Artix-7 A200T, speed grade -2",
             family="xc7",
             clock_mhz=100.0,
+            margin=0.0,
             delays=Delays(multiply=5.6, add=1.7, select=0.9, table=2.2, check=0.8, overhead=1.0),
             primitive=DSP48E1,
             memory_stages=64,
@@ -294,6 +330,7 @@ TARGETS = {
             description="Lattice ECP5-85F, speed grade 6",
             family="ecp5",
             clock_mhz=50.0,
+            margin=ECP5_MARGIN,
             delays=Delays(multiply=7.6, add=3.6, select=1.6, table=5.8, check=1.5, overhead=2.2),
             primitive=MULT18X18D,
             memory_stages=4,

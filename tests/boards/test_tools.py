@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rbdhw.boards.tools import VARIABLES, ToolError, run_tool, tool_version
+from rbdhw.boards import tools
+from rbdhw.boards.tools import VARIABLES, ToolError, last_line, run_tool, states_of, tool_version
 
 
 def program(folder: Path, lines: str) -> str:
@@ -61,3 +62,38 @@ def test_log_has_what_was_written_and_what_was_printed(tmp_path: Path) -> None:
     assert log.read_text() == "written\nprinted\nwrong\n"
     told = f"tool failed (exit status 4); its log is {log}\n  written\n  printed\n  wrong"
     assert str(caught.value) == told
+
+
+def test_a_running_program_is_watched_by_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "WATCHED_SECONDS", 0.01)
+    path = program(tmp_path, "#!/bin/sh\nprintf 'one\\ntwo\\n' > log; while [ ! -e go ]; do :; done\n")
+    seen: list[str] = []
+
+    def watch(state: str) -> None:
+        seen.append(state)
+        (tmp_path / "go").touch()
+
+    log = tmp_path / "log"
+    run_tool("tool", [path], folder=tmp_path, log=log, progress=states_of("waiting", watch))
+    assert set(seen) == {"waiting: two"}
+    (tmp_path / "go").unlink()
+    run_tool(
+        "tool", [path], folder=tmp_path, log=log, progress=watch, state=lambda text: text.upper() or None
+    )
+    assert seen[-1] == "ONE\nTWO\n"
+
+
+def test_a_program_ends_where_its_watcher_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "WATCHED_SECONDS", 0.01)
+    path = program(tmp_path, "#!/bin/sh\necho one > log; exec sleep 1000\n")
+
+    def fail(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_tool("tool", [path], folder=tmp_path, log=tmp_path / "log", progress=fail)
+
+
+@pytest.mark.parametrize(("text", "line"), [("", None), ("\n \n", None), ("one\n two \n\n", "two")])
+def test_last_line_of_a_log(text: str, line: str | None) -> None:
+    assert last_line(text) == line

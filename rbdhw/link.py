@@ -41,6 +41,11 @@ class Traffic:
         return bandwidth * 1e9 / max(self.bytes_in, self.bytes_out)
 
 
+def rate_text(rate: float) -> str:
+    """Tasks a second in millions."""
+    return f"{rate / 1e6:.4g} M"
+
+
 def bytes_a_cycle(clock_mhz: float, bandwidth: float) -> float:
     """Bytes that a link of ``bandwidth`` GB/s carries in a cycle."""
     return bandwidth * 1e3 / clock_mhz

@@ -149,10 +149,10 @@ def print_manifest(manifest: dict[str, Any], output: Path) -> None:
         )
     columns = [OPERATIONS, LATENCY, "core\ncycles", "tasks/s", ERROR]
     print_table(
-        f"{robot['name']} ({robot['dof']} degrees of freedom) for {manifest['target']} -> {output}\n"
+        f"{robot['name']} ({freedoms_text(robot)}) for {manifest['target']} -> {output}\n"
         f"{_hardware_text(manifest)}\n"
         "latency: first beat in to last beat out, with nothing else in flight",
-        ["function", *columns],
+        ["", *columns],
         rows,
     )
     print_interval(manifest)
@@ -230,7 +230,7 @@ def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
         title.append(
             f"{report['stray']} of no function: unknown answers, or breaches of the stream's protocol"
         )
-    columns = ["function", "tasks", LATENCY, "tasks/s", "mismatches\n/ flagged", ERROR]
+    columns = ["", "tasks", LATENCY, "tasks/s", "mismatches\n/ flagged", ERROR]
     print_table("\n".join(title), columns, rows)
 
 
@@ -239,7 +239,7 @@ def _traffic_text(traffic: dict[str, Any]) -> str:
     mixed = ", functions mixed" if traffic["mixed_functions"] else ""
     return (
         f"latency: least measured under {traffic['bubbles']:.0%} bubbles and "
-        f"{traffic['back_pressure']:.0%} back-pressure{mixed} (seed {traffic['seed']})"
+        f"{traffic['back_pressure']:.0%} back-pressure{mixed}"
     )
 
 

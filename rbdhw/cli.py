@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from typer.exceptions import TyperException
 
 from rbdhw import artifact, pipeline
@@ -34,6 +30,7 @@ from rbdhw.printing import (
     print_synthesis,
     print_table,
 )
+from rbdhw.progress import shown
 
 FOUND_WRONG, BAD_INPUT = 1, 2
 
@@ -100,14 +97,6 @@ def root(
     """Turn a robot description (URDF) into an FPGA accelerator for its rigid-body dynamics."""
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Show on the error stream, where it is a terminal, which stage is at work."""
-    console = Console(stderr=True)
-    with console.status("starting") as status:
-        yield lambda stage: status.update(stage)
-
-
 def _print_json(data: Any) -> None:
     print(json.dumps(data, indent=2))
 
@@ -141,7 +130,7 @@ def info(
         name = idle[0].replace("_", "-")
         raise InputError(f"{name}: changes nothing that info prints; expected it with --explore")
     options, _ = build.parse()
-    with _progress() as progress:
+    with shown() as progress:
         data = describe(urdf, options, progress)
     if as_json:
         _print_json(data)
@@ -158,7 +147,7 @@ def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bo
         check_plotting()
     link_alone = "bandwidth" in build.given and "ii" not in build.given
     options, overrides = build.parse(**({"ii": LINK_PACE} if link_alone else {}))
-    with _progress() as progress:
+    with shown() as progress:
         found = explore(urdf, options, overrides=overrides, progress=progress)
     if output is not None:
         plot(found, output)
@@ -187,7 +176,7 @@ def generate(
     """
     artifact.check_output(output)
     options, overrides = build.parse()
-    with _progress() as progress:
+    with shown() as progress:
         design = pipeline.generate(urdf, options, overrides, progress)
         artifact.write(design, output)
     if as_json:
@@ -207,7 +196,7 @@ def simulate(
     """Run random tasks through the RTL in Verilator and compare each bit with the model."""
     from rbdhw.sim.simulate import simulate as simulated
 
-    with _progress() as progress:
+    with shown() as progress:
         report = simulated(directory, tasks, seed, bulk=bulk, progress=progress)
     if as_json:
         _print_json(report.json())
@@ -233,7 +222,7 @@ def run(
     """Answer your own vectors, one row a task."""
     from rbdhw.sim.run import run as ran
 
-    with _progress() as progress:
+    with shown() as progress:
         outcome = ran(
             directory,
             function,
@@ -277,7 +266,7 @@ def synthesize(
     from rbdhw.boards.synthesize import TimingError
     from rbdhw.boards.synthesize import synthesize as synthesized
 
-    with _progress() as progress:
+    with shown() as progress:
         try:
             report = synthesized(
                 directory,
@@ -330,24 +319,18 @@ def bench(
         return
     from rbdhw.bench import markdown, measure
 
-    with _progress() as progress:
+    with shown() as progress:
         results = measure(progress, only)
     _report(results, markdown(results), output, as_json)
 
 
 def _sweep(folder: Path, jobs: int | None, output: Path | None, as_json: bool) -> None:
-    """Sweep a folder behind a progress bar; exit status 1 where a robot fails a check."""
+    """Sweep a folder; exit status 1 where a robot fails a check."""
     from rbdhw.sweep import markdown
     from rbdhw.sweep import sweep as swept
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("reading", total=None)
-
-        def advance(done: int, total: int, last: str) -> None:
-            bar.update(task, completed=done, total=total, description=last)
-
-        found = swept(folder, advance, jobs)
+    with shown() as progress:
+        found = swept(folder, progress, jobs)
     _report(found.json(), markdown(found), output, as_json)
     if not found.passed:
         raise typer.Exit(FOUND_WRONG)
@@ -358,7 +341,7 @@ def _calibrate(only: str, output: Path | None, as_json: bool) -> None:
     from rbdhw.bench import markdown
     from rbdhw.calibrate import calibrate, named, tables
 
-    with _progress() as progress:
+    with shown() as progress:
         found = calibrate(
             calibration(),
             lambda table: artifact.write_text(TABLE, table.text()),

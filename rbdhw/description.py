@@ -14,8 +14,8 @@ from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import alive
 from rbdhw.passes.twins import find_twins
 from rbdhw.pipeline import read
-from rbdhw.planning import Progress, silent
 from rbdhw.preparation import prepare, traced
+from rbdhw.progress import Progress, silent
 from rbdhw.robot.model import BASE, Robot
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.target import target
@@ -33,9 +33,8 @@ def describe(urdf: Path, options: BuildOptions, progress: Progress = silent) -> 
         For a robot or option that cannot be built.
     """
     source, trials = read(urdf, options, progress)
-    progress("rewriting frames and inertias")
     delays = target(options.target).delays
-    model = prepare(source, options.functions, options.fext, delays, options.algorithms)
+    model = prepare(source, options.functions, options.fext, delays, options.algorithms, progress)
     progress("tracing")
     graph = factor(traced(model, options.functions))
     groups = limb_groups(model.robot)

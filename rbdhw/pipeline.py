@@ -19,8 +19,9 @@ from rbdhw.limbs import shared_limbs, sharing_entry
 from rbdhw.link import link_entry, traffic
 from rbdhw.manifest import coordinates_entry, manifest
 from rbdhw.mounting import load_mounted
-from rbdhw.planning import Plan, Progress, planned, silent
+from rbdhw.planning import Plan, planned
 from rbdhw.preparation import rooted
+from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.reroot import RootTrial
@@ -56,8 +57,7 @@ def read(urdf: Path, options: BuildOptions, progress: Progress = silent) -> tupl
     delays = target(options.target).delays
     progress("reading the robot")
     source = load_mounted(urdf, options.mounting)
-    progress("choosing the root")
-    return rooted(source, options.mounting.root, options.functions, options.fext, delays)
+    return rooted(source, options.mounting.root, options.functions, options.fext, delays, progress)
 
 
 def design_of(
@@ -89,6 +89,7 @@ def built(plan: Plan, options: BuildOptions) -> Design:
     words = {word.name for word in plan.program.inputs}
     facts["coordinates"] = coordinates_entry(plan.model.source, words)
     facts["estimate"] = estimate_entry(plan.estimate, target(options.target), plan.taken.core)
+    facts["remarks"] = [*plan.model.source.remarks, *plan.domain.remarks]
     text = to_verilog(accelerator(draft, plan.bound, target(options.target)))
     return replace(draft, manifest=facts | draft.manifest, verilog=text)
 

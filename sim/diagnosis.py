@@ -127,7 +127,7 @@ def diagnose(
     return ordered(replace(cause, task=int(numbers[cause.task])) for cause in found)
 
 
-def merged(causes: Iterable[Cause]) -> tuple[Cause, ...]:
+def merged_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
     """One cause for each function, status and signal: tasks are added up, the farthest value is kept."""
     found: dict[tuple[str, str, str], Cause] = {}
     for cause in causes:

@@ -25,6 +25,7 @@ from rbdhw.protocol import FUNCTIONS
 from rbdhw.sampling import sample
 from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import golden, verilator
+from rbdhw.sim.diagnosis import Cause, diagnose, merged_causes
 from rbdhw.sim.errors import relative_errors
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import Answers, Bytes, answers, contents, decode, encode, merged, requests, responses
@@ -71,6 +72,7 @@ class Report:
     ``stray`` counts responses that belong to no function, and breaches of the stream's protocol; ``cycles``
     run from the first beat in to the last beat out, summed over the pieces. The tasks of all ``functions``
     were mixed, and ``traffic`` held beats back. ``budget`` is the design's error budget, if it has one.
+    ``causes`` say why the model flags tasks, those of most tasks first.
     """
 
     tasks: int
@@ -79,6 +81,7 @@ class Report:
     functions: dict[str, FunctionReport]
     traffic: Traffic
     budget: float | None
+    causes: tuple[Cause, ...] = ()
 
     @property
     def mismatches(self) -> int:
@@ -116,17 +119,22 @@ class Report:
                 "mixed_functions": len(self.functions) > 1,
             },
             "functions": {function: vars(report).copy() for function, report in self.functions.items()},
+            "causes": [cause.json() for cause in self.causes],
         }
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """The tasks of one key in a piece: places in it, arrays, packets to send and to expect back."""
+    """The tasks of one key in a piece: places in it, arrays, packets to send and to expect back.
+
+    ``causes`` say why the model flags some of them.
+    """
 
     places: Integers
     arrays: dict[str, Array]
     requests: Bytes
     expected: Bytes
+    causes: tuple[Cause, ...]
 
 
 @dataclass(frozen=True)
@@ -138,6 +146,7 @@ class _Found:
     flagged: int
     errors: Array
     latencies: Integers
+    causes: tuple[Cause, ...]
 
 
 @dataclass(frozen=True)
@@ -255,7 +264,10 @@ def _batch(design: Design, key: Key, first: int, places: Integers, arrays: Mappi
     status, results = respond(design, function, words, extended)
     asked = requests(design, function, first + places, words, extended)
     answer = responses(design, function, first + places, status, results, extended)
-    return _Batch(places, own, asked, answer)
+    flagged = np.flatnonzero(status)
+    rows = {name: array[flagged] for name, array in own.items()}
+    causes = diagnose(design, function, rows, extended, first + places[flagged])
+    return _Batch(places, own, asked, answer, causes)
 
 
 # What came back
@@ -289,7 +301,7 @@ def _found(
     out = outcome.taken[outcome.responses.last][answered.places[: len(status)]]
     latencies = out - outcome.sent[first_beats[batch.places[: len(status)]]]
     flagged = int(np.count_nonzero(status))
-    return _Found(len(batch.places), mismatches, flagged, errors[status == 0], latencies)
+    return _Found(len(batch.places), mismatches, flagged, errors[status == 0], latencies, batch.causes)
 
 
 def count_mismatches(expected: Bytes, answered: Answers) -> int:
@@ -325,4 +337,5 @@ def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Traffic) 
             int(np.min(latencies)) if len(latencies) else None,
         )
     stray, cycles = sum(piece.stray for piece in pieces), sum(piece.cycles for piece in pieces)
-    return Report(tasks, stray, cycles, functions, traffic, design.manifest.get("budget"))
+    causes = merged_causes(cause for _, found in every for cause in found.causes)
+    return Report(tasks, stray, cycles, functions, traffic, design.manifest.get("budget"), causes)

@@ -127,7 +127,16 @@ def test_a_failing_piece_ends_the_simulation(rail_folder, cache, monkeypatch):
 
 def test_the_report_is_plain_json(rail_folder, cache):
     data = json.loads(json.dumps(simulate(rail_folder, 20, 3, cache=cache).json()))
-    assert list(data) == ["tasks", "mismatches", "stray", "flagged", "cycles", "traffic", "functions"]
+    assert list(data) == [
+        "tasks",
+        "mismatches",
+        "stray",
+        "flagged",
+        "cycles",
+        "traffic",
+        "functions",
+        "causes",
+    ]
     assert data["traffic"] == {"bubbles": 0.25, "back_pressure": 0.25, "seed": 3, "mixed_functions": True}
     own = ["tasks", "mismatches", "flagged", "error_median", "error_max", "latency_cycles"]
     assert list(data["functions"]["fd"]) == own

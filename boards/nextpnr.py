@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rbdhw.boards.tools import find_tool, run_tool, states_of
+from rbdhw.boards.tools import find_tool, run_tool
 from rbdhw.boards.yosys import Resources
-from rbdhw.progress import Progress, silent
+from rbdhw.progress import Progress, silent, within
 
 NEXTPNR = "nextpnr-ecp5"
 
@@ -141,7 +141,7 @@ def best_placement(
             if best is not None:
                 step += f"; best {best[1].achieved_mhz:.1f} of {best[1].asked_mhz:g} MHz"
             progress(step)
-            report = place(seed, states_of(step, progress))
+            report = place(seed, within(step, progress))
             tries.append(Try(seed, report.achieved_mhz))
             if best is None or report.achieved_mhz > best[1].achieved_mhz:
                 best = seed, report

@@ -30,11 +30,6 @@ VARIABLES = {"yosys": "YOSYS", "nextpnr-ecp5": "NEXTPNR_ECP5", "ecppack": "ECPPA
 VERSION = re.compile(r"\d+(?:\.\d+)+(?:\+\d+)?")
 
 
-def states_of(step: str, progress: Progress) -> Progress:
-    """A progress for the states of one step: it reports each with the step's name before it."""
-    return lambda state: progress(f"{step}: {state}")
-
-
 class ToolError(Exception):
     """An outside program failed, or gave a result that must not be used.
 

@@ -16,10 +16,10 @@ from amaranth_boards.ulx3s import ULX3S_85F_Platform
 from rbdhw.boards import nextpnr, yosys
 from rbdhw.boards.build import TOP, Implementation, commands, prepare
 from rbdhw.boards.nextpnr import NEXTPNR, SEED, Report, best_placement, read_report
-from rbdhw.boards.tools import find_tool, last_line, run_tool, states_of, tool_version
+from rbdhw.boards.tools import find_tool, last_line, run_tool, tool_version
 from rbdhw.boards.uart import bit_cycles
 from rbdhw.errors import InputError
-from rbdhw.progress import Progress, silent
+from rbdhw.progress import Progress, silent, within
 
 OSCILLATOR_MHZ = 25.0
 REPORT = f"{TOP}.report.json"
@@ -189,13 +189,13 @@ def build_bitstream(
     bitstream.unlink(missing_ok=True)
     mapping, _, packing = planned(seeds[0])
     progress(yosys.STEP)
-    _run(mapping, work, states_of(yosys.STEP, progress))
+    _run(mapping, work, within(yosys.STEP, progress))
     results = (report, work / f"{TOP}.config", work / LOGS[NEXTPNR][0], work / f"build_{TOP}.sh")
     placed = best_placement(seeds, place, results, progress)
     missed = placed.missed("the ULX3S", report)
     if missed is None:
         progress(PACKING)
-        _run(packing, work, states_of(PACKING, progress))
+        _run(packing, work, within(PACKING, progress))
     return Implementation(
         tool=f"yosys, {NEXTPNR}",
         clock_mhz=pll.clock_mhz,

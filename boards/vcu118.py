@@ -22,11 +22,11 @@ from amaranth.vendor import XilinxPlatform
 from amaranth_boards.resources import ButtonResources, LEDResources, SwitchResources, UARTResource
 
 from rbdhw.boards.build import TOP, Implementation, commands, prepare
-from rbdhw.boards.tools import ToolError, run_tool, states_of
+from rbdhw.boards.tools import ToolError, run_tool
 from rbdhw.boards.uart import bit_cycles
 from rbdhw.boards.yosys import Resources
 from rbdhw.errors import InputError
-from rbdhw.progress import Progress, silent
+from rbdhw.progress import Progress, silent, within
 
 OSCILLATOR_MHZ = 125.0
 ARCHIVE = "vivado.zip"
@@ -235,7 +235,7 @@ def build_bitstream(
     progress(step)
     ((_, *arguments),) = commands(plan)
     command, log = [vivado, *arguments], work / f"{TOP}.log"
-    run_tool("vivado", command, folder=work, log=log, progress=states_of(step, progress))
+    run_tool("vivado", command, folder=work, log=log, progress=within(step, progress))
     return Implementation(
         tool="vivado",
         clock_mhz=made,

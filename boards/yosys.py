@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rbdhw.boards.tools import ToolError, find_tool, run_tool, states_of
-from rbdhw.progress import Progress, silent
+from rbdhw.boards.tools import ToolError, find_tool, run_tool
+from rbdhw.progress import Progress, silent, within
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def synthesize_target(
         [find_tool("yosys"), "-q", "-l", log.name, script.name],
         folder=work,
         log=log,
-        progress=states_of(STEP, progress),
+        progress=within(STEP, progress),
         state=state_of,
     )
     return count_resources((work / "resources.json").read_text(), family)

@@ -38,6 +38,7 @@ from rbdhw.preparation import (
     prepare,
     traced,
 )
+from rbdhw.progress import Progress
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
@@ -51,7 +52,6 @@ from rbdhw.schedule.model import Resource
 from rbdhw.tracing import Algorithms, trace
 from rbdhw.uniform import uniform_errors
 
-Progress = Callable[[str], None]
 Row = dict[str, Any]
 
 ALL = tuple(FUNCTIONS)

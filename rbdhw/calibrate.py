@@ -29,6 +29,7 @@ from rbdhw.estimate.calibration import (
 from rbdhw.estimate.model import blocks, parts
 from rbdhw.formats import draft_design
 from rbdhw.planning import planned
+from rbdhw.progress import Progress
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
@@ -37,7 +38,6 @@ from rbdhw.target import target as find_target
 
 ALL = tuple(FUNCTIONS)
 
-Progress = Callable[[str], None]
 
 DIGEST = 16
 """Characters of a digest of Verilog that tell designs apart."""

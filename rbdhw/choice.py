@@ -9,6 +9,7 @@ from typing import Any
 
 from rbdhw.errors import InputError
 from rbdhw.graph.graph import Graph, Op
+from rbdhw.progress import Progress, silent
 from rbdhw.robot.model import Robot
 from rbdhw.tracing import ALGORITHMS, Algorithms, trace
 
@@ -94,8 +95,11 @@ def choose(
     fext: Sequence[int],
     delay: Delay,
     forced: Mapping[str, str],
+    progress: Progress = silent,
 ) -> Choice:
     """The cheapest algorithms found for ``functions``; ``forced`` names those that are asked for.
+
+    ``progress`` receives each combination before it is traced.
 
     Raises
     ------
@@ -113,6 +117,7 @@ def choose(
         for combination in product(*names):
             candidate = replace(chosen, **dict(zip(asked, combination, strict=True)))
             if candidate.possible_for(robot):
+                progress(", ".join(combination))
                 graph = trace(robot, functions, fext, candidate)
                 found[candidate] = cost_of(graph, delay)
         if not found:

@@ -29,6 +29,7 @@ from rbdhw.printing import (
     print_report,
     print_synthesis,
     print_table,
+    print_text,
 )
 from rbdhw.progress import shown
 
@@ -157,7 +158,7 @@ def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bo
     for table in tables(found):
         print_table(*table)
     for remark in remarks(found):
-        print(remark)
+        print_text(remark, "  ")
 
 
 @app.command()

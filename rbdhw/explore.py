@@ -16,7 +16,8 @@ from rbdhw.estimate.model import NAMES, shares
 from rbdhw.interval import INTERVALS
 from rbdhw.link import rate_text
 from rbdhw.pipeline import read
-from rbdhw.planning import Alternatives, Progress, alternatives, silent
+from rbdhw.planning import Alternatives, alternatives
+from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from rbdhw.graph.interpret import node_values
 from rbdhw.graph.twins import Group, Twins
 from rbdhw.passes.specialise import reached
 from rbdhw.preparation import Model
+from rbdhw.progress import Progress, silent
 from rbdhw.protocol import flag_values
 from rbdhw.robot.model import Robot
 from rbdhw.sampling import sample
@@ -153,11 +155,12 @@ def observe(
 
 
 def fix(
-    observed: Observed, options: BuildOptions, twins: Twins
+    observed: Observed, options: BuildOptions, twins: Twins, progress: Progress = silent
 ) -> tuple[Program, tuple[Group, ...], Measured]:
     """The bit-exact program: the most exact at the width asked for, or the cheapest that meets the budget.
 
-    With it, which of its values are twins, and the errors of each function's results.
+    With it, which of its values are twins, and the errors of each function's results. ``progress`` receives
+    the widths of each program that is tried.
 
     Raises
     ------
@@ -170,7 +173,10 @@ def fix(
     ranges = graph_ranges(model.source, domain, model.fext)
     array = options.core == "array"
 
+    tries = count(1)
+
     def lowered(widths: Widths) -> Program:
+        progress(f"try {next(tries)}, multipliers of {' x '.join(map(str, widths.ports))} bits")
         seen = list(magnitudes)
         draft = lower(graph, seen, ranges, widths, twins)
         for _ in range(NOISE_PASSES):

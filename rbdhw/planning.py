@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
@@ -27,20 +26,16 @@ from rbdhw.limbs import least_interval, limb_inputs, shared_limbs
 from rbdhw.link import Traffic, traffic
 from rbdhw.passes.twins import find_twins
 from rbdhw.preparation import Model, optimised, prepare, traced
+from rbdhw.progress import Progress, silent, within
+from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import LimbGroup, limb_groups
 from rbdhw.rtl.packet import Edge
 from rbdhw.rtl.shell import packet_latency
 from rbdhw.schedule.model import MULTIPLIERS, Bound
 from rbdhw.schedule.problem import clock_of
+from rbdhw.solvability import check_solvable
 from rbdhw.target import target
-
-Progress = Callable[[str], None]
-"""Told the name of each stage as it begins."""
-
-
-def silent(_stage: str) -> None:
-    """A progress that tells nobody."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +104,10 @@ def alternatives(
         For a robot, option or override that cannot be built.
     """
     device = target(options.target)
-    domain = input_domain(source, overrides)
-    progress("rewriting frames and inertias")
-    model = prepare(source, options.functions, options.fext, device.delays, options.algorithms)
+    domain = input_domain(source, overrides, strict=options.mounting.strict)
+    warn(domain.remarks)
+    check_solvable(source, domain, options.functions)
+    model = prepare(source, options.functions, options.fext, device.delays, options.algorithms, progress)
     if "difd" in options.functions:
         domain = with_inverse(domain, source, options)
     progress("tracing")
@@ -305,11 +301,15 @@ class Alternatives:
         options = replace(self.options, ii=ii, core=core)
         groups = () if core == "array" else shared_limbs(self._model.robot, options.share_limbs, ii)
         if (core, groups) not in self._programs:
-            self._progress(f"choosing number formats of the {core}")
             if not self._observed:
+                self._progress("observing random tasks")
                 self._observed.append(observe(self._model, self._graph, self._domain, options))
+            stage = f"choosing number formats of the {core}"
+            self._progress(stage)
             twins = limb_twins(self._model, self._graph, options)
-            self._programs[core, groups] = fix(self._observed[0], options, twins)
+            self._programs[core, groups] = fix(
+                self._observed[0], options, twins, within(stage, self._progress)
+            )
         return self._programs[core, groups]
 
 

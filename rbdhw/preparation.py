@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from types import MappingProxyType
 
 from rbdhw.choice import ADDITION_COST, Choice, choose, cost_of
@@ -14,6 +15,7 @@ from rbdhw.graph.graph import Graph, Op
 from rbdhw.passes.balance import balance
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
+from rbdhw.progress import Progress, silent, within
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
@@ -33,6 +35,10 @@ ROOT_ALGORITHMS = Algorithms(inverse="block_pivots", products="solves", gradient
 
 ROOT_EVALUATIONS = 6
 """Roots compared, the present one included."""
+
+ROOT_STAGE = "choosing the root"
+REWRITE_STAGE = "rewriting frames and inertias"
+CHOICE_STAGE = "choosing algorithms"
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,7 @@ def rooted(
     functions: Sequence[str],
     fext: str = "none",
     delays: Delays = DEFAULT_DELAYS,
+    progress: Progress = silent,
 ) -> tuple[Robot, list[RootTrial]]:
     """The robot from the root asked for, and what was tried, if the cheapest was asked for.
 
@@ -73,11 +80,12 @@ def rooted(
         graph = trace(plain, functions, pushed_bodies(plain, external_bodies(robot, fext)), ROOT_ALGORITHMS)
         return cost_of(graph, operation_delay(delays)).total
 
+    progress(ROOT_STAGE)
     if root is None:
         return source, []
     if root != CHEAPEST_ROOT:
         return reroot(source, root), []
-    return best_root(source, cost, ROOT_EVALUATIONS)
+    return best_root(source, counted(cost, within(ROOT_STAGE, progress)), ROOT_EVALUATIONS)
 
 
 def prepare(
@@ -86,6 +94,7 @@ def prepare(
     fext: str = "none",
     delays: Delays = DEFAULT_DELAYS,
     forced: Mapping[str, str] = MappingProxyType({}),
+    progress: Progress = silent,
 ) -> Model:
     """A robot with its frames and inertias rewritten, and the algorithms chosen, so that operations fall.
 
@@ -98,9 +107,24 @@ def prepare(
         graph = factor(trace(robot, judged, pushed_bodies(robot, bodies)))
         return multiplications(graph) + ADDITION_COST * graph.count(Op.ADD)
 
-    robot, names = best_rewrite(elementary(source), cost)
-    choice = choose(robot, functions, pushed_bodies(robot, bodies), operation_delay(delays), forced)
+    progress(REWRITE_STAGE)
+    robot, names = best_rewrite(elementary(source), counted(cost, within(REWRITE_STAGE, progress)))
+    progress(CHOICE_STAGE)
+    watched = within(CHOICE_STAGE, progress)
+    choice = choose(robot, functions, pushed_bodies(robot, bodies), operation_delay(delays), forced, watched)
     return Model(source, robot, tuple(names), bodies, choice)
+
+
+def counted(cost: Callable[[Robot], float], progress: Progress) -> Callable[[Robot], float]:
+    """A cost that reports how often it was evaluated."""
+    numbers = count(1)
+
+    def evaluated(robot: Robot) -> float:
+        found = cost(robot)
+        progress(f"{next(numbers)} tried")
+        return found
+
+    return evaluated
 
 
 def traced(model: Model, functions: Sequence[str]) -> Graph:

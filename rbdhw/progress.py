@@ -13,7 +13,7 @@ from rich.progress import Progress as Live
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 Progress = Callable[[str], None]
-"""Receives the stage at work, and after a colon how far the stage is: ``scheduling: 3 of 12``."""
+"""Receives the stage at work, and after a colon how far it is: ``simulating: 3 of 12 tasks``."""
 
 LASTING = 2.0
 """Seconds after which a log names a stage. Shorter stages stay silent."""
@@ -26,6 +26,11 @@ STARTING = "starting"
 
 def silent(_text: str) -> None:
     """A progress that shows nothing."""
+
+
+def within(stage: str, progress: Progress) -> Progress:
+    """A progress of one stage: it receives how far the stage is, without the stage's name."""
+    return lambda text: progress(f"{stage}: {text}")
 
 
 class Log:

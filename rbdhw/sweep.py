@@ -10,7 +10,7 @@ import math
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -20,13 +20,11 @@ from typing import Any
 from rbdhw.config import DEFAULT_MAX_ERROR
 from rbdhw.errors import InputError
 from rbdhw.examination import DRAWS, TASKS, TOLERANCE, WIDTH, Build, File, Row, examined, on_base
+from rbdhw.progress import Progress
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.sim.reference import Reference
-
-Progress = Callable[[int, int, str], None]
-"""Told how many builds are done, of how many, and which was the last."""
 
 BASES = ("fixed", "floating")
 
@@ -64,6 +62,8 @@ def sweep(folder: Path, progress: Progress, jobs: int | None = None) -> Sweep:
 
     Parameters
     ----------
+    progress
+        Receives how many robots are done, of how many, and the last.
     jobs
         How many processes; as many as there are cores if None.
 
@@ -88,7 +88,7 @@ def sweep(folder: Path, progress: Progress, jobs: int | None = None) -> Sweep:
             build = waiting[future]
             rows += _rows(build, future)
             spent += rows[-1].seconds
-            progress(done, len(builds), f"{build.files[0].name}, {build.base}")
+            progress(f"checking: {done} of {len(builds)} robots, last {build.files[0].name}, {build.base}")
     order = {(file.name, base): k for k, (file, base) in enumerate((f, b) for f in files for b in BASES)}
     rows.sort(key=lambda row: order[row.name, row.base])
     return Sweep(folder, files, tuple(rows), time.perf_counter() - start, spent, jobs)
@@ -179,22 +179,35 @@ def _introduction(found: Sweep) -> str:
     refused = sum(file.robot is None for file in found.files)
     libraries = ", ".join(f"{name} {version(name)}" for name in ("pin", "numpy"))
     sentences = [
-        f"What `rbdhw bench --sweep {found.folder.name}` finds in the {len(found.files)} URDF files of "
-        f"{_package(found.folder)}: {refused} are refused, and {passing} of {len(found.rows)} robots and "
-        "bases pass. Robots without a moving joint have a floating base only.",
-        f"*golden, Pinocchio* is the largest error of the golden model beside Pinocchio ({libraries}), which "
-        f"reads the file itself, and *graph, golden* that of the graph in double precision beside the golden "
-        f"model: of all functions in {TASKS} random tasks, relative to the largest entry, at most "
-        f"{TOLERANCE:g}.",
-        f"*evaluator* is the error of the bit-exact program, {WIDTH} bits wide, beside the golden model in "
-        f"{DRAWS.held_out} other tasks: median and largest of the worst function, relative in the Frobenius "
-        f"norm, at most {DEFAULT_MAX_ERROR:g}; at most one task in a hundred may be *flagged*.",
-        "The last columns are multiplications of each function in the build of all, without a search for "
-        "cheaper frames or algorithms; `rbdhw info` tells those of a build.",
-        f"The sweep took {found.seconds / 60.0:.0f} minutes in {found.jobs} processes, "
-        f"{found.processor_seconds / 60.0:.0f} of processor time.",
+        f"This is the report of `rbdhw bench --sweep {found.folder.name}` on the {len(found.files)} URDF files "
+        f"of {_package(found.folder)}, read as by default, without `--strict`. {_count(refused, 'file')} "
+        f"refused. {passing} of {len(found.rows)} robots and bases pass. A robot without a moving joint is "
+        "checked on a floating base only.",
+        "",
+        f"- *golden, Pinocchio*: the largest error of the golden model beside Pinocchio ({libraries}), which "
+        f"reads the file itself, over all functions in {TASKS} random tasks, relative to the largest entry. "
+        f"The limit is {TOLERANCE:g}.",
+        "- *graph, golden*: the same of the graph in double precision beside the golden model.",
+        f"- *evaluator, median / largest*: the error of the bit-exact program, {WIDTH} bits wide, beside the "
+        f"golden model in {DRAWS.held_out} other tasks, relative in the Frobenius norm, for the worst "
+        f"function. The limit is {DEFAULT_MAX_ERROR:g}.",
+        "- *flagged*: tasks whose status is not zero. The limit is one in a hundred.",
+        "- The last columns: multiplications of each function in the build of all functions, without a search "
+        "for cheaper frames or algorithms. `rbdhw info` prints those of a build.",
+        "",
+        f"The sweep took {found.seconds / 60.0:.0f} minutes in {_processes(found.jobs)}, "
+        f"{found.processor_seconds / 60.0:.0f} minutes of processor time.",
     ]
     return "\n".join(sentences)
+
+
+def _count(number: int, noun: str) -> str:
+    """``1 file is`` or ``2 files are``."""
+    return f"{number} {noun} is" if number == 1 else f"{number} {noun}s are"
+
+
+def _processes(jobs: int) -> str:
+    return "one process" if jobs == 1 else f"{jobs} processes"
 
 
 def _package(folder: Path) -> str:
@@ -226,11 +239,15 @@ def _remarks(found: Sweep) -> list[str]:
     remarks = remarks_of(found)
     if not remarks:
         return []
-    told = [
+    lines = [
         "## Remarks",
-        "What is amiss in a file but taken, and bounds for joints whose limits bound nothing.",
+        "`rbdhw` prints these lines as warnings. They say what is amiss in a file and what is taken instead, what "
+        "the file says but nothing computes, and which bounds stand in for limits that bound nothing (`domain:`). "
+        "Where the two bases differ, the lines of both are listed.",
     ]
-    return told + [f"`{name}`:\n\n" + "\n".join(f"- {one}" for one in own) for name, own in remarks.items()]
+    for name, own in remarks.items():
+        lines += [f"`{name}`:", "\n".join(f"- {remark}" for remark in own)]
+    return lines
 
 
 def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -23,7 +23,7 @@ def test_what_fits_is_told(rbdhw, tmp_path):
     status, out, _ = rbdhw("generate", *SMALL, "-o", tmp_path / "out", "--fit", "3%")
     facts = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert status == 0
-    assert f"II {facts['ii']}: the fewest that fit 3% of ecp5-85; by estimate " in out
+    assert f"II {facts['ii']}: the fewest that fit 3% of ecp5-85\nby estimate " in out
     assert facts["interval"]["fit"] == 0.03
     assert max(facts["estimate"]["shares"].values()) <= 0.03
 

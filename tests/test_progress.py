@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from rbdhw import progress
-from rbdhw.progress import LASTING, PERIOD, Log, log_lines, shown, silent, stage_of, status_line
+from rbdhw.progress import LASTING, PERIOD, Log, log_lines, shown, silent, stage_of, status_line, within
 
 
 class Clock:
@@ -91,6 +91,13 @@ def test_the_next_stage_is_named_in_its_turn():
 @pytest.mark.parametrize(("text", "stage"), [("a b", "a b"), ("a b: 1 of 2", "a b"), ("a: b: c", "a")])
 def test_the_stage_of_a_text(text, stage):
     assert stage_of(text) == stage
+
+
+def test_a_progress_within_a_stage_adds_its_name():
+    texts = []
+    within("choosing the root", texts.append)("3 tried")
+    assert texts == ["choosing the root: 3 tried"]
+    assert stage_of(texts[0]) == "choosing the root"
 
 
 def test_lines_of_a_log_come_by_themselves(monkeypatch):

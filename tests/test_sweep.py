@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rbdhw.cli import BAD_INPUT, FOUND_WRONG, main
-from rbdhw.examination import Evaluated, missing_bounds
+from rbdhw.examination import Evaluated
 from rbdhw.fixed.search import ErrorFigures
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
@@ -34,7 +34,7 @@ def folder(tmp_path_factory) -> Path:
     (folder / "below").mkdir()
     (folder / "toy.urdf").write_text(text)
     (folder / "below" / "same.urdf").write_text(text)
-    (folder / "weightless.urdf").write_text(bare)
+    (folder / "weightless.urdf").write_text(bare.replace(BASE, '<link name="base"><inertial/></link>'))
     assert LIMIT in text
     (folder / "unlimited.urdf").write_text(text.replace(LIMIT, '<limit velocity="0" effort="0"/>'))
     (folder / "broken.urdf").write_text(text.replace("</robot>", ""))
@@ -44,10 +44,10 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(folder: Path) -> tuple[Sweep, list[tuple[int, int]]]:
-    """The sweep of the folder by two processes, and the progress told."""
-    told: list[tuple[int, int]] = []
-    return sweep(folder, lambda done, total, _: told.append((done, total)), jobs=2), told
+def found(folder: Path) -> tuple[Sweep, list[str]]:
+    """The sweep of the folder by two processes, and its progress."""
+    texts: list[str] = []
+    return sweep(folder, texts.append, jobs=2), texts
 
 
 def test_every_robot_passes_on_both_bases_and_an_empty_one_floats(found):
@@ -72,7 +72,8 @@ def test_files_of_the_same_robot_are_evaluated_once(found):
         next(row for row in found[0].rows if row.name == name) for name in ("below/same.urdf", "toy.urdf")
     )
     assert same.evaluated is other.evaluated or same.evaluated == other.evaluated
-    assert found[1] == [(k, 7) for k in range(1, 8)]
+    counts = [text.partition(", last ")[0] for text in found[1]]
+    assert counts == [f"checking: {k} of 7 robots" for k in range(1, 8)]
 
 
 def test_errors_are_small_but_measured(found):
@@ -91,26 +92,27 @@ def test_what_is_refused_has_its_reason(found):
     }
 
 
-def test_what_is_taken_leniently_and_what_bounds_nothing_is_remarked(found):
-    told = remarks_of(found[0])
-    assert told.pop("weightless.urdf") == [
-        "mass matrix (nearly) singular in some poses; only id, m, did are evaluated with a floating base"
+def test_what_is_taken_and_what_bounds_nothing_is_remarked(found):
+    remarks = remarks_of(found[0])
+    assert list(remarks) == ["unlimited.urdf", "weightless.urdf"]
+    assert remarks["weightless.urdf"] == [
+        "link 'base': no <mass>; taken as no inertia, as Pinocchio does",
+        "floating base: the mass matrix is singular, or nearly so, in some poses; only id, m, did are checked",
     ]
-    ((name, remarks),) = told.items()
-    assert name == "unlimited.urdf"
     joint = load_urdf(path("toy")).joints[-1]
-    assert remarks[:2] == [
-        f"joint '{joint}': <limit> has no lower; taken as 0.",
-        f"joint '{joint}': <limit> has no upper; taken as 0.",
+    override = f"in [joints.{joint}] of a domain file overrides it"
+    assert remarks["unlimited.urdf"][:2] == [
+        f"domain: joint '{joint}': no position limits; taken as a full turn, which wraps; position {override}",
+        f"domain: joint '{joint}': velocity limit 0 bounds nothing; taken within 4 rad/s; velocity {override}",
     ]
-    assert f"position within 3 rad: {joint}" in remarks
-    assert f"velocity within 4 rad/s: {joint}" in remarks
+    effort = f"domain: joint '{joint}': effort limit 0 bounds nothing; taken within "
+    assert [remark.startswith(effort) for remark in remarks["unlimited.urdf"][2:]] == [True, True]
 
 
 def test_tables_in_markdown(found, folder):
     text = markdown(found[0])
-    assert f"What `rbdhw bench --sweep {folder.name}` finds in the 6 URDF files of {folder.name}: " in text
-    assert "1 are refused, and 9 of 9 robots and bases pass." in text
+    assert f"`rbdhw bench --sweep {folder.name}` on the 6 URDF files of {folder.name}, read as by" in text
+    assert "1 file is refused. 9 of 9 robots and bases pass." in text
     lines = text.splitlines()
     assert sum(line.startswith("| `toy.urdf` | f") for line in lines) == 2
     assert any(line.startswith("| `broken.urdf` | not well-formed XML") for line in lines)
@@ -126,11 +128,6 @@ def test_a_robot_that_fails_is_listed_with_what_failed():
     assert "| `a.urdf` | fixed | graph off by 1.0e-06; fd off by 2.0e-01, 30 of 100 flagged |" in markdown(
         failed
     )
-
-
-def test_bounds_are_added_where_limits_bound_nothing(folder):
-    assert missing_bounds(load_urdf(path("toy"))) == missing_bounds(load_urdf(folder / "toy.urdf"))
-    assert missing_bounds(load_urdf(path("toy")))[1] == ()
 
 
 class TestCommandLine:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from rbdhw.boards import tools
-from rbdhw.boards.tools import VARIABLES, ToolError, last_line, run_tool, states_of, tool_version
+from rbdhw.boards.tools import VARIABLES, ToolError, last_line, run_tool, tool_version
+from rbdhw.progress import within
 
 
 def program(folder: Path, lines: str) -> str:
@@ -74,7 +75,7 @@ def test_a_running_program_is_watched_by_its_log(tmp_path: Path, monkeypatch: py
         (tmp_path / "go").touch()
 
     log = tmp_path / "log"
-    run_tool("tool", [path], folder=tmp_path, log=log, progress=states_of("waiting", watch))
+    run_tool("tool", [path], folder=tmp_path, log=log, progress=within("waiting", watch))
     assert set(seen) == {"waiting: two"}
     (tmp_path / "go").unlink()
     run_tool(

@@ -17,7 +17,7 @@ FORMATS = ("png", "svg")
 TITLE_WIDTH = 120
 """Characters of a line of the title."""
 
-COUNTS = {"multipliers": "multipliers"} | NAMES
+COUNTS = NAMES | {"multipliers": "multipliers"}
 """What is counted of the hardware, and its name in the legends."""
 
 MARKS = {"pipeline": "o-", "array": "s--"}
@@ -74,6 +74,8 @@ def _metadata(suffix: str) -> dict[str, str | None]:
 
 def _draw(figure: Any, found: dict[str, Any]) -> None:
     """Four panels with one axis of intervals. The legend beside each names every line and its core."""
+    from matplotlib.ticker import LogLocator
+
     (share, count), (latency, rate) = figure.subplots(2, 2, sharex=True)
     _draw_cores(share, found, NAMES, lambda row, name: 100.0 * row["shares"][name])
     _draw_limits(share, found)
@@ -82,10 +84,10 @@ def _draw(figure: Any, found: dict[str, Any]) -> None:
     _draw_cores(latency, found, functions, lambda row, function: float(row["latency"][function]))
     _draw_rates(rate, found)
     titles = (
-        f"share of {found['target']} (percent, by estimate)",
+        f"share of {found['target']} (by estimate)",
         "hardware (count, by estimate)",
         "latency (cycles)",
-        "rate (million tasks a second)",
+        "rate (tasks a second)",
     )
     intervals = sorted({row["ii"] for row in found["rows"]} & {*INTERVALS})
     for axes, title in zip((share, count, latency, rate), titles, strict=True):
@@ -96,13 +98,14 @@ def _draw(figure: Any, found: dict[str, Any]) -> None:
         axes.grid(visible=True, alpha=0.3)
         _draw_chosen(axes, found["chosen"])
         axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
-    for axes in (share, count, rate):
+    for axes, unit in ((share, "%"), (count, ""), (rate, " M")):
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(lambda value, _, unit=unit: f"{value:,.10g}{unit}")
     latency.set_ylim(bottom=0)
     for axes in (latency, rate):
         axes.set_xlabel("initiation interval II (cycles between tasks)")
-    figure.suptitle(_title(found))
+    figure.suptitle(_title(found), fontsize="medium")
 
 
 def _title(found: dict[str, Any]) -> str:
@@ -112,7 +115,8 @@ def _title(found: dict[str, Any]) -> str:
     if chosen is None:
         return title
     if chosen["ii"] is None:
-        return f"{title}\n{fill('no II can be chosen: ' + chosen['why'], TITLE_WIDTH)}"
+        why = f"no II can be chosen: {chosen['why']}"
+        return f"{title}\n{fill(why, TITLE_WIDTH, break_on_hyphens=False)}"
     return f"{title}\n{_chosen_text(chosen)}: {chosen['why']}"
 
 
@@ -137,15 +141,17 @@ def _draw_cores(
 
 def _draw_limits(axes: Any, found: dict[str, Any]) -> None:
     """The whole device, and the share of it that the accelerator may take."""
-    axes.axhline(100.0, color="red", linestyle="-", label=f"all of {found['target']}")
+    axes.axhline(100.0, color="black", linestyle="-", label=f"all of {found['target']}")
     if found["fit"] is not None:
-        axes.axhline(100.0 * found["fit"], color="red", linestyle=":", label=f"--fit {found['fit']:.0%}")
+        axes.axhline(100.0 * found["fit"], color="black", linestyle=":", label=f"--fit {found['fit']:.0%}")
 
 
 def _draw_rates(axes: Any, found: dict[str, Any]) -> None:
     """The rate of the accelerator, which is that of both cores, and the rates that the link carries."""
     rates = {row["ii"]: row["tasks_per_second"] / 1e6 for row in found["rows"]}
-    axes.plot(list(rates), list(rates.values()), "o-", color="black", markersize=4, label="accelerator")
+    axes.plot(
+        list(rates), list(rates.values()), "o-", color="black", markersize=4, label="accelerator, each core"
+    )
     carried: dict[int, list[str]] = {}
     for function, own in found["link"].items():
         carried.setdefault(own["tasks_per_second"], []).append(function)
@@ -157,4 +163,4 @@ def _draw_rates(axes: Any, found: dict[str, Any]) -> None:
 def _draw_chosen(axes: Any, chosen: dict[str, Any] | None) -> None:
     """The interval that ``generate`` takes."""
     if chosen is not None and chosen["ii"] is not None:
-        axes.axvline(chosen["ii"], color="black", linestyle=":", label=_chosen_text(chosen))
+        axes.axvline(chosen["ii"], color="magenta", linewidth=3, alpha=0.4, label=_chosen_text(chosen))

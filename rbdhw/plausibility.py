@@ -45,7 +45,7 @@ def looks_like_millimetres(values: ArrayLike, limits: tuple[float, float] | None
     limits.
     """
     lengths = np.asarray(values, np.float64).ravel()
-    return limits is not None and _fits_scaled(lengths[np.isfinite(lengths)], limits, 1e-3, 0.0)
+    return limits is not None and _fits_scaled(lengths[np.isfinite(lengths)], limits, 1e-3, 1e-3)
 
 
 def _fits_scaled(

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rbdhw.plausibility import looks_like_degrees
+from rbdhw.plausibility import looks_like_degrees, looks_like_millimetres
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,17 @@ def test_angles_beyond_their_limits_do_if_they_fit_when_converted():
 def test_other_angles_do_not(angles):
     assert not looks_like_degrees(angles, LIMITS)
     assert not looks_like_degrees(angles[:1], (-math.inf, math.inf))
+
+
+REACH = (0.0, 0.35)
+
+
+def test_lengths_far_beyond_their_limits_look_like_millimetres():
+    assert looks_like_millimetres([350.0, 20.0], REACH)
+    assert looks_like_millimetres([[math.nan, 120.0]], REACH)
+
+
+@pytest.mark.parametrize("lengths", [[0.3, 0.1], [0.5], [900.0], []])
+def test_other_lengths_do_not(lengths):
+    assert not looks_like_millimetres(lengths, REACH)
+    assert not looks_like_millimetres(lengths)

@@ -2,8 +2,10 @@
 
 Accelerations, which a URDF does not limit, may by default reach the velocity limit within a tenth of a
 second. External forces may reach the robot's weight on each axis, moments that force on a lever of 0.1 m; so
-may those on a floating body. What moves freely does so at up to 2 m/s and 4 rad/s, within a metre. A TOML
-file overrides any of it; for a joint of several degrees of freedom a bound holds for each::
+may those on a floating body. What moves freely (a base, or a joint of several degrees of freedom without
+limits) does so at up to 2 m/s and 4 rad/s, within a metre. Where a joint of one degree of freedom has no
+limits, or limits that bound nothing, :mod:`rbdhw.substitutes` finds others, and ``Domain.remarks`` says so.
+A TOML file overrides any of it; for a joint of several degrees of freedom a bound holds for each::
 
     [default]
     acceleration = 50.0          # symmetric, or [lower, upper]
@@ -31,9 +33,9 @@ import math
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,19 +45,14 @@ from pydantic_core import ErrorDetails
 from rbdhw.dynamics.joint import turns
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import InputRange
-from rbdhw.robot.model import Joint, JointKind, Robot
+from rbdhw.robot.model import Joint, JointKind, Limits, Robot
+from rbdhw.substitutes import FREE_REACH, FREE_VELOCITY, Pair, Substitutes
 
 TIME_TO_VELOCITY_LIMIT = 0.1
 """Seconds in which the default largest acceleration reaches the velocity limit."""
 
 LEVER = 0.1
 """Metres on which the default largest external moment has the largest force."""
-
-FREE_VELOCITY = {True: 4.0, False: 2.0}
-"""The default largest velocity of a freedom without limits: rad/s where it turns, m/s where it slides."""
-
-FREE_REACH = 1.0
-"""Metres by which a slide without limits is taken to go either way."""
 
 QUATERNION_SLACK = 2.0**-11
 """How far a quaternion's length may be from one, by rounding at the sender."""
@@ -64,7 +61,6 @@ GRAVITY_SLACK = 1.05
 """How much a gravity that comes with a task may exceed the robot's own."""
 
 Array = NDArray[np.float64]
-Pair = tuple[float, float]
 
 
 def _pair(value: object) -> Pair:
@@ -134,11 +130,13 @@ class Domain:
     ``q`` has ``nq`` rows, ``v``, ``a``, ``tau`` have ``nv``; ``base_v``, ``base_a`` and ``gravity`` are there
     where tasks bring them; ``fext`` has a row a wrench component, ``[force; moment]``, the same for every
     body; ``Minv``, where a task may bring one, a row an entry of the matrix, row by row. ``wraps`` marks
-    those of ``q`` that are angles without limits.
+    those of ``q`` that are angles without limits. ``remarks`` names the joints whose limits bound nothing,
+    with what was taken instead, and bounds that look like degrees; domains are compared without it.
     """
 
     bounds: Mapping[str, Array]
     wraps: tuple[bool, ...]
+    remarks: tuple[str, ...] = field(default=(), compare=False)
 
 
 def read_overrides(path: Path) -> Overrides:
@@ -174,13 +172,18 @@ def _complaint(error: ErrorDetails) -> str:
     return f"{where}: a table was expected"
 
 
-def input_domain(robot: Robot, overrides: Overrides | None = None) -> Domain:
+def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bool = False) -> Domain:
     """The domain of a robot's inputs.
+
+    Parameters
+    ----------
+    strict
+        Refuse limits that bound nothing, unless an override does, instead of taking substitutes.
 
     Raises
     ------
     InputError
-        For an override of an unknown joint, or where neither the URDF nor an override gives a bound.
+        For an override of an unknown joint, and where ``strict`` asks for it.
     """
     given = overrides or Overrides()
     unknown = sorted(set(given.joints) - set(robot.joints))
@@ -192,9 +195,13 @@ def input_domain(robot: Robot, overrides: Overrides | None = None) -> Domain:
     _check_base(robot, given)
     wrench = _wrench_bounds(robot, given.fext)
     rows: dict[str, list[Pair]] = {"q": [], "v": [], "a": [], "tau": []}
-    for body in robot.bodies:
-        if body.joint.mimic is None:
-            for array, pairs in _joint_bounds(body.joint, given, wrench).items():
+    unwrapped, substitutes = _unwrapped(robot), Substitutes(robot, strict)
+    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+        joint = body.joint
+        if joint.mimic is None:
+            positions = _positions(joint, given, substitutes, wraps=place.start not in unwrapped)
+            rows["q"] += positions
+            for array, pairs in _motion_bounds(joint, given, wrench, substitutes).items():
                 rows[array] += pairs
     if robot.base_given:
         rows["base_v"] = _base_velocity(given.base)
@@ -205,9 +212,9 @@ def input_domain(robot: Robot, overrides: Overrides | None = None) -> Domain:
     bounds = {array: np.array(pairs) for array, pairs in rows.items()}
     bounds["fext"] = np.array(wrench)
     unlimited = tuple(not math.isfinite(upper) for _, upper in rows["q"])
-    wraps = tuple(free and k not in _unwrapped(robot) for k, free in enumerate(unlimited))
+    wraps = tuple(free and k not in unwrapped for k, free in enumerate(unlimited))
     bounds["q"][np.array(unlimited) & ~np.array(wraps)] = (-math.pi, math.pi)
-    return Domain(bounds, wraps)
+    return Domain(bounds, wraps, substitutes.remarks)
 
 
 def _check_base(robot: Robot, given: Overrides) -> None:
@@ -235,37 +242,78 @@ def _unwrapped(robot: Robot) -> set[int]:
     return found
 
 
-def _joint_bounds(joint: Joint, given: Overrides, wrench: list[Pair]) -> dict[str, list[Pair]]:
-    """The bounds of a joint's coordinates, velocities, accelerations and forces."""
+def _positions(joint: Joint, given: Overrides, substitutes: Substitutes, *, wraps: bool) -> list[Pair]:
+    """The bounds of a joint's coordinates; those of an angle without limits are infinite."""
     if joint.kind is JointKind.FLOATING:
-        return _floating_bounds(given, wrench)
-    own = given.joints.get(joint.name, JointBounds())
-    velocity, effort = own.velocity or given.default.velocity, own.effort or given.default.effort
-    velocities = [velocity or _velocity_limit(joint, k) for k in range(joint.kind.nv)]
-    return {
-        "q": _positions(joint, own.position or given.default.position),
-        "v": velocities,
-        "a": [own.acceleration or given.default.acceleration or _reachable(bounds) for bounds in velocities],
-        "tau": [effort or _effort_limit(joint, k, wrench) for k in range(joint.kind.nv)],
-    }
-
-
-def _positions(joint: Joint, asked: Pair | None) -> list[Pair]:
+        return [(-FREE_REACH, FREE_REACH)] * 3 + [_QUATERNION] * 4
     if joint.kind.quaternion is not None:
         return [_QUATERNION] * joint.kind.nq
-    pairs = []
-    for limits, angle in zip(joint.limits, joint.kind.angles, strict=True):
-        bounded = angle or math.isfinite(limits.upper)
-        pairs.append(asked or ((limits.lower, limits.upper) if bounded else (-FREE_REACH, FREE_REACH)))
+    own = given.joints.get(joint.name, JointBounds())
+    asked = own.position or given.default.position
+    if asked is None and joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+        pairs = [substitutes.position(joint, wraps=wraps)]
+    else:
+        pairs = [
+            asked or _limits(limits, angle)
+            for limits, angle in zip(joint.limits, joint.kind.angles, strict=True)
+        ]
+    for pair, angle in zip(pairs, joint.kind.angles, strict=True):
+        if angle:
+            substitutes.check_unit(joint, pair, "limits" if asked is None else "bounds")
     return pairs
 
 
+def _limits(limits: Limits, angle: bool) -> Pair:
+    """The limits of one coordinate; a slide without has :data:`FREE_REACH` either way."""
+    bounded = angle or math.isfinite(limits.upper)
+    return (limits.lower, limits.upper) if bounded else (-FREE_REACH, FREE_REACH)
+
+
+def _motion_bounds(
+    joint: Joint, given: Overrides, wrench: list[Pair], substitutes: Substitutes
+) -> dict[str, list[Pair]]:
+    """The bounds of a joint's velocities, accelerations and forces."""
+    if joint.kind is JointKind.FLOATING:
+        return _floating_bounds(given, wrench)
+    own = given.joints.get(joint.name, JointBounds())
+    asked, effort = own.velocity or given.default.velocity, own.effort or given.default.effort
+    single = joint.kind.nv == 1
+    if asked is not None:
+        velocities = [asked] * joint.kind.nv
+    else:
+        velocities = [substitutes.velocity(joint)] if single else _free_velocities(joint)
+    acceleration = own.acceleration or given.default.acceleration
+    accelerations = [acceleration or _reachable(bounds) for bounds in velocities]
+    if effort is not None:
+        efforts = [effort] * joint.kind.nv
+    else:
+        efforts = [substitutes.effort(joint, accelerations[0])] if single else _free_efforts(joint, wrench)
+    return {"v": velocities, "a": accelerations, "tau": efforts}
+
+
+def _free_velocities(joint: Joint) -> list[Pair]:
+    """The velocity limits of a joint of several degrees of freedom, or those of free motion."""
+    given = zip(joint.limits, joint.kind.turning, strict=True)
+    free = {turning: (-velocity, velocity) for turning, velocity in FREE_VELOCITY.items()}
+    return [_around(limits.velocity, free[turning]) for limits, turning in given]
+
+
+def _free_efforts(joint: Joint, wrench: list[Pair]) -> list[Pair]:
+    """The effort limits of a joint of several degrees of freedom, or those of an external wrench."""
+    given = zip(joint.limits, joint.kind.turning, strict=True)
+    return [_around(limits.effort, wrench[3 if turning else 0]) for limits, turning in given]
+
+
+def _around(limit: float, free: Pair) -> Pair:
+    """``limit`` either way, or ``free`` where it bounds nothing."""
+    return (-limit, limit) if 0.0 < limit < math.inf else free
+
+
 def _floating_bounds(given: Overrides, wrench: list[Pair]) -> dict[str, list[Pair]]:
-    """The bounds of a floating body's coordinates, velocities, accelerations and wrench."""
+    """The bounds of a floating body's velocities, accelerations and wrench."""
     velocity = _base_velocity(given.base)
     force, moment = given.base.force or wrench[0], given.base.moment or wrench[3]
     return {
-        "q": [(-FREE_REACH, FREE_REACH)] * 3 + [_QUATERNION] * 4,
         "v": velocity,
         "a": _base_acceleration(given.base, velocity),
         "tau": [force] * 3 + [moment] * 3,
@@ -289,29 +337,6 @@ def _reachable(velocity: Pair) -> Pair:
 
 
 _QUATERNION: Pair = (-1.0 - QUATERNION_SLACK, 1.0 + QUATERNION_SLACK)
-
-
-def _velocity_limit(joint: Joint, k: int) -> Pair:
-    value = joint.limits[k].velocity
-    if joint.kind.nv > 1 and not 0.0 < value < math.inf:
-        value = FREE_VELOCITY[joint.kind.turning[k]]
-    return _limit(joint, "velocity", value)
-
-
-def _effort_limit(joint: Joint, k: int, wrench: list[Pair]) -> Pair:
-    value = joint.limits[k].effort
-    if joint.kind.nv > 1 and not 0.0 < value < math.inf:
-        return wrench[3 if joint.kind.turning[k] else 0]
-    return _limit(joint, "effort", value)
-
-
-def _limit(joint: Joint, kind: Literal["velocity", "effort"], value: float) -> Pair:
-    if not 0.0 < value < math.inf:
-        raise InputError(
-            f"joint '{joint.name}': {kind} limit {value:g} bounds nothing; a positive limit in the URDF "
-            f"or in a domain file was expected"
-        )
-    return (-value, value)
 
 
 def _wrench_bounds(robot: Robot, given: ForceBounds) -> list[Pair]:

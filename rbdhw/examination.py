@@ -19,16 +19,7 @@ from numpy.typing import NDArray
 
 from rbdhw.choice import Choice
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Mounting
-from rbdhw.domain import (
-    FREE_REACH,
-    FREE_VELOCITY,
-    LEVER,
-    Domain,
-    JointBounds,
-    Overrides,
-    graph_inputs,
-    input_domain,
-)
+from rbdhw.domain import Domain, graph_inputs, input_domain
 from rbdhw.errors import InputError
 from rbdhw.fixed.search import HEADROOM, Measured
 from rbdhw.formats import Draws, fix, observe, with_inverse
@@ -41,11 +32,12 @@ from rbdhw.preparation import DEFAULT_DELAYS, Model, optimised, traced
 from rbdhw.protocol import FUNCTIONS, SYMMETRIC, flag_values
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
-from rbdhw.robot.model import Joint, JointKind, Robot
+from rbdhw.robot.model import Robot
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.sampling import sample
 from rbdhw.sim import golden
 from rbdhw.sim.reference import Reference
+from rbdhw.solvability import WITHOUT_INVERSE
 from rbdhw.tracing import Algorithms
 
 Array = NDArray[np.float64]
@@ -62,12 +54,6 @@ WIDTH = 32
 
 DRAWS = Draws(ranging=512, held_out=256, chunk=256, group=16, probed=64, headroom=2.0)
 
-FREE_ANGLE = 3.0
-"""Radians by which a joint without limits is taken to turn either way: not to where arms are folded flat."""
-
-FAR, FAST = 100.0, 1000.0
-"""Limits of a position that are farther apart (rad or m) bound nothing, nor do faster velocities."""
-
 ALGORITHMS = Algorithms(products="solves")
 """The same for all robots: which are cheapest is not searched, and solves are where limbs branch."""
 
@@ -76,9 +62,6 @@ MAX_CANCELLATION = 1e5
 
 See :data:`rbdhw.sim.golden.MAX_CANCELLATION`.
 """
-
-WITHOUT_INVERSE = ("id", "m", "did")
-"""The functions that are left where the mass matrix is singular, or nearly so."""
 
 DERIVATIVE_OF = {"did": "id", "dfd": "fd", "difd": "fd"}
 """Whose results give derivatives their scale, too: of a balanced rotor they are nothing but rounding."""
@@ -158,8 +141,7 @@ def examined(build: Build) -> list[Row]:
     """The rows of one build: Pinocchio reads each of its files, the rest is the same for all."""
     start = time.process_time()
     robot = replace(build.robot, name=build.files[0].name)
-    overrides, remarks = missing_bounds(robot)
-    domain = input_domain(robot, overrides)
+    domain = input_domain(robot)
     functions, singular = _possible(robot, build.base, domain)
     compared = [_compared(file, build.base, domain, functions) for file in build.files]
     evaluated = _evaluated(robot, domain, functions)
@@ -170,48 +152,8 @@ def examined(build: Build) -> list[Row]:
         failures += evaluated.complaints
         own = seconds if k == len(compared) - 1 else 0.0
         facts = (file.name, build.base, robot.nv, robot.depth, worst, evaluated, own)
-        rows.append(Row(*facts, tuple(failures), (*remarks, *singular)))
+        rows.append(Row(*facts, tuple(failures), (*domain.remarks, *singular)))
     return rows
-
-
-def missing_bounds(robot: Robot) -> tuple[Overrides, tuple[str, ...]]:
-    """Bounds for joints whose limits bound nothing, and remarks that tell them.
-
-    Velocities are those of free motion. Forces and torques are the robot's weight, on a lever where the
-    joint turns. Angles are within :data:`FREE_ANGLE`, slides within a metre.
-    """
-    mass = sum(body.inertia.mass for body in robot.bodies) + robot.base_inertia.mass
-    weight = max(mass * math.hypot(*robot.gravity), 1.0)
-    joints: dict[str, JointBounds] = {}
-    told: dict[str, list[str]] = {}
-    for joint in (
-        body.joint for body in robot.bodies if body.joint.mimic is None and body.joint.kind.nv == 1
-    ):
-        turns = joint.kind.turning[0]
-        free = {
-            "position": FREE_ANGLE if turns else FREE_REACH,
-            "velocity": FREE_VELOCITY[turns],
-            "effort": float(f"{LEVER * weight if turns else weight:.2g}"),
-        }
-        units = ("rad", "rad/s", "Nm") if turns else ("m", "m/s", "N")
-        missing = _missing(joint)
-        for (name, bound), unit in zip(free.items(), units, strict=True):
-            if name in missing:
-                told.setdefault(f"{name} within {bound:.3g} {unit}", []).append(joint.name)
-        bounds = {name: (-free[name], free[name]) for name in missing}
-        joints |= {joint.name: JointBounds(**bounds)} if missing else {}
-    return Overrides(joints=joints), tuple(f"{text}: {', '.join(own)}" for text, own in told.items())
-
-
-def _missing(joint: Joint) -> list[str]:
-    """Which of a joint's limits bound nothing."""
-    limits = joint.limits[0]
-    bounding = {
-        "position": joint.kind is JointKind.CONTINUOUS or 0.0 < limits.upper - limits.lower < FAR,
-        "velocity": 0.0 < limits.velocity <= FAST,
-        "effort": 0.0 < limits.effort < math.inf,
-    }
-    return [name for name, bounds in bounding.items() if not bounds]
 
 
 def _possible(robot: Robot, base: str, domain: Domain) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -226,7 +168,7 @@ def _possible(robot: Robot, base: str, domain: Domain) -> tuple[tuple[str, ...],
         return tuple(FUNCTIONS), ()
     left = ", ".join(WITHOUT_INVERSE)
     return WITHOUT_INVERSE, (
-        f"mass matrix (nearly) singular in some poses; only {left} are evaluated with a {base} base",
+        f"{base} base: the mass matrix is singular, or nearly so, in some poses; only {left} are checked",
     )
 
 

@@ -28,8 +28,9 @@ def sample(
     Half of the tasks are uniform. In the other half each coordinate sits at one of its bounds with
     probability one half, and one task in sixteen rests (the velocities nearest to zero). Of three tasks in
     :data:`EXTREMES` one has every number at one of its bounds, one all but the positions, and one has this
-    with the joints at zero, or the positions nearest to it, where an arm is stretched out. Attitudes, and the
-    direction of a given gravity, are uniform on the sphere.
+    with the joints at zero, or the positions nearest to it, where an arm is stretched out. An angle that wraps
+    has no bounds: it is uniform unless it is zero. (Half a turn to the last bit folds limbs flat, where results
+    may vanish but for rounding.) Attitudes, and the direction of a given gravity, are uniform on the sphere.
     """
     bounds = dict(domain.bounds)
     bounds["q"] = np.where(np.array(domain.wraps)[:, None], np.array([-np.pi, np.pi]), bounds["q"])
@@ -41,6 +42,9 @@ def sample(
         if name in arrays:
             arrays[name][resting] = np.clip(0.0, *bounds[name].T)
     arrays["q"] = _draw(bounds["q"], tasks, rng, kind == 0)
+    wraps = np.array(domain.wraps)
+    if wraps.any():
+        arrays["q"][:, wraps] = rng.uniform(-np.pi, np.pi, (tasks, np.count_nonzero(wraps)))
     arrays["q"][kind[:, 0] == 2] = np.clip(0.0, *bounds["q"].T)
     for place in _quaternions(robot):
         lengths = 1.0 + rng.uniform(-QUATERNION_SLACK, QUATERNION_SLACK, (tasks, 1))

@@ -179,8 +179,8 @@ def _introduction(found: Sweep) -> str:
     refused = sum(file.robot is None for file in found.files)
     libraries = ", ".join(f"{name} {version(name)}" for name in ("pin", "numpy"))
     sentences = [
-        f"This is the report of `rbdhw bench --sweep {found.folder.name}` on the {len(found.files)} URDF files "
-        f"of {_package(found.folder)}, read as by default, without `--strict`. {_count(refused, 'file')} "
+        f"This is the report of `rbdhw bench --sweep {found.folder.name}` on the {len(found.files)} URDF "
+        f"files of {_package(found.folder)}, read as by default, without `--strict`. {_count(refused, 'file')} "
         f"refused. {passing} of {len(found.rows)} robots and bases pass. A robot without a moving joint is "
         "checked on a floating base only.",
         "",
@@ -192,8 +192,8 @@ def _introduction(found: Sweep) -> str:
         f"golden model in {DRAWS.held_out} other tasks, relative in the Frobenius norm, for the worst "
         f"function. The limit is {DEFAULT_MAX_ERROR:g}.",
         "- *flagged*: tasks whose status is not zero. The limit is one in a hundred.",
-        "- The last columns: multiplications of each function in the build of all functions, without a search "
-        "for cheaper frames or algorithms. `rbdhw info` prints those of a build.",
+        "- The last columns: multiplications of each function in the build of all functions, without a "
+        "search for cheaper frames or algorithms. `rbdhw info` prints those of a build.",
         "",
         f"The sweep took {found.seconds / 60.0:.0f} minutes in {_processes(found.jobs)}, "
         f"{found.processor_seconds / 60.0:.0f} minutes of processor time.",
@@ -241,9 +241,9 @@ def _remarks(found: Sweep) -> list[str]:
         return []
     lines = [
         "## Remarks",
-        "`rbdhw` prints these lines as warnings. They say what is amiss in a file and what is taken instead, what "
-        "the file says but nothing computes, and which bounds stand in for limits that bound nothing (`domain:`). "
-        "Where the two bases differ, the lines of both are listed.",
+        "`rbdhw` prints these lines as warnings. They say what is amiss in a file and what is taken instead, "
+        "what the file says but nothing computes, and which bounds stand in for limits that bound nothing "
+        "(`domain:`). Where the two bases differ, the lines of both are listed.",
     ]
     for name, own in remarks.items():
         lines += [f"`{name}`:", "\n".join(f"- {remark}" for remark in own)]

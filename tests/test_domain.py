@@ -138,19 +138,59 @@ def test_an_unknown_joint_is_refused():
     assert str(error.value) == "domain: joint 'rail_7' is not a joint of rail; expected one of rail_0, rail_1"
 
 
-@pytest.mark.parametrize("value", [0.0, math.inf])
-@pytest.mark.parametrize("kind", ["velocity", "effort"])
-def test_a_limit_that_bounds_nothing_is_refused_unless_overridden(kind, value):
-    robot = limited(**{kind: value})
-    with pytest.raises(InputError) as error:
-        input_domain(robot)
-    assert str(error.value) == (
-        f"joint 'rail_0': {kind} limit {value:g} bounds nothing; a positive limit in the URDF or in a "
-        f"domain file was expected"
+@pytest.mark.parametrize(
+    ("limits", "array", "bounds", "problem", "taken", "entry"),
+    [
+        ({"velocity": 0.0}, "v", 2.0, "velocity limit 0 bounds nothing", "within 2 m/s", "velocity"),
+        ({"velocity": math.inf}, "v", 2.0, "no velocity limit", "within 2 m/s", "velocity"),
+        ({"velocity": 1e4}, "v", 2.0, "velocity limit 10000 bounds nothing", "within 2 m/s", "velocity"),
+        ({"effort": 0.0}, "tau", 50.0, "effort limit 0 bounds nothing", "within 50 N", "effort"),
+        ({"effort": math.inf}, "tau", 50.0, "no effort limit", "within 50 N", "effort"),
+        (
+            {"lower": -math.inf, "upper": math.inf},
+            "q",
+            1.0,
+            "no position limits",
+            "within 1 m",
+            "position",
+        ),
+        (
+            {"lower": 0.5, "upper": 0.5},
+            "q",
+            1.0,
+            "position limits 0.5 to 0.5 m leave no room",
+            "within 1 m",
+            "position",
+        ),
+        (
+            {"lower": -1e16, "upper": 1e16},
+            "q",
+            1.0,
+            "position limits -1e+16 to 1e+16 m bound nothing",
+            "within 1 m",
+            "position",
+        ),
+    ],
+)
+def test_limits_that_bound_nothing_have_substitutes_unless_overridden(
+    limits, array, bounds, problem, taken, entry
+):
+    robot = limited(**limits)
+    domain = input_domain(robot)
+    assert domain.bounds[array].tolist() == [[-bounds, bounds]]
+    assert domain.remarks == (
+        f"domain: joint 'rail_0': {problem}; taken {taken}; "
+        f"{entry} in [joints.rail_0] of a domain file overrides it",
     )
-    array = {"velocity": "v", "effort": "tau"}[kind]
-    overridden = input_domain(robot, Overrides(default=JointBounds(**{kind: 5.0})))
+    with pytest.raises(InputError) as error:
+        input_domain(robot, strict=True)
+    assert str(error.value) == (
+        f"joint 'rail_0': {problem}; expected a limit in the URDF or in a domain file, "
+        f"or no --strict (then taken {taken})"
+    )
+    overridden = input_domain(robot, Overrides(default=JointBounds(**{entry: 5.0})), strict=True)
     assert overridden.bounds[array].tolist() == [[-5.0, 5.0]]
+    assert overridden.remarks == ()
 
 
 def test_the_graph_takes_angles_in_turns_and_shifts_in_metres():
@@ -216,14 +256,25 @@ def test_attitudes_and_gravity_are_drawn_on_the_sphere():
 def test_samples_stay_within_the_bounds_and_reach_them(robot, seed):
     domain = input_domain(robot)
     arrays = sample(robot, domain, 400, np.random.default_rng(seed), range(robot.nv))
+    bounded = ~np.array(domain.wraps)
     for name in ("q", "v", "a", "tau"):
-        bounds = np.where(np.isfinite(domain.bounds[name]), domain.bounds[name], [-np.pi, np.pi])
         assert arrays[name].shape == (400, robot.nv)
-        np.testing.assert_array_equal(arrays[name].min(axis=0), bounds[:, 0])
-        np.testing.assert_array_equal(arrays[name].max(axis=0), bounds[:, 1])
+        kept = bounded if name == "q" else np.ones(robot.nv, bool)
+        np.testing.assert_array_equal(arrays[name].min(axis=0)[kept], domain.bounds[name][kept, 0])
+        np.testing.assert_array_equal(arrays[name].max(axis=0)[kept], domain.bounds[name][kept, 1])
     assert 5 <= (~arrays["v"].any(axis=1)).sum() <= 60
     assert (arrays["fext"] >= domain.bounds["fext"][:, 0]).all()
     assert (arrays["fext"] <= domain.bounds["fext"][:, 1]).all()
+
+
+def test_angles_that_wrap_are_anywhere_but_at_exactly_half_a_turn():
+    robot = limited(lower=-math.inf, upper=math.inf)
+    turned = replace(robot.bodies[0].joint, kind=JointKind.CONTINUOUS)
+    robot = robot.with_bodies([replace(robot.bodies[0], joint=turned)])
+    angles = sample(robot, input_domain(robot), 4000, np.random.default_rng(0))["q"][:, 0]
+    assert 3.1 < np.abs(angles).max() < math.pi
+    assert np.histogram(angles, 8, (-math.pi, math.pi))[0].min() > 400
+    assert (angles == 0.0).any()
 
 
 def test_a_task_at_rest_stays_within_bounds_that_exclude_rest():

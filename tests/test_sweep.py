@@ -97,15 +97,16 @@ def test_what_is_taken_and_what_bounds_nothing_is_remarked(found):
     assert list(remarks) == ["unlimited.urdf", "weightless.urdf"]
     assert remarks["weightless.urdf"] == [
         "link 'base': no <mass>; taken as no inertia, as Pinocchio does",
-        "floating base: the mass matrix is singular, or nearly so, in some poses; only id, m, did are checked",
+        "floating base: the mass matrix is singular, or nearly so, in some poses; "
+        "only id, m, did are checked",
     ]
     joint = load_urdf(path("toy")).joints[-1]
-    override = f"in [joints.{joint}] of a domain file overrides it"
+    where, override = f"domain: joint '{joint}'", f"in [joints.{joint}] of a domain file overrides it"
     assert remarks["unlimited.urdf"][:2] == [
-        f"domain: joint '{joint}': no position limits; taken as a full turn, which wraps; position {override}",
-        f"domain: joint '{joint}': velocity limit 0 bounds nothing; taken within 4 rad/s; velocity {override}",
+        f"{where}: no position limits; taken as a full turn, which wraps; position {override}",
+        f"{where}: velocity limit 0 bounds nothing; taken within 4 rad/s; velocity {override}",
     ]
-    effort = f"domain: joint '{joint}': effort limit 0 bounds nothing; taken within "
+    effort = f"{where}: effort limit 0 bounds nothing; taken within "
     assert [remark.startswith(effort) for remark in remarks["unlimited.urdf"][2:]] == [True, True]
 
 

@@ -151,7 +151,8 @@ def print_manifest(manifest: dict[str, Any], output: Path) -> None:
     print_table(
         f"{robot['name']} ({freedoms_text(robot)}) for {manifest['target']} -> {output}\n"
         f"{_hardware_text(manifest)}\n"
-        "latency: first beat in to last beat out, with nothing else in flight",
+        "latency: first beat in to last beat out, with nothing else in flight\n"
+        "tasks/s: the most that the II and the beats of the function's packets allow",
         ["", *columns],
         rows,
     )
@@ -170,7 +171,7 @@ def _hardware_text(manifest: dict[str, Any]) -> str:
 
 
 def _latency_cell(cycles: int | None, clock_mhz: float) -> str:
-    return "-" if cycles is None else f"{cycles} / {cycles / clock_mhz:.3g}"
+    return "-" if cycles is None else f"{cycles} / {cycles / clock_mhz:.3f}"
 
 
 def print_interval(manifest: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rbdhw.artifact import Design, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
+from rbdhw.progress import Progress, silent
 from rbdhw.protocol import BASE, FUNCTIONS, SYMMETRIC
 from rbdhw.robot.model import Robot
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
@@ -82,7 +83,7 @@ def run(
     *,
     extended: bool = False,
     cache: Path | None = None,
-    progress: Callable[[str], None] = lambda _stage: None,
+    progress: Progress = silent,
 ) -> Outcome:
     """Compute a function of the design in a folder for the tasks in an npz file.
 
@@ -100,7 +101,7 @@ def run(
         Ask for the function's optional results, too (``Minv`` and ``a`` of ``dfd``). Optional arrays in the
         file (``Minv`` for ``difd``) travel in any case.
     progress
-        Told each stage as it begins.
+        Receives each stage as it begins.
 
     Returns
     -------

@@ -27,6 +27,7 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.reroot import RootTrial
 from rbdhw.rtl.shell import to_verilog
 from rbdhw.schedule.model import Bound
+from rbdhw.solvability import check_solvable
 from rbdhw.target import target
 
 
@@ -57,6 +58,7 @@ def read(urdf: Path, options: BuildOptions, progress: Progress = silent) -> tupl
     delays = target(options.target).delays
     progress("reading the robot")
     source = load_mounted(urdf, options.mounting)
+    check_solvable(source, options.functions)
     return rooted(source, options.mounting.root, options.functions, options.fext, delays, progress)
 
 

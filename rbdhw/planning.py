@@ -106,7 +106,7 @@ def alternatives(
     device = target(options.target)
     domain = input_domain(source, overrides, strict=options.mounting.strict)
     warn(domain.remarks)
-    check_solvable(source, domain, options.functions)
+    check_solvable(source, options.functions)
     model = prepare(source, options.functions, options.fext, device.delays, options.algorithms, progress)
     if "difd" in options.functions:
         domain = with_inverse(domain, source, options)

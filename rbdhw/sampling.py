@@ -28,9 +28,10 @@ def sample(
     Half of the tasks are uniform. In the other half each coordinate sits at one of its bounds with
     probability one half, and one task in sixteen rests (the velocities nearest to zero). Of three tasks in
     :data:`EXTREMES` one has every number at one of its bounds, one all but the positions, and one has this
-    with the joints at zero, or the positions nearest to it, where an arm is stretched out. An angle that wraps
-    has no bounds: it is uniform unless it is zero. (Half a turn to the last bit folds limbs flat, where results
-    may vanish but for rounding.) Attitudes, and the direction of a given gravity, are uniform on the sphere.
+    with the joints at zero, or the positions nearest to it, where an arm is stretched out. An angle that
+    wraps has no bounds: it is uniform unless it is zero. (Half a turn to the last bit folds limbs flat, where
+    results may vanish but for rounding.) Attitudes, and the direction of a given gravity, are uniform on the
+    sphere.
     """
     bounds = dict(domain.bounds)
     bounds["q"] = np.where(np.array(domain.wraps)[:, None], np.array([-np.pi, np.pi]), bounds["q"])

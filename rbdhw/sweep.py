@@ -180,8 +180,8 @@ def _introduction(found: Sweep) -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in ("pin", "numpy"))
     sentences = [
         f"This is the report of `rbdhw bench --sweep {found.folder.name}` on the {len(found.files)} URDF "
-        f"files of {_package(found.folder)}, read as by default, without `--strict`. {_count(refused, 'file')} "
-        f"refused. {passing} of {len(found.rows)} robots and bases pass. A robot without a moving joint is "
+        f"files of {_package(found.folder)}, read without `--strict`. {_count(refused, 'file')} refused. "
+        f"{passing} of {len(found.rows)} robots and bases pass. A robot without a moving joint is "
         "checked on a floating base only.",
         "",
         f"- *golden, Pinocchio*: the largest error of the golden model beside Pinocchio ({libraries}), which "

@@ -88,7 +88,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "sim.joints": ("robot", "sim.spatial"),
     "sim.spatial": (),
     "boards": ("errors", "extras", "progress", "config", "target", "rtl"),
-    "solvability": ("errors", "remarks", "domain", "sampling", "robot", "sim.golden"),
+    "solvability": ("errors", "remarks", "robot", "sim.golden"),
     "mounting": ("errors", "config", "remarks", "robot"),
     "task": ("scalar", "robot", "dynamics"),
     "tracing": ("errors", "scalar", "protocol", "robot", "dynamics", "graph", "passes", "task"),

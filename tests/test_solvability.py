@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.config import BuildOptions
-from rbdhw.domain import input_domain
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.description import describe
 from rbdhw.errors import InputError
 from rbdhw.pipeline import design_of
 from rbdhw.robot.model import Inertia, JointKind
@@ -27,14 +27,14 @@ def massless_base():
 
 def refusal(robot, functions=("fd",)):
     with pytest.raises(InputError) as error:
-        check_solvable(robot, input_domain(robot), functions)
+        check_solvable(robot, functions)
     return str(error.value)
 
 
 @pytest.mark.parametrize("name", bundled())
 def test_bundled_robots_on_a_fixed_base_are_taken(name):
     robot = load_urdf(path(name))
-    check_solvable(robot, input_domain(robot), ALL)
+    check_solvable(robot, ALL)
 
 
 @pytest.mark.parametrize("function", ["fd", "minv", "dfd", "difd"])
@@ -48,7 +48,7 @@ def test_a_floating_base_without_inertia_is_refused(function):
 
 def test_what_needs_no_inverse_is_taken():
     robot = massless_base()
-    check_solvable(robot, input_domain(robot), ("id", "m", "did"))
+    check_solvable(robot, ("id", "m", "did"))
 
 
 def test_a_build_is_refused_before_it_begins():
@@ -56,6 +56,13 @@ def test_a_build_is_refused_before_it_begins():
     with pytest.raises(InputError, match="link 'base': has no inertia"):
         design_of(massless_base(), BuildOptions(functions=("fd",)), progress=stages.append)
     assert stages == []
+
+
+def test_a_file_is_refused_before_its_root_is_sought():
+    options = BuildOptions(functions=("fd",), mounting=Mounting("floating", root="auto"))
+    with pytest.raises(InputError, match="link 'base': has no inertia"):
+        describe(path("toy"), options)
+    assert list(describe(path("toy"), replace(options, functions=("id",)))["functions"]) == ["id"]
 
 
 def test_a_limb_without_inertia_is_refused_by_its_last_link():
@@ -72,4 +79,4 @@ def test_a_limb_that_a_mimic_makes_heavy_is_taken():
     robot = robot.with_bodies([replace(robot.bodies[0], inertia=Inertia()), robot.bodies[1]])
     refusal(robot)
     robot = with_mimic(robot, 1, 0, 1.0)
-    check_solvable(robot, input_domain(robot), ALL)
+    check_solvable(robot, ALL)

@@ -112,7 +112,7 @@ def test_what_is_taken_and_what_bounds_nothing_is_remarked(found):
 
 def test_tables_in_markdown(found, folder):
     text = markdown(found[0])
-    assert f"`rbdhw bench --sweep {folder.name}` on the 6 URDF files of {folder.name}, read as by" in text
+    assert f"`rbdhw bench --sweep {folder.name}` on the 6 URDF files of {folder.name}, read without" in text
     assert "1 file is refused. 9 of 9 robots and bases pass." in text
     lines = text.splitlines()
     assert sum(line.startswith("| `toy.urdf` | f") for line in lines) == 2

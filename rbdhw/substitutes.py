@@ -13,7 +13,9 @@ Each substitute is remarked, one line for all joints with the same problem.
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -211,11 +213,16 @@ def _span(lower: float, upper: float, what: str) -> str:
 
 def _substituted(entry: str, reason: str, unit: str, taken: Sequence[tuple[str, float]]) -> str:
     names = [name for name, _ in taken]
-    where = names[0] if len(names) == 1 else "NAME"
+    where = _key(names[0]) if len(names) == 1 else "NAME"
     return (
         f"domain: {subject('joint', names)}: {reason}; taken {_bound_text([b for _, b in taken], unit)}; "
         f"{entry} in [joints.{where}] of a domain file overrides it"
     )
+
+
+def _key(name: str) -> str:
+    """A joint's name as a TOML key."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
 def _bound_text(bounds: Sequence[float], unit: str) -> str:

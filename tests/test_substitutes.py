@@ -158,6 +158,13 @@ class TestEfforts:
         )
 
 
+def test_names_are_quoted_where_toml_needs_it():
+    robot = chain(1, velocity=0.0)
+    joint = replace(robot.bodies[0].joint, name='the "elbow"')
+    (remark,) = input_domain(robot.with_bodies([replace(robot.bodies[0], joint=joint)])).remarks
+    assert remark.endswith(r'velocity in [joints."the \"elbow\""] of a domain file overrides it')
+
+
 def test_joints_of_several_freedoms_move_freely_without_a_remark():
     robot = on_earth([JointKind.PLANAR], [-1])
     joint = replace(robot.bodies[0].joint, limits=(OPEN,) * 3)

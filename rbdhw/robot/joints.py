@@ -104,7 +104,7 @@ def _read_motion(document: Document, name: str, element: Element, placement: Pla
     """The moving joint at ``placement``."""
     owner = f"joint {name!r}"
     kind = _KINDS[document.text(element, "type", owner)]
-    axis = _Z if kind in _WITHOUT_AXIS else _read_axis(document, element, owner)
+    axis = _Z if kind in _WITHOUT_AXIS else _read_axis(document, element, owner, kind)
     limits = _read_limits(document, element, owner, kind)
     mimic = _read_mimic(document, element, owner)
     if mimic is not None and kind.nv > 1:
@@ -113,10 +113,13 @@ def _read_motion(document: Document, name: str, element: Element, placement: Pla
     return Joint(name, kind, axis, placement, limits, mimic=mimic)
 
 
-def _read_axis(document: Document, element: Element, owner: str) -> Vector3:
+def _read_axis(document: Document, element: Element, owner: str, kind: JointKind) -> Vector3:
     """The joint's axis as a unit vector, exact where it lies along a frame axis."""
     axis = document.child(element, "axis", owner)
     if axis is None:
+        if kind is JointKind.PLANAR:
+            document.bear(owner, "no <axis>", "<axis> in <joint>", "as 0 0 1, as Pinocchio does")
+            return _Z
         document.bear(owner, "no <axis>", "<axis> in <joint>", "as 1 0 0, as URDF says")
         return _X
     given = document.vector(axis, "xyz", owner)

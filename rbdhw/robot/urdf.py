@@ -40,7 +40,7 @@ def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order
     ============================================== ==========================================
     no name of the robot                           that of the file
     an element twice                               the first (of ``<inertial>`` the sum)
-    no ``<axis>``                                  1 0 0
+    no ``<axis>``                                  1 0 0 (of a planar joint 0 0 1)
     a negative velocity or effort limit            no limit
     a lower limit above the upper                  the other way round
     only one of lower and upper                    0 for the other

@@ -277,7 +277,7 @@ TAKEN = {
     "mimic of several freedoms": OWN,
     "mimic with several freedoms": OWN,
     "fixed mimic": "as fixed",
-    "planar without an axis": "as 1 0 0, as URDF says",
+    "planar without an axis": "as 0 0 1, as Pinocchio does",
     "no axis": "as 1 0 0, as URDF says",
     "two axes": "the first",
     "no lower": "as 0, as URDF says",

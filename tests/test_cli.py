@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -232,7 +233,8 @@ def test_info_has_exactly_the_documented_keys(rbdhw):
     status, out, err = rbdhw("info", TOY, "--json")
     data = json.loads(out)
     assert (status, err) == (0, "")
-    assert set(data) == {"robot", "functions"}
+    names = {"robot", "functions", "joints", "coordinates", "algorithms", "limbs", "roots"}
+    assert set(data) == names
     joints = ["shoulder", "elbow"]
     assert data["robot"] == {
         "name": "toy",
@@ -242,7 +244,23 @@ def test_info_has_exactly_the_documented_keys(rbdhw):
         "joints": joints,
         "joint_order": "pinocchio",
         "depth": 2,
+        "base": "fixed",
     }
+    shoulder, elbow = data["joints"]
+    units = {"position": "rad", "velocity": "rad/s", "effort": "Nm"}
+    assert elbow == {
+        "name": "elbow",
+        "kind": "revolute",
+        "link": "forearm",
+        "parent": "upper_arm",
+        "mimics": None,
+        "limits": [{"lower": -2.5, "upper": 2.5, "velocity": 8.0, "effort": 15.0, "units": units}],
+    }
+    assert (shoulder["kind"], shoulder["link"], shoulder["parent"]) == ("revolute", "upper_arm", "base")
+    assert set(data["algorithms"]) == {"derivatives", "inverse", "products", "gradient"}
+    for choice in data["algorithms"].values():
+        assert choice["chosen"] in choice["costs"]
+    assert (data["limbs"]["groups"], data["roots"]) == ([], [])
     assert list(data["functions"]) == ["id", "fd", "m", "minv", "did", "dfd", "difd"]
     for counts in data["functions"].values():
         assert set(counts) == {"multiplications", "additions", "reciprocals"}
@@ -252,9 +270,148 @@ def test_info_has_exactly_the_documented_keys(rbdhw):
 def test_info_as_tables(rbdhw):
     status, out, _ = rbdhw("info", TOY)
     assert status == 0
-    assert out.startswith("toy: 2 degrees of freedom, depth 2\n")
+    assert out.startswith("toy: 2 joints, depth 2\n")
     for name in ("shoulder", "elbow", "upper_arm", "forearm", "revolute", "inverse=articulated"):
         assert name in out
+
+
+@pytest.mark.parametrize(
+    ("robot", "base", "counted"),
+    [
+        ("iiwa14", "fixed", "iiwa14: 7 joints, depth 7"),
+        ("hyq", "fixed", "hyq: 12 joints, depth 3"),
+        ("hyq", "floating", "hyq: 12 joints and a floating base, 18 degrees of freedom, depth 4"),
+        ("hyq", "given", "hyq: 12 joints, depth 3"),
+        ("tiago", "fixed", "tiago: 12 joints, 14 degrees of freedom, depth 10"),
+    ],
+)
+def test_joints_bases_and_degrees_of_freedom_are_counted_apart(rbdhw, robot, base, counted):
+    status, out, _ = rbdhw("info", path(robot), "--base", base, "--functions", "m")
+    assert (status, out.splitlines()[0]) == (0, counted)
+
+
+def test_a_design_that_floats_is_told_with_its_joints(rbdhw, tmp_path):
+    command = (
+        "generate",
+        TOY,
+        "-o",
+        tmp_path / "out",
+        "--functions",
+        "m",
+        "--width",
+        18,
+        "--base",
+        "floating",
+    )
+    status, out, _ = rbdhw(*command)
+    assert status == 0
+    counted = "toy (2 joints and a floating base, 8 degrees of freedom) for xcvu9p"
+    assert " ".join(out.split()).startswith(counted)
+
+
+def test_options_that_are_not_given_are_the_default(rbdhw, tmp_path):
+    command = ("generate", TOY, "-o", tmp_path / "out", "--functions", "m", "--width", 18)
+    _, out, _ = rbdhw(*command)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert "II 1: the default\n" in out
+    assert "asked for" not in out
+    assert (manifest["interval"]["why"], manifest["cores"]["why"]) == ("the default", "the default")
+    assert manifest["cores"]["asked"] == "pipeline"
+    _, out, _ = rbdhw(*command, "--ii", 1, "--core", "pipeline")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert "II 1: asked for\n" in out
+    assert (manifest["interval"]["why"], manifest["cores"]["why"]) == ("asked for", "asked for")
+
+
+def test_builds_of_an_earlier_design_go_with_it(rbdhw, tmp_path):
+    folder = tmp_path / "out"
+    command = ("generate", TOY, "-o", folder, "--functions", "m")
+    assert rbdhw(*command, "--width", 18)[0] == 0
+    (folder / "build-sim").mkdir()
+    (folder / "build-sim" / "simulator").write_text("of the earlier design")
+    before = (folder / "accelerator.v").read_bytes()
+    assert rbdhw(*command, "--max-error", "1e-12")[0] == BAD_INPUT
+    assert (folder / "build-sim" / "simulator").read_text() == "of the earlier design"
+    assert (folder / "accelerator.v").read_bytes() == before
+    assert rbdhw(*command, "--width", 20)[0] == 0
+    assert {file.name for file in folder.iterdir()} == set(FILES)
+    assert (folder / "accelerator.v").read_bytes() != before
+
+
+class TestUsage:
+    """Help, the version and completion, and command lines that are none."""
+
+    COMMANDS = ("info", "generate", "simulate", "run", "synthesize", "bench")
+
+    def test_the_version_is_that_of_the_package(self, rbdhw):
+        assert rbdhw("--version") == (0, f"rbdhw {version('rbdhw')}\n", "")
+
+    @pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)])
+    def test_help_has_two_names(self, rbdhw, command):
+        short, long = rbdhw(*command, "-h"), rbdhw(*command, "--help")
+        assert short == long
+        assert (short[0], short[2]) == (0, "")
+        assert " ".join(["Usage: rbdhw", *command]) in short[1]
+
+    def test_no_command_is_answered_with_help(self, rbdhw):
+        status, out, err = rbdhw()
+        assert (status, err) == (BAD_INPUT, "")
+        assert "Usage: rbdhw [OPTIONS] COMMAND" in out
+
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    def test_a_shell_gets_its_completion(self, rbdhw, monkeypatch, shell):
+        monkeypatch.setattr("shellingham.detect_shell", lambda: (shell, f"/bin/{shell}"))
+        status, out, err = rbdhw("--show-completion")
+        assert (status, err) == (0, "")
+        assert f"_RBDHW_COMPLETE=complete_{shell}" in out
+
+    @pytest.mark.parametrize(
+        ("words", "expected"),
+        [
+            ("rbdhw ", list(COMMANDS)),
+            ("rbdhw generate --sh", ["--share-limbs"]),
+            ("rbdhw run out id --engine g", ["golden"]),
+        ],
+    )
+    def test_words_are_completed(self, rbdhw, monkeypatch, words, expected):
+        monkeypatch.setenv("_RBDHW_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
+        status, out, err = rbdhw()
+        assert (status, out.split(), err) == (0, expected, "")
+
+    @pytest.mark.parametrize(
+        ("command", "line"),
+        [
+            (("forge",), "no such command 'forge'; expected what `rbdhw --help` describes"),
+            (("info",), "missing argument 'URDF'; expected what `rbdhw info --help` describes"),
+            (
+                ("generate", TOY),
+                "missing option '--output' / '-o'; expected what `rbdhw generate --help` describes",
+            ),
+            (
+                ("simulate", "out", "--taks", 3),
+                "no such option: --taks (Possible options: --tasks); "
+                "expected what `rbdhw simulate --help` describes",
+            ),
+            (
+                ("info", TOY, "--width", "wide"),
+                "invalid value for '--width': Input should be a valid integer, unable to parse string as an "
+                "integer; expected what `rbdhw info --help` describes",
+            ),
+            (
+                ("simulate", "out", "--tasks", 0),
+                "invalid value for '--tasks': Input should be greater than or equal to 1; "
+                "expected what `rbdhw simulate --help` describes",
+            ),
+            (
+                ("info", TOY, "--ii"),
+                "option '--ii' requires an argument; expected what `rbdhw info --help` describes",
+            ),
+        ],
+    )
+    def test_a_wrong_command_line_is_one_line(self, told, command, line):
+        assert told(*command) == line
 
 
 def test_limbs_that_share_are_told_by_info_and_generate(rbdhw, tmp_path):

@@ -1,6 +1,7 @@
 """The command line, choosing an initiation interval: by the link, by the device, by eye."""
 
 import json
+import re
 
 import pytest
 
@@ -62,16 +63,80 @@ def test_what_does_not_fit_is_refused_with_what_would(told, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_share_that_no_pipeline_fits_names_the_array(told, tmp_path):
+    command = ("generate", path("iiwa14"), "-o", tmp_path / "out", "--functions", "fd", "--target", "ecp5-85")
+    line = told(*command, "--ii", 8, "--fit", "10%")
+    assert line.startswith("fit: at an ii of 8 the design takes ")
+    needed = "--core array --width 18"
+    assert line.endswith(f"; none up to 64 would fit; the array core was not tried and may fit ({needed})")
+    line = told(*command, "--width", 27, "--fit", "10%")
+    assert line.endswith(
+        ", and no other ii fits better; expected fewer functions, a narrower width, a larger share "
+        f"or the array core, which was not tried ({needed})"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_interval_of_the_array_that_is_named_fits(rbdhw, told, tmp_path):
+    folder, share = tmp_path / "out", ("--fit", "11%")
+    command = ("generate", path("iiwa14"), "-o", folder, "--functions", "m", "--width", 18)
+    line = told(*command, "--target", "ecp5-85", *share)
+    found = re.search(r"expected --core array \(which fits at an ii of (\d+)\), fewer functions, ", line)
+    assert found, line
+    status, out, _ = rbdhw(*command, "--target", "ecp5-85", *share, "--core", "array", "--json")
+    assert (status, json.loads(out)["ii"]) == (0, int(found[1]))
+
+
 def test_exploring_prints_a_row_for_each(rbdhw):
     status, out, _ = rbdhw("info", *SMALL, "--explore", "--bandwidth", 1)
     assert status == 0
-    assert out.startswith("toy for ecp5-85 at 50 MHz, link 1 GB/s")
-    assert "tasks/s by the link" in out
+    assert out.startswith("toy on ecp5-85 at 40 MHz: hardware by estimate, and share of the device")
+    assert "link (1 GB/s): " in out
+    assert "* generate takes II 1 on the pipeline: 1 GB/s: a task of id takes " in out
+    assert max(map(len, out.splitlines())) <= 80
     status, out, _ = rbdhw("info", *SMALL, "--explore", "--json")
     found = json.loads(out)
     assert (status, len(found["rows"]), list(found["link"])) == (0, 12 + 7, ["id"])
     status, out, _ = rbdhw("info", *SMALL, "--explore", "--core", "array", "--json")
     assert [row["core"] for row in json.loads(out)["rows"]] == ["array"] * 7
+
+
+def test_exploring_takes_the_options_of_generate(rbdhw, tmp_path):
+    (tmp_path / "domain.toml").write_text("[default]\nvelocity = 2.0\n")
+    options = ("--clock", 30, "--tdata", 64, "--number", "float32", "--seed", 3, "--fext", "all", "--ii", 5)
+    options += ("--base", "given", "--gravity", "task", "--share-limbs", "off", "--core", "pipeline")
+    options += ("--domain", tmp_path / "domain.toml", "--algorithm", "inverse=single_pivots")
+    status, out, _ = rbdhw("info", *SMALL, *options, "--explore", "--json")
+    found = json.loads(out)
+    assert (status, found["clock_mhz"], found["tdata"]) == (0, 30.0, 64)
+    assert found["chosen"] == {"ii": 5, "core": "pipeline", "why": "asked for"}
+    row = next(row for row in found["rows"] if row["ii"] == 5)
+    status, out, _ = rbdhw("generate", *SMALL, *options, "-o", tmp_path / "out", "--json")
+    facts = json.loads(out)
+    assert status == 0
+    assert {name: row[name] for name in ("luts", "flip_flops")} == {
+        name: facts["estimate"][name] for name in ("luts", "flip_flops")
+    }
+    assert row["latency"]["id"] == facts["functions"]["id"]["latency_cycles"]
+    sent = facts["interval"]["link"]["functions"]["id"]
+    assert found["link"]["id"]["bytes_in"] == sent["bytes_in"]
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        (("--clock", 30), "clock"),
+        (("--max-error", 0.1), "max-error"),
+        (("--tdata", 512), "tdata"),
+        (("--share-limbs", "auto"), "share-limbs"),
+        (("--domain", "domain.toml"), "domain"),
+        (("--output", "plots"), "output"),
+        (("--seed", 0, "--fit", "50%"), "fit"),
+    ],
+)
+def test_options_that_change_nothing_of_a_description_are_refused(told, option, name):
+    line = f"{name}: changes nothing that info prints; expected it with --explore"
+    assert told("info", path("toy"), *option) == line
 
 
 def test_exploring_draws(rbdhw, tmp_path):

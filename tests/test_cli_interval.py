@@ -78,8 +78,8 @@ def test_a_share_that_no_pipeline_fits_names_the_array(told, tmp_path):
 
 
 def test_the_interval_of_the_array_that_is_named_fits(rbdhw, told, tmp_path):
-    folder, share = tmp_path / "out", ("--fit", "11%")
-    command = ("generate", path("iiwa14"), "-o", folder, "--functions", "m", "--width", 18)
+    folder, share = tmp_path / "out", ("--fit", "10%")
+    command = ("generate", path("iiwa14"), "-o", folder, "--functions", "id", "--width", 12)
     line = told(*command, "--target", "ecp5-85", *share)
     found = re.search(r"expected --core array \(which fits at an ii of (\d+)\), fewer functions, ", line)
     assert found, line

@@ -186,14 +186,16 @@ def print_interval(manifest: dict[str, Any]) -> None:
 
 def print_sharing(limbs: dict[str, Any]) -> None:
     """The limbs that are alike, and what it costs to let them share hardware or not."""
-    if not limbs["costs"]:
+    costs = limbs["costs"]
+    if not costs:
         return
-    rows = []
-    for way, cost in limbs["costs"].items():
-        taken = "taken" if (way == "on") == limbs["shared"] else ""
-        rows.append([f"share-limbs={way}", taken, *(str(count) for count in cost.values())])
-    columns = [name.replace("_", " ") for name in next(iter(limbs["costs"].values()))]
-    print_table(f"limbs alike: {limbs_text(limbs['groups'])}", ["", "", *columns], rows)
+    taken = "on" if limbs["shared"] else "off"
+    columns = [f"share-limbs={way}" + "\ntaken" * (way == taken) for way in costs]
+    rows = [
+        [name.replace("_", " "), *(f"{cost[name]:,}" for cost in costs.values())]
+        for name in next(iter(costs.values()))
+    ]
+    print_table(f"limbs alike: {limbs_text(limbs['groups'])}", ["", *columns], rows)
 
 
 def limbs_text(groups: list[list[str]]) -> str:

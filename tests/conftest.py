@@ -9,14 +9,16 @@ from rbdhw import progress
 from rbdhw.cli import BAD_INPUT, main
 
 
-@pytest.fixture
-def rbdhw(monkeypatch, capsys):
-    """Run a command line in this process: its exit status, standard output and error stream.
-
-    However slow the machine is, the error stream holds no lines of progress.
-    """
+@pytest.fixture(autouse=True)
+def no_progress(monkeypatch):
+    """However slow the machine is, the error stream holds no lines of progress."""
     monkeypatch.setattr(progress, "LASTING", math.inf)
     monkeypatch.setattr(progress, "PERIOD", math.inf)
+
+
+@pytest.fixture
+def rbdhw(monkeypatch, capsys):
+    """Run a command line in this process: its exit status, standard output and error stream."""
 
     def rbdhw(*arguments):
         monkeypatch.setattr(sys, "argv", ["rbdhw", *map(str, arguments)])

@@ -12,6 +12,7 @@ from rbdhw.printing import (
     print_description,
     print_manifest,
     print_report,
+    print_sharing,
     print_table,
     print_text,
 )
@@ -153,6 +154,27 @@ def test_algorithms(lines):
         "| inverse=block_pivots | taken | 47000 / 45000 | 1067 ns | 63310 |",
         "| inverse=articulated  |       | 47000 / 45000 | 1067 ns | 63310 |",
         "",
+    ]
+
+
+def test_limbs_that_share(lines):
+    counts = {"multipliers": 289, "adders": 1128, "multiplexed_bits": 1083}
+    alone = {"multipliers": 417, "adders": 1558, "multiplexed_bits": 32914}
+    limbs = {"groups": [["lf", "rf"]], "shared": True, "costs": {"on": counts, "off": alone}}
+    assert lines(print_sharing, limbs) == [
+        "limbs alike: lf, rf",
+        "",
+        "|                  | share-limbs=on |                 |",
+        "|                  |          taken | share-limbs=off |",
+        "|------------------|----------------|-----------------|",
+        "| multipliers      |            289 |             417 |",
+        "| adders           |          1,128 |           1,558 |",
+        "| multiplexed bits |          1,083 |          32,914 |",
+        "",
+    ]
+    assert lines(print_sharing, limbs | {"shared": False})[2:4] == [
+        "|                  |                | share-limbs=off |",
+        "|                  | share-limbs=on |           taken |",
     ]
 
 

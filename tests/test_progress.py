@@ -9,6 +9,11 @@ from rbdhw import progress
 from rbdhw.progress import LASTING, PERIOD, Log, log_lines, shown, silent, stage_of, status_line, within
 
 
+@pytest.fixture(autouse=True)
+def no_progress():
+    """The lines of progress that other tests do without."""
+
+
 class Clock:
     def __init__(self):
         self.now = 1000.0

@@ -88,7 +88,7 @@ def test_the_interval_of_the_array_that_is_named_fits(rbdhw, told, tmp_path):
 
 
 def test_exploring_prints_a_row_for_each(rbdhw):
-    status, out, _ = rbdhw("info", *SMALL, "--explore", "--bandwidth", 1)
+    status, out, _ = rbdhw("info", *SMALL, "--explore", "--bandwidth", 1, "--clock", 40)
     assert status == 0
     assert out.startswith("toy on ecp5-85 at 40 MHz: hardware by estimate, and share of the device")
     assert "link (1 GB/s): " in out

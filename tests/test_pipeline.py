@@ -65,7 +65,7 @@ class TestManifest:
     def test_what_was_asked_for(self):
         facts = toy().manifest
         assert facts["robot"]["joints"] == list(load_urdf(path("toy")).joints)
-        assert (facts["ii"], facts["clock_mhz"], facts["target"]) == (2, 50.0, "ecp5-85")
+        assert (facts["ii"], facts["clock_mhz"], facts["target"]) == (2, 40.0, "ecp5-85")
         assert (facts["width"], facts["budget"], facts["seed"]) == ([18, 18], None, 0)
         assert facts["stream"]["tdata_width"] == 64
         assert set(facts["versions"]) == {"rbdhw", "amaranth", "numpy"}

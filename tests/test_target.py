@@ -2,8 +2,9 @@
 
 import pytest
 
+from rbdhw.boards.nextpnr import DEVICES
 from rbdhw.errors import InputError
-from rbdhw.target import TARGETS, Pipeline, Product, limbs, target
+from rbdhw.target import TARGETS, Clock, Pipeline, Product, limbs, target
 
 
 def test_an_unknown_target_is_refused():
@@ -27,8 +28,28 @@ def test_each_target_keeps_up_with_its_own_clock_when_multipliers_are_shared(nam
     shared = Product((18, 18), 2 * device.delays.select, device.delays.check)
     least = device.least_period([shared])
     device.check_clock(device.clock_mhz, least)
-    assert device.default_clock(least) == device.clock_mhz
+    assert device.clock(None, least).schedule_mhz == device.clock_mhz
     assert device.usable_period(device.clock_mhz) == 1000.0 / device.clock_mhz - device.delays.overhead
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "clock"),
+    [
+        ("xcvu9p", 0.0, Clock(125.0, 125.0)),
+        ("xc7a200t", 0.0, Clock(100.0, 100.0)),
+        ("ecp5-85", 0.0, Clock(40.0, 50.0)),
+        ("ecp5-85", 20.0, Clock(36.0, 45.0)),
+        ("xcvu9p", 8.0, Clock(113.0, 113.0)),
+    ],
+)
+def test_default_clocks_are_slower_than_their_schedules_where_designs_are_placed(name, least, clock):
+    assert target(name).clock(None, least) == clock
+    assert (target(name).margin > 0.0) is (name in DEVICES)
+
+
+@pytest.mark.parametrize("name", list(TARGETS))
+def test_a_clock_that_is_asked_for_is_that_of_the_schedule(name):
+    assert target(name).clock(61.5, 20.0) == Clock(61.5, 61.5)
 
 
 @pytest.mark.parametrize("name", list(TARGETS))

@@ -1,6 +1,7 @@
 """The scheduling problem of a program: steps, delays, units."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from rbdhw.fixed.trigonometry import trigonometry_spec
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Resource
 from rbdhw.schedule.problem import (
+    clock_of,
     problem,
     products_of,
     reciprocal_latency,
@@ -163,6 +165,17 @@ def test_latency_of_the_reciprocal_unit(registers, short, long):
 def test_latency_of_the_trigonometry_unit(registers, latencies):
     specs = [trigonometry_spec(width) for width in (8, 18, 28)]
     assert [trigonometry_latency(spec, registers) for spec in specs] == latencies
+
+
+@pytest.mark.parametrize("width", [18, 32])
+@pytest.mark.parametrize("device", ["ecp5-85", "xcvu9p"])
+def test_without_a_clock_the_schedule_is_that_of_the_targets_own(device, width):
+    """Only the clock at which the design runs is slower, by the target's margin."""
+    program, device = program_of("toy", width), target(device)
+    clock = clock_of(program, device, None, 2)
+    default, own = problem(program, device, None, 2), problem(program, device, clock.schedule_mhz, 2)
+    assert default == replace(own, clock_mhz=clock.mhz)
+    assert clock.mhz == math.floor(clock.schedule_mhz * (1.0 - device.margin))
 
 
 @pytest.mark.parametrize(

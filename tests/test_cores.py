@@ -208,4 +208,5 @@ class TestIntervals:
         assert str(error.value).endswith(f" of ecp5-85; an ii of {searched(fit=fit).bound.ii} would fit")
         with pytest.raises(InputError) as error:
             planned(source, toy(ii=8, fit=fit, core="pipeline"))
-        assert str(error.value).endswith(" of ecp5-85; none up to 64 would fit")
+        array = f"with --core array one of {searched(fit=fit).bound.ii}"
+        assert str(error.value).endswith(f" of ecp5-85; none up to 64 would fit, {array}")

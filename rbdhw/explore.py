@@ -152,7 +152,8 @@ def _interval_text(row: dict[str, Any], chosen: dict[str, Any] | None) -> str:
 def remarks(found: dict[str, Any]) -> list[str]:
     """Lines below the tables: the link's rate, the chosen interval, and where an array finds no place."""
     function, slowest = min(found["link"].items(), key=lambda own: own[1]["tasks_per_second"])
-    least = math.ceil(found["clock_mhz"] * 1e6 / slowest["tasks_per_second"])
+    # Rounding may have taken half a task a second from the link's rate.
+    least = math.ceil(found["clock_mhz"] * 1e6 / (slowest["tasks_per_second"] + 0.5))
     link = f"{found['bandwidth']:g} GB/s" if found["bandwidth"] else f"{found['tdata']} bits a cycle"
     limit = "which limits no II" if least == 1 else f"which limits an II below {least}"
     lines = [f"link ({link}): {rate_text(slowest['tasks_per_second'])} tasks/s of {function}, {limit}"]

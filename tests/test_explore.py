@@ -211,6 +211,8 @@ def test_the_link_is_told_with_the_intervals_that_it_limits():
     assert line.endswith(f", which limits an II below {least}")
     fast = {"link": {"id": own | {"tasks_per_second": 40_000_000}}, "bandwidth": 2.5}
     assert remarks(found() | fast)[0] == "link (2.5 GB/s): 40 M tasks/s of id, which limits no II"
+    third = {"link": {"id": own | {"tasks_per_second": 13_333_333}}}
+    assert remarks(found() | third)[0].endswith(", which limits an II below 3")
 
 
 def test_an_array_that_finds_no_place_is_remarked():

@@ -39,7 +39,7 @@ BAD_ROBOTS = {
     ),
     "DOCTYPE": (
         "<robot ",
-        "<!DOCTYPE robot><robot ",
+        '<!DOCTYPE robot SYSTEM "robot.dtd"><robot ',
         "a DOCTYPE declaration (robot); expected plain XML without one",
     ),
     "no root": (
@@ -123,6 +123,17 @@ BAD_ROBOTS = {
     ),
 }
 
+TAKEN_WITHOUT_STRICT = {
+    "mimic": "as a joint of its own",
+    "no axis": "as 1 0 0, as URDF says",
+    "no mass": "as no inertia, as Pinocchio does",
+    "negative moment": "as it is",
+    "triangle inequality": "as it is",
+    "no limits": "as no limit",
+    "reversed limits": "the other way round",
+}
+"""How these robots are taken without --strict."""
+
 BAD_OPTIONS = {
     "link unknown": (
         ("--fext", "wrist"),
@@ -154,17 +165,37 @@ def design(toy, tmp_path):
     return tmp_path / "design"
 
 
+def bad_robot(folder, case):
+    """The toy's file with something amiss."""
+    old, new, _ = BAD_ROBOTS[case]
+    text = TOY.read_text()
+    assert old in text
+    urdf = folder / "bad.urdf"
+    urdf.write_text(text.replace(old, new, 1))
+    return urdf
+
+
 class TestBadInput:
     @pytest.mark.parametrize("case", BAD_ROBOTS)
     def test_robot(self, told, tmp_path, case):
-        old, new, line = BAD_ROBOTS[case]
-        text = TOY.read_text()
-        assert old in text
-        urdf = tmp_path / "bad.urdf"
-        urdf.write_text(text.replace(old, new, 1))
-        assert told("generate", urdf, "-o", tmp_path / "out", "--width", 18) == f"{urdf}: {line}"
-        assert told("info", urdf) == f"{urdf}: {line}"
+        line = BAD_ROBOTS[case][-1]
+        if case in TAKEN_WITHOUT_STRICT:
+            line += f", or no --strict (then taken {TAKEN_WITHOUT_STRICT[case]})"
+        urdf = bad_robot(tmp_path, case)
+        options = ("--strict",) if case in TAKEN_WITHOUT_STRICT else ()
+        line = f"{urdf}: {line}"
+        assert told("generate", urdf, "-o", tmp_path / "out", "--width", 18, *options) == line
+        assert told("info", urdf, *options) == line
         assert list(tmp_path.iterdir()) == [urdf]
+
+    @pytest.mark.parametrize("case", TAKEN_WITHOUT_STRICT)
+    def test_robot_that_is_taken_with_a_warning(self, rbdhw, tmp_path, case):
+        urdf = bad_robot(tmp_path, case)
+        status, out, err = rbdhw("info", urdf, "--functions", "id", "--json")
+        assert (status, json.loads(out)["robot"]["nv"]) == (0, 2)
+        reason = BAD_ROBOTS[case][-1].partition("; expected ")[0]
+        warning = f"rbdhw: {urdf}: {reason}; taken {TAKEN_WITHOUT_STRICT[case]}\n"
+        assert err == ("" if case == "no limits" else warning)
 
     @pytest.mark.parametrize("case", BAD_OPTIONS)
     def test_option(self, told, tmp_path, case):

@@ -1,4 +1,4 @@
-"""Generated accelerators keep the clock that was asked for, placed and routed."""
+"""Generated accelerators keep the clock that was asked for, or the default, placed and routed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from rbdhw.config import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
+from tests.robot.examples import EXAMPLES
+
+UR10 = next(file for file in EXAMPLES if file.name == "ur10_robot.urdf")
 
 
 @pytest.mark.verify
@@ -29,6 +32,16 @@ def test_designs_on_ecp5_keep_their_clock(
     )
     design = generate(path(name), options)
     write(design, tmp_path / "design")
-    report = synthesize(tmp_path / "design", seed=1)
+    report = synthesize(tmp_path / "design", seed=1, tries=1)
     assert report["clock_mhz_achieved"] >= report["clock_mhz_target"] == clock_mhz
     assert report["dsp_blocks"] == design.manifest["dsp_blocks"]
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize(("urdf", "data_width"), [(path("toy"), 32), (UR10, 64)], ids=["toy", "ur10"])
+def test_default_designs_on_ecp5_keep_the_default_clock(tmp_path: Path, urdf: Path, data_width: int) -> None:
+    """The first placement suffices: the margin of the default clock is that of the target."""
+    write(generate(urdf, BuildOptions(("id",), ii=8, target="ecp5-85", data_width=data_width)), tmp_path)
+    report = synthesize(tmp_path, tries=1)
+    assert report["clock_mhz_achieved"] >= report["clock_mhz_target"] == 40.0

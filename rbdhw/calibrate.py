@@ -132,8 +132,10 @@ def sample(subject: Subject, earlier: Sample | None = None) -> Sample:
 
     Raises
     ------
+    InputError
+        If Yosys is missing.
     ToolError
-        Where Yosys is missing or fails.
+        If Yosys fails.
     """
     device = find_target(subject.target)
     plan = planned(load_urdf(bundled()[subject.robot]), subject.options)
@@ -194,8 +196,10 @@ def calibrate(
 
     Raises
     ------
+    InputError
+        If Yosys is missing.
     ToolError
-        Where Yosys is missing or fails.
+        If Yosys fails.
     """
     version = yosys_version()
     wanted = tuple(subjects() if designs is None else designs)

@@ -258,7 +258,7 @@ def synthesize(
     seed: Annotated[int | None, typer.Option(help="Of the first placement; 1 by default.")] = None,
     tries: Annotated[
         int | None,
-        typer.Option(help="Placements at most, each with the next seed, until the clock is reached; 3."),
+        typer.Option(help="Most placements, each with the next seed, to reach the clock; 3 by default."),
     ] = None,
     count: Annotated[bool, typer.Option("--count", help="Only count, do not place.")] = False,
     as_json: Json = False,

@@ -176,7 +176,7 @@ def fix(
     tries = count(1)
 
     def lowered(widths: Widths) -> Program:
-        progress(f"try {next(tries)}, multipliers of {' x '.join(map(str, widths.ports))} bits")
+        progress(f"try {next(tries)}, {' x '.join(map(str, widths.ports))} bits")
         seen = list(magnitudes)
         draft = lower(graph, seen, ranges, widths, twins)
         for _ in range(NOISE_PASSES):

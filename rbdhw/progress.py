@@ -11,6 +11,7 @@ from threading import Event, Lock, Thread
 from rich.console import Console
 from rich.progress import Progress as Live
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 Progress = Callable[[str], None]
 """Receives the stage at work, and after a colon how far it is: ``simulating: 3 of 12 tasks``."""
@@ -88,8 +89,12 @@ def shown() -> Iterator[Progress]:
 @contextmanager
 def status_line(console: Console) -> Iterator[Progress]:
     """The time elapsed, the stage and its counts on one line, which disappears at the end."""
-    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
-    with Live(*columns, console=console, transient=True) as live:
+    columns = (
+        SpinnerColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
+    )
+    with Live(*columns, console=console, transient=True, expand=True) as live:
         task = live.add_task(STARTING, total=None)
         yield lambda text: live.update(task, description=text)
 

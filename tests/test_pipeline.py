@@ -274,7 +274,7 @@ def test_the_stages_are_told_in_order(arm):
         "writing Verilog",
     ]
     assert "rewriting frames and inertias: 2 tried" in stages
-    assert "choosing number formats of the pipeline: try 1, multipliers of 12 x 12 bits" in stages
+    assert "choosing number formats of the pipeline: try 1, 12 x 12 bits" in stages
 
 
 class TestAllFunctions:

@@ -136,6 +136,14 @@ def test_a_terminal_shows_elapsed_time_stage_and_counts():
     assert text.endswith("\x1b[2K")
 
 
+def test_a_long_text_leaves_the_elapsed_time_whole():
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=40, color_system=None)
+    with status_line(console) as show:
+        show("choosing number formats of the pipeline")
+    assert " 0:00:00 choosing number formats of th…" in stream.getvalue()
+
+
 def test_silent_shows_nothing(capsys):
     silent("anything")
     assert capsys.readouterr() == ("", "")

@@ -130,6 +130,12 @@ def _read_axis(document: Document, element: Element, owner: str, kind: JointKind
     x, y, z = (0.0 if abs(value) < SNAP else value for value in scale(1.0 / norm(shrunk), shrunk))
     if [x, y, z].count(0.0) == 2:
         x, y, z = (float(round(value)) for value in (x, y, z))
+    if kind is JointKind.PLANAR and (x, y, z) != _Z:
+        listed = " ".join(f"{value:g}" for value in given)
+        document.note(
+            f"{owner}: planar across {listed}; Pinocchio takes the plane across 0 0 1 whatever <axis> says, "
+            "and its coordinates differ"
+        )
     return (x, y, z)
 
 

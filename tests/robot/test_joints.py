@@ -77,8 +77,13 @@ class TestJointsOfSeveralFreedoms:
         assert body.joint.limits == (Limits(-inf, inf, 3.0, 4.0),) * kind.nv
 
     def test_take_the_axis_of_a_plane(self, load):
-        (body,) = load(arm_with(kind="planar", rest='<axis xyz="0 3 4"/>')).bodies
-        assert body.joint.axis == pytest.approx((0.0, 0.6, 0.8), rel=1e-15)
+        found = load(arm_with(kind="planar", rest='<axis xyz="0 3 4"/>'))
+        assert found.bodies[0].joint.axis == pytest.approx((0.0, 0.6, 0.8), rel=1e-15)
+        assert found.remarks == (
+            "joint 'shoulder': planar across 0 3 4; Pinocchio takes the plane across 0 0 1 whatever <axis> "
+            "says, and its coordinates differ",
+        )
+        assert load(arm_with(kind="planar")).remarks == ()
 
     @pytest.mark.parametrize("kind", ["planar", "floating"])
     def test_are_those_of_pinocchio(self, load, kind):

@@ -1,7 +1,8 @@
 """The command line: ``rbdhw info | generate | simulate | run | synthesize | bench``.
 
-Exit status 0: done; 1: found wrong (a mismatch, an error beyond the budget, timing missed, a tool that
-failed); 2: bad input, a design too large for its device, or a missing program or extra, in one line.
+Exit status 0: done; 1: found wrong (a mismatch, an error beyond the budget, too many flagged tasks, timing
+missed, a tool that failed); 2: bad input, a design too large for its device, or a missing program or extra,
+in one line.
 """
 
 from __future__ import annotations
@@ -204,6 +205,8 @@ def simulate(
     else:
         print_report(artifact.read(directory).manifest, report.json())
         print_causes(report.json()["causes"])
+    for failure in report.failures:
+        print(f"rbdhw: {directory}: {failure}", file=sys.stderr)
     if not report.ok:
         raise typer.Exit(FOUND_WRONG)
 

@@ -6,6 +6,7 @@ a simulation of its own; in bulk as many pieces as there are processors are in w
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from rbdhw.artifact import Design, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
+from rbdhw.fixed.search import FLAGGED_SHARE
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.sampling import sample
@@ -44,6 +46,15 @@ PIECE_WORDS = 1 << 22
 
 MOST_AT_ONCE = 8
 """Pieces in work at once, however many processors there are."""
+
+
+def most_flagged(tasks: int) -> int:
+    """The most of some tasks that may be flagged in a design that flags :data:`FLAGGED_SHARE` of all.
+
+    One more than three standard deviations above the mean: chance exceeds that less than once in 400 times.
+    """
+    mean = FLAGGED_SHARE * tasks
+    return int(mean + 3.0 * math.sqrt(mean) + 1.0)
 
 
 @dataclass(frozen=True)
@@ -94,15 +105,35 @@ class Report:
         return sum(report.flagged for report in self.functions.values())
 
     @property
-    def within_budget(self) -> bool:
-        """Whether every error of an unflagged task is within the design's budget."""
-        errors = [report.error_max or 0.0 for report in self.functions.values()]
-        return self.budget is None or max(errors) <= self.budget
+    def failures(self) -> list[str]:
+        """What is wrong, a line each: mismatches, errors beyond the budget, too many flagged tasks."""
+        lines = []
+        if self.stray:
+            lines.append(
+                f"answers of no function, and breaches of the stream's protocol: {self.stray}; expected none"
+            )
+        for name, own in self.functions.items():
+            if own.mismatches:
+                lines.append(f"{name}: answers that are not the model's: {own.mismatches}; expected none")
+            budget, error = self.budget, own.error_max
+            if budget is not None and error is not None and not error <= budget:
+                lines.append(
+                    f"{name}: an unflagged task has an error of {error:.2g}; "
+                    f"expected at most {budget:g}, the design's budget"
+                )
+            if own.flagged > most_flagged(own.tasks):
+                lines.append(
+                    f"{name}: {own.flagged} of {own.tasks} tasks are flagged; "
+                    f"expected at most {FLAGGED_SHARE:.0%}; the causes name the remedies"
+                )
+        if all(own.error_median is None for own in self.functions.values()):
+            lines.append("no task came back unflagged, so no error is known; expected one at least")
+        return lines
 
     @property
     def ok(self) -> bool:
-        """Whether the RTL is bit-exact and within budget."""
-        return self.mismatches == 0 and self.within_budget
+        """Whether the RTL is bit-exact, within budget, and flags few tasks."""
+        return not self.failures
 
     def json(self) -> dict[str, Any]:
         """The report as `simulate --json` prints it."""

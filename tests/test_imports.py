@@ -80,6 +80,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         *FORMATS,
         "fixed.floating",
         "fixed.evaluate",
+        "fixed.search",
     ),
     # A second derivation: what it shared, one bug could break twice.
     "sim.reference": ("errors", "extras", "protocol", "robot"),

@@ -26,7 +26,7 @@ def test_the_error_is_the_norm_of_the_difference_over_that_of_the_reference():
 
 @pytest.mark.parametrize(("name", "other"), [("dtau_dq", "dtau_dv"), ("dtau_dv", "dtau_dq")])
 def test_every_matrix_of_a_result_counts(name, other):
-    """The reference's norm is that of 1, 2, 4, 10 and of 4, 4, 4, 4: sqrt(121 + 64); 3 and 4 of that are wrong."""
+    """The reference's norm is the root of 121 + 64, of both matrices; 3 and 4 of that are wrong."""
     reference = {name: np.array([[[1.0, 2.0], [4.0, 10.0]]]), other: np.full((1, 2, 2), 4.0)}
     results = {name: reference[name] + np.array([[3.0, 0.0], [0.0, -4.0]]), other: reference[other]}
     np.testing.assert_allclose(relative_errors(results, reference), [5.0 / np.sqrt(185.0)], rtol=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +24,7 @@ from rbdhw.sim.simulate import (
     FunctionReport,
     Report,
     count_mismatches,
+    most_flagged,
     simulate,
 )
 from rbdhw.sim.verilator import SimulationError, Traffic
@@ -158,7 +160,7 @@ def test_an_error_beyond_the_budget_is_found(rail_folder, cache, tmp_path):
     write(design, tmp_path / "design")
     report = simulate(tmp_path / "design", 100, 1, cache=cache)
     assert report.mismatches == 0
-    assert not report.within_budget
+    assert [line.partition(": ")[0] for line in report.failures] == ["id", "fd"]
     assert not report.ok
 
 
@@ -229,14 +231,103 @@ def test_missing_wrong_and_further_responses_are_counted():
     assert count_mismatches(expected, answered(expected[:0])) == 4
 
 
-def test_a_report_without_a_budget_or_answers():
-    function = FunctionReport(3, 0, 3, error_median=None, error_max=None, latency_cycles=None)
-    report = Report(3, 0, 0, {"id": function}, Traffic(), None)
-    assert report.ok
-    assert (report.mismatches, report.flagged) == (0, 3)
-    assert replace(report, budget=1e-3).ok
-    assert not replace(report, stray=1).ok
-    assert not replace(report, functions={"id": replace(function, mismatches=1)}).ok
+RIGHT = FunctionReport(100, 0, 1, error_median=1e-5, error_max=2e-4, latency_cycles=9)
+
+
+class TestVerdict:
+    """What a report says is wrong, line by line."""
+
+    def report(self, budget=None, stray=0, **changes):
+        functions = {"id": RIGHT, "fd": replace(RIGHT, **changes)}
+        return Report(200, stray, 1000, functions, Traffic(), budget)
+
+    def test_a_right_report_has_no_failure(self):
+        for budget in (None, 2e-4):
+            assert self.report(budget).ok
+            assert self.report(budget).failures == []
+        assert (self.report().mismatches, self.report().flagged) == (0, 2)
+
+    @pytest.mark.parametrize(
+        ("report", "line"),
+        [
+            ({"mismatches": 3}, "fd: answers that are not the model's: 3; expected none"),
+            (
+                {"stray": 2},
+                "answers of no function, and breaches of the stream's protocol: 2; expected none",
+            ),
+            (
+                {"budget": 1e-3, "error_max": 1.04e-3},
+                "fd: an unflagged task has an error of 0.001; expected at most 0.001, the design's budget",
+            ),
+            (
+                {"flagged": 6},
+                "fd: 6 of 100 tasks are flagged; expected at most 1%; the causes name the remedies",
+            ),
+        ],
+    )
+    def test_each_failure_is_one_line(self, report, line):
+        assert self.report(**report).failures == [line]
+        assert not self.report(**report).ok
+
+    def test_an_error_that_is_no_number_is_beyond_every_budget(self):
+        assert not self.report(1e-3, error_max=float("nan")).ok
+
+    def test_without_an_unflagged_task_nothing_is_known(self):
+        blind = FunctionReport(1, 0, 1, error_median=None, error_max=None, latency_cycles=9)
+        report = Report(1, 0, 9, {"id": blind}, Traffic(), None)
+        expected = "no task came back unflagged, so no error is known; expected one at least"
+        assert report.failures == [expected]
+        assert replace(report, functions={"id": blind, "fd": RIGHT}).ok
+
+    @pytest.mark.parametrize(("tasks", "most"), [(1, 1), (10, 2), (100, 5), (1000, 20), (100_000, 1095)])
+    def test_chance_is_allowed_for(self, tasks, most):
+        """A design that flags a hundredth of all tasks fails in fewer than one of 400 cases."""
+        assert most_flagged(tasks) == most
+        tail = 1.0 - math.fsum(
+            math.exp(k * math.log(0.01 * tasks) - 0.01 * tasks - math.lgamma(k + 1)) for k in range(most + 1)
+        )
+        assert tail < 1 / 400
+
+
+def flagging(design: Design) -> Design:
+    """The design with tasks whose positions are all beyond those for which its hardware was built."""
+    beyond = np.tile([0.65, 0.95], (len(design.robot.bodies), 1))
+    return replace(design, domain=replace(design.domain, bounds=design.domain.bounds | {"q": beyond}))
+
+
+def test_a_design_that_flags_everything_fails(rail_folder, tmp_path, rbdhw):
+    folder = tmp_path / "design"
+    write(flagging(read(rail_folder)), folder)
+    status, out, err = rbdhw("simulate", folder, "--tasks", 40, "--seed", 1, "--bulk", "--json")
+    report = json.loads(out)
+    assert (status, report["mismatches"], report["flagged"]) == (1, 0, 40)
+    flagged = "flagged; expected at most 1%; the causes name the remedies"
+    assert err.splitlines() == [
+        *(
+            f"rbdhw: {folder}: {name}: {own['tasks']} of {own['tasks']} tasks are {flagged}"
+            for name, own in report["functions"].items()
+        ),
+        f"rbdhw: {folder}: no task came back unflagged, so no error is known; expected one at least",
+    ]
+
+
+def test_a_mismatch_ends_in_exit_status_1(faulty_folder, rbdhw):
+    status, out, err = rbdhw("simulate", faulty_folder, "--tasks", 30, "--seed", 1, "--bulk", "--json")
+    assert (status, json.loads(out)["mismatches"]) == (1, 1)
+    assert err.endswith(": answers that are not the model's: 1; expected none\n")
+    assert err.count("\n") == 1
+
+
+def test_an_answer_of_an_unknown_function_is_stray(rail_folder, cache, tmp_path):
+    """The hardware answers tag 3 under a function's code that the build has not."""
+    design = read(rail_folder)
+    right = "assign m_axis_tdata = held[31:0];"
+    wrong = right.replace(";", " ^ (held[15:0] == 3 && held[23:20] == 0 ? 32'h000f0000 : 0);")
+    assert right in design.verilog
+    write(replace(design, verilog=design.verilog.replace(right, wrong)), tmp_path / "design")
+    report = simulate(tmp_path / "design", 20, 1, bulk=True, cache=cache)
+    assert report.stray == 1
+    assert not report.ok
 
 
 def test_numbers_that_cannot_be_are_refused(rail_folder, tmp_path):

@@ -34,6 +34,7 @@ import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -42,8 +43,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
+from rbdhw.bounds import ACCELERATION, DOMAIN_BYTES, EFFORT, POSITION, VELOCITY, Bound
 from rbdhw.dynamics.joint import turns
 from rbdhw.errors import InputError
+from rbdhw.files import read
 from rbdhw.fixed.lower import InputRange
 from rbdhw.robot.model import Joint, JointKind, Limits, Robot
 from rbdhw.substitutes import FREE_REACH, FREE_VELOCITY, Pair, Substitutes
@@ -63,8 +66,8 @@ GRAVITY_SLACK = 1.05
 Array = NDArray[np.float64]
 
 
-def _pair(value: object) -> Pair:
-    """``b`` as ``(-b, b)``, ``[l, u]`` as it is."""
+def _pair(value: object, bound: Bound) -> Pair:
+    """``b`` as ``(-b, b)``, ``[l, u]`` as it is; ValueError with what was expected."""
     match value:
         case [lower, upper]:
             pair = _number(lower), _number(upper)
@@ -72,6 +75,8 @@ def _pair(value: object) -> Pair:
             pair = -_number(value), _number(value)
     if not pair[0] < pair[1]:
         raise ValueError(_EXPECTED)
+    if not bound.holds(max(pair, key=abs)):
+        raise ValueError(f"{bound.expected} was expected")
     return pair
 
 
@@ -83,34 +88,37 @@ def _number(value: object) -> float:
 
 _EXPECTED = "a positive number or [lower, upper] with lower below upper was expected"
 
-Bounds = Annotated[Pair, BeforeValidator(_pair)]
+Positions = Annotated[Pair, BeforeValidator(partial(_pair, bound=POSITION))]
+Velocities = Annotated[Pair, BeforeValidator(partial(_pair, bound=VELOCITY))]
+Accelerations = Annotated[Pair, BeforeValidator(partial(_pair, bound=ACCELERATION))]
+Efforts = Annotated[Pair, BeforeValidator(partial(_pair, bound=EFFORT))]
 
 
 class JointBounds(BaseModel):
     """Overrides for one joint, or for all."""
 
     model_config = ConfigDict(extra="forbid")
-    position: Bounds | None = None
-    velocity: Bounds | None = None
-    acceleration: Bounds | None = None
-    effort: Bounds | None = None
+    position: Positions | None = None
+    velocity: Velocities | None = None
+    acceleration: Accelerations | None = None
+    effort: Efforts | None = None
 
 
 class ForceBounds(BaseModel):
     """Bounds of each component of an external wrench (N, Nm)."""
 
     model_config = ConfigDict(extra="forbid")
-    force: Bounds | None = None
-    moment: Bounds | None = None
+    force: Efforts | None = None
+    moment: Efforts | None = None
 
 
 class BaseBounds(ForceBounds):
     """Bounds of each component of a moving base's motion, and of the wrench on one that floats."""
 
-    linear_velocity: Bounds | None = None
-    angular_velocity: Bounds | None = None
-    linear_acceleration: Bounds | None = None
-    angular_acceleration: Bounds | None = None
+    linear_velocity: Velocities | None = None
+    angular_velocity: Velocities | None = None
+    linear_acceleration: Accelerations | None = None
+    angular_acceleration: Accelerations | None = None
 
 
 class Overrides(BaseModel):
@@ -147,12 +155,14 @@ def read_overrides(path: Path) -> Overrides:
     InputError
         Where the file cannot be read or says something else than a domain.
     """
+    data = read(path, "a TOML file with bounds of the inputs", DOMAIN_BYTES)
     try:
-        return Overrides.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: not a readable TOML file ({error})") from error
+        return Overrides.model_validate(tomllib.loads(data.decode("utf-8")))
     except ValidationError as error:
         raise InputError(f"{path}: {_complaint(error.errors()[0])}") from error
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else error
+        raise InputError(f"{path}: not a readable TOML file ({reason})") from error
 
 
 def _complaint(error: ErrorDetails) -> str:
@@ -168,7 +178,7 @@ def _complaint(error: ErrorDetails) -> str:
         table = tables[error["loc"][0]] if len(error["loc"]) > 1 else Overrides
         return f"{where}: unknown; expected {', '.join(table.model_fields)}"
     if error["type"] == "value_error":
-        return f"{where}: {_EXPECTED}"
+        return f"{where}: {error['ctx']['error']}"
     return f"{where}: a table was expected"
 
 

@@ -1,9 +1,11 @@
-"""Warnings about an input that is taken although something in it is amiss: their wording, and where they go."""
+"""Warnings about input that is taken although something in it is amiss: their wording, and where they go."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+
+from rbdhw.errors import one_line
 
 NAMED = 3
 """Elements that one line names; the others are counted."""
@@ -24,4 +26,4 @@ def subject(kind: str, names: Sequence[str]) -> str:
 def warn(remarks: Iterable[str]) -> None:
     """Write one line for each remark to the error stream."""
     for remark in remarks:
-        print(f"rbdhw: {remark}", file=sys.stderr)
+        print(f"rbdhw: {one_line(remark)}", file=sys.stderr)

@@ -105,6 +105,15 @@ def test_the_default_acceleration_follows_the_velocity_asked_for():
         ("[joints.elbow]\nposition = nan", f"joints.elbow.position: {PAIR}"),
         ("[joints.elbow]\nposition = [-inf, 1]", f"joints.elbow.position: {PAIR}"),
         (f"[default]\nvelocity = 1{400 * '0'}", f"default.velocity: {PAIR}"),
+        (
+            "[default]\nposition = 1e7",
+            "default.position: a magnitude of up to 1e+06 rad or m was expected",
+        ),
+        (
+            "[default]\nvelocity = [-1e-30, 1e-30]",
+            "default.velocity: 0, or a magnitude of 1e-09 to 1e+06 rad/s or m/s was expected",
+        ),
+        (f"[default]\nvelocity = {9000 * '['}", "not a readable TOML file (nested too deep)"),
         ("[fext]\nforce = [1, 2, 3]", f"fext.force: {PAIR}"),
         (
             "[default",
@@ -123,13 +132,14 @@ def test_a_file_that_is_no_domain_is_refused(tmp_path, text, complaint):
 def test_a_file_that_cannot_be_read_is_refused(tmp_path):
     missing, binary = tmp_path / "missing.toml", tmp_path / "binary.toml"
     binary.write_bytes(b"\xff")
-    for file, reason in (
-        (missing, f"[Errno 2] No such file or directory: '{missing}'"),
-        (binary, "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+    reason = "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"
+    for file, complaint in (
+        (missing, "no such file; expected a TOML file with bounds of the inputs"),
+        (binary, f"not a readable TOML file ({reason})"),
     ):
         with pytest.raises(InputError) as error:
             read_overrides(file)
-        assert str(error.value) == f"{file}: not a readable TOML file ({reason})"
+        assert str(error.value) == f"{file}: {complaint}"
 
 
 def test_an_unknown_joint_is_refused():

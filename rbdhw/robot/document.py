@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from pathlib import Path
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
+from rbdhw.bounds import NAME_CHARACTERS, URDF_BYTES, Bound
 from rbdhw.errors import InputError
+from rbdhw.files import read
 from rbdhw.remarks import list_names
 from rbdhw.robot.model import Vector3
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT = "<!--", "-->"
 _DECLARATION = re.compile(r"\s*<\?xml\s.*?\?>", re.DOTALL)
-_CHUNK = 64
+_DOCTYPE = re.compile(r"(?:\s|<\?(?>.*?\?>))*+<!DOCTYPE\s*([^\s\[>]*)(\s*>)?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,13 @@ class Document:
         return found
 
     def text(self, element: ET.Element, attribute: str, owner: str) -> str:
-        """A non-empty attribute; InputError where it is missing or empty."""
+        """A non-empty attribute; InputError where it is missing, empty, or too long for any."""
         value = element.get(attribute)
         if value is None or not value.strip():
             raise self.error(owner, f"<{element.tag}> has no {attribute}", f'{attribute}="..."')
+        if len(value) > NAME_CHARACTERS:
+            reason = f"<{element.tag}> has {attribute} of {len(value):,} characters"
+            raise self.error(owner, reason, f"at most {NAME_CHARACTERS:,}")
         return value
 
     def named(self, tag: str) -> list[tuple[str, ET.Element]]:
@@ -99,20 +102,39 @@ class Document:
             found[name] = element
         return list(found.items())
 
-    def number(self, element: ET.Element, attribute: str, owner: str, default: float | None = None) -> float:
-        """An attribute that is one finite decimal number; ``default`` where it is missing, if given."""
+    def number(
+        self,
+        element: ET.Element,
+        attribute: str,
+        owner: str,
+        bound: Bound | None = None,
+        default: float | None = None,
+    ) -> float:
+        """An attribute that is one finite decimal number; ``default`` where it is missing, if given.
+
+        InputError where it is none, or not within ``bound``.
+        """
         if default is not None and element.get(attribute) is None:
             return default
         text = self.text(element, attribute, owner)
         value = finite(text.strip())
         if value is None:
             raise self.error(owner, f'<{element.tag}> has {attribute}="{_one_line(text)}"', "a finite number")
+        self._check_bound(element, attribute, owner, bound, value)
         return value
 
     def vector(
-        self, element: ET.Element, attribute: str, owner: str, default: Vector3 | None = None
+        self,
+        element: ET.Element,
+        attribute: str,
+        owner: str,
+        bound: Bound | None = None,
+        default: Vector3 | None = None,
     ) -> Vector3:
-        """An attribute of three finite decimal numbers; ``default`` where it is missing, if given."""
+        """An attribute of three finite decimal numbers; ``default`` where it is missing, if given.
+
+        InputError where it is none, or where one is not within ``bound``.
+        """
         if default is not None and element.get(attribute) is None:
             return default
         text = self.text(element, attribute, owner)
@@ -121,7 +143,15 @@ class Document:
             reason = f'<{element.tag}> has {attribute}="{_one_line(text)}"'
             raise self.error(owner, reason, "three finite numbers")
         x, y, z = (value for value in values if value is not None)
+        self._check_bound(element, attribute, owner, bound, x, y, z)
         return (x, y, z)
+
+    def _check_bound(
+        self, element: ET.Element, attribute: str, owner: str, bound: Bound | None, *values: float
+    ) -> None:
+        if bound is not None and not bound.holds(*values):
+            text = _one_line(element.get(attribute, ""))
+            raise self.error(owner, f'<{element.tag}> has {attribute}="{text}"', bound.expected)
 
 
 def read_document(path: str | os.PathLike[str], *, strict: bool = False) -> Document:
@@ -134,38 +164,35 @@ def read_document(path: str | os.PathLike[str], *, strict: bool = False) -> Docu
     Raises
     ------
     InputError
-        The file cannot be read, declares more than the name of its DOCTYPE (entities, or another file), or is
-        not well-formed XML.
+        The file cannot be read, is too large, declares more than the name of its DOCTYPE (entities, or
+        another file), or is not well-formed XML.
     """
     file = os.fspath(path)
-    data = _read(file)
+    data = read(path, "the path of a URDF file", URDF_BYTES)
     document = Document(file, ET.Element(""), strict)
     text = _plain(_decode(document, data))
+    _check_doctype(file, text)
     builder = ET.TreeBuilder()
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.StartElementHandler = builder.start
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.data
-    parser.StartDoctypeDeclHandler = _doctype(file)
     try:
-        # Small pieces: expat finishes the piece in which a DOCTYPE was refused before it stops.
-        for start in range(0, len(text), _CHUNK):
-            parser.Parse(text[start : start + _CHUNK])
-        parser.Parse("", True)
+        parser.Parse(text, True)  # in one piece: a token that goes on in the next is read again
     except expat.ExpatError as error:
         raise _error(file, f"not well-formed XML ({error})", "a URDF file") from None
     return replace(document, root=builder.close())
 
 
-def _doctype(file: str) -> Callable[[str, str | None, str | None, bool], None]:
-    """A handler that refuses what a DOCTYPE declares, before the entities in it."""
+def _check_doctype(file: str, text: str) -> None:
+    """Refuse a DOCTYPE that declares more than a name; ``text`` has no comments.
 
-    def refuse(name: str, system: str | None, public: str | None, internal: bool) -> None:
-        if system is not None or public is not None or internal:
-            raise _error(file, f"a DOCTYPE declaration ({_one_line(name)})", "plain XML without one")
-
-    return refuse
+    It can only stand before the first element, behind blank space and processing instructions.
+    """
+    found = _DOCTYPE.match(text)
+    if found is not None and found[2] is None:
+        raise _error(file, f"a DOCTYPE declaration ({found[1]})", "plain XML without one")
 
 
 def _decode(document: Document, data: bytes) -> str:
@@ -179,12 +206,28 @@ def _decode(document: Document, data: bytes) -> str:
 
 def _plain(text: str) -> str:
     """``text`` without comments, and without blank lines before its declaration; lines keep their numbers."""
-    text = _COMMENT.sub(_blank, text)
-    return _DECLARATION.sub(_blank, text, count=1) if _DECLARATION.match(text) else text
+    text = _without_comments(text)
+    found = _DECLARATION.match(text)
+    return _blank(found[0]) + text[found.end() :] if found else text
 
 
-def _blank(found: re.Match[str]) -> str:
-    return "\n" * found[0].count("\n")
+def _without_comments(text: str) -> str:
+    """``text`` with the line ends of its comments in their place; one that does not end is left."""
+    opening, closing = _COMMENT
+    kept: list[str] = []
+    start = 0
+    while True:
+        begin = text.find(opening, start)
+        end = text.find(closing, begin + len(opening)) if begin >= 0 else -1
+        if end < 0:
+            return "".join([*kept, text[start:]])
+        end += len(closing)
+        kept += [text[start:begin], _blank(text[begin:end])]
+        start = end
+
+
+def _blank(text: str) -> str:
+    return "\n" * text.count("\n")
 
 
 def _sentence(alike: list[_Remark]) -> str:
@@ -196,18 +239,6 @@ def _sentence(alike: list[_Remark]) -> str:
     names = [remark.owner.partition(" ")[2] for remark in alike]
     owner = first.owner if len(alike) == 1 else f"{kind}s {list_names(names)}"
     return f"{owner}: {first.reason}{f' ({detail})' if details else ''}; taken {first.taken}"
-
-
-def _read(file: str) -> bytes:
-    try:
-        return Path(file).read_bytes()
-    except FileNotFoundError:
-        raise _error(file, "no such file", "the path of a URDF file") from None
-    except IsADirectoryError:
-        raise _error(file, "is a directory", "the path of a URDF file") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise _error(file, f"cannot be read ({reason})", "the path of a URDF file") from None
 
 
 def _error(file: str, reason: str, expected: str) -> InputError:

@@ -6,6 +6,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from rbdhw.bounds import INERTIA, MASS
 from rbdhw.remarks import list_names
 from rbdhw.robot.document import Document
 from rbdhw.robot.model import Body, Inertia, JointKind, Matrix3, Placement, Robot, Vector3
@@ -34,10 +35,11 @@ def read_inertia(document: Document, inertial: Element, owner: str, origin: Plac
     Raises
     ------
     InputError
-        Mass or an inertia entry is no finite number, or the mass is negative. In a strict reading also: one
-        of them is missing, or the inertia is not positive semidefinite or breaks the triangle inequality by
-        more than ``TOLERANCE``. Other readings take such an inertia as it is. Where something is missing they
-        take what Pinocchio takes: no inertia without a mass, a point mass without all six entries.
+        Mass or an inertia entry is no finite number or beyond its bound, or the mass is negative. In a strict
+        reading also: one of them is missing, or the inertia is not positive semidefinite or breaks the
+        triangle inequality by more than ``TOLERANCE``. Other readings take such an inertia as it is. Where
+        something is missing they take what Pinocchio takes: no inertia without a mass, a point mass without all
+        six entries.
     """
     element = document.child(inertial, "mass", owner)
     if element is None or element.get("value") is None:
@@ -46,7 +48,7 @@ def read_inertia(document: Document, inertial: Element, owner: str, origin: Plac
             reason, expected = ("<mass> has no value", 'value="..."')
         document.bear(owner, reason, expected, "as no inertia, as Pinocchio does")
         return Inertia()
-    mass = document.number(element, "value", owner)
+    mass = document.number(element, "value", owner, MASS)
     if mass < 0.0:
         raise document.error(owner, f"<mass> is {mass:g}", "zero or more kilograms")
     about_centre = _read_about_centre(document, inertial, owner)
@@ -67,7 +69,7 @@ def _read_about_centre(document: Document, inertial: Element, owner: str) -> Mat
         expected = " ".join(f'{entry}="..."' for entry in missing)
         document.bear(owner, f"<inertia> has no {list_names(missing)}", expected, _POINT)
         return _ZERO
-    xx, xy, xz, yy, yz, zz = (document.number(element, entry, owner) for entry in _ENTRIES)
+    xx, xy, xz, yy, yz, zz = (document.number(element, entry, owner, INERTIA) for entry in _ENTRIES)
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from math import inf
 from xml.etree.ElementTree import Element
 
+from rbdhw.bounds import ANGLE, EFFORT, JOINTS, LENGTH, POSITION, RATIO, VELOCITY, Bound
 from rbdhw.robot.document import Document
 from rbdhw.robot.model import UNLIMITED, Joint, JointKind, Limits, Mimic, Placement, Vector3
-from rbdhw.robot.spatial import SNAP, norm, rotation_rpy, scale
+from rbdhw.robot.spatial import SNAP, compose, norm, rotation_about, rotation_rpy, scale
 
 FIXED = "fixed"
 
@@ -72,7 +73,10 @@ def read_joints(document: Document, links: Iterable[str]) -> list[Edge]:
             )
         above[edge.child] = name
         edges.append(edge)
-    return _resolve_mimics(document, edges)
+    moving = sum(edge.moving is not None for edge in edges)
+    if moving > JOINTS:
+        raise document.error("<robot>", f"{moving:,} moving joints", f"at most {JOINTS:,}")
+    return [_without_motion(document, edge) for edge in _resolve_mimics(document, edges)]
 
 
 def read_origin(document: Document, element: Element, owner: str) -> Placement:
@@ -80,8 +84,9 @@ def read_origin(document: Document, element: Element, owner: str) -> Placement:
     origin = document.child(element, "origin", owner)
     if origin is None:
         return Placement()
-    translation = document.vector(origin, "xyz", owner, default=_ORIGIN)
-    return Placement(rotation_rpy(document.vector(origin, "rpy", owner, default=_ORIGIN)), translation)
+    translation = document.vector(origin, "xyz", owner, LENGTH, default=_ORIGIN)
+    angles = document.vector(origin, "rpy", owner, ANGLE, default=_ORIGIN)
+    return Placement(rotation_rpy(angles), translation)
 
 
 def _read_joint(document: Document, name: str, element: Element) -> Edge:
@@ -154,7 +159,7 @@ def _read_limits(document: Document, element: Element, owner: str, kind: JointKi
 
 
 def _read_size(document: Document, limit: Element, attribute: str, owner: str) -> float:
-    """The largest velocity or effort; infinite where none is given, or one below zero."""
+    """The largest velocity or effort; infinite where none is given, or one that cannot be meant."""
     if limit.get(attribute) is None:
         document.require(owner, f"<limit> has no {attribute}", f'{attribute}="..."', "as no limit")
         return inf
@@ -162,7 +167,18 @@ def _read_size(document: Document, limit: Element, attribute: str, owner: str) -
     if value < 0.0:
         document.bear(owner, f"<limit> has {attribute} {value:g}", "zero or more", "as no limit")
         return inf
-    return value
+    return value if _is_limit(document, owner, attribute, value, _SIZES[attribute]) else inf
+
+
+_SIZES = {"velocity": VELOCITY, "effort": EFFORT}
+
+
+def _is_limit(document: Document, owner: str, attribute: str, value: float, bound: Bound) -> bool:
+    """Whether a limit may be meant; a remark where it is beyond its bound."""
+    if not bound.holds(value):
+        document.bear(owner, f"<limit> has {attribute} {value:g}", bound.expected, "as no limit")
+        return False
+    return True
 
 
 def _read_range(document: Document, limit: Element, owner: str) -> tuple[float, float]:
@@ -178,7 +194,10 @@ def _read_range(document: Document, limit: Element, owner: str) -> tuple[float, 
     if lower > upper:
         reason = f"<limit> has lower {lower:g} above upper {upper:g}"
         document.bear(owner, reason, "lower <= upper", "the other way round")
-        return upper, lower
+        lower, upper = upper, lower
+    limits = {"lower": lower, "upper": upper}
+    if not all(_is_limit(document, owner, *limit, POSITION) for limit in limits.items()):
+        return -inf, inf
     return lower, upper
 
 
@@ -192,8 +211,8 @@ def _read_mimic(document: Document, element: Element, owner: str) -> Mimic | Non
         return None
     return Mimic(
         joint=document.text(mimic, "joint", owner),
-        multiplier=document.number(mimic, "multiplier", owner, default=1.0),
-        offset=document.number(mimic, "offset", owner, default=0.0),
+        multiplier=document.number(mimic, "multiplier", owner, RATIO, default=1.0),
+        offset=document.number(mimic, "offset", owner, POSITION, default=0.0),
     )
 
 
@@ -216,14 +235,34 @@ def _resolve_mimics(document: Document, edges: Sequence[Edge]) -> list[Edge]:
 
 def _followed(name: str, joints: Mapping[str, Joint | None]) -> list[str]:
     """Joint ``name``, the one that it mimics, the one that this mimics, and so on, each once."""
-    chain: list[str] = []
+    chain: dict[str, None] = {}
     while name in joints and name not in chain:
-        chain.append(name)
+        chain[name] = None
         joint = joints[name]
         if joint is None or joint.mimic is None:
             break
         name = joint.mimic.joint
-    return chain
+    return list(chain)
+
+
+def _without_motion(document: Document, edge: Edge) -> Edge:
+    """``edge`` as a fixed joint where it mimics another zero times."""
+    joint = edge.moving
+    if joint is None or joint.mimic is None or joint.mimic.multiplier != 0.0:
+        return edge
+    offset = joint.mimic.offset
+    expected = 'a multiplier other than 0, or type="fixed"'
+    document.bear(
+        f"joint {edge.name!r}",
+        f"mimics joint {joint.mimic.joint!r} 0 times",
+        expected,
+        f"as fixed at {offset:g}",
+    )
+    if joint.kind.rotates:
+        moved = Placement(rotation_about(joint.axis, offset))
+    else:
+        moved = Placement(translation=scale(offset, joint.axis))
+    return replace(edge, placement=compose(edge.placement, moved), moving=None)
 
 
 def _resolve_mimic(
@@ -249,6 +288,8 @@ def _resolve_mimic(
         return mimic
     multiplier, offset = mimic.multiplier * other.multiplier, mimic.multiplier * other.offset + mimic.offset
     reason = f"mimics joint {mimic.joint!r}, which mimics joint {other.joint!r}"
+    if not RATIO.holds(multiplier):
+        raise document.error(owner, f"{reason}: {multiplier:g} times", RATIO.expected)
     taken = f"as {multiplier:g} times joint {other.joint!r} plus {offset:g}"
     document.bear(owner, reason, "a joint that mimics none", taken)
     return Mimic(other.joint, multiplier, offset)

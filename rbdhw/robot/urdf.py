@@ -29,9 +29,10 @@ def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order
     inertia, into the body that carries it. Joints may be revolute, continuous, prismatic, planar, floating,
     spherical (as PyBullet has them) or fixed.
 
-    A file must describe a tree of links with unique names, and its numbers must be finite. A floating joint,
-    if any, is the only one that moves a link relative to the root link and what is fixed to it: the root link
-    is the world then, where its own inertia is not felt. An axis is not zero, and a mass is not negative.
+    A file must describe a tree of links with unique names, and its numbers must be finite and, but for
+    limits, within :mod:`rbdhw.bounds`. A floating joint, if any, is the only one that moves a link relative
+    to the root link and what is fixed to it: the root link is the world then, where its own inertia is not
+    felt. An axis is not zero, and a mass is not negative.
 
     What else is amiss is taken, mostly as Pinocchio takes it, and ``Robot.remarks`` says so:
 
@@ -46,6 +47,8 @@ def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order
     only one of lower and upper                    0 for the other
     a mimic that follows nothing it could follow   a joint of its own
     a mimic of a mimic                             a mimic of what that one follows
+    a mimic with a multiplier of zero              as fixed at its offset
+    a limit beyond :mod:`rbdhw.bounds`             no limit
     an inertia no rigid body has                   as it is
     ``<inertia>`` without all six entries          a point mass
     ``<inertial>`` without a mass                  no inertia
@@ -143,11 +146,12 @@ def _find_base(document: Document, links: Iterable[str], edges: Iterable[Edge]) 
 def _cycle(start: str, edges: Iterable[Edge]) -> str:
     """The links of the cycle that going up from ``start`` ends in, parents first."""
     above = {edge.child: edge.parent for edge in edges}
-    seen: list[str] = []
+    seen: dict[str, None] = {}
     while start not in seen:
-        seen.append(start)
+        seen[start] = None
         start = above[start]
-    loop = seen[seen.index(start) :]
+    links = list(seen)
+    loop = links[links.index(start) :]
     return " -> ".join(repr(link) for link in [*reversed(loop), loop[-1]])
 
 

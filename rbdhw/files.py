@@ -1,0 +1,161 @@
+"""Files of the user: read up to a size, and written as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from rbdhw.errors import InputError
+
+ASIDE = ".writing-"
+"""How the names of files and folders start that are not yet complete."""
+
+_LONGEST_SUFFIX = 8
+_STREAMS = (1, 2)
+
+
+def read(path: str | os.PathLike[str], expected: str, most: int) -> bytes:
+    """The content of a file, or of a pipe, of at most ``most`` bytes.
+
+    Raises
+    ------
+    InputError
+        The line says that ``expected`` was expected.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(most + 1)
+    except FileNotFoundError:
+        reason = "no such file"
+    except IsADirectoryError:
+        reason = "is a directory"
+    except (OSError, ValueError) as error:
+        reason = f"cannot be read ({_reason(error)})"
+    else:
+        if len(data) <= most:
+            return data
+        reason = f"is larger than {most:,} bytes"
+    raise InputError(f"{os.fspath(path)}: {reason}; expected {expected}")
+
+
+def check_file(path: Path) -> None:
+    """Refuse a file that :func:`replacing` could not write, before the work that comes first.
+
+    Raises
+    ------
+    InputError
+        Where the file is a folder, or its folder does not exist or cannot be written.
+    """
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise InputError(f"{path}: cannot be written; expected a file in a folder that exists")
+    written = path if _in_place(path) else path.absolute().parent
+    if not os.access(written, os.W_OK):
+        raise InputError(f"{path}: {written} cannot be written; expected a folder that can be")
+
+
+def check_folder(folder: Path, what: str) -> None:
+    """Refuse a folder that cannot be made or written, before the work that comes first.
+
+    Raises
+    ------
+    InputError
+        The line says that a folder for ``what`` was expected.
+    """
+    existing = Path(os.path.realpath(folder))
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not existing.is_dir():
+        raise InputError(f"{folder}: {existing} is not a folder; expected a folder {what}")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise InputError(f"{folder}: {existing} cannot be written; expected a folder that can be")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """The path of a new file, which takes the place of ``path`` at the end of the block.
+
+    On failure an earlier file stays as it was, and nothing new is left. A link stays one: the file that it
+    names is replaced. A device or a pipe receives the content in place, and so does a file that is the
+    standard output.
+
+    Raises
+    ------
+    InputError
+        Where writing fails.
+    """
+    try:
+        if _in_place(path):
+            with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
+                made = Path(folder) / f"content{_suffix(path)}"
+                yield made
+                with made.open("rb") as content, _opened(path) as target:
+                    shutil.copyfileobj(content, target)
+        else:
+            target_path = Path(os.path.realpath(path))
+            made = aside(target_path.parent, _suffix(path))
+            try:
+                yield made
+                made.replace(target_path)
+            finally:
+                made.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written ({_reason(error)}); expected a file that can be"
+        ) from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file by :func:`replacing`, which raises the same."""
+    with replacing(path) as made:
+        made.write_text(text, encoding="utf-8")
+
+
+def aside(folder: Path, suffix: str = "") -> Path:
+    """The path of a file or folder in ``folder`` that does not exist yet, for what is not yet complete."""
+    return folder / f"{ASIDE}{os.getpid()}-{secrets.token_hex(4)}{suffix}"
+
+
+def _suffix(path: Path) -> str:
+    """The end of a file's name that tells its format."""
+    return path.suffix if len(path.suffix) <= _LONGEST_SUFFIX else ""
+
+
+def _in_place(path: Path) -> bool:
+    """Whether there is something that must not be replaced by another file."""
+    try:
+        there = path.stat()
+    except OSError:
+        return False
+    return not stat.S_ISREG(there.st_mode) or _stream(there) is not None
+
+
+def _opened(path: Path) -> BinaryIO:
+    """What exists at ``path``, opened for writing; a standard stream is continued."""
+    stream = _stream(path.stat())
+    if stream is None:
+        return path.open("wb")
+    sys.stdout.flush()
+    return os.fdopen(os.dup(stream), "wb")
+
+
+def _stream(there: os.stat_result) -> int | None:
+    """The standard stream, output or error, that writes to a file; None where neither does."""
+    for stream in _STREAMS:
+        try:
+            if os.path.samestat(os.fstat(stream), there):
+                return stream
+        except OSError:  # the stream is closed
+            continue
+    return None
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -5,7 +5,9 @@ from math import inf
 
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.description import describe, joint_entries
+from rbdhw.pipeline import generate
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Mimic, Placement, Robot
+from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 
 TURN = {"position": "rad", "velocity": "rad/s", "effort": "Nm"}
@@ -66,3 +68,40 @@ def test_a_description_is_json_with_the_algorithms_and_limbs():
     assert all(cost["total"] > 0 for cost in inverse["costs"].values())
     assert [len(group) for group in data["limbs"]["groups"]] == [4]
     assert any(trial["link"] == data["joints"][0]["link"] for trial in data["roots"])
+
+
+def travelling(rows):
+    return [row["travels"] for row in rows]
+
+
+def test_coordinates_that_nothing_depends_on_do_not_travel():
+    """A first joint about gravity's axis, and where a floating base is; a torque that no function takes."""
+    arm = describe(path("iiwa14"), BuildOptions(("id",)))["coordinates"]
+    assert travelling(arm["q"]) == [[], *[["q"]] * 6]
+    assert travelling(arm["v"]) == [["v", "a"]] * 7
+    assert arm["q"][1] == {
+        "index": 1,
+        "joint": "iiwa_joint_2",
+        "kind": "revolute",
+        "part": "",
+        "unit": "rad",
+        "limits": {"lower": -2.0943951023931953, "upper": 2.0943951023931953},
+        "travels": ["q"],
+    }
+    base = describe(path("hyq"), BuildOptions(("fd",), mounting=Mounting("floating")))["coordinates"]
+    assert travelling(base["q"]) == [[]] * 3 + [["q"]] * 16
+    assert travelling(base["v"])[6:] == [["v", "tau"]] * 12
+
+
+def test_the_manifest_lists_the_coordinates_whose_words_travel():
+    manifest = generate(path("iiwa14"), BuildOptions(("m",), width=18, samples=128)).manifest
+    words = {word["name"] for word in manifest["inputs"]["m"]}
+    assert words == {f"q[{k}]" for k in range(1, 6)}
+    coordinates = manifest["coordinates"]
+    assert {f"q[{row['index']}]" for row in coordinates["q"] if row["travels"]} == words
+    assert travelling(coordinates["v"]) == [[]] * 7
+    assert [row["effort"] for row in coordinates["v"]] == [joint.limits[0].effort for joint in iiwa_joints()]
+
+
+def iiwa_joints():
+    return [body.joint for body in load_urdf(path("iiwa14")).bodies]

@@ -27,7 +27,8 @@ USUAL_CHOICES = 16
 def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int, share: float = 1.0) -> Array:
     """The array that answers a fused program's task every ``ii`` cycles, verified.
 
-    Without a clock :meth:`rbdhw.target.Target.clock` chooses it. Block RAMs are those of a share of the device.
+    Without a clock :meth:`rbdhw.target.Target.clock` chooses it. Block RAMs are those of a share of the
+    device.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int, 
     )
     array = exchanged(array, outputs, max(program.port_widths))
     array = replace(array, block_rams=device.operand_blocks(share))
-    verify(array, work)
+    verify(array, work, outputs)
     device.check_clock(clock.schedule_mhz, _longest(array, device, pipeline))
     return array
 

@@ -1,11 +1,29 @@
-"""An independent check that an array computes a program: it shares nothing with the placing but the data."""
+"""An independent check that an array computes a program.
+
+It shares nothing with the placing and the exchanges but the data, and with the hardware nothing but what the
+operand memories hold (:mod:`rbdhw.array.memories`): reads, timing and the lives of words are worked out here.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from rbdhw.array.model import HOLD, Array, Constant, Job, Resource, Term
+from rbdhw.array.memories import Contents, Word, contents, outputs
+from rbdhw.array.model import (
+    HOLD,
+    MEMORY_WORDS,
+    READ,
+    Array,
+    Constant,
+    Factor,
+    Job,
+    Port,
+    Resource,
+    Step,
+    Term,
+    Write,
+)
 from rbdhw.fixed.fusion import GUARD_BITS
 
 
@@ -13,22 +31,32 @@ class ArrayError(Exception):
     """An array that does not compute its program: a defect of this package."""
 
 
-def verify(array: Array, jobs: Sequence[Job]) -> None:
+def verify(array: Array, jobs: Sequence[Job], results: Mapping[str, Sequence[int]]) -> None:
     """Check an array against the jobs that it has to do.
+
+    Parameters
+    ----------
+    results
+        The values that leave the array, by function.
 
     Raises
     ------
     ArrayError
-        Where it does not do them.
+        Where it does not do the jobs, or a result comes too late.
     """
     _check_jobs(array, jobs)
     _check_units(array)
+    _check_results(array, results)
     _check_writes(array)
     _check_reads(array)
 
 
 def _check_jobs(array: Array, jobs: Sequence[Job]) -> None:
     """Every job is done once, with terms that are the same number; all others are copies."""
+    made = Counter(value for step in array.steps for value in step.job.values)
+    for value, times in made.items():
+        if times > 1:
+            raise ArrayError(f"value {value} is computed {times} times")
     copies = _copies(array, jobs)
     wide = {value for job in jobs if job.wide for value in job.values}
     for copy, value in copies.items():
@@ -55,6 +83,12 @@ def _copies(array: Array, jobs: Sequence[Job]) -> dict[int, int]:
             if len(kept) != 1 or len(whole) != 1 or len(whole[0].values) != 1:
                 raise ArrayError(f"value {value} is neither asked for nor a copy")
             copies[value] = whole[0].values[0]
+    for value in copies:
+        original = value
+        for _ in copies:
+            original = copies.get(original, original)
+        if original in copies:
+            raise ArrayError(f"value {value} is a copy of itself")
     return copies
 
 
@@ -90,23 +124,54 @@ def _check_units(array: Array) -> None:
     """No unit does two things in a slot, and results come when the unit's timing says."""
     taken: Counter[tuple[int, int]] = Counter()
     for step in array.steps:
-        if array.units[step.unit] is not step.job.resource:
-            raise ArrayError(f"{step.job.resource} on unit {step.unit}, which is none")
-        if step.ready != array.timing.ready(step.job, step.start):
+        resource = step.job.resource
+        if not 0 <= step.unit < len(array.units) or array.units[step.unit] is not resource:
+            raise ArrayError(f"{resource} on unit {step.unit}, which is none")
+        if step.ready != _ready(array, step):
             raise ArrayError(f"unit {step.unit}: a result in cycle {step.ready}")
-        taken.update((step.unit, (step.start + k) % array.ii) for k in range(step.job.cycles))
-        if step.job.resource is Resource.SOURCE and not 1 <= step.start <= array.ii:
+        taken.update((step.unit, (step.start + k) % array.ii) for k in range(_cycles(step.job)))
+        if resource is Resource.SOURCE and not 1 <= step.start <= array.ii:
             raise ArrayError(f"unit {step.unit}: a word in cycle {step.start}")
     for (unit, slot), count in taken.items():
         if count > 1:
             raise ArrayError(f"unit {unit}: {count} things in slot {slot}")
 
 
+def _cycles(job: Job) -> int:
+    """Cycles for which a job keeps its unit: one a term."""
+    return len(job.terms) or 1
+
+
+def _ready(array: Array, step: Step) -> int:
+    """The cycle in which a step's results stand at the outputs; words are handed out where they start."""
+    if step.job.resource is Resource.SOURCE:
+        return step.start
+    return step.start + _cycles(step.job) - 1 + READ + array.timing.cycles[step.job.resource]
+
+
+def _check_results(array: Array, results: Mapping[str, Sequence[int]]) -> None:
+    """A function's last result is there when the function's latency ends; words of the task are always."""
+    ready = {value: step.ready for step in array.steps for value in step.job.values}
+    handed = {
+        value for step in array.steps if step.job.resource is Resource.SOURCE for value in step.job.values
+    }
+    for function, values in results.items():
+        for value in values:
+            if value not in handed and ready.get(value, 0) > array.latency[function]:
+                raise ArrayError(
+                    f"{function}: value {value} in cycle {ready[value]}, "
+                    f"which is after the latency of {array.latency[function]}"
+                )
+
+
 def _check_writes(array: Array) -> None:
     """Each write takes what its output holds in its cycle, in its slot."""
+    makers = {value: step for step in array.steps for value in step.job.values}
     for port, row in array.writes.items():
         for slot, write in row.items():
-            step = array.producer[write.value]
+            step = makers.get(write.value)
+            if step is None:
+                raise ArrayError(f"{port}: value {write.value} is written, which nothing computes")
             result = step.job.results.index(write.value)
             same = write.output.unit == step.unit and write.output.result == result
             held = 0 <= write.output.delay < HOLD and write.cycle == step.ready + write.output.delay
@@ -117,14 +182,56 @@ def _check_writes(array: Array) -> None:
 
 
 def _check_reads(array: Array) -> None:
-    """Each operand stands in its memory when it is read.
+    """Each operand stands in its memory when it is read, at the address that is read.
 
-    It is not written over before: a memory has as many turns as its oldest operand (:meth:`Array.turns`).
+    A memory holds ``turns`` rounds of slots. A word goes to the place of its slot in the current round, where
+    the same word of a later task replaces it ``turns`` rounds later. It can be read in the cycles between the
+    two writes: in the cycle of a write to the same place a memory may give any bits.
     """
-    for port in array.ports():
-        for cycle, factor in array.reads(port):
-            if isinstance(factor, Constant):
-                continue
-            write = array.written.get((port, factor))
-            if write is None or not write.cycle < cycle:
+    read: dict[Port, list[tuple[int, Factor]]] = {port: [] for port in array.ports()}
+    for step in array.steps:
+        for index, cycle, factor in _operands(step):
+            read[Port(step.unit, index)].append((cycle, factor))
+    for port, factors in read.items():
+        written = {write.value for write in array.writes.get(port, {}).values()}
+        for cycle, factor in factors:
+            if not isinstance(factor, Constant) and factor not in written:
                 raise ArrayError(f"{port}: value {factor} is not there in cycle {cycle}")
+    for port, held in contents(array).items():
+        if held.turns << array.ii.bit_length() > MEMORY_WORDS:
+            raise ArrayError(f"{port}: words of {held.turns} tasks, more than a memory keeps")
+        row = array.writes.get(port, {})
+        _check_choices(port, row, held, array)
+        for cycle, factor in read[port]:
+            what = held.reads.get(cycle % array.ii)
+            if isinstance(factor, Constant):
+                if isinstance(what, Word) or what is None or held.constants[what] != factor.integer:
+                    raise ArrayError(f"{port}: constant {factor.integer} is not read in cycle {cycle}")
+            elif not isinstance(what, Word) or not _stands(row, what, factor, cycle, held.turns, array.ii):
+                raise ArrayError(f"{port}: value {factor} is not there in cycle {cycle}")
+
+
+def _operands(step: Step) -> Iterator[tuple[int, int, Factor]]:
+    """What a step reads: the memory's index, the cycle and what is read in it."""
+    if step.job.operand is not None:
+        yield 0, step.start, step.job.operand
+    for k, term in enumerate(step.job.terms):
+        for index, factor in enumerate(term.factors):
+            yield index, step.start + k, factor
+
+
+def _check_choices(port: Port, row: Mapping[int, Write], held: Contents, array: Array) -> None:
+    """In the slot of a write the memory takes the output that the write names."""
+    inputs = outputs(array, port)
+    for slot, write in row.items():
+        if inputs[held.choices[slot]] != write.output:
+            raise ArrayError(f"{port}: another output than {write.output} is written in slot {slot}")
+
+
+def _stands(row: Mapping[int, Write], word: Word, value: int, cycle: int, turns: int, ii: int) -> bool:
+    """Whether the word that is read in a cycle is a value of the same task."""
+    write = row.get(word.slot)
+    if write is None or write.value != value:
+        return False
+    same_round = (cycle // ii - word.turns - write.cycle // ii) % turns == 0
+    return same_round and write.cycle < cycle < write.cycle + turns * ii

@@ -60,5 +60,5 @@ def outputs_of(program: Program) -> dict[str, tuple[int, ...]]:
 def array_of(program: Program, ii: int, registers: int = 2) -> Array:
     """A fused program's array, after exchanges, verified."""
     array = exchanged(placed_of(program, ii, registers), outputs_of(program), max(program.port_widths))
-    verify(array, jobs(program))
+    verify(array, jobs(program), outputs_of(program))
     return array

@@ -28,7 +28,7 @@ def test_exchanges_leave_fewer_connections(name, ii):
     program = fused(program_of(name, 18), 8)
     before = placed_of(program, ii)
     after = exchanged(before, outputs_of(program), 18)
-    verify(after, jobs(program))
+    verify(after, jobs(program), outputs_of(program))
     assert (after.units, after.latency, len(after.steps)) == (before.units, before.latency, len(before.steps))
     assert inputs(after) + shifts(after) <= inputs(before) + shifts(before)
     if name != "toy":
@@ -42,7 +42,7 @@ def test_all_kinds_of_jobs(ii, width):
     program = mixed(width)
     before = placed_of(program, ii)
     after = exchanged(before, outputs_of(program), width)
-    verify(after, jobs(program))
+    verify(after, jobs(program), outputs_of(program))
     for old, new in zip(before.steps, after.steps, strict=True):
         assert old.job.results == new.job.results
         if old.job.resource is not Resource.ACCUMULATOR:

@@ -44,7 +44,7 @@ def test_values_that_memories_do_not_keep_long_enough_are_copied(jobs_between, c
     chain.append(Job((last,), Resource.ACCUMULATOR, (Term((0, last - 1)), Term((last - 1, last - 1)))))
     timing = Timing({Resource.ACCUMULATOR: 3, Resource.SOURCE: 0})
     array = placed(chain, {"id": (last,)}, 33, 50.0, timing, 2, 18)
-    verify(array, chain)
+    verify(array, chain, {"id": (last,)})
     assert array.latency["id"] > jobs_between * 4
     assert (array.latency["id"] > kept(33)) == (copies > 0)
     assert len(array.steps) - len(chain) == copies
@@ -72,7 +72,7 @@ def test_what_is_too_wide_is_not_copied(wide, copies):
         terms = Term((200 + k % 12, Constant(3))), Term((200 + k % 12, Constant(5)))
         chain.append(Job((300 + k,), Resource.ACCUMULATOR, terms))
     array = placed(chain, {"id": (300,)}, 12, 50.0, timing, 2, 18)
-    verify(array, chain)
+    verify(array, chain, {"id": (300,)})
     assert (len(array.steps) > len(chain)) == copies
 
 

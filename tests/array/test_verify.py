@@ -7,21 +7,36 @@ from dataclasses import replace
 
 import pytest
 
+from rbdhw.array import verify as verifier
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import Array, Constant, Job, Port, Resource, Term
+from rbdhw.array.memories import Word, contents
+from rbdhw.array.model import (
+    MEMORY_WORDS,
+    Array,
+    Constant,
+    Job,
+    Output,
+    Port,
+    Resource,
+    Step,
+    Term,
+    Timing,
+    Write,
+)
 from rbdhw.array.verify import ArrayError, verify
 from rbdhw.fixed.fusion import GUARD_BITS, fused
-from tests.array.programs import array_of, mixed
+from tests.array.programs import array_of, mixed, outputs_of
 from tests.builds import program_of
 
 PROGRAM = mixed()
 ARRAY = array_of(PROGRAM, 16)
+RESULTS = outputs_of(PROGRAM)
 
 
 def refusal(array: Array) -> str:
     """What the verifier has against an array."""
     with pytest.raises(ArrayError) as caught:
-        verify(array, jobs(PROGRAM))
+        verify(array, jobs(PROGRAM), RESULTS)
     return str(caught.value)
 
 
@@ -47,7 +62,7 @@ def with_write(port: Port, slot: int, **changes) -> Array:
 
 
 def test_the_array_holds():
-    verify(ARRAY, jobs(PROGRAM))
+    verify(ARRAY, jobs(PROGRAM), RESULTS)
 
 
 def test_every_job_is_done():
@@ -85,7 +100,9 @@ def test_powers_of_two_may_stand_in_a_constant():
     factors[place_of] = Constant(factors[place_of].integer << 1)
     term = replace(job.terms[k], factors=tuple(factors), shift=job.terms[k].shift - 1)
     verify(
-        with_step(place, job=replace(job, terms=(*job.terms[:k], term, *job.terms[k + 1 :]))), jobs(PROGRAM)
+        with_step(place, job=replace(job, terms=(*job.terms[:k], term, *job.terms[k + 1 :]))),
+        jobs(PROGRAM),
+        RESULTS,
     )
 
 
@@ -100,7 +117,7 @@ def test_what_is_wider_than_a_sum_is_not_copied():
     taking = replace(turn, job=replace(turn.job, operand=copy))
     others = (step for step in array.steps if step is not turn)
     with pytest.raises(ArrayError, match=rf"^value {copy} is a copy of {turn.job.operand}, which is wider"):
-        verify(replace(array, steps=(*others, taking, copying)), jobs(program))
+        verify(replace(array, steps=(*others, taking, copying)), jobs(program), outputs_of(program))
 
 
 def test_a_unit_does_one_thing_at_a_time():
@@ -146,3 +163,107 @@ def test_an_operand_stands_in_its_memory():
         rf": value {value} is not there in cycle \d+$",
         refusal(replace(ARRAY, writes=ARRAY.writes | {port: row})),
     )
+
+
+class TestTiny:
+    """One word, of which an accumulator makes three times as much: each rule at its limit."""
+
+    JOBS = (Job((0,), Resource.SOURCE), Job((1,), Resource.ACCUMULATOR, (Term((0, Constant(3))),)))
+    PORT = Port(1, 0)
+
+    def array(self, start: int, **changes) -> Array:
+        """The sum begins in a cycle of the interval of 8; the word is written in cycle 1."""
+        word, product = self.JOBS
+        whole = Array(
+            8,
+            50.0,
+            Timing({Resource.ACCUMULATOR: 3, Resource.SOURCE: 0}),
+            (Resource.SOURCE, Resource.ACCUMULATOR),
+            (Step(word, 0, 1, 1), Step(product, 1, start, start + 4)),
+            {self.PORT: {1: Write(0, Output(0, 0), 1)}},
+            {"id": start + 4},
+            2,
+        )
+        return replace(whole, **changes)
+
+    def refusal(self, array: Array) -> str:
+        with pytest.raises(ArrayError) as caught:
+            verify(array, self.JOBS, {"id": (1,)})
+        return str(caught.value)
+
+    @pytest.mark.parametrize("start", [2, 8, 9, 10, 1 + MEMORY_WORDS // 2 - 1])
+    def test_a_word_stands_from_the_cycle_after_its_write(self, start):
+        verify(self.array(start), self.JOBS, {"id": (1,)})
+
+    @pytest.mark.parametrize("start", [0, 1])
+    def test_a_word_is_not_read_in_the_cycle_of_its_write(self, start):
+        expected = f"{self.PORT}: value 0 is not there in cycle {start}"
+        assert self.refusal(self.array(start)) == expected
+
+    @pytest.mark.parametrize(("turns", "age"), [(1, 8), (2, 16), (4, 32)])
+    def test_a_word_is_not_read_in_the_cycle_in_which_another_takes_its_place(self, monkeypatch, turns, age):
+        """However many tasks the model says that the memory holds."""
+        monkeypatch.setattr(Array, "turns", lambda *_: turns)
+        verify(self.array(1 + age - 1), self.JOBS, {"id": (1,)})
+        for later in (0, 1, 8):
+            expected = f"{self.PORT}: value 0 is not there in cycle {1 + age + later}"
+            assert self.refusal(self.array(1 + age + later)) == expected
+
+    def test_a_memory_keeps_no_more_words_than_it_has(self):
+        """In rounds of 16 words, the next power of two above 8, a memory has 64."""
+        expected = f"{self.PORT}: words of 128 tasks, more than a memory keeps"
+        assert self.refusal(self.array(1 + 8 * MEMORY_WORDS // 16)) == expected
+
+    def test_a_result_comes_before_its_function_ends(self):
+        expected = "id: value 1 in cycle 6, which is after the latency of 5"
+        assert self.refusal(self.array(2, latency={"id": 5})) == expected
+        verify(self.array(2, latency={"id": 7}), self.JOBS, {"id": (1,)})
+
+    def test_a_word_that_leaves_as_it_is_has_no_deadline(self):
+        verify(self.array(2, latency={"id": 6, "fd": 0}), self.JOBS, {"id": (1,), "fd": (0,)})
+
+    def test_a_value_is_computed_once(self):
+        steps = (*self.array(2).steps, Step(self.JOBS[1], 1, 4, 8))
+        assert self.refusal(self.array(2, steps=steps)) == "value 1 is computed 2 times"
+
+    def test_a_copy_is_of_something(self):
+        copy = Job((9,), Resource.ACCUMULATOR, (Term((9, Constant(1)), shift=GUARD_BITS),))
+        steps = (*self.array(2).steps, Step(copy, 1, 4, 8))
+        assert self.refusal(self.array(2, steps=steps)) == "value 9 is a copy of itself"
+
+    @pytest.mark.parametrize("unit", [-1, 0, 2])
+    def test_a_unit_is_one_of_those_that_there_are(self, unit):
+        steps = (self.array(2).steps[0], replace(self.array(2).steps[1], unit=unit))
+        assert self.refusal(self.array(2, steps=steps)) == f"accumulator on unit {unit}, which is none"
+
+    def test_only_what_is_computed_is_written(self):
+        writes = {self.PORT: {1: Write(0, Output(0, 0), 1), 2: Write(7, Output(0, 0, 1), 2)}}
+        expected = f"{self.PORT}: value 7 is written, which nothing computes"
+        assert self.refusal(self.array(2, writes=writes)) == expected
+
+    @pytest.mark.parametrize(
+        ("changes", "reason"),
+        [
+            ({"constants": (5,)}, "constant 3 is not read in cycle 2"),
+            ({"reads": {2: 0}}, "value 0 is not there in cycle 2"),
+            ({"reads": {}}, "value 0 is not there in cycle 2"),
+            ({"reads": {2: Word(1, 1)}, "turns": 2}, "value 0 is not there in cycle 2"),
+            ({"reads": {2: Word(2, 0)}}, "value 0 is not there in cycle 2"),
+        ],
+    )
+    def test_a_memory_gives_what_is_read(self, monkeypatch, changes, reason):
+        """What the hardware is built from is held against the schedule, slot by slot."""
+
+        def altered(array):
+            held = contents(array)
+            place = Port(1, 1) if "constants" in changes else self.PORT
+            return held | {place: replace(held[place], **changes)}
+
+        monkeypatch.setattr(verifier, "contents", altered)
+        assert self.refusal(self.array(2)).endswith(f": {reason}")
+
+    def test_a_memory_takes_the_output_that_is_written(self, monkeypatch):
+        other = Output(1, 0)
+        monkeypatch.setattr(verifier, "outputs", lambda *_: [other])
+        expected = f"{self.PORT}: another output than {Output(0, 0)} is written in slot 1"
+        assert self.refusal(self.array(2)) == expected

@@ -7,7 +7,7 @@ import numpy as np
 from rbdhw.array.build import timing
 from rbdhw.array.exchanging import exchanged
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import Array
+from rbdhw.array.model import Array, Constant, Job, Resource, Term
 from rbdhw.array.placing import placed
 from rbdhw.array.verify import verify
 from rbdhw.fixed.fusion import fused
@@ -19,6 +19,9 @@ from rbdhw.graph.trace import Recorder
 from tests.mixed import mixed_program
 
 MOST_TERMS = 4
+
+LIMITS = [(22, 21), (14, 33), (13, 37), (11, 43), (9, 55)]
+"""Jobs of a chain, and cycles of each, whose first word is as old in the end as memories keep words."""
 
 
 def mixed(width: int = 18) -> Program:
@@ -44,6 +47,25 @@ def crowded(angles: int, words: int) -> Program:
     values = node_values(graph, {name: drawn.uniform(-1, 1, 50) for name in graph.inputs})
     sizes = [float(np.abs(value).max()) for value in values]
     return fused(lower(graph, sizes, ranges, plain_widths(graph, 18)), MOST_TERMS)
+
+
+def chained(between: int) -> list[Job]:
+    """A first word that a last sum takes, after jobs of which each waits for the one before."""
+    chain = [Job((0,), Resource.SOURCE)]
+    for value in range(1, between + 1):
+        chain.append(Job((value,), Resource.ACCUMULATOR, (Term((value - 1, Constant(3))),)))
+    last = Term((0, between)), Term((between, between))
+    return [*chain, Job((between + 1,), Resource.ACCUMULATOR, last)]
+
+
+def oldest(array: Array) -> int:
+    """The most cycles from the write of a word to a read of it."""
+    reads = ((port, cycle, factor) for port in array.ports() for cycle, factor in array.reads(port))
+    return max(
+        cycle - array.written[port, factor].cycle
+        for port, cycle, factor in reads
+        if not isinstance(factor, Constant)
+    )
 
 
 def placed_of(program: Program, ii: int, registers: int = 2) -> Array:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.array.exchanging import exchanged
+from rbdhw.array.exchanging import _Planning, _State, exchanged
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import Array, Constant, Resource, Term, ways
+from rbdhw.array.model import Array, Constant, Resource, Term, Timing, kept, ways
+from rbdhw.array.placing import placed
 from rbdhw.array.verify import verify
 from rbdhw.fixed.fusion import fused
-from tests.array.programs import mixed, outputs_of, placed_of
+from tests.array.programs import LIMITS, chained, mixed, oldest, outputs_of, placed_of
 from tests.builds import program_of
 
 
@@ -66,3 +67,24 @@ def test_powers_of_two_move_between_a_shift_and_a_constant():
     assert {(own.factors[0], own.negative) for own in ways(term, 6)} == {(7, True)}
     assert list(ways(Term((7, Constant(0)), shift=2), 6)) == [Term((7, Constant(0)), shift=2)]
     assert list(ways(Term((7, 8), shift=2), 6)) == [Term((7, 8), shift=2)]
+
+
+@pytest.mark.parametrize(("between", "cycles"), LIMITS)
+def test_a_place_is_refused_where_a_word_would_be_too_old(between, cycles):
+    """Of the last job of a chain, some cycles later than it is; its first word may be written later, too."""
+    chain, results = chained(between), {"id": (between + 1,)}
+    timing = Timing({Resource.ACCUMULATOR: cycles, Resource.SOURCE: 0})
+    array = placed(chain, results, 8, 50.0, timing, 2, 18)
+    place = len(array.steps) - 1
+    last = array.steps[place]
+    found = []
+    for later in range(9):
+        state = _State(array)
+        state.leave(place)
+        planning = _Planning(state, place, last.unit, last.start + later)
+        if planning.fits([list(ways(term, 18)) for term in last.job.terms]):
+            state.take(place, planning.place)
+            found.append(later)
+            assert oldest(state.array()) < kept(8)
+    assert found[0] == 0
+    assert len(found) < 9

@@ -11,7 +11,7 @@ from rbdhw.array.placing import placed
 from rbdhw.array.verify import verify
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import fused
-from tests.array.programs import array_of, crowded, mixed
+from tests.array.programs import LIMITS, array_of, chained, crowded, mixed, oldest
 from tests.builds import program_of
 
 CASES = [("toy", 8), ("toy", 13), ("iiwa14", 8), ("iiwa14", 16), ("iiwa14", 27), ("hyq", 32)]
@@ -35,19 +35,23 @@ def test_all_kinds_of_jobs_hold(ii, width):
 
 @pytest.mark.parametrize(("jobs_between", "copies"), [(20, 0), (80, 0), (120, 1), (400, 4)])
 def test_values_that_memories_do_not_keep_long_enough_are_copied(jobs_between, copies):
-    """A first value that a last sum takes, after others of which each waits for the one before."""
-    chain = [Job((0,), Resource.SOURCE)]
-    for value in range(1, jobs_between + 1):
-        term = Term((value - 1, Constant(3)))
-        chain.append(Job((value,), Resource.ACCUMULATOR, (term,)))
-    last = jobs_between + 1
-    chain.append(Job((last,), Resource.ACCUMULATOR, (Term((0, last - 1)), Term((last - 1, last - 1)))))
+    chain, last = chained(jobs_between), jobs_between + 1
     timing = Timing({Resource.ACCUMULATOR: 3, Resource.SOURCE: 0})
     array = placed(chain, {"id": (last,)}, 33, 50.0, timing, 2, 18)
     verify(array, chain, {"id": (last,)})
     assert array.latency["id"] > jobs_between * 4
     assert (array.latency["id"] > kept(33)) == (copies > 0)
     assert len(array.steps) - len(chain) == copies
+
+
+@pytest.mark.parametrize(("between", "cycles"), LIMITS)
+def test_a_word_is_kept_up_to_the_last_cycle_and_no_longer(between, cycles):
+    chain, results = chained(between), {"id": (between + 1,)}
+    timing = Timing({Resource.ACCUMULATOR: cycles, Resource.SOURCE: 0})
+    array = placed(chain, results, 8, 50.0, timing, 2, 18)
+    verify(array, chain, results)
+    assert oldest(array) == kept(8) - 1
+    assert len(array.steps) == len(chain)
 
 
 def test_wide_words_in_each_others_way_are_handed_out_one_a_cycle():

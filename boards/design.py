@@ -10,10 +10,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rbdhw.boards.fit import Sharing, shortages
 from rbdhw.boards.shell import ACCELERATOR
 from rbdhw.boards.yosys import Resources
+from rbdhw.digests import MANIFEST, read_manifest
 from rbdhw.errors import InputError
 from rbdhw.target import Target
-
-MANIFEST = "manifest.json"
 
 
 class _Stream(BaseModel):
@@ -113,19 +112,16 @@ def read_design(directory: Path) -> Design:
     Raises
     ------
     InputError
-        For a folder without a manifest or Verilog, or a broken manifest.
+        For a folder without a manifest or Verilog, a broken manifest, or a file that was changed.
     """
     path, verilog = directory / MANIFEST, directory / f"{ACCELERATOR}.v"
+    data = read_manifest(directory)
     try:
-        manifest = _Manifest.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}; expected a folder that rbdhw generate wrote") from error
+        manifest = _Manifest.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         element = ".".join(str(part) for part in first["loc"]) or "document"
         raise InputError(f"{path}: {element}: {first['msg']}") from error
-    if not verilog.is_file():
-        raise InputError(f"{verilog}: no such file; expected a folder that rbdhw generate wrote")
     return Design(
         manifest=path,
         verilog=verilog,

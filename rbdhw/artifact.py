@@ -2,14 +2,15 @@
 
 ===================  =========================================================================
 ``accelerator.v``    the Verilog
-``manifest.json``    what was built and how to talk to it, for scripts
+``manifest.json``    what was built and how to talk to it, for scripts; digests of all files
 ``model.json``       the bit-exact program
 ``robot.json``       the robot as the URDF has it, before any rewrite: the golden model's
 ``domain.json``      the bounds of every input, and the bodies that take an external force
 ===================  =========================================================================
 
-Folders in it whose names start with ``build-`` belong to the tools that read the design. They hold what was
-made from it, so writing another design removes them.
+A folder in which a file was changed is refused (:mod:`rbdhw.digests`). Folders in it whose names start with
+``build-`` belong to the tools that read the design. They hold what was made from it, so writing another
+design removes them.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,8 +29,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rbdhw.config import DATA_WIDTHS, NUMBERS
+from rbdhw.digests import MANIFEST, content, json_object, read_manifest, sealed
 from rbdhw.domain import Domain, graph_ranges
 from rbdhw.errors import InputError
+from rbdhw.files import ASIDE, aside, check_folder
 from rbdhw.fixed.floating import bounded_as_singles
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.serialize import program_from_json, program_to_json
@@ -38,7 +41,6 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
 
 VERILOG = "accelerator.v"
-MANIFEST = "manifest.json"
 FILES = (VERILOG, "model.json", "robot.json", "domain.json", MANIFEST)
 """The files of a design; the manifest is written last, so that a folder with one is complete."""
 
@@ -47,8 +49,6 @@ BUILD_PREFIX = "build-"
 
 SINGLE_BITS = 32
 """Bits of a number that travels as an IEEE single."""
-
-_ASIDE = ".writing-"
 
 T = TypeVar("T")
 
@@ -191,13 +191,7 @@ def check_output(directory: Path) -> None:
     InputError
         Where the folder cannot be made or written, or holds what is no part of a design.
     """
-    existing = directory
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
-    if not existing.is_dir():
-        raise InputError(f"{directory}: {existing} is not a folder; expected a folder to write a design to")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise InputError(f"{directory}: {existing} cannot be written; expected a folder that can be")
+    check_folder(directory, "to write a design to")
     if directory.exists():
         foreign = sorted(entry.name for entry in directory.iterdir() if not _is_ours(entry))
         if foreign:
@@ -206,13 +200,18 @@ def check_output(directory: Path) -> None:
 
 
 def _is_ours(entry: Path) -> bool:
-    return entry.name in FILES or (entry.name.startswith((BUILD_PREFIX, _ASIDE)) and entry.is_dir())
+    return entry.name in FILES or (entry.name.startswith((BUILD_PREFIX, ASIDE)) and entry.is_dir())
 
 
-def write(design: Design, directory: Path) -> None:
+def write(design: Design, directory: Path) -> dict[str, Any]:
     """Write the design folder. An earlier design in it goes, with the builds that tools made from it.
 
     On failure an earlier design and its builds stay as they were, and nothing new is left.
+
+    Returns
+    -------
+    dict
+        The manifest as it was written, with the digests of the files.
 
     Raises
     ------
@@ -220,51 +219,47 @@ def write(design: Design, directory: Path) -> None:
         As :func:`check_output`, and where writing fails.
     """
     check_output(directory)
-    texts = _texts(design)
+    contents = {name: text.encode() for name, text in _texts(design).items()}
+    manifest = sealed(design.manifest, contents)
+    contents[MANIFEST] = (json.dumps(manifest, indent=2) + "\n").encode()
+    folder = Path(os.path.realpath(directory))
     try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with _aside(directory) as aside:
-            for name, text in texts.items():
-                (aside / name).write_text(text, encoding="utf-8")
-            if directory.exists():
-                _exchange(directory, aside)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = aside(folder if folder.exists() else folder.parent)
+        made.mkdir()
+        try:
+            for name in FILES:
+                (made / name).write_bytes(contents[name])
+            if folder.exists():
+                _exchange(folder, made)
             else:
-                aside.rename(directory)
+                made.rename(folder)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
     except OSError as error:
         raise InputError(
             f"{directory}: cannot be written ({error.strerror}); expected a folder that can be"
         ) from error
+    return manifest
 
 
-def _exchange(directory: Path, aside: Path) -> None:
-    """Move an earlier design and its builds into ``aside``, and the files there into ``directory``.
+def _exchange(directory: Path, made: Path) -> None:
+    """Move an earlier design and its builds into ``made``, and the files there into ``directory``.
 
     The old manifest goes first and the new one comes last, so a folder with one is complete at any time. If a
     move fails, those before it are undone.
     """
-    earlier = aside / "earlier"
+    earlier = made / "earlier"
     earlier.mkdir()
     builds = sorted(path.name for path in directory.glob(f"{BUILD_PREFIX}*"))
     old = [name for name in (*reversed(FILES), *builds) if (directory / name).exists()]
     moves = [(directory / name, earlier / name) for name in old]
-    moves += [(aside / name, directory / name) for name in FILES]
+    moves += [(made / name, directory / name) for name in FILES]
     with ExitStack() as undo:
         for source, destination in moves:
             source.rename(destination)
             undo.callback(destination.rename, source)
         undo.pop_all()
-
-
-@contextmanager
-def _aside(directory: Path) -> Iterator[Path]:
-    """A folder on the same file system, gone at the end: in ``directory``, or beside it if there is none."""
-    inside = directory if directory.exists() else directory.parent
-    aside = inside / f"{_ASIDE}{directory.resolve().name}-{os.getpid()}"
-    aside.mkdir()
-    try:
-        yield aside
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _texts(design: Design) -> dict[str, str]:
@@ -273,7 +268,6 @@ def _texts(design: Design) -> dict[str, str]:
         "model.json": _json_text(program_to_json(design.program)),
         "robot.json": _json_text(robot_to_json(design.robot)),
         "domain.json": _json_text(_domain_to_json(design)),
-        MANIFEST: json.dumps(design.manifest, indent=2, allow_nan=False) + "\n",
     }
 
 
@@ -288,25 +282,6 @@ def _json_text(data: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file aside and put it in place; on failure an earlier one stays as it was.
-
-    Raises
-    ------
-    InputError
-        Where the file cannot be written.
-    """
-    aside = path.with_name(f"{_ASIDE}{path.name}-{os.getpid()}")
-    try:
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(path)
-    except OSError as error:
-        aside.unlink(missing_ok=True)
-        raise InputError(
-            f"{path}: cannot be written ({error.strerror}); expected a file that can be"
-        ) from error
-
-
 # Reading
 
 
@@ -316,12 +291,12 @@ def read(directory: Path) -> Design:
     Raises
     ------
     InputError
-        Where the folder or a file is missing or damaged, or the files do not belong together.
+        Where the folder or a file is missing, or a file is not what :func:`write` wrote.
     """
     if not directory.is_dir():
         raise InputError(f"{directory}: no such folder; expected one that `rbdhw generate` wrote")
-    verilog = _read_text(directory / VERILOG)
-    manifest = _read_json(directory / MANIFEST, dict)
+    manifest = read_manifest(directory)
+    verilog = content(directory / VERILOG).decode("utf-8")
     robot = _read_json(directory / "robot.json", robot_from_json)
     domain, fext = _read_json(directory / "domain.json", lambda data: _domain_from_json(data, robot))
     program = _read_json(directory / "model.json", program_from_json)
@@ -330,31 +305,13 @@ def read(directory: Path) -> Design:
     return design
 
 
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; expected a folder that `rbdhw generate` wrote") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); expected a text file") from error
-
-
 def _read_json(path: Path, parse: Callable[[dict[str, Any]], T]) -> T:
     """What ``parse`` makes of the JSON object in a file; its errors name the file."""
-    try:
-        data = json.loads(_read_text(path), parse_constant=_refuse_constant)
-    except ValueError as error:
-        raise InputError(f"{path}: damaged, not JSON ({error}); expected what generate wrote") from None
-    if not isinstance(data, dict):
-        raise InputError(f"{path}: damaged, no JSON object; expected what generate wrote")
+    data = json_object(path)
     try:
         return parse(data)
     except InputError as error:
         raise InputError(f"{path}: damaged: {error}") from None
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"the number {name}")
 
 
 def _check(design: Design, directory: Path) -> None:

@@ -20,8 +20,9 @@ from typer.exceptions import TyperException
 from rbdhw import artifact, pipeline
 from rbdhw.config import LINK_PACE
 from rbdhw.description import describe
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, one_line
 from rbdhw.estimate.calibration import TABLE, calibration
+from rbdhw.files import check_file, write_text
 from rbdhw.options import OF_HARDWARE, BuildArguments, takes_build_options
 from rbdhw.printing import (
     print_causes,
@@ -33,6 +34,7 @@ from rbdhw.printing import (
     print_text,
 )
 from rbdhw.progress import shown
+from rbdhw.remarks import subject, warn
 
 FOUND_WRONG, BAD_INPUT = 1, 2
 
@@ -64,10 +66,10 @@ def main() -> None:
         sys.exit(app(standalone_mode=False))
     except TyperException as error:
         if error.format_message():  # empty where no command was named: the help is printed already
-            print(f"rbdhw: {_usage(error)}", file=sys.stderr)
+            print(f"rbdhw: {one_line(_usage(error))}", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except InputError as error:
-        print(f"rbdhw: {error}", file=sys.stderr)
+        print(f"rbdhw: {one_line(str(error))}", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except (ToolError, SimulationError) as error:
         print(f"rbdhw: {error}", file=sys.stderr)
@@ -146,7 +148,7 @@ def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bo
     from rbdhw.plot import check_plotting, plot
 
     if output is not None:
-        check_plotting()
+        check_plotting(output)
     link_alone = "bandwidth" in build.given and "ii" not in build.given
     options, overrides = build.parse(**({"ii": LINK_PACE} if link_alone else {}))
     with shown() as progress:
@@ -180,9 +182,9 @@ def generate(
     options, overrides = build.parse()
     with shown() as progress:
         design = pipeline.generate(urdf, options, overrides, progress)
-        artifact.write(design, output)
+        manifest = artifact.write(design, output)
     if as_json:
-        _print_json(design.manifest)
+        _print_json(manifest)
     else:
         print_manifest(design.manifest, output)
 
@@ -236,10 +238,11 @@ def run(
             extended=extended,
             progress=progress,
         )
-    for warning in outcome.warnings:
-        print(f"rbdhw: {input_file}: {warning}", file=sys.stderr)
-    for name in outcome.ignored:
-        print(f"rbdhw: {input_file}: array '{name}': {function} does not use it; ignored", file=sys.stderr)
+    warn(f"{input_file}: {warning}" for warning in outcome.warnings)
+    if outcome.ignored:
+        unused = "it" if len(outcome.ignored) == 1 else "them"
+        arrays = subject("array", outcome.ignored)
+        warn([f"{input_file}: {arrays}: {function} does not use {unused}; ignored"])
     if as_json:
         _print_json(outcome.json())
     else:
@@ -315,6 +318,8 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Measure the figures of the README again, sweep a folder of robots, or synthesise for the estimates."""
+    if output is not None:
+        check_file(output)
     if sweep is not None:
         _sweep(sweep, jobs, output, as_json)
         return
@@ -348,7 +353,7 @@ def _calibrate(only: str, output: Path | None, as_json: bool) -> None:
     with shown() as progress:
         found = calibrate(
             calibration(),
-            lambda table: artifact.write_text(TABLE, table.text()),
+            lambda table: write_text(TABLE, table.text()),
             progress,
             named(only),
         )
@@ -358,7 +363,7 @@ def _calibrate(only: str, output: Path | None, as_json: bool) -> None:
 def _report(results: Any, text: str, output: Path | None, as_json: bool) -> None:
     """Tables to a file if one is named; to standard output JSON, or else the tables."""
     if output is not None:
-        artifact.write_text(output, text)
+        write_text(output, text)
     if as_json:
         _print_json(results)
     elif output is None:

@@ -10,6 +10,7 @@ from typing import Any
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES
 from rbdhw.extras import check_installed
+from rbdhw.files import check_folder, replacing
 from rbdhw.interval import INTERVALS
 
 FORMATS = ("png", "svg")
@@ -24,15 +25,16 @@ MARKS = {"pipeline": "o-", "array": "s--"}
 """Marks and lines of each core."""
 
 
-def check_plotting() -> None:
-    """Refuse to plot without a library for it, before the work that comes first.
+def check_plotting(folder: Path) -> None:
+    """Refuse to plot without a library for it or a place for it, before the work that comes first.
 
     Raises
     ------
     InputError
-        Where matplotlib is not installed.
+        Where matplotlib is not installed, or the folder cannot be written.
     """
     check_installed("matplotlib")
+    check_folder(folder, "to plot to")
 
 
 def plot(found: dict[str, Any], folder: Path) -> list[Path]:
@@ -48,7 +50,7 @@ def plot(found: dict[str, Any], folder: Path) -> list[Path]:
     InputError
         Where matplotlib is not installed, or the folder cannot be written.
     """
-    check_plotting()
+    check_plotting(folder)
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -59,7 +61,8 @@ def plot(found: dict[str, Any], folder: Path) -> list[Path]:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for path in paths:
-                figure.savefig(path, dpi=120, metadata=_metadata(path.suffix))
+                with replacing(path) as made:
+                    figure.savefig(made, dpi=120, metadata=_metadata(path.suffix))
         except OSError as error:
             raise InputError(
                 f"{folder}: cannot be written ({error.strerror}); expected a folder that can be"

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from rbdhw.artifact import Design, read
+from rbdhw.bounds import TASK_NUMBER
 from rbdhw.errors import InputError
+from rbdhw.files import check_file, replacing
 from rbdhw.fixed.format import Integers
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import BASE, FUNCTIONS, SYMMETRIC
 from rbdhw.robot.model import Robot
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
 from rbdhw.sim import golden
+from rbdhw.sim.archive import read_archive
 from rbdhw.sim.diagnosis import Cause, diagnose
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import (
@@ -121,8 +121,7 @@ def run(
         raise InputError(f"function '{function}': not in the design {directory}; {expected}")
     if engine not in ENGINES:
         raise InputError(f"engine '{engine}': unknown; expected one of {', '.join(ENGINES)}")
-    if not target.absolute().parent.is_dir() or target.is_dir():
-        raise InputError(f"{target}: cannot be written; expected a file in a folder that exists")
+    check_file(target)
     if extended and not FUNCTIONS[function].optional_outputs:
         expected = ", ".join(name for name, arrays in FUNCTIONS.items() if arrays.optional_outputs)
         raise InputError(f"function '{function}': has no optional results; expected {expected}")
@@ -143,7 +142,9 @@ def run(
     flagged = np.flatnonzero(status)
     progress(f"explaining {len(flagged)} flagged tasks")
     causes = diagnose(design, function, _rows(arrays, flagged), extended, flagged)
-    _save(target, {**results, "status": status})
+    with replacing(target) as made, made.open("wb") as file:
+        arrays_out = {**results, "status": status}
+        np.savez(file, **arrays_out)  # type: ignore[arg-type] # NumPy types every keyword as bool
     return Outcome(len(status), len(flagged), causes, loaded.ignored, loaded.warnings)
 
 
@@ -160,10 +161,10 @@ def load(design: Design, function: str, path: Path) -> Loaded:
     InputError
         The line names the file, the array and what was expected of it.
     """
-    arrays = _read(path)
     required = golden.inputs_of(design.robot, function)
     every = FUNCTIONS[function].inputs + FUNCTIONS[function].optional_inputs
-    known = [name for name in every if name not in BASE or name in required]
+    archive = read_archive(path, [name for name in every if name not in BASE or name in required])
+    arrays = archive.arrays
     for name in required:
         if name not in arrays:
             raise InputError(f"{path}: array '{name}': missing; {function} needs {', '.join(required)}")
@@ -171,16 +172,15 @@ def load(design: Design, function: str, path: Path) -> Loaded:
         if name in arrays and not _takes(design, name):
             expected = "expected none, or a design generated with --algorithm products=dense"
             raise InputError(f"{path}: array '{name}': this build solves with factors of its own; {expected}")
-    used = {name: array for name, array in arrays.items() if name in known}
     try:
-        checked = _in_own_layout(design, used)
+        checked = _in_own_layout(design, arrays)
         golden.with_unit_quaternions(design.robot, checked["q"])
         _check_forces(design, checked.get("fext"))
         for name in SYMMETRIC:
             _check_symmetric(name, checked.get(name))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return Loaded(checked, tuple(sorted(arrays.keys() - used.keys())), tuple(suspicions(design, checked)))
+    return Loaded(checked, archive.others, tuple(suspicions(design, checked)))
 
 
 def _takes(design: Design, array: str) -> bool:
@@ -224,23 +224,6 @@ def rtl(
     return contents(design, function, answered.packets, extended)
 
 
-def _read(path: Path) -> dict[str, NDArray[np.generic]]:
-    try:
-        with path.open("rb") as file, _archive(np.load(file)) as archive:
-            return {name: archive[name] for name in archive.files}
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; expected an npz file of arrays") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: not a readable npz file ({error}); expected arrays of numbers") from error
-
-
-def _archive(loaded: Any) -> NpzFile:
-    """What NumPy loaded, if it was an npz file."""
-    if not isinstance(loaded, NpzFile):
-        raise ValueError("one array without a name")
-    return loaded
-
-
 def _in_own_layout(design: Design, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
     """The arrays checked, and converted where ``q`` has the columns of Pinocchio's model."""
     robot, q = design.robot, arrays["q"]
@@ -278,12 +261,16 @@ def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[st
 
 
 def _checked(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) -> Array:
-    if not np.can_cast(array.dtype, np.float64, "same_kind"):
-        raise InputError(f"array '{name}': holds {array.dtype}; expected real numbers")
     if array.shape != shape:
         raise InputError(f"array '{name}': shape {array.shape}; expected {shape}")
-    numbers = array.astype(np.float64)
+    with np.errstate(over="ignore"):  # a longer number may become infinite
+        numbers = array.astype(np.float64)
     check_finite(name, numbers)
+    places = np.argwhere(np.abs(numbers) > TASK_NUMBER)
+    if len(places):
+        place = tuple(places[0].tolist())
+        expected = f"expected magnitudes of up to {TASK_NUMBER:g}"
+        raise InputError(f"array '{name}': row {place[0]}: {numbers[place]:g}; {expected}")
     return numbers
 
 
@@ -312,17 +299,3 @@ def _check_symmetric(name: str, array: Array | None) -> None:
         row, i, j = places[0].tolist()
         differing = f"[{i},{j}] is {array[row, i, j]:g} and [{j},{i}] is {array[row, j, i]:g}"
         raise InputError(f"array '{name}': row {row}: {differing}; expected symmetric matrices")
-
-
-def _save(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-    """Write an npz file aside and rename it."""
-    aside = path.with_name(f".{path.name}-{os.getpid()}")
-    try:
-        with aside.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type] # NumPy types every keyword as bool
-        aside.replace(path)
-    except OSError as error:
-        expected = "expected a folder with room"
-        raise InputError(f"{path}: cannot be written ({error.strerror}); {expected}") from error
-    finally:
-        aside.unlink(missing_ok=True)

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from rbdhw.artifact import BUILD_PREFIX, VERILOG
 from rbdhw.errors import InputError
 from rbdhw.extras import check_installed
+from rbdhw.files import replacing
 from rbdhw.sim.packets import Beats
 
 TOP = "accelerator"
@@ -146,7 +147,8 @@ def made(directory: Path, cache: Path | None, harness: Harness) -> Path:
         options = [*_TOOLS_OPTIONS, *named, *harness.options, *map(str, sources), str(source.resolve())]
         _run("verilator", [str(verilator), *options], folder / "verilator.log", environment)
         _run(make, [make, *_make_options(compiler, Path(work))], folder / "make.log", environment)
-        _move(Path(work) / TOP, executable)
+        with replacing(executable) as aside:
+            shutil.copy2(Path(work) / TOP, aside)
     return executable
 
 
@@ -234,13 +236,6 @@ def _run(name: str, command: list[str], log: Path, environment: dict[str, str]) 
     if done.returncode:
         raise failure(name, f"exit status {done.returncode}", log)
     log.unlink()
-
-
-def _move(made: Path, executable: Path) -> None:
-    """Put a file in its place at once, also from another file system."""
-    aside = executable.with_suffix(f".{os.getpid()}")
-    shutil.copy2(made, aside)
-    aside.replace(executable)
 
 
 def _simulate(executable: Path, folder: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from rbdhw.artifact import FILES, Stream, check_output, input_words, interface, read, write
+from rbdhw.digests import MANIFEST, read_manifest, sealed
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
@@ -257,7 +258,7 @@ def test_a_failing_write_leaves_nothing(design, tmp_path, monkeypatch, exists):
     def full(*_arguments, **_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pathlib.Path.write_text", full)
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
     expected = f"{out}: cannot be written (No space left on device); expected a folder that can be"
     assert refusal_of(write, design, out) == expected
     assert sorted(tmp_path.rglob("*")) == before
@@ -272,11 +273,20 @@ def test_a_missing_folder_or_file_is_named(folder):
     assert refusal_of(read, folder) == expected
 
 
+def reseal(folder, manifest):
+    """Write a manifest that vouches for the files as they are, as another version of the package may have."""
+    files = {name: (folder / name).read_bytes() for name in FILES if name != MANIFEST}
+    (folder / MANIFEST).write_text(json.dumps(sealed(manifest, files)))
+
+
 def damaged(folder, name, change):
-    path = folder / name
-    data = json.loads(path.read_text())
+    """Why a folder is refused in which the data of one file are changed, and the digests with them."""
+    path, manifest = folder / name, read_manifest(folder)
+    data = manifest if name == MANIFEST else json.loads(path.read_text())
     change(data)
-    path.write_text(json.dumps(data))
+    if name != MANIFEST:
+        path.write_text(json.dumps(data))
+    reseal(folder, manifest)
     return refusal_of(read, folder).removeprefix(f"{path}: ")
 
 
@@ -286,11 +296,15 @@ def damaged(folder, name, change):
         ("{", "not JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1))"),
         ("[]", "no JSON object"),
         ('{"a": NaN}', "not JSON (the number NaN)"),
+        (9000 * "[", "not JSON (nested too deep)"),
     ],
 )
-def test_what_is_not_json_is_refused(folder, text, reason):
-    path = folder / "domain.json"
+@pytest.mark.parametrize("name", ["domain.json", "manifest.json"])
+def test_what_is_not_json_is_refused(folder, name, text, reason):
+    path, manifest = folder / name, read_manifest(folder)
     path.write_text(text)
+    if name != MANIFEST:
+        reseal(folder, manifest)
     assert refusal_of(read, folder) == f"{path}: damaged, {reason}; expected what generate wrote"
 
 
@@ -365,6 +379,7 @@ def test_a_damaged_manifest_is_refused(folder, change, text):
 def test_files_of_another_robot_are_refused(folder, tmp_path):
     write(rail_design(bodies=2), tmp_path / "other")
     (tmp_path / "other" / "model.json").replace(folder / "model.json")
+    reseal(folder, rail_design().manifest)
     assert refusal_of(read, folder) == (
         f"{folder / 'model.json'}: word 'q[1]': unknown; "
         "expected an input of robot 'rail' in robot.json and domain.json"

@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
     "bounds": (),
     "files": ("errors",),
+    "digests": ("errors",),
     "progress": (),
     "plausibility": (),
     "remarks": ("errors",),
@@ -61,6 +62,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "sampling": ("robot", "domain"),
     "artifact": (
         "errors",
+        "files",
+        "digests",
         "config",
         "protocol",
         "robot",
@@ -71,6 +74,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "sim": (
         "errors",
+        "bounds",
+        "files",
         "progress",
         "plausibility",
         "extras",
@@ -90,7 +95,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "sim.system": ("robot", "sim.spatial", "sim.joints"),
     "sim.joints": ("robot", "sim.spatial"),
     "sim.spatial": (),
-    "boards": ("errors", "extras", "progress", "config", "target", "rtl"),
+    "boards": ("errors", "digests", "extras", "progress", "config", "target", "rtl"),
     "solvability": ("errors", "remarks", "robot", "sim.golden"),
     "mounting": ("errors", "config", "remarks", "robot"),
     "task": ("scalar", "robot", "dynamics"),
@@ -162,7 +167,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "calibrate": EVERYTHING,
     "comparison": EVERYTHING,
     "explore": EVERYTHING,
-    "plot": ("errors", "extras", "estimate.model", "interval"),
+    "plot": ("errors", "files", "extras", "estimate.model", "interval"),
     "examination": EVERYTHING,
     "sweep": EVERYTHING,
 }

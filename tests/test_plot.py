@@ -158,7 +158,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError) as error:
         plot.plot(FOUND, tmp_path / "file")
-    expected = f"{tmp_path}/file: cannot be written (File exists); expected a folder that can be"
+    expected = f"{tmp_path}/file: {tmp_path}/file is not a folder; expected a folder to plot to"
     assert str(error.value) == expected
 
 

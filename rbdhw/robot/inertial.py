@@ -38,8 +38,8 @@ def read_inertia(document: Document, inertial: Element, owner: str, origin: Plac
         Mass or an inertia entry is no finite number or beyond its bound, or the mass is negative. In a strict
         reading also: one of them is missing, or the inertia is not positive semidefinite or breaks the
         triangle inequality by more than ``TOLERANCE``. Other readings take such an inertia as it is. Where
-        something is missing they take what Pinocchio takes: no inertia without a mass, a point mass without all
-        six entries.
+        something is missing they take what Pinocchio takes: no inertia without a mass, a point mass without
+        all six entries.
     """
     element = document.child(inertial, "mass", owner)
     if element is None or element.get("value") is None:

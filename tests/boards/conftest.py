@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from rbdhw.digests import sealed
+
 # Answers each beat with the product of its halves: one 16 × 16 bit multiplier.
 MULTIPLY = """
 module accelerator(
@@ -100,4 +102,11 @@ def write_manifest(folder: Path, *, tdata: int = 32, **changes: Any) -> None:
         "dsp_blocks": 1,
         "stream": {"tdata_width": tdata},
     }
-    (folder / "manifest.json").write_text(json.dumps(manifest | changes))
+    seal(folder, manifest | changes)
+
+
+def seal(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write a manifest with the digests of the folder's files."""
+    verilog = folder / "accelerator.v"
+    described = sealed(manifest, {verilog.name: verilog.read_bytes()})
+    (folder / "manifest.json").write_text(json.dumps(described))

@@ -15,7 +15,7 @@ from rbdhw.boards.synthesize import TimingError, synthesize
 from rbdhw.boards.tools import ToolError
 from rbdhw.errors import InputError
 from rbdhw.target import TARGETS
-from tests.boards.conftest import write_manifest
+from tests.boards.conftest import seal, write_manifest
 
 KEYS = (
     "board",
@@ -369,34 +369,55 @@ def test_wide_stream_is_refused_by_a_board(design: Path) -> None:
 
 
 def test_folder_without_a_design_is_refused(tmp_path: Path) -> None:
-    expected = (
-        f"{tmp_path}/manifest.json: No such file or directory; expected a folder that rbdhw generate wrote"
-    )
+    expected = f"{tmp_path}/manifest.json: no such file; expected a folder that `rbdhw generate` wrote"
     assert refusal(tmp_path) == expected
 
 
 def test_design_without_verilog_is_refused(design: Path) -> None:
     (design / "accelerator.v").unlink()
-    expected = f"{design}/accelerator.v: no such file; expected a folder that rbdhw generate wrote"
+    expected = f"{design}/accelerator.v: no such file; expected a folder that `rbdhw generate` wrote"
     assert refusal(design) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("manifest", "reason"),
     [
-        ("{", "document: Invalid JSON: EOF while parsing an object at line 1 column 1"),
-        ("{}", "target: Field required"),
+        ({}, "target: Field required"),
         (
-            '{"target": "ecp5-85", "clock_mhz": 50, "ii": 1, "multipliers": 1, '
-            '"multiplier_slots": {"used": 1}, "shift_add_products": 0, "dsp_blocks": 1, '
-            '"stream": {"tdata_width": "32"}}',
+            {
+                "target": "ecp5-85",
+                "clock_mhz": 50,
+                "ii": 1,
+                "multipliers": 1,
+                "multiplier_slots": {"used": 1},
+                "shift_add_products": 0,
+                "dsp_blocks": 1,
+                "stream": {"tdata_width": "32"},
+            },
             "stream.tdata_width: Input should be a valid integer",
         ),
     ],
 )
-def test_broken_manifest_is_refused(design: Path, text: str, reason: str) -> None:
-    (design / "manifest.json").write_text(text)
+def test_broken_manifest_is_refused(design: Path, manifest: dict[str, Any], reason: str) -> None:
+    seal(design, manifest)
     assert refusal(design) == f"{design}/manifest.json: {reason}"
+
+
+def test_a_manifest_that_is_not_json_is_refused(design: Path) -> None:
+    (design / "manifest.json").write_text("{")
+    reason = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
+    assert refusal(design) == (
+        f"{design}/manifest.json: damaged, not JSON ({reason}); expected what generate wrote"
+    )
+
+
+def test_verilog_that_was_changed_is_refused(design: Path) -> None:
+    with (design / "accelerator.v").open("a") as verilog:
+        verilog.write("// by hand\n")
+    assert refusal(design) == (
+        f"{design}/accelerator.v: is not the file that manifest.json describes, but was changed or is of "
+        "another design; expected the folder as it was written; run `rbdhw generate` again"
+    )
 
 
 def test_work_folder_that_cannot_be_made_is_refused(design: Path) -> None:

@@ -1,0 +1,121 @@
+"""The arrays in an npz file that anyone may have made: nothing is believed before it is checked."""
+
+from __future__ import annotations
+
+import math
+import struct
+import warnings
+import zipfile
+import zlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from rbdhw.errors import InputError
+
+_SUFFIX = ".npy"
+_ENCRYPTED = 1
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+_DEFLATION = 1032
+"""The most bytes that a byte of deflated data stands for."""
+
+_EXPECTED = "expected an array that np.savez wrote"
+_BROKEN = (
+    *(OSError, ValueError, TypeError, LookupError, EOFError, RuntimeError, MemoryError, OverflowError),
+    *(SyntaxError, TokenError, zipfile.BadZipFile, zlib.error, struct.error),
+)
+"""What reading a damaged archive or header may raise."""
+
+
+@dataclass(frozen=True)
+class Archive:
+    """The arrays that were asked for, and the names of the others."""
+
+    arrays: dict[str, NDArray[np.generic]]
+    others: tuple[str, ...]
+
+
+def read_archive(path: Path, names: Collection[str]) -> Archive:
+    """Those arrays of an npz file that have one of some names.
+
+    What an array's header tells is held against the size of the archive before anything is allocated.
+
+    Raises
+    ------
+    InputError
+        The line names the file, and the array that cannot be used.
+    """
+    try:
+        with path.open("rb") as file:
+            if file.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX:
+                raise ValueError("one array without a name")
+            size = file.seek(0, 2)
+            with zipfile.ZipFile(file) as archive:
+                members: dict[str, zipfile.ZipInfo] = {}
+                for info in archive.infolist():
+                    name = info.filename.removesuffix(_SUFFIX)
+                    if name in members and name in names:
+                        raise InputError(f"{path}: array '{name}': given twice; expected it once")
+                    members[name] = info
+                arrays = {
+                    name: _array(archive, info, size, f"{path}: array '{name}'")
+                    for name, info in members.items()
+                    if name in names
+                }
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; expected an npz file of arrays") from None
+    except _BROKEN as error:
+        reason = f"{error}" or type(error).__name__
+        raise InputError(f"{path}: not a readable npz file ({reason}); expected arrays of numbers") from error
+    return Archive(arrays, tuple(sorted(members.keys() - arrays.keys())))
+
+
+def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int, where: str) -> NDArray[np.generic]:
+    """One array of an archive of ``size`` bytes."""
+    if info.flag_bits & _ENCRYPTED:
+        raise InputError(f"{where}: is encrypted; {_EXPECTED}")
+    if info.compress_type not in _COMPRESSIONS:
+        raise InputError(f"{where}: is compressed by method {info.compress_type}; {_EXPECTED}")
+    held = info.compress_size * (1 if info.compress_type == zipfile.ZIP_STORED else _DEFLATION)
+    if info.compress_size > size or info.file_size > held:
+        reason = f"claims {info.file_size:,} bytes in an archive of {size:,}"
+        raise InputError(f"{where}: {reason}; {_EXPECTED}")
+    try:
+        with archive.open(info) as member:
+            shape, fortran, dtype = _header(member)
+            if not np.can_cast(dtype, np.float64, "same_kind"):
+                raise InputError(f"{where}: holds {_text(dtype)}; expected real numbers")
+            told, left = math.prod(shape) * dtype.itemsize, info.file_size - member.tell()
+            if told != left:
+                reason = f"its header tells of {told:,} bytes, but {left:,} follow"
+                raise InputError(f"{where}: {reason}; {_EXPECTED}")
+            content = member.read()
+        return np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")
+    except _BROKEN as error:
+        reason = f"{error}" or type(error).__name__
+        raise InputError(f"{where}: cannot be read ({reason}); {_EXPECTED}") from error
+
+
+def _header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """An array's shape, whether it is in Fortran's order, and what it holds."""
+    readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    version = npy.read_magic(member)
+    if version not in readers:
+        raise ValueError("fields with names")
+    with warnings.catch_warnings():  # of headers that Python 2 wrote, and of old names of types
+        warnings.simplefilter("ignore")
+        header: tuple[tuple[int, ...], bool, np.dtype[Any]] = readers[version](member)
+    if min(header[0], default=0) < 0:
+        raise ValueError(f"shape {header[0]}")
+    return header
+
+
+def _text(dtype: np.dtype[Any]) -> str:
+    return "Python objects" if dtype.hasobject else str(dtype)

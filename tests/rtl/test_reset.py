@@ -1,0 +1,156 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""After a reset the accelerator does, cycle by cycle, what it does after power-up, whatever came before.
+
+Each time one function alone is asked: others would bring back into step what the reset left behind.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal
+from amaranth.sim import Simulator
+
+from rbdhw.fixed.program import Program
+from rbdhw.protocol import FUNCTIONS as ARRAYS
+from rbdhw.rtl.array import ArrayCore
+from rbdhw.rtl.core import Core
+from rbdhw.rtl.packet import Function
+from rbdhw.rtl.shell import Accelerator
+from tests.array.programs import array_of, mixed
+from tests.builds import bound_of
+from tests.mixed import mixed_program
+from tests.rtl import test_shell_floating as singles
+from tests.rtl.edge import EXTENDED, FUNCTIONS, LATENCIES, FakeCore
+
+WIDTH = 32
+UNKNOWN = 15
+NOT_A_NUMBER = 0x7FC00000
+RESETS = 8
+"""Resets before each function, each after another number of cycles."""
+
+TASKS = 3
+"""Tasks after each reset."""
+
+Beat = tuple[int, bool]
+
+
+class Bench(Elaboratable):
+    """An accelerator with its reset in hand."""
+
+    def __init__(self, dut: Accelerator) -> None:
+        self.dut = dut
+        self.reset = Signal()
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.domains.sync = sync = ClockDomain()
+        m.submodules.dut = self.dut
+        m.d.comb += sync.rst.eq(self.reset)
+        return m
+
+
+def functions_of(program: Program) -> tuple[Function, ...]:
+    """The functions of a made-up program, with the words that travel for each."""
+
+    def words(names: tuple[str, ...]) -> Any:
+        return tuple(word for word in program.inputs if word.name.partition("[")[0] in names)
+
+    return tuple(
+        Function(name, words(ARRAYS[name].inputs), outputs, words(ARRAYS[name].optional_inputs))
+        for name, outputs in program.outputs.items()
+    )
+
+
+def fixed() -> Accelerator:
+    core = FakeCore(ii=3, functions=FUNCTIONS, latencies=LATENCIES)
+    return Accelerator(core=core, functions=FUNCTIONS, data_width=WIDTH)
+
+
+def float32() -> Accelerator:
+    return singles.accelerator(singles.core_of(3), WIDTH)
+
+
+def pipeline() -> Accelerator:
+    program = mixed_program(12)
+    return accelerator(Core(program=program, bound=bound_of(program, "xcvu9p", 3)))
+
+
+def array() -> Accelerator:
+    program = mixed(12)
+    return accelerator(ArrayCore(program=program, array=array_of(program, 9), memory_stages=4))
+
+
+def accelerator(core: Any) -> Accelerator:
+    return Accelerator(core=core, functions=functions_of(core.program), data_width=WIDTH)
+
+
+def packet(dut: Accelerator, code: int, tag: int, rng: random.Random, extended: bool = False) -> list[Beat]:
+    """A good task, of small positive numbers, or one of an unknown function."""
+    known = {function.code: function for function in dut.edge.functions}
+    count = dut.edge.request_beats(known[code], extended) if code in known else 1
+    words = [rng.randrange(1 << 10) for _ in range(count - 1)]
+    if dut.edge.converts:
+        words = [singles.single(float(word)) for word in words]
+    header = tag | code << 16 | (EXTENDED if extended else 0) << 20
+    return [(word, k == count - 1) for k, word in enumerate([header, *words])]
+
+
+def noise(dut: Accelerator, rng: random.Random) -> list[Beat]:
+    """A packet of any function and length, with numbers that are none among others."""
+    codes = [*(function.code for function in dut.edge.functions), UNKNOWN]
+    beats = packet(dut, rng.choice(codes), rng.randrange(1 << 16), rng, rng.random() < 0.3)
+    if rng.random() < 0.2:
+        beats = beats[: rng.randrange(len(beats))] + [(rng.getrandbits(32), False)] * 3 + [(0, True)]
+    header, *words = beats
+    return [header, *((NOT_A_NUMBER if rng.random() < 0.2 else word, last) for word, last in words)]
+
+
+@pytest.mark.parametrize("made", [fixed, float32, pipeline, array])
+def test_after_a_reset_a_function_alone_is_answered_as_after_power_up(made) -> None:
+    dut = made()
+    bench = Bench(dut)
+    codes = [*(function.code for function in dut.edge.functions), UNKNOWN]
+    answers: dict[int, list[list[tuple[int, Beat]]]] = {code: [] for code in codes}
+
+    async def drive(ctx: Any, beats: list[Beat], cycles: int, rng: random.Random | None) -> list[Any]:
+        """Offer beats, each until it is taken; the beats that come, with their cycles."""
+        queue, taken = list(beats), []
+        for cycle in range(cycles):
+            ctx.set(dut.s_axis_tvalid, bool(queue))
+            if queue:
+                ctx.set(dut.s_axis_tdata, queue[0][0])
+                ctx.set(dut.s_axis_tlast, queue[0][1])
+            ctx.set(dut.m_axis_tready, rng is None or rng.random() < 0.6)
+            if ctx.get(dut.m_axis_tvalid) and ctx.get(dut.m_axis_tready):
+                taken.append((cycle, (ctx.get(dut.m_axis_tdata), bool(ctx.get(dut.m_axis_tlast)))))
+            if queue and ctx.get(dut.s_axis_tready):
+                queue.pop(0)
+            await ctx.tick()
+        ctx.set(dut.s_axis_tvalid, 0)
+        return taken
+
+    async def testbench(ctx: Any) -> None:
+        for number in range(RESETS):
+            for code in codes:
+                rng = random.Random(f"{number} {code}")
+                before = [beat for _ in range(40) for beat in noise(dut, rng)] if number else []
+                await drive(ctx, before, rng.randrange(25, 90) if number else 0, rng)
+                ctx.set(bench.reset, 1)
+                await ctx.tick()
+                ctx.set(bench.reset, 0)
+                own = random.Random(code)
+                asked = [beat for tag in range(TASKS) for beat in packet(dut, code, tag, own)]
+                answers[code].append(await drive(ctx, asked, 100, None))
+
+    simulator = Simulator(bench)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    for code in codes:
+        first, *others = answers[code]
+        assert sum(last for _, (_, last) in first) == TASKS
+        assert others == [first] * (RESETS - 1), f"function {code}"

@@ -33,6 +33,11 @@ class Bound:
         return all(value == 0.0 or self.smallest <= abs(value) <= self.largest for value in values)
 
     @property
+    def positive(self) -> str:
+        """What a message says was expected of a quantity that is more than zero."""
+        return f"{self.smallest:g} to {self.largest:g} {self.unit}"
+
+    @property
     def expected(self) -> str:
         """What a message says was expected."""
         unit = f" {self.unit}" if self.unit else ""

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rbdhw.bounds import (
+    ACCELERATION_OF_FREE_FALL,
+    BANDWIDTH,
+    CLOCK_MHZ,
+    LARGEST_SEED,
+    LEAST_ERROR,
+    MOST_II,
+)
 from rbdhw.errors import InputError
 
 DATA_WIDTHS = (32, 64, 128, 256, 512)
@@ -53,7 +61,13 @@ CHEAPEST_ROOT = "auto"
 """In place of a root link: the one from which the accelerator costs least."""
 
 LINK_PACE = "auto"
-"""In place of cycles between tasks: as few as the link allows."""
+"""In place of cycles between tasks: as few as the link allows and the device holds."""
+
+NO_LINKS, ALL_LINKS = "none", "all"
+"""In place of the links that take an external force."""
+
+Links = str | tuple[str, ...]
+"""Which links take an external force: :data:`NO_LINKS`, :data:`ALL_LINKS`, or their names."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +89,44 @@ class Pacing:
 def reason(given: object | None) -> str:
     """Why an option has its value: :data:`THE_DEFAULT` for None, which stands for an option not given."""
     return THE_DEFAULT if given is None else ASKED_FOR
+
+
+def parse_links(texts: Sequence[str]) -> Links:
+    """The links that texts name, each one name or several with commas; without texts no links.
+
+    A backslash makes the character behind it a part of the name: ``left\\,lower`` is one link, and ``\\all``
+    is a link of that name, where ``all`` stands for every link.
+
+    Raises
+    ------
+    InputError
+        For an empty name, and where what stands for every link or none is not alone.
+    """
+    words = [word for text in texts for word in _words(text)]
+    for name, plain in words:
+        if not name:
+            raise InputError(f"fext: '' is no link; expected {NO_LINKS}, {ALL_LINKS}, or names of links")
+        if plain and name in (NO_LINKS, ALL_LINKS):
+            if len(words) == 1:
+                return name
+            expected = f"expected it alone, or '\\{name}' for a link of that name"
+            raise InputError(f"fext: '{name}' beside other links; {expected}")
+    return tuple(dict.fromkeys(name for name, _ in words)) or NO_LINKS
+
+
+def _words(text: str) -> Iterator[tuple[str, bool]]:
+    """The names in a text, and whether each stands there without a backslash."""
+    name, plain = "", True
+    characters = iter(text)
+    for character in characters:
+        if character == ",":
+            yield name, plain
+            name, plain = "", True
+        elif character == "\\":
+            name, plain = name + next(characters, character), False
+        else:
+            name += character
+    yield name, plain
 
 
 def parse_interval(
@@ -139,7 +191,7 @@ class Mounting:
         Acceleration of free fall in the world frame (m/s^2), the root's frame for a given base, or
         :data:`PER_TASK`; None is the usual one, 9.81 m/s^2 down z.
     strict
-        Whether a file is refused where something in it is amiss, or missing, that could be taken with a remark.
+        Whether a file is refused where something in it is amiss or missing that could be taken with a remark.
     root
         The link that floats instead of the file's root, or :data:`CHEAPEST_ROOT`.
     joint_order
@@ -164,6 +216,9 @@ class Mounting:
             raise InputError(f"base: '{self.base}' is unknown; expected one of {', '.join(BASES)}")
         if isinstance(self.gravity, str) and self.gravity != PER_TASK:
             raise InputError(f"gravity: '{self.gravity}' is unknown; expected x,y,z in m/s^2 or {PER_TASK}")
+        if isinstance(self.gravity, tuple) and not ACCELERATION_OF_FREE_FALL.holds(*self.gravity):
+            text = ",".join(f"{value:g}" for value in self.gravity)
+            raise InputError(f"gravity: {text}; expected of each {ACCELERATION_OF_FREE_FALL.expected}")
         if self.joint_order not in JOINT_ORDERS:
             expected = ", ".join(JOINT_ORDERS)
             raise InputError(f"joint-order: '{self.joint_order}' is unknown; expected one of {expected}")
@@ -211,7 +266,7 @@ class BuildOptions:
     width
         The multipliers' operand width, instead of searching one.
     fext
-        ``none``, ``all``, or the names of the links that take an external force, with commas.
+        The :data:`Links` that take an external force.
     data_width
         Bits of TDATA.
     number
@@ -238,7 +293,7 @@ class BuildOptions:
     clock_mhz: float | None = None
     max_error: float | None = None
     width: int | None = None
-    fext: str = "none"
+    fext: Links = NO_LINKS
     data_width: int = 512
     number: str = "fixed"
     algorithms: Mapping[str, str] = field(default_factory=dict)
@@ -263,11 +318,11 @@ class BuildOptions:
                 raise InputError(f"functions: '{function}' is unknown; expected one or more of {known}")
         if not self.functions:
             raise InputError(f"functions: none given; expected one or more of {', '.join(known_functions)}")
-        if self.least_ii < 1:
-            raise InputError(f"ii: {self.ii} is not possible; expected 1 or more cycles between tasks")
+        if not 1 <= self.least_ii <= MOST_II:
+            raise InputError(f"ii: {self.ii} is not possible; expected 1 to {MOST_II} cycles between tasks")
         bandwidth = self.pacing.bandwidth if self.pacing else None
-        if bandwidth is not None and not 0.0 < bandwidth < math.inf:
-            raise InputError(f"bandwidth: {bandwidth:g} GB/s is no bandwidth; expected a positive number")
+        if bandwidth is not None and not (bandwidth > 0.0 and BANDWIDTH.holds(bandwidth)):
+            raise InputError(f"bandwidth: {bandwidth:g} GB/s is no bandwidth; expected {BANDWIDTH.positive}")
         if self.fit is not None and not 0.0 < self.fit <= 1.0:
             raise InputError(f"fit: {self.fit:g} is no share of a device; expected more than 0 and up to 1")
         if self.share_limbs not in SHARING:
@@ -278,12 +333,13 @@ class BuildOptions:
             raise InputError(
                 f"width: {self.width} is not supported; expected {WIDTHS[0]} to {WIDTHS[-1]} bits"
             )
-        if self.max_error is not None and not 0.0 < self.max_error < 1.0:
-            raise InputError(f"max-error: {self.max_error:g} is no budget; expected a number between 0 and 1")
-        if self.clock_mhz is not None and not self.clock_mhz > 0.0:
-            raise InputError(f"clock: {self.clock_mhz:g} MHz is no clock; expected a positive number")
-        if self.seed < 0:
-            raise InputError(f"seed: {self.seed} is negative; expected 0 or more")
+        if self.max_error is not None and not LEAST_ERROR <= self.max_error < 1.0:
+            expected = f"expected {LEAST_ERROR:g} or more, and less than 1"
+            raise InputError(f"max-error: {self.max_error:g} is no budget; {expected}")
+        if self.clock_mhz is not None and not (self.clock_mhz > 0.0 and CLOCK_MHZ.holds(self.clock_mhz)):
+            raise InputError(f"clock: {self.clock_mhz:g} MHz is no clock; expected {CLOCK_MHZ.positive}")
+        if not 0 <= self.seed <= LARGEST_SEED:
+            raise InputError(f"seed: {self.seed} starts no random numbers; expected 0 to {LARGEST_SEED}")
         if self.data_width not in DATA_WIDTHS:
             expected = ", ".join(str(width) for width in DATA_WIDTHS)
             raise InputError(f"tdata: {self.data_width} bits are not supported; expected one of {expected}")

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 
+from rbdhw.bounds import MOST_II
 from rbdhw.config import CHEAPER_CORE, LEAST_ARRAY_II, BuildOptions, reason
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Estimate
-from rbdhw.estimate.model import shares, short_of
+from rbdhw.estimate.model import percent, shares, short_of
 from rbdhw.link import Traffic, slowest
 from rbdhw.target import Target
 
@@ -59,6 +60,8 @@ def interval(
 ) -> Interval:
     """The cycles between tasks: ``least``, or the fewest from it on that link and device allow.
 
+    What is chosen fits the whole device at least.
+
     Parameters
     ----------
     least
@@ -70,7 +73,7 @@ def interval(
     Raises
     ------
     InputError
-        Where the share of the device asked for does not hold the design.
+        Where the share of the device asked for, or all of it, does not hold the design.
     """
     found = Interval(least, reason(options.ii))
     if options.pacing is None:
@@ -79,11 +82,17 @@ def interval(
         return found
     if options.pacing.link:
         found = link_interval(least, options.pacing.bandwidth, candidates)
-    return found if options.fit is None else fitting(found, options, device, candidates, arrays)
+    return fitting(found, options, device, candidates, arrays)
 
 
 def link_interval(least: int, bandwidth: float | None, candidates: Candidates) -> Interval:
-    """The fewest cycles, ``least`` or more, at which the packets of every function can come and go."""
+    """The fewest cycles, ``least`` or more, at which the packets of every function can come and go.
+
+    Raises
+    ------
+    InputError
+        Where they are more than :data:`rbdhw.bounds.MOST_II`.
+    """
     ii = least
     while True:
         packets, clock_mhz = candidates.link(ii)
@@ -91,7 +100,10 @@ def link_interval(least: int, bandwidth: float | None, candidates: Candidates) -
         needed = packets[function].interval(clock_mhz, bandwidth)
         if needed <= ii:
             return Interval(ii, _link_reason(function, packets[function], bandwidth))
-        ii = next(k for k in count(needed) if candidates.serves(k))
+        served = (k for k in range(needed, MOST_II + 1) if candidates.serves(k))
+        ii = next(served, 0)
+        if not ii:
+            raise InputError(_link_refusal(function, packets[function], clock_mhz, bandwidth))
 
 
 def _link_reason(function: str, packets: Traffic, bandwidth: float | None) -> str:
@@ -99,6 +111,14 @@ def _link_reason(function: str, packets: Traffic, bandwidth: float | None) -> st
     if bandwidth is None:
         return f"the streams: a task of {function} takes {ways[1][0]} beats in and {ways[1][1]} out"
     return f"{bandwidth:g} GB/s: a task of {function} takes {ways[0][0]} bytes in and {ways[0][1]} out"
+
+
+def _link_refusal(function: str, packets: Traffic, clock_mhz: float, bandwidth: float | None) -> str:
+    needed = packets.interval(clock_mhz, bandwidth)
+    reason = f"a task of {function} takes {needed:,} cycles of the link; expected at most {MOST_II:,}"
+    if bandwidth is None:
+        return f"ii: {reason}, with fewer functions or a wider --tdata"
+    return f"bandwidth: {reason}, at {bandwidth * needed / MOST_II:.3g} GB/s or more"
 
 
 def fitting(
@@ -118,9 +138,14 @@ def fitting(
     share = options.fit or 1.0
     ii, fits = smallest_fitting(start.ii, share, device, candidates)
     if fits:
-        return start if ii == start.ii else Interval(ii, f"the fewest that fit {share:.0%} of {device.name}")
-    refused = f"fit: {_taken(ii, share, device, candidates)}, and no other ii fits better"
-    remedies = ["fewer functions", "a narrower width", "a larger share"]
+        return (
+            start
+            if ii == start.ii
+            else Interval(ii, f"the fewest that fit {percent(share)} of {device.name}")
+        )
+    option, larger = ("ii", "device") if options.fit is None else ("fit", "share")
+    refused = f"{option}: {_taken(ii, share, device, candidates)}, and no other ii fits better"
+    remedies = ["fewer functions", "a narrower width", f"a larger {larger}"]
     if arrays is not None:
         found = _array_fitting(options, share, device, arrays)
         if found is None:
@@ -157,7 +182,7 @@ def smallest_fitting(
 
     allowed = max(1, math.floor(share * device.dsp_blocks))
     least = next(ii for ii in count(least) if candidates.serves(ii))
-    least = max(least, math.ceil(candidates.products(least) / allowed))
+    least = min(max(least, math.ceil(candidates.products(least) / allowed)), MOST_II)
     least = next(ii for ii in count(least) if candidates.serves(ii))
     tried = [least, *(ii for ii in INTERVALS if least < ii <= most and candidates.serves(ii))]
     below = least

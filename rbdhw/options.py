@@ -19,6 +19,7 @@ from rbdhw.config import (
     Mounting,
     parse_gravity,
     parse_interval,
+    parse_links,
     parse_share,
 )
 from rbdhw.domain import Overrides, read_overrides
@@ -42,7 +43,15 @@ def _hardware(*names: str, **settings: Any) -> Any:
 ALGORITHM_HELP = "; ".join(f"{step}={' | '.join(names)}" for step, names in ALGORITHMS.items())
 
 Functions = Annotated[str, _robot(help="Which functions, with commas: " + ", ".join(FUNCTIONS) + ".")]
-Fext = Annotated[str, _robot(help="Links that take an external force: none, all, or names with commas.")]
+Fext = Annotated[
+    list[str] | None,
+    _robot(
+        "--fext",
+        metavar="LINKS",
+        help="Links that take an external force: none, all, or names with commas; may be repeated. A "
+        "backslash makes the next character part of a name.",
+    ),
+]
 AlgorithmList = Annotated[
     list[str] | None,
     _robot("--algorithm", help=f"Instead of the cheapest, may be repeated: {ALGORITHM_HELP}."),
@@ -104,7 +113,7 @@ Seed = Annotated[int, _hardware(help="Of all random draws.")]
 
 def build_options(
     functions: Functions = ALL_FUNCTIONS,
-    fext: Fext = "none",
+    fext: Fext = None,
     algorithm: AlgorithmList = None,
     base: BaseName = "fixed",
     gravity: Gravity = None,
@@ -143,7 +152,7 @@ def build_options(
         clock_mhz=clock,
         max_error=max_error,
         width=width,
-        fext=fext,
+        fext=parse_links(fext or ()),
         data_width=tdata,
         number=number,
         algorithms=parse_algorithms(algorithm or []),

@@ -11,9 +11,11 @@ from typing import Any
 
 from rbdhw.artifact import Design
 from rbdhw.assembly import accelerator
+from rbdhw.boards.fit import Sharing
 from rbdhw.config import BuildOptions
 from rbdhw.domain import Overrides
-from rbdhw.estimate.model import estimate_entry
+from rbdhw.estimate.model import estimate_entry, short_of
+from rbdhw.fixed.program import Kind
 from rbdhw.formats import draft_design
 from rbdhw.limbs import shared_limbs, sharing_entry
 from rbdhw.link import link_entry, traffic
@@ -23,9 +25,10 @@ from rbdhw.planning import Plan, planned
 from rbdhw.preparation import rooted
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
+from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.reroot import RootTrial
-from rbdhw.rtl.shell import to_verilog
+from rbdhw.rtl.verilog import to_verilog
 from rbdhw.schedule.model import Bound
 from rbdhw.solvability import check_solvable
 from rbdhw.target import target
@@ -73,6 +76,7 @@ def design_of(
         For an option or override that cannot be built for it.
     """
     plan = planned(source, options, overrides, progress)
+    warn(size_remarks(plan, options))
     progress("writing Verilog")
     return built(plan, options)
 
@@ -91,9 +95,31 @@ def built(plan: Plan, options: BuildOptions) -> Design:
     words = {word.name for word in plan.program.inputs}
     facts["coordinates"] = coordinates_entry(plan.model.source, words)
     facts["estimate"] = estimate_entry(plan.estimate, target(options.target), plan.taken.core)
-    facts["remarks"] = [*plan.model.source.remarks, *plan.domain.remarks]
+    facts["remarks"] = [
+        *plan.model.source.remarks,
+        *plan.domain.remarks,
+        *size_remarks(plan, options),
+    ]
     text = to_verilog(accelerator(draft, plan.bound, target(options.target)))
     return replace(draft, manifest=facts | draft.manifest, verilog=text)
+
+
+def size_remarks(plan: Plan, options: BuildOptions) -> tuple[str, ...]:
+    """A sentence where the design takes more than its device has: of what, how much, and what would fit."""
+    device = target(options.target)
+    short = short_of(plan.estimate, device, 1.0)
+    if not short:
+        return ()
+    remedy = "a longer --ii"
+    blocks = plan.estimate.dsp_blocks
+    if blocks > device.dsp_blocks:
+        products = sum(operation.kind is Kind.MULTIPLY for operation in plan.program.operations)
+        least = Sharing(plan.bound.ii, products, plan.multipliers).interval_for(blocks, device.dsp_blocks)
+        remedy = f"an --ii of some {least} or more"
+    return (
+        f"{device.name}: by estimate the design takes {' and '.join(map(str, short))}; expected {remedy}, or "
+        "--ii auto, which finds the shortest that fits",
+    )
 
 
 def interval_entry(plan: Plan, draft: Design, options: BuildOptions) -> dict[str, Any]:

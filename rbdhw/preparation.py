@@ -8,7 +8,7 @@ from itertools import count
 from types import MappingProxyType
 
 from rbdhw.choice import ADDITION_COST, Choice, choose, cost_of
-from rbdhw.config import CHEAPEST_ROOT, BuildOptions
+from rbdhw.config import ALL_LINKS, CHEAPEST_ROOT, NO_LINKS, BuildOptions, Links
 from rbdhw.errors import InputError
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
@@ -61,7 +61,7 @@ def rooted(
     source: Robot,
     root: str | None,
     functions: Sequence[str],
-    fext: str = "none",
+    fext: Links = NO_LINKS,
     delays: Delays = DEFAULT_DELAYS,
     progress: Progress = silent,
 ) -> tuple[Robot, list[RootTrial]]:
@@ -91,7 +91,7 @@ def rooted(
 def prepare(
     source: Robot,
     functions: Sequence[str],
-    fext: str = "none",
+    fext: Links = NO_LINKS,
     delays: Delays = DEFAULT_DELAYS,
     forced: Mapping[str, str] = MappingProxyType({}),
     progress: Progress = silent,
@@ -149,30 +149,29 @@ def pushed_bodies(robot: Robot, links: Sequence[int]) -> tuple[int, ...]:
     return tuple(robot.links[link] for link in links)
 
 
-def external_bodies(robot: Robot, fext: str) -> tuple[int, ...]:
-    """The indices of the bodies that ``none``, ``all`` or a list of links names.
+def external_bodies(robot: Robot, fext: Links) -> tuple[int, ...]:
+    """The indices of the bodies that take an external force.
 
     Raises
     ------
     InputError
         For a link that is unknown, or that does not move by itself.
     """
-    if fext == "none":
+    if fext == NO_LINKS:
         return ()
     names = [body.name for body in robot.bodies]
-    if fext == "all":
+    if fext == ALL_LINKS:
         return tuple(range(len(names)))
-    fixed = dict(robot.fixed_links)
-    for link in fext.split(","):
+    fixed, links = dict(robot.fixed_links), (fext,) if isinstance(fext, str) else fext
+    for link in links:
         if link in fixed:
             raise InputError(
                 f"fext: link '{link}' is fixed to '{fixed[link]}'; a moving link of {robot.name} was expected"
             )
         if link not in names:
-            raise InputError(
-                f"fext: link '{link}' is unknown; expected none, all or some of {', '.join(names)}"
-            )
-    return tuple(sorted({names.index(link) for link in fext.split(",")}))
+            known = ", ".join(name.replace(",", "\\,") for name in names)
+            raise InputError(f"fext: link '{link}' is unknown; expected none, all or some of {known}")
+    return tuple(sorted({names.index(link) for link in links}))
 
 
 def operation_delay(delays: Delays) -> Callable[[Op], float]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.artifact import Design, read
+from rbdhw.bounds import LARGEST_SEED, MOST_TASKS
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.search import FLAGGED_SHARE
@@ -245,10 +246,10 @@ def simulate(
 
 
 def _check(tasks: int, seed: int, probabilities: Mapping[str, float]) -> None:
-    if tasks < 1:
-        raise InputError(f"tasks: {tasks} are nothing to simulate; expected 1 or more")
-    if seed < 0:
-        raise InputError(f"seed: {seed} starts no random numbers; expected 0 or more")
+    if not 1 <= tasks <= MOST_TASKS:
+        raise InputError(f"tasks: {tasks} cannot be simulated; expected 1 to {MOST_TASKS}")
+    if not 0 <= seed <= LARGEST_SEED:
+        raise InputError(f"seed: {seed} starts no random numbers; expected 0 to {LARGEST_SEED}")
     for name, probability in probabilities.items():
         if not 0.0 <= probability < 1.0:
             raise InputError(f"{name}: {probability:g} is not possible; expected a probability below 1")

@@ -143,7 +143,7 @@ BAD_OPTIONS = {
         ("--fext", "tip"),
         "fext: link 'tip' is fixed to 'forearm'; a moving link of toy was expected",
     ),
-    "II": (("--ii", "0"), "ii: 0 is not possible; expected 1 or more cycles between tasks"),
+    "II": (("--ii", "0"), "ii: 0 is not possible; expected 1 to 4096 cycles between tasks"),
     "target": (("--target", "z80"), "target: 'z80' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p"),
     "function": (
         ("--functions", "id,jacobian"),

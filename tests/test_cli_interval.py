@@ -47,7 +47,7 @@ def test_the_core_that_was_chosen_is_told(rbdhw, tmp_path):
         (("--fit", 60), "fit: '60' is no share of a device; expected a percentage such as 60%"),
         (
             ("--ii", "auto", "--bandwidth", -1),
-            "bandwidth: -1 GB/s is no bandwidth; expected a positive number",
+            "bandwidth: -1 GB/s is no bandwidth; expected 1e-09 to 1e+06 GB/s",
         ),
     ],
 )

@@ -161,7 +161,7 @@ class TestChosen:
     def test_options_that_no_build_can_have_are_refused(self):
         with pytest.raises(InputError) as error:
             explore(path("toy"), replace(BOTH, ii=0), intervals=(1,))
-        assert str(error.value) == "ii: 0 is not possible; expected 1 or more cycles between tasks"
+        assert str(error.value) == "ii: 0 is not possible; expected 1 to 4096 cycles between tasks"
 
 
 def test_bounds_of_the_inputs_are_those_given():

@@ -53,7 +53,31 @@ class TestLink:
     def test_a_bandwidth_carries_so_many_bytes_a_cycle(self, bandwidth, ii):
         """225 bytes at 125 MHz: 28.125 GB/s carry a task a cycle."""
         reason = f"{bandwidth:g} GB/s: a task of dfd takes 60 bytes in and 225 out"
-        assert chosen(pacing=Pacing(bandwidth=bandwidth)) == Interval(ii, reason)
+        small = candidates(luts=lambda _: 1000)
+        assert chosen(small, pacing=Pacing(bandwidth=bandwidth)) == Interval(ii, reason)
+
+    def test_a_link_that_is_too_slow_is_refused(self):
+        """225 bytes at 125 MHz and 0.001 GB/s."""
+        assert refusal(candidates(), pacing=Pacing(bandwidth=0.001)) == (
+            "bandwidth: a task of dfd takes 28,125 cycles of the link; expected at most 4,096, "
+            "at 0.00687 GB/s or more"
+        )
+
+    def test_packets_that_are_too_long_are_refused(self):
+        assert refusal(candidates(packets={"id": Traffic(1, 1, 1, 5000)}), pacing=Pacing()) == (
+            "ii: a task of id takes 5,000 cycles of the link; expected at most 4,096, "
+            "with fewer functions or a wider --tdata"
+        )
+
+    def test_what_the_link_allows_must_fit_the_device(self):
+        """The link allows 4 cycles, at which 400,000 / II look-up tables are too many of 83,640."""
+        known = candidates(luts=lambda ii: 400_000 // ii)
+        assert chosen(known, pacing=Pacing()) == Interval(5, "the fewest that fit 100% of ecp5-85")
+        assert refusal(candidates(luts=lambda _: 90_000), pacing=Pacing()) == (
+            "ii: at an ii of 4 the design takes 90,000 LUTs, 6,360 more than 100% of 83,640 of ecp5-85, and no "
+            "other ii fits better; expected fewer functions, a narrower width, a larger device or the array "
+            "core, which was not tried (--core array --width 18)"
+        )
 
     def test_what_comes_in_may_be_the_slower_way(self):
         known = candidates(packets={"id": Traffic(90, 20, 3, 1)})

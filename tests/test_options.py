@@ -48,7 +48,7 @@ def test_every_option_reaches_the_build(tmp_path):
     domain.write_text("[default]\nvelocity = 2.0\n")
     options, overrides = build_options(
         functions="fd, id,fd",
-        fext="all",
+        fext=["all"],
         algorithm=["inverse=single_pivots"],
         base="floating",
         gravity="0,1,2",
@@ -124,3 +124,44 @@ def test_a_command_receives_them_together_with_the_names_of_those_given():
     assert build.given == {"width", "seed"}
     assert set(build.values) == set(PARAMETERS)
     assert build.parse()[0] == BuildOptions(functions=tuple(FUNCTIONS), width=18)
+
+
+class TestLinks:
+    @pytest.mark.parametrize(
+        ("texts", "links"),
+        [
+            ([], "none"),
+            (["none"], "none"),
+            (["all"], "all"),
+            (["hand"], ("hand",)),
+            (["hand,foot", "hand"], ("hand", "foot")),
+            ([r"left\,lower", "foot"], ("left,lower", "foot")),
+            ([r"a\\b"], ("a\\b",)),
+            ([r"\all"], ("all",)),
+            ([r"\none,foot"], ("none", "foot")),
+            (["hand\\"], ("hand\\",)),
+            (["right hand"], ("right hand",)),
+        ],
+    )
+    def test_names_may_hold_commas_and_be_all(self, texts, links):
+        assert build_options(fext=texts)[0].fext == links
+
+    @pytest.mark.parametrize(
+        ("texts", "line"),
+        [
+            ([""], "fext: '' is no link; expected none, all, or names of links"),
+            (["hand,"], "fext: '' is no link; expected none, all, or names of links"),
+            (
+                ["all", "hand"],
+                r"fext: 'all' beside other links; expected it alone, or '\all' for a link of that name",
+            ),
+            (
+                ["hand,none"],
+                r"fext: 'none' beside other links; expected it alone, or '\none' for a link of that name",
+            ),
+        ],
+    )
+    def test_what_names_no_links_is_refused(self, texts, line):
+        with pytest.raises(InputError) as error:
+            build_options(fext=texts)
+        assert str(error.value) == line

@@ -228,7 +228,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "text"),
         [
-            ({"ii": 0}, "ii: 0 is not possible; expected 1 or more cycles between tasks"),
+            ({"ii": 0}, "ii: 0 is not possible; expected 1 to 4096 cycles between tasks"),
             ({"functions": ("ik",)}, "functions: 'ik' is unknown; expected one or more of "),
             ({"target": "spartan3"}, "target: 'spartan3' is unknown; expected one of ecp5-85, xc7a200t, "),
             (

@@ -25,17 +25,17 @@ def test_no_link_every_link_and_links_by_name():
     robot = load_urdf(path("toy"))
     assert external_bodies(robot, "none") == ()
     assert external_bodies(robot, "all") == (0, 1)
-    assert external_bodies(robot, "forearm") == (1,)
-    assert external_bodies(robot, "forearm,upper_arm,forearm") == (0, 1)
+    assert external_bodies(robot, ("forearm",)) == (1,)
+    assert external_bodies(robot, ("forearm", "upper_arm", "forearm")) == (0, 1)
 
 
 @pytest.mark.parametrize(
     ("fext", "text"),
     [
-        ("lower", "fext: link 'lower' is unknown; expected none, all or some of upper_arm, forearm"),
-        ("forearm,", "fext: link '' is unknown; expected none, all or some of upper_arm, forearm"),
-        ("base", "fext: link 'base' is unknown; expected none, all or some of upper_arm, forearm"),
-        ("tip", "fext: link 'tip' is fixed to 'forearm'; a moving link of toy was expected"),
+        (("lower",), "fext: link 'lower' is unknown; expected none, all or some of upper_arm, forearm"),
+        (("forearm", "all"), "fext: link 'all' is unknown; expected none, all or some of upper_arm, forearm"),
+        (("base",), "fext: link 'base' is unknown; expected none, all or some of upper_arm, forearm"),
+        (("tip",), "fext: link 'tip' is fixed to 'forearm'; a moving link of toy was expected"),
     ],
 )
 def test_a_link_that_takes_no_force_is_refused(fext, text):

@@ -30,6 +30,11 @@ UNWEIGHED: Mapping[str, Mapping[str, float]] = {resource: dict.fromkeys(PARTS, 1
 """Weights where there are no results."""
 
 
+def percent(share: float) -> str:
+    """A share as it is given: without a digit more."""
+    return f"{100.0 * share:.6g}%"
+
+
 @dataclass(frozen=True)
 class Short:
     """A resource of which a design takes more than it may."""
@@ -43,7 +48,7 @@ class Short:
         allowed = int(self.share * self.offered)
         return (
             f"{self.needed:,} {NAMES[self.resource]}, {self.needed - allowed:,} more than "
-            f"{self.share:.0%} of {self.offered:,}"
+            f"{percent(self.share)} of {self.offered:,}"
         )
 
 

@@ -45,7 +45,7 @@ def skew() -> Model:
         placement = Placement(random_rotation(rng), tuple(rng.uniform(-0.5, 0.5, 3).tolist()))
         joint = Joint(f"joint_{i}", kind, random_direction(rng), placement, (limit,))
         bodies.append(Body(f"link_{i}", parent, joint, random_inertia(rng)))
-    return prepare(Robot("skew", "base", tuple(bodies)), ("id",), "link_2")
+    return prepare(Robot("skew", "base", tuple(bodies)), ("id",), ("link_2",))
 
 
 @cache

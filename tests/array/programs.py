@@ -49,13 +49,13 @@ def crowded(angles: int, words: int) -> Program:
     return fused(lower(graph, sizes, ranges, plain_widths(graph, 18)), MOST_TERMS)
 
 
-def chained(between: int) -> list[Job]:
-    """A first word that a last sum takes, after jobs of which each waits for the one before."""
+def chained(between: int, ends: int = 1) -> list[Job]:
+    """A first word that last sums take, after jobs of which each waits for the one before."""
     chain = [Job((0,), Resource.SOURCE)]
     for value in range(1, between + 1):
         chain.append(Job((value,), Resource.ACCUMULATOR, (Term((value - 1, Constant(3))),)))
     last = Term((0, between)), Term((between, between))
-    return [*chain, Job((between + 1,), Resource.ACCUMULATOR, last)]
+    return chain + [Job((between + 1 + end,), Resource.ACCUMULATOR, last) for end in range(ends)]
 
 
 def oldest(array: Array) -> int:
@@ -66,6 +66,21 @@ def oldest(array: Array) -> int:
         for port, cycle, factor in reads
         if not isinstance(factor, Constant)
     )
+
+
+def shared(words: int) -> Program:
+    """Products that leave as results of one function, and are multiplied with each other for another."""
+    recorder = Recorder()
+    given = [recorder.input(f"v[{k}]") for k in range(words)]
+    products = [given[k - 1] * given[k] + given[k - 3] * given[k - 2] for k in range(words)]
+    further = [products[k - 1] * products[k] + products[k - 2] * given[k] for k in range(words)]
+    for k in range(words):
+        recorder.output(f"id.tau[{k}]", products[k])
+        recorder.output(f"fd.a[{k}]", further[k - 1] * further[k] + given[k] * further[k - 2])
+    graph = recorder.builder.finish(recorder.outputs)
+    ranges = {f"v[{k}]": InputRange(-1.0, 1.0, "m") for k in range(words)}
+    sizes = [4.0] * len(graph.nodes)
+    return fused(lower(graph, sizes, ranges, plain_widths(graph, 18)), MOST_TERMS)
 
 
 def placed_of(program: Program, ii: int, registers: int = 2) -> Array:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from rbdhw.array import exchanging
 from rbdhw.array.exchanging import _Planning, _State, exchanged
 from rbdhw.array.jobs import jobs
 from rbdhw.array.model import Array, Constant, Resource, Term, Timing, kept, ways
 from rbdhw.array.placing import placed
 from rbdhw.array.verify import verify
 from rbdhw.fixed.fusion import fused
-from tests.array.programs import LIMITS, chained, mixed, oldest, outputs_of, placed_of
+from tests.array.programs import LIMITS, chained, mixed, oldest, outputs_of, placed_of, shared
 from tests.builds import program_of
 
 
@@ -53,6 +54,19 @@ def test_all_kinds_of_jobs(ii, width):
         assert max(ready) <= before.latency[function]
 
 
+@pytest.mark.parametrize("ii", [8, 13])
+@pytest.mark.parametrize("number", range(3))
+def test_arrays_hold_wherever_exchanges_lead(monkeypatch, ii, number):
+    """Where each connection saves something, jobs go everywhere: to the last cycle that results allow."""
+    monkeypatch.setattr(exchanging, "INPUT", -1.0)
+    program = shared(24)
+    before = placed_of(program, ii)
+    after = exchanged(before, outputs_of(program), 18, seed=number)
+    verify(after, jobs(program), outputs_of(program))
+    moved = [old.start != new.start for old, new in zip(before.steps, after.steps, strict=True)]
+    assert sum(moved) > len(moved) // 8
+
+
 def test_the_same_array_is_exchanged_in_the_same_way():
     program = fused(program_of("iiwa14", 18), 8)
     before = placed_of(program, 24)
@@ -69,16 +83,23 @@ def test_powers_of_two_move_between_a_shift_and_a_constant():
     assert list(ways(Term((7, 8), shift=2), 6)) == [Term((7, 8), shift=2)]
 
 
+LATER = 24
+"""Cycles by which a job may be later than it is."""
+
+
+@pytest.mark.parametrize("ends", [1, 2, 3])
 @pytest.mark.parametrize(("between", "cycles"), LIMITS)
-def test_a_place_is_refused_where_a_word_would_be_too_old(between, cycles):
-    """Of the last job of a chain, some cycles later than it is; its first word may be written later, too."""
-    chain, results = chained(between), {"id": (between + 1,)}
+def test_a_place_is_refused_where_a_word_would_be_too_old(between, cycles, ends):
+    """Of the last job of a chain, some cycles later than it is. Its first word is written later, too, where
+    no other job reads it.
+    """
+    chain, results = chained(between, ends), {"id": tuple(range(between + 1, between + 1 + ends))}
     timing = Timing({Resource.ACCUMULATOR: cycles, Resource.SOURCE: 0})
     array = placed(chain, results, 8, 50.0, timing, 2, 18)
     place = len(array.steps) - 1
     last = array.steps[place]
     found = []
-    for later in range(9):
+    for later in range(LATER):
         state = _State(array)
         state.leave(place)
         planning = _Planning(state, place, last.unit, last.start + later)
@@ -87,4 +108,4 @@ def test_a_place_is_refused_where_a_word_would_be_too_old(between, cycles):
             found.append(later)
             assert oldest(state.array()) < kept(8)
     assert found[0] == 0
-    assert len(found) < 9
+    assert len(found) < LATER

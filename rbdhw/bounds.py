@@ -108,3 +108,6 @@ URDF_BYTES = 16 << 20
 
 DOMAIN_BYTES = 1 << 18
 """Of a domain file: bounds for a thousand joints."""
+
+DOMAIN_LINE = 2000
+"""Characters of a line of a domain file: a key of many parts is read in the square of their number."""

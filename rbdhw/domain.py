@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from rbdhw.bounds import ACCELERATION, DOMAIN_BYTES, EFFORT, POSITION, VELOCITY, Bound
+from rbdhw.bounds import ACCELERATION, DOMAIN_BYTES, DOMAIN_LINE, EFFORT, POSITION, VELOCITY, Bound
 from rbdhw.dynamics.joint import turns
 from rbdhw.errors import InputError
 from rbdhw.files import read
@@ -156,6 +156,9 @@ def read_overrides(path: Path) -> Overrides:
         Where the file cannot be read or says something else than a domain.
     """
     data = read(path, "a TOML file with bounds of the inputs", DOMAIN_BYTES)
+    longest = max(map(len, data.split(b"\n")))
+    if longest > DOMAIN_LINE:
+        raise InputError(f"{path}: a line of {longest:,} characters; expected at most {DOMAIN_LINE:,}")
     try:
         return Overrides.model_validate(tomllib.loads(data.decode("utf-8")))
     except ValidationError as error:

@@ -54,11 +54,23 @@ def check_file(path: Path) -> None:
     InputError
         Where the file is a folder, or its folder does not exist or cannot be written.
     """
-    if path.is_dir() or not path.absolute().parent.is_dir():
+    if is_folder(path) or not is_folder(path.absolute().parent):
         raise InputError(f"{path}: cannot be written; expected a file in a folder that exists")
+    try:
+        _is_there(path)
+    except OSError as error:
+        raise InputError(_refusal(path, error)) from error
     written = path if _in_place(path) else path.absolute().parent
     if not os.access(written, os.W_OK):
         raise InputError(f"{path}: {written} cannot be written; expected a folder that can be")
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path names a folder; what cannot be asked, as a name that is too long, is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def check_folder(folder: Path, what: str) -> None:
@@ -70,8 +82,11 @@ def check_folder(folder: Path, what: str) -> None:
         The line says that a folder for ``what`` was expected.
     """
     existing = Path(os.path.realpath(folder))
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
+    try:
+        while not _is_there(existing) and existing != existing.parent:
+            existing = existing.parent
+    except OSError as error:
+        raise InputError(f"{folder}: {_reason(error)}; expected a folder {what}") from error
     if not existing.is_dir():
         raise InputError(f"{folder}: {existing} is not a folder; expected a folder {what}")
     if not os.access(existing, os.W_OK | os.X_OK):
@@ -107,9 +122,7 @@ def replacing(path: Path) -> Iterator[Path]:
             finally:
                 made.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(
-            f"{path}: cannot be written ({_reason(error)}); expected a file that can be"
-        ) from error
+        raise InputError(_refusal(path, error)) from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -121,6 +134,19 @@ def write_text(path: Path, text: str) -> None:
 def aside(folder: Path, suffix: str = "") -> Path:
     """The path of a file or folder in ``folder`` that does not exist yet, for what is not yet complete."""
     return folder / f"{ASIDE}{os.getpid()}-{secrets.token_hex(4)}{suffix}"
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a path names something, be it a link to nothing; OSError where it cannot be asked."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _refusal(path: Path, error: OSError) -> str:
+    return f"{path}: cannot be written ({_reason(error)}); expected a file that can be"
 
 
 def _suffix(path: Path) -> str:

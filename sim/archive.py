@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import stat
 import struct
 import warnings
 import zipfile
@@ -53,6 +54,8 @@ def read_archive(path: Path, names: Collection[str]) -> Archive:
         The line names the file, and the array that cannot be used.
     """
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ValueError("not a regular file")
         with path.open("rb") as file:
             if file.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX:
                 raise ValueError("one array without a name")
@@ -72,7 +75,7 @@ def read_archive(path: Path, names: Collection[str]) -> Archive:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; expected an npz file of arrays") from None
     except _BROKEN as error:
-        reason = f"{error}" or type(error).__name__
+        reason = _reason(error)
         raise InputError(f"{path}: not a readable npz file ({reason}); expected arrays of numbers") from error
     return Archive(arrays, tuple(sorted(members.keys() - arrays.keys())))
 
@@ -99,8 +102,7 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int, where: st
             content = member.read()
         return np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")
     except _BROKEN as error:
-        reason = f"{error}" or type(error).__name__
-        raise InputError(f"{where}: cannot be read ({reason}); {_EXPECTED}") from error
+        raise InputError(f"{where}: cannot be read ({_reason(error)}); {_EXPECTED}") from error
 
 
 def _header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -108,7 +110,7 @@ def _header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     version = npy.read_magic(member)
     if version not in readers:
-        raise ValueError("fields with names")
+        raise ValueError(f"format {version[0]}.{version[1]}")
     with warnings.catch_warnings():  # of headers that Python 2 wrote, and of old names of types
         warnings.simplefilter("ignore")
         header: tuple[tuple[int, ...], bool, np.dtype[Any]] = readers[version](member)
@@ -119,3 +121,9 @@ def _header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 def _text(dtype: np.dtype[Any]) -> str:
     return "Python objects" if dtype.hasobject else str(dtype)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error.args[0]) if error.args else type(error).__name__

@@ -113,7 +113,8 @@ def test_the_default_acceleration_follows_the_velocity_asked_for():
             "[default]\nvelocity = [-1e-30, 1e-30]",
             "default.velocity: 0, or a magnitude of 1e-09 to 1e+06 rad/s or m/s was expected",
         ),
-        (f"[default]\nvelocity = {9000 * '['}", "not a readable TOML file (nested too deep)"),
+        (f"[default]\nvelocity = {1900 * '['}", "not a readable TOML file (nested too deep)"),
+        (f"x = 1\n{2000 * 'a.'}a = 1", "a line of 4,005 characters; expected at most 2,000"),
         ("[fext]\nforce = [1, 2, 3]", f"fext.force: {PAIR}"),
         (
             "[default",

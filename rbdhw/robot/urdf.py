@@ -104,7 +104,8 @@ def _check_root(document: Document) -> str:
     if not name.strip():
         name = Path(document.file).stem
         document.bear("<robot>", "<robot> has no name", 'name="..."', f"as {name!r}")
-    return name
+        return name
+    return document.text(root, "name", "<robot>")
 
 
 def _read_links(document: Document) -> dict[str, Inertia]:

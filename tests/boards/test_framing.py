@@ -65,6 +65,27 @@ def test_deframer_equals_the_host(seed: int) -> None:
     assert deframe(line, depth=512, seed=seed) == (packets, model.discarded)
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        bytes([END, ESCAPE, END]),
+        encode_frame(b"good")[:-1] + bytes([ESCAPE, END]),
+        encode_frame(b"good")[:-1] + bytes([ESCAPE, ESCAPE, END]),
+        encode_frame(b"good")[:-1] + bytes([ESCAPE, 0, END]),
+        encode_frame(b"good")[:-1] + bytes([0, END]),
+        encode_frame(b"good")[:-2] + bytes([END]),
+    ],
+    ids=["escape alone", "escape last", "escaped escape", "unknown escape", "byte more", "byte fewer"],
+)
+def test_a_frame_that_ends_wrong_is_dropped_alone(broken: bytes) -> None:
+    """All else of it is right, and so are the frames around it."""
+    line = encode_frame(b"first ok") + broken + encode_frame(b"then")
+    model = FrameDecoder()
+    assert list(model.feed(line)) == [b"first ok", b"then"]
+    assert model.discarded == 1
+    assert deframe(line) == ([b"first ok", b"then"], 1)
+
+
 def test_deframer_takes_a_byte_every_cycle() -> None:
     packets = [random_packet(random.Random(4), 10) for _ in range(10)]
     assert deframe(b"".join(map(encode_frame, packets))) == (packets, 0)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rbdhw.boards.yosys import FAMILIES, synthesize_target
 from rbdhw.estimate.fabric import ECP5, FABRICS, ULTRASCALE_PLUS, Cells
 from rbdhw.target import TARGETS
 
@@ -51,6 +52,41 @@ def test_multiplexers_grow_with_their_choices(fabric, most):
     assert sizes == sorted(sizes)
     assert (sizes[0], sizes[-1]) == (0.0, most)
     assert fabric.multiplexer(64, 18) == 2 * most
+
+
+MULTIPLEXER = """\
+module top(input clk, input [{last}:0] i, output reg [17:0] o);
+reg [{bits}:0] c = 0;
+always @(posedge clk) c <= c == {most} ? 0 : c + 1;
+always @* case (c)
+{cases}
+default: o = i[{low} +: 18];
+endcase
+endmodule
+"""
+
+
+@pytest.mark.parametrize(
+    ("fabric", "choices"),
+    [
+        *((ECP5, choices) for choices in (2, 3, 4, 6, 8)),
+        *(pytest.param(ULTRASCALE_PLUS, n, marks=pytest.mark.verify) for n in (2, 3, 4, 6, 8)),
+    ],
+)
+def test_a_multiplexer_of_18_bits_behind_a_counter(tmp_path, fabric, choices):
+    """What Yosys makes of it, but for the few look-up tables of the counter."""
+    text = MULTIPLEXER.format(
+        last=18 * choices - 1,
+        bits=(choices - 1).bit_length() - 1,
+        most=choices - 1,
+        cases="\n".join(f"{k}: o = i[{18 * k} +: 18];" for k in range(choices - 1)),
+        low=18 * (choices - 1),
+    )
+    source = tmp_path / "top.v"
+    source.write_text(text)
+    family = next(name for name, own in FABRICS.items() if own is fabric)
+    counted = synthesize_target((source,), "top", FAMILIES[family], tmp_path / "work")
+    assert fabric.multiplexer(choices, 18) == pytest.approx(counted.luts, abs=8)
 
 
 def test_constants_by_slot_take_a_table_a_bit():

@@ -1,5 +1,6 @@
 """The search for the cheapest widths that meet a budget."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -102,6 +103,12 @@ def test_a_budget_that_no_width_meets_is_refused():
     assert end == "a budget of at least that was expected"
 
 
+def test_figures_support_twice_their_largest_error():
+    """Other tasks have larger errors; where more than a hundredth of all is flagged, no budget is supported."""
+    assert ErrorFigures(1e-4, 5e-4, 1000, 10).bound == 1e-3
+    assert ErrorFigures(1e-4, 5e-4, 1000, 11).bound == math.inf
+
+
 def test_flagged_tasks_support_no_budget():
     with pytest.raises(InputError) as error:
         Bench({"id": 16.0, "fd": 16.0}, flagged=2).search.cheapest(0.5, [18])
@@ -134,6 +141,7 @@ def test_widening_reaches_budgets_that_one_width_misses(budget):
     """At 18 bits, and at 27 with a narrow port, inverse dynamics of the iiwa supports some 5e-4."""
     program, _, errors = made("iiwa14", max_error=budget)
     assert errors["id"].bound <= budget
+    assert errors["id"].max <= budget / 2
     assert bool(program.wide) == (budget == 1e-5)
     if program.wide:
         first, second = program.wide_port_widths

@@ -5,7 +5,7 @@
 import random
 
 import pytest
-from amaranth.hdl import Module, Signal, signed
+from amaranth.hdl import Fragment, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
@@ -53,7 +53,7 @@ class Line(wiring.Component):
     def __init__(self, stages, memory_stages):
         self.stages = stages
         self.memory_stages = memory_stages
-        self.memories = 0
+        self.words: list[int] = []
         super().__init__(
             {"enable": In(1), "i": In(signed(9))} | {f"o_{stage}": Out(signed(9)) for stage in (0, *stages)}
         )
@@ -65,8 +65,17 @@ class Line(wiring.Component):
         taps = delay_line(m, value, self.enable, self.stages, name="line", memory_stages=self.memory_stages)
         assert set(taps) == {0, *self.stages}
         m.d.comb += [getattr(self, f"o_{stage}").eq(tap) for stage, tap in taps.items()]
-        self.memories = sum(isinstance(fifo, BypassFifo) for fifo, _ in m._named_submodules.values())
+        self.words = [fifo.stages - 1 for fifo, _ in m._named_submodules.values()]
         return m
+
+
+@pytest.mark.parametrize(("stages", "words"), [(16, 15), (17, 16), (18, 16), (19, 17), (200, 198)])
+def test_behind_a_memory_that_may_be_a_block_ram_stands_a_register(stages, words):
+    """Up to 16 words are of look-up tables; of more a block RAM, which is slow from its clock."""
+    line = Line((stages,), 4)
+    Fragment.get(line, None)
+    assert line.words == [words]
+    assert stages - 1 - words == (stages > 17)
 
 
 @pytest.mark.parametrize(
@@ -95,4 +104,4 @@ def test_a_line_has_registers_where_it_is_short_and_memories_where_it_is_long(
         assert len(history) > 40
 
     simulate(line, testbench)
-    assert line.memories == memories
+    assert len(line.words) == memories

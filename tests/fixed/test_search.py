@@ -104,7 +104,7 @@ def test_a_budget_that_no_width_meets_is_refused():
 
 
 def test_figures_support_twice_their_largest_error():
-    """Other tasks have larger errors; where more than a hundredth of all is flagged, no budget is supported."""
+    """Other tasks have larger errors. Where more than a hundredth is flagged, they support none."""
     assert ErrorFigures(1e-4, 5e-4, 1000, 10).bound == 1e-3
     assert ErrorFigures(1e-4, 5e-4, 1000, 11).bound == math.inf
 

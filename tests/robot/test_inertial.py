@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from rbdhw.errors import InputError
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.inertial import needs_inertia
 from rbdhw.robot.model import Inertia, JointKind
 from rbdhw.robot.spatial import point_inertia
 from rbdhw.sim import golden
 from tests.mechanisms import mechanism, with_mimic
+from tests.robot.documents import arm_with
 from tests.strategies import ALL_KINDS, random_states, robots
 
 X = (1.0, 0.0, 0.0)
@@ -89,3 +91,31 @@ class TestMimics:
     )
     def test_move_inertia_for_the_joint_they_follow(self, first, second, multiplier, found):
         assert needs_inertia(self.hand(first, second, multiplier)) == found
+
+
+class TestRoundedFigures:
+    """Figures of a URDF are rounded: they may break a rigid body's rules by a millionth, and no more."""
+
+    def arm(self, least, middle, largest):
+        moments = f'ixx="{least!r}" iyy="{middle!r}" izz="{largest!r}" ixy="0" ixz="0" iyz="0"'
+        return arm_with(f'<inertial><mass value="2"/><inertia {moments}/></inertial>')
+
+    @pytest.mark.parametrize(
+        ("excess", "taken"), [(0.0, True), (8e-7, True), (1.5e-6, False), (1e-4, False), (5e-3, False)]
+    )
+    def test_the_largest_moment_is_the_sum_of_the_others(self, load, excess, taken):
+        text = self.arm(0.02, 0.03, 0.05 * (1.0 + excess))
+        assert [("triangle" in remark) for remark in load(text).remarks] == [True] * (not taken)
+        if taken:
+            assert load(text, strict=True).bodies[0].inertia.rotational[5] == 0.05 * (1.0 + excess)
+        else:
+            with pytest.raises(InputError, match="breaks the triangle inequality"):
+                load(text, strict=True)
+
+    @pytest.mark.parametrize(("below", "taken"), [(8e-7, True), (1.5e-6, False), (5e-3, False)])
+    def test_the_least_moment_is_zero(self, load, below, taken):
+        text = self.arm(-0.05 * below, 0.05, 0.05)
+        assert [("semidefinite" in remark) for remark in load(text).remarks] == [True] * (not taken)
+        if not taken:
+            with pytest.raises(InputError, match="is not positive semidefinite"):
+                load(text, strict=True)

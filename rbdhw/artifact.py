@@ -31,8 +31,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rbdhw.config import DATA_WIDTHS, NUMBERS
 from rbdhw.digests import MANIFEST, content, json_object, read_manifest, sealed
 from rbdhw.domain import Domain, graph_ranges
-from rbdhw.errors import InputError
-from rbdhw.files import ASIDE, aside, check_folder
+from rbdhw.errors import InputError, InternalError
+from rbdhw.files import ASIDE, aside, check_folder, is_folder
 from rbdhw.fixed.floating import bounded_as_singles
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.serialize import program_from_json, program_to_json
@@ -217,6 +217,8 @@ def write(design: Design, directory: Path) -> dict[str, Any]:
     ------
     InputError
         As :func:`check_output`, and where writing fails.
+    InternalError
+        Where :func:`read` would not give this design back.
     """
     check_output(directory)
     contents = {name: text.encode() for name, text in _texts(design).items()}
@@ -230,6 +232,7 @@ def write(design: Design, directory: Path) -> dict[str, Any]:
         try:
             for name in FILES:
                 (made / name).write_bytes(contents[name])
+            _check_readable(design, made, directory)
             if folder.exists():
                 _exchange(folder, made)
             else:
@@ -241,6 +244,20 @@ def write(design: Design, directory: Path) -> dict[str, Any]:
             f"{directory}: cannot be written ({error.strerror}); expected a folder that can be"
         ) from error
     return manifest
+
+
+def _check_readable(design: Design, made: Path, directory: Path) -> None:
+    """Refuse a design that the folder ``made``, which is to become ``directory``, does not give back."""
+    refused = "internal error: the design is not what would be read from its files"
+    expected = "nothing was written; please report the robot and the options"
+    try:
+        found = read(made)
+    except InputError as error:
+        reason = str(error).replace(f"{made}{os.sep}", "")
+        raise InternalError(f"{directory}: {refused} ({reason}); {expected}") from error
+    for part, file in (("program", "model.json"), ("robot", "robot.json"), ("fext", "domain.json")):
+        if getattr(found, part) != getattr(design, part):
+            raise InternalError(f"{directory}: {refused} ({file} holds another {part}); {expected}")
 
 
 def _exchange(directory: Path, made: Path) -> None:
@@ -293,7 +310,7 @@ def read(directory: Path) -> Design:
     InputError
         Where the folder or a file is missing, or a file is not what :func:`write` wrote.
     """
-    if not directory.is_dir():
+    if not is_folder(directory):
         raise InputError(f"{directory}: no such folder; expected one that `rbdhw generate` wrote")
     manifest = read_manifest(directory)
     verilog = content(directory / VERILOG).decode("utf-8")

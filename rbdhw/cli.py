@@ -7,6 +7,7 @@ in one line.
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from enum import StrEnum
@@ -20,7 +21,7 @@ from typer.exceptions import TyperException
 from rbdhw import artifact, pipeline
 from rbdhw.config import LINK_PACE
 from rbdhw.description import describe
-from rbdhw.errors import InputError, one_line
+from rbdhw.errors import InputError, InternalError, one_line
 from rbdhw.estimate.calibration import TABLE, calibration
 from rbdhw.files import check_file, write_text
 from rbdhw.options import OF_HARDWARE, BuildArguments, takes_build_options
@@ -62,8 +63,11 @@ def main() -> None:
     from rbdhw.boards.tools import ToolError
     from rbdhw.sim.verilator import SimulationError
 
+    _prepare_streams()
     try:
-        sys.exit(app(standalone_mode=False))
+        status = app(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(status)
     except TyperException as error:
         if error.format_message():  # empty where no command was named: the help is printed already
             print(f"rbdhw: {one_line(_usage(error))}", file=sys.stderr)
@@ -71,9 +75,25 @@ def main() -> None:
     except InputError as error:
         print(f"rbdhw: {one_line(str(error))}", file=sys.stderr)
         sys.exit(BAD_INPUT)
-    except (ToolError, SimulationError) as error:
+    except (ToolError, SimulationError, InternalError) as error:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(FOUND_WRONG)
+    except OSError as error:
+        place = error.filename or "standard output"
+        reason = f"{error.strerror or error}; expected a place that can be read and written"
+        print(f"rbdhw: {one_line(f'{place}: {reason}')}", file=sys.stderr)
+        sys.stdout = io.StringIO()  # what is not written yet must not fail again at the end
+        sys.exit(BAD_INPUT)
+
+
+def _prepare_streams() -> None:
+    """Let anything be printed: a name that is no Unicode, and without an output to print to."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, io.StringIO())
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _usage(error: TyperException) -> str:

@@ -1,4 +1,4 @@
-"""The one exception that means: what the user gave cannot be used."""
+"""The exceptions that end a command with one line: bad input, and defects found by checks of our own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ class InputError(Exception):
     """Bad input, told in one line: the file, the element, the reason, and what was expected.
 
     The command line prints the line and exits with status 2.
+    """
+
+
+class InternalError(Exception):
+    """A defect of this program that a check of its own found, told in one line.
+
+    The command line prints the line and exits with status 1.
     """
 
 

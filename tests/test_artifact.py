@@ -12,9 +12,9 @@ import pytest
 
 from rbdhw.artifact import FILES, Stream, check_output, input_words, interface, read, write
 from rbdhw.digests import MANIFEST, read_manifest, sealed
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.format import Format
-from rbdhw.fixed.program import Word
+from rbdhw.fixed.program import Operand, Word
 from rbdhw.robot.model import JointKind
 from tests.designs import rail_design
 
@@ -49,6 +49,32 @@ def assert_same(read_back, design):
 def test_round_trip(design, folder):
     assert_same(read(folder), design)
     assert sorted(entry.name for entry in folder.iterdir()) == sorted(FILES)
+
+
+def test_a_program_that_its_reader_refuses_is_not_written(design, folder):
+    before = {name: (folder / name).read_bytes() for name in FILES}
+    operations = list(design.program.operations)
+    k = next(k for k, operation in enumerate(operations) if operation.operands)
+    operations[k] = replace(operations[k], operands=(Operand(0, shift=-65), *operations[k].operands[1:]))
+    damaged = replace(design, program=replace(design.program, operations=tuple(operations)))
+    for target in (folder, folder.parent / "new"):
+        with pytest.raises(InternalError) as refusal:
+            write(damaged, target)
+        assert str(refusal.value) == (
+            f"{target}: internal error: the design is not what would be read from its files (model.json: "
+            f"damaged: program data: operations.{k}.1.0.2: Input should be greater than -64; expected what "
+            "program_to_json writes); nothing was written; please report the robot and the options"
+        )
+    assert {name: (folder / name).read_bytes() for name in FILES} == before
+    assert [entry.name for entry in folder.parent.iterdir()] == [folder.name]
+
+
+def test_a_design_that_reads_as_another_is_not_written(design, folder):
+    """A fraction where the reader takes an integer for one."""
+    odd = replace(design, fext=(True,))
+    assert odd.fext == (1,)
+    with pytest.raises(InternalError, match=r"domain data: fext"):
+        write(odd, folder)
 
 
 def test_infinite_bounds_survive(design, tmp_path):

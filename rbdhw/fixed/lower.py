@@ -248,10 +248,17 @@ class _Lowering:
         coarsest = self._together(i, self._coarsest_term)
         chosen = self._format(i, min(finest), min(coarsest))
         common = min(max(finest), chosen.binary_point + CUT_BITS)
-        operands = tuple(
-            Operand(edge.node, edge.negative, common - self._point(edge)) for edge in self._ordered(i)
-        )
+        operands = tuple(self._aligned(edge, common) for edge in self._ordered(i))
         return Operation(Kind.ADD, operands, chosen, node.region, drop=common - chosen.binary_point)
+
+    def _aligned(self, edge: Edge, binary_point: int) -> Operand:
+        """An edge as an operand whose last bit has this binary point.
+
+        A shift to the right by all bits but the sign leaves the sign; a larger one, which gives the same, is
+        reduced to it, so that shifts stay below the width however small a term is.
+        """
+        least = 1 - self._operations[edge.node].format.width
+        return Operand(edge.node, edge.negative, max(binary_point - self._point(edge), least))
 
     def _coarsest_term(self, i: int) -> int:
         """The coarsest binary point of what a node adds up; constants are exact."""
@@ -307,7 +314,7 @@ class _Lowering:
         chosen = self._format(i, min(finest))
         common = min(max(finest), chosen.binary_point + CUT_BITS)
         operands = [
-            Operand(edge.node, edge.negative, 0 if self._is_zero(edge) else common - self._point(edge))
+            Operand(edge.node, edge.negative) if self._is_zero(edge) else self._aligned(edge, common)
             for edge in values
         ]
         drop = common - chosen.binary_point
@@ -330,7 +337,7 @@ class _Lowering:
 
     def _turn(self, node: Node) -> Operation:
         spec = self._trigonometry
-        operand = Operand(node.args[0].node, shift=spec.phase_bits - self._point(node.args[0]))
+        operand = self._aligned(node.args[0], spec.phase_bits)
         kind = Kind.SIN if node.op is Op.SIN else Kind.COS
         offset = round(math.ldexp(node.value, spec.phase_bits)) % 2**spec.phase_bits
         return Operation(kind, (operand,), spec.format, node.region, offset)

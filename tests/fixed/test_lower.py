@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw.fixed.evaluate import evaluate
-from rbdhw.fixed.format import Format
+from rbdhw.fixed.format import Format, round_half_up
 from rbdhw.fixed.lower import InputRange, lower
-from rbdhw.fixed.program import Flag, Kind, exact_interval
+from rbdhw.fixed.program import Flag, Kind, Operand, exact_interval
+from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.fixed.widths import GUARD_BITS, plain_widths
 from rbdhw.graph.graph import Op
 from rbdhw.graph.text import loads
-from tests.builds import program_of
+from tests.builds import program_of, random_words
 from tests.graphs import INPUTS, graphs
 
 UNIT = {"x": InputRange(-1.0, 1.0, "m"), "y": InputRange(-2.0, 3.0, "rad/s")}
@@ -91,6 +92,27 @@ def test_a_product_keeps_the_bits_its_width_allows():
     )
     assert rows(built)[2] == ("multiply", ((0, False, 0), (1, False, 0)), (22, 19), 12, True)
     assert [word.format for word in built.inputs] == [Format(18, 16), Format(18, 15)]
+
+
+@pytest.mark.parametrize("far", [40, 70, 300])
+@pytest.mark.parametrize(
+    ("line", "operand"),
+    [("n3 = add n0 -n1<<-{far} @ decode", 1), ("n3 = select n2 n0 -n1<<-{far} @ decode", 2)],
+)
+def test_of_a_term_far_below_the_last_bit_the_sign_is_left(line, operand, far):
+    """All larger shifts give the same: a shift is below the width, as files and hardware want it."""
+    text = "n0 = input x @ decode\nn1 = input y @ decode\nn2 = input acceleration_given @ decode\n"
+    built = program(f"{text}{line.format(far=far)}\nout fd.s n3\n", [1.0, 3.0, 1.0, 1.0], 18)
+    width = built.operations[1].format.width
+    assert built.operations[3].operands[operand] == Operand(1, True, 1 - width)
+    assert program_from_json(program_to_json(built)) == built
+    words = random_words(built, 200, 5)
+    words["acceleration_given"] = np.zeros(200, np.int64)
+    up = built.operations[3].format.binary_point - built.operations[0].format.binary_point + 2
+    result = evaluate(built, words, ("fd",)).words["fd.s"].tolist()
+    for x, y, found in zip(words["x"].tolist(), words["y"].tolist(), result, strict=True):
+        term = -(y >> (far + 40))
+        assert found == round_half_up((x << up) + term if "add" in line else term, 2)
 
 
 def test_a_sum_aligns_its_operands_two_bits_below_its_last():

@@ -35,12 +35,19 @@ def test_designs_are_found_by_what_they_are_told_with():
 
 
 def test_only_what_is_asked_for_is_measured_again(monkeypatch):
+    """Of a table in which the hardware of every design is another, one design is asked for."""
     monkeypatch.setattr(calibrate, "_counted", lambda *_: Measured(**COUNTS))
-    found = calibrate.calibrate(calibration(), lambda _: None, lambda _: None, [SMALL])
-    before = {calibrate.subject_of(design): design for design in calibration().designs}
+    table = calibration()
+    other = tuple(design.model_copy(update={"verilog": "other"}) for design in table.designs)
+    monkeypatch.setattr(calibrate, "yosys_version", lambda: table.yosys)
+    found = calibrate.calibrate(
+        table.model_copy(update={"designs": other}), lambda _: None, lambda _: None, [SMALL]
+    )
+    before = {calibrate.subject_of(design): design for design in other}
     after = {calibrate.subject_of(design): design for design in found.designs}
     assert after.keys() == before.keys()
-    assert [subject for subject in after if after[subject] != before[subject]] in ([], [SMALL])
+    assert [subject for subject in after if after[subject] != before[subject]] == [SMALL]
+    assert after[SMALL].measured == Measured(**COUNTS)
 
 
 def test_what_is_known_is_the_same_hardware():

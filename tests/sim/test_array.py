@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from rbdhw.artifact import read, write
@@ -51,7 +53,8 @@ def test_arrays(tmp_path, robot, base, functions, device, clock, ii, number, tas
     manifest = read(tmp_path / "design").manifest
     slots = manifest["multiplier_slots"]
     assert slots["offered"] == manifest["multipliers"] * ii
-    assert 0.85 * slots["offered"] <= slots["used"] <= slots["offered"] or manifest["multipliers"] < 10
+    least = math.ceil(slots["used"] / ii)
+    assert 0 < least <= manifest["multipliers"] <= math.ceil(1.1 * least)
     report = simulate(tmp_path / "design", tasks, seed=23, bulk=True)
     assert report.mismatches == 0
     assert report.tasks == tasks

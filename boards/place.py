@@ -12,7 +12,7 @@ from rbdhw.boards.nextpnr import NEXTPNR, place_and_route
 from rbdhw.boards.tools import tool_version
 from rbdhw.boards.yosys import FAMILIES, NETLIST, synthesize_target
 from rbdhw.progress import Progress, silent
-from rbdhw.rtl.shell import to_verilog
+from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import Target
 
 TOP = "folded"

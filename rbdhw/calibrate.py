@@ -33,7 +33,7 @@ from rbdhw.progress import Progress
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
-from rbdhw.rtl.shell import to_verilog
+from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import target as find_target
 
 ALL = tuple(FUNCTIONS)

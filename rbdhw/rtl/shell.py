@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any, Protocol
 
-from amaranth.back import verilog
 from amaranth.hdl import Cat, Module, ResetSignal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -13,16 +11,11 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.rtl.admission import Admission
 from rbdhw.rtl.completion import Completion, first_beat, places, streams
 from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
-from rbdhw.rtl.multiplexer import with_cells
 from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.stream import Assembler, Merger
-from rbdhw.rtl.turned_adder import with_adders
 
 UNKNOWN_DEPTH = 4
 """Places for tasks of unknown functions."""
-
-SELDOM = (100_000, 20, 20)
-"""Thresholds of garbage collection while a netlist, millions of living objects, is made: half the time."""
 
 
 class Core(Protocol):
@@ -199,17 +192,6 @@ class Accelerator(wiring.Component):
             self.m_axis_tvalid.eq(responses.valid),
             responses.ready.eq(self.m_axis_tready),
         ]
-
-
-def to_verilog(component: wiring.Component, name: str = "accelerator") -> str:
-    """The Verilog of a component as the module ``name``, the same text for the same component."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(*SELDOM)
-    try:
-        text: str = verilog.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
-    finally:
-        gc.set_threshold(*thresholds)
-    return with_adders(with_cells(text))
 
 
 def _check_core(core: Core, edge: Edge) -> None:

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import Out
 from amaranth.sim import Simulator
 
 from rbdhw.rtl.multiplier import Multiplier, addend_delay
-from rbdhw.rtl.shell import to_verilog
+from rbdhw.rtl.verilog import to_verilog
 from rbdhw.sim.verilator import Harness, made
 from rbdhw.target import TARGETS, target
 

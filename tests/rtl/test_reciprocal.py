@@ -8,7 +8,7 @@ from amaranth.sim import Simulator
 
 from rbdhw.fixed.reciprocal import ReciprocalSpec, reciprocal, reciprocal_spec
 from rbdhw.rtl.reciprocal import ReciprocalUnit
-from rbdhw.rtl.shell import to_verilog
+from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import TARGETS
 
 

@@ -7,8 +7,8 @@ import pytest
 from amaranth.sim import Simulator
 
 from rbdhw.fixed.trigonometry import TrigonometrySpec, sin_cos, trigonometry_spec
-from rbdhw.rtl.shell import to_verilog
 from rbdhw.rtl.trigonometry import TrigonometryUnit
+from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import TARGETS
 
 

@@ -18,7 +18,7 @@ from rbdhw.planning import planned
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robots import path
-from rbdhw.rtl.shell import to_verilog
+from rbdhw.rtl.verilog import to_verilog
 from rbdhw.sim.simulate import Report, simulate
 from rbdhw.target import target
 from tests.strategies import random_direction, random_inertia, random_rotation

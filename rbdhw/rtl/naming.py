@@ -1,0 +1,168 @@
+"""Names of Verilog for what a netlist holds.
+
+A netlist names only some of its wires. The others take the name of a signal that is part of them, or of the
+instance's port that they belong to, or a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rbdhw.rtl.rtlil import Module, Part, Value
+
+_WORDS = """
+alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins
+binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config
+const constraint context continue cover covergroup coverpoint cross deassign default defparam design
+disable dist do edge else end endcase endfunction endgenerate endmodule endprimitive endspecify endtable
+endtask enum event eventually expect export extends extern final first_match for force foreach forever
+fork forkjoin function generate genvar global highz0 highz1 if iff ifnone ignore_bins illegal_bins
+implements implies import incdir include initial inout input inside instance int integer interconnect
+interface intersect join join_any join_none large let liblist library local localparam logic longint
+macromodule matches medium modport module nand negedge nettype new nexttime nmos nor noshowcancelled not
+notif0 notif1 null or output package packed parameter pmos posedge primitive priority program property
+protected pull0 pull1 pulldown pullup pulsestyle_ondetect pulsestyle_onevent pure rand randc randcase
+randsequence rcmos real realtime ref reg reject_on release repeat restrict return rnmos rpmos rtran
+rtranif0 rtranif1 s_always s_eventually s_nexttime s_until s_until_with scalared sequence shortint
+shortreal showcancelled signed small soft solve specify specparam static string strong strong0 strong1
+struct super supply0 supply1 sync_accept_on sync_reject_on table tagged task this throughout time
+timeprecision timeunit tran tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique
+unique0 unsigned until until_with untyped use uwire var vectored virtual void wait wait_order wand weak
+weak0 weak1 while wildcard wire with within wor xnor xor
+"""
+KEYWORDS = frozenset(_WORDS.split())
+"""Words that are no names, in Verilog and SystemVerilog."""
+
+
+class Scope:
+    """Gives names that are not taken."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set(KEYWORDS)
+
+    def given(self, wanted: str) -> str:
+        """A plain name like the one that is wanted, with a number behind it where that is taken."""
+        plain = re.sub(r"\W+", "_", wanted).strip("_") or "x"
+        plain = f"n{plain}" if plain[0].isdigit() else plain
+        name, number = plain, 2
+        while name in self._taken:
+            name, number = f"{plain}_{number}", number + 1
+        self._taken.add(name)
+        return name
+
+
+class DesignNames:
+    """The names of modules and of their ports, which instances repeat.
+
+    Members
+    -------
+    modules
+        The names of modules.
+    ports
+        By module, the names of its ports that have bits.
+    scopes
+        By module, the names in it.
+    """
+
+    def __init__(self, modules: Sequence[Module]) -> None:
+        top = Scope()
+        self.modules = {module.name: top.given(module.name) for module in modules}
+        self.scopes = {module.name: Scope() for module in modules}
+        self.ports: dict[str, dict[str, str]] = {}
+        for module in modules:
+            ports = [wire.name for wire in module.wires.values() if wire.port and wire.width]
+            ports.sort(key=is_numbered)
+            self.ports[module.name] = {name: self.scopes[module.name].given(stem(name)) for name in ports}
+
+
+class WireNames:
+    """The names of a module's wires, and of parts of them that have names of their own.
+
+    Members
+    -------
+    wires
+        The name of every wire that is not just another's alias.
+    used
+        The named parts that have been asked for, which the text must define.
+    """
+
+    def __init__(self, module: Module, names: DesignNames, hidden: set[str]) -> None:
+        self._module = module
+        self._scope = names.scopes[module.name]
+        self.wires = dict(names.ports[module.name])
+        self.used: dict[str, Part] = {}
+        self._labels: dict[str, list[tuple[Part, str]]] = defaultdict(list)
+        aliases = {target for target, _ in module.connections}
+        plain = [w.name for w in module.wires.values() if w.width and w.name not in aliases | hidden]
+        for name in plain:
+            if name not in self.wires and not is_numbered(name):
+                self.wires[name] = self.given(name)
+        self._label(aliases - set(names.ports[module.name]))
+        attached = self._attached(names)
+        for name in plain:
+            if name not in self.wires:
+                self.wires[name] = self._scope.given(attached.get(name, stem(name)))
+
+    def given(self, name: str) -> str:
+        """A name of the module for something of the netlist."""
+        return self._scope.given(stem(name))
+
+    def text(self, part: Part) -> str:
+        """A part of a wire in the text: by the name of what it is part of, if it has one."""
+        for label, name in self._labels[part.wire]:
+            if label.low <= part.low and part.low + part.width <= label.low + label.width:
+                self.used[name] = label
+                return _selected(name, part.low - label.low, part.width, label.width)
+        return self.plain(part)
+
+    def plain(self, part: Part) -> str:
+        """A part of a wire by the name of the wire."""
+        width = self._module.wires[part.wire].width
+        return _selected(self.wires[part.wire], part.low, part.width, width)
+
+    def _label(self, aliases: set[str]) -> None:
+        """Let parts of wires have the names of signals that are no more than these parts."""
+        for target, value in self._module.connections:
+            if target in aliases and not is_numbered(target) and "[" not in target and len(value) == 1:
+                (part,) = value
+                if isinstance(part, Part) and part.width < self._module.wires[part.wire].width:
+                    self._labels[part.wire].append((part, self.given(target)))
+
+    def _attached(self, names: DesignNames) -> dict[str, str]:
+        """Names for wires that have none: the port's to which they are connected, or a part's."""
+        found: dict[str, str] = {}
+        for cell in self._module.cells:
+            for port, value in cell.ports.items() if cell.kind in names.ports else ():
+                wire = whole(value, self._module)
+                if wire is not None:
+                    found.setdefault(wire, f"{stem(cell.name)}_{port}")
+        for target, value in self._module.connections:
+            if not is_numbered(target) and len(value) == 1 and isinstance(value[0], Part):
+                found.setdefault(value[0].wire, f"{stem(target)}_full")
+        return found
+
+
+def is_numbered(name: str) -> bool:
+    """Whether the netlist has numbered a name, because it had none or one that was taken."""
+    return "$" in name
+
+
+def stem(name: str) -> str:
+    """A name of the netlist without what it has put before and behind it."""
+    return name.lstrip("\\").partition("$")[0] or "n"
+
+
+def whole(value: Value, module: Module) -> str | None:
+    """The wire that a value is, if it is all of one."""
+    match value:
+        case (Part(wire, _, width),) if width == module.wires[wire].width:
+            return wire
+    return None
+
+
+def _selected(name: str, low: int, width: int, of: int) -> str:
+    if width == of:
+        return name
+    return f"{name}[{low}]" if width == 1 else f"{name}[{low + width - 1}:{low}]"

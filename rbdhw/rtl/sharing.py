@@ -1,0 +1,165 @@
+"""Operators of a netlist, each of them once.
+
+Amaranth repeats an expression at every place that uses it. Synthesis merges equal operators, but who reads or
+counts the text sees as many as there are uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from rbdhw.rtl.rtlil import Assign, Bits, Body, Case, Cell, Module, Part, Process, Switch, Value
+
+REDUCTIONS = ("$reduce_and", "$reduce_bool", "$reduce_or", "$reduce_xor")
+
+
+def shared(module: Module) -> Module:
+    """The module with one operator for equal ones, and without those that nothing reads."""
+    return _without_unread(_merged(module))
+
+
+def is_operator(cell: Cell) -> bool:
+    """Whether a cell is an operator: its result follows from its inputs at once."""
+    return cell.kind[0] == "$" and "Y" in cell.ports
+
+
+def _merged(module: Module) -> Module:
+    """The module with equal operators merged, and without those that only pass a value on."""
+    instead: dict[str, Value] = {}
+    seen: dict[tuple[object, ...], str] = {}
+    cells, aliases = [], []
+    for cell in module.cells:
+        if not is_operator(cell):
+            cells.append(cell)
+            continue
+        (result,) = cell.ports["Y"]
+        assert isinstance(result, Part)
+        inputs = {port: _replaced(value, instead) for port, value in cell.ports.items() if port != "Y"}
+        key = (cell.kind, result.width, *cell.parameters.items(), *inputs.items())
+        known = _known(cell.kind, inputs)
+        if known is not None:
+            instead[result.wire] = known
+        elif key in seen:
+            instead[result.wire] = (Part(seen[key], 0, result.width),)
+        else:
+            seen[key] = result.wire
+            cells.append(replace(cell, ports={**inputs, "Y": cell.ports["Y"]}))
+            continue
+        aliases.append((result.wire, instead[result.wire]))
+    merged = replace(module, cells=cells, connections=[*module.connections, *aliases])
+    return _mapped(merged, lambda value: _replaced(value, instead))
+
+
+def _known(kind: str, inputs: Mapping[str, Value]) -> Value | None:
+    """The value that an operator passes on, or the constant that it is; None for one that computes."""
+    a, b = inputs["A"], inputs.get("B")
+    if kind in REDUCTIONS and len(a) == 1 == a[0].width:
+        return a
+    if kind == "$mux" and (a == b or inputs["S"] == (Bits("0"),)):
+        return a
+    if kind == "$mux" and inputs["S"] == (Bits("1"),):
+        return b
+    if kind in ("$eq", "$ne") and (numbers := [_number(a), _number(b or ())]) and None not in numbers:
+        return (Bits(str(int((numbers[0] == numbers[1]) == (kind == "$eq")))),)
+    return None
+
+
+def _number(value: Value) -> int | None:
+    """A constant without a sign; None for anything else."""
+    bits = "".join(part.text for part in value if isinstance(part, Bits))
+    return int(bits or "0", 2) if all(isinstance(part, Bits) for part in value) else None
+
+
+def _replaced(value: Value, instead: dict[str, Value]) -> Value:
+    """A value with parts of wires replaced by those of others."""
+    parts: list[Part | Bits] = []
+    for part in value:
+        if isinstance(part, Part) and part.wire in instead:
+            parts += sliced(instead[part.wire], part.low, part.width)
+        else:
+            parts.append(part)
+    return tuple(parts)
+
+
+def _mapped(module: Module, change: Callable[[Value], Value]) -> Module:
+    """The module with every value changed that something takes."""
+    cells = []
+    for cell in module.cells:
+        kept = ("Y",) if is_operator(cell) else ()
+        ports = {port: v if port in kept else change(v) for port, v in cell.ports.items()}
+        cells.append(replace(cell, ports=ports))
+    processes = [Process(_mapped_body(process.body, change)) for process in module.processes]
+    connections = [(target, change(value)) for target, value in module.connections]
+    return replace(module, cells=cells, processes=processes, connections=connections)
+
+
+def _mapped_body(body: Body, change: Callable[[Value], Value]) -> Body:
+    mapped: Body = []
+    for item in body:
+        if isinstance(item, Assign):
+            mapped.append(Assign(item.target, change(item.value)))
+        else:
+            cases = [Case(case.patterns, _mapped_body(case.body, change)) for case in item.cases]
+            mapped.append(Switch(change(item.test), cases))
+    return mapped
+
+
+def _without_unread(module: Module) -> Module:
+    """The module without operators and processes whose results nothing reads."""
+    ports = {wire.name for wire in module.wires.values() if wire.port}
+    while True:
+        read = ports | set(wires_read(module))
+        cells = [c for c in module.cells if not is_operator(c) or _sets(c.ports["Y"]) & read]
+        processes = [process for process in module.processes if driven(process).wire in read]
+        if len(cells) == len(module.cells) and len(processes) == len(module.processes):
+            return module
+        module = replace(module, cells=cells, processes=processes)
+
+
+def _sets(value: Value) -> set[str]:
+    return {part.wire for part in value if isinstance(part, Part)}
+
+
+def wires_read(module: Module) -> Iterator[str]:
+    """The wires that cells, processes and ports take, each as often as it is taken."""
+    ports = {wire.name for wire in module.wires.values() if wire.port}
+    values = [v for cell in module.cells for port, v in cell.ports.items() if not _is_result(cell, port)]
+    values += [value for process in module.processes for value in _values(process.body)]
+    values += [value for name, value in module.connections if name in ports]
+    return (part.wire for value in values for part in value if isinstance(part, Part))
+
+
+def _is_result(cell: Cell, port: str) -> bool:
+    return cell.kind[0] == "$" and (port in ("Y", "Q") or (cell.kind, port) == ("$memrd_v2", "DATA"))
+
+
+def _values(body: Body) -> Iterator[Value]:
+    for item in body:
+        if isinstance(item, Assign):
+            yield item.value
+        else:
+            yield item.test
+            for case in item.cases:
+                yield from _values(case.body)
+
+
+def driven(process: Process) -> Part:
+    """The wire that a process sets; its first statement sets all of it."""
+    first = process.body[0]
+    assert isinstance(first, Assign)
+    return first.target
+
+
+def sliced(value: Value, low: int, width: int) -> Value:
+    """Bits of a value."""
+    found: list[Part | Bits] = []
+    position = 0
+    for part in reversed(value):
+        first, end = max(low - position, 0), min(low + width - position, part.width)
+        if first < end and isinstance(part, Part):
+            found.append(Part(part.wire, part.low + first, end - first))
+        elif first < end and isinstance(part, Bits):
+            found.append(Bits(part.text[part.width - end : part.width - first]))
+        position += part.width
+    return tuple(reversed(found))

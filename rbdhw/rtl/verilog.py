@@ -1,0 +1,542 @@
+"""The Verilog of a component: plain Verilog-2005, for people and for any tool.
+
+Combinational logic stands in continuous assignments, clocked blocks hold registers alone. (Yosys' own writer
+makes ``always @*`` blocks, which simulators evaluate when an input changes: by the rules of SystemVerilog a
+block of inputs that never change is never evaluated.)
+"""
+
+from __future__ import annotations
+
+import gc
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby, pairwise
+from typing import Any
+
+from amaranth.back import rtlil
+
+from rbdhw.rtl.multiplexer import with_cells
+from rbdhw.rtl.naming import DesignNames, WireNames
+from rbdhw.rtl.rtlil import (
+    Assign,
+    Bits,
+    Body,
+    Case,
+    Cell,
+    Constant,
+    Module,
+    Part,
+    Process,
+    Switch,
+    Value,
+    Wire,
+    read,
+)
+from rbdhw.rtl.sharing import driven, is_operator, shared, sliced, wires_read
+from rbdhw.rtl.turned_adder import with_adders
+
+SELDOM = (100_000, 20, 20)
+"""Thresholds of garbage collection while a netlist, millions of living objects, is made: half the time."""
+
+LONGEST_LINE = 118
+"""Characters up to which a line is not broken."""
+
+LONGEST_LITERAL = 64
+"""Bits of the widest constant that is one literal."""
+
+SHORT_LITERAL = 4
+"""Bits up to which a constant is written in binary."""
+
+UNARY = {
+    "$neg": "-",
+    "$not": "~",
+    "$reduce_and": "&",
+    "$reduce_bool": "|",
+    "$reduce_or": "|",
+    "$reduce_xor": "^",
+}
+BINARY = {
+    "$add": "+",
+    "$sub": "-",
+    "$mul": "*",
+    "$shl": "<<",
+    "$shr": ">>",
+    "$sshr": ">>>",
+    "$shift": ">>",
+    "$and": "&",
+    "$or": "|",
+    "$xor": "^",
+    "$eq": "==",
+    "$ne": "!=",
+    "$lt": "<",
+    "$gt": ">",
+    "$le": "<=",
+    "$ge": ">=",
+}
+
+
+MEMORY_PORTS = ("$meminit_v2", "$memrd_v2", "$memwr_v2")
+
+
+def to_verilog(component: Any, name: str = "accelerator", header: Sequence[str] = ()) -> str:
+    """The Verilog of a component as the module ``name``, the same text for the same component.
+
+    The lines of ``header`` stand above it as comments.
+
+    Raises
+    ------
+    ValueError
+        For logic that the writer does not know, such as a division.
+    """
+    thresholds = gc.get_threshold()
+    gc.set_threshold(*SELDOM)
+    try:
+        modules = [shared(module) for module in read(rtlil.convert(component, name=name, emit_src=False))]
+    finally:
+        gc.set_threshold(*thresholds)
+    names = DesignNames(modules)
+    lines = [f"// {line}".rstrip() for line in header]
+    for module in modules:
+        for line in ["", *_Writer(module, names).lines()]:
+            lines += _broken(line)
+    return with_adders(with_cells("\n".join(lines).lstrip("\n") + "\n"))
+
+
+def _broken(line: str) -> list[str]:
+    """A line of code, or several where it is long."""
+    if len(line) <= LONGEST_LINE:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.wrap(
+        line,
+        LONGEST_LINE,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+class _Writer:
+    """Writes one module."""
+
+    def __init__(self, module: Module, names: DesignNames) -> None:
+        self._module = module
+        self._design = names
+        self._ports = names.ports[module.name]
+        self._processes = {driven(process).wire: process for process in module.processes}
+        self._registers: dict[str, Cell] = {}
+        self._nexts: dict[str, Process] = {}
+        self._read: set[str] = set()
+        self._functions: dict[tuple[int, int, tuple[tuple[str, ...], ...]], str] = {}
+        uses = Counter(wires_read(module))
+        for cell in module.cells:
+            if cell.kind == "$dff":
+                self._keep(cell, uses)
+            elif cell.kind == "$memrd_v2" and cell.parameters["CLK_ENABLE"]:
+                self._read.add(_part(cell.ports["DATA"]).wire)
+        hidden = {driven(process).wire for process in self._nexts.values()}
+        self._names = WireNames(module, names, hidden)
+        self._memories = {name: self._names.given(name) for name in module.memories}
+
+    def _keep(self, cell: Cell, uses: Mapping[str, int]) -> None:
+        """Keep a register; a process that nothing else reads is written in its clocked block."""
+        if cell.parameters["CLK_POLARITY"] != 1:
+            raise ValueError("register: of falling edges; expected rising ones")
+        register, following = _part(cell.ports["Q"]).wire, cell.ports["D"]
+        self._registers[register] = cell
+        if len(following) == 1 and isinstance(following[0], Part):
+            process = self._processes.get(following[0].wire)
+            if process is not None and uses[following[0].wire] == 1 and following[0] == driven(process):
+                self._nexts[register] = self._processes.pop(following[0].wire)
+
+    def lines(self) -> Iterator[str]:
+        """The module's text."""
+        wires = [wire for wire in self._module.wires.values() if wire.name in self._names.wires]
+        outside = [wire for wire in wires if wire.name in self._ports]
+        body = [*self._instances(), *self._logic(), *self._storage(), *self._clocked()]
+        yield f"module {self._design.modules[self._module.name]} ("
+        yield from _listed([f"{wire.port} {self._declared(wire)}" for wire in outside])
+        yield ");"
+        yield from (f"  {self._declared(wire)};" for wire in wires if wire.name not in self._ports)
+        for name, part in self._names.used.items():
+            yield f"  wire {_range(part.width)}{name} = {self._names.plain(part)};"
+        for (width, bits, labels), name in self._functions.items():
+            yield from (f"  {line}" for line in self._function(name, width, bits, labels))
+        yield from (f"  {line}" for line in body)
+        yield "endmodule"
+
+    def _declared(self, wire: Wire) -> str:
+        """A wire's or register's declaration, with the register's first value."""
+        name = f"{_range(wire.width)}{self._names.wires[wire.name]}"
+        if wire.name in self._registers:
+            first = wire.attributes.get("init", 0)
+            return f"reg {name} = {_constant(f'{first:0{wire.width}b}')}"
+        return f"{'reg' if wire.name in self._read else 'wire'} {name}"
+
+    def _text(self, value: Value) -> str:
+        """A value; what repeats stands there once, with its number."""
+        pieces: list[str] = []
+        for part, same in groupby(value):
+            count = sum(1 for _ in same)
+            texts = _literals(part.text) if isinstance(part, Bits) else [self._names.text(part)]
+            pieces += [f"{{{count}{{{texts[0]}}}}}"] if count > 1 else texts
+        if not pieces:
+            return _literal("0")
+        return pieces[0] if len(pieces) == 1 else f"{{{', '.join(pieces)}}}"
+
+    # Instances
+
+    def _instances(self) -> Iterator[str]:
+        for cell in self._module.cells:
+            if cell.kind[0] != "$":
+                yield from self._instance(cell)
+
+    def _instance(self, cell: Cell) -> Iterator[str]:
+        """An instance, with a parameter or port a line."""
+        opening = self._design.modules.get(cell.kind, cell.kind.removeprefix("\\"))
+        known = self._design.ports.get(cell.kind, {})
+        if cell.parameters:
+            yield f"{opening} #("
+            yield from _listed([f".{name}({_setting(value)})" for name, value in cell.parameters.items()])
+            opening = ")"
+        yield f"{opening} {self._names.given(cell.name)} ("
+        attached = [(known.get(f"\\{port}", port), value) for port, value in cell.ports.items() if value]
+        yield from _listed([f".{port}({self._text(value)})" for port, value in attached])
+        yield ");"
+
+    # Combinational logic
+
+    def _logic(self) -> Iterator[str]:
+        for cell in self._module.cells:
+            if is_operator(cell):
+                yield f"assign {self._names.plain(_part(cell.ports['Y']))} = {self._operator(cell)};"
+            elif cell.kind[0] == "$" and cell.kind not in ("$dff", *MEMORY_PORTS):
+                raise ValueError(
+                    f"cell {cell.kind}: unknown; expected logic that the writer of Verilog knows"
+                )
+        for process in self._processes.values():
+            for part, expression in self._chosen(process):
+                yield f"assign {self._names.plain(part)} = {expression};"
+        for target, value in self._module.connections:
+            if target in self._ports:
+                yield f"assign {self._names.wires[target]} = {self._text(value)};"
+
+    def _operator(self, cell: Cell) -> str:
+        ports, parameters = cell.ports, cell.parameters
+        if cell.kind == "$mux":
+            return f"{self._text(ports['S'])} ? {self._text(ports['B'])} : {self._text(ports['A'])}"
+        if cell.kind not in UNARY and cell.kind not in BINARY:
+            raise ValueError(f"cell {cell.kind}: unknown; expected logic that the writer of Verilog knows")
+        a = self._operand(ports["A"], parameters["A_SIGNED"])
+        if cell.kind in UNARY:
+            return f"{UNARY[cell.kind]}{a}"
+        if cell.kind == "$shift" and parameters["A_SIGNED"]:
+            raise ValueError("cell $shift: of a signed number; expected an unsigned one")
+        return f"{a} {BINARY[cell.kind]} {self._operand(ports['B'], parameters['B_SIGNED'])}"
+
+    def _operand(self, value: Value, signed: Constant) -> str:
+        if not signed:
+            return self._text(value)
+        (first, *others) = value
+        if isinstance(first, Bits) and not others and first.width <= LONGEST_LITERAL:
+            return _literal(first.text, "s")
+        return f"$signed({self._text(value)})"
+
+    def _chosen(self, process: Process) -> Iterator[tuple[Part, str]]:
+        """What a process gives, by the parts of its wire that it sets together."""
+        whole = driven(process)
+        if not any(isinstance(item, Switch) for item in process.body):
+            yield whole, self._text(_overlaid(whole, process.body))
+            return
+        ends = sorted({end for part in _targets(process.body) for end in (part.low, part.low + part.width)})
+        for low, high in pairwise(ends):
+            part = Part(whole.wire, low, high - low)
+            yield part, self._expression(process.body, part, "")
+
+    def _expression(self, body: Body, part: Part, before: str) -> str:
+        """What statements make of a part that was ``before``."""
+        for item in body:
+            if isinstance(item, Switch):
+                before = self._choice(item, part, before)
+            elif item.target.low <= part.low < item.target.low + item.target.width:
+                before = self._text(sliced(item.value, part.low - item.target.low, part.width))
+        return before
+
+    def _choice(self, switch: Switch, part: Part, before: str) -> str:
+        """One of several expressions: by conditions, or where a number is tested by a case statement."""
+        arms = [(case, self._expression(case.body, part, before)) for case in switch.cases]
+        if not arms or arms[-1][0].patterns:
+            arms.append((Case(()), before))
+        wild = any("-" in pattern for case in switch.cases for pattern in case.patterns)
+        if _width(switch.test) > 1 and len({text for _, text in arms}) > 1 and not wild:
+            return self._called(switch, part.width, arms)
+        result = arms[-1][1]
+        for case, text in reversed(arms[:-1]):
+            if text != result:
+                inner = f"({text})" if " ? " in text else text
+                result = f"{self._condition(switch, case)} ? {inner} : {result}"
+        return result
+
+    def _called(self, switch: Switch, width: int, arms: Sequence[tuple[Case, str]]) -> str:
+        """The call of a function that chooses an argument by a number, as its case statement says."""
+        arguments = list(dict.fromkeys(text for _, text in arms))
+        labels: list[list[str]] = [[] for _ in arguments]
+        for case, text in arms:
+            labels[arguments.index(text)] += [f"{len(p)}'b{p}" for p in case.patterns]
+        *_, (_, last) = arms
+        labels[arguments.index(last)] = []
+        key = (width, _width(switch.test), tuple(map(tuple, labels)))
+        if key not in self._functions:
+            self._functions[key] = self._names.given(f"choice_of_{len(arguments)}")
+        return f"{self._functions[key]}({self._text(switch.test)}, {', '.join(arguments)})"
+
+    def _function(self, name: str, width: int, bits: int, labels: Sequence[Sequence[str]]) -> Iterator[str]:
+        """A function of :meth:`_called`; the argument without a label is for all other numbers."""
+        yield f"function {_range(width)}{name}("
+        ports = [f"input {_range(bits)}number", *(f"input {_range(width)}i{k}" for k in range(len(labels)))]
+        yield from _listed(ports)
+        yield ");"
+        yield "  case (number)"
+        for k, own in sorted(enumerate(labels), key=lambda entry: not entry[1]):
+            yield f"    {', '.join(own) or 'default'}: {name} = i{k};"
+        yield "  endcase"
+        yield "endfunction"
+
+    def _condition(self, switch: Switch, case: Case) -> str:
+        """Whether a case's pattern matches."""
+        alternatives = []
+        for pattern in case.patterns:
+            tests, low = [], len(pattern)
+            for known, run in groupby(pattern, key=lambda bit: bit != "-"):
+                bits = "".join(run)
+                low -= len(bits)
+                tests += [self._equal(sliced(switch.test, low, len(bits)), bits)] if known else []
+            alternatives.append(" & ".join(tests))
+        return " | ".join(alternatives)
+
+    def _equal(self, value: Value, bits: str) -> str:
+        if len(bits) > 1:
+            return f"({self._text(value)} == {_constant(bits)})"
+        return f"{'~' * (bits == '0')}{self._text(value)}"
+
+    # Memories
+
+    def _storage(self) -> Iterator[str]:
+        for name, memory in self._module.memories.items():
+            given = ", ".join(f"{key} = {_setting(value)}" for key, value in memory.attributes.items())
+            if given:
+                yield f"(* {given} *)"
+            yield f"reg {_range(memory.width)}{self._memories[name]} [0:{memory.size - 1}];"
+        for cell in self._module.cells:
+            if cell.kind in MEMORY_PORTS:
+                memory_name = self._memories[str(cell.parameters["MEMID"])]
+                if cell.kind == "$meminit_v2":
+                    yield from self._first_words(cell, memory_name)
+                elif cell.kind == "$memrd_v2":
+                    yield self._read_port(cell, memory_name)
+                else:
+                    yield from self._write_port(cell, memory_name)
+
+    def _first_words(self, cell: Cell, memory: str) -> Iterator[str]:
+        """Zeros in a loop, the other words one by one."""
+        bits = "".join(part.text for part in cell.ports["DATA"] if isinstance(part, Bits))
+        width = int(cell.parameters["WIDTH"])
+        words = [bits[end - width : end] for end in range(len(bits), 0, -width)]
+        index = self._names.given("word")
+        if any("1" not in word for word in words):
+            yield f"integer {index};"
+        yield "initial begin"
+        if any("1" not in word for word in words):
+            yield f"  for ({index} = 0; {index} < {len(words)}; {index} = {index} + 1)"
+            yield f"    {memory}[{index}] = {_constant('0' * width)};"
+        yield from (f"  {memory}[{k}] = {_constant(word)};" for k, word in enumerate(words) if "1" in word)
+        yield "end"
+
+    def _read_port(self, cell: Cell, memory: str) -> str:
+        if cell.parameters["TRANSPARENCY_MASK"]:
+            raise ValueError("memory: a transparent port; expected one that reads what was there before")
+        word = self._names.plain(_part(cell.ports["DATA"]))
+        address = self._text(cell.ports["ADDR"]) or "0"
+        if not cell.parameters["CLK_ENABLE"]:
+            return f"assign {word} = {memory}[{address}];"
+        return self._enabled(cell, cell.ports["EN"], f"{word} <= {memory}[{address}];")
+
+    def _write_port(self, cell: Cell, memory: str) -> Iterator[str]:
+        """The statements of a write port, one for bits that are enabled together."""
+        place, data = f"{memory}[{self._text(cell.ports['ADDR'])}]", cell.ports["DATA"]
+        low, width = 0, _width(data)
+        for enable, same in groupby(reversed(list(_single_bits(cell.ports["EN"])))):
+            count = sum(1 for _ in same)
+            bits = f"[{low + count - 1}:{low}]" if count < width else ""
+            statement = f"{place}{bits} <= {self._text(sliced(data, low, count))};"
+            yield self._enabled(cell, (enable,), statement)
+            low += count
+
+    def _enabled(self, cell: Cell, enable: Value, statement: str) -> str:
+        """A statement in every cycle in which a memory's port is enabled."""
+        condition = "" if enable == (Bits("1"),) else f"if ({self._text(enable)}) "
+        return f"always @(posedge {self._text(cell.ports['CLK'])}) {condition}{statement}"
+
+    # Registers
+
+    def _clocked(self) -> Iterator[str]:
+        for register, cell in self._registers.items():
+            own = Part(register, 0, self._module.wires[register].width)
+            body: Body = [Assign(own, cell.ports["D"])]
+            if register in self._nexts:
+                body = _moved(self._nexts[register].body, own)
+            yield from _under(f"always @(posedge {self._text(cell.ports['CLK'])})", self._block(body, own))
+
+    def _block(self, body: Body, register: Part) -> list[str]:
+        """The statements of a register's block; a reset, which comes last and so wins, is written first."""
+        *others, last = body
+        if not isinstance(last, Switch) or not _resets(last, register):
+            return list(self._statements(body))
+        reset, otherwise = list(self._statements([last])), list(self._statements(others))
+        return reset + _under("else", otherwise) if otherwise else reset
+
+    def _statements(self, body: Body) -> Iterator[str]:
+        """Statements of which, for the same bits, the last one that applies holds."""
+        for item in body:
+            if isinstance(item, Assign):
+                yield f"{self._names.plain(item.target)} <= {self._text(item.value)};"
+            else:
+                yield from self._branches(item)
+
+    def _branches(self, switch: Switch) -> Iterator[str]:
+        """A chain of conditions, or where the test is a number a case statement."""
+        cases = list(switch.cases)
+        while cases and not cases[-1].body:
+            cases.pop()
+        patterns = [pattern for case in cases for pattern in case.patterns]
+        if all(len(pattern) - pattern.count("-") == 1 for pattern in patterns):
+            opening = ""
+            for case in cases:
+                condition = f"if ({self._condition(switch, case)})" if case.patterns else ""
+                yield from _under(f"{opening}{condition}".rstrip(), list(self._statements(case.body)))
+                opening = "else "
+            return
+        yield f"case{'z' * any('-' in pattern for pattern in patterns)} ({self._text(switch.test)})"
+        for case in cases:
+            label = ", ".join(f"{len(p)}'b{p.replace('-', '?')}" for p in case.patterns) or "default"
+            yield from (f"  {line}" for line in _under(f"{label}:", list(self._statements(case.body))))
+        yield "endcase"
+
+
+# Values
+
+
+def _width(value: Value) -> int:
+    return sum(part.width for part in value)
+
+
+def _part(value: Value) -> Part:
+    """The one part that a value is."""
+    (part,) = value
+    assert isinstance(part, Part)
+    return part
+
+
+def _single_bits(value: Value) -> Iterator[Part | Bits]:
+    for part in value:
+        for k in reversed(range(part.width)):
+            yield from sliced((part,), k, 1)
+
+
+def _overlaid(whole: Part, body: Body) -> Value:
+    """What assignments without conditions make of a part."""
+    result: Value = ()
+    for item in body:
+        assert isinstance(item, Assign)
+        low = item.target.low - whole.low
+        above = low + item.target.width
+        result = (
+            *sliced(result, above, max(_width(result) - above, 0)),
+            *item.value,
+            *sliced(result, 0, low),
+        )
+    return result
+
+
+# Processes
+
+
+def _targets(body: Body) -> Iterator[Part]:
+    for item in body:
+        if isinstance(item, Assign):
+            yield item.target
+        else:
+            for case in item.cases:
+                yield from _targets(case.body)
+
+
+def _moved(body: Body, register: Part, *, first: bool = True) -> Body:
+    """The statements as those of a register, which keeps its value by itself."""
+    moved: Body = []
+    for k, item in enumerate(body):
+        if isinstance(item, Assign):
+            if k or not first or item.value != (register,):
+                moved.append(Assign(replace(item.target, wire=register.wire), item.value))
+        else:
+            cases = [Case(case.patterns, _moved(case.body, register, first=False)) for case in item.cases]
+            moved.append(Switch(item.test, cases))
+    return moved
+
+
+def _resets(switch: Switch, register: Part) -> bool:
+    """Whether a switch gives all of a register a constant where a bit is 1, and does nothing else."""
+    if len(switch.cases) != 1 or switch.cases[0].patterns != ("1",):
+        return False
+    body = switch.cases[0].body
+    return len(body) == 1 and isinstance(body[0], Assign) and body[0].target == register
+
+
+# Text
+
+
+def _range(width: int) -> str:
+    return f"[{width - 1}:0] " if width > 1 else ""
+
+
+def _literal(bits: str, sign: str = "") -> str:
+    if len(bits) <= SHORT_LITERAL:
+        return f"{len(bits)}'{sign}b{bits}"
+    return f"{len(bits)}'{sign}h{int(bits, 2):0{-(-len(bits) // 4)}x}"
+
+
+def _literals(bits: str) -> list[str]:
+    """Constant bits as elements of a concatenation."""
+    if len(bits) <= LONGEST_LITERAL:
+        return [_literal(bits)]
+    if len(set(bits)) == 1:
+        return [f"{{{len(bits)}{{1'b{bits[0]}}}}}"]
+    first = len(bits) % LONGEST_LITERAL
+    starts = [0, *range(first, len(bits), LONGEST_LITERAL)] if first else range(0, len(bits), LONGEST_LITERAL)
+    return [_literal(bits[a:b]) for a, b in pairwise([*starts, len(bits)])]
+
+
+def _constant(bits: str) -> str:
+    texts = _literals(bits)
+    return texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}"
+
+
+def _setting(value: Constant) -> str:
+    """A parameter or attribute."""
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _listed(entries: Sequence[str]) -> Iterator[str]:
+    """Entries of a list, one a line."""
+    for k, entry in enumerate(entries):
+        yield f"  {entry}{',' if k < len(entries) - 1 else ''}"
+
+
+def _under(head: str, statements: Sequence[str]) -> list[str]:
+    """Statements under a condition, in a block unless one line does that no ``else`` could mistake."""
+    ends = head == "else" or not head.startswith(("if", "else if"))
+    if len(statements) == 1 and (ends or not statements[0].startswith(("if", "case"))):
+        return [f"{head} {statements[0]}"]
+    return [f"{head} begin", *(f"  {statement}" for statement in statements), "end"]

@@ -1,0 +1,328 @@
+"""The writer of Verilog: its text, and Yosys' proof that it says what Amaranth's netlist says."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Cat, Const, Instance, Module, Mux, Print, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.boards.tools import find_tool
+from rbdhw.rtl.naming import KEYWORDS
+from rbdhw.rtl.verilog import LONGEST_LINE, to_verilog
+
+
+class Logic(wiring.Component):
+    """Every operator, with operands of different widths and signs."""
+
+    def __init__(self) -> None:
+        inputs = {"a": signed(7), "b": signed(4), "c": 5, "d": 9, "s": 3}
+        outputs = {f"o{k}": 12 for k in range(27)}
+        super().__init__(
+            {name: In(s) for name, s in inputs.items()} | {n: Out(s) for n, s in outputs.items()}
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        a, b, c, d, s = self.a, self.b, self.c, self.d, self.s
+        values = [
+            a + b, a - c, a * b, c * d, -a, -c, ~a, ~d, a & b, c | d, a ^ c, a == b, a != c, a < b, c > d,
+            a <= c, d >= c, a >> s, c >> s, a << s, c << s, Mux(s[0], a, b), a.any(), c.all(), d.xor(),
+            Cat(a, Const(0, 2), a[-1].replicate(3)), d.bit_select(s, 4),
+        ]  # fmt: skip
+        m.d.comb += [getattr(self, f"o{k}").eq(value) for k, value in enumerate(values)]
+        return m
+
+
+class Choices(wiring.Component):
+    """Conditions and cases of every kind, of wires and of registers."""
+
+    def __init__(self) -> None:
+        ports = {"n": In(3), "x": In(6), "y": In(6), "p": In(1), "q": In(1)}
+        super().__init__(ports | {f"o{k}": Out(6) for k in range(8)})
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        n, x, y = self.n, self.x, self.y
+        for domain, first in (("comb", 0), ("sync", 4)):
+            chosen, wild, chain, parts = (getattr(self, f"o{first + k}") for k in range(4))
+            with m.Switch(n):
+                for numbers, value in (((0, 5), x), ((1,), y), ((2,), 33), ((3,), x)):
+                    with m.Case(*numbers):
+                        m.d[domain] += chosen.eq(value)
+                with m.Case(4), m.If(self.p):
+                    m.d[domain] += chosen.eq(x + 1)
+            with m.Switch(n):
+                with m.Case("1--"):
+                    m.d[domain] += wild.eq(x)
+                with m.Case("-10", "0-1"):
+                    m.d[domain] += wild.eq(y)
+            with m.If(self.p):
+                m.d[domain] += chain.eq(x)
+            with m.Elif(self.q):
+                m.d[domain] += chain[2:4].eq(y)
+                with m.If(n[0]):
+                    m.d[domain] += chain.eq(7)
+            with m.Elif(n == 6):
+                m.d[domain] += chain.eq(9)
+            with m.Else():
+                m.d[domain] += chain[0].eq(y[3])
+            m.d[domain] += parts[:2].eq(x)
+            with m.If(~self.q):
+                m.d[domain] += parts[1:5].eq(y)
+        return m
+
+
+class Storage(wiring.Component):
+    """Registers with and without a reset, and memories."""
+
+    def __init__(self) -> None:
+        ports = {"x": In(signed(8)), "at": In(3), "read": In(1), "write": In(2)}
+        super().__init__(ports | {"o": Out(8), "held": Out(signed(8)), "free": Out(8), "now": Out(8)})
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.store = memory = Memory(shape=8, depth=8, init=[3, 0, 255, 7])
+        port = memory.read_port(domain="sync")
+        at_once = memory.read_port(domain="comb")
+        writing = memory.write_port(granularity=4)
+        free = Signal(8, reset_less=True, init=5)
+        m.d.sync += [self.held.eq(self.held - self.x), free.eq(self.x)]
+        m.d.comb += [
+            port.addr.eq(self.at),
+            port.en.eq(self.read),
+            at_once.addr.eq(self.at),
+            writing.addr.eq(self.at),
+            writing.data.eq(self.x),
+            writing.en.eq(self.write),
+            self.o.eq(port.data),
+            self.now.eq(at_once.data),
+            self.free.eq(free),
+        ]
+        return m
+
+
+class Inside(wiring.Component):
+    """A part with names that are taken or no names, and a port without bits."""
+
+    i: In(4)
+    none: In(0)
+    o: Out(4)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        reg, empty = Signal(4, name="reg"), Signal(0)
+        m.d.comb += [reg.eq(self.i + 1), self.o.eq(Cat(reg[1:], reg[0]) + len(empty))]
+        return m
+
+
+class Parts(wiring.Component):
+    """Two of them, one behind the other."""
+
+    i: In(4)
+    o: Out(4)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.wire = first = Inside()
+        m.submodules.begin = second = Inside()
+        table = Signal(4)
+        m.d.comb += [first.i.eq(self.i), table.eq(first.o ^ 5), second.i.eq(table), self.o.eq(second.o)]
+        return m
+
+
+def proved(component: wiring.Component, folder: Path) -> str:
+    """What Yosys finds: that in every state the Verilog does what the netlist does."""
+    (folder / "netlist.il").write_text(rtlil.convert(type(component)(), name="top", emit_src=False))
+    (folder / "text.v").write_text(to_verilog(component, "top"))
+    commands = [
+        *("read_rtlil netlist.il", "hierarchy -top top", "proc", "flatten", "memory_map", "opt_clean"),
+        *("rename top gold", "design -stash gold"),
+        *("read_verilog text.v", "hierarchy -top top", "proc", "flatten", "memory_map", "opt_clean"),
+        *("rename top gate", "design -stash gate"),
+        *("design -copy-from gold gold", "design -copy-from gate gate", "equiv_make gold gate both"),
+        *("hierarchy -top both", "equiv_simple -undef", "equiv_induct -undef", "equiv_status -assert"),
+    ]
+    (folder / "prove.ys").write_text("\n".join(commands))
+    done = subprocess.run(
+        [find_tool("yosys"), "prove.ys"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return done.stdout[-2000:] + done.stderr
+
+
+@pytest.mark.parametrize("component", [Logic, Choices, Storage, Parts])
+def test_verilog_is_equivalent_to_the_netlist(component: type[wiring.Component], tmp_path: Path) -> None:
+    assert "Equivalence successfully proven" in proved(component(), tmp_path)
+
+
+@pytest.mark.parametrize("component", [Logic, Choices, Storage, Parts])
+def test_no_block_waits_for_inputs_to_change(component: type[wiring.Component]) -> None:
+    text = to_verilog(component())
+    blocks = re.findall(r"\balways\b.*", text)
+    assert all(block.startswith("always @(posedge clk)") for block in blocks)
+    assert not re.search(r"\[-\d|\\|\$\d", text)
+
+
+def test_text_of_a_small_module() -> None:
+    class Small(wiring.Component):
+        x: In(signed(3))
+        enable: In(1)
+        o: Out(signed(4))
+        total: Out(signed(4))
+
+        def elaborate(self, _platform: object) -> Module:
+            m = Module()
+            total = Signal(signed(4), init=-1)
+            m.d.comb += [self.o.eq(self.x + 1), self.total.eq(total)]
+            with m.If(self.enable & (self.x == 2)):
+                m.d.sync += total.eq(self.x + 1)
+            return m
+
+    assert (
+        to_verilog(Small(), "sum", header=("A small module.", "", "Second line."))
+        == """\
+// A small module.
+//
+// Second line.
+
+module sum (
+  input wire [2:0] x,
+  input wire enable,
+  input wire clk,
+  input wire rst,
+  output wire [3:0] o,
+  output reg [3:0] total = 4'b1111
+);
+  wire n;
+  wire n_2;
+  assign o = $signed(x) + 2'sb01;
+  assign n = x == 2'b10;
+  assign n_2 = enable & n;
+  always @(posedge clk) begin
+    if (rst) total <= 4'b1111;
+    else if (n_2) total <= o;
+  end
+endmodule
+"""
+    )
+
+
+def test_repeated_logic_is_written_once() -> None:
+    class Repeated(wiring.Component):
+        a: In(signed(8))
+        b: In(signed(8))
+        first: Out(signed(16))
+        second: Out(4)
+        third: Out(1)
+
+        def elaborate(self, _platform: object) -> Module:
+            m = Module()
+            unread = Signal(9)
+            m.d.comb += [
+                self.first.eq(self.a * self.b),
+                self.second.eq((self.a * self.b)[3:]),
+                self.third.eq((self.a * self.b)[5] ^ (self.a * self.b)[-1]),
+                unread.eq(self.a - self.b),
+            ]
+            return m
+
+    text = to_verilog(Repeated())
+    assert text.count(" * ") == 1
+    assert text.count(" - ") == 0
+
+
+def test_long_lines_are_broken_between_words() -> None:
+    class Long(wiring.Component):
+        o: Out(700)
+        x: In(9)
+
+        def elaborate(self, _platform: object) -> Module:
+            m = Module()
+            m.d.comb += self.o.eq(
+                Cat(*(self.x[k % 9] ^ self.x[k % 8] for k in range(99)), Const(7**200, 600))
+            )
+            return m
+
+    text = to_verilog(Long())
+    assert max(map(len, text.splitlines())) <= LONGEST_LINE
+    assert "\n      " in text
+
+
+def test_names_are_plain_and_no_keywords() -> None:
+    text = to_verilog(Parts(), "parts")
+    assert re.findall(r"^module (\w+)", text, re.MULTILINE) == ["parts", "parts_wire", "parts_begin"]
+    assert "  parts_wire wire_2 (\n    .i(i),\n    .o(wire_o)\n  );\n" in text
+    named = re.findall(r"\bwire (?:\[\d+:0\] )?(\w+)", text)
+    assert {"table_2", "reg_2"} < set(named)
+    assert not KEYWORDS & set(named)
+
+
+def test_instances_of_a_device_keep_their_names() -> None:
+    class Named(wiring.Component):
+        i: In(2)
+        o: Out(2)
+
+        def elaborate(self, _platform: object) -> Module:
+            m = Module()
+            m.submodules.cell = Instance("CELL", p_MODE="FAST", p_SIZE=3, i_I=self.i, o_O=self.o)
+            return m
+
+    text = to_verilog(Named())
+    expected = '  CELL #(\n    .MODE("FAST"),\n    .SIZE(3)\n  ) cell_2 (\n    .I(i),\n    .O(o)\n  );\n'
+    assert expected in text
+
+
+def test_the_same_component_gives_the_same_bytes() -> None:
+    assert to_verilog(Choices()) == to_verilog(Choices())
+
+
+class Divider(wiring.Component):
+    """What the writer does not know."""
+
+    a: In(4)
+    o: Out(4)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.eq(self.a // 3)
+        return m
+
+
+class Chatty(wiring.Component):
+    """What says something as it runs."""
+
+    a: In(4)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.d.sync += Print(self.a)
+        return m
+
+
+@pytest.mark.parametrize(("component", "kind"), [(Divider, "$divfloor"), (Chatty, "$print")])
+def test_unknown_logic_is_refused(component: type[wiring.Component], kind: str) -> None:
+    expected = f"cell {kind}: unknown; expected logic that the writer of Verilog knows"
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        to_verilog(component())
+
+
+def test_transparent_memories_are_refused() -> None:
+    class Transparent(wiring.Component):
+        o: Out(4)
+
+        def elaborate(self, _platform: object) -> Module:
+            m = Module()
+            m.submodules.memory = memory = Memory(shape=4, depth=4, init=[])
+            write = memory.write_port()
+            read = memory.read_port(transparent_for=(write,))
+            m.d.comb += self.o.eq(read.data)
+            return m
+
+    with pytest.raises(
+        ValueError, match="memory: a transparent port; expected one that reads what was there"
+    ):
+        to_verilog(Transparent())

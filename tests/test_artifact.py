@@ -62,8 +62,9 @@ def test_a_program_that_its_reader_refuses_is_not_written(design, folder):
             write(damaged, target)
         assert str(refusal.value) == (
             f"{target}: internal error: the design is not what would be read from its files (model.json: "
-            f"damaged: program data: operations.{k}.1.0.2: Input should be greater than -64; expected what "
-            "program_to_json writes); nothing was written; please report the robot and the options"
+            f"damaged: program data: operations.{k}.1.0.2: Input should be greater than or equal to -63; "
+            "expected what program_to_json writes); nothing was written; please report the robot and the "
+            "options"
         )
     assert {name: (folder / name).read_bytes() for name in FILES} == before
     assert [entry.name for entry in folder.parent.iterdir()] == [folder.name]

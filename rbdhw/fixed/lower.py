@@ -12,6 +12,7 @@ import numpy as np
 from rbdhw.fixed.alignment import exponents
 from rbdhw.fixed.format import Format, exponent_above
 from rbdhw.fixed.program import (
+    MOST_SHIFT,
     Flag,
     Interval,
     Kind,
@@ -254,11 +255,10 @@ class _Lowering:
     def _aligned(self, edge: Edge, binary_point: int) -> Operand:
         """An edge as an operand whose last bit has this binary point.
 
-        A shift to the right by all bits but the sign leaves the sign; a larger one, which gives the same, is
-        reduced to it, so that shifts stay below the width however small a term is.
+        A shift to the right by all bits but the sign leaves the sign, and a larger one does the same. So none
+        is larger than :data:`MOST_SHIFT`, however small a term is.
         """
-        least = 1 - self._operations[edge.node].format.width
-        return Operand(edge.node, edge.negative, max(binary_point - self._point(edge), least))
+        return Operand(edge.node, edge.negative, max(binary_point - self._point(edge), -MOST_SHIFT))
 
     def _coarsest_term(self, i: int) -> int:
         """The coarsest binary point of what a node adds up; constants are exact."""

@@ -22,6 +22,12 @@ from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
 from rbdhw.scalar import Region
 
+MOST_WIDTH = 63
+"""Bits of the widest value: the evaluator has its integers in 64."""
+
+MOST_SHIFT = MOST_WIDTH
+"""The largest shift of an operand, either way; to the right it leaves no more than the sign of any value."""
+
 
 class Kind(StrEnum):
     """What an operation does."""

@@ -9,15 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Valida
 
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format
-from rbdhw.fixed.program import Flag, Kind, Operand, Operation, Program, Word
+from rbdhw.fixed.program import MOST_SHIFT, MOST_WIDTH, Flag, Kind, Operand, Operation, Program, Word
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
 from rbdhw.scalar import Region
 
 _Index = Annotated[StrictInt, Field(ge=0)]
-_Width = Annotated[StrictInt, Field(ge=1, le=63)]
-_Shift = Annotated[StrictInt, Field(gt=-64, lt=64)]
-_Drop = Annotated[StrictInt, Field(ge=0, lt=64)]
+_Width = Annotated[StrictInt, Field(ge=1, le=MOST_WIDTH)]
+_Shift = Annotated[StrictInt, Field(ge=-MOST_SHIFT, le=MOST_SHIFT)]
+_Drop = Annotated[StrictInt, Field(ge=0, le=MOST_SHIFT)]
 
 _OPERANDS: dict[Kind, Sequence[int]] = {
     Kind.INPUT: (0,),

@@ -249,7 +249,8 @@ def _unwrapped(robot: Robot) -> set[int]:
             whole = joint.kind.rotates and kinds[joint.mimic.joint].rotates
             mantissa, exponent = math.frexp(abs(joint.mimic.multiplier))
             doubled = mantissa == 0.5 and exponent > 0  # a shift of bits, which wraps as the angle does
-            found |= set() if whole and doubled else {place.start}
+            still = joint.mimic.multiplier == 0.0
+            found |= set() if still or (whole and doubled) else {place.start}
         elif joint.kind is JointKind.HELICAL:
             found.add(place.start)
     return found

@@ -26,6 +26,7 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sampling import EXTREMES, sample
 from tests.designs import rail
+from tests.mechanisms import mechanism, with_mimic
 from tests.strategies import robots
 
 PAIR = "a positive number or [lower, upper] with lower below upper was expected"
@@ -59,6 +60,14 @@ def test_a_continuous_joint_wraps_unless_it_is_bounded():
     assert input_domain(robot).wraps == (True,)
     bounded = Overrides(joints={"rail_0": JointBounds(position=2.0)})
     assert input_domain(robot, bounded).wraps == (False,)
+
+
+@pytest.mark.parametrize(
+    ("multiplier", "wraps"), [(0.0, True), (1.0, True), (-2.0, True), (3.0, False), (0.5, False)]
+)
+def test_an_angle_wraps_if_what_follows_it_is_the_same_a_turn_later(multiplier, wraps):
+    turning = mechanism([JointKind.CONTINUOUS] * 2, [-1, 0], seed=1)
+    assert input_domain(with_mimic(turning, 1, 0, multiplier)).wraps == (wraps,)
 
 
 def test_a_joint_overrides_the_default_and_that_the_urdf(tmp_path):

@@ -53,6 +53,15 @@ def test_every_joint_at_the_root_within_and_at_a_leaf(kind, algorithms):
     assert_graph_is_golden(robot, 1, algorithms)
 
 
+@pytest.mark.parametrize("kind", [K.REVOLUTE, K.PRISMATIC, K.HELICAL, K.CONTINUOUS])
+def test_a_follower_by_a_factor_of_zero_stands_still_and_is_carried(kind):
+    kinds = [K.REVOLUTE, kind, K.REVOLUTE, K.PRISMATIC]
+    robot = mechanism(kinds, [BASE, 0, 1, 1], seed=3)
+    still = with_mimic(robot, 1, 2, 0.0, 0.3)
+    assert_graph_is_golden(still, 2)
+    assert_graph_is_golden(with_mimic(robot, 1, 2, 0.0, 0.0), 3)
+
+
 @pytest.mark.parametrize(("follower", "leader"), [(4, 2), (0, 1), (1, 4), (3, 0)])
 def test_mimics_in_other_branches_of_later_joints_and_across_kinds(follower, leader):
     kinds = [K.REVOLUTE, K.PRISMATIC, K.REVOLUTE, K.HELICAL, K.CONTINUOUS]

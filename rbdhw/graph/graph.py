@@ -192,11 +192,13 @@ class GraphBuilder:
         if a.negative:
             a, offset = a.negated(), -offset
         known = self.constant_value(a)
-        if known is not None:
-            return self.constant(math.cos(2 * math.pi * (known + offset)), region)
+        offset += known or 0.0
         quarter = round(offset * 4)
         rest = _exact(offset - quarter / 4)
         op = Op.SIN if quarter % 2 else Op.COS
+        if known is not None:
+            value = (math.sin if op is Op.SIN else math.cos)(2 * math.pi * rest)
+            return self.constant(-value if quarter % 4 in (1, 2) else value, region)
         return Edge(self._node(op, (a,), rest, "", region), quarter % 4 in (1, 2))
 
     def sin(self, a: Edge, offset: float, region: Region) -> Edge:

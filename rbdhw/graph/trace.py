@@ -64,12 +64,17 @@ class Recorder:
         """A number that comes with the task."""
         return Signal(self.builder, self.builder.input(name, current_region()))
 
-    def cos_sin(self, turns: Signal, offset: float) -> tuple[Signal | float, Signal | float]:
+    def cos_sin(self, turns: Signal | float, offset: float) -> tuple[Signal | float, Signal | float]:
         """Cosine and sine of an angle given in turns, plus a constant offset in turns."""
         make = self.builder
+        # An angle is known where a joint follows another by a factor of zero: it stands still.
+        if isinstance(turns, Signal):
+            angle = turns
+        else:
+            angle = Signal(make, make.constant(turns, current_region()))
         return (
-            turns._wrap(make.cos(turns.edge, offset, current_region())),
-            turns._wrap(make.sin(turns.edge, offset, current_region())),
+            angle._wrap(make.cos(angle.edge, offset, current_region())),
+            angle._wrap(make.sin(angle.edge, offset, current_region())),
         )
 
     def select(self, flag: Signal | bool, a: Signal | float, b: Signal | float) -> Signal | float:

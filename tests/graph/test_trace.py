@@ -1,6 +1,9 @@
 """The recording scalar: arithmetic leaves the nodes it needs, and no others."""
 
+import math
+
 import numpy as np
+import pytest
 
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
@@ -55,6 +58,26 @@ def test_cos_and_sin_of_an_angle_in_turns():
     results = interpret(graph, {"q": q})
     np.testing.assert_allclose(results["c"], np.cos(2 * np.pi * (q + 0.15)), atol=1e-12)
     np.testing.assert_allclose(results["s"], np.sin(2 * np.pi * (q + 0.15)), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("turns", "offset", "cosine", "sine"),
+    [
+        (0.0, 0.0, 1.0, 0.0),
+        (0.0, 0.25, 0.0, 1.0),
+        (-0.25, 0.0, 0.0, -1.0),
+        (0.0, 7.5, -1.0, 0.0),
+        (0.0, 1 / 12, 0.75**0.5, 0.5),
+        (0.3, -1.1, math.cos(1.6 * math.pi), -math.sin(1.6 * math.pi)),
+    ],
+)
+def test_cos_and_sin_of_a_known_angle_are_numbers(turns, offset, cosine, sine):
+    """Quarter turns exactly: their zeros vanish wherever they multiply."""
+    recorder = Recorder()
+    found = recorder.cos_sin(turns, offset)
+    assert all(isinstance(value, float) for value in found)
+    assert found == pytest.approx((cosine, sine), rel=1e-14, abs=0.0)
+    assert {node.op for node in recorder.builder.nodes} == {Op.CONSTANT}
 
 
 def test_choices_and_reciprocals():

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 from rbdhw.bounds import ANGLE, EFFORT, JOINTS, LENGTH, POSITION, RATIO, VELOCITY, Bound
 from rbdhw.robot.document import Document
 from rbdhw.robot.model import UNLIMITED, Joint, JointKind, Limits, Mimic, Placement, Vector3
-from rbdhw.robot.spatial import SNAP, compose, norm, rotation_about, rotation_rpy, scale
+from rbdhw.robot.spatial import SNAP, norm, rotation_rpy, scale
 
 FIXED = "fixed"
 
@@ -76,7 +76,7 @@ def read_joints(document: Document, links: Iterable[str]) -> list[Edge]:
     moving = sum(edge.moving is not None for edge in edges)
     if moving > JOINTS:
         raise document.error("<robot>", f"{moving:,} moving joints", f"at most {JOINTS:,}")
-    return [_without_motion(document, edge) for edge in _resolve_mimics(document, edges)]
+    return _resolve_mimics(document, edges)
 
 
 def read_origin(document: Document, element: Element, owner: str) -> Placement:
@@ -243,26 +243,6 @@ def _followed(name: str, joints: Mapping[str, Joint | None]) -> list[str]:
             break
         name = joint.mimic.joint
     return list(chain)
-
-
-def _without_motion(document: Document, edge: Edge) -> Edge:
-    """``edge`` as a fixed joint where it mimics another zero times."""
-    joint = edge.moving
-    if joint is None or joint.mimic is None or joint.mimic.multiplier != 0.0:
-        return edge
-    offset = joint.mimic.offset
-    expected = 'a multiplier other than 0, or type="fixed"'
-    document.bear(
-        f"joint {edge.name!r}",
-        f"mimics joint {joint.mimic.joint!r} 0 times",
-        expected,
-        f"as fixed at {offset:g}",
-    )
-    if joint.kind.rotates:
-        moved = Placement(rotation_about(joint.axis, offset))
-    else:
-        moved = Placement(translation=scale(offset, joint.axis))
-    return replace(edge, placement=compose(edge.placement, moved), moving=None)
 
 
 def _resolve_mimic(

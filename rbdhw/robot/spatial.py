@@ -93,12 +93,6 @@ def rotation_z(angle: float) -> Matrix3:
     return snapped(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)))
 
 
-def rotation_about(axis: Vector3, angle: float) -> Matrix3:
-    """The rotation by ``angle`` (rad) about the unit vector ``axis``."""
-    turn = turn_onto_z(axis)
-    return snapped(multiply(turn, multiply(rotation_z(angle), transpose(turn))))
-
-
 def rotation_rpy(rpy: Vector3) -> Matrix3:
     """URDF's roll, pitch, yaw (rad) about the fixed axes x, y, z: ``Rz(yaw) Ry(pitch) Rx(roll)``, snapped."""
     (cr, sr), (cp, sp), (cy, sy) = ((cos(angle), sin(angle)) for angle in rpy)

@@ -272,11 +272,6 @@ STRICT: dict[str, tuple[str, str]] = {
             ("effort", "15", "1e-300", AN_EFFORT),
         )
     },
-    "a mimic that stands": (
-        mimic('multiplier="0" offset="0.5"'),
-        "joint 'elbow': mimics joint 'shoulder' 0 times; expected a multiplier other than 0, or "
-        'type="fixed", or no --strict (then taken as fixed at 0.5)',
-    ),
     "reversed limits": (
         replaced(LIMIT, LIMIT.replace('upper="2.5"', 'upper="-3"')),
         "<limit> has lower -2.5 above upper -3; expected lower <= upper",

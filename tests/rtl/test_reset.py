@@ -17,14 +17,15 @@ from amaranth.sim import Simulator
 from rbdhw.fixed.program import Program
 from rbdhw.protocol import FUNCTIONS as ARRAYS
 from rbdhw.rtl.array import ArrayCore
+from rbdhw.rtl.completion import streams
 from rbdhw.rtl.core import Core
-from rbdhw.rtl.packet import Function
+from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.shell import Accelerator
 from tests.array.programs import array_of, mixed
 from tests.builds import bound_of
 from tests.mixed import mixed_program
 from tests.rtl import test_shell_floating as singles
-from tests.rtl.edge import EXTENDED, FUNCTIONS, LATENCIES, FakeCore
+from tests.rtl.edge import EXTENDED, FUNCTIONS, ID, LATENCIES, FakeCore, words
 
 WIDTH = 32
 UNKNOWN = 15
@@ -56,11 +57,11 @@ class Bench(Elaboratable):
 def functions_of(program: Program) -> tuple[Function, ...]:
     """The functions of a made-up program, with the words that travel for each."""
 
-    def words(names: tuple[str, ...]) -> Any:
+    def brought(names: tuple[str, ...]) -> Any:
         return tuple(word for word in program.inputs if word.name.partition("[")[0] in names)
 
     return tuple(
-        Function(name, words(ARRAYS[name].inputs), outputs, words(ARRAYS[name].optional_inputs))
+        Function(name, brought(ARRAYS[name].inputs), outputs, brought(ARRAYS[name].optional_inputs))
         for name, outputs in program.outputs.items()
     )
 
@@ -72,6 +73,14 @@ def fixed() -> Accelerator:
 
 def float32() -> Accelerator:
     return singles.accelerator(singles.core_of(3), WIDTH)
+
+
+def standing() -> Accelerator:
+    """Answers of ten beats, whose results stand at the core's port until the last is taken."""
+    functions = (ID, Function("fd", ID.inputs, words(*[32] * 9)))
+    core = FakeCore(ii=12, functions=functions, latencies={"id": 7, "fd": 19})
+    assert streams(Edge(functions, WIDTH), functions[1], 19, 12)
+    return Accelerator(core=core, functions=functions, data_width=WIDTH)
 
 
 def pipeline() -> Accelerator:
@@ -92,11 +101,11 @@ def packet(dut: Accelerator, code: int, tag: int, rng: random.Random, extended: 
     """A good task, of small positive numbers, or one of an unknown function."""
     known = {function.code: function for function in dut.edge.functions}
     count = dut.edge.request_beats(known[code], extended) if code in known else 1
-    words = [rng.randrange(1 << 10) for _ in range(count - 1)]
+    numbers = [rng.randrange(1 << 10) for _ in range(count - 1)]
     if dut.edge.converts:
-        words = [singles.single(float(word)) for word in words]
+        numbers = [singles.single(float(number)) for number in numbers]
     header = tag | code << 16 | (EXTENDED if extended else 0) << 20
-    return [(word, k == count - 1) for k, word in enumerate([header, *words])]
+    return [(word, k == count - 1) for k, word in enumerate([header, *numbers])]
 
 
 def noise(dut: Accelerator, rng: random.Random) -> list[Beat]:
@@ -105,11 +114,11 @@ def noise(dut: Accelerator, rng: random.Random) -> list[Beat]:
     beats = packet(dut, rng.choice(codes), rng.randrange(1 << 16), rng, rng.random() < 0.3)
     if rng.random() < 0.2:
         beats = beats[: rng.randrange(len(beats))] + [(rng.getrandbits(32), False)] * 3 + [(0, True)]
-    header, *words = beats
-    return [header, *((NOT_A_NUMBER if rng.random() < 0.2 else word, last) for word, last in words)]
+    header, *others = beats
+    return [header, *((NOT_A_NUMBER if rng.random() < 0.2 else beat, last) for beat, last in others)]
 
 
-@pytest.mark.parametrize("made", [fixed, float32, pipeline, array])
+@pytest.mark.parametrize("made", [fixed, float32, standing, pipeline, array])
 def test_after_a_reset_a_function_alone_is_answered_as_after_power_up(made) -> None:
     dut = made()
     bench = Bench(dut)

@@ -206,6 +206,26 @@ def test_a_response_that_changes_while_it_waits_is_found(faulty_folder, cache, b
 
 
 @both_benches
+def test_a_response_that_is_withdrawn_while_it_waits_is_found(rail_folder, cache, tmp_path, bulk):
+    """Every other cycle the hardware offers nothing; without waits no beat is offered in vain."""
+    design = read(rail_folder)
+    right = "assign m_axis_tvalid = left != 0;"
+    wrong = """
+reg wavering = 0;
+always @(posedge clk) wavering <= !wavering;
+assign m_axis_tvalid = left != 0 && wavering;"""
+    assert right in design.verilog
+    verilog = design.verilog.replace(right, wrong)
+    verilog = verilog.replace("m_axis_tvalid && m_axis_tready", "left != 0 && wavering && m_axis_tready")
+    write(replace(design, verilog=verilog), tmp_path / "design")
+    patient = simulate(tmp_path / "design", 20, 1, back_pressure=0.0, bulk=bulk, cache=cache)
+    assert (patient.mismatches, patient.stray) == (0, 0)
+    report = simulate(tmp_path / "design", 20, 1, back_pressure=0.5, bulk=bulk, cache=cache)
+    assert report.stray == report.mismatches > 5
+    assert not report.ok
+
+
+@both_benches
 def test_hardware_that_hangs_is_found_and_left(faulty_folder, cache, bulk):
     report = simulate(faulty_folder, 50, 1, bubbles=0.0, back_pressure=0.0, bulk=bulk, cache=cache)
     assert report.mismatches == 11  # tag 3, and 40 to 49; tag 35 comes in a lucky cycle

@@ -154,7 +154,7 @@ def markdown(found: Sweep) -> str:
         failures = ((f"`{row.name}`", row.base, "; ".join(row.failures)) for row in failing)
         parts += ["## Failing", _table(("URDF", "base", "what"), failures)]
     if refused:
-        reasons = ((f"`{file.name}`", file.refusal) for file in refused)
+        reasons = ((f"`{file.name}`", _escaped(file.refusal)) for file in refused)
         parts += ["## Refused", _table(("URDF", "reason"), reasons)]
     parts += _remarks(found)
     return "\n\n".join(parts) + "\n"
@@ -246,8 +246,13 @@ def _remarks(found: Sweep) -> list[str]:
         "(`domain:`). Where the two bases differ, the lines of both are listed.",
     ]
     for name, own in remarks.items():
-        lines += [f"`{name}`:", "\n".join(f"- {remark}" for remark in own)]
+        lines += [f"`{name}`:", "\n".join(f"- {_escaped(remark)}" for remark in own)]
     return lines
+
+
+def _escaped(text: str) -> str:
+    """``text`` for Markdown: the elements of a URDF that it names are no HTML."""
+    return text.replace("<", "&lt;").replace("|", "\\|")
 
 
 def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

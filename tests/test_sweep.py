@@ -118,6 +118,7 @@ def test_tables_in_markdown(found, folder):
     assert sum(line.startswith("| `toy.urdf` | f") for line in lines) == 2
     assert any(line.startswith("| `broken.urdf` | not well-formed XML") for line in lines)
     assert "## Failing" not in text
+    assert "- link 'base': no &lt;mass>; taken as no inertia, as Pinocchio does" in lines
     assert text.index("## Passing") < text.index("## Refused") < text.index("## Remarks")
 
 

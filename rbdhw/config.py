@@ -114,6 +114,13 @@ def parse_links(texts: Sequence[str]) -> Links:
     return tuple(dict.fromkeys(name for name, _ in words)) or NO_LINKS
 
 
+def link_text(name: str) -> str:
+    """A link's name as :func:`parse_links` takes it."""
+    if name in (NO_LINKS, ALL_LINKS):
+        return f"\\{name}"
+    return name.replace("\\", "\\\\").replace(",", "\\,")
+
+
 def _words(text: str) -> Iterator[tuple[str, bool]]:
     """The names in a text, and whether each stands there without a backslash."""
     name, plain = "", True

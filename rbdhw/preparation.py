@@ -8,7 +8,7 @@ from itertools import count
 from types import MappingProxyType
 
 from rbdhw.choice import ADDITION_COST, Choice, choose, cost_of
-from rbdhw.config import ALL_LINKS, CHEAPEST_ROOT, NO_LINKS, BuildOptions, Links
+from rbdhw.config import ALL_LINKS, CHEAPEST_ROOT, NO_LINKS, BuildOptions, Links, link_text
 from rbdhw.errors import InputError
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
@@ -169,7 +169,7 @@ def external_bodies(robot: Robot, fext: Links) -> tuple[int, ...]:
                 f"fext: link '{link}' is fixed to '{fixed[link]}'; a moving link of {robot.name} was expected"
             )
         if link not in names:
-            known = ", ".join(name.replace(",", "\\,") for name in names)
+            known = ", ".join(map(link_text, names))
             raise InputError(f"fext: link '{link}' is unknown; expected none, all or some of {known}")
     return tuple(sorted({names.index(link) for link in links}))
 

@@ -144,3 +144,45 @@ def test_exploring_draws(rbdhw, tmp_path):
     status, _, _ = rbdhw("info", *SMALL, "--explore", "--output", tmp_path / "plots")
     assert status == 0
     assert {file.name for file in (tmp_path / "plots").iterdir()} == {"explore.png", "explore.svg"}
+
+
+LARGE = (path("toy"), "--functions", "dfd", "--width", 32, "--target", "ecp5-85")
+"""Too large at an interval of 1."""
+
+
+def test_a_design_that_is_too_large_is_warned_about(rbdhw, tmp_path):
+    status, _, err = rbdhw("generate", *LARGE, "-o", tmp_path / "out")
+    facts = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    blocks = facts["estimate"]["dsp_blocks"]
+    assert blocks > 156
+    warning = (
+        f"ecp5-85: by estimate the design takes {blocks} DSP blocks, {blocks - 156} more than 100% of 156; "
+        "expected an --ii of some 2 or more, or --ii auto, which finds the shortest that fits"
+    )
+    assert (status, err) == (0, f"rbdhw: {warning}\n")
+    assert facts["remarks"] == [warning]
+
+
+def test_auto_keeps_to_the_device(rbdhw, tmp_path):
+    """The streams alone allow an interval of 1."""
+    status, _, err = rbdhw("generate", *LARGE, "-o", tmp_path / "out", "--ii", "auto")
+    facts = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert (status, err, facts["remarks"]) == (0, "", [])
+    assert (facts["interval"]["link"]["ii"], facts["ii"]) == (1, 2)
+    assert facts["interval"]["why"] == "the fewest that fit 100% of ecp5-85"
+    assert max(facts["estimate"]["shares"].values()) <= 1.0
+
+
+def test_a_link_with_a_comma_in_its_name_takes_a_force(rbdhw, tmp_path):
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(
+        path("toy").read_text().replace('"upper_arm"', '"left,upper"').replace('"forearm"', '"all"')
+    )
+    command = ("generate", urdf, "-o", tmp_path / "out", "--functions", "id", "--width", 18)
+    for options, pushed in (
+        (("--fext", r"left\,upper"), [0]),
+        (("--fext", r"\all"), [1]),
+        (("--fext", r"left\,upper", "--fext", r"\all"), [0, 1]),
+    ):
+        assert rbdhw(*command, *options)[0] == 0
+        assert json.loads((tmp_path / "out" / "domain.json").read_text())["fext"] == pushed

@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from rbdhw.cli import app
-from rbdhw.config import BuildOptions, Mounting, Pacing
+from rbdhw.config import BuildOptions, Mounting, Pacing, link_text, parse_links
 from rbdhw.domain import Overrides
 from rbdhw.errors import InputError
 from rbdhw.options import (
@@ -145,6 +145,11 @@ class TestLinks:
     )
     def test_names_may_hold_commas_and_be_all(self, texts, links):
         assert build_options(fext=texts)[0].fext == links
+
+    @pytest.mark.parametrize("name", ["hand", "left,lower", "all", "none", "a\\b", ",", "\\,", "all,none"])
+    def test_every_name_can_be_given(self, name):
+        assert parse_links([link_text(name)]) == (name,)
+        assert parse_links([f"first,{link_text(name)}", link_text(name)]) == ("first", name)
 
     @pytest.mark.parametrize(
         ("texts", "line"),

@@ -6,6 +6,10 @@
 ``model.json``       the bit-exact program
 ``robot.json``       the robot as the URDF has it, before any rewrite: the golden model's
 ``domain.json``      the bounds of every input, and the bodies that take an external force
+``selftest.v``       a test bench in plain Verilog, with tasks and the model's answers
+``primitives.v``     models of the device's blocks that the Verilog names, for simulators
+``accelerator.vlt``  the lint rules that the Verilog breaks on purpose, for Verilator
+``accelerator.xdc``  the clock, for AMD's tools; for Lattice's ``accelerator.lpf``
 ===================  =========================================================================
 
 A folder in which a file was changed is refused (:mod:`rbdhw.digests`). Folders in it whose names start with
@@ -20,7 +24,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -42,7 +46,10 @@ from rbdhw.robot.serialize import robot_from_json, robot_to_json
 
 VERILOG = "accelerator.v"
 FILES = (VERILOG, "model.json", "robot.json", "domain.json", MANIFEST)
-"""The files of a design; the manifest is written last, so that a folder with one is complete."""
+"""The files that every design has."""
+
+COMPANIONS = ("selftest.v", "primitives.v", "accelerator.vlt", "accelerator.xdc", "accelerator.lpf")
+"""The files that may travel with a design for other tools; no command reads them."""
 
 BUILD_PREFIX = "build-"
 """How the names of the folders start that tools keep in a design's folder."""
@@ -80,7 +87,8 @@ class Design:
     """A generated accelerator.
 
     ``robot`` is the one that the URDF describes, ``fext`` the indices of its bodies that take an external
-    force. ``manifest`` holds at least what :func:`interface` says.
+    force. ``manifest`` holds at least what :func:`interface` says, ``companions`` the texts of some of
+    :data:`COMPANIONS`.
     """
 
     robot: Robot
@@ -89,6 +97,7 @@ class Design:
     fext: tuple[int, ...]
     manifest: dict[str, Any]
     verilog: str
+    companions: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def stream(self) -> Stream:
@@ -200,7 +209,9 @@ def check_output(directory: Path) -> None:
 
 
 def _is_ours(entry: Path) -> bool:
-    return entry.name in FILES or (entry.name.startswith((BUILD_PREFIX, ASIDE)) and entry.is_dir())
+    return entry.name in (*FILES, *COMPANIONS) or (
+        entry.name.startswith((BUILD_PREFIX, ASIDE)) and entry.is_dir()
+    )
 
 
 def write(design: Design, directory: Path) -> dict[str, Any]:
@@ -230,11 +241,11 @@ def write(design: Design, directory: Path) -> dict[str, Any]:
         made = aside(folder if folder.exists() else folder.parent)
         made.mkdir()
         try:
-            for name in FILES:
-                (made / name).write_bytes(contents[name])
+            for name, data in contents.items():
+                (made / name).write_bytes(data)
             _check_readable(design, made, directory)
             if folder.exists():
-                _exchange(folder, made)
+                _exchange(folder, made, list(contents))
             else:
                 made.rename(folder)
         finally:
@@ -260,18 +271,18 @@ def _check_readable(design: Design, made: Path, directory: Path) -> None:
             raise InternalError(f"{directory}: {refused} ({file} holds another {part}); {expected}")
 
 
-def _exchange(directory: Path, made: Path) -> None:
+def _exchange(directory: Path, made: Path, names: Sequence[str]) -> None:
     """Move an earlier design and its builds into ``made``, and the files there into ``directory``.
 
-    The old manifest goes first and the new one comes last, so a folder with one is complete at any time. If a
-    move fails, those before it are undone.
+    ``names`` are those of the files, the manifest's last. The old manifest goes first, so a folder with one
+    is complete at any time. If a move fails, those before it are undone.
     """
     earlier = made / "earlier"
     earlier.mkdir()
     builds = sorted(path.name for path in directory.glob(f"{BUILD_PREFIX}*"))
-    old = [name for name in (*reversed(FILES), *builds) if (directory / name).exists()]
+    old = [name for name in (*reversed(FILES), *COMPANIONS, *builds) if (directory / name).exists()]
     moves = [(directory / name, earlier / name) for name in old]
-    moves += [(made / name, directory / name) for name in FILES]
+    moves += [(made / name, directory / name) for name in names]
     with ExitStack() as undo:
         for source, destination in moves:
             source.rename(destination)
@@ -285,6 +296,7 @@ def _texts(design: Design) -> dict[str, str]:
         "model.json": _json_text(program_to_json(design.program)),
         "robot.json": _json_text(robot_to_json(design.robot)),
         "domain.json": _json_text(_domain_to_json(design)),
+        **design.companions,
     }
 
 
@@ -317,7 +329,9 @@ def read(directory: Path) -> Design:
     robot = _read_json(directory / "robot.json", robot_from_json)
     domain, fext = _read_json(directory / "domain.json", lambda data: _domain_from_json(data, robot))
     program = _read_json(directory / "model.json", program_from_json)
-    design = Design(robot, domain, program, fext, manifest, verilog)
+    found = {name: directory / name for name in COMPANIONS if (directory / name).exists()}
+    companions = {name: content(path).decode("utf-8") for name, path in found.items()}
+    design = Design(robot, domain, program, fext, manifest, verilog, companions)
     _check(design, directory)
     return design
 

@@ -12,6 +12,7 @@ from typing import Any
 from rbdhw.artifact import Design
 from rbdhw.assembly import accelerator
 from rbdhw.boards.fit import Sharing
+from rbdhw.companions import companions
 from rbdhw.config import BuildOptions
 from rbdhw.domain import Overrides
 from rbdhw.estimate.model import estimate_entry, short_of
@@ -100,8 +101,10 @@ def built(plan: Plan, options: BuildOptions) -> Design:
         *plan.domain.remarks,
         *size_remarks(plan, options),
     ]
-    text = to_verilog(accelerator(draft, plan.bound, target(options.target)))
-    return replace(draft, manifest=facts | draft.manifest, verilog=text)
+    device = target(options.target)
+    text = to_verilog(accelerator(draft, plan.bound, device))
+    design = replace(draft, manifest=facts | draft.manifest, verilog=text)
+    return replace(design, companions=companions(design, device, plan.bound.clock_mhz))
 
 
 def size_remarks(plan: Plan, options: BuildOptions) -> tuple[str, ...]:

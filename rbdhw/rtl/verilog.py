@@ -76,6 +76,7 @@ BINARY = {
     "$ge": ">=",
 }
 
+SHIFTS = ("$shl", "$shr", "$sshr", "$shift")
 
 MEMORY_PORTS = ("$meminit_v2", "$memrd_v2", "$memwr_v2")
 
@@ -230,20 +231,21 @@ class _Writer:
             return f"{self._text(ports['S'])} ? {self._text(ports['B'])} : {self._text(ports['A'])}"
         if cell.kind not in UNARY and cell.kind not in BINARY:
             raise ValueError(f"cell {cell.kind}: unknown; expected logic that the writer of Verilog knows")
-        a = self._operand(ports["A"], parameters["A_SIGNED"])
+        wide = max(_width(value) for port, value in ports.items() if port != "Y")
+        a = self._operand(ports["A"], parameters["A_SIGNED"], wide)
         if cell.kind in UNARY:
             return f"{UNARY[cell.kind]}{a}"
         if cell.kind == "$shift" and parameters["A_SIGNED"]:
             raise ValueError("cell $shift: of a signed number; expected an unsigned one")
-        return f"{a} {BINARY[cell.kind]} {self._operand(ports['B'], parameters['B_SIGNED'])}"
+        b = self._operand(ports["B"], parameters["B_SIGNED"], 0 if cell.kind in SHIFTS else wide)
+        return f"{a} {BINARY[cell.kind]} {b}"
 
-    def _operand(self, value: Value, signed: Constant) -> str:
-        if not signed:
-            return self._text(value)
-        (first, *others) = value
-        if isinstance(first, Bits) and not others and first.width <= LONGEST_LITERAL:
-            return _literal(first.text, "s")
-        return f"$signed({self._text(value)})"
+    def _operand(self, value: Value, signed: Constant, wide: int) -> str:
+        """An operand, as wide as the widest if it is a constant."""
+        if all(isinstance(part, Bits) for part in value) and max(_width(value), wide) <= LONGEST_LITERAL:
+            bits = "".join(part.text for part in value if isinstance(part, Bits)) or "0"
+            return _literal(bits.rjust(wide, bits[0] if signed else "0"), "s" if signed else "")
+        return f"$signed({self._text(value)})" if signed else self._text(value)
 
     def _chosen(self, process: Process) -> Iterator[tuple[Part, str]]:
         """What a process gives, by the parts of its wire that it sets together."""
@@ -296,12 +298,12 @@ class _Writer:
     def _function(self, name: str, width: int, bits: int, labels: Sequence[Sequence[str]]) -> Iterator[str]:
         """A function of :meth:`_called`; the argument without a label is for all other numbers."""
         yield f"function {_range(width)}{name}("
-        ports = [f"input {_range(bits)}number", *(f"input {_range(width)}i{k}" for k in range(len(labels)))]
-        yield from _listed(ports)
+        ports = [f"{_range(bits)}{name}_by", *(f"{_range(width)}{name}_{k}" for k in range(len(labels)))]
+        yield from _listed([f"input {port}" for port in ports])
         yield ");"
-        yield "  case (number)"
+        yield f"  case ({name}_by)"
         for k, own in sorted(enumerate(labels), key=lambda entry: not entry[1]):
-            yield f"    {', '.join(own) or 'default'}: {name} = i{k};"
+            yield f"    {', '.join(own) or 'default'}: {name} = {name}_{k};"
         yield "  endcase"
         yield "endfunction"
 
@@ -423,6 +425,8 @@ class _Writer:
         for case in cases:
             label = ", ".join(f"{len(p)}'b{p.replace('-', '?')}" for p in case.patterns) or "default"
             yield from (f"  {line}" for line in _under(f"{label}:", list(self._statements(case.body))))
+        if cases[-1].patterns:
+            yield "  default: ;"
         yield "endcase"
 
 

@@ -199,8 +199,8 @@ module sum (
 );
   wire n;
   wire n_2;
-  assign o = $signed(x) + 2'sb01;
-  assign n = x == 2'b10;
+  assign o = $signed(x) + 3'sb001;
+  assign n = x == 3'b010;
   assign n_2 = enable & n;
   always @(posedge clk) begin
     if (rst) total <= 4'b1111;

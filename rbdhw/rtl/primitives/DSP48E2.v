@@ -44,13 +44,13 @@ module DSP48E2 #(
     reg signed [17:0] b_register;
     reg signed [44:0] product_register;
     reg [47:0] result_register;
-    wire signed [26:0] a = AREG ? a_register : A[26:0];
-    wire signed [17:0] b = BREG ? b_register : B;
+    wire signed [26:0] a = AREG != 0 ? a_register : A[26:0];
+    wire signed [17:0] b = BREG != 0 ? b_register : B;
     wire signed [44:0] product = a * b;
-    wire signed [44:0] x_and_y = MREG ? product_register : product;
+    wire signed [44:0] x_and_y = MREG != 0 ? product_register : product;
     wire signed [47:0] extended = x_and_y;
     wire [47:0] result = C + extended;
-    assign P = PREG ? result_register : result;
+    assign P = PREG != 0 ? result_register : result;
 
     always @(posedge CLK) begin
         if (RSTA) a_register <= 0;

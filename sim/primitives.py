@@ -1,0 +1,22 @@
+"""Models of the blocks and cells of devices that a design's Verilog names."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+_NONE = "// The accelerator names no block of its device, so nothing is needed here.\n"
+
+
+def models() -> dict[str, str]:
+    """The Verilog of every model by its file's name, that of its module."""
+    folder = files("rbdhw").joinpath("rtl", "primitives")
+    found = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".v")), key=lambda e: e.name)
+    return {entry.name: entry.read_text(encoding="utf-8") for entry in found}
+
+
+def models_of(verilog: str) -> str:
+    """The Verilog of the models of all blocks and cells that a design names."""
+    words = set(re.findall(r"\b[A-Z][A-Z0-9]+\b", verilog))
+    named = [text for name, text in models().items() if name.removesuffix(".v") in words]
+    return "\n".join(named) or _NONE

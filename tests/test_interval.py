@@ -74,9 +74,9 @@ class TestLink:
         known = candidates(luts=lambda ii: 400_000 // ii)
         assert chosen(known, pacing=Pacing()) == Interval(5, "the fewest that fit 100% of ecp5-85")
         assert refusal(candidates(luts=lambda _: 90_000), pacing=Pacing()) == (
-            "ii: at an ii of 4 the design takes 90,000 LUTs, 6,360 more than 100% of 83,640 of ecp5-85, and no "
-            "other ii fits better; expected fewer functions, a narrower width, a larger device or the array "
-            "core, which was not tried (--core array --width 18)"
+            "ii: at an ii of 4 the design takes 90,000 LUTs, 6,360 more than 100% of 83,640 of ecp5-85, and "
+            "no other ii fits better; expected fewer functions, a narrower width, a larger device or the "
+            "array core, which was not tried (--core array --width 18)"
         )
 
     def test_what_comes_in_may_be_the_slower_way(self):

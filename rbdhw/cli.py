@@ -327,7 +327,7 @@ def bench(
         typer.Option(metavar="FOLDER", help="Check every URDF in or below a folder instead."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes of a sweep; as many as cores by default.")
+        int | None, typer.Option(min=1, max=1024, help="Processes of a sweep; as many as cores by default.")
     ] = None,
     synthesis: Annotated[
         bool, typer.Option("--synthesis", help="Synthesise instead, and keep what estimates are held to.")

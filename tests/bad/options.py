@@ -155,6 +155,9 @@ COMMANDS: dict[tuple[object, ...], str] = {
     ("bench", "--output", 300 * "n"): "cannot be written (File name too long); expected a file that can be",
     ("bench", "--sweep", "nowhere"): "nowhere: no URDF file; expected a folder with *.urdf files in or below",
     ("bench", "--sweep", 300 * "n"): "File name too long; expected a place that can be read and written",
+    ("bench", "--sweep", ".", "--jobs", LARGE): (
+        "invalid value for '--jobs': Input should be less than or equal to 1024"
+    ),
     (
         "bench",
         "--sweep",

@@ -11,11 +11,18 @@ import pytest
 from rbdhw.artifact import write
 from rbdhw.choice import Choice
 from rbdhw.config import BuildOptions, Mounting
-from rbdhw.domain import input_domain
+from rbdhw.domain import graph_ranges, input_domain
 from rbdhw.errors import InputError
-from rbdhw.examination import DRAWS
-from rbdhw.formats import draft_design, fix, observe, with_inverse
-from rbdhw.graph.twins import no_twins
+from rbdhw.fixed.lower import lower
+from rbdhw.fixed.widths import plain_widths
+from rbdhw.formats import (
+    Draws,
+    draft_design,
+    largest_magnitudes,
+    raise_to_noise,
+    sampled_inputs,
+    with_inverse,
+)
 from rbdhw.mounting import load_mounted
 from rbdhw.preparation import DEFAULT_DELAYS, Model, optimised, traced
 from rbdhw.protocol import FUNCTIONS, SYMMETRIC
@@ -34,6 +41,9 @@ from tests.robot.examples import EXAMPLES
 Arrays = dict[str, np.ndarray]
 
 TASKS = 12
+
+WIDTH, RANGING, HEADROOM = 32, 128, 8.0
+"""Operand bits of the designs, the tasks in which ranges are found, and headroom over these."""
 
 LARGEST_ERROR = 5e-3
 """Of an unflagged task, relative to the norm of its result: wrong orders and layouts are 100 times off."""
@@ -70,7 +80,7 @@ def states(model: pin.Model, rng: np.random.Generator) -> Arrays:
     bounded.lowerPositionLimit[free] = -0.9
     bounded.upperPositionLimit[free] = 0.9
     pin.seed(int(rng.integers(1 << 30)))
-    v, tau = (np.where((x > 0.0) & (x < 100.0), x, 1.0) for x in (model.velocityLimit, model.effortLimit))
+    v, tau = (np.where((x > 0.0) & (x < 100.0), x, 0.3) for x in (model.velocityLimit, model.effortLimit))
     return {
         "q": np.array([pin.randomConfiguration(bounded) for _ in range(TASKS)]),
         "v": rng.uniform(-0.9 * v, 0.9 * v, (TASKS, model.nv)),
@@ -81,17 +91,22 @@ def states(model: pin.Model, rng: np.random.Generator) -> Arrays:
 
 
 def written(file: Path, base: str, functions: tuple[str, ...], folder: Path) -> None:
-    """A design without hardware, its number formats from few tasks, its algorithms those of a sweep."""
+    """A design without hardware: 32 bits everywhere, ranges from few tasks, the algorithms of a sweep."""
     source = load_mounted(file, Mounting(base))
     rewritten = regroup_inertias(align_axes(elementary(source)))
     choice = Choice(Algorithms(products="solves"), {})
     model = Model(source, rewritten, (), source.links, choice)
     graph = optimised(traced(model, functions), DEFAULT_DELAYS)
-    options = BuildOptions(functions=functions, width=32, fext="all", samples=DRAWS.ranging)
+    options = BuildOptions(functions=functions, width=WIDTH, fext="all", samples=RANGING)
     domain = input_domain(source)
     if "difd" in functions:
         domain = with_inverse(domain, source, options)
-    program, *_ = fix(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
+    draws = Draws(RANGING, 0, chunk=RANGING, group=RANGING // 16)
+    (inputs,) = sampled_inputs(model, domain, draws, np.random.default_rng(0))
+    sizes = [HEADROOM * size for size in largest_magnitudes(graph, functions, [inputs], draws.group)]
+    ranges, widths = graph_ranges(source, domain, model.fext), plain_widths(graph, WIDTH)
+    raise_to_noise(sizes, lower(graph, sizes, ranges, widths), functions, inputs)
+    program = lower(graph, sizes, ranges, widths)
     write(draft_design(model, domain, program, options), folder)
 
 

@@ -49,6 +49,7 @@ def test_angles_beyond_their_limits_do_if_they_fit_when_converted():
         [0.1, 2.0],  # within the limits
         [3.5, 0.0],  # a little beyond them
         [90.0, 200.0],  # beyond them in degrees, too
+        [90.0, -200.0],  # below them in degrees
         [math.nan, math.inf],
     ],
 )
@@ -65,7 +66,7 @@ def test_lengths_far_beyond_their_limits_look_like_millimetres():
     assert looks_like_millimetres([[math.nan, 120.0]], REACH)
 
 
-@pytest.mark.parametrize("lengths", [[0.3, 0.1], [0.5], [900.0], []])
+@pytest.mark.parametrize("lengths", [[0.3, 0.1], [0.5], [900.0], [120.0, -20.0], []])
 def test_other_lengths_do_not(lengths):
     assert not looks_like_millimetres(lengths, REACH)
     assert not looks_like_millimetres(lengths)

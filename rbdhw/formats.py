@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.artifact import Design, interface
+from rbdhw.collector import seldom_collected
 from rbdhw.config import WIDTHS, BuildOptions
 from rbdhw.domain import Domain, graph_inputs, graph_ranges
 from rbdhw.fixed.alignment import exponents, unified
@@ -154,6 +155,7 @@ def observe(
     )
 
 
+@seldom_collected()
 def fix(
     observed: Observed, options: BuildOptions, twins: Twins, progress: Progress = silent
 ) -> tuple[Program, tuple[Group, ...], Measured]:

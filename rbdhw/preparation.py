@@ -8,6 +8,7 @@ from itertools import count
 from types import MappingProxyType
 
 from rbdhw.choice import ADDITION_COST, Choice, choose, cost_of
+from rbdhw.collector import seldom_collected
 from rbdhw.config import ALL_LINKS, CHEAPEST_ROOT, NO_LINKS, BuildOptions, Links, link_text
 from rbdhw.errors import InputError
 from rbdhw.graph.check import check
@@ -57,6 +58,7 @@ class Model:
         return pushed_bodies(self.robot, self.fext)
 
 
+@seldom_collected()
 def rooted(
     source: Robot,
     root: str | None,
@@ -88,6 +90,7 @@ def rooted(
     return best_root(source, counted(cost, within(ROOT_STAGE, progress)), ROOT_EVALUATIONS)
 
 
+@seldom_collected()
 def prepare(
     source: Robot,
     functions: Sequence[str],
@@ -127,11 +130,13 @@ def counted(cost: Callable[[Robot], float], progress: Progress) -> Callable[[Rob
     return evaluated
 
 
+@seldom_collected()
 def traced(model: Model, functions: Sequence[str]) -> Graph:
     """The graph of some functions of a prepared robot."""
     return trace(model.robot, functions, model.pushed, model.choice.algorithms)
 
 
+@seldom_collected()
 def optimised(graph: Graph, delays: Delays) -> Graph:
     """The graph after the passes: common factors drawn out, sums balanced by arrival."""
     graph = prune(balance(factor(graph), operation_delay(delays)))

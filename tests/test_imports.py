@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "files": ("errors",),
     "digests": ("errors",),
     "progress": (),
+    "collector": (),
     "plausibility": (),
     "remarks": ("errors",),
     "extras": ("errors",),
@@ -46,6 +47,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "array": ("errors", "target", *FORMATS, "fixed.fusion"),
     "rtl": (
         "errors",
+        "collector",
         "config",
         "scalar",
         "protocol",
@@ -131,6 +133,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "limbs": ("errors", "graph", "robot", "fixed.program", "schedule.model", "estimate"),
     "preparation": (
         "errors",
+        "collector",
         "progress",
         "config",
         "target",
@@ -141,6 +144,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "choice",
     ),
     "formats": (
+        "collector",
         "progress",
         "config",
         "protocol",

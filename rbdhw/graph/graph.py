@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from rbdhw.scalar import Region
 
@@ -38,9 +39,11 @@ class Op(StrEnum):
     """The second argument where the first, a flag, is 1; the third where it is 0."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Edge:
-    """A node's value times ``2**shift``, negated if ``negative``."""
+class Edge(NamedTuple):
+    """A node's value times ``2**shift``, negated if ``negative``.
+
+    A tuple, as nodes are: searches build millions of them, and compare them.
+    """
 
     node: int
     negative: bool = False
@@ -56,11 +59,12 @@ class Edge:
 
     def applied(self, other: Edge) -> Edge:
         """This edge's sign and shift on top of another edge's."""
+        if not (self.negative or self.shift):
+            return other
         return Edge(other.node, other.negative != self.negative, other.shift + self.shift)
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One operation; ``region`` is the algorithm's step it was first needed in."""
 
     op: Op

@@ -7,7 +7,6 @@ block of inputs that never change is never evaluated.)
 
 from __future__ import annotations
 
-import gc
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any
 
 from amaranth.back import rtlil
 
+from rbdhw.collector import seldom_collected
 from rbdhw.rtl.multiplexer import with_cells
 from rbdhw.rtl.naming import DesignNames, WireNames
 from rbdhw.rtl.rtlil import (
@@ -36,9 +36,6 @@ from rbdhw.rtl.rtlil import (
 )
 from rbdhw.rtl.sharing import driven, is_operator, shared, sliced, wires_read
 from rbdhw.rtl.turned_adder import with_adders
-
-SELDOM = (100_000, 20, 20)
-"""Thresholds of garbage collection while a netlist, millions of living objects, is made: half the time."""
 
 LONGEST_LINE = 118
 """Characters up to which a line is not broken."""
@@ -91,12 +88,8 @@ def to_verilog(component: Any, name: str = "accelerator", header: Sequence[str] 
     ValueError
         For logic that the writer does not know, such as a division.
     """
-    thresholds = gc.get_threshold()
-    gc.set_threshold(*SELDOM)
-    try:
+    with seldom_collected():
         modules = [shared(module) for module in read(rtlil.convert(component, name=name, emit_src=False))]
-    finally:
-        gc.set_threshold(*thresholds)
     names = DesignNames(modules)
     lines = [f"// {line}".rstrip() for line in header]
     for module in modules:

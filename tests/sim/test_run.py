@@ -136,7 +136,11 @@ def test_a_given_inverse_is_used(toy_folder, tmp_path):
     for array in ("da_dq", "da_dv"):
         expected = 0.5 * found["in"][array][right]
         np.testing.assert_allclose(found["given"][array][right], expected, atol=1e-3 * np.abs(expected).max())
-    Minv[7, 0, 1] += 0.1
+    largest = np.abs(Minv[7]).max()
+    Minv[7, 0, 1] += 5e-7 * largest
+    np.savez(tmp_path / "given.npz", **arrays, Minv=Minv)
+    run(toy_folder, "difd", tmp_path / "given.npz", tmp_path / "out.npz")
+    Minv[7, 0, 1] += 1e-6 * largest
     np.savez(tmp_path / "given.npz", **arrays, Minv=Minv)
     differing = f"[0,1] is {Minv[7, 0, 1]:g} and [1,0] is {Minv[7, 1, 0]:g}"
     assert refusal_of(toy_folder, "difd", tmp_path / "given.npz", tmp_path / "out.npz") == (

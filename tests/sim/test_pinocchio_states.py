@@ -162,9 +162,13 @@ def reduced_results(layout: PinocchioLayout, model: pin.Model, function: str, ar
 
 def possible_functions(M: np.ndarray) -> tuple[str, ...]:
     """All functions, or those without an inverse where the mass matrix is nearly singular."""
-    scale = 1.0 / np.sqrt(np.einsum("kii->ki", M))
-    worst = np.linalg.cond(M * scale[:, :, np.newaxis] * scale[:, np.newaxis, :]).max()
-    return tuple(FUNCTIONS) if worst < WORST_CONDITION else ("id", "m", "did")
+    diagonal = np.einsum("kii->ki", M)
+    if diagonal.min() > 0.0:
+        scale = 1.0 / np.sqrt(diagonal)
+        worst = np.linalg.cond(M * scale[:, :, np.newaxis] * scale[:, np.newaxis, :]).max()
+        if worst < WORST_CONDITION:
+            return tuple(FUNCTIONS)
+    return ("id", "m", "did")
 
 
 def with_followers(robot: Robot, given: Arrays) -> Arrays:

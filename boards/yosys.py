@@ -112,7 +112,7 @@ FAMILIES: Mapping[str, Family] = {"ecp5": ECP5, "xc7": SERIES_7, "xcup": ULTRASC
 
 NETLIST = "netlist.json"
 
-LARGE = 2_700_000
+LARGE = 3_000_000
 """Characters of Verilog from which on logic is mapped as it is: to optimise it first takes hours."""
 
 STEP = "synthesis with Yosys"

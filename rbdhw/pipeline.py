@@ -18,6 +18,7 @@ from rbdhw.domain import Overrides
 from rbdhw.estimate.model import estimate_entry, short_of
 from rbdhw.fixed.program import Kind
 from rbdhw.formats import draft_design
+from rbdhw.heading import heading
 from rbdhw.limbs import shared_limbs, sharing_entry
 from rbdhw.link import link_entry, traffic
 from rbdhw.manifest import coordinates_entry, manifest
@@ -99,10 +100,12 @@ def built(plan: Plan, options: BuildOptions) -> Design:
     facts["remarks"] = [
         *plan.model.source.remarks,
         *plan.domain.remarks,
+        *plan.model.remarks,
         *size_remarks(plan, options),
     ]
     device = target(options.target)
-    text = to_verilog(accelerator(draft, plan.bound, device))
+    above = heading(draft, options, plan.bound.ii, plan.bound.clock_mhz)
+    text = to_verilog(accelerator(draft, plan.bound, device), header=above)
     design = replace(draft, manifest=facts | draft.manifest, verilog=text)
     return replace(design, companions=companions(design, device, plan.bound.clock_mhz))
 

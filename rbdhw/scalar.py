@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Scalar = Any
@@ -27,11 +27,13 @@ class Region:
     """A step of an algorithm at one joint: the unit from which one hardware submodule is built.
 
     ``step`` names the algorithm's pass (``rnea_forward``); ``joint`` indexes ``Robot.bodies``, or is
-    None where the step belongs to no single joint.
+    None where the step belongs to no single joint. ``quantity`` names what a number of the step is, for
+    people who read the hardware; it makes no other region.
     """
 
     step: str
     joint: int | None = None
+    quantity: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return self.step if self.joint is None else f"{self.step}_{self.joint}"
@@ -53,3 +55,12 @@ def region(step: str, joint: int | None = None) -> Iterator[None]:
 def current_region() -> Region:
     """The region that is being computed."""
     return _current.get()
+
+
+def label(quantity: str, value: Any, axes: str = "") -> None:
+    """Say what a number of the current region is, or each of a vector's or tensor's: ``alpha_z``."""
+    if isinstance(value, tuple):
+        for axis, part in zip("xyz", value, strict=True):
+            label(quantity, part, axes + axis)
+    elif hasattr(value, "label"):
+        value.label(f"{quantity}_{axes}" if axes else quantity)

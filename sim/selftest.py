@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from importlib.resources import files
 from itertools import accumulate
@@ -67,7 +68,7 @@ def _text(design: Design, tasks: int, asked: list[str], answers: list[list[str]]
     lines += [f"request[{k}] = {beat};" for k, beat in enumerate(asked)]
     lines += [f"response[{k}] = {beat};" for k, beat in enumerate(beat for own in answers for beat in own)]
     bench = files("rbdhw").joinpath("sim", "selftest.v.template").read_text(encoding="utf-8")
-    about = f"Robot {design.robot.name}; functions {', '.join(design.functions)}."
+    about = f"Robot {json.dumps(design.robot.name)}; functions {', '.join(design.functions)}."
     return Template(bench).substitute(
         about=about,
         tasks=tasks,

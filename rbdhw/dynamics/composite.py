@@ -33,7 +33,7 @@ from rbdhw.dynamics.spatial import (
     transposed,
 )
 from rbdhw.robot.model import BASE, Inertia, Joint, Robot
-from rbdhw.scalar import Scalar, region
+from rbdhw.scalar import Scalar, label, region
 
 NOTHING: Tensor = (ZERO, ZERO, ZERO)
 
@@ -102,6 +102,9 @@ def composites(
             with region("composite", i):
                 boost = departure(robot.bodies[i].joint, q[i], v[places[i]], trip.motions[parent])
                 found[parent] += in_parent(robot, i, q[i], boost, trip.motions[parent], found[i])
+                label("first_moment", found[parent].first)
+                label("second_moment", found[parent].second)
+                label("momentum", found[parent].momentum)
     return found
 
 

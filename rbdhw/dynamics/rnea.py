@@ -25,7 +25,7 @@ from rbdhw.dynamics.spatial import (
     transpose,
 )
 from rbdhw.robot.model import BASE, Inertia, Joint, JointKind, Matrix3, Placement, Robot
-from rbdhw.scalar import Scalar, region
+from rbdhw.scalar import Scalar, label, region
 
 Wrench = tuple[Vector, Vector]
 """Moment and force."""
@@ -123,10 +123,16 @@ def newton_euler(
     trip = RoundTrip(base, [], {}, [])
     for i, body in enumerate(robot.bodies):
         with region("rnea_forward", i):
-            trip.motions.append(_forward(robot, i, q[i], v[places[i]], a[places[i]], trip))
-            wrench = inertial_wrench(body.inertia, trip.motions[i])
+            motion = _forward(robot, i, q[i], v[places[i]], a[places[i]], trip)
+            label("omega", motion.velocity)
+            label("alpha", motion.angular)
+            label("acceleration", motion.linear)
+            trip.motions.append(motion)
+            wrench = inertial_wrench(body.inertia, motion)
             if fext is not None and i in fext:
                 wrench = without_external(wrench, fext[i], body.link_frame)
+            label("moment", wrench[0])
+            label("force", wrench[1])
             trip.wrenches.append(wrench)
     for i in reversed(range(len(robot.bodies))):
         body = robot.bodies[i]
@@ -134,7 +140,10 @@ def newton_euler(
             with region("rnea_backward", i):
                 transmitted = backward(body.joint, q[i], trip.wrenches[i])
                 moment, force = trip.wrenches[body.parent]
-                trip.wrenches[body.parent] = (add(moment, transmitted[0]), add(force, transmitted[1]))
+                moment, force = add(moment, transmitted[0]), add(force, transmitted[1])
+                label("moment", moment)
+                label("force", force)
+                trip.wrenches[body.parent] = moment, force
     return trip
 
 

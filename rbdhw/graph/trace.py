@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rbdhw.graph.graph import Edge, GraphBuilder
 from rbdhw.scalar import current_region
 
@@ -42,6 +44,18 @@ class Signal:
     def reciprocal(self) -> Signal | float:
         """``1 / self``."""
         return self._wrap(self.builder.reciprocal(self.edge, current_region()))
+
+    def label(self, quantity: str) -> None:
+        """Say what this number is, if the current region computes it and has not said before."""
+        node = self.builder.nodes[self.edge.node]
+        if (
+            node.args
+            and not self.edge.negative
+            and node.region == current_region()
+            and not node.region.quantity
+        ):
+            region = replace(node.region, quantity=quantity)
+            self.builder.nodes[self.edge.node] = node._replace(region=region)
 
     def _edge(self, other: Signal | float) -> Edge:
         if isinstance(other, Signal):

@@ -21,6 +21,7 @@ from rbdhw.rtl.operand_memory import OperandMemory
 from rbdhw.rtl.overflow import gathered
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.trigonometry import TrigonometryUnit, registered
+from rbdhw.rtl.values import value_names
 from rbdhw.schedule.model import stage
 from rbdhw.target import Primitive
 
@@ -49,6 +50,7 @@ class ArrayCore(CoreInterface):
         self.array = array
         self.primitive = primitive
         self._memory_stages = memory_stages
+        self._names = value_names(program, range(len(program.operations)), {})
         self._contents = contents(array)
         self._blocks = block_memories(array, self._contents, array.block_rams)
         super().__init__(program, array.ii, array.latency)
@@ -228,7 +230,7 @@ class ArrayCore(CoreInterface):
         results, overflows = {}, {}
         for step in steps:
             operation = self._operation(step.job.values[0])
-            result = Signal(signed(operation.format.width), name=f"v{step.job.values[0]}")
+            result = Signal(signed(operation.format.width), name=self._names[step.job.values[0]])
             value, overflow = saturated(hardware.y, operation)
             m.d.comb += result.eq(value)
             results[step.ready % self.ii], overflows[step.ready % self.ii] = result, overflow
@@ -270,7 +272,7 @@ class ArrayCore(CoreInterface):
                 self._value(m, value),
                 self._slots[ready],
                 tuple(sorted(stages - {0})),
-                name=f"v{value}",
+                name=self._names[value],
                 memory_stages=self._memory_stages,
             )
         for function, words in self.program.outputs.items():
@@ -301,7 +303,7 @@ class ArrayCore(CoreInterface):
         if operation.kind is Kind.INPUT:
             return self._words[value]
         step = self.array.producer[value]
-        own = Signal(signed(width), name=f"v{value}")
+        own = Signal(signed(width), name=self._names[value])
         m.d.comb += own.eq(self._results[step.unit, step.job.results.index(value)])
         return own
 

@@ -84,7 +84,7 @@ class Core(CoreInterface):
         turn = wires.tap(Tap(group[0], 0))
         m.d.comb += turn.eq(words[0])
         for value, bits in zip(group[1:], words[1:], strict=True):
-            waiting = Signal(bits.shape(), name=f"v{value}_waiting", reset_less=True)
+            waiting = Signal(bits.shape(), name=f"{wires.names[value]}_waiting", reset_less=True)
             with m.If(self.phase_zero):
                 m.d.sync += waiting.eq(bits)
             with m.If(wires.slots[self.bound.ready[value]]):

@@ -31,7 +31,9 @@ def multiply_add(
     The addend is given :func:`addend_delay` cycles after the operands. ``name`` is that of the submodule.
     """
     if registers == 0:
-        return a * b + addend
+        product = Signal(signed(len(a) + len(b)), name=f"{name}_product")
+        m.d.comb += product.eq(a * b)
+        return product + addend
     widths, width = (len(a), len(b)), len(addend) + (not addend.shape().signed)
     m.submodules[name] = unit = Multiplier(widths, width, registers, primitive)
     m.d.comb += [unit.a.eq(a), unit.b.eq(b), unit.addend.eq(addend)]

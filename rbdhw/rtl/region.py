@@ -14,6 +14,7 @@ from rbdhw.rtl.delay import delay_line
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.trigonometry import TrigonometryUnit
+from rbdhw.rtl.values import value_names
 from rbdhw.scalar import Region
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
 from rbdhw.target import Primitive
@@ -49,6 +50,8 @@ class Wires:
         The slot of the current cycle, as one bit a slot.
     hosted
         The values of each region, of twins the first.
+    names
+        The name of each value.
     """
 
     def __init__(self, program: Program, bound: Bound, primitive: Primitive | None = None) -> None:
@@ -57,6 +60,7 @@ class Wires:
         self.primitive = primitive
         self.slots = Signal(bound.ii, name="slots", init=1)
         self._taps: dict[Tap, Signal] = {}
+        self.names = value_names(program, bound.ready, bound.hosts)
         self._reached = {function: program.reached(function) for function in program.outputs}
         self.hosted: dict[Region, list[int]] = defaultdict(list)
         for value in sorted(bound.ready):
@@ -72,7 +76,7 @@ class Wires:
         if tap not in self._taps:
             suffix = f"_s{tap.stage}" if tap.stage else ""
             shape = signed(operation.format.width)
-            self._taps[tap] = Signal(shape, name=f"v{tap.value}{suffix}")
+            self._taps[tap] = Signal(shape, name=f"{self.names[tap.value]}{suffix}")
         return self._taps[tap]
 
     def place(self, value: int) -> Place:
@@ -155,7 +159,8 @@ class RegionModule(Elaboratable):
             values = self.counted[place]
             for value in values if later else ():
                 if before[value] is None:
-                    before[value] = Signal(name=f"v{value}_overflow", reset_less=True)
+                    name = f"{self._wires.names[value]}_overflow"
+                    before[value] = Signal(name=name, reset_less=True)
                     m.d.sync += before[value].eq(overflows[value].now)
             raised = Cat(before[value] if later else overflows[value].now for value in values).any()
             m.d["sync" if later == SETTLED else "comb"] += flag.eq(raised)
@@ -180,7 +185,7 @@ class RegionModule(Elaboratable):
         columns = [
             self._turns(
                 m,
-                f"v{value}_{k}",
+                f"{self._wires.names[value]}_{k}",
                 {slot: operation.operands[k] for slot, operation in operations.items()},
                 {slot: row[k] for slot, row in wires.items()},
             )
@@ -188,7 +193,7 @@ class RegionModule(Elaboratable):
         ]
         if first.kind is Kind.SCALE:
             ((_, factor, _),) = columns
-            full = scaled(m, f"v{value}", factor, first.constant, first.drop)
+            full = scaled(m, self._wires.names[value], factor, first.constant, first.drop)
         else:
             full = combined(first, columns)
         result, overflow = cut(full, first)
@@ -231,7 +236,9 @@ class RegionModule(Elaboratable):
         registers = self._wires.bound.registers.get(unit.resource, 0)
         primitive = self._wires.primitive
         rounding = self._rounding(m, unit, addend_delay(registers, (len(a), len(b)), primitive), name, phase)
-        full = multiply_add(m, name, a, b, rounding, registers=registers, primitive=primitive)
+        result = multiply_add(m, name, a, b, rounding, registers=registers, primitive=primitive)
+        full = Signal.like(result, name=f"{name}_rounded")
+        m.d.comb += full.eq(result)
         overflows: dict[int, Overflow] = {}
         results = self._results(unit)
         before = Signal.like(full, name=f"{name}_before", reset_less=True) if len(results) > 1 else None
@@ -345,7 +352,7 @@ class RegionModule(Elaboratable):
             self._wires.tap(Tap(value, 0)),
             self._wires.enable(value),
             stages,
-            name=f"v{value}",
+            name=self._wires.names[value],
             memory_stages=bound.memory_stages,
         )
         m.d.comb += [self._wires.tap(Tap(value, k)).eq(taps[k]) for k in stages]

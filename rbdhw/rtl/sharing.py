@@ -16,7 +16,11 @@ REDUCTIONS = ("$reduce_and", "$reduce_bool", "$reduce_or", "$reduce_xor")
 
 def shared(module: Module) -> Module:
     """The module with one operator for equal ones, and without those that nothing reads."""
-    return _without_unread(_merged(module))
+    count = len(module.cells) + 1
+    while len(module.cells) < count:
+        count = len(module.cells)
+        module = _merged(module)
+    return _without_unread(module)
 
 
 def is_operator(cell: Cell) -> bool:
@@ -37,7 +41,7 @@ def _merged(module: Module) -> Module:
         assert isinstance(result, Part)
         inputs = {port: _replaced(value, instead) for port, value in cell.ports.items() if port != "Y"}
         key = (cell.kind, result.width, *cell.parameters.items(), *inputs.items())
-        known = _known(cell.kind, inputs)
+        known = _known(cell, inputs, result.width)
         if known is not None:
             instead[result.wire] = known
         elif key in seen:
@@ -51,9 +55,11 @@ def _merged(module: Module) -> Module:
     return _mapped(merged, lambda value: _replaced(value, instead))
 
 
-def _known(kind: str, inputs: Mapping[str, Value]) -> Value | None:
+def _known(cell: Cell, inputs: Mapping[str, Value], width: int) -> Value | None:
     """The value that an operator passes on, or the constant that it is; None for one that computes."""
-    a, b = inputs["A"], inputs.get("B")
+    kind, a, b = cell.kind, inputs["A"], inputs.get("B")
+    if kind in ("$add", "$sub") and _number(b or ()) == 0:
+        return _extended(a, width, bool(cell.parameters["A_SIGNED"]))
     if kind in REDUCTIONS and len(a) == 1 == a[0].width:
         return a
     if kind == "$mux" and (a == b or inputs["S"] == (Bits("0"),)):
@@ -63,6 +69,17 @@ def _known(kind: str, inputs: Mapping[str, Value]) -> Value | None:
     if kind in ("$eq", "$ne") and (numbers := [_number(a), _number(b or ())]) and None not in numbers:
         return (Bits(str(int((numbers[0] == numbers[1]) == (kind == "$eq")))),)
     return None
+
+
+def _extended(value: Value, width: int, signed: bool) -> Value:
+    """A number with as many bits, of which those above it are its sign's or zeros."""
+    given = sum(part.width for part in value)
+    if given >= width:
+        return sliced(value, 0, width)
+    above = (
+        sliced(value, given - 1, 1) * (width - given) if signed and given else (Bits("0" * (width - given)),)
+    )
+    return above + value
 
 
 def _number(value: Value) -> int | None:

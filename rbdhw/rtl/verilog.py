@@ -173,10 +173,13 @@ class _Writer:
     def _text(self, value: Value) -> str:
         """A value; what repeats stands there once, with its number."""
         pieces: list[str] = []
-        for part, same in groupby(value):
-            count = sum(1 for _ in same)
-            texts = _literals(part.text) if isinstance(part, Bits) else [self._names.text(part)]
-            pieces += [f"{{{count}{{{texts[0]}}}}}"] if count > 1 else texts
+        for part, same in groupby(value, key=_if_part):
+            parts = list(same)
+            if part is None:
+                pieces += _literals("".join(bits.text for bits in parts if isinstance(bits, Bits)))
+            else:
+                text = self._names.text(part)
+                pieces.append(f"{{{len(parts)}{{{text}}}}}" if len(parts) > 1 else text)
         if not pieces:
             return _literal("0")
         return pieces[0] if len(pieces) == 1 else f"{{{', '.join(pieces)}}}"
@@ -428,6 +431,10 @@ class _Writer:
 
 def _width(value: Value) -> int:
     return sum(part.width for part in value)
+
+
+def _if_part(part: Part | Bits) -> Part | None:
+    return part if isinstance(part, Part) else None
 
 
 def _part(value: Value) -> Part:

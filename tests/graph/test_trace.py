@@ -9,7 +9,7 @@ from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.text import dumps
 from rbdhw.graph.trace import Recorder, Signal
-from rbdhw.scalar import Region, current_region, reciprocal, region
+from rbdhw.scalar import Region, current_region, label, reciprocal, region
 
 
 def traced(function, *names):
@@ -125,3 +125,21 @@ def test_regions_have_names():
     assert str(Region("rnea_forward", 3)) == "rnea_forward_3"
     assert str(Region("decode")) == "decode"
     assert current_region() == Region("accelerator")
+
+
+def test_quantities_name_nodes_of_their_region() -> None:
+    recorder = Recorder()
+    x, y = recorder.input("x"), recorder.input("y")
+    with region("step", 3):
+        vector = (x + y, x * y, 0.0)
+        label("alpha", vector)
+        label("beta", vector[0])
+        label("gamma", -(x - y))
+        label("delta", x)
+    with region("other", 3):
+        label("epsilon", vector[1] + 1.0)
+        label("zeta", vector[1])
+    nodes = recorder.builder.nodes
+    assert [node.region.quantity for node in nodes if node.args] == ["alpha_x", "alpha_y", "", "epsilon"]
+    assert {node.region for node in nodes if node.args} == {Region("step", 3), Region("other", 3)}
+    assert not any(node.region.quantity for node in nodes if not node.args)

@@ -135,6 +135,25 @@ class Parts(wiring.Component):
         return m
 
 
+class Nothing(wiring.Component):
+    """Sums of which a part is zero."""
+
+    x: In(signed(4))
+    y: In(4)
+    wide: Out(8)
+    narrow: Out(2)
+    plain: Out(8)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.d.comb += [
+            self.wide.eq((self.x + 0).as_signed() - 0),
+            self.narrow.eq(self.x + Const(0, 3)),
+            self.plain.eq(self.y + 0),
+        ]
+        return m
+
+
 def proved(component: wiring.Component, folder: Path) -> str:
     """What Yosys finds: that in every state the Verilog does what the netlist does."""
     (folder / "netlist.il").write_text(rtlil.convert(type(component)(), name="top", emit_src=False))
@@ -154,7 +173,7 @@ def proved(component: wiring.Component, folder: Path) -> str:
     return done.stdout[-2000:] + done.stderr
 
 
-@pytest.mark.parametrize("component", [Logic, Choices, Storage, Parts])
+@pytest.mark.parametrize("component", [Logic, Choices, Storage, Parts, Nothing])
 def test_verilog_is_equivalent_to_the_netlist(component: type[wiring.Component], tmp_path: Path) -> None:
     assert "Equivalence successfully proven" in proved(component(), tmp_path)
 
@@ -326,3 +345,11 @@ def test_transparent_memories_are_refused() -> None:
         ValueError, match="memory: a transparent port; expected one that reads what was there"
     ):
         to_verilog(Transparent())
+
+
+def test_a_sum_with_nothing_is_no_operator() -> None:
+    text = to_verilog(Nothing())
+    assert " + " not in text
+    assert "assign wide = {{4{x[3]}}, x};" in text
+    assert "assign narrow = x[1:0];" in text
+    assert "assign plain = {4'b0000, y};" in text

@@ -1,0 +1,115 @@
+"""The text of a design: each operator once, so that who counts them finds what the manifest says."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from rbdhw.artifact import Design
+from rbdhw.config import BuildOptions
+from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robots import path
+from rbdhw.target import target
+
+ALL = tuple(FUNCTIONS)
+BUILDS = {
+    "pipeline": BuildOptions(functions=ALL, ii=2, width=18),
+    "pipeline-float32": BuildOptions(functions=ALL, ii=3, width=18, number="float32", data_width=128),
+    "array": BuildOptions(functions=ALL, ii=16, width=18, core="array"),
+    "array-float32": BuildOptions(
+        functions=ALL, ii=16, width=18, core="array", number="float32", target="ecp5-85"
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=BUILDS)
+def design(request: pytest.FixtureRequest) -> Design:
+    return generate(path("toy"), replace(BUILDS[request.param], samples=512))
+
+
+def modules(verilog: str) -> dict[str, str]:
+    """The text of every module by its name, statements on one line each."""
+    found = re.findall(r"^module (\w+) .*?^endmodule$", verilog, re.DOTALL | re.MULTILINE)
+    texts = re.findall(r"^module \w+ .*?^endmodule$", verilog, re.DOTALL | re.MULTILINE)
+    return {name: re.sub(r"\s*\n\s+", " ", text) for name, text in zip(found, texts, strict=True)}
+
+
+def assignments(text: str) -> list[tuple[str, str]]:
+    """What is assigned to wires in a module, with the range of their bits."""
+    ranges = {name: bits for bits, name in re.findall(r"wire (\[\d+:0\] )?(\w+)", text)}
+    return [(ranges[name], own) for name, own in re.findall(r"assign (\w+) = ([^;]*);", text)]
+
+
+def products_of_units(design: Design) -> int:
+    """Products in the units for sines and reciprocals."""
+    program, facts = design.program, design.manifest
+    products = facts["trigonometry_units"] * len(program.trigonometry.multipliers)
+    if program.reciprocal is not None:
+        products += facts["reciprocal_units"] * len(program.reciprocal.multipliers)
+    return products
+
+
+def test_products_are_as_many_as_the_manifest_says(design: Design) -> None:
+    own = {name: text for name, text in modules(design.verilog).items() if "_ecp5" not in name}
+    products = sum(text.count(" * ") for text in own.values())
+    block = target(design.manifest["target"]).primitive.name
+    products += len(re.findall(rf"\b{block} #\(", design.verilog))
+    assert products == design.manifest["multipliers"] + products_of_units(design)
+    assert products == design.manifest["dsp_blocks"]
+
+
+def test_no_operator_is_written_twice(design: Design) -> None:
+    for name, text in modules(design.verilog.partition("module multiplexer_ecp5")[0]).items():
+        counts = Counter(assignments(text))
+        operators = [own for own in counts if re.search(r"[-+*<>&|^~]", own[1]) and " ? " not in own[1]]
+        assert [own for own in operators if counts[own] > 1] == [], name
+
+
+def test_sums_are_those_of_the_program_and_their_rounding(design: Design) -> None:
+    """Of a pipeline: at most one adder an operation and one that rounds it, and one a counter of slots."""
+    if design.manifest["core"] != "pipeline":
+        return
+    regions = {entry["name"]: entry for entry in design.manifest["regions"]}
+    for name, text in modules(design.verilog).items():
+        entry = regions.get(name.rpartition("forward_backward_")[2])
+        if entry is not None:
+            sums = [own for _, own in assignments(text) if re.search(r"^[^?]* [-+] ", own)]
+            assert len(sums) <= 2 * entry["operations"] + entry["multipliers"] + 1, name
+
+
+def test_results_and_quantities_name_signals(design: Design) -> None:
+    assert re.search(r"\bid_tau_[01](_d\d)?\b", design.verilog)
+    assert re.search(r"\bq_1\b|word_\d", design.verilog)
+    if design.manifest["core"] == "pipeline":
+        assert re.search(r"\brnea_forward_1__omega_z\b", design.verilog)
+        assert re.search(r"\brnea_forward_1__alpha_z\b", design.verilog)
+
+
+def test_heading_says_what_the_design_is(design: Design) -> None:
+    lines = design.verilog.splitlines()
+    facts = design.manifest
+    assert re.match(
+        r'// rbdhw [\d.]+: rigid-body dynamics of the robot "toy" with 2 degrees of freedom', lines[0]
+    )
+    assert lines[2] == "// Functions: id, fd, m, minv, did, dfd, difd"
+    period = f"a task every {facts['ii']} cycles"
+    assert lines[3] == f"// Target: {facts['target']} at {facts['clock_mhz']:g} MHz, {period}"
+    assert lines[4] == f"// Core: {facts['core']}, products of 18 x 18 bits"
+    width, number = facts["stream"]["tdata_width"], facts["stream"]["number"]
+    assert lines[5] == f"// Streams: TDATA of {width} bits, {number} numbers"
+    assert lines[6] == "// Base: fixed; external forces: none"
+    assert re.fullmatch(r"// Robot, domain and options: SHA-256 [0-9a-f]{16}\.\.\.", lines[7])
+
+
+def test_digest_in_the_heading_is_that_of_the_inputs() -> None:
+    options = BuildOptions(functions=("m",), width=12, samples=64)
+    lines = [
+        generate(path("toy"), own).verilog.splitlines()[7]
+        for own in (options, options, replace(options, seed=1), replace(options, samples=65))
+    ]
+    assert lines[0] == lines[1]
+    assert len(set(lines)) == 3

@@ -27,8 +27,8 @@ def looks_like_degrees(values: ArrayLike, limits: tuple[float, float] | None = N
         Angles of one joint. Infinite values and NaN are left out.
     limits
         The joint's finite limits (rad). With them, angles look like degrees if some go far beyond the limits
-        and all lie within them when converted from degrees. Without them, the values are bounds themselves: they look
-        like degrees if all are multiples of :data:`STEP`.
+        and all lie within them when converted from degrees. Without them, the values are bounds themselves:
+        they look like degrees if all are multiples of :data:`STEP`.
     """
     angles = np.asarray(values, np.float64).ravel()
     angles = angles[np.isfinite(angles)]
@@ -48,9 +48,7 @@ def looks_like_millimetres(values: ArrayLike, limits: tuple[float, float] | None
     return limits is not None and _fits_scaled(lengths[np.isfinite(lengths)], limits, 1e-3, 1e-3)
 
 
-def _fits_scaled(
-    values: NDArray[np.float64], limits: tuple[float, float], unit: float, slack: float
-) -> bool:
+def _fits_scaled(values: NDArray[np.float64], limits: tuple[float, float], unit: float, slack: float) -> bool:
     """Whether values go far beyond limits, but keep to them when they are multiplied by ``unit``."""
     lower, upper = limits
     far = FAR * max(abs(lower), abs(upper))

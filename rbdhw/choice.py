@@ -34,6 +34,12 @@ NEEDED_BY: dict[str, tuple[str, ...]] = {
 TOGETHER = (("derivatives",), ("inverse", "products"), ("gradient",))
 """Steps whose alternatives are compared in every combination, one group after the other."""
 
+MOST_NODES = 1_000_000
+"""Nodes that the graphs of one of these groups may have together.
+
+Beyond, alternatives are left out, but for the first: the larger a robot, the less its last per cent is worth.
+"""
+
 Delay = Callable[[Op], float]
 
 
@@ -54,10 +60,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class Choice:
-    """The algorithms taken, and for each step compared the cost of every alternative."""
+    """The algorithms taken, and for each step compared the cost of every alternative.
+
+    ``skipped`` are the combinations of a large robot that were not compared.
+    """
 
     algorithms: Algorithms
     costs: dict[str, dict[str, Cost]]
+    skipped: tuple[str, ...] = ()
 
     def json(self) -> dict[str, Any]:
         """For each step the algorithm chosen, and what each alternative would have cost."""
@@ -108,18 +118,17 @@ def choose(
     """
     chosen = replace(Algorithms(), **forced)
     costs: dict[str, dict[str, Cost]] = {}
+    trials = _Trials(robot, functions, fext, delay, progress)
     for steps in TOGETHER:
         asked = [step for step in steps if set(functions).intersection(NEEDED_BY[step])]
         if not asked:
             continue
         names = [(forced[step],) if step in forced else ALGORITHMS[step] for step in asked]
-        found = {}
-        for combination in product(*names):
-            candidate = replace(chosen, **dict(zip(asked, combination, strict=True)))
-            if candidate.possible_for(robot):
-                progress(", ".join(combination))
-                graph = trace(robot, functions, fext, candidate)
-                found[candidate] = cost_of(graph, delay)
+        combinations = {
+            replace(chosen, **dict(zip(asked, combination, strict=True))): ", ".join(combination)
+            for combination in product(*names)
+        }
+        found = trials.compared({own: name for own, name in combinations.items() if own.possible_for(robot)})
         if not found:
             asked_for = ", ".join(f"{step}={name}" for step, name in forced.items())
             raise InputError(
@@ -129,7 +138,48 @@ def choose(
         chosen = min(found, key=lambda candidate: _weight(candidate) * found[candidate].total)
         for step in asked:
             costs[step] = _alternatives(step, found)
-    return Choice(chosen, costs)
+    return Choice(chosen, costs, tuple(trials.skipped))
+
+
+class _Trials:
+    """The costs of algorithms, each found once.
+
+    Members
+    -------
+    skipped : list of str
+        The names of those that were left out, as a large robot's graphs would have been too many nodes.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        functions: Sequence[str],
+        fext: Sequence[int],
+        delay: Delay,
+        progress: Progress,
+    ) -> None:
+        self._task = robot, functions, fext
+        self._delay = delay
+        self._progress = progress
+        self._known: dict[Algorithms, Cost] = {}
+        self._nodes = 0
+        self.skipped: list[str] = []
+
+    def compared(self, candidates: Mapping[Algorithms, str]) -> dict[Algorithms, Cost]:
+        """The costs of candidates, which have names, as far as :data:`MOST_NODES` allows."""
+        traced = 0
+        for candidate, name in candidates.items():
+            if candidate in self._known:
+                continue
+            if traced and traced + self._nodes > MOST_NODES:
+                self.skipped.append(name)
+                continue
+            self._progress(name)
+            graph = trace(*self._task, candidate)
+            self._known[candidate] = cost_of(graph, self._delay)
+            self._nodes = len(graph.nodes)
+            traced += self._nodes
+        return {candidate: self._known[candidate] for candidate in candidates if candidate in self._known}
 
 
 def _weight(algorithms: Algorithms) -> float:

@@ -16,6 +16,7 @@ from rbdhw.passes.twins import find_twins
 from rbdhw.pipeline import read
 from rbdhw.preparation import prepare, traced
 from rbdhw.progress import Progress, silent
+from rbdhw.remarks import warn
 from rbdhw.robot.model import BASE, Robot
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.target import target
@@ -35,6 +36,7 @@ def describe(urdf: Path, options: BuildOptions, progress: Progress = silent) -> 
     source, trials = read(urdf, options, progress)
     delays = target(options.target).delays
     model = prepare(source, options.functions, options.fext, delays, options.algorithms, progress)
+    warn(model.remarks)
     progress("tracing")
     graph = factor(traced(model, options.functions))
     groups = limb_groups(model.robot)

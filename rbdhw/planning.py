@@ -108,6 +108,7 @@ def alternatives(
     warn(domain.remarks)
     check_solvable(source, options.functions)
     model = prepare(source, options.functions, options.fext, device.delays, options.algorithms, progress)
+    warn(model.remarks)
     if "difd" in options.functions:
         domain = with_inverse(domain, source, options)
     progress("tracing")

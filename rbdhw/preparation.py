@@ -17,6 +17,7 @@ from rbdhw.passes.balance import balance
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
 from rbdhw.progress import Progress, silent, within
+from rbdhw.remarks import subject
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
@@ -44,13 +45,17 @@ CHOICE_STAGE = "choosing algorithms"
 
 @dataclass(frozen=True)
 class Model:
-    """A robot prepared for tracing: rewritten, with the names of the rewrites that were kept."""
+    """A robot prepared for tracing: rewritten, with the names of the rewrites that were kept.
+
+    ``remarks`` says what was not tried, as the robot is large.
+    """
 
     source: Robot
     robot: Robot
     rewrites: tuple[str, ...]
     fext: tuple[int, ...]
     choice: Choice
+    remarks: tuple[str, ...] = ()
 
     @property
     def pushed(self) -> tuple[int, ...]:
@@ -106,16 +111,31 @@ def prepare(
     bodies = external_bodies(source, fext)
     judged = tuple({REPRESENTATIVE[function]: None for function in functions})
 
+    pushed = {source.bodies[i].name for i in bodies}
+
     def cost(robot: Robot) -> float:
-        graph = factor(trace(robot, judged, pushed_bodies(robot, bodies)))
+        """Of a rewritten robot, or of a part of one."""
+        own = [i for i in robot.links if robot.bodies[i].name in pushed]
+        graph = factor(trace(robot, judged, own))
         return multiplications(graph) + ADDITION_COST * graph.count(Op.ADD)
 
     progress(REWRITE_STAGE)
-    robot, names = best_rewrite(elementary(source), counted(cost, within(REWRITE_STAGE, progress)))
+    robot, names, skipped = best_rewrite(elementary(source), counted(cost, within(REWRITE_STAGE, progress)))
     progress(CHOICE_STAGE)
     watched = within(CHOICE_STAGE, progress)
     choice = choose(robot, functions, pushed_bodies(robot, bodies), operation_delay(delays), forced, watched)
-    return Model(source, robot, tuple(names), bodies, choice)
+    remarks = _remarks(source, skipped, choice)
+    return Model(source, robot, tuple(names), bodies, choice, remarks)
+
+
+def _remarks(robot: Robot, skipped: str, choice: Choice) -> tuple[str, ...]:
+    """What was not tried for a large robot, a line for each search."""
+    large = f"robot {robot.name!r} is large ({robot.nv} degrees of freedom)"
+    found = [f"{large}: {skipped}"] if skipped else []
+    if choice.skipped:
+        left_out = subject("algorithm", choice.skipped)
+        found.append(f"{large}: not compared: {left_out}; --algorithm STEP=NAME takes one")
+    return tuple(found)
 
 
 def counted(cost: Callable[[Robot], float], progress: Progress) -> Callable[[Robot], float]:

@@ -2,16 +2,18 @@
 
 import pytest
 
+from rbdhw import choice
 from rbdhw.choice import Cost, choose, cost_of, parse_algorithms
 from rbdhw.errors import InputError
 from rbdhw.graph.graph import Op
 from rbdhw.graph.trace import Recorder
 from rbdhw.preparation import operation_delay
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.target import target
-from rbdhw.tracing import ALGORITHMS
+from rbdhw.tracing import ALGORITHMS, trace
 
 DELAY = operation_delay(target("xcvu9p").delays)
 
@@ -30,13 +32,13 @@ def test_cost_counts_operations_and_adds_up_the_functions_longest_paths():
 
 def test_the_cheapest_of_each_step_is_taken():
     robot = align_axes(load_urdf(path("iiwa14")))
-    choice = choose(robot, ("did", "dfd"), (), DELAY, {})
-    assert set(choice.costs) == set(ALGORITHMS)
-    for step, costs in choice.costs.items():
+    found = choose(robot, ("did", "dfd"), (), DELAY, {})
+    assert set(found.costs) == set(ALGORITHMS)
+    for step, costs in found.costs.items():
         assert set(costs) == set(ALGORITHMS[step])
-        chosen = getattr(choice.algorithms, step)
+        chosen = getattr(found.algorithms, step)
         assert costs[chosen].total == min(cost.total for cost in costs.values())
-    assert choice.algorithms.derivatives == "composite"
+    assert found.algorithms.derivatives == "composite"
 
 
 def test_steps_that_no_function_takes_are_not_compared():
@@ -49,9 +51,9 @@ def test_steps_that_no_function_takes_are_not_compared():
 def test_a_forced_algorithm_is_taken_whatever_it_costs():
     robot = align_axes(load_urdf(path("toy")))
     forced = {"derivatives": "columns", "inverse": "articulated"}
-    choice = choose(robot, ("did", "minv"), (), DELAY, forced)
-    assert (choice.algorithms.derivatives, choice.algorithms.inverse) == ("columns", "articulated")
-    assert {step: list(costs) for step, costs in choice.costs.items()} == {
+    found = choose(robot, ("did", "minv"), (), DELAY, forced)
+    assert (found.algorithms.derivatives, found.algorithms.inverse) == ("columns", "articulated")
+    assert {step: list(costs) for step, costs in found.costs.items()} == {
         "derivatives": ["columns"],
         "inverse": ["articulated"],
     }
@@ -68,6 +70,61 @@ def test_the_manifest_hears_of_what_was_rejected():
         "nanoseconds",
         "total",
     }
+
+
+@pytest.fixture
+def traces(monkeypatch):
+    """The algorithms with which graphs are traced, one after the other."""
+    seen = []
+
+    def counted(robot, functions, fext, algorithms):
+        seen.append(algorithms)
+        return trace(robot, functions, fext, algorithms)
+
+    monkeypatch.setattr(choice, "trace", counted)
+    return seen
+
+
+def test_each_combination_is_traced_once(traces):
+    robot = align_axes(load_urdf(path("toy")))
+    found = choose(robot, tuple(FUNCTIONS), (), DELAY, {})
+    assert len(traces) == len(set(traces)) == 2 + (7 - 1) + (2 - 1)
+    assert found.skipped == ()
+
+
+def test_of_a_large_robot_the_first_alternative_of_each_group_is_compared(traces, monkeypatch):
+    """However large it is, dense products have to be compared with solves: they are cubic."""
+    monkeypatch.setattr(choice, "MOST_NODES", 1)
+    robot = align_axes(load_urdf(path("iiwa14")))
+    found = choose(robot, tuple(FUNCTIONS), (), DELAY, {})
+    assert [(own.products, own.gradient) for own in traces] == [
+        ("dense", "corrected"),
+        ("solves", "corrected"),
+        (found.algorithms.products, "repeated"),
+    ]
+    assert found.skipped == (
+        "columns",
+        "block_pivots, dense",
+        "block_pivots, solves",
+        "single_pivots, dense",
+        "single_pivots, solves",
+        "articulated, dense",
+    )
+    assert {step: list(costs) for step, costs in found.costs.items()} == {
+        "derivatives": ["composite"],
+        "inverse": ["paired_pivots"],
+        "products": ["dense", "solves"],
+        "gradient": ["corrected", "repeated"],
+    }
+
+
+def test_a_large_robot_takes_what_is_forced(monkeypatch):
+    monkeypatch.setattr(choice, "MOST_NODES", 1)
+    robot = align_axes(load_urdf(path("toy")))
+    forced = {"derivatives": "columns", "inverse": "articulated"}
+    found = choose(robot, ("did", "minv"), (), DELAY, forced)
+    assert (found.algorithms.derivatives, found.algorithms.inverse) == ("columns", "articulated")
+    assert found.skipped == ()
 
 
 @pytest.mark.parametrize(

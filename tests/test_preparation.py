@@ -2,8 +2,10 @@
 
 import pytest
 
+from rbdhw import choice
 from rbdhw.errors import InputError
-from rbdhw.preparation import external_bodies, multiplications
+from rbdhw.preparation import external_bodies, multiplications, prepare
+from rbdhw.robot import rewrite
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.builds import graph_of
@@ -42,3 +44,26 @@ def test_a_link_that_takes_no_force_is_refused(fext, text):
     with pytest.raises(InputError) as error:
         external_bodies(load_urdf(path("toy")), fext)
     assert str(error.value) == text
+
+
+def test_what_is_not_tried_for_a_large_robot_is_remarked(monkeypatch):
+    monkeypatch.setattr(rewrite, "MOST_WORK", 1e4)
+    monkeypatch.setattr(choice, "MOST_NODES", 1)
+    robot = load_urdf(path("iiwa14"))
+    large = "robot 'iiwa14' is large (7 degrees of freedom)"
+    assert prepare(robot, ("id", "did")).remarks == (
+        f"{large}: frames were compared by 3 joints around each body, not by the whole robot, and the search "
+        "ended after evaluation 11",
+        f"{large}: not compared: algorithm 'columns'; --algorithm STEP=NAME takes one",
+    )
+
+
+def test_of_ordinary_robots_nothing_is_left_out():
+    assert prepare(load_urdf(path("hyq")), ("did",)).remarks == ()
+
+
+def test_a_force_on_a_link_counts_in_parts_of_a_large_robot(monkeypatch):
+    """Turning a force into another frame costs as much there."""
+    monkeypatch.setattr(rewrite, "MOST_WORK", 1e4)
+    found = prepare(load_urdf(path("iiwa14")), ("id",), ("iiwa_link_7",))
+    assert found.pushed == (6,)

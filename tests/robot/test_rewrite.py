@@ -1,14 +1,18 @@
 """The search for the cheapest rewrite: what it keeps, what it drops, and how often it asks."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import JointKind
 from rbdhw.robot.regroup import regroup_inertias
-from rbdhw.robot.rewrite import best_rewrite
+from rbdhw.robot.rewrite import best_rewrite, neighbourhood
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
+from tests.mechanisms import mechanism, with_mimic
 from tests.robot.invariance import assert_same_dynamics
 from tests.strategies import ALL_KINDS, robots
 
@@ -58,7 +62,8 @@ FEWEST = {
 def test_the_bundled_robots_get_cheaper_and_stay_themselves(name):
     robot = load_urdf(path(name))
     cost = Counted(constants)
-    best, names = best_rewrite(robot, cost)
+    best, names, skipped = best_rewrite(robot, cost)
+    assert skipped == ""
     assert_same_dynamics(robot, best, tasks=1)
     assert (constants(regroup_inertias(align_axes(robot))), constants(best)) == FEWEST[name]
     assert names[-1] == "regroup_inertias"
@@ -79,18 +84,18 @@ def test_the_search_ends_where_its_evaluations_do():
 
 
 def test_what_the_iiwa_keeps():
-    _, names = best_rewrite(load_urdf(path("iiwa14")), constants)
+    names = best_rewrite(load_urdf(path("iiwa14")), constants).names
     assert names == ["intersect_axes toward children", "regroup_inertias"]
 
 
 def test_nothing_is_kept_that_saves_nothing():
     robot = load_urdf(path("iiwa14"))
-    assert best_rewrite(robot, indifferent) == (robot, [])
+    assert best_rewrite(robot, indifferent) == (robot, [], "")
 
 
 def test_axes_are_aligned_whatever_it_costs():
     robot = load_urdf(path("toy"))
-    best, names = best_rewrite(robot, indifferent)
+    best, names, _ = best_rewrite(robot, indifferent)
     assert best == align_axes(robot)
     assert names == ["align_axes"]
 
@@ -101,20 +106,109 @@ def test_single_frames_are_placed_where_that_helps():
     def product_of_one_leg(robot):
         return abs(robot.bodies[2].inertia.rotational[1])
 
-    best, names = best_rewrite(robot, product_of_one_leg)
+    best, names, _ = best_rewrite(robot, product_of_one_leg)
     assert names == ["frame of lf_lowerleg"]
     assert best.bodies[2].inertia.rotational[1] == 0.0
 
 
 def test_a_robot_without_joints_is_left_alone():
     robot = load_urdf(path("toy")).with_bodies([])
-    assert best_rewrite(robot, indifferent) == (robot, [])
+    assert best_rewrite(robot, indifferent) == (robot, [], "")
 
 
 @settings(max_examples=20)
 @given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True))
 def test_any_robot_stays_itself_and_gets_no_dearer(robot):
     robot = elementary(robot)
-    best, _ = best_rewrite(robot, constants)
+    best = best_rewrite(robot, constants).robot
     assert_same_dynamics(robot, best, tasks=1)
     assert constants(best) <= constants(align_axes(robot))
+
+
+def dear(robot):
+    """A count by which a robot of some ten bodies is large."""
+    return 400.0 * constants(robot)
+
+
+class TestLarge:
+    """Robots of which the whole would be evaluated for each frame of each body."""
+
+    def test_frames_are_judged_by_what_lies_around_them(self):
+        robot = load_urdf(path("tiago"))
+        cost = Counted(dear)
+        best, _, skipped = best_rewrite(robot, cost)
+        sizes = [len(own.bodies) for own in cost.asked]
+        parts = [size for size in sizes if size < len(robot.bodies)]
+        assert len(sizes) - len(parts) <= 8  # two ways to regroup, five of all frames, and the result
+        assert len(sizes) <= 4 * len(robot.bodies) + 10 + 1
+        assert sum(parts) < 7 * len(parts)
+        assert skipped == "frames were compared by 3 joints around each body, not by the whole robot"
+        assert constants(best) == FEWEST["tiago"][1]
+        assert_same_dynamics(robot, best, tasks=1)
+
+    def test_a_frame_is_placed_where_that_helps_its_neighbourhood(self):
+        robot = load_urdf(path("hyq"))
+
+        def product_of_one_leg(robot):
+            legs = [body for body in robot.bodies if body.name == "lf_lowerleg"]
+            return 3.5e4 * (1.0 + sum(abs(body.inertia.rotational[1]) for body in legs))
+
+        best, names, skipped = best_rewrite(robot, product_of_one_leg)
+        assert names == ["frame of lf_lowerleg"]
+        assert best.bodies[2].inertia.rotational[1] == 0.0
+        assert skipped
+
+    def test_the_search_ends_where_its_work_does(self):
+        cost = Counted(lambda robot: 100.0 * dear(robot))
+        found = best_rewrite(load_urdf(path("atlas")), cost)
+        assert len(cost.asked) == 1
+        assert found.skipped.endswith("not by the whole robot, and the search ended after evaluation 1")
+
+    def test_what_makes_the_whole_no_cheaper_is_dropped(self):
+        def only_parts_fall(robot):
+            return dear(robot) if len(robot.bodies) < 13 else 1e5
+
+        robot = load_urdf(path("tiago"))
+        best, names, _ = best_rewrite(robot, only_parts_fall)
+        assert (best, names) == (align_axes(robot), ["align_axes"])
+
+
+class TestNeighbourhood:
+    def test_bodies_around_one_and_a_base_that_moves(self):
+        robot = load_urdf(path("atlas"))
+        k = [body.name for body in robot.bodies].index("l_ufarm")
+        part = neighbourhood(robot, k)
+        whole = {body.name: body for body in robot.bodies}
+        assert [body.name for body in part.bodies] == [
+            "l_scap",
+            "l_uarm",
+            "l_larm",
+            "l_ufarm",
+            "l_lfarm",
+            "l_hand",
+        ]
+        assert [body.parent for body in part.bodies] == [-1, 0, 1, 2, 3, 4]
+        for body in part.bodies:
+            assert replace(body, parent=0) == replace(whole[body.name], parent=0)
+        assert part.base_given
+
+    def test_near_the_base_it_stands_on_the_robots_own(self):
+        robot = load_urdf(path("hyq"))
+        part = neighbourhood(robot, 0)
+        assert not part.base_given
+        assert part.bodies == robot.bodies[:3]
+        floating = robot.with_floating_base()
+        assert neighbourhood(floating, 0) == floating
+
+    def test_what_follows_a_joint_outside_moves_by_itself(self):
+        robot = with_mimic(mechanism([JointKind.REVOLUTE] * 6, [-1, 0, 1, 2, 3, 4], seed=2), 5, 0, 2.0)
+        robot = with_mimic(robot, 4, 3, 2.0)
+        part = neighbourhood(robot, 5)
+        assert [body.name for body in part.bodies] == ["b2", "b3", "b4", "b5"]
+        assert [body.joint.mimic and body.joint.mimic.joint for body in part.bodies] == [
+            None,
+            None,
+            "j3",
+            None,
+        ]
+        assert part.nv == 3

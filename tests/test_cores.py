@@ -170,7 +170,7 @@ class TestIntervals:
         fit = share("array", 16)
         plan = searched(core="array", fit=fit)
         assert 8 < plan.interval.ii == plan.bound.ii <= 16
-        assert plan.interval.why == f"the fewest that fit {fit:.0%} of ecp5-85"
+        assert plan.interval.why == f"the fewest that fit {100.0 * fit:g}% of ecp5-85"
         assert plan.estimate.luts <= fit * SMALLER.luts
 
     def test_the_shortest_array_is_where_a_search_begins(self):

@@ -1,7 +1,5 @@
 """Noise gains: derivatives of results, taken by finite differences and in the bit-exact program."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -37,7 +35,7 @@ def nudged(graph, node, flags, step):
     held[f"held{node}"] = values[node] + step
     rest = graph.nodes[node + 1 :]
     first = (
-        replace(kept, op=Op.INPUT, args=(), name=name) for name, kept in zip(held, graph.nodes, strict=False)
+        kept._replace(op=Op.INPUT, args=(), name=name) for name, kept in zip(held, graph.nodes, strict=False)
     )
     return interpret(Graph((*first, *rest), graph.outputs), {**TASKS, **flags, **held})
 

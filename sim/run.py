@@ -116,15 +116,8 @@ def run(
         Where the RTL cannot be built, or does not answer every task.
     """
     design = read(directory)
-    if function not in design.functions:
-        expected = f"expected one of {', '.join(design.functions)}"
-        raise InputError(f"function '{function}': not in the design {directory}; {expected}")
-    if engine not in ENGINES:
-        raise InputError(f"engine '{engine}': unknown; expected one of {', '.join(ENGINES)}")
+    _check_request(design, directory, function, engine, extended)
     check_file(target)
-    if extended and not FUNCTIONS[function].optional_outputs:
-        expected = ", ".join(name for name, arrays in FUNCTIONS.items() if arrays.optional_outputs)
-        raise InputError(f"function '{function}': has no optional results; expected {expected}")
     loaded = load(design, function, source)
     arrays = loaded.arrays
     extended = extended or any(name in arrays for name in FUNCTIONS[function].optional_inputs)
@@ -140,12 +133,25 @@ def run(
             status, words = respond(design, function, words, extended)
         results = decode(design, function, words, extended)
     flagged = np.flatnonzero(status)
-    progress(f"explaining {len(flagged)} flagged tasks")
+    if len(flagged):
+        progress(f"explaining {len(flagged)} flagged tasks")
     causes = diagnose(design, function, _rows(arrays, flagged), extended, flagged)
     with replacing(target) as made, made.open("wb") as file:
         arrays_out = {**results, "status": status}
         np.savez(file, **arrays_out)  # type: ignore[arg-type] # NumPy types every keyword as bool
     return Outcome(len(status), len(flagged), causes, loaded.ignored, loaded.warnings)
+
+
+def _check_request(design: Design, directory: Path, function: str, engine: str, extended: bool) -> None:
+    """Refuse a function that the design lacks, an unknown engine, and results that the function lacks."""
+    if function not in design.functions:
+        expected = f"expected one of {', '.join(design.functions)}"
+        raise InputError(f"function '{function}': not in the design {directory}; {expected}")
+    if engine not in ENGINES:
+        raise InputError(f"engine '{engine}': unknown; expected one of {', '.join(ENGINES)}")
+    if extended and not FUNCTIONS[function].optional_outputs:
+        expected = ", ".join(name for name, arrays in FUNCTIONS.items() if arrays.optional_outputs)
+        raise InputError(f"function '{function}': has no optional results; expected {expected}")
 
 
 def _rows(arrays: Mapping[str, Array], rows: Integers) -> dict[str, Array]:

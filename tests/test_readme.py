@@ -36,7 +36,9 @@ EXAMPLES = [
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_example(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, "example", "exec"), {})
+    names = {}
+    exec(compile(example, "example", "exec"), names)
+    assert len(names) > 1
 
 
 @pytest.mark.timeout(600)

@@ -65,7 +65,7 @@ def main() -> None:
 
     _prepare_streams()
     try:
-        status = app(standalone_mode=False)
+        status = app(prog_name="rbdhw", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status)
     except TyperException as error:

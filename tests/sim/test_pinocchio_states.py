@@ -16,6 +16,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.formats import (
+    NOISE_PASSES,
     Draws,
     draft_design,
     largest_magnitudes,
@@ -105,7 +106,8 @@ def written(file: Path, base: str, functions: tuple[str, ...], folder: Path) -> 
     (inputs,) = sampled_inputs(model, domain, draws, np.random.default_rng(0))
     sizes = [HEADROOM * size for size in largest_magnitudes(graph, functions, [inputs], draws.group)]
     ranges, widths = graph_ranges(source, domain, model.fext), plain_widths(graph, WIDTH)
-    raise_to_noise(sizes, lower(graph, sizes, ranges, widths), functions, inputs)
+    for _ in range(NOISE_PASSES):
+        raise_to_noise(sizes, lower(graph, sizes, ranges, widths), functions, inputs, HEADROOM)
     program = lower(graph, sizes, ranges, widths)
     write(draft_design(model, domain, program, options), folder)
 

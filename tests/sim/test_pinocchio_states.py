@@ -46,8 +46,11 @@ TASKS = 12
 WIDTH, RANGING, HEADROOM = 32, 128, 8.0
 """Operand bits of the designs, the tasks in which ranges are found, and headroom over these."""
 
+LEAST_SIZE = 1e-15
+"""Values that are smaller in all samples are rounding errors of what cancels."""
+
 LARGEST_ERROR = 2e-2
-"""Of an unflagged task in such a design, relative to the norm of its result; of a wrong order it is near 1."""
+"""Of an unflagged task in such a design, relative to the norm of its result; a wrong order gives near 1."""
 
 WORST_CONDITION = 1e7
 """Past this condition of its mass matrix, a robot has no forward dynamics to compare."""
@@ -104,7 +107,8 @@ def written(file: Path, base: str, functions: tuple[str, ...], folder: Path) -> 
         domain = with_inverse(domain, source, options)
     draws = Draws(RANGING, 0, chunk=RANGING, group=RANGING // 16)
     (inputs,) = sampled_inputs(model, domain, draws, np.random.default_rng(0))
-    sizes = [HEADROOM * size for size in largest_magnitudes(graph, functions, [inputs], draws.group)]
+    found = largest_magnitudes(graph, functions, [inputs], draws.group)
+    sizes = [max(HEADROOM * size, LEAST_SIZE) for size in found]
     ranges, widths = graph_ranges(source, domain, model.fext), plain_widths(graph, WIDTH)
     for _ in range(NOISE_PASSES):
         raise_to_noise(sizes, lower(graph, sizes, ranges, widths), functions, inputs, HEADROOM)

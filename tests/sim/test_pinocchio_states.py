@@ -16,7 +16,6 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.formats import (
-    NOISE_PASSES,
     Draws,
     draft_design,
     largest_magnitudes,
@@ -46,8 +45,8 @@ TASKS = 12
 WIDTH, RANGING, HEADROOM = 32, 128, 8.0
 """Operand bits of the designs, the tasks in which ranges are found, and headroom over these."""
 
-LEAST_SIZE = 1e-15
-"""Values that are smaller in all samples are rounding errors of what cancels."""
+MOST_PASSES = 6
+"""Formats chosen anew after rounding errors were observed, until they hold what is."""
 
 LARGEST_ERROR = 2e-2
 """Of an unflagged task in such a design, relative to the norm of its result; a wrong order gives near 1."""
@@ -107,10 +106,13 @@ def written(file: Path, base: str, functions: tuple[str, ...], folder: Path) -> 
         domain = with_inverse(domain, source, options)
     draws = Draws(RANGING, 0, chunk=RANGING, group=RANGING // 16)
     (inputs,) = sampled_inputs(model, domain, draws, np.random.default_rng(0))
-    found = largest_magnitudes(graph, functions, [inputs], draws.group)
-    sizes = [max(HEADROOM * size, LEAST_SIZE) for size in found]
+    sizes = [HEADROOM * size for size in largest_magnitudes(graph, functions, [inputs], draws.group)]
     ranges, widths = graph_ranges(source, domain, model.fext), plain_widths(graph, WIDTH)
-    for _ in range(NOISE_PASSES):
+    before: list[float] = []
+    for _ in range(MOST_PASSES):
+        if before == sizes:
+            break
+        before = list(sizes)
         raise_to_noise(sizes, lower(graph, sizes, ranges, widths), functions, inputs, HEADROOM)
     program = lower(graph, sizes, ranges, widths)
     write(draft_design(model, domain, program, options), folder)

@@ -32,11 +32,6 @@ from rbdhw.robot.spatial import (
 
 Z: Vector3 = (0.0, 0.0, 1.0)
 _STILL: Vector3 = (0.0, 0.0, 0.0)
-DUST = 1e-12
-"""A coordinate below this share of the lengths that make it is what rounding leaves of zero.
-
-A factor of that size would be multiplied by, to no effect: formats end some 30 bits above it.
-"""
 _PINNED = (JointKind.SPHERICAL, JointKind.FLOATING)
 """Joints whose bodies' frames have to stay where they are."""
 
@@ -69,10 +64,10 @@ def place_frame(robot: Robot, i: int, turn: float = 0.0, shift: Vector3 = _STILL
     joint = body.joint
     pose = Placement(rotation_z(turn), shift)
     if joint.kind.rotates:
-        placement = _placed(joint.placement, Placement(translation=shift))
+        placement = compose(joint.placement, Placement(translation=shift))
         joint = replace(joint, placement=placement, offset=_wrapped(joint.offset + turn))
     else:
-        joint = replace(joint, placement=_placed(joint.placement, pose))
+        joint = replace(joint, placement=compose(joint.placement, pose))
     robot = _reframe(robot, i, pose, joint)
     for child in robot.children[i] if turn else ():
         robot = straighten_joint(robot, child)
@@ -203,19 +198,11 @@ def _reframe(robot: Robot, i: int, pose: Placement, joint: Joint) -> Robot:
     robot = _with_body(robot, i, moved)
     for child in robot.children[i]:
         attached = robot.bodies[child]
-        placement = _placed(back, attached.joint.placement)
+        placement = compose(back, attached.joint.placement)
         robot = _with_body(
             robot, child, replace(attached, joint=replace(attached.joint, placement=placement))
         )
     return robot
-
-
-def _placed(outer: Placement, inner: Placement) -> Placement:
-    """``inner`` in ``outer``'s parent, without :data:`DUST`: a frame is put where coordinates vanish."""
-    found = compose(outer, inner)
-    least = DUST * max(map(abs, (*outer.translation, *inner.translation)))
-    x, y, z = (0.0 if abs(value) <= least else value for value in found.translation)
-    return replace(found, translation=(x, y, z))
 
 
 def _with_body(robot: Robot, i: int, body: Body) -> Robot:

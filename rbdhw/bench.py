@@ -1,7 +1,7 @@
 """The README's tables, measured: the generated hardware, the generator, and the simulation.
 
-Counts (operations, multipliers, cycles, errors) are the same on every machine; seconds and megabytes are
-this machine's.
+Counts, cycles and errors are the same on every machine. Seconds, megabytes and Pinocchio's rates are this
+machine's.
 """
 
 from __future__ import annotations
@@ -11,52 +11,42 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rbdhw import documents
+from rbdhw.builds import ALL, error_of, graph_of, plan_of, robot_of
 from rbdhw.choice import longest_paths
-from rbdhw.comparison import link_rows, published_rows, small_rows
-from rbdhw.config import BuildOptions, Mounting
+from rbdhw.comparison import link_rows, published_rows, small_layout, small_rows
+from rbdhw.config import DEFAULT_MAX_ERROR
 from rbdhw.errors import InputError
 from rbdhw.estimate.core import counts
 from rbdhw.extras import check_installed
-from rbdhw.fixed.widths import port_widths
-from rbdhw.graph.graph import Graph
 from rbdhw.manifest import function_counts
-from rbdhw.mounting import mounted
+from rbdhw.operations import program_counts
 from rbdhw.passes.factor import factor
-from rbdhw.planning import Plan, planned
-from rbdhw.preparation import (
-    DEFAULT_DELAYS,
-    ROOT_ALGORITHMS,
-    multiplications,
-    operation_delay,
-    optimised,
-    prepare,
-    traced,
-)
+from rbdhw.preparation import DEFAULT_DELAYS, ROOT_ALGORITHMS, multiplications, operation_delay
 from rbdhw.progress import Progress
-from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.reroot import candidate_roots, reroot
-from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.sampling import sample
-from rbdhw.schedule.model import Resource
 from rbdhw.tracing import Algorithms, trace
 from rbdhw.uniform import uniform_errors
 
 Row = dict[str, Any]
+Rows = list[Row]
+Text = Callable[[Row], str]
 
-ALL = tuple(FUNCTIONS)
-ROBOTS = ("toy", "iiwa14", "hyq", "atlas")
-FREE = (
+FIXED = (("iiwa14", "fixed"), ("hyq", "fixed"), ("atlas", "fixed"))
+OTHERS = (
     ("hyq", "floating"),
     ("spot_arm", "floating"),
     ("atlas", "floating"),
@@ -66,8 +56,34 @@ FREE = (
 )
 """Robots that float, ride on a planar joint or a moving base, or have many branches."""
 
-WIDTHS = (18, 27)
-INTERVALS = (1, 2, 4, 8, 16)
+NAMES = {
+    "hyq": "HyQ",
+    "atlas": "Atlas",
+    "spot_arm": "Spot with arm",
+    "tiago": "TIAGo, planar base",
+    "hand22": "hand of 22 joints",
+}
+"""What documents call the bundled robots."""
+
+BASES = {"fixed": "", "floating": ", floating", "given": ", base's motion given"}
+
+BUILDS: tuple[tuple[str, int | None], ...] = (
+    ("iiwa14", 18),
+    ("iiwa14", 27),
+    ("iiwa14", None),
+    ("hyq", 18),
+    ("hyq", 27),
+    ("atlas", 18),
+)
+"""Robots and widths whose errors are told; without a width, by the default budget."""
+
+LATENCIES: tuple[tuple[str, int, str | None], ...] = (
+    ("iiwa14", 18, None),
+    ("iiwa14", 18, "single_pivots"),
+    ("iiwa14", 27, None),
+    ("hyq", 27, None),
+)
+"""Robots, widths and algorithms whose latencies are told."""
 
 UNIFORM_TASKS = 4096
 """Tasks by which Q16.16 is judged."""
@@ -75,93 +91,189 @@ UNIFORM_TASKS = 4096
 PAPERS = Algorithms("columns", "articulated", "dense", "repeated")
 """What the published accelerators compute by."""
 
-GENERATED = (("iiwa14", "id", 1), ("iiwa14", ",".join(ALL), 1), ("atlas", ",".join(ALL), 32))
-SIMULATED = (
-    ("toy", ",".join(ALL), ("--tasks", "1000")),
-    ("iiwa14", "id", ("--tasks", "1000")),
-    ("iiwa14", "dfd", ("--tasks", "200000", "--bulk")),
-)
+SIMULATED_TASKS = 200_000
 
 
-def measure(progress: Progress, only: str = "") -> dict[str, list[Row]]:
+@dataclass(frozen=True)
+class Table:
+    """A table of documents.
+
+    Parameters
+    ----------
+    title
+        For people; the name is what documents mark its place with.
+    rows
+        Measures it.
+    layout
+        The rows as documents show them.
+    packages
+        What it needs of extras. They are looked for before the first table is measured.
+    varies
+        Whether figures differ from machine to machine.
+    """
+
+    title: str
+    rows: Callable[[], Rows]
+    layout: Callable[[Rows], Rows] = list
+    packages: tuple[str, ...] = ()
+    varies: bool = False
+
+
+def measure(
+    progress: Progress,
+    only: str = "",
+    among: Iterable[str] | None = None,
+    keep: Callable[[str, Rows], None] = lambda *_: None,
+) -> dict[str, Rows]:
     """The tables whose titles contain some text, by title; all of them without one.
+
+    Parameters
+    ----------
+    among
+        Names of :data:`TABLES`, to which the choice is limited.
+    keep
+        Given the name and the rows of every table as soon as it is measured, so that nothing is lost.
 
     Raises
     ------
     InputError
-        Where no title contains it, or a package that a table needs is not installed.
+        Where no title contains the text, or a package that a table needs is not installed.
     """
-    titles = [title for title in TABLES if only.casefold() in title.casefold()]
-    if not titles:
-        raise InputError(f"only: no table's title contains '{only}'; expected part of {', '.join(TABLES)}")
-    for package in {package: None for title in titles for package in NEEDED.get(title, ())}:
+    known = {name: TABLES[name] for name in (TABLES if among is None else among)}
+    chosen = {name: own for name, own in known.items() if only.casefold() in f"{name} {own.title}".casefold()}
+    if not chosen:
+        titles = ", ".join(own.title for own in known.values())
+        raise InputError(f"only: no table's title contains '{only}'; expected part of {titles}")
+    for package in {package: None for own in chosen.values() for package in own.packages}:
         check_installed(package)
-    results: dict[str, list[Row]] = {}
-    for title in titles:
-        progress(title)
-        results[title] = TABLES[title]()
+    results: dict[str, Rows] = {}
+    for name, own in chosen.items():
+        progress(own.title)
+        results[own.title] = own.rows()
+        keep(name, results[own.title])
     return results
 
 
-def markdown(results: dict[str, list[Row]]) -> str:
-    """The tables in Markdown."""
-    parts = []
-    for title, rows in results.items():
-        columns = list(rows[0])
-        lines = [f"### {title}", "", _line(columns), _line(["---"] * len(columns))]
-        lines += [_line([_cell(row[column]) for column in columns]) for row in rows]
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts) + "\n"
+def write(path: Path, progress: Progress, only: str = "") -> dict[str, Rows]:
+    """Measure the tables that a document has places for, and put each there at once.
+
+    Raises
+    ------
+    InputError
+        As :func:`measure`, and where the document has no place for a table, or for one that is unknown.
+    """
+    places = documents.tables(path)
+    if not places:
+        raise InputError(f"{path}: no place for a table; expected lines such as '<!-- bench: operations -->'")
+    for name in places:
+        if name not in TABLES:
+            raise InputError(f"{path}: table '{name}' is unknown; expected one of {', '.join(TABLES)}")
+
+    def keep(name: str, rows: Rows) -> None:
+        documents.replace_table(path, name, grid(TABLES[name].layout(rows)))
+
+    return measure(progress, only, places, keep)
 
 
-def operations() -> list[Row]:
-    """Operations of every function: built alone, within the build of all, and by the papers' algorithms."""
+def laid_out(results: dict[str, Rows]) -> dict[str, Rows]:
+    """Measured tables by title as documents show them."""
+    layouts = {own.title: own.layout for own in TABLES.values()}
+    return {title: layouts[title](rows) for title, rows in results.items()}
+
+
+def markdown(results: dict[str, Rows]) -> str:
+    """Tables in Markdown below their titles."""
+    return "\n\n".join(f"### {title}\n\n{grid(rows)}" for title, rows in results.items()) + "\n"
+
+
+def grid(rows: Rows) -> str:
+    """A table in Markdown; the columns are those of its first row."""
+    columns = list(rows[0])
+    return documents.markdown(columns, ([_cell(row[column]) for column in columns] for row in rows))
+
+
+def operations(robots: Iterable[tuple[str, str]] = FIXED) -> Rows:
+    """Operations of every function: of the program within the build of all, and of graphs.
+
+    Programs are 18 bits wide. Graphs are that of the function alone, and, of robots that they serve, by the
+    published accelerators' algorithms.
+    """
     rows = []
-    for name in ROBOTS:
-        source = align_axes(load_urdf(bundled()[name]))
-        together = graph_of(name, ALL)
+    for name, base in robots:
+        source = robot_of(name, base)
+        plain = align_axes(elementary(source))
+        published = PAPERS.possible_for(source)
+        program = plan_of(name, base=base).program
         for function in ALL:
-            alone = function_counts(graph_of(name, (function,)), function)
-            papers = factor(trace(source, (function,), (), PAPERS))
+            built = program_counts(program, function)
+            alone = function_counts(graph_of(name, (function,), base), function)
             rows.append(
                 {
                     "robot": name,
+                    "base": base,
+                    "degrees of freedom": source.nv,
                     "function": function,
-                    "multiplications": _products(alone),
-                    "additions": alone["additions"],
-                    "reciprocals": alone["reciprocals"],
-                    "multiplications in the build of all": _products(function_counts(together, function)),
-                    "multiplications by columns and articulated bodies": multiplications(papers),
+                    "multiplications": _products(built),
+                    "additions": built["additions"],
+                    "reciprocals": built["reciprocals"],
+                    "multiplications of the function alone": _products(alone),
+                    "multiplications by columns and articulated bodies": (
+                        multiplications(factor(trace(plain, (function,), (), PAPERS))) if published else None
+                    ),
                 }
             )
     return rows
 
 
-def floating() -> list[Row]:
-    """Operations of every function of robots that are free in space or on wheels, in the build of all."""
-    rows = []
-    for name, base in FREE:
-        source = mounted(load_urdf(bundled()[name]), Mounting(base))
-        graph = factor(traced(prepare(source, ALL), ALL))
-        row: Row = {"robot": name, "base": base, "degrees of freedom": source.nv}
-        rows.append(row | {function: _products(function_counts(graph, function)) for function in ALL})
-    return rows
+def operations_layout(rows: Rows) -> Rows:
+    """Each robot's built multiplications / those of the graph alone, and those by published algorithms."""
+    return _by_function(
+        rows,
+        (_robot, _both_counts),
+        (
+            lambda row: f"{_robot(row)}, published algorithms",
+            lambda row: f"{row['multiplications by columns and articulated bodies']:,}",
+        ),
+    )
 
 
-def roots() -> list[Row]:
+def others_layout(rows: Rows) -> Rows:
+    """Each robot's degrees of freedom, and its built multiplications / those of the graph alone."""
+    freedoms = {_robot(row): row["degrees of freedom"] for row in rows}
+    shown = _by_function(rows, (_robot, _both_counts))
+    return [{"": row[""], "nv": freedoms[row[""]]} | row for row in shown]
+
+
+def roots() -> Rows:
     """What another root does to Atlas: bodies on the longest path, operations, and time to the results."""
-    base = load_urdf(bundled()["atlas"]).with_floating_base()
+    base = robot_of("atlas", "floating")
     rows = []
     for robot in (base, best_depth(base)):
         plain = regroup_inertias(align_axes(elementary(robot)))
         graph = factor(trace(plain, ALL, (), ROOT_ALGORITHMS))
         paths = longest_paths(graph, operation_delay(DEFAULT_DELAYS))
-        row: Row = {"root": robot.bodies[0].name, "depth": robot.depth}
         for function in ALL:
-            products = _products(function_counts(graph, function))
-            row[function] = f"{products:,} in {paths[function]:.0f} ns"
-        rows.append(row)
+            rows.append(
+                {
+                    "root": robot.bodies[0].name,
+                    "depth": robot.depth,
+                    "function": function,
+                    "multiplications": _products(function_counts(graph, function)),
+                    "nanoseconds": round(paths[function]),
+                }
+            )
     return rows
+
+
+def roots_layout(rows: Rows) -> Rows:
+    """For each root the depth, and each function's operations and longest path."""
+    return _by_function(
+        rows,
+        (
+            lambda row: f"{row['root']}, {row['depth']} bodies deep",
+            lambda row: f"{row['multiplications']:,}, {row['nanoseconds']} ns",
+        ),
+    )
 
 
 def best_depth(robot: Robot) -> Robot:
@@ -169,30 +281,34 @@ def best_depth(robot: Robot) -> Robot:
     return reroot(robot, candidate_roots(robot)[0][0])
 
 
-def latencies() -> list[Row]:
+def latencies(builds: Iterable[tuple[str, int, str | None]] = LATENCIES) -> Rows:
     """Core latencies at II = 1, and what taking reciprocals off the critical path saves."""
     rows = []
-    for name in ("iiwa14", "hyq"):
-        together = plan_of(name, ALL).core_latency
-        single = plan_of(name, ALL, inverse="single_pivots").core_latency
-        for function in ALL:
-            rows.append(
-                {
-                    "robot": name,
-                    "function": function,
-                    "cycles, built alone": plan_of(name, (function,)).core_latency[function],
-                    "cycles in the build of all": together[function],
-                    "with single pivots": single[function],
-                }
-            )
+    for name, width, inverse in builds:
+        plan = plan_of(name, width=width, inverse=inverse)
+        ports = "×".join(map(str, plan.program.port_widths))
+        rows += [
+            {"robot": name, "bits": ports, "inverse": inverse, "function": function, "cycles": cycles}
+            for function, cycles in plan.core_latency.items()
+        ]
     return rows
 
 
-def base_pivots() -> list[Row]:
+def latencies_layout(rows: Rows) -> Rows:
+    """Each build's cycles by function."""
+
+    def label(row: Row) -> str:
+        pivots = ", pivots one by one" if row["inverse"] else ""
+        return f"{_robot(row)}, {row['bits']} bits{pivots}"
+
+    return _by_function(rows, (label, lambda row: str(row["cycles"])))
+
+
+def base_pivots() -> Rows:
     """What eliminating a floating base by blocks saves: HyQ's inverse mass matrix, 27x18 bits, II = 1."""
     return [
         {
-            "pivots": inverse,
+            "pivots": inverse.replace("_", " "),
             "core latency (cycles)": plan_of(
                 "hyq", ("minv",), 27, inverse=inverse, base="floating"
             ).core_latency["minv"],
@@ -201,154 +317,173 @@ def base_pivots() -> list[Row]:
     ]
 
 
-def limbs() -> list[Row]:
+def limbs(bases: Iterable[str] = ("fixed", "floating")) -> Rows:
     """What HyQ's legs in turn on one leg's hardware take, and each on its own: all functions, 18x18 bits."""
     rows = []
-    for base in ("fixed", "floating"):
+    for base in bases:
         for ii, share in ((1, "off"), (4, "off"), (4, "on")):
-            plan = plan_of("hyq", ALL, ii=ii, base=base, share=share)
-            taken = counts(plan.program, plan.pipeline)
-            rows.append({"base": base, "II": ii, "--share-limbs": share} | vars(taken))
-    return rows
-
-
-def sharing() -> list[Row]:
-    """What time-multiplexing does to iiwa14 with all functions."""
-    rows = []
-    for ii in INTERVALS:
-        plan = plan_of("iiwa14", ALL, ii=ii)
-        units = [unit for unit in plan.pipeline.units if unit.resource is Resource.MULTIPLIER]
-        used = sum(len(unit.steps) for unit in units)
-        rows.append(
-            {
-                "II": ii,
-                "multipliers": len(units),
-                "slots used": f"{used / (len(units) * ii):.1%}",
-                **{f"{function} (cycles)": plan.latency[function] for function in ALL},
-            }
-        )
-    return rows
-
-
-def accuracy() -> list[Row]:
-    """Relative errors against the golden model, median / largest, over the whole domain."""
-    rows = []
-    for name in ROBOTS:
-        measured = {width: plan_of(name, ALL, width=width).errors for width in WIDTHS}
-        model, domain = plan_of(name, ALL).model, plan_of(name, ALL).domain
-        arrays = sample(model.source, domain, UNIFORM_TASKS, np.random.default_rng(1))
-        for function in ALL:
-            row: Row = {"robot": name, "function": function}
-            for width, errors in measured.items():
-                error = errors[function]
-                ports = "×".join(str(port) for port in port_widths(width))
-                row[f"{ports} bits"] = f"{error.median:.1e} / {error.max:.1e}"
-            uniform = uniform_errors(model.source, model.robot, function, arrays, model.choice.algorithms)
-            row["Q16.16 throughout"] = f"{np.median(uniform):.1e} / {np.max(uniform):.1e}"
-            rows.append(row)
-    return rows
-
-
-def generator() -> list[Row]:
-    """Seconds and memory of `rbdhw generate`, start of Python included."""
-    rows = []
-    for name, functions, ii in GENERATED:
-        options = ["--functions", functions, "--ii", str(ii), "--width", "18"]
-        with tempfile.TemporaryDirectory() as folder:
-            seconds, megabytes = _timed(
-                ["generate", str(bundled()[name]), "-o", f"{folder}/design", *options]
+            plan = plan_of("hyq", ii=ii, base=base, share=share)
+            taken = vars(counts(plan.program, plan.pipeline))
+            named = {name.replace("_", " "): count for name, count in taken.items()}
+            rows.append(
+                {"base": base, "II": ii, "limbs": "in turn" if share == "on" else "each its own"} | named
             )
-        rows.append(
-            {
-                "robot": name,
-                "functions": functions,
-                "II": ii,
-                "seconds": round(seconds, 1),
-                "memory (MB)": round(megabytes),
-            }
-        )
     return rows
 
 
-def simulation() -> list[Row]:
-    """Seconds of `rbdhw simulate`, Verilator's build included, and once built."""
+def accuracy(builds: Iterable[tuple[str, int | None]] = BUILDS) -> Rows:
+    """Errors against the golden model over the whole domain; after each robot's builds those of Q16.16."""
+    rows: Rows = []
+    builds = list(builds)
+    for name in dict.fromkeys(name for name, _ in builds):
+        for width in (width for robot, width in builds if robot == name):
+            rows += _own_errors(name, width)
+        rows += _uniform_errors(name)
+    return rows
+
+
+def _own_errors(name: str, width: int | None) -> Rows:
+    plan = plan_of(name, width=width)
+    bits = "×".join(map(str, plan.program.port_widths))
+    if width is None:
+        wide = len(plan.program.wide)
+        wider = f" and {wide:,} wider products" if wide else ""
+        bits = f"budget {DEFAULT_MAX_ERROR:g}: {bits}{wider}"
     rows = []
-    for name, functions, arguments in SIMULATED:
+    for function in ALL:
+        found = error_of(plan, function)
+        counted = found.samples - found.flagged
+        rows.append(_error_row(name, bits, function, found.median, found.max, found.samples, counted))
+    return rows
+
+
+def _uniform_errors(name: str) -> Rows:
+    plan = plan_of(name)
+    source, robot = plan.model.source, plan.model.robot
+    arrays = sample(source, plan.domain, UNIFORM_TASKS, np.random.default_rng(1))
+    rows = []
+    for function in ALL:
+        errors, overflow = uniform_errors(source, robot, function, arrays)
+        kept = errors[~overflow]
+        figures = (float(np.median(kept)), float(kept.max())) if len(kept) else (np.inf, np.inf)
+        rows.append(_error_row(name, "Q16.16", function, *figures, UNIFORM_TASKS, len(kept)))
+    return rows
+
+
+def _error_row(
+    name: str, bits: str, function: str, median: float, largest: float, tasks: int, counted: int
+) -> Row:
+    return {
+        "robot": name,
+        "bits": bits,
+        "function": function,
+        "median": median,
+        "largest": largest,
+        "tasks": tasks,
+        "tasks counted": counted,
+    }
+
+
+def accuracy_layout(rows: Rows) -> Rows:
+    """Median / largest error by function; with the tasks that count, where some overflow."""
+
+    def cell(row: Row) -> str:
+        missing = row["tasks counted"] < row["tasks"]
+        counted = f" ({row['tasks counted']:,})" if missing else ""
+        return f"{row['median']:.1e} / {row['largest']:.1e}{counted}"
+
+    def label(row: Row) -> str:
+        return f"{_robot(row)}, {row['bits']}"
+
+    tasks = {label(row): row["tasks"] for row in rows}
+    shown = _by_function(rows, (label, cell))
+    return [{"": row[""], "tasks": tasks[row[""]]} | row for row in shown]
+
+
+def generator() -> Rows:
+    """Seconds of processor and memory of `rbdhw generate`, start of Python included."""
+    rows = []
+    for name, ii in (("iiwa14", 1), ("atlas", 32)):
         with tempfile.TemporaryDirectory() as folder:
             design = f"{folder}/design"
-            _timed(
-                ["generate", str(bundled()[name]), "-o", design, "--functions", functions, "--width", "18"]
-            )
-            with_build, _ = _timed(["simulate", design, *arguments])
-            built, _ = _timed(["simulate", design, *arguments])
-        rows.append(
-            {
-                "robot": name,
-                "functions": functions,
-                "arguments": " ".join(arguments),
-                "seconds with build": round(with_build, 1),
-                "seconds once built": round(built, 1),
-            }
-        )
+            taken = _run(["generate", str(bundled()[name]), "-o", design, "--ii", str(ii), "--width", "18"])
+        rows.append({"what": f"`generate` {NAMES.get(name, name)}, all functions, II {ii}, 18 bits"} | taken)
     return rows
 
 
-PUBLISHED_TITLE = "Beside published accelerators, iiwa14, ΔFD at given accelerations, xcvu9p"
-SMALL_TITLE = "iiwa14, all functions, 18×18 bits, ecp5-85, beside Pinocchio on one core"
-SIMULATING_TITLE = "Simulating"
+def simulation() -> Rows:
+    """The same of `rbdhw simulate --bulk`, with Verilator's build and once built, and its rate."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        design = f"{folder}/design"
+        _run(["generate", str(bundled()["iiwa14"]), "-o", design, "--functions", "dfd", "--width", "18"])
+        for state in ("with the build", "once built"):
+            taken = _run(["simulate", design, "--bulk", "--tasks", str(SIMULATED_TASKS)])
+            what = f"`simulate --bulk` iiwa14 ΔFD, II 1, {SIMULATED_TASKS:,} tasks, {state}"
+            rows.append({"what": what} | taken)
+    return rows
 
-TABLES: dict[str, Callable[[], list[Row]]] = {
-    "Operations of a task": operations,
-    "Operations of a task, other bases": floating,
-    "Atlas floating, from two roots": roots,
-    "Core latency at II = 1, 18×18 bits, xcvu9p, 125 MHz": latencies,
-    "HyQ floating, inverse mass matrix, 27×18 bits, xcvu9p, 125 MHz": base_pivots,
-    "HyQ, limbs shared or not, all functions, 18×18 bits, xcvu9p, 125 MHz": limbs,
-    "iiwa14, all functions, 18×18 bits, xcvu9p, 125 MHz": sharing,
-    "Saturating a link of 32 GB/s each way, ΔFD alone, 18×18 bits, xcvu9p": link_rows,
-    PUBLISHED_TITLE: published_rows,
-    SMALL_TITLE: small_rows,
-    "Errors, median / largest of 16,384 tasks": accuracy,
-    "Generating": generator,
-    SIMULATING_TITLE: simulation,
+
+def costs() -> Rows:
+    """What the generator and the simulation take of this machine."""
+    return generator() + simulation()
+
+
+TABLES: dict[str, Table] = {
+    "operations": Table("Operations of a task", operations, operations_layout),
+    "errors": Table("Errors, median / largest", accuracy, accuracy_layout),
+    "other-bases": Table("Operations of a task, other bases", lambda: operations(OTHERS), others_layout),
+    "roots": Table("Atlas floating, from two roots", roots, roots_layout),
+    "limbs": Table("HyQ, limbs shared or not, all functions, 18×18 bits, xcvu9p, 125 MHz", limbs),
+    "latencies": Table("Core latency at II = 1, xcvu9p, 125 MHz", latencies, latencies_layout),
+    "pivots": Table("HyQ floating, inverse mass matrix, 27×18 bits, xcvu9p, 125 MHz", base_pivots),
+    "published": Table(
+        "Beside published accelerators, iiwa14, ΔFD at given accelerations, xcvu9p",
+        published_rows,
+        packages=("verilator",),
+    ),
+    "link": Table(
+        "Saturating a link of 32 GB/s each way, ΔFD alone, 18×18 bits, xcvu9p",
+        link_rows,
+        lambda rows: [row | {"robot": _robot(row)} for row in rows],
+    ),
+    "pinocchio": Table(
+        "iiwa14, all functions, 18×18 bits, ecp5-85, beside Pinocchio on one core",
+        small_rows,
+        small_layout,
+        packages=("pinocchio", "verilator"),
+        varies=True,
+    ),
+    "costs": Table("Generating and simulating", costs, packages=("cocotb", "verilator"), varies=True),
 }
-
-NEEDED = {
-    PUBLISHED_TITLE: ("verilator",),
-    SMALL_TITLE: ("pinocchio", "verilator"),
-    SIMULATING_TITLE: ("cocotb", "verilator"),
-}
-"""Packages of extras that tables need, by title. They are looked for before the first table is made."""
+"""The tables by name, in the order in which they are measured: those that share builds are neighbours."""
 
 
-def graph_of(name: str, functions: tuple[str, ...]) -> Graph:
-    """The graph that would be built for some functions of a bundled robot."""
-    model = prepare(load_urdf(bundled()[name]), functions)
-    return optimised(traced(model, functions), DEFAULT_DELAYS)
+def _by_function(rows: Rows, *lines: tuple[Text, Text]) -> Rows:
+    """Rows of one function each as lines of all functions; each line has a label and a cell by function."""
+    shown: dict[str, Row] = {}
+    for row in rows:
+        for label, cell in lines:
+            shown.setdefault(label(row), {"": label(row)})[row["function"]] = cell(row)
+    return list(shown.values())
 
 
-@cache
-def plan_of(
-    name: str,
-    functions: tuple[str, ...],
-    width: int = 18,
-    ii: int = 1,
-    inverse: str | None = None,
-    base: str = "fixed",
-    share: str = "auto",
-) -> Plan:
-    """A bundled robot's build, before its RTL; ``inverse`` forces that algorithm."""
-    algorithms = {"inverse": inverse} if inverse else {}
-    options = BuildOptions(functions=functions, width=width, ii=ii, algorithms=algorithms, share_limbs=share)
-    return planned(mounted(load_urdf(bundled()[name]), Mounting(base)), options)
+def _robot(row: Row) -> str:
+    name: str = row["robot"]
+    return NAMES.get(name, name) + BASES[row.get("base", "fixed")]
 
 
-def _products(counts: dict[str, Any]) -> int:
-    return sum(counts["multiplications"].values())
+def _both_counts(row: Row) -> str:
+    """Multiplications of the program within the build of all / of the function's graph alone."""
+    return f"{row['multiplications']:,} / {row['multiplications of the function alone']:,}"
 
 
-def _timed(arguments: Sequence[str]) -> tuple[float, float]:
-    """Wall seconds and peak megabytes of a command of ours in a process of its own."""
+def _products(found: dict[str, Any]) -> int:
+    return sum(found["multiplications"].values())
+
+
+def _run(arguments: Sequence[str]) -> Row:
+    """Seconds and peak megabytes of a command of ours in a process of its own."""
     start = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "rbdhw", *arguments], stdout=subprocess.DEVNULL, start_new_session=True
@@ -357,11 +492,11 @@ def _timed(arguments: Sequence[str]) -> tuple[float, float]:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"rbdhw {' '.join(arguments)} exited with {process.returncode}")
-    return time.perf_counter() - start, usage.ru_maxrss / 1024.0
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
+    return {
+        "seconds": round(time.perf_counter() - start),
+        "seconds of processor": round(usage.ru_utime + usage.ru_stime),
+        "memory (GB)": f"{usage.ru_maxrss / 2**20:.1f}",
+    }
 
 
 def _cell(value: object) -> str:

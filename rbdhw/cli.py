@@ -335,22 +335,32 @@ def bench(
     only: Annotated[
         str, typer.Option(metavar="TEXT", help="Tables, or designs, whose titles contain it.")
     ] = "",
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DOCUMENT", help="Measure the tables that it has places for, and put each in its place."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Measure the figures of the README again, sweep a folder of robots, or synthesise for the estimates."""
-    if output is not None:
-        check_file(output)
+    if write is not None and (sweep is not None or synthesis):
+        other = "--sweep" if sweep is not None else "--synthesis"
+        raise InputError(f"write: documents have no places for tables of {other}; expected one of the two")
+    for written in (output, write):
+        if written is not None:
+            check_file(written)
     if sweep is not None:
         _sweep(sweep, jobs, output, as_json)
         return
     if synthesis:
         _calibrate(only, output, as_json)
         return
-    from rbdhw.bench import markdown, measure
+    from rbdhw import bench as tables
 
     with shown() as progress:
-        results = measure(progress, only)
-    _report(results, markdown(results), output, as_json)
+        results = tables.measure(progress, only) if write is None else tables.write(write, progress, only)
+    _report(results, tables.markdown(tables.laid_out(results)), output, as_json)
 
 
 def _sweep(folder: Path, jobs: int | None, output: Path | None, as_json: bool) -> None:

@@ -1,9 +1,18 @@
-"""Accelerators beside the published ones and a processor, and the interval at which a link is full."""
+"""Accelerators beside the published ones and a processor, and the interval at which a link is full.
+
+Published figures are from:
+
+- B. Plancher, S. M. Neuman, T. Bourgeat, S. Kuindersma, S. Devadas, V. J. Reddi, "Accelerating robot dynamics
+  gradients on a CPU, GPU, and FPGA", IEEE Robotics and Automation Letters 6 (2), 2021: the clock, the DSP
+  blocks and the numbers of Robomorphic Computing's accelerator.
+- Y. Yang, X. Chen, Y. Han, "Dadu-RBD: robot rigid body dynamics accelerator with multifunctional pipelines",
+  IEEE/ACM International Symposium on Microarchitecture (MICRO), 2023: both latencies, and all else of
+  Dadu-RBD's.
+"""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from rbdhw.artifact import read, write
+from rbdhw.builds import ALL, error_of, plan_of
 from rbdhw.calibrate import Subject, known
 from rbdhw.config import BuildOptions, Pacing
 from rbdhw.estimate.model import shares
@@ -18,7 +28,6 @@ from rbdhw.formats import draft_design
 from rbdhw.link import traffic
 from rbdhw.pipeline import built
 from rbdhw.planning import alternatives, planned
-from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.sampling import sample
@@ -29,8 +38,6 @@ from rbdhw.sim.verilator import Traffic
 from rbdhw.target import target
 
 Row = dict[str, Any]
-
-ALL = tuple(FUNCTIONS)
 
 BANDWIDTH = 32.0
 """GB/s each way, to which the evaluation of Dadu-RBD limits its memory."""
@@ -44,12 +51,15 @@ OURS = (
     (ALL, 1, 18),
     (ALL, 4, 18),
     (ALL, 12, 18),
+    (ALL, 12, 32),
     (("difd",), 4, 32),
 )
 """Builds of iiwa14 beside the published ones: functions, interval, width."""
 
+NOT_PUBLISHED = "not published"
+
 COMPARED = "difd"
-"""The function that both published evaluations tell cycles of."""
+"""The function that both published evaluations measure."""
 
 SMALL_ROBOT = "iiwa14"
 SMALL = BuildOptions(ALL, ii=32, width=18, target="ecp5-85", clock_mhz=50.0, core="array", data_width=128)
@@ -64,7 +74,7 @@ PACED = 400
 
 @dataclass(frozen=True)
 class Published:
-    """What a paper tells of its accelerator for iiwa's gradient, on the VU9P."""
+    """What is published of an accelerator for iiwa's gradient, on the VU9P."""
 
     name: str
     answers: str
@@ -76,10 +86,11 @@ class Published:
     luts: str
 
 
-# Cycles are the latencies in microseconds, and the speed relative to each other, that the papers tell.
+# Cycles are the published latencies in microseconds times the clock. Dadu-RBD's interval follows from its
+# throughput, 6.3 to 7.0 times Robomorphic's.
 PUBLISHED = (
-    Published("Robomorphic", "difd", "32", 55.6, "34 (one task at a time)", 34, 0.775, "not told"),
-    Published("Dadu-RBD", "all", "32", 125.0, "about 12", 95, 0.62, "54.0%"),
+    Published("Robomorphic [1, 2]", "difd", "32", 55.6, "34, one task at a time", 34, 0.775, NOT_PUBLISHED),
+    Published("Dadu-RBD [3]", "all", "32", 125.0, "about 12", 95, 0.62, "54.0%"),
 )
 
 
@@ -125,6 +136,7 @@ def small_rows() -> list[Row]:
     for function, own in packets.items():
         cycles = own.cycles(plan.bound.ii)
         rate, theirs = plan.bound.clock_mhz * 1e6 / cycles, reference.rate(function, arrays)
+        times = rate / theirs.tasks_per_second
         rows.append(
             {
                 "function": function,
@@ -132,11 +144,18 @@ def small_rows() -> list[Row]:
                 "latency (cycles)": plan.latency[function],
                 "MHz": f"{plan.bound.clock_mhz:g}",
                 "tasks/s": f"{rate / 1e6:.4g} M",
-                "Pinocchio, tasks/s": f"{theirs / 1e6:.3g} M",
-                "times Pinocchio": f"{rate / theirs:.1f}",
+                "Pinocchio, tasks/s": f"{theirs.tasks_per_second / 1e6:.3g} M",
+                "Pinocchio, one call": "for all tasks" if theirs.batch else "a task",
+                "times Pinocchio": f"{times:.1f}",
             }
         )
     return rows
+
+
+def small_layout(rows: list[Row]) -> list[Row]:
+    """The rows as columns."""
+    figures = [name for name in rows[0] if name != "function"]
+    return [{"": name} | {row["function"]: row[name] for row in rows} for name in figures]
 
 
 def published_rows() -> list[Row]:
@@ -151,33 +170,33 @@ def published_rows() -> list[Row]:
             "latency": _latency(own.latency, own.clock_mhz),
             "DSP blocks": f"{own.dsp_blocks:.1%}",
             "LUTs": own.luts,
-            "largest error": "not told",
+            "largest error": NOT_PUBLISHED,
         }
         for own in PUBLISHED
     ]
-    return rows + [_own_row(functions, ii, width) for functions, ii, width in OURS]
+    return rows + [_own_row(*own) for own in OURS]
 
 
-def _own_row(functions: Sequence[str], ii: int, width: int) -> Row:
-    subject = Subject("iiwa14", tuple(functions), ii, width, "xcvu9p")
-    plan = planned(load_urdf(bundled()[subject.robot]), subject.options)
+def _own_row(functions: tuple[str, ...], ii: int, width: int) -> Row:
+    subject = Subject("iiwa14", functions, ii, width, "xcvu9p")
+    plan = plan_of(subject.robot, functions, width, ii)
     design = built(plan, subject.options)
     measured = known(subject, design.verilog)
     with tempfile.TemporaryDirectory() as folder:
         write(design, Path(folder) / "design")
         cycles = pace(Path(folder) / "design", COMPARED)
-    found, how = (measured, "Yosys") if measured else (plan.estimate, "estimate")
+    found, how = (measured, "by Yosys") if measured else (plan.estimate, "by estimate")
     device = target(subject.target)
     return {
         "accelerator": "rbdhw",
-        "functions": "all" if subject.functions == ALL else ",".join(functions),
+        "functions": "all" if functions == ALL else ", ".join(functions),
         "bits": "×".join(map(str, plan.program.port_widths)),
         "MHz": f"{plan.bound.clock_mhz:g}",
-        "cycles a task": f"{cycles:g} (core: {ii})",
+        "cycles a task": f"{cycles:g} ({ii})",
         "latency": _latency(plan.latency[COMPARED], plan.bound.clock_mhz),
-        "DSP blocks": f"{found.dsp_blocks / device.dsp_blocks:.1%} ({how})",
-        "LUTs": f"{found.luts / device.luts:.1%} ({how})",
-        "largest error": f"{plan.errors[COMPARED].max:.1e}",
+        "DSP blocks": f"{found.dsp_blocks / device.dsp_blocks:.1%}, {how}",
+        "LUTs": f"{found.luts / device.luts:.1%}, {how}",
+        "largest error": f"{error_of(plan, COMPARED).max:.1e}",
     }
 
 

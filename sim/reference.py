@@ -90,11 +90,12 @@ class Reference:
         tasks = [self._task(function, q, v, u) for q, v, u in zip(*given, strict=True)]
         return {name: np.stack([task[name] for task in tasks]) for name in tasks[0]}
 
-    def rate(self, function: str, arrays: Mapping[str, Array]) -> float:
-        """Tasks a second that Pinocchio's algorithm does on one core, in the fastest of several rounds.
+    def rate(self, function: str, arrays: Mapping[str, Array]) -> Rate:
+        """How fast Pinocchio's algorithm is on one core, in the fastest of several rounds.
 
-        Its Python functions are called task by task; configurations are made before, and results not copied.
-        Followers of mimics are joints of their own.
+        One call takes all tasks where Pinocchio has such a function, on one thread; else its function is
+        called for each task. Configurations are made before, and results are not copied. Followers of mimics
+        are joints of their own.
         """
         drive = "tau" if function in DRIVEN_BY_FORCE else "a"
         return self.free.rate(function, zip(arrays["q"], arrays["v"], arrays[drive], strict=True))
@@ -119,6 +120,24 @@ class Reference:
         if function == "did":
             return dtau
         return {name.replace("dtau", "da"): -_solved(M, matrix) for name, matrix in dtau.items()}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How fast Pinocchio is: tasks a second, and whether one call took all of them (a batch)."""
+
+    tasks_per_second: float
+    batch: bool
+
+
+def _fastest(run: Callable[[], object]) -> float:
+    """Seconds of the fastest of :data:`ROUNDS` runs."""
+    seconds = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
 
 
 def _solved(M: Array, right: Array) -> Array:
@@ -156,16 +175,34 @@ class _Model:
             name: self._reduced(_symmetric(array) if name in SYMMETRIC else array) for name, array in named
         }
 
-    def rate(self, function: str, tasks: Iterable[tuple[Array, Array, Array]]) -> float:
+    def rate(self, function: str, tasks: Iterable[tuple[Array, Array, Array]]) -> Rate:
         """See :meth:`Reference.rate`."""
-        pin, call, given = _pinocchio(), _CALLS[function], [self._given(*task) for task in tasks]
-        seconds = []
-        for _ in range(ROUNDS):
-            start = time.perf_counter()
-            for q, v, u in given:
-                call(pin, self.model, self._data, q, v, u)
-            seconds.append(time.perf_counter() - start)
-        return len(given) / min(seconds)
+        given = [self._given(*task) for task in tasks]
+        run = self.batch(function, given)
+        if run is None:
+            return Rate(len(given) / _fastest(lambda: self._one_by_one(function, given)), batch=False)
+        return Rate(len(given) / _fastest(run), batch=True)
+
+    def batch(self, function: str, given: Sequence[tuple[Array, Array, Array]]) -> Callable[[], Array] | None:
+        """One call of Pinocchio's for all tasks, on one thread: results (nv, N); None where it has none."""
+        pin = _pinocchio()
+        call = getattr(pin, _BATCHES.get(function, ""), None)
+        if call is None:
+            return None
+        pool = pin.ModelPool(self.model, 1)
+        columns = [np.asfortranarray(np.transpose(rows)) for rows in zip(*given, strict=True)]
+        results = np.empty_like(columns[1])
+
+        def run() -> Array:
+            call(1, pool, *columns, results)
+            return results
+
+        return run
+
+    def _one_by_one(self, function: str, given: Iterable[tuple[Array, Array, Array]]) -> None:
+        pin, call = _pinocchio(), _CALLS[function]
+        for q, v, u in given:
+            call(pin, self.model, self._data, q, v, u)
 
     def _given(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
         return self._configuration(q), self._G @ v, self._G @ u
@@ -210,7 +247,14 @@ _CALLS: dict[str, Callable[..., tuple[Array, ...]]] = {
     "dfd": lambda pin, *task: pin.computeABADerivatives(*task)[:2],
     "difd": _held_derivatives,
 }
-"""Pinocchio's algorithms on ``model, data, q, v, a`` (or ``tau``); the next call may overwrite results."""
+"""Pinocchio's algorithms on ``model, data, q, v, a`` (or ``tau``); the next call may overwrite results.
+
+Of the ways to call them these are the fastest. Compared were the conventions of ``aba`` and ``crba``, the
+inverse by the Cholesky factors, and derivatives of the acceleration as products with the inverse.
+"""
+
+_BATCHES = {"id": "rneaInParallel", "fd": "abaInParallel"}
+"""Pinocchio's functions of many tasks, on ``threads, pool, q, v, a`` (or ``tau``), results, by column."""
 
 
 def _symmetric(upper: Array) -> Array:

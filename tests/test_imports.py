@@ -102,7 +102,11 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "mounting": ("errors", "config", "remarks", "robot"),
     "task": ("scalar", "robot", "dynamics"),
     "tracing": ("errors", "scalar", "protocol", "robot", "dynamics", "graph", "passes", "task"),
+    "documents": ("errors", "files"),
+    "operations": ("fixed.program",),
+    "builds": EVERYTHING,
     "uniform": (
+        "choice",
         "protocol",
         "robot",
         "domain",

@@ -1,0 +1,59 @@
+"""Operations that a built program does for one task of a function."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import StrEnum
+from typing import Any
+
+from rbdhw.fixed.program import Kind, Program
+
+
+class _Product(StrEnum):
+    """What a product takes: two variables, a constant, or a power of two, for which a shift does."""
+
+    VARIABLE = "variable"
+    CONSTANT = "constant"
+    SHIFT = "shift"
+
+
+def program_counts(program: Program, function: str) -> dict[str, Any]:
+    """The operations of a program on which a function's results depend.
+
+    They are those after every pass: lowering, fusion, and the removal of terms that rounding absorbs. What
+    only other functions need but this one passes through, such as products with a flag's zeros, counts. A sum
+    of n terms is n - 1 additions.
+    """
+    products: Counter[_Product] = Counter()
+    additions = reciprocals = 0
+    for i in program.reached(function):
+        operation = program.operations[i]
+        match operation.kind:
+            case Kind.ADD:
+                additions += len(operation.operands) - 1
+            case Kind.MULTIPLY:
+                products[_Product.VARIABLE] += 1
+            case Kind.SCALE:
+                products[_Product.CONSTANT] += 1
+            case Kind.DOT:
+                terms = [_product(program, first, second) for _, first, second in operation.pairs]
+                products.update(terms)
+                additions += len(terms) - 1
+            case Kind.RECIPROCAL:
+                reciprocals += 1
+    return {
+        "multiplications": {
+            "variable": products[_Product.VARIABLE],
+            "constant": products[_Product.CONSTANT],
+        },
+        "additions": additions,
+        "reciprocals": reciprocals,
+    }
+
+
+def _product(program: Program, first: int, second: int) -> _Product:
+    factors = (program.operations[first], program.operations[second])
+    known = [factor.constant for factor in factors if factor.kind is Kind.CONSTANT]
+    if not known:
+        return _Product.VARIABLE
+    return _Product.SHIFT if abs(known[-1]).bit_count() == 1 else _Product.CONSTANT

@@ -388,6 +388,8 @@ def accuracy_layout(rows: Rows) -> Rows:
     """Median / largest error by function; with the tasks that count, where some overflow."""
 
     def cell(row: Row) -> str:
+        if not row["tasks counted"]:
+            return "-"
         missing = row["tasks counted"] < row["tasks"]
         counted = f" ({row['tasks counted']:,})" if missing else ""
         return f"{row['median']:.1e} / {row['largest']:.1e}{counted}"

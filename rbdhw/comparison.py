@@ -58,8 +58,9 @@ OURS = (
 
 NOT_PUBLISHED = "not published"
 
+COMPARED_ROBOT = "iiwa14"
 COMPARED = "difd"
-"""The function that both published evaluations measure."""
+"""The robot and the function that both published evaluations measure."""
 
 SMALL_ROBOT = "iiwa14"
 SMALL = BuildOptions(ALL, ii=32, width=18, target="ecp5-85", clock_mhz=50.0, core="array", data_width=128)
@@ -178,7 +179,7 @@ def published_rows() -> list[Row]:
 
 
 def _own_row(functions: tuple[str, ...], ii: int, width: int) -> Row:
-    subject = Subject("iiwa14", functions, ii, width, "xcvu9p")
+    subject = Subject(COMPARED_ROBOT, functions, ii, width, "xcvu9p")
     plan = plan_of(subject.robot, functions, width, ii)
     design = built(plan, subject.options)
     measured = known(subject, design.verilog)

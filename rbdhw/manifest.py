@@ -15,6 +15,7 @@ from rbdhw.estimate.model import blocks
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.link import Traffic, traffic
+from rbdhw.operations import program_counts
 from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise
 from rbdhw.planning import Plan
@@ -47,7 +48,9 @@ def manifest(draft: Design, plan: Plan, options: BuildOptions) -> dict[str, Any]
     return {
         "robot": robot_entry(draft.robot),
         "functions": {
-            function: function_counts(plan.graph, function) | timing_entry(plan, function, packets)
+            function: function_counts(plan.graph, function)
+            | {"built": program_counts(program, function)}
+            | timing_entry(plan, function, packets)
             for function, packets in traffic(draft).items()
         },
         "ii": bound.ii,

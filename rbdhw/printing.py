@@ -136,11 +136,11 @@ def print_manifest(manifest: dict[str, Any], output: Path) -> None:
     """A short table of a design: what its functions take, and how fast they are."""
     robot, rows = manifest["robot"], []
     for name, function in manifest["functions"].items():
-        error, products = manifest["error"][name], function["multiplications"]
+        error, built = manifest["error"][name], function["built"]
         rows.append(
             [
                 name,
-                f"{products['variable'] + products['constant']} / {function['additions']}",
+                f"{sum(built['multiplications'].values())} / {built['additions']}",
                 _latency_cell(function["latency_cycles"], manifest["clock_mhz"]),
                 str(function["core_latency_cycles"]),
                 rate_text(function["tasks_per_second"]),

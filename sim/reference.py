@@ -169,15 +169,15 @@ class _Model:
 
     def task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
         """One task by Pinocchio's own algorithm, its results reduced to the robot's freedoms."""
-        results = _CALLS[function](_pinocchio(), self.model, self._data, *self._given(q, v, u))
+        results = _CALLS[function](_pinocchio(), self.model, self._data, *self.given(q, v, u))
         named = zip(FUNCTIONS[function].outputs, results, strict=True)
         return {
-            name: self._reduced(_symmetric(array) if name in SYMMETRIC else array) for name, array in named
+            name: self.reduced(_symmetric(array) if name in SYMMETRIC else array) for name, array in named
         }
 
     def rate(self, function: str, tasks: Iterable[tuple[Array, Array, Array]]) -> Rate:
         """See :meth:`Reference.rate`."""
-        given = [self._given(*task) for task in tasks]
+        given = [self.given(*task) for task in tasks]
         run = self.batch(function, given)
         if run is None:
             return Rate(len(given) / _fastest(lambda: self._one_by_one(function, given)), batch=False)
@@ -204,10 +204,11 @@ class _Model:
         for q, v, u in given:
             call(pin, self.model, self._data, q, v, u)
 
-    def _given(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
+    def given(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
+        """A task as Pinocchio takes it."""
         return self._configuration(q), self._G @ v, self._G @ u
 
-    def _reduced(self, array: Array) -> Array:
+    def reduced(self, array: Array) -> Array:
         """``G^T`` times a vector, ``G^T X G`` of a matrix."""
         reduced: Array = self._G.T @ array
         return reduced if array.ndim == 1 else reduced @ self._G

@@ -1,12 +1,22 @@
-"""Tables beside published accelerators, and of a full link: for a small robot what they are for the large."""
+"""Tables beside published accelerators, and of a full link: those of a small robot."""
 
 import pytest
 
-from rbdhw import bench, comparison
+from rbdhw import comparison
 from rbdhw.artifact import write
-from rbdhw.comparison import BANDWIDTH, PUBLISHED, link_rows, pace, small_rows
+from rbdhw.builds import ALL, error_of, plan_of
+from rbdhw.comparison import (
+    BANDWIDTH,
+    OURS,
+    PUBLISHED,
+    link_rows,
+    pace,
+    published_rows,
+    small_layout,
+    small_rows,
+)
 from rbdhw.config import BuildOptions
-from rbdhw.errors import InputError
+from rbdhw.target import target
 from tests.designs import rail_design
 
 
@@ -38,11 +48,41 @@ def test_rates_beside_pinocchio(monkeypatch):
         assert float(row["tasks/s"].removesuffix(" M")) == pytest.approx(rate, rel=1e-3)
         theirs = float(row["Pinocchio, tasks/s"].removesuffix(" M"))
         assert float(row["times Pinocchio"]) == pytest.approx(rate / theirs, rel=0.02, abs=0.06)
+    calls = {function: row["Pinocchio, one call"] for function, row in rows.items()}
+    assert calls == {"id": "for all tasks", "did": "a task"}
+    shown = {row[""]: row for row in small_layout(list(rows.values()))}
+    assert shown["cycles a task"] == {"": "cycles a task", "id": 5, "did": rows["did"]["cycles a task"]}
+    assert shown["Pinocchio, one call"] == {"": "Pinocchio, one call", **calls}
 
 
-def test_published_latencies_are_those_told_in_microseconds():
-    told = {own.name: own.latency / own.clock_mhz for own in PUBLISHED}
-    assert told == {"Robomorphic": pytest.approx(0.61, abs=0.005), "Dadu-RBD": pytest.approx(0.76)}
+def test_published_latencies_in_microseconds():
+    found = {own.name: own.latency / own.clock_mhz for own in PUBLISHED}
+    expected = {"Robomorphic [1, 2]": pytest.approx(0.61, abs=0.005), "Dadu-RBD [3]": pytest.approx(0.76)}
+    assert found == expected
+
+
+def test_a_build_of_ours_is_like_each_published_one():
+    """All functions, as many bits, and tasks as often."""
+    dadu = next(own for own in PUBLISHED if own.answers == "all")
+    assert (ALL, int(dadu.interval.split()[-1]), int(dadu.bits)) in OURS
+    assert any(functions == ("difd",) and width == 32 for functions, _, width in OURS)
+
+
+def test_a_row_of_ours(monkeypatch):
+    """Shares of the device, by estimate where Yosys has not counted this design."""
+    monkeypatch.setattr(comparison, "OURS", ((("difd",), 3, 18),))
+    monkeypatch.setattr(comparison, "COMPARED_ROBOT", "toy")
+    *published, own = published_rows()
+    assert [row["accelerator"] for row in published] == [own.name for own in PUBLISHED]
+    plan = plan_of("toy", ("difd",), 18, 3)
+    device = target("xcvu9p")
+    assert own["DSP blocks"] == f"{plan.estimate.dsp_blocks / device.dsp_blocks:.1%}, by estimate"
+    assert own["LUTs"] == f"{plan.estimate.luts / device.luts:.1%}, by estimate"
+    assert own["cycles a task"] == "3 (3)"
+    assert (own["functions"], own["bits"], own["MHz"]) == ("difd", "18×18", "125")
+    assert own["latency"].startswith(f"{plan.latency['difd']} cycles, ")
+    assert float(own["largest error"]) == pytest.approx(error_of(plan, "difd").max, rel=0.05)
+    assert set(own) == set(published[0])
 
 
 def test_the_pace_of_tasks_without_a_pause(tmp_path):
@@ -51,15 +91,3 @@ def test_the_pace_of_tasks_without_a_pause(tmp_path):
     write(design, tmp_path / "design")
     widths = design.request_widths("id"), design.response_widths("id")
     assert pace(tmp_path / "design", "id") == sum(map(design.stream.beats, widths)) + 1
-
-
-def test_tables_are_found_by_their_titles(monkeypatch):
-    monkeypatch.setattr(bench, "TABLES", {"One thing": lambda: [{"a": 1}], "Another": lambda: [{"b": 2}]})
-    told = []
-    assert bench.measure(told.append, "THING") == {"One thing": [{"a": 1}]}
-    assert bench.measure(told.append) == {"One thing": [{"a": 1}], "Another": [{"b": 2}]}
-    assert told == ["One thing", "One thing", "Another"]
-    with pytest.raises(InputError) as refusal:
-        bench.measure(told.append, "third")
-    expected = "only: no table's title contains 'third'; expected part of One thing, Another"
-    assert str(refusal.value) == expected

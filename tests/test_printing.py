@@ -27,15 +27,13 @@ MANIFEST = {
     "multipliers": 2080,
     "functions": {
         "id": {
-            "multiplications": {"variable": 200, "constant": 13},
-            "additions": 206,
+            "built": {"multiplications": {"variable": 200, "constant": 13}, "additions": 206},
             "latency_cycles": 21,
             "core_latency_cycles": 16,
             "tasks_per_second": 31250000,
         },
         "dfd": {
-            "multiplications": {"variable": 47000, "constant": 637},
-            "additions": 40123,
+            "built": {"multiplications": {"variable": 47000, "constant": 637}, "additions": 40123},
             "latency_cycles": 453,
             "core_latency_cycles": 420,
             "tasks_per_second": 2232143,

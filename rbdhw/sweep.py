@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdhw.config import DEFAULT_MAX_ERROR
+from rbdhw.documents import markdown as table
 from rbdhw.errors import InputError
 from rbdhw.examination import DRAWS, TASKS, TOLERANCE, WIDTH, Build, File, Row, examined, on_base
 from rbdhw.progress import Progress
@@ -148,14 +149,14 @@ def markdown(found: Sweep) -> str:
         "# Robots",
         _introduction(found),
         "## Passing",
-        _table(HEADINGS, map(_cells, passing)),
+        table(HEADINGS, map(_cells, passing)),
     ]
     if failing:
         failures = ((f"`{row.name}`", row.base, "; ".join(row.failures)) for row in failing)
-        parts += ["## Failing", _table(("URDF", "base", "what"), failures)]
+        parts += ["## Failing", table(("URDF", "base", "what"), failures)]
     if refused:
         reasons = ((f"`{file.name}`", _escaped(file.refusal)) for file in refused)
-        parts += ["## Refused", _table(("URDF", "reason"), reasons)]
+        parts += ["## Refused", table(("URDF", "reason"), reasons)]
     parts += _remarks(found)
     return "\n\n".join(parts) + "\n"
 
@@ -253,9 +254,3 @@ def _remarks(found: Sweep) -> list[str]:
 def _escaped(text: str) -> str:
     """``text`` for Markdown: the elements of a URDF that it names are no HTML."""
     return text.replace("<", "&lt;").replace("|", "\\|")
-
-
-def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    lines = [list(headings), *(list(row) for row in rows)]
-    lines.insert(1, ["---"] * len(lines[0]))
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

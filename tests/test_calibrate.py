@@ -8,6 +8,8 @@ from rbdhw import calibrate
 from rbdhw.calibrate import Subject, known, named, rows, sample, subjects, tables, yosys_version
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Calibration, Measured, calibration
+from rbdhw.pipeline import generate
+from rbdhw.robots import path
 from rbdhw.target import TARGETS
 
 SMALL = Subject("toy", ("id",), 4, 18, "ecp5-85", 64)
@@ -48,6 +50,16 @@ def test_only_what_is_asked_for_is_measured_again(monkeypatch):
     assert after.keys() == before.keys()
     assert [subject for subject in after if after[subject] != before[subject]] == [SMALL]
     assert after[SMALL].measured == Measured(**COUNTS)
+
+
+def test_a_generated_design_is_the_hardware_of_its_subject(monkeypatch):
+    """The comment above its modules makes it no other, and their text does."""
+    monkeypatch.setattr(calibrate, "_counted", lambda *_: Measured(**COUNTS))
+    digest = sample(SMALL).verilog
+    verilog = generate(path(SMALL.robot), SMALL.options).verilog
+    assert verilog.startswith("// rbdhw ")
+    assert calibrate.digest_of(verilog) == digest
+    assert calibrate.digest_of(verilog.replace("<=", "=", 1)) != digest
 
 
 def test_what_is_known_is_the_same_hardware():

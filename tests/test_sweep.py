@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -14,13 +15,15 @@ from rbdhw.fixed.search import ErrorFigures
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sweep import File, Row, Sweep, markdown, remarks_of, sweep
+from rbdhw.sweep import HEADINGS, File, Row, Sweep, markdown, remarks_of, sweep
+from tests.robot.examples import EXAMPLES
 
 LIMIT = '<limit lower="-2.5" upper="2.5" velocity="8" effort="15"/>'
 BASE = '<link name="base"/>'
 INERTIAL = """<inertial><mass value="2"/>
 <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial>"""
 EMPTY = f'<robot name="plate"><link name="plate">{INERTIAL}</link></robot>'
+REPORT = Path(__file__).parent.parent / "docs" / "robots.md"
 GOOD = ErrorFigures(1e-6, 1e-5, 100, 1)
 
 
@@ -130,6 +133,35 @@ def test_a_robot_that_fails_is_listed_with_what_failed():
     assert "| `a.urdf` | fixed | graph off by 1.0e-06; fd off by 2.0e-01, 30 of 100 flagged |" in markdown(
         failed
     )
+
+
+SMALL = ("double_pendulum", "double_pendulum_simple", "finger_edu", "TwoDofs", "iris")
+"""Robots of docs/robots.md that take seconds."""
+
+
+def test_the_report_in_the_documents_is_what_a_sweep_finds(tmp_path):
+    """Of small robots each cell, and of errors in double precision the size."""
+    lines = REPORT.read_text(encoding="utf-8").splitlines()
+    rows = {tuple(own[:2]): own for line in lines if line.startswith("| `") for own in [_row(line)]}
+    folder = tmp_path / "example-robot-data"
+    for name in SMALL:
+        (place,) = {file for file, _ in rows if Path(file.strip("`")).stem == name}
+        copy = folder / place.strip("`")
+        (source,) = (path for path in EXAMPLES if path.as_posix().endswith(f"/{place.strip('`')}"))
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, copy)
+    result = sweep(folder, lambda _: None, jobs=1)
+    assert _row(next(line for line in lines if line.startswith("| URDF"))) == list(HEADINGS)
+    found = [_row(line) for line in markdown(result).splitlines() if line.startswith("| `")]
+    assert len(found) == 2 * len(SMALL)
+    for row in found:
+        written = rows[tuple(row[:2])]
+        assert (row[:4], row[6:]) == (written[:4], written[6:])
+        assert max(*map(float, row[4:6]), *map(float, written[4:6])) < 1e-10
+
+
+def _row(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 class TestCommandLine:

@@ -23,7 +23,6 @@ BASE = '<link name="base"/>'
 INERTIAL = """<inertial><mass value="2"/>
 <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial>"""
 EMPTY = f'<robot name="plate"><link name="plate">{INERTIAL}</link></robot>'
-REPORT = Path(__file__).parent.parent / "docs" / "robots.md"
 GOOD = ErrorFigures(1e-6, 1e-5, 100, 1)
 
 
@@ -134,6 +133,8 @@ def test_a_robot_that_fails_is_listed_with_what_failed():
         failed
     )
 
+
+REPORT = Path(__file__).parent.parent / "docs" / "robots.md"
 
 SMALL = ("double_pendulum", "double_pendulum_simple", "finger_edu", "TwoDofs", "iris")
 """Robots of docs/robots.md that take seconds."""

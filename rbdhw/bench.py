@@ -234,13 +234,13 @@ def accuracy() -> list[Row]:
     """Relative errors against the golden model, median / largest, over the whole domain."""
     rows = []
     for name in ROBOTS:
-        measured = {width: plan_of(name, ALL, width=width).errors for width in WIDTHS}
+        measured = {width: plan_of(name, ALL, width=width).formats.errors for width in WIDTHS}
         model, domain = plan_of(name, ALL).model, plan_of(name, ALL).domain
         arrays = sample(model.source, domain, UNIFORM_TASKS, np.random.default_rng(1))
         for function in ALL:
             row: Row = {"robot": name, "function": function}
             for width, errors in measured.items():
-                error = errors[function]
+                error = errors[function].whole
                 ports = "×".join(str(port) for port in port_widths(width))
                 row[f"{ports} bits"] = f"{error.median:.1e} / {error.max:.1e}"
             uniform = uniform_errors(model.source, model.robot, function, arrays, model.choice.algorithms)

@@ -177,7 +177,7 @@ def _own_row(functions: Sequence[str], ii: int, width: int) -> Row:
         "latency": _latency(plan.latency[COMPARED], plan.bound.clock_mhz),
         "DSP blocks": f"{found.dsp_blocks / device.dsp_blocks:.1%} ({how})",
         "LUTs": f"{found.luts / device.luts:.1%} ({how})",
-        "largest error": f"{plan.errors[COMPARED].max:.1e}",
+        "largest error": f"{plan.formats.errors[COMPARED].whole.max:.1e}",
     }
 
 

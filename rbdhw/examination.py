@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from rbdhw.choice import Choice
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Mounting
 from rbdhw.domain import Domain, graph_inputs, input_domain
 from rbdhw.errors import InputError
-from rbdhw.fixed.search import HEADROOM, Measured
+from rbdhw.fixed.figures import HEADROOM, Measured
 from rbdhw.formats import Draws, fix, observe, with_inverse
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
@@ -105,8 +105,9 @@ class Evaluated:
         found = [f"graph off by {self.graph:.1e}"] if not self.graph <= TOLERANCE else []
         for function, figures in self.errors.items():
             if not figures.bound <= HEADROOM * DEFAULT_MAX_ERROR:
-                flagged = f"{figures.flagged} of {figures.samples} flagged"
-                found.append(f"{function} off by {figures.max:.1e}, {flagged}")
+                whole = figures.whole
+                flagged = f"{whole.flagged} of {whole.samples} flagged"
+                found.append(f"{function} off by {whole.max:.1e}, {flagged}")
         return found
 
 
@@ -129,7 +130,7 @@ class Row:
         facts = {name: value for name, value in vars(self).items() if name != "evaluated"}
         if self.evaluated is None:
             return facts
-        errors = {function: vars(figures) for function, figures in self.evaluated.errors.items()}
+        errors = {function: asdict(figures) for function, figures in self.evaluated.errors.items()}
         return facts | vars(self.evaluated) | {"errors": errors}
 
 
@@ -214,8 +215,8 @@ def _evaluated(robot: Robot, domain: Domain, functions: tuple[str, ...]) -> Eval
     options = BuildOptions(functions=functions, width=WIDTH, samples=DRAWS.ranging)
     if "difd" in functions:
         domain = with_inverse(domain, robot, options)
-    *_, errors = fix(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
-    return Evaluated(off, errors, {function: _products(graph, function) for function in functions})
+    found = fix(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
+    return Evaluated(off, found.errors, {function: _products(graph, function) for function in functions})
 
 
 def _level(robot: Robot, arrays: dict[str, Array]) -> dict[str, Array]:

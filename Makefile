@@ -24,7 +24,7 @@ help: ## Print the targets
 
 .PHONY: demo
 demo: $(READY) ## Generate the iiwa 14 accelerator of all seven functions and simulate 20,000 tasks of it
-	$(BIN)/rbdhw generate robots/iiwa14.urdf -o build/demo/iiwa14 --ii 1 --target xcvu9p --clock 125 --width 18
+	$(BIN)/rbdhw generate robots/iiwa14.urdf -o build/demo/iiwa14 --ii 1 --target xcvu9p --clock 125
 	$(BIN)/rbdhw simulate build/demo/iiwa14 --tasks 20000 --seed 1 --bulk
 
 .PHONY: test

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from rbdhw import documents
-from rbdhw.builds import ALL, error_of, graph_of, plan_of, robot_of
+from rbdhw.builds import ALL, errors_of, graph_of, plan_of, robot_of
 from rbdhw.choice import longest_paths
 from rbdhw.comparison import link_rows, published_rows, small_layout, small_rows
 from rbdhw.config import DEFAULT_MAX_ERROR
 from rbdhw.errors import InputError
 from rbdhw.estimate.core import counts
 from rbdhw.extras import check_installed
+from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.manifest import function_counts
 from rbdhw.operations import program_counts
 from rbdhw.passes.factor import factor
@@ -37,7 +38,7 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.reroot import candidate_roots, reroot
 from rbdhw.robots import bundled
-from rbdhw.sampling import sample
+from rbdhw.strata import STRATA, draw
 from rbdhw.tracing import Algorithms, trace
 from rbdhw.uniform import uniform_errors
 
@@ -90,6 +91,12 @@ UNIFORM_TASKS = 4096
 
 PAPERS = Algorithms("columns", "articulated", "dense", "repeated")
 """What the published accelerators compute by."""
+
+UNIFORM = "Q16.16"
+"""What rows of errors say in place of bits."""
+
+ALL_STRATA = "all"
+"""What rows of errors over all tasks say in place of a stratum."""
 
 SIMULATED_TASKS = 200_000
 
@@ -332,7 +339,7 @@ def limbs(bases: Iterable[str] = ("fixed", "floating")) -> Rows:
 
 
 def accuracy(builds: Iterable[tuple[str, int | None]] = BUILDS) -> Rows:
-    """Errors against the golden model over the whole domain; after each robot's builds those of Q16.16."""
+    """Errors against the golden model; after each robot's builds those of Q16.16."""
     rows: Rows = []
     builds = list(builds)
     for name in dict.fromkeys(name for name, _ in builds):
@@ -349,57 +356,68 @@ def _own_errors(name: str, width: int | None) -> Rows:
         wide = len(plan.program.wide)
         wider = f" and {wide:,} wider products" if wide else ""
         bits = f"budget {DEFAULT_MAX_ERROR:g}: {bits}{wider}"
-    rows = []
-    for function in ALL:
-        found = error_of(plan, function)
-        counted = found.samples - found.flagged
-        rows.append(_error_row(name, bits, function, found.median, found.max, found.samples, counted))
-    return rows
+    return [row for function in ALL for row in _error_rows(name, bits, function, errors_of(plan, function))]
 
 
 def _uniform_errors(name: str) -> Rows:
     plan = plan_of(name)
     source, robot = plan.model.source, plan.model.robot
-    arrays = sample(source, plan.domain, UNIFORM_TASKS, np.random.default_rng(1))
+    drawn = draw(source, plan.domain, UNIFORM_TASKS, np.random.default_rng(1))
     rows = []
     for function in ALL:
-        errors, overflow = uniform_errors(source, robot, function, arrays)
-        kept = errors[~overflow]
-        figures = (float(np.median(kept)), float(kept.max())) if len(kept) else (np.inf, np.inf)
-        rows.append(_error_row(name, "Q16.16", function, *figures, UNIFORM_TASKS, len(kept)))
+        floor = errors_of(plan, function).floor
+        errors, overflow = uniform_errors(source, robot, function, drawn.arrays, floor)
+        found = FunctionErrors.of(errors, ~overflow, drawn.stratum, STRATA, floor)
+        rows += _error_rows(name, UNIFORM, function, found)
     return rows
 
 
-def _error_row(
-    name: str, bits: str, function: str, median: float, largest: float, tasks: int, counted: int
-) -> Row:
-    return {
-        "robot": name,
-        "bits": bits,
-        "function": function,
-        "median": median,
-        "largest": largest,
-        "tasks": tasks,
-        "tasks counted": counted,
-    }
+def _error_rows(name: str, bits: str, function: str, found: FunctionErrors) -> Rows:
+    """A row for all tasks, and one for each stratum."""
+    return [
+        {
+            "robot": name,
+            "bits": bits,
+            "function": function,
+            "stratum": stratum,
+            "median": figures.median,
+            "largest": figures.max,
+            "tasks": figures.samples,
+            "tasks counted": figures.samples - figures.flagged,
+        }
+        for stratum, figures in {ALL_STRATA: found.whole, **found.strata}.items()
+    ]
 
 
 def accuracy_layout(rows: Rows) -> Rows:
-    """Median / largest error by function; with the tasks that count, where some overflow."""
-
-    def cell(row: Row) -> str:
-        if not row["tasks counted"]:
-            return "-"
-        missing = row["tasks counted"] < row["tasks"]
-        counted = f" ({row['tasks counted']:,})" if missing else ""
-        return f"{row['median']:.1e} / {row['largest']:.1e}{counted}"
+    """Median / largest error over all tasks by function; with the tasks that count, where some overflow."""
 
     def label(row: Row) -> str:
         return f"{_robot(row)}, {row['bits']}"
 
-    tasks = {label(row): row["tasks"] for row in rows}
-    shown = _by_function(rows, (label, cell))
+    whole = [row for row in rows if row["stratum"] == ALL_STRATA]
+    tasks = {label(row): row["tasks"] for row in whole}
+    shown = _by_function(whole, (label, _errors))
     return [{"": row[""], "tasks": tasks[row[""]]} | row for row in shown]
+
+
+def strata() -> Rows:
+    """Errors of iiwa14 by stratum."""
+    return accuracy([build for build in BUILDS if build[0] == "iiwa14"])
+
+
+def strata_layout(rows: Rows) -> Rows:
+    """Median / largest error of each stratum by function."""
+    parts = [row for row in rows if row["stratum"] != ALL_STRATA]
+    return _by_function(parts, (lambda row: f"{row['stratum']}, {row['bits']}", _errors))
+
+
+def _errors(row: Row) -> str:
+    if not row["tasks counted"]:
+        return "-"
+    missing = row["tasks counted"] < row["tasks"]
+    counted = f" ({row['tasks counted']:,})" if missing else ""
+    return f"{row['median']:.1e} / {row['largest']:.1e}{counted}"
 
 
 def generator() -> Rows:
@@ -434,6 +452,7 @@ def costs() -> Rows:
 TABLES: dict[str, Table] = {
     "operations": Table("Operations of a task", operations, operations_layout),
     "errors": Table("Errors, median / largest", accuracy, accuracy_layout),
+    "strata": Table("Errors of iiwa14 by stratum, median / largest", strata, strata_layout),
     "other-bases": Table("Operations of a task, other bases", lambda: operations(OTHERS), others_layout),
     "roots": Table("Atlas floating, from two roots", roots, roots_layout),
     "limbs": Table("HyQ, limbs shared or not, all functions, 18×18 bits, xcvu9p, 125 MHz", limbs),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from rbdhw.config import BuildOptions, Mounting
-from rbdhw.fixed.search import ErrorFigures
+from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.graph.graph import Graph
 from rbdhw.mounting import mounted
 from rbdhw.planning import Plan, planned
@@ -51,6 +51,6 @@ def plan_of(
     return planned(robot_of(name, base), options)
 
 
-def error_of(plan: Plan, function: str) -> ErrorFigures:
-    """The error figures of a function over all tasks."""
-    return plan.errors[function]
+def errors_of(plan: Plan, function: str) -> FunctionErrors:
+    """The error figures of a function, over all tasks and by stratum."""
+    return plan.formats.errors[function]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from rbdhw.artifact import read, write
-from rbdhw.builds import ALL, error_of, plan_of
+from rbdhw.builds import ALL, errors_of, plan_of
 from rbdhw.calibrate import Subject, known
 from rbdhw.config import BuildOptions, Pacing
 from rbdhw.estimate.model import shares
@@ -197,7 +197,7 @@ def _own_row(functions: tuple[str, ...], ii: int, width: int) -> Row:
         "latency": _latency(plan.latency[COMPARED], plan.bound.clock_mhz),
         "DSP blocks": f"{found.dsp_blocks / device.dsp_blocks:.1%}, {how}",
         "LUTs": f"{found.luts / device.luts:.1%}, {how}",
-        "largest error": f"{error_of(plan, COMPARED).max:.1e}",
+        "largest error": f"{errors_of(plan, COMPARED).whole.max:.1e}",
     }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,14 @@ from rbdhw.choice import Choice
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Mounting
 from rbdhw.domain import Domain, graph_inputs, input_domain
 from rbdhw.errors import InputError
-from rbdhw.fixed.search import HEADROOM, Measured
+from rbdhw.fixed.figures import HEADROOM, Measured
+from rbdhw.fixed.program import Program
 from rbdhw.formats import Draws, fix, observe, with_inverse
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.twins import no_twins
-from rbdhw.manifest import function_counts
 from rbdhw.mounting import mounted
+from rbdhw.operations import program_counts
 from rbdhw.preparation import DEFAULT_DELAYS, Model, optimised, traced
 from rbdhw.protocol import FUNCTIONS, SYMMETRIC, flag_values
 from rbdhw.robot.elementary import elementary
@@ -92,7 +93,7 @@ class Evaluated:
     """How far graph and program of a build are from the golden model, and what it takes.
 
     ``graph`` is relative to the largest entry, ``errors`` are those of the manifest. ``operations`` are the
-    multiplications of each function.
+    multiplications of each function in the bit-exact program.
     """
 
     graph: float
@@ -105,8 +106,9 @@ class Evaluated:
         found = [f"graph off by {self.graph:.1e}"] if not self.graph <= TOLERANCE else []
         for function, figures in self.errors.items():
             if not figures.bound <= HEADROOM * DEFAULT_MAX_ERROR:
-                flagged = f"{figures.flagged} of {figures.samples} flagged"
-                found.append(f"{function} off by {figures.max:.1e}, {flagged}")
+                whole = figures.whole
+                flagged = f"{whole.flagged} of {whole.samples} flagged"
+                found.append(f"{function} off by {whole.max:.1e}, {flagged}")
         return found
 
 
@@ -129,7 +131,7 @@ class Row:
         facts = {name: value for name, value in vars(self).items() if name != "evaluated"}
         if self.evaluated is None:
             return facts
-        errors = {function: vars(figures) for function, figures in self.evaluated.errors.items()}
+        errors = {function: asdict(figures) for function, figures in self.evaluated.errors.items()}
         return facts | vars(self.evaluated) | {"errors": errors}
 
 
@@ -214,8 +216,9 @@ def _evaluated(robot: Robot, domain: Domain, functions: tuple[str, ...]) -> Eval
     options = BuildOptions(functions=functions, width=WIDTH, samples=DRAWS.ranging)
     if "difd" in functions:
         domain = with_inverse(domain, robot, options)
-    *_, errors = fix(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
-    return Evaluated(off, errors, {function: _products(graph, function) for function in functions})
+    found = fix(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
+    operations = {function: _products(found.program, function) for function in functions}
+    return Evaluated(off, found.errors, operations)
 
 
 def _level(robot: Robot, arrays: dict[str, Array]) -> dict[str, Array]:
@@ -227,8 +230,8 @@ def _level(robot: Robot, arrays: dict[str, Array]) -> dict[str, Array]:
     return arrays
 
 
-def _products(graph: Graph, function: str) -> int:
-    return sum(function_counts(graph, function)["multiplications"].values())
+def _products(program: Program, function: str) -> int:
+    return sum(program_counts(program, function)["multiplications"].values())
 
 
 def _interpreted(

@@ -16,11 +16,12 @@ from rbdhw.config import WIDTHS, BuildOptions
 from rbdhw.domain import Domain, graph_inputs, graph_ranges
 from rbdhw.fixed.alignment import exponents, unified
 from rbdhw.fixed.evaluate import largest_values
+from rbdhw.fixed.figures import FunctionErrors, Measured
 from rbdhw.fixed.fusion import fused
-from rbdhw.fixed.gains import TINY, Gains, gains
+from rbdhw.fixed.gains import TINY, Gains, Row, Strata, gains, optional_results
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Program
-from rbdhw.fixed.search import ErrorFigures, Measured, Search
+from rbdhw.fixed.search import Search, Try
 from rbdhw.fixed.vanishing import without_vanishing
 from rbdhw.fixed.widths import GUARD_BITS, Planner, Widths
 from rbdhw.graph.graph import Graph
@@ -30,12 +31,14 @@ from rbdhw.passes.specialise import reached
 from rbdhw.preparation import Model
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import flag_values
+from rbdhw.remarks import subject
 from rbdhw.robot.model import Robot
 from rbdhw.sampling import sample
 from rbdhw.sim import golden
 from rbdhw.sim.errors import relative_errors
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import decode, encode, quantised
+from rbdhw.strata import STRATA, Drawn, draw, error_floors
 from rbdhw.target import target
 
 Array = NDArray[np.float64]
@@ -64,6 +67,9 @@ NOISE_MARGIN = 4.0
 MOST_TERMS = 8
 """Terms of a sum that an array's unit adds up in one go."""
 
+CANCELS = 8.0
+"""How many times as large as the result a value counts in it that is said to cancel."""
+
 INVERSE_MARGIN = 1.25
 """Headroom of a supplied inverse over the largest found by sampling."""
 
@@ -75,16 +81,16 @@ class Draws:
     Parameters
     ----------
     ranging
-        Tasks in which ranges are found, a chunk at a time.
+        Tasks over the whole domain in which ranges are found, a chunk at a time.
     chunk
         Tasks whose every node's value is held at once.
     group
         Tasks, a whole number of them in a chunk, whose largest values are compared: of the same number of
         tasks, smaller groups differ more, and leave more headroom for the tails that were not drawn.
     held_out
-        Tasks by which errors are measured.
+        Tasks of all strata by which errors are measured.
     probed
-        Of the first chunk, the tasks that tell the effect of errors.
+        Tasks of all strata by which the effect of errors is found.
     headroom
         How much larger values may be than the ranges found; few tasks tell little of a large robot's tails.
     """
@@ -117,8 +123,10 @@ class Observed:
         What errors at the nodes do to the results.
     noise_words
         Inputs of a graph, of tasks by which rounding errors are observed.
-    arrays, reference
+    tasks, reference
         Tasks by which errors are measured, and their right results by function.
+    floors
+        For each function the norm below which a result counts as large as that.
     """
 
     model: Model
@@ -128,41 +136,72 @@ class Observed:
     magnitudes: Sequence[float]
     effects: Gains
     noise_words: Mapping[str, Array]
-    arrays: Mapping[str, Array]
+    tasks: Drawn
     reference: Mapping[str, Mapping[str, Array]]
+    floors: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Formats:
+    """A bit-exact program, and how it was chosen.
+
+    Parameters
+    ----------
+    groups
+        Which of its values are twins.
+    errors
+        The errors of each function's results.
+    tries
+        The widths that were tried for it, the last of which it has.
+    reasons
+        For each function, what limits its errors.
+    """
+
+    program: Program
+    groups: tuple[Group, ...]
+    errors: Measured
+    tries: tuple[Try, ...]
+    reasons: Mapping[str, str]
 
 
 def observe(
     model: Model, graph: Graph, domain: Domain, options: BuildOptions, draws: Draws | None = None
 ) -> Observed:
-    """What tasks tell: ranges and the effect of errors come from one sample of the domain, errors from
-    another, by default four times as large.
+    """What tasks tell.
+
+    Ranges come from one sample of the domain, the effect of errors from one of all strata, and errors from
+    another of all strata, by default four times as large as the first.
     """
     draws = draws or Draws(options.samples, 4 * options.samples)
     ranging, held_out, probing = (np.random.default_rng((options.seed, k)) for k in (0, 1, 3))
-    chunks = list(sampled_inputs(model, domain, draws, ranging))
-    arrays = sample(model.source, domain, draws.held_out, held_out, model.fext)
+    robot, functions = model.source, options.functions
+    floors = error_floors(
+        robot, domain, {*functions, *optional_results(functions).values()}, options.seed, model.fext
+    )
+    probed = draw(robot, domain, draws.probed, probing, model.fext)
+    inputs = graph_inputs(robot, with_inverses(robot, domain, probed.arrays))
+    tasks = draw(robot, domain, draws.held_out, held_out, model.fext)
     return Observed(
         model,
         graph,
         domain,
         draws,
-        largest_magnitudes(graph, options.functions, chunks, draws.group),
-        gains(graph, first(chunks[0], draws.probed), probing),
-        graph_inputs(model.source, with_inverses(model.source, domain, arrays, NOISE_TASKS)),
-        arrays,
-        {f: golden.evaluate(model.source, f, arrays) for f in options.functions},
+        largest_magnitudes(
+            graph, functions, [*sampled_inputs(model, domain, draws, ranging), inputs], draws.group
+        ),
+        gains(graph, inputs, Strata(STRATA, probed.stratum, floors), probing),
+        graph_inputs(robot, with_inverses(robot, domain, tasks.first(NOISE_TASKS).arrays)),
+        tasks,
+        {f: golden.evaluate(robot, f, tasks.arrays) for f in functions},
+        floors,
     )
 
 
 @seldom_collected()
-def fix(
-    observed: Observed, options: BuildOptions, twins: Twins, progress: Progress = silent
-) -> tuple[Program, tuple[Group, ...], Measured]:
+def fix(observed: Observed, options: BuildOptions, twins: Twins, progress: Progress = silent) -> Formats:
     """The bit-exact program: the most exact at the width asked for, or the cheapest that meets the budget.
 
-    With it, which of its values are twins, and the errors of each function's results. ``progress`` receives
-    the widths of each program that is tried.
+    ``progress`` receives the widths of each program that is tried.
 
     Raises
     ------
@@ -192,22 +231,44 @@ def fix(
 
     def measured(program: Program, tasks: int) -> Measured:
         draft = draft_design(model, domain, program, options)
-        given, right = first(observed.arrays, tasks), observed.reference
-        return {f: error_figures(draft, f, given, first(right[f], tasks)) for f in options.functions}
+        return {f: function_errors(draft, observed, f, tasks) for f in options.functions}
 
+    def reason(widths: Widths, row: Row) -> str:
+        node, times = planner.worst_node(widths, row)
+        return node_reason(model.robot, graph, node, times)
+
+    planner = Planner(graph, magnitudes, observed.effects, twins, guard=0 if array else GUARD_BITS)
     search = Search(
-        Planner(graph, magnitudes, observed.effects, twins, guard=0 if array else GUARD_BITS),
+        planner,
         lowered,
         partial(measured, tasks=draws.held_out),
         partial(measured, tasks=min(draws.ranging, draws.held_out)),
         target(options.target).blocks,
+        reason,
     )
     if options.budget is None:
         assert options.width is not None
         found = search.best(options.width)
     else:
         found = search.cheapest(options.budget, WIDTHS if options.width is None else [options.width])
-    return *without_vanishing(found.program, twins.groups), found.errors
+    program, groups = without_vanishing(found.program, twins.groups)
+    bounds = found.bounds
+    worst = {
+        f: max((row for row in bounds if row[0] == f), key=bounds.__getitem__) for f in options.functions
+    }
+    reasons = {f: f"{row[1]} tasks, where {reason(found.widths, row)}" for f, row in worst.items()}
+    return Formats(program, groups, found.errors, tuple(search.tries), reasons)
+
+
+def node_reason(robot: Robot, graph: Graph, node: int, times: float) -> str:
+    """What a node's rounding does to errors; its value counts ``times`` the result that is left of it."""
+    region = graph.nodes[node].region
+    place = region.step
+    if region.joint is not None:
+        place += f" at {subject('joint', [robot.bodies[region.joint].joint.name])}"
+    what = region.quantity or "values"
+    text = f"most of the error comes from rounding {what} of {place}"
+    return f"{text}, up to {times:.1g} times the result that is left of it" if times > CANCELS else text
 
 
 def first(arrays: Mapping[str, Array], tasks: int) -> dict[str, Array]:
@@ -235,10 +296,10 @@ def raise_to_noise(
                 magnitudes[i] = max(magnitudes[i], NOISE_MARGIN * largest)
 
 
-def with_inverses(robot: Robot, domain: Domain, arrays: Mapping[str, Array], tasks: int) -> dict[str, Array]:
-    """The first tasks of arrays, with their inverse mass matrices where a task may bring one."""
-    part = first(arrays, tasks)
-    return part | golden.evaluate(robot, "minv", part) if "Minv" in domain.bounds else part
+def with_inverses(robot: Robot, domain: Domain, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Arrays with their inverse mass matrices where a task may bring one."""
+    inverses = golden.evaluate(robot, "minv", arrays) if "Minv" in domain.bounds else {}
+    return {**arrays, **inverses}
 
 
 def sampled_inputs(
@@ -248,7 +309,7 @@ def sampled_inputs(
     arrays = sample(model.source, domain, draws.ranging, rng, model.fext)
     for start in range(0, draws.ranging, draws.chunk):
         part = {name: array[start : start + draws.chunk] for name, array in arrays.items()}
-        yield graph_inputs(model.source, with_inverses(model.source, domain, part, draws.chunk))
+        yield graph_inputs(model.source, with_inverses(model.source, domain, part))
 
 
 def largest_magnitudes(
@@ -299,13 +360,10 @@ def draft_design(model: Model, domain: Domain, program: Program, options: BuildO
     )
 
 
-def error_figures(
-    design: Design, function: str, arrays: Mapping[str, Array], reference: Mapping[str, Array]
-) -> ErrorFigures:
-    """Relative errors of the bit-exact model against the golden one, over the tasks it does not flag."""
-    status, words = respond(design, function, encode(design, function, arrays))
-    errors = relative_errors(decode(design, function, words), reference)
-    kept = errors[status == 0]
-    if not len(kept):
-        return ErrorFigures(float("inf"), float("inf"), len(errors), len(errors))
-    return ErrorFigures(float(np.median(kept)), float(kept.max()), len(errors), len(errors) - len(kept))
+def function_errors(design: Design, observed: Observed, function: str, tasks: int) -> FunctionErrors:
+    """Errors of the bit-exact model against the golden one in the first tasks, those not flagged."""
+    drawn, floor = observed.tasks.first(tasks), observed.floors[function]
+    status, words = respond(design, function, encode(design, function, drawn.arrays))
+    reference = first(observed.reference[function], tasks)
+    errors = relative_errors(decode(design, function, words), reference, floor)
+    return FunctionErrors.of(errors, status == 0, drawn.stratum, STRATA, floor)

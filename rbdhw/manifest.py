@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from importlib.metadata import version
 from typing import Any
 
+from rbdhw.accuracy import error_entry, formats_entry
 from rbdhw.array import model as array_model
 from rbdhw.array.model import Array
 from rbdhw.artifact import Design
@@ -24,7 +25,6 @@ from rbdhw.robot.coordinates import configuration_coordinates, velocity_coordina
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Region
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource
-from rbdhw.sim.errors import NORM
 from rbdhw.target import target
 
 
@@ -60,16 +60,8 @@ def manifest(draft: Design, plan: Plan, options: BuildOptions) -> dict[str, Any]
         "width": list(program.port_widths),
         "dsp_blocks": blocks(program, bound, device),
         **(array_entry(bound) if isinstance(bound, Array) else pipeline_entry(program, bound)),
-        "error": {
-            function: {
-                "median": e.median,
-                "max": e.max,
-                "samples": e.samples,
-                "flagged": e.flagged,
-                "norm": NORM,
-            }
-            for function, e in plan.errors.items()
-        },
+        "error": error_entry(plan.formats, options),
+        "formats": formats_entry(plan.formats, options),
         "budget": options.budget,
         "versions": {name: version(name) for name in ("rbdhw", "amaranth", "numpy")},
         "seed": options.seed,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rbdhw.accuracy import accuracy_remarks
 from rbdhw.artifact import Design
 from rbdhw.assembly import accelerator
 from rbdhw.boards.fit import Sharing
@@ -78,7 +79,7 @@ def design_of(
         For an option or override that cannot be built for it.
     """
     plan = planned(source, options, overrides, progress)
-    warn(size_remarks(plan, options))
+    warn(plan_remarks(plan, options))
     progress("writing Verilog")
     return built(plan, options)
 
@@ -101,13 +102,18 @@ def built(plan: Plan, options: BuildOptions) -> Design:
         *plan.model.source.remarks,
         *plan.domain.remarks,
         *plan.model.remarks,
-        *size_remarks(plan, options),
+        *plan_remarks(plan, options),
     ]
     device = target(options.target)
     above = heading(draft, options, plan.bound.ii, plan.bound.clock_mhz)
     text = to_verilog(accelerator(draft, plan.bound, device), header=above)
     design = replace(draft, manifest=facts | draft.manifest, verilog=text)
     return replace(design, companions=companions(design, device, plan.bound.clock_mhz))
+
+
+def plan_remarks(plan: Plan, options: BuildOptions) -> tuple[str, ...]:
+    """Sentences about a plan whose results are off, or that its device does not hold."""
+    return (*accuracy_remarks(plan.formats, options), *size_remarks(plan, options))
 
 
 def size_remarks(plan: Plan, options: BuildOptions) -> tuple[str, ...]:

@@ -17,10 +17,9 @@ from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Estimate
 from rbdhw.estimate.model import CoreCost, estimate
 from rbdhw.fixed.program import Kind, Program
-from rbdhw.fixed.search import Measured
-from rbdhw.formats import Observed, draft_design, fix, observe, with_inverse
+from rbdhw.formats import Formats, Observed, draft_design, fix, observe, with_inverse
 from rbdhw.graph.graph import Graph
-from rbdhw.graph.twins import Group, Twins, no_twins
+from rbdhw.graph.twins import Twins, no_twins
 from rbdhw.interval import Candidates, Interval, interval
 from rbdhw.limbs import least_interval, limb_inputs, shared_limbs
 from rbdhw.link import Traffic, traffic
@@ -45,14 +44,18 @@ class Plan:
     model: Model
     domain: Domain
     graph: Graph
-    program: Program
+    formats: Formats
     edge: Edge
-    errors: Measured
     bound: Bound | Array
     costs: dict[str, CoreCost]
     estimate: Estimate
     interval: Interval
     taken: Taken
+
+    @property
+    def program(self) -> Program:
+        """The bit-exact program."""
+        return self.formats.program
 
     @property
     def pipeline(self) -> Bound:
@@ -134,9 +137,7 @@ class Alternatives:
         self.options = options
         self.device = target(options.target)
         self._model, self._domain, self._graph, self._progress = model, domain, graph, progress
-        self._programs: dict[
-            tuple[str, tuple[LimbGroup, ...]], tuple[Program, tuple[Group, ...], Measured]
-        ] = {}
+        self._formats: dict[tuple[str, tuple[LimbGroup, ...]], Formats] = {}
         self._observed: list[Observed] = []
         self._plans: dict[tuple[str, int], Plan] = {}
         self._taken: dict[int, Taken] = {}
@@ -147,7 +148,7 @@ class Alternatives:
         So are its plans, where the options differ only in the interval and the core.
         """
         other = Alternatives(self._model, self._domain, self._graph, options, self._progress)
-        other._programs, other._observed = self._programs, self._observed
+        other._formats, other._observed = self._formats, self._observed
         if _without_pace(options) == _without_pace(self.options):
             other._plans = self._plans
         return other
@@ -229,7 +230,7 @@ class Alternatives:
 
     def program(self, ii: int) -> Program:
         """The bit-exact program for the core that is taken."""
-        return self._fixed(self.taken(ii).core, ii)[0]
+        return self._fixed(self.taken(ii).core, ii).program
 
     def plan(self, chosen: Interval) -> Plan:
         """The whole plan, on the core that is taken."""
@@ -246,18 +247,18 @@ class Alternatives:
         """
         if (core, ii) not in self._plans:
             options = replace(self.options, ii=ii, core=core)
-            program, twins, errors = self._fixed(core, ii)
+            formats = self._fixed(core, ii)
+            program = formats.program
             self._progress(f"scheduling the {core} at an II of {ii}")
-            bound, costs = realised(program, self.device, options, twins)
+            bound, costs = realised(program, self.device, options, formats.groups)
             edge = edge_of(draft_design(self._model, self._domain, program, options))
             found = estimate(program, bound, edge, self.device)
             self._plans[core, ii] = Plan(
                 self._model,
                 self._domain,
                 self._graph,
-                program,
+                formats,
                 edge,
-                errors,
                 bound,
                 costs,
                 found,
@@ -281,7 +282,7 @@ class Alternatives:
         An array takes no fewer than a pipeline: it multiplies to add, too.
         """
         core = self.cores(ii)[0]
-        program = self._fixed(core, ii)[0]
+        program = self._fixed(core, ii).program
         if core == "array":
             return sum(len(job.terms) for job in jobs(program))
         return sum(operation.kind is Kind.MULTIPLY for operation in program.operations)
@@ -298,20 +299,20 @@ class Alternatives:
             return None
         return self.paced(replace(self.options, core="array")).candidates()
 
-    def _fixed(self, core: str, ii: int) -> tuple[Program, tuple[Group, ...], Measured]:
+    def _fixed(self, core: str, ii: int) -> Formats:
         options = replace(self.options, ii=ii, core=core)
         groups = () if core == "array" else shared_limbs(self._model.robot, options.share_limbs, ii)
-        if (core, groups) not in self._programs:
+        if (core, groups) not in self._formats:
             if not self._observed:
                 self._progress("observing random tasks")
                 self._observed.append(observe(self._model, self._graph, self._domain, options))
             stage = f"choosing number formats of the {core}"
             self._progress(stage)
             twins = limb_twins(self._model, self._graph, options)
-            self._programs[core, groups] = fix(
+            self._formats[core, groups] = fix(
                 self._observed[0], options, twins, within(stage, self._progress)
             )
-        return self._programs[core, groups]
+        return self._formats[core, groups]
 
 
 def _without_pace(options: BuildOptions) -> BuildOptions:

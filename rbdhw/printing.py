@@ -156,9 +156,41 @@ def print_manifest(manifest: dict[str, Any], output: Path) -> None:
         ["", *columns],
         rows,
     )
+    print_accuracy(manifest)
     print_interval(manifest)
     if "limbs" in manifest:
         print_sharing(manifest["limbs"])
+
+
+def print_accuracy(manifest: dict[str, Any]) -> None:
+    """Each function's errors by stratum, its error floor and its largest step, and why widths are these."""
+    errors = manifest["error"]
+    strata = {
+        name: {kind: (part["median"], part["max"]) for kind, part in own["strata"].items()}
+        for name, own in errors.items()
+    }
+    _print_strata("errors by kind of tasks, median / largest", strata)
+    rows = [
+        [name, ", ".join(own["units"]), f"{own['step']:.1e}", f"{own['floor']:.2g}"]
+        for name, own in errors.items()
+    ]
+    title = "errors are relative to the result's norm, or to the floor where that is larger"
+    print_table(title, ["", "unit", "largest\nstep", "error\nfloor"], rows)
+    print_text(f"widths: {manifest['formats']['why']}", INDENT)
+
+
+def _print_strata(title: str, strata: Mapping[str, Mapping[str, tuple[float | None, float | None]]]) -> None:
+    """A table of errors, functions by strata; its numbers are short, so that five strata fit a line."""
+    kinds = list(dict.fromkeys(kind for own in strata.values() for kind in own))
+    rows = [
+        [name, *(_short_errors(*own.get(kind, (None, None))) for kind in kinds)]
+        for name, own in strata.items()
+    ]
+    print_table(title, ["", *kinds], rows)
+
+
+def _short_errors(median: float | None, largest: float | None) -> str:
+    return "-" if median is None or largest is None else f"{median:.0e}/{largest:.0e}"
 
 
 def _hardware_text(manifest: dict[str, Any]) -> str:
@@ -235,6 +267,11 @@ def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
         )
     columns = ["", "tasks", LATENCY, "tasks/s", "mismatches\n/ flagged", ERROR]
     print_table("\n".join(title), columns, rows)
+    strata = {
+        name: {kind: (part["error_median"], part["error_max"]) for kind, part in own["strata"].items()}
+        for name, own in report["functions"].items()
+    }
+    _print_strata("errors by kind of tasks, median / largest", strata)
 
 
 def _traffic_text(traffic: dict[str, Any]) -> str:

@@ -8,6 +8,9 @@ The substitutes are
 - for an effort, what holds the outstretched limb that the joint carries against gravity and accelerates it as
   fast as the domain allows; where the base floats, what bears the robot's weight at the limb's end, too.
 
+A placeholder, a limit that is too large to be meant, gives way to something smaller, for number formats
+that hold it would be coarse: :data:`FAST_VELOCITY`, or :data:`MOST_EFFORT` times the effort above.
+
 Each substitute is remarked, one line for all joints with the same problem.
 """
 
@@ -33,8 +36,16 @@ FREE_VELOCITY = {True: 4.0, False: 2.0}
 FREE_REACH = 1.0
 """Metres by which a slide without limits is taken to go either way."""
 
-FAR, FAST = 100.0, 5000.0
-"""Limits of a position that are farther apart (rad or m) bound nothing, nor do faster velocities."""
+FAR, FAST = 100.0, 100.0
+"""Limits of a position that are farther apart (rad or m) bound nothing, nor do velocities (rad/s or m/s) that
+are as fast: they are placeholders."""
+
+FAST_VELOCITY = {True: 30.0, False: 5.0}
+"""Taken for a velocity limit that is a placeholder: rad/s where the freedom turns, m/s where it slides."""
+
+MOST_EFFORT = 128.0
+"""How many times the effort that a limb needs a limit may be. A larger one is a placeholder: it would take
+the limb to its largest velocity in less than a millisecond."""
 
 LEAST_EFFORT = 1e-3
 """The substitute for an effort where a joint carries nothing (Nm or N)."""
@@ -99,11 +110,12 @@ class Substitutes:
             In strict mode, where the limit bounds nothing.
         """
         limit = joint.limits[0].velocity
-        if 0.0 < limit <= FAST:
+        if 0.0 < limit < FAST:
             return -limit, limit
-        free = FREE_VELOCITY[joint.kind.turning[0]]
-        self._take(joint, "velocity", _reason("velocity", limit), free)
-        return -free, free
+        placeholder = FAST <= limit < math.inf
+        taken = (FAST_VELOCITY if placeholder else FREE_VELOCITY)[joint.kind.turning[0]]
+        self._take(joint, "velocity", _reason("velocity", limit), taken)
+        return -taken, taken
 
     def effort(self, joint: Joint, acceleration: Pair) -> Pair:
         """The bounds of a joint's one force or torque, given those of its acceleration.
@@ -114,12 +126,18 @@ class Substitutes:
             In strict mode, where the limit bounds nothing.
         """
         limit = joint.limits[0].effort
-        if 0.0 < limit < math.inf:
-            return -limit, limit
         needed = max(holding_effort(self.robot, joint, max(map(abs, acceleration))), LEAST_EFFORT)
-        needed = float(f"{needed:.2g}")
-        self._take(joint, "effort", _reason("effort", limit), needed)
-        return -needed, needed
+        if 0.0 < limit <= MOST_EFFORT * needed:
+            return -limit, limit
+        placeholder = 0.0 < limit < math.inf
+        taken = float(f"{MOST_EFFORT * needed if placeholder else needed:.2g}")
+        reason = _reason("effort", limit)
+        if placeholder:
+            reason = (
+                f"effort limit {limit:g} is more than {MOST_EFFORT:g} times what the limb that it moves needs"
+            )
+        self._take(joint, "effort", reason, taken)
+        return -taken, taken
 
     def check_unit(self, joint: Joint, bounds: Pair, what: str) -> None:
         """Remark on the position bounds of a turn that look like degrees; ``what`` they are in the remark."""

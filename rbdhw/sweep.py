@@ -221,7 +221,7 @@ def _package(folder: Path) -> str:
 
 def _cells(row: Row) -> tuple[str, ...]:
     assert row.evaluated is not None
-    errors = row.evaluated.errors.values()
+    errors = [own.whole for own in row.evaluated.errors.values()]
     operations = row.evaluated.operations
     return (
         f"`{row.name}`",

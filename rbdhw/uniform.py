@@ -234,16 +234,16 @@ def _evaluated(
 
 
 def uniform_errors(
-    source: Robot, robot: Robot, function: str, arrays: Mapping[str, Array]
+    source: Robot, robot: Robot, function: str, arrays: Mapping[str, Array], floor: float = 0.0
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Relative errors (tasks,) against the golden model by the best algorithms, and which tasks overflowed.
 
-    See :func:`evaluate_uniform` for the parameters.
+    See :func:`evaluate_uniform` and :func:`rbdhw.sim.errors.relative_errors` for the parameters.
     """
     reference = golden.evaluate(source, function, arrays)
-    algorithms = best_algorithms(source, robot, function, arrays, reference)
+    algorithms = best_algorithms(source, robot, function, arrays, reference, floor)
     results, overflow = evaluate_uniform(source, robot, function, arrays, algorithms)
-    return relative_errors(results, reference), overflow
+    return relative_errors(results, reference, floor), overflow
 
 
 def best_algorithms(
@@ -252,6 +252,7 @@ def best_algorithms(
     function: str,
     arrays: Mapping[str, Array],
     reference: Mapping[str, Array],
+    floor: float = 0.0,
 ) -> Algorithms:
     """The algorithms with the least median error in the first :data:`TRIALS` tasks.
 
@@ -261,7 +262,7 @@ def best_algorithms(
 
     def median(algorithms: Algorithms) -> float:
         results, overflow = evaluate_uniform(source, robot, function, first, algorithms)
-        return float(np.median(np.where(overflow, np.inf, relative_errors(results, right))))
+        return float(np.median(np.where(overflow, np.inf, relative_errors(results, right, floor))))
 
     return min(combinations(robot, function), key=median)
 

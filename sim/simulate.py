@@ -6,7 +6,6 @@ a simulation of its own; in bulk as many pieces as there are processors are in w
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -21,11 +20,10 @@ from numpy.typing import NDArray
 from rbdhw.artifact import Design, read
 from rbdhw.bounds import LARGEST_SEED, MOST_TASKS
 from rbdhw.errors import InputError
+from rbdhw.fixed.figures import FLAGGED_SHARE, most_flagged
 from rbdhw.fixed.format import Integers
-from rbdhw.fixed.search import FLAGGED_SHARE
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.sampling import sample
 from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import golden, verilator
 from rbdhw.sim.diagnosis import Cause, diagnose, merged_causes
@@ -34,6 +32,7 @@ from rbdhw.sim.model import respond
 from rbdhw.sim.packets import Answers, Bytes, answers, contents, decode, encode, merged, requests, responses
 from rbdhw.sim.run import golden_results
 from rbdhw.sim.verilator import Exchange, Traffic
+from rbdhw.strata import STRATA, Drawn, draw
 
 Array = NDArray[np.float64]
 Key = tuple[str, bool]
@@ -49,13 +48,25 @@ MOST_AT_ONCE = 8
 """Pieces in work at once, however many processors there are."""
 
 
-def most_flagged(tasks: int) -> int:
-    """The most of some tasks that may be flagged in a design that flags :data:`FLAGGED_SHARE` of all.
+@dataclass(frozen=True)
+class StratumReport:
+    """The tasks of one function and one stratum that came back.
 
-    One more than three standard deviations above the mean: chance exceeds that less than once in 400 times.
+    ``flagged`` counts those whose status is not zero. Errors are those of the others, relative to the norm of
+    golden's result or to the function's floor, the larger; None where there are none.
     """
-    mean = FLAGGED_SHARE * tasks
-    return int(mean + 3.0 * math.sqrt(mean) + 1.0)
+
+    tasks: int
+    flagged: int
+    error_median: float | None
+    error_max: float | None
+
+    @classmethod
+    def of(cls, errors: Array, unflagged: NDArray[np.bool_]) -> StratumReport:
+        """The report of tasks with these errors (N,), of which those marked count."""
+        kept = errors[unflagged]
+        figures = (float(np.median(kept)), float(kept.max())) if len(kept) else (None, None)
+        return cls(len(errors), len(errors) - len(kept), *figures)
 
 
 @dataclass(frozen=True)
@@ -64,9 +75,10 @@ class FunctionReport:
 
     ``mismatches`` counts responses that differ from the model's in any bit, are missing or are too many;
     ``flagged`` the tasks whose status is not zero. Errors are relative to golden, in the Frobenius norm of a
-    task's whole result, over the tasks that came back unflagged; None where there are none.
-    ``latency_cycles`` is the least number of cycles, under the report's traffic, from a task's first beat in
-    to its response's last beat out; None where nothing came back.
+    task's whole result, or to the function's floor, the larger. They are those of the tasks that came back
+    unflagged; None where there are none. ``limit`` is the largest that is allowed. ``latency_cycles`` is the
+    least number of cycles, under the report's traffic, from a task's first beat in to its response's last
+    beat out; None where nothing came back.
     """
 
     tasks: int
@@ -74,7 +86,13 @@ class FunctionReport:
     flagged: int
     error_median: float | None
     error_max: float | None
+    limit: float
     latency_cycles: int | None
+    strata: dict[str, StratumReport]
+
+    def json(self) -> dict[str, Any]:
+        """The function's part of the report as `simulate --json` prints it."""
+        return vars(self) | {"strata": {name: vars(own).copy() for name, own in self.strata.items()}}
 
 
 @dataclass(frozen=True)
@@ -83,8 +101,8 @@ class Report:
 
     ``stray`` counts responses that belong to no function, and breaches of the stream's protocol; ``cycles``
     run from the first beat in to the last beat out, summed over the pieces. The tasks of all ``functions``
-    were mixed, and ``traffic`` held beats back. ``budget`` is the design's error budget, if it has one.
-    ``causes`` say why the model flags tasks, those of most tasks first.
+    were mixed, and ``traffic`` held beats back. ``causes`` say why the model flags tasks, those of most tasks
+    first.
     """
 
     tasks: int
@@ -92,7 +110,6 @@ class Report:
     cycles: int
     functions: dict[str, FunctionReport]
     traffic: Traffic
-    budget: float | None
     causes: tuple[Cause, ...] = ()
 
     @property
@@ -107,7 +124,7 @@ class Report:
 
     @property
     def failures(self) -> list[str]:
-        """What is wrong, a line each: mismatches, errors beyond the budget, too many flagged tasks."""
+        """What is wrong, a line each: mismatches, errors beyond the limit, too many flagged tasks."""
         lines = []
         if self.stray:
             lines.append(
@@ -116,12 +133,12 @@ class Report:
         for name, own in self.functions.items():
             if own.mismatches:
                 lines.append(f"{name}: answers that are not the model's: {own.mismatches}; expected none")
-            budget, error = self.budget, own.error_max
-            if budget is not None and error is not None and not error <= budget:
-                lines.append(
-                    f"{name}: an unflagged task has an error of {error:.2g}; "
-                    f"expected at most {budget:g}, the design's budget"
-                )
+            for stratum, part in own.strata.items():
+                if part.error_max is not None and not part.error_max <= own.limit:
+                    lines.append(
+                        f"{name}: an unflagged task ({stratum}) has an error of {part.error_max:.2g}; "
+                        f"expected at most {own.limit:.2g}, the limit that the manifest states"
+                    )
             if own.flagged > most_flagged(own.tasks):
                 lines.append(
                     f"{name}: {own.flagged} of {own.tasks} tasks are flagged; "
@@ -150,20 +167,20 @@ class Report:
                 "seed": self.traffic.seed,
                 "mixed_functions": len(self.functions) > 1,
             },
-            "functions": {function: vars(report).copy() for function, report in self.functions.items()},
+            "functions": {function: report.json() for function, report in self.functions.items()},
             "causes": [cause.json() for cause in self.causes],
         }
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """The tasks of one key in a piece: places in it, arrays, packets to send and to expect back.
+    """The tasks of one key in a piece: places in it, the tasks, packets to send and to expect back.
 
     ``causes`` say why the model flags some of them.
     """
 
     places: Integers
-    arrays: dict[str, Array]
+    drawn: Drawn
     requests: Bytes
     expected: Bytes
     causes: tuple[Cause, ...]
@@ -171,12 +188,13 @@ class _Batch:
 
 @dataclass(frozen=True)
 class _Found:
-    """What a batch's responses were: ``errors`` those of unflagged tasks, ``latencies`` in cycles."""
+    """What a batch's responses were: each one's status, error, stratum and latency (cycles)."""
 
     tasks: int
     mismatches: int
-    flagged: int
+    status: Integers
     errors: Array
+    stratum: Integers
     latencies: Integers
     causes: tuple[Cause, ...]
 
@@ -201,7 +219,7 @@ def simulate(
     cache: Path | None = None,
     progress: Progress = silent,
 ) -> Report:
-    """Simulate the design in a folder on random tasks over its whole domain, all its functions mixed.
+    """Simulate the design in a folder on random tasks of all strata, all its functions mixed.
 
     Half of the tasks that can be are extended: they bring or ask for the optional arrays.
 
@@ -272,7 +290,7 @@ def _in_order(work: Callable[[int], _Piece], starts: range, at_once: int) -> Ite
 
 def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -> dict[Key, _Batch]:
     """Tasks whose tags count from ``first``, in random order over all functions."""
-    arrays = sample(design.robot, design.domain, tasks, rng, design.fext)
+    drawn = draw(design.robot, design.domain, tasks, rng, design.fext)
     functions = np.array(design.functions)[rng.integers(len(design.functions), size=tasks)]
     extended = rng.random(tasks) < 0.5
     batches = {}
@@ -283,13 +301,13 @@ def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -
             chosen = own & (extended == option) if len(options) > 1 else own
             places = np.flatnonzero(chosen)
             if len(places):
-                batches[function, option] = _batch(design, (function, option), first, places, arrays)
+                batches[function, option] = _batch(design, (function, option), first, places, drawn)
     return batches
 
 
-def _batch(design: Design, key: Key, first: int, places: Integers, arrays: Mapping[str, Array]) -> _Batch:
+def _batch(design: Design, key: Key, first: int, places: Integers, drawn: Drawn) -> _Batch:
     function, extended = key
-    own = {name: array[places] for name, array in arrays.items()}
+    own = {name: array[places] for name, array in drawn.arrays.items()}
     if extended and "Minv" in FUNCTIONS[function].optional_inputs:
         own |= golden.evaluate(design.robot, "minv", own)
     words = encode(design, function, own, extended)
@@ -299,7 +317,7 @@ def _batch(design: Design, key: Key, first: int, places: Integers, arrays: Mappi
     flagged = np.flatnonzero(status)
     rows = {name: array[flagged] for name, array in own.items()}
     causes = diagnose(design, function, rows, extended, first + places[flagged])
-    return _Batch(places, own, asked, answer, causes)
+    return _Batch(places, Drawn(own, drawn.stratum[places]), asked, answer, causes)
 
 
 # What came back
@@ -332,8 +350,8 @@ def _found(
     status, errors = _errors(design, key, batch, answered)
     out = outcome.taken[outcome.responses.last][answered.places[: len(status)]]
     latencies = out - outcome.sent[first_beats[batch.places[: len(status)]]]
-    flagged = int(np.count_nonzero(status))
-    return _Found(len(batch.places), mismatches, flagged, errors[status == 0], latencies, batch.causes)
+    stratum = batch.drawn.stratum[: len(status)]
+    return _Found(len(batch.places), mismatches, status, errors, stratum, latencies, batch.causes)
 
 
 def count_mismatches(expected: Bytes, answered: Answers) -> int:
@@ -347,27 +365,38 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
     """Status and relative error of each response that answers a task."""
     count = min(len(batch.places), len(answered.places))
     status, words = contents(design, key[0], answered.packets[:count], key[1])
-    arrays = {name: array[:count] for name, array in batch.arrays.items()}
-    reference = golden_results(design, key[0], arrays, key[1])
-    return status, relative_errors(decode(design, key[0], words, key[1]), reference)
+    reference = golden_results(design, key[0], batch.drawn.first(count).arrays, key[1])
+    floor = design.manifest["error"][key[0]]["floor"]
+    return status, relative_errors(decode(design, key[0], words, key[1]), reference, floor)
 
 
 def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Traffic) -> Report:
     """The report of all pieces."""
-    functions = {}
     every = [(key[0], found) for piece in pieces for key, found in piece.batches.items()]
-    for function in design.functions:
-        own = [found for name, found in every if name == function]
-        errors = np.concatenate([np.zeros(0), *(found.errors for found in own)])
-        latencies = np.concatenate([np.zeros(0, np.int64), *(found.latencies for found in own)])
-        functions[function] = FunctionReport(
-            sum(found.tasks for found in own),
-            sum(found.mismatches for found in own),
-            sum(found.flagged for found in own),
-            float(np.median(errors)) if len(errors) else None,
-            float(np.max(errors)) if len(errors) else None,
-            int(np.min(latencies)) if len(latencies) else None,
-        )
+    functions = {
+        function: _function_report([found for name, found in every if name == function], limit)
+        for function, limit in ((f, design.manifest["error"][f]["limit"]) for f in design.functions)
+    }
     stray, cycles = sum(piece.stray for piece in pieces), sum(piece.cycles for piece in pieces)
     causes = merged_causes(cause for _, found in every for cause in found.causes)
-    return Report(tasks, stray, cycles, functions, traffic, design.manifest.get("budget"), causes)
+    return Report(tasks, stray, cycles, functions, traffic, causes)
+
+
+def _function_report(own: list[_Found], limit: float) -> FunctionReport:
+    """The report of all batches of one function."""
+    errors = np.concatenate([np.zeros(0), *(found.errors for found in own)])
+    unflagged = np.concatenate([np.zeros(0, np.int64), *(found.status for found in own)]) == 0
+    stratum = np.concatenate([np.zeros(0, np.int64), *(found.stratum for found in own)])
+    latencies = np.concatenate([np.zeros(0, np.int64), *(found.latencies for found in own)])
+    whole = StratumReport.of(errors, unflagged)
+    kinds = ((name, stratum == k) for k, name in enumerate(STRATA))
+    return FunctionReport(
+        sum(found.tasks for found in own),
+        sum(found.mismatches for found in own),
+        whole.flagged,
+        whole.error_median,
+        whole.error_max,
+        limit,
+        int(np.min(latencies)) if len(latencies) else None,
+        {name: StratumReport.of(errors[kind], unflagged[kind]) for name, kind in kinds if kind.any()},
+    )

@@ -12,7 +12,7 @@ from rbdhw.cores import scheduled
 from rbdhw.domain import Domain, graph_inputs, graph_ranges, input_domain
 from rbdhw.fixed.evaluate import Result, evaluate
 from rbdhw.fixed.format import Integers
-from rbdhw.fixed.gains import gains
+from rbdhw.fixed.gains import Strata, gains
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.widths import Planner, plain_widths
@@ -56,9 +56,14 @@ def widened_program(name: str, width: int, error: float) -> Program:
     domain = input_domain(model.source)
     arrays = sample(model.source, domain, 256, np.random.default_rng(1))
     sizes = magnitudes(model, graph, domain)
-    found = gains(graph, graph_inputs(model.source, arrays), np.random.default_rng(2))
-    widths = Planner(graph, sizes, found).widths(width, {"id": error})
+    found = gains(graph, graph_inputs(model.source, arrays), of_the_box(256), np.random.default_rng(2))
+    widths = Planner(graph, sizes, found).widths(width, {("id", "box"): error})
     return lower(graph, sizes, graph_ranges(model.source, domain, ()), widths)
+
+
+def of_the_box(tasks: int, **floors: float) -> Strata:
+    """Tasks that are all of one stratum."""
+    return Strata(("box",), np.zeros(tasks, np.int64), floors)
 
 
 def lowered(model: Model, graph: Graph, width: int) -> Program:

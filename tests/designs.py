@@ -59,10 +59,15 @@ def rail_program(robot: Robot, width: int = 16) -> Program:
 
 
 def rail_design(data_width: int = 64, bodies: int = 1, width: int = 16) -> Design:
-    """The whole design; its budget is a relative error of 0.1, as a torque may come close to zero."""
+    """The whole design; errors of 0.1 are allowed, as a torque may come close to zero."""
     robot = rail(bodies)
     program = rail_program(robot, width)
-    manifest = {"robot": {"name": robot.name}, "budget": 0.1, **interface(program, data_width)}
+    allowed = {"floor": 0.0, "limit": 0.1}
+    manifest = {
+        "robot": {"name": robot.name},
+        "error": {"id": dict(allowed), "fd": dict(allowed)},
+        **interface(program, data_width),
+    }
     draft = Design(robot, input_domain(robot), program, (), manifest, "")
     return replace(draft, verilog=verilog(draft))
 

@@ -23,8 +23,9 @@ from rbdhw.bench import (
     operations,
     write,
 )
-from rbdhw.builds import ALL, error_of, plan_of
+from rbdhw.builds import ALL, errors_of, plan_of
 from rbdhw.errors import InputError
+from rbdhw.strata import STRATA
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -225,14 +226,18 @@ def test_errors_by_build(monkeypatch):
     assert labels[0] == "18×18"
     assert labels[1].startswith(f"budget 0.001: {ports}")
     assert labels[2:] == ["Q16.16"]
-    own = {row["function"]: row for row in rows if row["bits"] == "18×18"}
+    own = {(row["function"], row["stratum"]): row for row in rows if row["bits"] == "18×18"}
     for function in ALL:
-        figures = error_of(plan_of("toy"), function)
-        assert (own[function]["median"], own[function]["largest"]) == (figures.median, figures.max)
-        assert own[function]["tasks counted"] == figures.samples - figures.flagged
+        found = errors_of(plan_of("toy"), function)
+        for stratum, figures in {"all": found.whole, **found.strata}.items():
+            row = own[function, stratum]
+            assert (row["median"], row["largest"]) == (figures.median, figures.max)
+            assert row["tasks counted"] == figures.samples - figures.flagged
     shown = laid_out({TABLES["errors"].title: rows})[TABLES["errors"].title]
     assert [row[""] for row in shown] == [f"toy, {label}" for label in labels]
-    assert [row["tasks"] for row in shown] == [own["id"]["tasks"]] * 2 + [512]
+    assert [row["tasks"] for row in shown] == [own["id", "all"]["tasks"]] * 2 + [512]
+    parts = TABLES["strata"].layout(rows)
+    assert [row[""] for row in parts] == [f"{stratum}, {label}" for label in labels for stratum in STRATA]
 
 
 def test_cells_of_errors_say_how_many_tasks_count():
@@ -240,6 +245,7 @@ def test_cells_of_errors_say_how_many_tasks_count():
         "robot": "hyq",
         "bits": "Q16.16",
         "function": "fd",
+        "stratum": "all",
         "median": 1.234e-3,
         "largest": 0.5,
         "tasks": 4096,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rbdhw.domain import JointBounds, Overrides, input_domain
+from rbdhw.errors import InputError
 from rbdhw.robot.model import Inertia, JointKind, Limits
 from rbdhw.robot.spatial import point_inertia
 from rbdhw.robot.urdf import load_urdf
@@ -171,3 +172,33 @@ def test_joints_of_several_freedoms_move_freely_without_a_remark():
     domain = input_domain(robot.with_bodies([replace(robot.bodies[0], joint=joint)]), strict=True)
     assert domain.bounds["v"][:, 1].tolist() == [2.0, 2.0, 4.0]
     assert domain.remarks == ()
+
+
+class TestPlaceholders:
+    """Limits too large to be meant give way to something smaller, and the largest that is meant stays."""
+
+    @pytest.mark.parametrize(("kind", "taken"), [(JointKind.REVOLUTE, 30.0), (JointKind.PRISMATIC, 5.0)])
+    def test_velocities(self, kind, taken):
+        assert input_domain(chain(1, kind, velocity=99.0)).bounds["v"].tolist() == [[-99.0, 99.0]]
+        domain = input_domain(chain(1, kind, velocity=1000.0))
+        assert domain.bounds["v"].tolist() == [[-taken, taken]]
+        assert "velocity limit 1000 bounds nothing; taken within" in domain.remarks[0]
+
+    def test_efforts(self):
+        robot = chain(1)
+        needed = holding_effort(robot, robot.bodies[0].joint, 20.0)
+        meant, beyond = (chain(1, effort=times * needed) for times in (127.0, 129.0))
+        assert input_domain(meant).bounds["tau"][0, 1] == 127.0 * needed
+        assert input_domain(meant).remarks == ()
+        domain = input_domain(beyond)
+        assert domain.bounds["tau"][0, 1] == pytest.approx(128.0 * needed, rel=0.05)
+        assert " is more than 128 times what the limb that it moves needs; taken within " in domain.remarks[0]
+        with pytest.raises(InputError, match="is more than 128 times"):
+            input_domain(beyond, strict=True)
+
+    def test_a_domain_file_has_the_last_word(self):
+        robot = chain(1, effort=1e6, velocity=1e6)
+        given = Overrides(default=JointBounds(effort=1e5, velocity=500.0))
+        domain = input_domain(robot, given)
+        assert (domain.bounds["tau"][0, 1], domain.bounds["v"][0, 1]) == (1e5, 500.0)
+        assert domain.remarks == ()

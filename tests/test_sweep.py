@@ -11,7 +11,7 @@ import pytest
 
 from rbdhw.cli import BAD_INPUT, FOUND_WRONG, main
 from rbdhw.examination import Evaluated
-from rbdhw.fixed.search import ErrorFigures
+from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -23,7 +23,14 @@ BASE = '<link name="base"/>'
 INERTIAL = """<inertial><mass value="2"/>
 <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial>"""
 EMPTY = f'<robot name="plate"><link name="plate">{INERTIAL}</link></robot>'
-GOOD = ErrorFigures(1e-6, 1e-5, 100, 1)
+
+
+def errors(*figures) -> FunctionErrors:
+    """The errors of a function with the same figures in all tasks and in the only stratum."""
+    return FunctionErrors(ErrorFigures(*figures), {"box": ErrorFigures(*figures)})
+
+
+GOOD = errors(1e-6, 1e-5, 100, 1)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +132,7 @@ def test_tables_in_markdown(found, folder):
 
 
 def test_a_robot_that_fails_is_listed_with_what_failed():
-    bad = Evaluated(1e-6, {"id": GOOD, "fd": ErrorFigures(1e-4, 0.2, 100, 30)}, {"id": 7, "fd": 9})
+    bad = Evaluated(1e-6, {"id": GOOD, "fd": errors(1e-4, 0.2, 100, 30)}, {"id": 7, "fd": 9})
     rows = (Row("a.urdf", "fixed", 1, 1, 1e-12, bad, 0.1, tuple(bad.complaints)),)
     failed = Sweep(Path("some"), (File("a.urdf", Path("a.urdf"), None, (), ""),), rows, 1.0, 1.0, 1)
     assert not failed.passed

@@ -5,15 +5,16 @@ error times the node's adjoint, so one pass through the graph backward, from res
 random signs, gives the effect of all nodes at once: over the signs, the mean of a node's adjoint squared is
 the sum of the squares of its derivatives.
 
-The mean over tasks is ruled by the few with the largest errors (poses close to singular ones). What matters
-in others is told by a second mean, in which each task counts by the inverse of its own mean square error:
-that is close to the geometric mean of errors.
+Each kind of tasks (stratum) has a mean of its own, for errors are held to a budget in each. Over the whole
+domain the few tasks with the largest errors (poses close to singular ones) decide the mean. What matters in
+the others is in a second mean, in which each task counts by the inverse of its own mean square error: that
+is close to the geometric mean of errors.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,12 +26,8 @@ from rbdhw.protocol import FUNCTIONS, SYMMETRIC, flag_values
 
 Array = NDArray[np.float64]
 
-SMALL_RESULT = 0.1
-"""The quantile of the results' norms below which a result counts as large as that.
-
-Relative errors of results near zero have a heavy tail, which a few samples would tell at random.
-"""
-
+Row = tuple[str, str]
+"""A function and a stratum."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -41,10 +38,10 @@ class Gains:
 
     Parameters
     ----------
-    functions
-        The function of each row. There are two for each way of answering: of the mean over tasks, and of the
-        geometric mean. A function that takes optional inputs answers in two ways, with and without them, and
-        each optional array that it gives is one.
+    rows
+        The function and the stratum of each row. Each way of answering has one for each stratum, of the mean
+        over its tasks, and one of the geometric mean in the first. A function that takes optional inputs
+        answers in two ways, with and without them, and each optional array that it gives is one.
     noise
         (rows, nodes): a row's mean square for a mean square of one at a node, in the node's unit.
     relative
@@ -52,22 +49,45 @@ class Gains:
         their factor as a share of it. Zero for other nodes.
     """
 
-    functions: tuple[str, ...]
+    rows: tuple[Row, ...]
     noise: Array
     relative: Array
 
 
 @dataclass(frozen=True)
-class _Row:
-    """Results that are judged by their common norm, and the flags of the tasks that have them."""
+class Strata:
+    """The kinds of the tasks by which gains are found.
+
+    Parameters
+    ----------
+    names
+        Of the strata, the one over the whole domain first.
+    of
+        (N,): each task's stratum, as an index.
+    floors
+        By function, the norm below which a result counts as large as that.
+    """
+
+    names: tuple[str, ...]
+    of: NDArray[np.int64]
+    floors: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Results that are judged by their common norm, and the flags of the tasks that have them.
+
+    ``like`` is the function whose results these are in the ordinary way, with the floor of their norm.
+    """
 
     function: str
+    like: str
     outputs: tuple[tuple[float, Edge], ...]
     flags: tuple[tuple[str, bool], ...]
 
 
-def gains(graph: Graph, inputs: Mapping[str, Array], rng: np.random.Generator) -> Gains:
-    """The gains of every node, as means over tasks.
+def gains(graph: Graph, inputs: Mapping[str, Array], strata: Strata, rng: np.random.Generator) -> Gains:
+    """The gains of every node, as means over the tasks of each stratum.
 
     Parameters
     ----------
@@ -75,22 +95,32 @@ def gains(graph: Graph, inputs: Mapping[str, Array], rng: np.random.Generator) -
         Values of the graph's inputs, flags apart: (N,) each.
     """
     tasks = len(next(iter(inputs.values())))
-    rows = list(_rows(graph))
-    noise, relative = np.zeros((2, 2 * len(rows), len(graph.nodes)))
-    for flags in dict.fromkeys(row.flags for row in rows):
+    ways = list(_ways(graph))
+    present = np.unique(strata.of).tolist()
+    per_way = len(present) + 1
+    noise, relative = np.zeros((2, per_way * len(ways), len(graph.nodes)))
+    for flags in dict.fromkeys(way.flags for way in ways):
         given = {name: np.full(tasks, float(value)) for name, value in flags}
         values = [np.broadcast_to(value, tasks) for value in node_values(graph, {**inputs, **given})]
         sizes = np.array([float(np.abs(value).max()) or 1.0 for value in values])
-        for k, row in enumerate(rows):
-            if row.flags == flags:
-                seeds = _seeds(row, values, rng.choice((-1.0, 1.0), (len(row.outputs), tasks)))
-                own = slice(2 * k, 2 * k + 2)
-                noise[own], relative[own] = _means(graph, values, sizes, seeds)
-    return Gains(tuple(row.function for row in rows for _ in range(2)), noise, relative)
+        for k, way in enumerate(ways):
+            if way.flags == flags:
+                signs = rng.choice((-1.0, 1.0), (len(way.outputs), tasks))
+                seeds = _seeds(way, values, signs, strata.floors.get(way.like, 0.0))
+                own = slice(per_way * k, per_way * (k + 1))
+                noise[own], relative[own] = _means(graph, values, sizes, seeds, strata.of)
+    kinds = [strata.names[k] for k in (present[0], *present)]
+    return Gains(tuple((way.function, kind) for way in ways for kind in kinds), noise, relative)
 
 
-def _rows(graph: Graph) -> Iterator[_Row]:
-    """The rows of every function that the graph has results of."""
+def optional_results(functions: Iterable[str]) -> dict[str, str]:
+    """For each array that the functions give on request, the function that gives it alone."""
+    wanted = {array for function in functions for array in FUNCTIONS[function].optional_outputs}
+    return {own.outputs[0]: name for name, own in FUNCTIONS.items() if set(own.outputs) <= wanted}
+
+
+def _ways(graph: Graph) -> Iterator[_Way]:
+    """The ways of answering of every function that the graph has results of."""
     for function, arrays in FUNCTIONS.items():
         outputs: dict[str, list[tuple[float, Edge]]] = {}
         for name, edge in graph.outputs:
@@ -102,9 +132,10 @@ def _rows(graph: Graph) -> Iterator[_Row]:
             continue
         plain = tuple(pair for array in arrays.outputs for pair in outputs.get(array, ()))
         for extended in (False, True) if arrays.optional_inputs else (False,):
-            yield _Row(function, plain, tuple(flag_values(function, extended).items()))
-        for array in (array for array in arrays.optional_outputs if array in outputs):
-            yield _Row(function, tuple(outputs[array]), tuple(flag_values(function, True).items()))
+            yield _Way(function, function, plain, tuple(flag_values(function, extended).items()))
+        for array, like in optional_results([function]).items():
+            if array in outputs:
+                yield _Way(function, like, tuple(outputs[array]), tuple(flag_values(function, True).items()))
 
 
 def _weight(array: str, index: str) -> float:
@@ -112,35 +143,45 @@ def _weight(array: str, index: str) -> float:
     return 2.0**0.5 if array in SYMMETRIC and len(set(index.split(","))) > 1 else 1.0
 
 
-def _seeds(row: _Row, values: list[Array], signs: Array) -> dict[int, Array]:
+def _seeds(way: _Way, values: list[Array], signs: Array, floor: float) -> dict[int, Array]:
     """The adjoints (N,) with which the backward pass starts: random signs over the results' norms."""
-    results = [weight * factor(edge) * values[edge.node] for weight, edge in row.outputs]
+    results = [weight * factor(edge) * values[edge.node] for weight, edge in way.outputs]
     norm = np.sqrt(sum(np.square(result) for result in results))
-    small = np.quantile(norm, SMALL_RESULT) or norm.max() or np.inf
-    scale = 1.0 / np.maximum(norm, small)
+    size = np.maximum(norm, floor)
+    scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0.0)
     seeds: dict[int, Array] = {}
-    for (weight, edge), sign in zip(row.outputs, signs, strict=True):
+    for (weight, edge), sign in zip(way.outputs, signs, strict=True):
         seeds[edge.node] = seeds.get(edge.node, 0.0) + weight * factor(edge) * sign * scale
     return seeds
 
 
-def _means(graph: Graph, values: list[Array], sizes: Array, seeds: dict[int, Array]) -> tuple[Array, Array]:
-    """Mean squares of adjoints, and of adjoints times values where that is of use: (2, nodes) each.
+def _means(
+    graph: Graph, values: list[Array], sizes: Array, seeds: dict[int, Array], stratum: NDArray[np.int64]
+) -> tuple[Array, Array]:
+    """Mean squares of adjoints, and of adjoints times values where that is of use: (rows, nodes) each.
 
-    The second row's mean is weighted by the inverse of each task's mean square error, were all nodes as
-    precise as each other; so it tells of the geometric mean. ``sizes`` are the values' largest magnitudes.
+    The first row's mean is weighted by the inverse of each task's mean square error, were all nodes as
+    precise as each other; so it tells of the geometric mean. It is of the first stratum. A row for the mean
+    of each stratum follows. ``sizes`` are the values' largest magnitudes.
     """
     effects = np.zeros((len(graph.nodes), len(values[0])), np.float32)
     for i, adjoint in _backward(graph, values, seeds):
         effects[i] = np.square(adjoint * sizes[i])
-    errors = np.maximum(effects.sum(axis=0, dtype=np.float64), TINY)
-    weights = np.stack([np.ones_like(errors), np.exp(np.mean(np.log(errors))) / errors]) / len(errors)
+    weights = _weights(np.maximum(effects.sum(axis=0, dtype=np.float64), TINY), stratum)
     noise = weights @ effects.T.astype(np.float64) / np.square(sizes)
     relative = np.zeros_like(noise)
     for i, node in enumerate(graph.nodes):
         if node.op is Op.SCALE:
             relative[:, i] = weights @ (effects[i] * np.square(values[i] / sizes[i]))
     return noise, relative
+
+
+def _weights(errors: Array, stratum: NDArray[np.int64]) -> Array:
+    """How much each task counts in each row's mean (rows, N); ``errors`` are the tasks' mean squares."""
+    own = stratum == np.unique(stratum)[:, np.newaxis]
+    means = own / own.sum(axis=1, keepdims=True)
+    geometric = means[0] * np.exp(means[0] @ np.log(errors)) / errors
+    return np.vstack([geometric, means])
 
 
 def _backward(graph: Graph, values: list[Array], adjoints: dict[int, Array]) -> Iterator[tuple[int, Array]]:

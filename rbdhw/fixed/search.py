@@ -11,17 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdhw.errors import InputError
+from rbdhw.fixed.figures import Measured
+from rbdhw.fixed.gains import Row
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.widths import WIDE_PORT, WIDEST, Planner, Widths, port_widths
-
-HEADROOM = 2.0
-"""How far below a budget the largest error of the held-out samples has to stay.
-
-Relative errors have a heavy tail (results near zero), which other tasks will meet further out.
-"""
-
-FLAGGED_SHARE = 0.01
-"""The largest share of tasks within the domain that may overflow, and be flagged."""
 
 FIRST_RATIO = 16.0
 """What a budget is to the root mean square error that may be predicted, before anything was measured."""
@@ -43,43 +36,57 @@ ROUNDS = 6
 
 
 @dataclass(frozen=True)
-class ErrorFigures:
-    """Relative errors of a function's results, in the Frobenius norm of each task's whole result.
+class Try:
+    """Widths that were tried.
 
-    ``median`` and ``max`` are over those of the ``samples`` tasks that were not flagged.
+    Parameters
+    ----------
+    widths
+        Operand widths of an ordinary multiplier, and of the wider ones if there are any.
+    bound
+        The smallest budget that the errors support.
+    worst
+        The function and the stratum that need it.
+    whole
+        Whether all held-out tasks were evaluated, or only some.
     """
 
-    median: float
-    max: float
-    samples: int
-    flagged: int
-
-    @property
-    def bound(self) -> float:
-        """The smallest budget that the figures support; infinite where too many tasks are flagged."""
-        if self.flagged > FLAGGED_SHARE * self.samples:
-            return math.inf
-        return HEADROOM * self.max
-
-
-Measured = dict[str, ErrorFigures]
+    widths: tuple[tuple[int, int], ...]
+    bound: float
+    worst: Row
+    whole: bool
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """A bit-exact program and the errors of its results."""
+    """A bit-exact program, its widths, and the errors of its results."""
 
     program: Program
+    widths: Widths
     errors: Measured
+
+    @property
+    def bounds(self) -> dict[Row, float]:
+        """The smallest budget that the errors support, by function and stratum."""
+        return {
+            (function, stratum): bound
+            for function, own in self.errors.items()
+            for stratum, bound in own.bounds.items()
+        }
+
+    @property
+    def worst(self) -> Row:
+        """The function and the stratum with the largest bound."""
+        return max(self.bounds, key=self.bounds.__getitem__)
 
     @property
     def bound(self) -> float:
         """The smallest budget that the errors of all functions support."""
-        return max(figures.bound for figures in self.errors.values())
+        return max(self.bounds.values())
 
 
 class _Ratio:
-    """What a function's budget is to the root mean square error that may be predicted for it.
+    """What the budget is to the root mean square error that may be predicted for a function and stratum.
 
     The best guess so far; above every one at which errors were too large, below every one at which they were
     not.
@@ -118,6 +125,13 @@ class Search:
         The errors of a program's results over all held-out tasks, and over some of them.
     blocks
         DSP blocks of a multiplier with these operand widths.
+    reason
+        Why the errors of a function in a stratum are what they are, at given widths.
+
+    Members
+    -------
+    tries
+        The widths tried so far.
     """
 
     def __init__(
@@ -127,7 +141,10 @@ class Search:
         measure: Callable[[Program], Measured],
         glance: Callable[[Program], Measured],
         blocks: Callable[[tuple[int, int]], int],
+        reason: Callable[[Widths, Row], str],
     ) -> None:
+        self.tries: list[Try] = []
+        self._reason = reason
         self._planner = planner
         self._lower = lower
         self._measure = measure
@@ -151,12 +168,12 @@ class Search:
         InputError
             Where none meets it; the line names the error that the largest width supports.
         """
-        ratios = {function: _Ratio() for function in self._planner.functions}
+        ratios = {row: _Ratio() for row in self._planner.rows}
         near = widths
         for measure, enough in ((self._glance, budget / WASTE), (self._measure, 0.0)):
-            ratios = {function: _Ratio(ratio.value) for function, ratio in ratios.items()}
+            ratios = {row: _Ratio(ratio.value) for row, ratio in ratios.items()}
             for _ in range(ROUNDS):
-                allowed = {function: budget / ratio.value for function, ratio in ratios.items()}
+                allowed = {row: budget / ratio.value for row, ratio in ratios.items()}
                 chosen = self._predicted_cheapest(allowed, near) or self._predicted_cheapest(allowed, widths)
                 if chosen is None:
                     return self._least(budget, widths)
@@ -181,18 +198,19 @@ class Search:
             bits += (first + second) * len(wide)
         return blocks, len(wide), bits
 
-    def _learn(self, ratios: Mapping[str, _Ratio], budget: float, chosen: Widths, found: Fixed) -> None:
-        for function, predicted in self._planner.predicted(chosen).items():
-            if predicted > 0.0:
-                ratios[function].learn(budget, predicted, found.errors[function].bound)
+    def _learn(self, ratios: Mapping[Row, _Ratio], budget: float, chosen: Widths, found: Fixed) -> None:
+        bounds = found.bounds
+        for row, predicted in self._planner.predicted(chosen).items():
+            if predicted > 0.0 and row in bounds:
+                ratios[row].learn(budget, predicted, bounds[row])
 
-    def _predicted_cheapest(self, allowed: Mapping[str, float], widths: Sequence[int]) -> Widths | None:
+    def _predicted_cheapest(self, allowed: Mapping[Row, float], widths: Sequence[int]) -> Widths | None:
         chosen, least = None, None
         for width in widths:
             for widest in WIDEST:
                 plan = self._planner.widths(width, allowed, widest)
                 predicted = self._planner.predicted(plan)
-                if all(predicted[function] <= most for function, most in allowed.items()):
+                if all(predicted[row] <= most for row, most in allowed.items()):
                     cost = self.cost(plan)
                     if least is None or cost < least:
                         chosen, least = plan, cost
@@ -201,20 +219,30 @@ class Search:
 
     def _least(self, budget: float, widths: Sequence[int]) -> Fixed:
         """The program with the least errors of all, if these support the budget."""
-        unreachable = dict.fromkeys(self._planner.functions, UNREACHABLE * budget)
+        unreachable = dict.fromkeys(self._planner.rows, UNREACHABLE * budget)
         found = self._made(self._planner.widths(widths[-1], unreachable, WIDEST[-1]), self._measure)
         if found.bound <= budget:
             return found
+        function, stratum = found.worst
+        reason = f"limited by {function} in {stratum} tasks, where {self._reason(found.widths, found.worst)}"
+        remedies = f"a domain with smaller bounds, another --root, or --functions without {function}"
         if len(widths) == 1:
             raise InputError(
                 f"max-error: {budget:g} is not met at a width of {widths[0]} bits, "
-                f"which support {found.bound:.2g}; a wider width or a larger budget was expected"
+                f"which support {found.bound:.2g}, {reason}; expected another width, a larger --max-error, "
+                f"{remedies}"
             )
         raise InputError(
             f"max-error: {budget:g} is met by no supported width; "
-            f"{widths[-1]} bits support {found.bound:.2g}, a budget of at least that was expected"
+            f"{widths[-1]} bits support {found.bound:.2g}, {reason}; expected at least that --max-error, "
+            f"{remedies}"
         )
 
     def _made(self, widths: Widths, measure: Callable[[Program], Measured]) -> Fixed:
         program = self._lower(widths)
-        return Fixed(program, measure(program))
+        found = Fixed(program, widths, measure(program))
+        wide = self._planner.products(widths)
+        wider = wide[(wide > widths.ports).any(axis=1)]
+        ports = (widths.ports, *([tuple(wider.max(axis=0).tolist())] if len(wider) else []))
+        self.tries.append(Try(ports, found.bound, found.worst, measure is self._measure))
+        return found

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.fixed.format import exponent_above
-from rbdhw.fixed.gains import Gains
+from rbdhw.fixed.gains import Gains, Row
 from rbdhw.fixed.trigonometry import trigonometry_spec
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.twins import Twins, no_twins
@@ -238,7 +238,7 @@ class Planner:
         twins: Twins | None = None,
         guard: int = GUARD_BITS,
     ) -> None:
-        self.functions = gains.functions
+        self.rows = gains.rows
         self._factors = Factors(graph, twins, guard)
         self._gains = np.hstack([gains.noise, gains.relative])
         exponents = [exponent_above(MARGIN * magnitude) for magnitude in magnitudes]
@@ -247,10 +247,25 @@ class Planner:
         self._values = np.array([node.value if node.op is Op.SCALE else 1.0 for node in graph.nodes])
         self._angles = _angles(graph)
 
-    def predicted(self, widths: Widths) -> dict[str, float]:
-        """The root mean square error of each function's results: the worst row's where it has several."""
-        totals = np.sqrt(self._gains @ self._errors(self._factors.bits(widths)))
-        return {f: max(totals[k] for k, g in enumerate(self.functions) if g == f) for f in self.functions}
+    def predicted(self, widths: Widths) -> dict[Row, float]:
+        """The root mean square error of each function's results, by stratum: the worst of its rows."""
+        totals = np.sqrt(self._gains @ self._errors(self._factors.bits(widths))).tolist()
+        found: dict[Row, float] = {}
+        for row, total in zip(self.rows, totals, strict=True):
+            found[row] = max(found.get(row, 0.0), total)
+        return found
+
+    def worst_node(self, widths: Widths, row: Row) -> tuple[int, float]:
+        """The node whose rounding adds most to the errors of a function's results in a stratum.
+
+        With it, how many times as large as those results its largest value counts in them.
+        """
+        nodes, errors = self._factors.nodes, self._errors(self._factors.bits(widths))
+        own = np.array([self._gains[k] for k, name in enumerate(self.rows) if name == row])
+        parts = (own * errors)[:, :nodes] + (own * errors)[:, nodes:]
+        k, node = np.unravel_index(parts.argmax(), parts.shape)
+        largest = np.exp2(float(self._exponents[node])) / MARGIN
+        return int(node), float(np.sqrt(own[k, node]) * largest)
 
     def products(self, widths: Widths) -> Bits:
         """(products, 2): operand widths of every product, the wider first."""
@@ -258,23 +273,23 @@ class Planner:
         return -np.sort(-self._factors.bits(widths)[pairs], axis=1)
 
     def widths(
-        self, width: int, allowed: Mapping[str, float] | None = None, widest: int = WIDEST[0]
+        self, width: int, allowed: Mapping[Row, float] | None = None, widest: int = WIDEST[0]
     ) -> Widths:
         """The widths of signals for ordinary multipliers of this width.
 
         Parameters
         ----------
         allowed
-            The root mean square error of each function that may be predicted; where an ordinary multiplier
-            does not reach it, nodes are spared. Without it none is, and errors are nearly the least that the
-            width allows.
+            The root mean square error of each function and stratum that may be predicted; where an ordinary
+            multiplier does not reach it, nodes are spared. Without it none is, and errors are nearly the
+            least that the width allows.
         widest
             The most bits of a node that is spared.
         """
         if allowed is None:
             squares = self._gains @ self._errors(self._factors.caps(width, self._factors.forced))
         else:
-            squares = np.array([allowed[function] ** 2 for function in self.functions])
+            squares = np.array([allowed[row] ** 2 for row in self.rows])
         gains = self._gains / np.maximum(squares, TINY)[:, np.newaxis]
         narrow = self._narrow(width, gains)
         spared = frozenset() if allowed is None else self._spared(width, narrow, gains, widest)

@@ -23,7 +23,7 @@ from rbdhw.sim.errors import relative_errors
 from rbdhw.sim.packets import quantised
 from rbdhw.target import target
 from rbdhw.tracing import trace
-from tests.builds import torques
+from tests.builds import of_the_box, torques
 from tests.limbs import limbed
 
 REGION = Region("rnea_forward", 0)
@@ -95,7 +95,9 @@ def lowered(limbs: int, trunk: bool, width: int = 18):
     inputs = graph_inputs(model.source, arrays)
     sizes = [float(np.abs(value).max()) for value in node_values(graph, inputs)]
     sizes = unified(sizes, twins, exponents(graph, twins))
-    widths = Planner(graph, sizes, gains(graph, inputs, np.random.default_rng(1)), twins).widths(width)
+    widths = Planner(
+        graph, sizes, gains(graph, inputs, of_the_box(512), np.random.default_rng(1)), twins
+    ).widths(width)
     return model, graph, twins, lower(graph, sizes, graph_ranges(model.source, domain, ()), widths, twins)
 
 

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from rbdhw.domain import graph_inputs, input_domain
-from rbdhw.fixed.gains import SMALL_RESULT, gains
+from rbdhw.fixed.gains import Strata, gains
 from rbdhw.fixed.widths import Planner, plain_widths
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.interpret import interpret, node_values
 from rbdhw.graph.text import loads
 from rbdhw.sampling import sample
+from rbdhw.strata import error_floors
 from tests.builds import evaluated, graph_of, lowered, magnitudes, model_of
 
 EVERYTHING = """n0 = input x @ decode
@@ -25,6 +26,14 @@ n9 = multiply n8 n8 @ decode
 n10 = select n2 n9 -n7<<1 @ decode
 n11 = add n10 n0 @ decode
 """
+FLOOR = 0.3
+
+
+def strata_of(of, **floors):
+    """Tasks of strata a, b and c, by their indices."""
+    return Strata(("a", "b", "c"), np.array(of), floors)
+
+
 TASKS = {"x": np.linspace(0.1, 0.4, 7), "y": np.linspace(0.6, 0.9, 7)}
 
 
@@ -45,11 +54,13 @@ def test_gains_are_the_squares_of_derivatives(function, given):
     array = "tau" if function == "id" else "a"
     graph = loads(EVERYTHING + f"out {function}.{array}[0] -n11<<3\nout {function}.{array}[1] n9\n")
     flags = {"acceleration_given": np.full(7, given)}
-    found = gains(graph, TASKS, np.random.default_rng(0))
-    assert found.functions == (function, function)
+    floors = {"id": FLOOR, "fd": FLOOR}
+    found = gains(graph, TASKS, strata_of(np.zeros(7, int), **floors), np.random.default_rng(0))
+    assert found.rows == ((function, "a"),) * 2
     truth = interpret(graph, {**TASKS, **flags})
     norm = np.sqrt(sum(value**2 for value in truth.values()))
-    norm = np.maximum(norm, np.quantile(norm, 0.1))
+    assert norm.min() < FLOOR < norm.max()
+    norm = np.maximum(norm, FLOOR)
     for node in range(len(graph.nodes)):
         if node == 2:
             continue
@@ -57,13 +68,23 @@ def test_gains_are_the_squares_of_derivatives(function, given):
         slopes = {name: (plus[name] - minus[name]) / 2e-6 / norm for name in truth}
         square = np.mean(sum(slope**2 for slope in slopes.values()))
         cross = np.abs(np.mean(2.0 * np.prod(list(slopes.values()), axis=0)))
-        assert found.noise[0, node] == pytest.approx(square, rel=1e-5, abs=1.01 * cross)
-    assert found.noise[0, 2] == 0.0
+        assert found.noise[1, node] == pytest.approx(square, rel=1e-5, abs=1.01 * cross)
+    assert found.noise[1, 2] == 0.0
+
+
+def test_each_stratum_has_a_mean_of_its_own_and_the_first_a_geometric_one():
+    """Results are the inputs, so that the gain is one over the square of each, or of the floor."""
+    graph = loads("n0 = input x @ decode\nout id.tau[0] n0\n")
+    inputs = {"x": np.array([1.0, 0.5, 4.0, 0.1, 0.25, 2.0])}
+    found = gains(graph, inputs, strata_of([0, 2, 0, 2, 2, 0], id=0.2), np.random.default_rng(0))
+    assert found.rows == (("id", "a"), ("id", "a"), ("id", "c"))
+    first, third = np.array([1.0, 1 / 16, 1 / 4]), np.array([4.0, 25.0, 16.0])
+    assert found.noise[:, 0] == pytest.approx([np.cbrt(1 / 64), first.mean(), third.mean()])
 
 
 def test_relative_gains_are_those_of_factors():
     graph = loads("n0 = input x @ decode\nn1 = scale n0 0x1.8p+0 @ decode\nout id.tau[0] n1<<4\n")
-    found = gains(graph, {"x": TASKS["x"]}, np.random.default_rng(0))
+    found = gains(graph, {"x": TASKS["x"]}, strata_of(np.zeros(7, int)), np.random.default_rng(0))
     assert found.noise[0, 0] == pytest.approx(2.25 * found.noise[0, 1])
     assert found.relative[0, 0] == 0.0
     assert 0.9 < found.relative[0, 1] <= 1.0
@@ -71,16 +92,20 @@ def test_relative_gains_are_those_of_factors():
 
 def test_words_off_the_diagonal_of_a_symmetric_array_count_twice():
     text = "n0 = input x @ decode\nn1 = input y @ decode\nout m.M[0,0] n0\nout m.M[1,0] n1\n"
-    found = gains(loads(text), {"x": np.ones(4), "y": np.ones(4)}, np.random.default_rng(0))
+    inputs = {"x": np.ones(4), "y": np.ones(4)}
+    found = gains(loads(text), inputs, strata_of(np.zeros(4, int)), np.random.default_rng(0))
     assert found.noise[0] == pytest.approx([1 / 3, 2 / 3])
 
 
 def test_what_a_function_answers_on_request_has_rows_of_its_own():
     words = "n0 = input x @ decode\nout dfd.da_dq[0,0] n0\nout dfd.Minv[0,0] n0<<3\nout dfd.a[0] n0<<-3\n"
     words += "out difd.da_dq[0,0] n0\n"
-    found = gains(loads(words), {"x": np.ones(4)}, np.random.default_rng(0))
-    assert found.functions == ("dfd",) * 6 + ("difd",) * 4
-    assert found.noise[:, 0] == pytest.approx(np.ones(10))
+    floors = {"dfd": 0.5, "minv": 16.0, "fd": 0.25}
+    inputs, strata = {"x": np.ones(4)}, strata_of(np.zeros(4, int), **floors)
+    found = gains(loads(words), inputs, strata, np.random.default_rng(0))
+    assert found.rows == (("dfd", "a"),) * 6 + (("difd", "a"),) * 4
+    minv, fd = 1 / 4, 1 / 4
+    assert found.noise[:, 0] == pytest.approx([1, 1, minv, minv, fd, fd, 1, 1, 1, 1])
 
 
 @pytest.mark.parametrize("robot", ["toy", "iiwa14", "hyq"])
@@ -91,13 +116,15 @@ def test_predicted_errors_are_those_measured_within_a_factor_of_two(robot, width
     probe, held_out = (
         sample(model.source, domain, tasks, np.random.default_rng(tasks)) for tasks in (512, 2000)
     )
-    found = gains(graph, graph_inputs(model.source, probe), np.random.default_rng(0))
+    floor = error_floors(model.source, domain, ["id"], 0)["id"]
+    strata = Strata(("box",), np.zeros(512, int), {"id": floor})
+    found = gains(graph, graph_inputs(model.source, probe), strata, np.random.default_rng(0))
     planner = Planner(graph, magnitudes(model, graph, domain), found)
-    predicted = planner.predicted(plain_widths(graph, width))["id"]
+    predicted = planner.predicted(plain_widths(graph, width))["id", "box"]
     tau, result = evaluated(lowered(model, graph, width), model.source, held_out)
     truth = interpret(graph, graph_inputs(model.source, held_out))
     exact = np.stack([truth[f"id.tau[{i}]"] for i in range(tau.shape[1])], axis=1)
     norm = np.linalg.norm(exact, axis=1)
-    errors = np.linalg.norm(tau - exact, axis=1) / np.maximum(norm, np.quantile(norm, SMALL_RESULT))
+    errors = np.linalg.norm(tau - exact, axis=1) / np.maximum(norm, floor)
     measured = np.sqrt(np.mean(errors[~result.overflow] ** 2))
     assert predicted / 2.0 <= measured <= 2.0 * predicted

@@ -1,0 +1,98 @@
+"""What a design's manifest and remarks say of its accuracy: errors by stratum, steps, and why its widths."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from rbdhw.artifact import output_words
+from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
+from rbdhw.fixed.figures import FunctionErrors
+from rbdhw.fixed.program import Program
+from rbdhw.formats import Formats
+from rbdhw.sim.errors import NORM
+
+
+def error_entry(formats: Formats, options: BuildOptions) -> dict[str, dict[str, Any]]:
+    """The manifest's ``error``: each function's figures, over all tasks and by stratum.
+
+    ``limit`` is the largest error that ``simulate`` allows. ``floor`` and ``step`` are in the ``units`` of
+    the function's numbers.
+    """
+    return {
+        function: asdict(own.whole)
+        | {
+            "norm": NORM,
+            "limit": own.limit(options.budget),
+            "floor": own.floor,
+            "step": largest_step(formats.program, function),
+            "units": units(formats.program, function),
+            "strata": {stratum: asdict(figures) for stratum, figures in own.strata.items()},
+        }
+        for function, own in formats.errors.items()
+    }
+
+
+def largest_step(program: Program, function: str) -> float:
+    """The coarsest step of a function's result words."""
+    return max(
+        (math.ldexp(1.0, -w.format.binary_point) for w in output_words(program, function)), default=0.0
+    )
+
+
+def units(program: Program, function: str) -> list[str]:
+    """The units of a function's result words, each once."""
+    return list(dict.fromkeys(word.unit for word in output_words(program, function)))
+
+
+def formats_entry(formats: Formats, options: BuildOptions) -> dict[str, Any]:
+    """The manifest's ``formats``: why widths are what they are, and which were tried."""
+    return {
+        "why": _why(formats, options),
+        "tries": [
+            {
+                "widths": [list(ports) for ports in tried.widths],
+                "supports": tried.bound if math.isfinite(tried.bound) else None,
+                "limited_by": dict(zip(("function", "stratum"), tried.worst, strict=True)),
+                "whole": tried.whole,
+            }
+            for tried in formats.tries
+        ],
+    }
+
+
+def _why(formats: Formats, options: BuildOptions) -> str:
+    """Why the widths are what they are."""
+    if options.budget is None:
+        return f"--width {options.width}: the least errors that it allows, whatever they are"
+    function, stratum = formats.tries[-1].worst
+    tried = len(formats.tries)
+    widths = "at this width" if options.width is not None else "of all widths"
+    return (
+        f"the fewest DSP blocks, then bits, {widths} with errors that support {options.budget:g}, by "
+        f"prediction, confirmed on the bit-exact model after {tried} {'try' if tried == 1 else 'tries'}; "
+        f"{function} in {stratum} tasks limits them"
+    )
+
+
+def accuracy_remarks(formats: Formats, options: BuildOptions) -> Iterator[str]:
+    """A line for each function whose errors at a forced width exceed the default budget, with the remedy."""
+    if options.budget is not None:
+        return
+    for function, own in formats.errors.items():
+        if not own.bound <= DEFAULT_MAX_ERROR:
+            yield (
+                f"width: {options.width} bits give {function} {_figures(own)}; the default budget is "
+                f"{DEFAULT_MAX_ERROR:g}; limited by {formats.reasons[function]}; "
+                "expected --max-error in place of --width, a wider --width, or a domain file with smaller "
+                "bounds"
+            )
+
+
+def _figures(own: FunctionErrors) -> str:
+    if own.whole.flagged == own.whole.samples:
+        return "no result without a flag"
+    stratum = max(own.strata, key=lambda name: own.strata[name].max)
+    return f"errors of {own.whole.median:.2g} (median) to {own.strata[stratum].max:.2g} (in {stratum} tasks)"

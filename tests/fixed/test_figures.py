@@ -1,0 +1,62 @@
+"""Error figures: medians and largest errors by stratum, and the budgets that they support."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, most_flagged
+
+ERRORS = np.array([1e-4, 3e-4, 2e-4, 9.0, 4e-4, 8e-4])
+UNFLAGGED = np.array([True, True, True, False, True, True])
+STRATUM = np.array([0, 0, 0, 0, 2, 2])
+
+
+def figures(samples=1000, flagged=0, largest=5e-4, **others):
+    own = ErrorFigures(1e-4, largest, samples, flagged)
+    return FunctionErrors(own, {"box": own} | others)
+
+
+def test_flagged_tasks_do_not_count_and_strata_are_apart():
+    found = FunctionErrors.of(ERRORS, UNFLAGGED, STRATUM, ("box", "motion", "rest"), 0.5)
+    assert found.whole == ErrorFigures(3e-4, 8e-4, 6, 1)
+    assert found.strata == {
+        "box": ErrorFigures(2e-4, 3e-4, 4, 1),
+        "rest": ErrorFigures(pytest.approx(6e-4), 8e-4, 2, 0),
+    }
+    assert found.floor == 0.5
+
+
+def test_without_an_unflagged_task_errors_are_infinite():
+    found = ErrorFigures.of(ERRORS, np.zeros(6, bool))
+    assert found == ErrorFigures(math.inf, math.inf, 6, 6)
+
+
+def test_figures_support_twice_their_largest_error():
+    """Other tasks have larger errors. Where more than a hundredth is flagged, they support none."""
+    assert figures(flagged=10).bound == 1e-3
+    assert figures(flagged=11).bound == math.inf
+
+
+def test_every_stratum_counts():
+    rest = ErrorFigures(1e-5, 7e-3, 50, 0)
+    assert figures(rest=rest).bounds == {"box": 1e-3, "rest": 1.4e-2}
+    assert figures(rest=rest).bound == 1.4e-2
+    flagged = {"rest": ErrorFigures(1e-5, 1e-5, 50, 4), "single": ErrorFigures(1e-5, 1e-5, 50, 3)}
+    assert figures(**flagged).bounds == {"box": 1e-3, "rest": math.inf, "single": 2e-5}
+
+
+def test_simulations_allow_the_budget_or_what_the_figures_support():
+    assert figures().limit(2e-3) == 2e-3
+    assert figures().limit(None) == 1e-3
+    assert figures(largest=0.3).limit(None) == 0.1
+
+
+@pytest.mark.parametrize(("tasks", "most"), [(1, 1), (10, 2), (100, 5), (1000, 20), (100_000, 1095)])
+def test_chance_is_allowed_for(tasks, most):
+    """A design that flags a hundredth of all tasks fails in fewer than one of 400 cases."""
+    assert most_flagged(tasks) == most
+    tail = 1.0 - math.fsum(
+        math.exp(k * math.log(0.01 * tasks) - 0.01 * tasks - math.lgamma(k + 1)) for k in range(most + 1)
+    )
+    assert tail < 1 / 400

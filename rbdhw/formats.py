@@ -70,6 +70,16 @@ MOST_TERMS = 8
 CANCELS = 8.0
 """How many times as large as the result a value counts in it that is said to cancel."""
 
+BY_VELOCITY = (
+    "factorization",
+    "inverse",
+    "solve",
+    "inverse_product",
+    "forward_dynamics",
+    "correction",
+)
+"""Steps whose regions are numbered by velocities, not by bodies."""
+
 INVERSE_MARGIN = 1.25
 """Headroom of a supplied inverse over the largest found by sampling."""
 
@@ -265,10 +275,22 @@ def node_reason(robot: Robot, graph: Graph, node: int, times: float) -> str:
     region = graph.nodes[node].region
     place = region.step
     if region.joint is not None:
-        place += f" at {subject('joint', [robot.bodies[region.joint].joint.name])}"
+        place += f" at {subject('joint', [joint_of(robot, region.step, region.joint)])}"
     what = region.quantity or "values"
     text = f"most of the error comes from rounding {what} of {place}"
     return f"{text}, up to {times:.1g} times the result that is left of it" if times > CANCELS else text
+
+
+def joint_of(robot: Robot, step: str, index: int) -> str:
+    """The joint of a region: of a body, or of a velocity where the step goes through the mass matrix."""
+    if step not in BY_VELOCITY:
+        return robot.bodies[index].joint.name
+    pairs = zip(robot.bodies, robot.v_of, strict=True)
+    return next(
+        body.joint.name
+        for body, place in pairs
+        if body.joint.mimic is None and place.start <= index < place.stop
+    )
 
 
 def first(arrays: Mapping[str, Array], tasks: int) -> dict[str, Array]:

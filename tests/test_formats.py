@@ -10,7 +10,7 @@ from rbdhw.config import BuildOptions
 from rbdhw.domain import input_domain
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
-from rbdhw.formats import Draws, fix, observe, with_inverse
+from rbdhw.formats import Draws, fix, joint_of, observe, with_inverse
 from rbdhw.graph.twins import no_twins
 from rbdhw.planning import planned
 from rbdhw.preparation import DEFAULT_DELAYS, optimised, prepare, traced
@@ -54,3 +54,19 @@ def test_a_program_of_any_robot_survives_its_file(robot, width, sizes):
     """Its shifts, widths and cuts are such as its own reader takes, however small a term is."""
     program = program_for(robot, width, sizes)
     assert program_from_json(program_to_json(program)) == program
+
+
+def test_regions_are_of_joints():
+    """Passes over bodies number these; steps with the mass matrix number velocities, six of them the base's."""
+    robot = load_urdf(path("hyq")).with_floating_base()
+    model = prepare(robot, ("fd", "did"))
+    named = {
+        (node.region.step, node.region.joint): joint_of(model.robot, node.region.step, node.region.joint)
+        for node in traced(model, ("fd", "did")).nodes
+        if node.region.joint is not None
+    }
+    legs = [body.joint.name for body in model.robot.bodies[1:]]
+    assert [named["rnea_forward", i] for i in range(1, 13)] == legs
+    assert [named["forward_dynamics", i] for i in range(6, 18)] == legs
+    assert {named["forward_dynamics", i] for i in range(6)} == {model.robot.bodies[0].joint.name}
+    assert set(named.values()) == {body.joint.name for body in model.robot.bodies}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from types import MappingProxyType
 
@@ -17,7 +17,7 @@ from rbdhw.passes.balance import balance
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
 from rbdhw.progress import Progress, silent, within
-from rbdhw.remarks import subject
+from rbdhw.remarks import subject, warn
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
@@ -74,7 +74,8 @@ def rooted(
 ) -> tuple[Robot, list[RootTrial]]:
     """The robot from the root asked for, and what was tried, if the cheapest was asked for.
 
-    The cost is that by which algorithms are chosen: operations, and the longest paths to the results.
+    The cost is that by which algorithms are chosen: operations, and the longest paths to the results. The
+    robot's remarks, and the error stream, say which roots of a large robot were not compared.
 
     Raises
     ------
@@ -92,7 +93,12 @@ def rooted(
         return source, []
     if root != CHEAPEST_ROOT:
         return reroot(source, root), []
-    return best_root(source, counted(cost, within(ROOT_STAGE, progress)), ROOT_EVALUATIONS)
+    best, trials, skipped = best_root(source, counted(cost, within(ROOT_STAGE, progress)), ROOT_EVALUATIONS)
+    if skipped:
+        remark = f"{_large(source)}: not compared as roots: {subject('link', skipped)}; --root LINK takes one"
+        warn([remark])
+        best = replace(best, remarks=(*best.remarks, remark))
+    return best, trials
 
 
 @seldom_collected()
@@ -130,12 +136,16 @@ def prepare(
 
 def _remarks(robot: Robot, skipped: str, choice: Choice) -> tuple[str, ...]:
     """What was not tried for a large robot, a line for each search."""
-    large = f"robot {robot.name!r} is large ({robot.nv} degrees of freedom)"
-    found = [f"{large}: {skipped}"] if skipped else []
+    found = [f"{_large(robot)}: {skipped}"] if skipped else []
     if choice.skipped:
         left_out = subject("algorithm", choice.skipped)
-        found.append(f"{large}: not compared: {left_out}; --algorithm STEP=NAME takes one")
+        found.append(f"{_large(robot)}: not compared: {left_out}; --algorithm STEP=NAME takes one")
     return tuple(found)
+
+
+def _large(robot: Robot) -> str:
+    """What remarks on searches that are cut short begin with."""
+    return f"robot {robot.name!r} is large ({robot.nv} degrees of freedom)"
 
 
 def counted(cost: Callable[[Robot], float], progress: Progress) -> Callable[[Robot], float]:

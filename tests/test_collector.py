@@ -1,10 +1,11 @@
 """The garbage collector, held back and let go."""
 
 import gc
+import weakref
 
 import pytest
 
-from rbdhw.collector import SELDOM, seldom_collected
+from rbdhw.collector import SELDOM, seldom_collected, uncollected
 
 
 def test_it_is_held_back_within_and_as_before_behind():
@@ -25,3 +26,25 @@ def test_an_error_lets_it_go():
     with pytest.raises(ZeroDivisionError), seldom_collected():
         raise ZeroDivisionError
     assert gc.get_threshold() == before
+
+
+def test_nothing_is_collected_within_but_what_was_left_behind():
+    class Ring:
+        def __init__(self):
+            self.itself = self
+
+    left = weakref.ref(Ring())
+    with uncollected():
+        assert left() is None
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_what_was_off_stays_off():
+    gc.disable()
+    try:
+        with uncollected():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

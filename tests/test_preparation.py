@@ -3,9 +3,11 @@
 import pytest
 
 from rbdhw import choice
+from rbdhw.config import Mounting
 from rbdhw.errors import InputError
-from rbdhw.preparation import external_bodies, multiplications, prepare
-from rbdhw.robot import rewrite
+from rbdhw.mounting import load_mounted
+from rbdhw.preparation import external_bodies, multiplications, prepare, rooted
+from rbdhw.robot import reroot, rewrite
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.builds import graph_of
@@ -56,6 +58,28 @@ def test_what_is_not_tried_for_a_large_robot_is_remarked(monkeypatch):
         "ended after evaluation 11",
         f"{large}: not compared: algorithm 'columns'; --algorithm STEP=NAME takes one",
     )
+
+
+def test_roots_that_are_not_compared_are_remarked(monkeypatch, capsys):
+    """On the robot, from which they come into the manifest, and on the error stream."""
+    monkeypatch.setattr(reroot, "MOST_WORK", 1.0)
+    robot = load_mounted(path("atlas"), Mounting("floating"))
+    found, trials = rooted(robot, "auto", ("id",))
+    remark = (
+        "robot 'atlas' is large (36 degrees of freedom): not compared as roots: links 'ltorso' and 'utorso'; "
+        "--root LINK takes one"
+    )
+    assert found.remarks == (*robot.remarks, remark)
+    assert [trial.link for trial in trials] == ["pelvis", "mtorso"]
+    assert capsys.readouterr().err == f"rbdhw: {remark}\n"
+
+
+def test_of_an_ordinary_robot_all_roots_are_compared(capsys):
+    robot = load_mounted(path("atlas"), Mounting("floating"))
+    found, trials = rooted(robot, "auto", ("id",))
+    assert found.remarks == robot.remarks
+    assert [trial.link for trial in trials] == ["pelvis", "mtorso", "ltorso", "utorso"]
+    assert capsys.readouterr().err == ""
 
 
 def test_of_ordinary_robots_nothing_is_left_out():

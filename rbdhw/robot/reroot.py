@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from rbdhw.errors import InputError
 from rbdhw.robot.model import BASE, Body, JointKind, Placement, Robot, Vector3
@@ -25,6 +26,14 @@ REVERSIBLE = (
 """Joints that turn about and shift along one axis: about the opposite axis they are their own inverse."""
 
 
+MOST_WORK = 1e6
+"""The sum of costs, as operation counts, that a search for the root may evaluate.
+
+All functions of Atlas cost less than a tenth of it. Where the robot is so large that the search would exceed
+it, fewer roots are compared, but at least two.
+"""
+
+
 @dataclass(frozen=True)
 class RootTrial:
     """A link that was tried as the root: bodies on the longest path from it, and the cost."""
@@ -32,6 +41,24 @@ class RootTrial:
     link: str
     depth: int
     cost: float
+
+
+class Rooting(NamedTuple):
+    """The cheapest root that was found.
+
+    Parameters
+    ----------
+    robot
+        The robot from that root.
+    trials
+        The links that were compared.
+    skipped
+        The links that would have been compared as well if the robot were smaller.
+    """
+
+    robot: Robot
+    trials: list[RootTrial]
+    skipped: tuple[str, ...] = ()
 
 
 def reroot(robot: Robot, link: str) -> Robot:
@@ -88,13 +115,17 @@ def candidate_roots(robot: Robot) -> list[tuple[str, int]]:
     return sorted(candidates, key=lambda candidate: candidate[1])
 
 
-def best_root(
-    robot: Robot, cost: Callable[[Robot], float], evaluations: int = 8
-) -> tuple[Robot, list[RootTrial]]:
+def best_root(robot: Robot, cost: Callable[[Robot], float], evaluations: int = 8) -> Rooting:
     """The cheapest of ``robot`` as it is and from links that make it less deep, and what was tried.
 
     The trials begin with the present root; then come those :func:`candidate_roots` that lower the depth, for
-    as long as the number of evaluations of ``cost`` allows. Only what lowers the cost is taken.
+    as long as the number of evaluations of ``cost`` allows, and :data:`MOST_WORK`. Only what lowers the cost
+    is taken.
+
+    Parameters
+    ----------
+    cost
+        The cost of a robot, such as an operation count. Evaluating it is taken to be as much work.
 
     Raises
     ------
@@ -103,13 +134,17 @@ def best_root(
     """
     nearer = [(link, depth) for link, depth in candidate_roots(robot) if depth < robot.depth]
     best, tried = robot, [RootTrial(robot.bodies[0].name, robot.depth, cost(robot))]
-    least = tried[0].cost
-    for link, depth in nearer[: max(evaluations - 1, 0)]:
+    least = work = tried[0].cost
+    wanted = nearer[: max(evaluations - 1, 0)]
+    for number, (link, depth) in enumerate(wanted):
+        if number and work + tried[-1].cost > MOST_WORK:
+            return Rooting(best, tried, tuple(link for link, _ in wanted[number:]))
         candidate = reroot(robot, link)
         tried.append(RootTrial(link, depth, cost(candidate)))
+        work += tried[-1].cost
         if tried[-1].cost < least:
             best, least = candidate, tried[-1].cost
-    return best, tried
+    return Rooting(best, tried)
 
 
 def _check_floats(robot: Robot) -> None:

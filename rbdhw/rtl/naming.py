@@ -41,15 +41,17 @@ class Scope:
 
     def __init__(self) -> None:
         self._taken: set[str] = set(KEYWORDS)
+        self._numbers: dict[str, int] = {}
 
     def given(self, wanted: str) -> str:
         """A plain name like the one that is wanted, with a number behind it where that is taken."""
         plain = re.sub(r"\W+", "_", wanted).strip("_") or "x"
         plain = f"n{plain}" if plain[0].isdigit() else plain
-        name, number = plain, 2
+        name, number = plain, self._numbers.get(plain, 2)
         while name in self._taken:
             name, number = f"{plain}_{number}", number + 1
         self._taken.add(name)
+        self._numbers[plain] = number
         return name
 
 
@@ -95,7 +97,8 @@ class WireNames:
         self.used: dict[str, Part] = {}
         self._labels: dict[str, list[tuple[Part, str]]] = defaultdict(list)
         aliases = {target for target, _ in module.connections}
-        plain = [w.name for w in module.wires.values() if w.width and w.name not in aliases | hidden]
+        unnamed = aliases | hidden
+        plain = [wire.name for wire in module.wires.values() if wire.width and wire.name not in unnamed]
         for name in plain:
             if name not in self.wires and not is_numbered(name):
                 self.wires[name] = self.given(name)

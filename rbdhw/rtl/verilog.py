@@ -16,7 +16,7 @@ from typing import Any
 
 from amaranth.back import rtlil
 
-from rbdhw.collector import seldom_collected
+from rbdhw.collector import seldom_collected, uncollected
 from rbdhw.rtl.multiplexer import with_cells
 from rbdhw.rtl.naming import DesignNames, WireNames
 from rbdhw.rtl.rtlil import (
@@ -89,13 +89,15 @@ def to_verilog(component: Any, name: str = "accelerator", header: Sequence[str] 
         For logic that the writer does not know, such as a division.
     """
     with seldom_collected():
-        modules = [shared(module) for module in read(rtlil.convert(component, name=name, emit_src=False))]
-    names = DesignNames(modules)
-    lines = [f"// {line}".rstrip() for line in header]
-    for module in modules:
-        for line in ["", *_Writer(module, names).lines()]:
-            lines += _broken(line)
-    return with_adders(with_cells("\n".join(lines).lstrip("\n") + "\n"))
+        netlist = rtlil.convert(component, name=name, emit_src=False)
+    with uncollected():
+        lines = [f"// {line}".rstrip() for line in header]
+        modules = [shared(module) for module in read(netlist)]
+        names = DesignNames(modules)
+        for module in modules:
+            for line in ["", *_Writer(module, names).lines()]:
+                lines += _broken(line)
+        return with_adders(with_cells("\n".join(lines).lstrip("\n") + "\n"))
 
 
 def _broken(line: str) -> list[str]:
@@ -451,18 +453,20 @@ def _single_bits(value: Value) -> Iterator[Part | Bits]:
 
 
 def _overlaid(whole: Part, body: Body) -> Value:
-    """What assignments without conditions make of a part."""
-    result: Value = ()
-    for item in body:
-        assert isinstance(item, Assign)
+    """What assignments without conditions make of a part, of which the first sets all bits."""
+    last = [0] * whole.width
+    assignments = [item for item in body if isinstance(item, Assign)]
+    for k, item in enumerate(assignments):
         low = item.target.low - whole.low
-        above = low + item.target.width
-        result = (
-            *sliced(result, above, max(_width(result) - above, 0)),
-            *item.value,
-            *sliced(result, 0, low),
-        )
-    return result
+        last[low : low + item.target.width] = [k] * item.target.width
+    result: list[Part | Bits] = []
+    high = whole.width
+    for k, bits in groupby(reversed(last)):
+        low = high - sum(1 for _ in bits)
+        item = assignments[k]
+        result += sliced(item.value, low - item.target.low + whole.low, high - low)
+        high = low
+    return tuple(result)
 
 
 # Processes

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw.errors import InputError
+from rbdhw.robot import reroot as module
 from rbdhw.robot.check import check_robot
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
@@ -250,7 +251,7 @@ def bushy(robot: Robot):
 
 def test_the_cheapest_root_is_taken_and_every_trial_told():
     robot = floating("atlas")
-    best, tried = best_root(robot, bushy)
+    best, tried, skipped = best_root(robot, bushy)
     costs = {link: bushy(reroot(robot, link)) for link in ("pelvis", "mtorso", "ltorso", "utorso")}
     assert tried == [
         RootTrial("pelvis", 11, costs["pelvis"]),
@@ -259,18 +260,36 @@ def test_the_cheapest_root_is_taken_and_every_trial_told():
         RootTrial("utorso", 10, costs["utorso"]),
     ]
     assert best == reroot(robot, min(costs, key=costs.get))
+    assert skipped == ()
 
 
 @pytest.mark.parametrize(("evaluations", "links"), [(1, ["pelvis"]), (2, ["pelvis", "mtorso"])])
 def test_the_trials_are_bounded(evaluations, links):
-    _, tried = best_root(floating("atlas"), bushy, evaluations)
+    _, tried, skipped = best_root(floating("atlas"), bushy, evaluations)
     assert [trial.link for trial in tried] == links
+    assert skipped == ()
+
+
+@pytest.mark.parametrize(
+    ("most", "links", "skipped"),
+    [
+        (3.0, ["pelvis", "mtorso", "ltorso"], ("utorso",)),
+        (2.9, ["pelvis", "mtorso"], ("ltorso", "utorso")),
+        (0.0, ["pelvis", "mtorso"], ("ltorso", "utorso")),
+    ],
+)
+def test_of_a_large_robot_fewer_roots_are_compared(monkeypatch, most, links, skipped):
+    """Never fewer than two; with every cost 1 the work is the number of trials."""
+    monkeypatch.setattr(module, "MOST_WORK", most)
+    found = best_root(floating("atlas"), lambda _: 1.0)
+    assert [trial.link for trial in found.trials] == links
+    assert found.skipped == skipped
 
 
 def test_a_root_that_saves_nothing_is_not_taken():
     robot = floating("atlas")
     assert best_root(robot, lambda _: 1.0)[0] is robot
     hyq = floating("hyq")
-    best, tried = best_root(hyq, bushy)
+    best, tried, _ = best_root(hyq, bushy)
     assert best is hyq
     assert tried == [RootTrial("base_link_0", 4, bushy(hyq))]

@@ -135,6 +135,21 @@ class Parts(wiring.Component):
         return m
 
 
+class Overlaid(wiring.Component):
+    """Assignments to parts of a signal, of which later ones hold."""
+
+    a: In(12)
+    b: In(4)
+    o: Out(12)
+    p: Out(12)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.d.comb += [self.o.eq(self.a), self.o[2:6].eq(self.b), self.o[5:9].eq(self.b), self.o[8].eq(0)]
+        m.d.comb += [self.p[0:4].eq(self.b), self.p[4:8].eq(self.b + 1), self.p[3:5].eq(2)]
+        return m
+
+
 class Nothing(wiring.Component):
     """Sums of which a part is zero."""
 
@@ -173,7 +188,7 @@ def proved(component: wiring.Component, folder: Path) -> str:
     return done.stdout[-2000:] + done.stderr
 
 
-@pytest.mark.parametrize("component", [Logic, Choices, Storage, Parts, Nothing])
+@pytest.mark.parametrize("component", [Logic, Choices, Storage, Parts, Overlaid, Nothing])
 def test_verilog_is_equivalent_to_the_netlist(component: type[wiring.Component], tmp_path: Path) -> None:
     assert "Equivalence successfully proven" in proved(component(), tmp_path)
 

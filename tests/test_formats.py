@@ -57,7 +57,7 @@ def test_a_program_of_any_robot_survives_its_file(robot, width, sizes):
 
 
 def test_regions_are_of_joints():
-    """Passes over bodies number these; steps with the mass matrix number velocities, six of them the base's."""
+    """Passes over bodies number these; steps with the mass matrix number velocities, six of a base."""
     robot = load_urdf(path("hyq")).with_floating_base()
     model = prepare(robot, ("fd", "did"))
     named = {

@@ -329,6 +329,18 @@ def test_words_outside_their_bounds_are_flagged(fixed):
                     assert (outside.status & 1, inside.status & 1) == (1, 0)
 
 
+@pytest.mark.parametrize("name", ["fixed", "singles"])
+def test_a_function_alone_is_answered_at_the_pace_of_the_manifest(name, request):
+    device = request.getfixturevalue(name)
+    manifest, tasks = device.client.manifest, tasks_of(device, len(FUNCTIONS), seed=7)
+    for function, _, values in tasks:
+        packets = [device.client.request(function, k, values) for k in range(80)]
+        answers = device.talk(packets)
+        pace = manifest["functions"][function]["cycles_per_task"]
+        assert pace == max(manifest["ii"], len(packets[0]), answers[0].beats)
+        assert answers[-1].cycle - answers[40].cycle == 39 * pace
+
+
 def test_short_answers_do_not_wait_for_many_long_ones(fixed):
     """Requests without a pause, of all functions; answers share the output in rounds."""
     tasks = tasks_of(fixed, 70, seed=8)

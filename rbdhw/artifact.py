@@ -43,6 +43,7 @@ from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.protocol import CODES, EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, Status
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
+from rbdhw.robot.units import Units
 
 VERILOG = "accelerator.v"
 FILES = (VERILOG, "model.json", "robot.json", "domain.json", MANIFEST)
@@ -64,13 +65,14 @@ T = TypeVar("T")
 class Stream:
     """What travels on the streams.
 
-    TDATA's width in bits, the code of each function of the build, and what a number is: ``fixed`` (in two's
-    complement, packed tight) or ``float32``.
+    TDATA's width in bits, the code of each function of the build, what a number is: ``fixed`` (in two's
+    complement, packed tight) or ``float32``, and the functions whose answers are sent before others'.
     """
 
     data_width: int
     codes: Mapping[str, int]
     number: str = "fixed"
+    priority: tuple[str, ...] = ()
 
     @property
     def converts(self) -> bool:
@@ -149,11 +151,14 @@ def array_of(word: Word) -> str:
     return word.name.partition("[")[0].rpartition(".")[2]
 
 
-def interface(program: Program, data_width: int, number: str = "fixed") -> dict[str, Any]:
+def interface(
+    program: Program, robot: Robot, data_width: int, number: str = "fixed", priority: Sequence[str] = ()
+) -> dict[str, Any]:
     """The manifest's ``stream``, and each function's words: how packets are laid out.
 
     A word's ``slot`` is its place in a request; ``slots`` are the widths of these places in packed requests.
     """
+    units = Units(robot)
     codes = {function: code for function, code in CODES.items() if function in program.outputs}
     stream = {
         "tdata_width": data_width,
@@ -163,9 +168,10 @@ def interface(program: Program, data_width: int, number: str = "fixed") -> dict[
         "status": {status.name.lower(): int(status) for status in Status},
         "functions": codes,
         "slots": list(program.slots),
+        "priority": list(priority),
     }
-    inputs = {f: [_input(word) for word in input_words(program, f, True, number)] for f in codes}
-    outputs = {f: [_entry(word) for word in output_words(program, f, True)] for f in codes}
+    inputs = {f: [_input(word, units) for word in input_words(program, f, True, number)] for f in codes}
+    outputs = {f: [_entry(word, units) for word in output_words(program, f, True)] for f in codes}
     brought = {f: len(input_words(program, f)) for f in codes}
     returned = {f: len(output_words(program, f)) for f in codes}
     return {
@@ -177,13 +183,19 @@ def interface(program: Program, data_width: int, number: str = "fixed") -> dict[
     }
 
 
-def _entry(word: Word) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": word.name, "unit": word.unit}
+def _entry(word: Word, units: Units) -> dict[str, Any]:
+    array, index = array_of(word), _index_of(word)
+    entry: dict[str, Any] = {"name": word.name, "unit": word.unit if array == "q" else units.of(array, index)}
     return entry | {"width": word.format.width, "binary_point": word.format.binary_point}
 
 
-def _input(word: Word) -> dict[str, Any]:
-    entry = _entry(word) | {"slot": word.slot}
+def _index_of(word: Word) -> tuple[int, ...]:
+    """The place in its array at which a word stands."""
+    return tuple(int(place) for place in word.name.partition("[")[2].removesuffix("]").split(","))
+
+
+def _input(word: Word, units: Units) -> dict[str, Any]:
+    entry = _entry(word, units) | {"slot": word.slot}
     if word.lowest is not None:
         entry |= {"lowest": word.lowest, "highest": word.highest}
     return entry
@@ -375,7 +387,10 @@ def _stream(manifest: Mapping[str, Any]) -> Stream:
     number = stream.get("number")
     if number not in NUMBERS:
         raise InputError(f"stream.number: {number}; expected one of {', '.join(NUMBERS)}")
-    return Stream(int(width), dict(codes), number)
+    priority = stream.get("priority")
+    if not isinstance(priority, list) or not all(function in codes for function in priority):
+        raise InputError(f"stream.priority: {priority}; expected a list of some of {', '.join(codes)}")
+    return Stream(int(width), dict(codes), number, tuple(priority))
 
 
 class _DomainFile(BaseModel):

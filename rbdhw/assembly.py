@@ -28,7 +28,13 @@ def accelerator(
         )
     else:
         core = Core(program=design.program, bound=bound, primitive=primitive)
-    return Accelerator(core=core, functions=edge.functions, data_width=edge.data_width, number=edge.number)
+    return Accelerator(
+        core=core,
+        functions=edge.functions,
+        data_width=edge.data_width,
+        number=edge.number,
+        priority=edge.priority,
+    )
 
 
 def edge_of(design: Design) -> Edge:
@@ -39,4 +45,5 @@ def edge_of(design: Design) -> Edge:
         optional_inputs = design.inputs(name, extended=True)[len(inputs) :]
         optional_outputs = design.outputs(name, extended=True)[len(outputs) :]
         functions.append(Function(name, inputs, outputs, optional_inputs, optional_outputs))
-    return Edge(tuple(functions), design.stream.data_width, design.stream.number)
+    stream = design.stream
+    return Edge(tuple(functions), stream.data_width, stream.number, stream.priority)

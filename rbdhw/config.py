@@ -278,6 +278,8 @@ class BuildOptions:
         Bits of TDATA.
     number
         What a number at the edge is: ``fixed`` (packed, each at its own width) or ``float32``.
+    priority
+        Functions whose answers are sent before those of others, the first of them first.
     algorithms
         Algorithms asked for instead of the cheapest, by step.
     mounting
@@ -303,6 +305,7 @@ class BuildOptions:
     fext: Links = NO_LINKS
     data_width: int = 512
     number: str = "fixed"
+    priority: tuple[str, ...] = ()
     algorithms: Mapping[str, str] = field(default_factory=dict)
     mounting: Mounting = field(default_factory=Mounting)
     share_limbs: str = "auto"
@@ -325,6 +328,7 @@ class BuildOptions:
                 raise InputError(f"functions: '{function}' is unknown; expected one or more of {known}")
         if not self.functions:
             raise InputError(f"functions: none given; expected one or more of {', '.join(known_functions)}")
+        self._check_priority()
         if not 1 <= self.least_ii <= MOST_II:
             raise InputError(f"ii: {self.ii} is not possible; expected 1 to {MOST_II} cycles between tasks")
         bandwidth = self.pacing.bandwidth if self.pacing else None
@@ -352,6 +356,14 @@ class BuildOptions:
             raise InputError(f"tdata: {self.data_width} bits are not supported; expected one of {expected}")
         if self.number not in NUMBERS:
             raise InputError(f"number: '{self.number}' is unknown; expected one of {', '.join(NUMBERS)}")
+
+    def _check_priority(self) -> None:
+        for place, function in enumerate(self.priority):
+            if function not in self.functions:
+                expected = f"expected some of the functions of the build: {', '.join(self.functions)}"
+                raise InputError(f"priority: '{function}' is not built; {expected}")
+            if function in self.priority[:place]:
+                raise InputError(f"priority: '{function}' appears twice; expected each function once")
 
     def _check_core(self) -> None:
         if self.asked_core not in (*CORES, CHEAPER_CORE):

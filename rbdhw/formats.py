@@ -378,7 +378,12 @@ def _used_by_flags(
 def draft_design(model: Model, domain: Domain, program: Program, options: BuildOptions) -> Design:
     """The design so far: all but its Verilog and most of its manifest."""
     return Design(
-        model.source, domain, program, model.fext, interface(program, options.data_width, options.number), ""
+        model.source,
+        domain,
+        program,
+        model.fext,
+        interface(program, model.source, options.data_width, options.number, options.priority),
+        "",
     )
 
 

@@ -69,7 +69,7 @@ def manifest(draft: Design, plan: Plan, options: BuildOptions) -> dict[str, Any]
 
 
 def timing_entry(plan: Plan, function: str, packets: Traffic) -> dict[str, Any]:
-    """A function's latencies, of a packet and within the core, and the most tasks that it answers a second.
+    """A function's latencies, of a packet and within the core, and how often it answers at most.
 
     The packet latency is that of :func:`rbdhw.rtl.shell.packet_latency`.
     """
@@ -78,6 +78,7 @@ def timing_entry(plan: Plan, function: str, packets: Traffic) -> dict[str, Any]:
         "latency_cycles": cycles,
         "latency_us": round(cycles / clock_mhz, 4),
         "core_latency_cycles": plan.core_latency[function],
+        "cycles_per_task": packets.cycles(plan.bound.ii),
         "tasks_per_second": round(clock_mhz * 1e6 / packets.cycles(plan.bound.ii)),
     }
 

@@ -95,6 +95,14 @@ MaxError = Annotated[
 Width = Annotated[int | None, _hardware(help="Operand bits of the multipliers, 8 to 32.")]
 Tdata = Annotated[int, _hardware(help="Bits of the streams: 32, 64, 128, 256 or 512.")]
 Number = Annotated[str, _hardware(help="What travels on the streams: fixed or float32.")]
+Priority = Annotated[
+    str,
+    _hardware(
+        metavar="FUNCTIONS",
+        help="Functions whose answers are sent before others', with commas, the first first. By default "
+        "short answers are sent before long ones, and all share the output.",
+    ),
+]
 ShareLimbs = Annotated[
     str, _hardware(help="Whether symmetric limbs take turns in one's hardware: auto, on or off.")
 ]
@@ -129,6 +137,7 @@ def build_options(
     width: Width = None,
     tdata: Tdata = 512,
     number: Number = "fixed",
+    priority: Priority = "",
     share_limbs: ShareLimbs = "auto",
     core: CoreName = None,
     domain: Domain = None,
@@ -144,7 +153,7 @@ def build_options(
     share = parse_share(fit)
     cycles, pacing = parse_interval(ii, bandwidth, share)
     options = BuildOptions(
-        functions=tuple(dict.fromkeys(name.strip() for name in functions.split(",") if name.strip())),
+        functions=_names(functions),
         ii=cycles,
         pacing=pacing,
         fit=share,
@@ -155,6 +164,7 @@ def build_options(
         fext=parse_links(fext or ()),
         data_width=tdata,
         number=number,
+        priority=_names(priority),
         algorithms=parse_algorithms(algorithm or []),
         mounting=Mounting(base, parse_gravity(gravity), strict, root, joint_order),
         share_limbs=share_limbs,
@@ -162,6 +172,11 @@ def build_options(
         seed=seed,
     )
     return options, read_overrides(domain) if domain else Overrides()
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """The names in a list with commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 PARAMETERS = inspect.signature(build_options, eval_str=True).parameters

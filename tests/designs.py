@@ -66,7 +66,7 @@ def rail_design(data_width: int = 64, bodies: int = 1, width: int = 16) -> Desig
     manifest = {
         "robot": {"name": robot.name},
         "error": {"id": dict(allowed), "fd": dict(allowed)},
-        **interface(program, data_width),
+        **interface(program, robot, data_width),
     }
     draft = Design(robot, input_domain(robot), program, (), manifest, "")
     return replace(draft, verilog=verilog(draft))

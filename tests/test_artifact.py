@@ -102,7 +102,7 @@ def test_same_design_same_bytes(design, folder, tmp_path):
 
 
 def test_the_manifest_says_how_packets_are_laid_out(design):
-    layout = interface(design.program, 64)
+    layout = interface(design.program, design.robot, 64)
     assert layout["stream"] == {
         "tdata_width": 64,
         "number": "fixed",
@@ -111,6 +111,7 @@ def test_the_manifest_says_how_packets_are_laid_out(design):
         "status": {"outside": 0, "overflow": 1, "malformed": 2, "not_finite": 3},
         "functions": {"id": 0, "fd": 1},
         "slots": [20, 20, 20],
+        "priority": [],
     }
     assert [(word["name"], word["slot"]) for word in layout["inputs"]["fd"]] == [
         ("q[0]", 0),
@@ -129,6 +130,13 @@ def test_the_manifest_says_how_packets_are_laid_out(design):
     assert [word.name for word in input_words(design.program, "m")] == ["q[0]"]
 
 
+def test_the_manifest_records_the_functions_with_priority(design, tmp_path):
+    layout = interface(design.program, design.robot, 64, priority=("fd",))
+    assert layout["stream"]["priority"] == ["fd"]
+    write(replace(design, manifest=design.manifest | layout), tmp_path / "out")
+    assert read(tmp_path / "out").stream == Stream(64, {"id": 0, "fd": 1}, "fixed", ("fd",))
+
+
 def named(*names, slots=None):
     return tuple(
         Word(name, "", i, Format(8 + i, 4), slot=slots[i] if slots else 0) for i, name in enumerate(names)
@@ -144,7 +152,7 @@ def extended(design):
         "difd": named("difd.da_dv[0,0]"),
     }
     program = replace(design.program, inputs=inputs, outputs=outputs)
-    return replace(design, program=program, manifest=interface(program, 32))
+    return replace(design, program=program, manifest=interface(program, design.robot, 32))
 
 
 def test_optional_words_travel_last_and_only_when_asked(extended):
@@ -176,7 +184,7 @@ def test_a_slot_that_a_function_leaves_out_travels_nevertheless(extended):
 
 
 def test_singles_are_all_of_one_width(extended):
-    singles = replace(extended, manifest=interface(extended.program, 32, "float32"))
+    singles = replace(extended, manifest=interface(extended.program, extended.robot, 32, "float32"))
     assert singles.stream == Stream(32, {"dfd": 5, "difd": 6}, "float32")
     assert singles.request_widths("difd", extended=True) == (32, 32, 32)
     assert singles.response_widths("dfd") == (32,)
@@ -186,7 +194,7 @@ def test_singles_are_all_of_one_width(extended):
 def test_bounds_of_singles_are_those_that_are_checked(design):
     fine = replace(design.program.inputs[0], format=Format(30, 20), lowest=-(2**25), highest=2**25 + 7)
     program = replace(design.program, inputs=(fine, *design.program.inputs[1:]))
-    singles = replace(design, program=program, manifest=interface(program, 32, "float32"))
+    singles = replace(design, program=program, manifest=interface(program, design.robot, 32, "float32"))
     (word, *_), entry = singles.inputs("id"), singles.manifest["inputs"]["id"][0]
     assert (word.lowest, word.highest) == (entry["lowest"], entry["highest"]) == (-(2**25), 2**25 + 8)
 
@@ -392,6 +400,14 @@ def test_a_damaged_domain_is_refused(folder, change, text):
         (
             lambda data: data["stream"].update(number="float16"),
             "damaged: stream.number: float16; expected one of fixed, float32",
+        ),
+        (
+            lambda data: data["stream"].pop("priority"),
+            "damaged: stream.priority: None; expected a list of some of id, fd",
+        ),
+        (
+            lambda data: data["stream"].update(priority=["m"]),
+            "damaged: stream.priority: ['m']; expected a list of some of id, fd",
         ),
         (
             lambda data: data["stream"]["functions"].pop("fd"),

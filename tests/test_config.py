@@ -23,6 +23,14 @@ KNOWN = ("id", "fd")
     [
         ({"functions": ("id", "ik")}, "functions: 'ik' is unknown; expected one or more of id, fd"),
         ({"functions": ()}, "functions: none given; expected one or more of id, fd"),
+        (
+            {"functions": ("id", "fd"), "priority": ("fd", "m")},
+            "priority: 'm' is not built; expected some of the functions of the build: id, fd",
+        ),
+        (
+            {"functions": ("id", "fd"), "priority": ("fd", "fd")},
+            "priority: 'fd' appears twice; expected each function once",
+        ),
         ({"ii": 0}, "ii: 0 is not possible; expected 1 to 4096 cycles between tasks"),
         ({"ii": -3}, "ii: -3 is not possible; expected 1 to 4096 cycles between tasks"),
         ({"width": 7}, "width: 7 is not supported; expected 8 to 32 bits"),

@@ -132,6 +132,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "rtl.admission",
         "rtl.completion",
         "rtl.domain_check",
+        "rtl.merger",
     ),
     "link": ("protocol", "artifact"),
     "heading": ("artifact", "config", "domain", "robot"),

@@ -64,6 +64,7 @@ def test_every_option_reaches_the_build(tmp_path):
         width=18,
         tdata=64,
         number="float32",
+        priority="id, fd,id",
         share_limbs="off",
         core="auto",
         domain=domain,
@@ -80,6 +81,7 @@ def test_every_option_reaches_the_build(tmp_path):
         fext="all",
         data_width=64,
         number="float32",
+        priority=("id", "fd"),
         algorithms={"inverse": "single_pivots"},
         mounting=Mounting("floating", (0.0, 1.0, 2.0), strict=True, root="auto", joint_order="file"),
         share_limbs="off",
@@ -93,8 +95,8 @@ def test_every_option_reaches_the_build(tmp_path):
 
 def test_the_options_of_the_hardware_are_told_apart():
     assert OF_HARDWARE == (
-        "ii", "bandwidth", "fit", "clock", "max_error", "width", "tdata", "number", "share_limbs", "core",
-        "domain", "seed",
+        "ii", "bandwidth", "fit", "clock", "max_error", "width", "tdata", "number", "priority",
+        "share_limbs", "core", "domain", "seed",
     )  # fmt: skip
     panels = {name: panel for name, (*_, panel) in options_of("info").items()}
     assert {name for name, panel in panels.items() if panel == HARDWARE} == set(OF_HARDWARE)

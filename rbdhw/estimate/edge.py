@@ -10,6 +10,7 @@ from rbdhw.protocol import HEADER_BITS
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import places, streams
 from rbdhw.rtl.domain_check import checks
+from rbdhw.rtl.merger import quotas
 from rbdhw.rtl.packet import Edge, Function
 
 RECORD_CYCLES = 2
@@ -75,11 +76,15 @@ def _filled(edge: Edge, bits: int) -> int:
 
 
 def _merger(edge: Edge, fabric: Fabric) -> Cells:
-    """The choice of each bit among the streams that have one there: responses, and headers of refusals."""
+    """The choice of each bit among the streams that have one there: responses, and headers of refusals.
+
+    Beside the beat a register counts the packets that each stream has left in a round.
+    """
     lengths = sorted(_filled(edge, bits) for bits in (0, *(f.result_bits for f in edge.functions)))
     pieces = enumerate(pairwise([0, *lengths]))
     luts = sum(fabric.multiplexer(len(lengths) - k, end - start) for k, (start, end) in pieces)
-    return Cells(luts=luts, flip_flops=lengths[-1] + 1)
+    counters = sum(quota.bit_length() for quota in quotas(edge))
+    return Cells(luts=luts, flip_flops=lengths[-1] + 1 + counters)
 
 
 def _converters(edge: Edge) -> Cells:

@@ -225,7 +225,9 @@ class Search:
             return found
         function, stratum = found.worst
         reason = f"limited by {function} in {stratum} tasks, where {self._reason(found.widths, found.worst)}"
-        remedies = f"a domain with smaller bounds, another --root, or --functions without {function}"
+        remedies = "a domain with smaller bounds or another --root"
+        if len(found.errors) > 1:
+            remedies = f"a domain with smaller bounds, another --root, or --functions without {function}"
         if len(widths) == 1:
             raise InputError(
                 f"max-error: {budget:g} is not met at a width of {widths[0]} bits, "

@@ -41,11 +41,15 @@ def streams(edge: Edge, function: Function, latency: int, initiation_interval: i
 
 
 def places(edge: Edge, function: Function, latency: int, initiation_interval: int) -> int:
-    """The :func:`buffer_depth` of a function's results."""
+    """The :func:`buffer_depth` of a function's results, which bounds its tasks that are not yet answered.
+
+    The output takes as many cycles as a response has beats. More places than that pace needs would let tasks
+    wait in the accelerator, and others behind their responses, without one more answer a second.
+    """
     taken = max(latency, RECORDED)
     if streams(edge, function, latency, initiation_interval):
         taken += edge.response_beats(function, extended=True)
-    return buffer_depth(taken, initiation_interval)
+    return buffer_depth(taken, max(initiation_interval, edge.response_beats(function, extended=False)))
 
 
 def first_beat(latency: int) -> int:
@@ -57,12 +61,12 @@ def first_beat(latency: int) -> int:
     return max(latency, CHECKED) + QUEUE + Serialiser.latency
 
 
-def buffer_depth(latency: int, initiation_interval: int) -> int:
-    """Places, a power of two, that let a task start every ``initiation_interval`` cycles.
+def buffer_depth(latency: int, pace: int) -> int:
+    """Places, a power of two, that let a task start every ``pace`` cycles.
 
     ``latency`` counts from the start of a task to the last that the response waits for.
     """
-    in_flight = -(-(latency + OVERHEAD) // initiation_interval)
+    in_flight = -(-(latency + OVERHEAD) // pace)
     return 1 << (in_flight + SPARE - 1).bit_length()
 
 
@@ -136,6 +140,8 @@ class Completion(wiring.Component):
     available : Out(1)
         Whether a task may be admitted in this cycle.
     o : Out(stream.Signature(beat_layout(edge.response_beat)))
+    more : Out(1)
+        Whether another response is offered in the cycle after the last beat of the one at ``o`` leaves.
 
     Raises
     ------
@@ -164,6 +170,7 @@ class Completion(wiring.Component):
                 "overflow": In(1),
                 "available": Out(1),
                 "o": Out(stream.Signature(beat_layout(edge.response_beat))),
+                "more": Out(1),
             }
         )
 
@@ -185,7 +192,7 @@ class Completion(wiring.Component):
         if self.streams:
             m.d.comb += places.give.eq(self._queue(m, serialiser.o))
         else:
-            m.d.comb += places.give.eq(response.ready)
+            m.d.comb += [places.give.eq(response.ready), self.more.eq(response.valid)]
             wiring.connect(m, serialiser.o, wiring.flipped(self.o))
         return m
 
@@ -219,6 +226,7 @@ class Completion(wiring.Component):
             self.o.p.eq(queue.r_data),
             self.o.valid.eq(queue.r_rdy),
             queue.r_en.eq(self.o.ready),
+            self.more.eq(queue.r_level > 1),
         ]
         return queue.r_rdy & self.o.ready & self.o.p.last
 

@@ -64,25 +64,28 @@ class Function:
 
 @dataclass(frozen=True)
 class Edge:
-    """How packets are laid out, at the ports and inside the edge.
+    """How packets are laid out, at the ports and inside the edge, and which functions' responses go first.
 
-    ``number`` is what travels: ``fixed`` or ``float32``.
+    ``number`` is what travels: ``fixed`` or ``float32``. ``priority`` names functions, the first first.
 
     Raises
     ------
     ValueError
         For a width of TDATA or a number that is unknown; where there are no functions, one appears twice
-        or is unknown; for results that singles cannot be
+        or is unknown; where priority names a function twice or one that is not there; for results that
+        singles cannot be
         (:func:`rbdhw.fixed.floating.check_singles`).
     """
 
     functions: tuple[Function, ...]
     data_width: int
     number: str = "fixed"
+    priority: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_data_width(self.data_width)
         check_functions(self.functions)
+        check_priority(self.priority, self.functions)
         if self.number not in NUMBERS:
             raise ValueError(f"number '{self.number}': expected one of {', '.join(NUMBERS)}")
         for function in self.functions if self.converts else ():
@@ -192,6 +195,21 @@ def check_functions(functions: tuple[Function, ...]) -> None:
     for name in names:
         if name not in FUNCTIONS:
             raise ValueError(f"function '{name}': unknown; expected one of {', '.join(FUNCTIONS)}")
+
+
+def check_priority(priority: tuple[str, ...], functions: tuple[Function, ...]) -> None:
+    """Accept functions whose responses go first.
+
+    Raises
+    ------
+    ValueError
+        Where one appears twice or is not among the functions.
+    """
+    if len(set(priority)) != len(priority):
+        raise ValueError("priority: a function appears twice")
+    for name in priority:
+        if name not in [function.name for function in functions]:
+            raise ValueError(f"priority: function '{name}' is not among those of the edge")
 
 
 def beat_layout(bits: int) -> data.StructLayout:

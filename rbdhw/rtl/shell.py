@@ -11,8 +11,9 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.rtl.admission import Admission
 from rbdhw.rtl.completion import Completion, first_beat, places, streams
 from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
+from rbdhw.rtl.merger import Merger, precedence, quotas
 from rbdhw.rtl.packet import Edge, Function
-from rbdhw.rtl.stream import Assembler, Merger
+from rbdhw.rtl.stream import Assembler
 
 UNKNOWN_DEPTH = 4
 """Places for tasks of unknown functions."""
@@ -82,6 +83,8 @@ class Accelerator(wiring.Component):
         Bits of TDATA.
     number : str
         What a number is in a packet: ``fixed`` or ``float32``.
+    priority : tuple of str
+        Functions whose responses go first, the first of them before the others.
 
     Members
     -------
@@ -98,9 +101,15 @@ class Accelerator(wiring.Component):
     """
 
     def __init__(
-        self, *, core: Core, functions: tuple[Function, ...], data_width: int, number: str = "fixed"
+        self,
+        *,
+        core: Core,
+        functions: tuple[Function, ...],
+        data_width: int,
+        number: str = "fixed",
+        priority: tuple[str, ...] = (),
     ) -> None:
-        self.edge = Edge(functions, data_width, number)
+        self.edge = Edge(functions, data_width, number, priority)
         _check_core(core, self.edge)
         self.core = core
         self.admission = Admission(edge=self.edge)
@@ -123,12 +132,14 @@ class Accelerator(wiring.Component):
         m.submodules.assembler = assembler = Assembler(edge=self.edge)
         m.submodules.admission = admission = self.admission
         completions = self._completions(m)
-        m.submodules.merger = merger = Merger(inputs=len(completions), bits=self.edge.response_beat)
+        m.submodules.merger = merger = Merger(quotas=quotas(self.edge), bits=self.edge.response_beat)
+        order = precedence(self.edge)
         wiring.connect(m, assembler.o, admission.i)
         m.d.comb += assembler.leaves.eq(admission.leaves)
         for k, completion in enumerate(completions):
-            wiring.connect(m, completion.o, merger.i[k])
+            wiring.connect(m, completion.o, merger.i[order.index(k)])
             m.d.comb += [
+                merger.more[order.index(k)].eq(completion.more),
                 admission.available[k].eq(completion.available),
                 completion.start.eq(admission.start[k]),
                 completion.recorded.eq(admission.recorded[k]),

@@ -1,4 +1,4 @@
-"""Packets taken apart, put together, and several streams of them made one."""
+"""Packets taken apart and put together."""
 
 from __future__ import annotations
 
@@ -194,72 +194,3 @@ class Serialiser(wiring.Component):
             whole = Cat(value, value[-1].replicate(missing)) if missing else value
             fields.append(whole if k < len(self.function.outputs) else Mux(self.i.p.extended, whole, 0))
         return fields
-
-
-class Merger(wiring.Component):
-    """Makes one stream of packets of several, round robin, a packet at a time.
-
-    A beat leaves the cycle after it is taken; the output comes from registers. Whose turn it is, a register
-    holds: an input with nothing to send loses it to the next one that has, for which it waits a cycle.
-
-    Parameters
-    ----------
-    inputs : int
-        How many streams.
-    bits : int
-        Bits of a beat.
-
-    Members
-    -------
-    i : In(stream.Signature(beat_layout(bits))).array(inputs)
-    o : Out(stream.Signature(beat_layout(bits)))
-
-    Raises
-    ------
-    ValueError
-        For no input.
-    """
-
-    latency = 1
-    """Cycles from a beat to the same beat at the output, if its input has the turn."""
-
-    def __init__(self, *, inputs: int, bits: int) -> None:
-        if inputs < 1:
-            raise ValueError(f"inputs {inputs}: at least 1 was expected")
-        self.inputs = inputs
-        self.bits = bits
-        super().__init__(
-            {
-                "i": In(stream.Signature(beat_layout(bits))).array(inputs),
-                "o": Out(stream.Signature(beat_layout(bits))),
-            }
-        )
-
-    def elaborate(self, _platform: object) -> Module:
-        m = Module()
-        inside = Signal()
-        turn = Signal(range(self.inputs))
-        granted = Signal(self.inputs, init=1)
-        beat = Signal(beat_layout(self.bits), reset_less=True)
-        free = ~self.o.valid | self.o.ready
-        m.d.comb += self.o.p.eq(beat)
-        m.d.comb += [self.i[k].ready.eq(free & granted[k]) for k in range(self.inputs)]
-        with m.If(self.o.ready):
-            m.d.sync += self.o.valid.eq(0)
-        with m.Switch(turn):
-            for k in range(self.inputs):
-                with m.Case(k):
-                    offered = self.i[k]
-                    with m.If(free & offered.valid):
-                        m.d.sync += [beat.eq(offered.p), inside.eq(~offered.p.last), self.o.valid.eq(1)]
-                    ends = free & offered.p.last
-                    with m.If(Mux(offered.valid, ends, ~inside)):
-                        self._pass_on(m, k, turn, granted)
-        return m
-
-    def _pass_on(self, m: Module, k: int, turn: Any, granted: Any) -> None:
-        """Give the turn to the next input after this one that has a beat, if there is one."""
-        for distance in reversed(range(1, self.inputs)):
-            other = (k + distance) % self.inputs
-            with m.If(self.i[other].valid):
-                m.d.sync += [turn.eq(other), granted.eq(1 << other)]

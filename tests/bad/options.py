@@ -31,6 +31,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--tdata", 0): "tdata: 0 bits are not supported; expected one of 32, 64, 128, 256, 512",
     ("--tdata", LARGE): f"tdata: {LARGE} bits are not supported",
     ("--number", "float16"): "number: 'float16' is unknown; expected one of fixed, float32",
+    ("--priority", "idd"): "priority: 'idd' is not built; expected some of the functions of the build",
     ("--clock", 0): f"clock: 0 MHz is no clock; {A_CLOCK}",
     ("--clock", -1): f"clock: -1 MHz is no clock; {A_CLOCK}",
     ("--clock", "nan"): f"clock: nan MHz is no clock; {A_CLOCK}",

@@ -54,5 +54,26 @@ def test_only_streams_that_have_a_bit_there_are_chosen_among():
     assert both - one == pytest.approx(chosen + 0.5 * fewer)
 
 
+def test_the_quotas_of_a_round_are_counted():
+    """Answers of 2 and 8 beats: 4 and 1 packets in a round, and with priority 4 more of either."""
+    edge = edge_of(rail_design(data_width=32, bodies=12))
+    long, other = edge.functions
+    short = replace(other, outputs=other.outputs[:1])
+    edge = replace(edge, functions=(replace(long, name="m"), replace(short, name="id")))
+    assert [edge.response_beats(function, extended=True) for function in edge.functions] == [8, 2]
+    latency = {"m": 10, "id": 10}
+    kept = edge_cells(edge, latency, 1, ECP5)["edge"]
+    for priority, more in ((("id",), 5 - 3), (("m",), 3 - 1), (("m", "id"), 5 - 3 + 3 - 1)):
+        found = edge_cells(replace(edge, priority=priority), latency, 1, ECP5)["edge"]
+        assert found.flip_flops - kept.flip_flops == more
+        assert found.luts == kept.luts
+
+
+def test_an_output_slower_than_the_interval_needs_fewer_places():
+    """Answers of 8 beats leave every 8 cycles, whatever the interval."""
+    narrow, wide = (cells(ECP5, bodies=12, data_width=width)["buffers"] for width in (32, 512))
+    assert narrow.luts < wide.luts
+
+
 def test_parts_add_up():
     assert Cells(1, 2, 3) + Cells(10, 20, 30) == Cells(11, 22, 33)

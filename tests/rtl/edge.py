@@ -111,7 +111,7 @@ class FakeCore(wiring.Component):
             mask = Mux(passed[-4], own[1], own[0])
             value = Cat((passed[: self.bits] & mask)[: self.bits], passed[self.bits :])
             bits = self.result_bits(function.name)
-            repeated = Cat([value, ~value] * bits)[:bits]
+            repeated = Cat([value, ~value] * (bits // (2 * len(value)) + 1))[:bits]
             held = Signal.like(repeated, name=f"held_{function.name}", reset_less=True)
             result = getattr(self, f"result_{function.name}")
             m.d.comb += result.eq(held)
@@ -212,6 +212,25 @@ def by_function(packets: Iterable[Packet]) -> dict[int, list[Packet]]:
     for packet in packets:
         sorted_packets.setdefault(packet[0] >> 16 & 0xF, []).append(packet)
     return sorted_packets
+
+
+def collect(dut: Any, drive: Any, cycles: int) -> list[Beat]:
+    """The beats that leave ``dut.o``; ``drive(ctx, cycle)`` sets the inputs of each cycle."""
+    found: list[Beat] = []
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(dut.o.ready, 1)
+        for cycle in range(cycles):
+            drive(ctx, cycle)
+            if ctx.get(dut.o.valid):
+                found.append((ctx.get(dut.o.p.data), bool(ctx.get(dut.o.p.last))))
+            await ctx.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return found
 
 
 @dataclass

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""Packets taken apart, put together and merged, each part by itself; :mod:`test_shell` has them all."""
+"""Packets taken apart and put together, each part by itself; :mod:`test_shell` has them all."""
 
 from __future__ import annotations
 
@@ -10,27 +10,8 @@ import pytest
 from amaranth.sim import Simulator
 
 from rbdhw.rtl.packet import Edge, Function
-from rbdhw.rtl.stream import Assembler, Merger, Serialiser
-from tests.rtl.edge import DFD, DIFD, FUNCTIONS, ID, Beat, words
-
-
-def collect(dut: Any, drive: Any, cycles: int) -> list[Beat]:
-    """The beats that leave ``dut.o``; ``drive(ctx, cycle)`` sets the inputs of each cycle."""
-    found: list[Beat] = []
-
-    async def bench(ctx: Any) -> None:
-        ctx.set(dut.o.ready, 1)
-        for cycle in range(cycles):
-            drive(ctx, cycle)
-            if ctx.get(dut.o.valid):
-                found.append((ctx.get(dut.o.p.data), bool(ctx.get(dut.o.p.last))))
-            await ctx.tick()
-
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(bench)
-    simulator.run()
-    return found
+from rbdhw.rtl.stream import Assembler, Serialiser
+from tests.rtl.edge import DFD, DIFD, FUNCTIONS, ID, collect, words
 
 
 @pytest.mark.parametrize(("bits", "width", "expected"), [(0, 32, 1), (1, 32, 2), (96, 128, 1), (97, 128, 2)])
@@ -173,51 +154,6 @@ def test_the_serialiser_sends_no_words_of_an_empty_response() -> None:
     assert collect(dut, drive, 2) == [(0x04161234, True)]
 
 
-def test_the_merger_takes_turns_by_packets() -> None:
-    dut = Merger(inputs=3, bits=32)
-    sent = [0, 0, 0]
-    lengths = [1, 2, 3]
-
-    def drive(ctx: Any, _cycle: int) -> None:
-        for k, stream in enumerate(dut.i):
-            ctx.set(stream.valid, 1)
-            ctx.set(stream.p, {"data": k << 8 | sent[k], "last": sent[k] % lengths[k] == lengths[k] - 1})
-        for k, stream in enumerate(dut.i):
-            sent[k] += ctx.get(stream.ready)
-
-    turn = [(0x000, True), (0x100, False), (0x101, True), (0x200, False), (0x201, False), (0x202, True)]
-    again = [(0x001, True), (0x102, False), (0x103, True), (0x203, False), (0x204, False), (0x205, True)]
-    assert collect(dut, drive, 13) == turn + again
-
-
-def test_the_merger_keeps_up_with_one_input() -> None:
-    """Packets of one beat, from an input that had to wait a cycle for its turn."""
-    dut = Merger(inputs=3, bits=32)
-    sent = 0
-
-    def drive(ctx: Any, _cycle: int) -> None:
-        nonlocal sent
-        ctx.set(dut.i[2].valid, 1)
-        ctx.set(dut.i[2].p, {"data": sent, "last": 1})
-        sent += ctx.get(dut.i[2].ready)
-
-    assert collect(dut, drive, 10) == [(k, True) for k in range(8)]
-
-
-def test_the_merger_waits_inside_a_packet() -> None:
-    dut = Merger(inputs=2, bits=32)
-
-    def drive(ctx: Any, cycle: int) -> None:
-        ctx.set(dut.i[1].valid, cycle in (0, 1, 6))
-        ctx.set(dut.i[1].p, {"data": cycle, "last": cycle == 6})
-        ctx.set(dut.i[0].valid, cycle > 0)
-        ctx.set(dut.i[0].p, {"data": 99, "last": 1})
-
-    assert collect(dut, drive, 9) == [(1, False), (6, True), (99, True)]
-
-
 def test_refusals() -> None:
     with pytest.raises(ValueError, match=r"^data width 16: expected one of 32, 64, 128, 256, 512$"):
         Edge(FUNCTIONS, 16)
-    with pytest.raises(ValueError, match=r"^inputs 0: at least 1 was expected$"):
-        Merger(inputs=0, bits=32)

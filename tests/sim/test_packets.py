@@ -192,7 +192,7 @@ def supplied_design(number="fixed"):
     )
     outputs = {f: (Word(f"{f}.da_dq[0,0]", "", 0, Format(36, 8)),) for f in ("dfd", "difd")}
     program = replace(design.program, inputs=inputs, outputs=outputs)
-    return replace(design, program=program, manifest=interface(program, 32, number))
+    return replace(design, program=program, manifest=interface(program, design.robot, 32, number))
 
 
 def test_a_function_that_takes_no_words_is_answered():
@@ -200,7 +200,7 @@ def test_a_function_that_takes_no_words_is_answered():
     operations = (*design.program.operations, Operation(Kind.CONSTANT, (), Format(8, 2), Region("mass"), 77))
     outputs = {"m": (Word("m.M[0,0]", "kg", len(operations) - 1, Format(8, 2)),)}
     program = replace(design.program, operations=operations, inputs=(), outputs=outputs)
-    design = replace(design, program=program, manifest=interface(program, 32))
+    design = replace(design, program=program, manifest=interface(program, design.robot, 32))
     words = packets.encode(design, "m", {"q": np.zeros((3, 1))})
     status, results = respond(design, "m", words)
     assert status.tolist() == [0, 0, 0]
@@ -306,7 +306,7 @@ def test_mixed_functions_merge_and_part_again():
 
 def test_responses_are_told_apart_by_their_option():
     design, values = of_three(dfd=["dfd.da_dq[0,1]", "dfd.Minv[1,0]", "dfd.a[2]"])
-    design = replace(design, manifest=interface(design.program, 32))
+    design = replace(design, manifest=interface(design.program, design.robot, 32))
     tags, status = np.arange(2), np.zeros(2, np.int64)
     sent = {x: packets.responses(design, "dfd", tags, status, values["dfd"], x) for x in (False, True)}
     places = {False: np.array([0, 3]), True: np.array([1, 2])}

@@ -1,0 +1,128 @@
+"""Several streams of response packets made one, so that short responses do not wait for many long ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.rtl.packet import Edge, beat_layout
+
+PREFERENCE = 4
+"""How many times its share of a round a function with priority may send."""
+
+
+def precedence(edge: Edge) -> tuple[int, ...]:
+    """The functions by their indices, in the order in which their responses are served.
+
+    First come the functions with priority, in their order, then the others, shortest responses first. Last
+    are the refusals of unknown functions, whose index is the number of functions.
+    """
+    names = [function.name for function in edge.functions]
+    preferred = [names.index(name) for name in edge.priority]
+    others = [k for k in range(len(names)) if k not in preferred]
+    others.sort(key=lambda k: edge.response_beats(edge.functions[k], extended=True))
+    return (*preferred, *others, len(names))
+
+
+def quotas(edge: Edge) -> tuple[int, ...]:
+    """The most responses of each function in a round, in the order of their :func:`precedence`.
+
+    In a round each function may send about as many beats as the longest response of all has, one with
+    priority :data:`PREFERENCE` times as many. Of refusals there is one in a round.
+    """
+    lengths = [edge.response_beats(function, extended=True) for function in edge.functions]
+    shares = [PREFERENCE if function.name in edge.priority else 1 for function in edge.functions]
+    packets = [share * (max(lengths) // length) for share, length in zip(shares, lengths, strict=True)]
+    return tuple([*packets, 1][k] for k in precedence(edge))
+
+
+class Merger(wiring.Component):
+    """Makes one stream of packets of several; a packet is never interrupted.
+
+    Packets are served in rounds. At the end of a packet the next one comes from the first input that waits
+    and has sent fewer packets in this round than its quota. If only inputs wait that have used their quotas,
+    a new round begins. So an input that waits is served after at most the rest of this round and, if its own
+    quota is used, the share of the inputs before it in the next.
+
+    A beat leaves the cycle after it is taken; the output comes from registers. A register holds whose turn
+    it is: while nothing waits, the turn stays where it is, and an input without it waits a cycle.
+
+    Parameters
+    ----------
+    quotas : tuple of int
+        The most packets of each input in a round.
+    bits : int
+        Bits of a beat.
+
+    Members
+    -------
+    i : In(stream.Signature(beat_layout(bits))).array(len(quotas))
+        In the order of precedence.
+    more : In(len(quotas))
+        Whether an input will offer another packet in the cycle after the last beat of this one.
+    o : Out(stream.Signature(beat_layout(bits)))
+
+    Raises
+    ------
+    ValueError
+        For no input, and a quota below 1.
+    """
+
+    latency = 1
+    """Cycles from a beat to the same beat at the output, if its input has the turn."""
+
+    def __init__(self, *, quotas: tuple[int, ...], bits: int) -> None:
+        if not quotas:
+            raise ValueError("quotas: none; expected one for each of one or more inputs")
+        if min(quotas) < 1:
+            raise ValueError(f"quota {min(quotas)}: at least 1 was expected")
+        self.quotas = quotas
+        self.bits = bits
+        super().__init__(
+            {
+                "i": In(stream.Signature(beat_layout(bits))).array(len(quotas)),
+                "more": In(len(quotas)),
+                "o": Out(stream.Signature(beat_layout(bits))),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        inside, valid = Signal(), Signal()
+        turn = Signal(range(len(self.quotas)))
+        granted = Signal(len(self.quotas), init=1)
+        offered = Signal(beat_layout(self.bits))
+        beat = Signal(beat_layout(self.bits), reset_less=True)
+        free = ~self.o.valid | self.o.ready
+        m.d.comb += [self.i[k].ready.eq(free & granted[k]) for k in range(len(self.quotas))]
+        m.d.comb += self.o.p.eq(beat)
+        with m.Switch(turn):
+            for k in range(len(self.quotas)):
+                with m.Case(k):
+                    m.d.comb += [offered.eq(self.i[k].p), valid.eq(self.i[k].valid)]
+        with m.If(self.o.ready):
+            m.d.sync += self.o.valid.eq(0)
+        with m.If(free & valid):
+            m.d.sync += [beat.eq(offered), inside.eq(~offered.last), self.o.valid.eq(1)]
+        with m.If(Mux(valid, free & offered.last, ~inside)):
+            self._pass_on(m, turn, granted, ends=valid)
+        return m
+
+    def _pass_on(self, m: Module, turn: Any, granted: Any, *, ends: Any) -> None:
+        """Give the turn to the next packet, and count the one that ``ends`` in this cycle."""
+        left = [Signal(range(quota + 1), name=f"left_{k}", init=quota) for k, quota in enumerate(self.quotas)]
+        inputs = range(len(self.quotas))
+        waiting = Cat(Mux(granted[k], self.more[k], self.i[k].valid) for k in inputs)
+        entitled = waiting & Cat(Mux(granted[k], left[k] > 1, left[k] > 0) for k in inputs)
+        goes_on = entitled.any()
+        chosen = Mux(goes_on, entitled, waiting)
+        for k in reversed(inputs):
+            with m.If(chosen[k]):
+                m.d.sync += [turn.eq(k), granted.eq(1 << k)]
+            with m.If(~goes_on):
+                m.d.sync += left[k].eq(self.quotas[k])
+            with m.Elif(ends & granted[k]):
+                m.d.sync += left[k].eq(left[k] - 1)

@@ -1,0 +1,138 @@
+"""Units of the interface: numbers change with the units of length, mass and time as their names say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.model import JointKind, Placement, Robot
+from rbdhw.robot.units import Units
+from rbdhw.sim.golden import evaluate
+from tests.mechanisms import BRANCHED, mechanism
+
+METRE, KILOGRAM, SECOND = 2.5, 0.3, 1.7
+"""How many of the new units a metre, a kilogram and a second are."""
+
+KINDS = [
+    (JointKind.FLOATING, JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.SPHERICAL, JointKind.CONTINUOUS),
+    (JointKind.PLANAR, JointKind.CYLINDRICAL, JointKind.HELICAL, JointKind.UNIVERSAL, JointKind.TRANSLATION),
+]
+
+
+def size(unit: str) -> float:
+    """How many of the new units a unit such as ``m/(rad s^2)`` is."""
+    whole, _, divisor = unit.partition("/")
+    return product(whole) / product(divisor.strip("()"))
+
+
+def product(text: str) -> float:
+    newton = KILOGRAM * METRE / SECOND**2
+    known = {"m": METRE, "kg": KILOGRAM, "s": SECOND, "N": newton, "Nm": newton * METRE, "rad": 1.0, "1": 1.0}
+    found = 1.0
+    for factor in text.split():
+        name, _, exponent = factor.partition("^")
+        found *= known[name] ** int(exponent or 1)
+    return found
+
+
+def rescaled(robot: Robot) -> Robot:
+    """The same robot in the new units."""
+    bodies = []
+    for body in robot.bodies:
+        joint, inertia = body.joint, body.inertia
+        joint = replace(joint, placement=moved(joint.placement), pitch=METRE * joint.pitch)
+        if joint.kind is JointKind.PRISMATIC:
+            joint = replace(joint, offset=METRE * joint.offset)
+        inertia = replace(
+            inertia,
+            mass=KILOGRAM * inertia.mass,
+            first_moment=tuple(KILOGRAM * METRE * x for x in inertia.first_moment),
+            rotational=tuple(KILOGRAM * METRE**2 * x for x in inertia.rotational),
+        )
+        bodies.append(replace(body, joint=joint, inertia=inertia, link_frame=moved(body.link_frame)))
+    x, y, z = (METRE / SECOND**2 * part for part in robot.gravity)
+    return replace(robot.with_bodies(bodies), gravity=(x, y, z))
+
+
+def moved(placement: Placement) -> Placement:
+    x, y, z = (METRE * part for part in placement.translation)
+    return replace(placement, translation=(x, y, z))
+
+
+def sizes(robot: Robot, array: str, shape: tuple[int, ...]) -> np.ndarray:
+    """The sizes of an array's units, element by element."""
+    units = Units(robot)
+    found = np.empty(shape)
+    for index in np.ndindex(*shape):
+        found[index] = size(units.of(array, index))
+    return found
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("kinds", KINDS)
+def test_results_change_with_the_units(kinds, function):
+    robot = mechanism(kinds, BRANCHED, seed=5)
+    other = rescaled(robot)
+    rng = np.random.default_rng(6)
+    arrays = {name: rng.normal(size=(3, robot.nv)) for name in ("v", "a", "tau")}
+    arrays |= {"fext": rng.normal(size=(3, len(robot.bodies), 6)), "q": rng.normal(size=(3, robot.nq))}
+    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+        if body.joint.kind.quaternion is not None:
+            part = arrays["q"][:, place][:, body.joint.kind.quaternion]
+            part /= np.linalg.norm(part, axis=1, keepdims=True)
+    scaled = {
+        name: array * sizes(robot, name, array.shape[1:]) for name, array in arrays.items() if name != "q"
+    }
+    lengths = np.ones(robot.nq)
+    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+        kind = body.joint.kind
+        turns = np.array(kind.angles)
+        if kind.quaternion is not None:
+            turns[kind.quaternion] = True
+        lengths[place] = np.where(turns, 1.0, METRE)
+    scaled["q"] = arrays["q"] * lengths
+    plain, changed = evaluate(robot, function, arrays), evaluate(other, function, scaled)
+    for name, result in plain.items():
+        expected = result * sizes(robot, name, result.shape[1:])
+        tolerance = 1e-9 * np.abs(expected).max()
+        np.testing.assert_allclose(changed[name], expected, rtol=1e-9, atol=tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("array", "index", "unit"),
+    [
+        ("tau", (0,), "Nm"),
+        ("tau", (1,), "N"),
+        ("M", (0, 0), "kg m^2"),
+        ("M", (1, 0), "kg m"),
+        ("M", (1, 1), "kg"),
+        ("Minv", (0, 0), "1/(kg m^2)"),
+        ("Minv", (1, 0), "1/(kg m)"),
+        ("Minv", (1, 1), "1/kg"),
+        ("dtau_dq", (0, 0), "Nm/rad"),
+        ("dtau_dq", (0, 1), "Nm/m"),
+        ("dtau_dq", (1, 0), "N/rad"),
+        ("dtau_dv", (1, 1), "N s/m"),
+        ("da_dq", (0, 1), "rad/(m s^2)"),
+        ("da_dv", (1, 0), "m/(rad s)"),
+        ("fext", (4, 2), "N"),
+        ("fext", (4, 3), "Nm"),
+        ("base_a", (2,), "m/s^2"),
+        ("base_v", (3,), "rad/s"),
+        ("gravity", (0,), "m/s^2"),
+    ],
+)
+def test_units_by_joint(array, index, unit):
+    """A turn, then a shift."""
+    robot = mechanism((JointKind.REVOLUTE, JointKind.PRISMATIC), (-1, 0), seed=1)
+    assert Units(robot).of(array, index) == unit
+
+
+def test_an_unknown_array_is_refused():
+    robot = mechanism((JointKind.REVOLUTE,), (-1,), seed=1)
+    with pytest.raises(KeyError, match=re.escape("'dq_dtau'")):
+        Units(robot).of("dq_dtau", (0, 0))

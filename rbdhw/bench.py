@@ -432,11 +432,11 @@ def generator() -> Rows:
 
 
 def simulation() -> Rows:
-    """The same of `rbdhw simulate --bulk`, with Verilator's build and once built, and its rate."""
+    """The same of `rbdhw simulate --bulk` at the default budget, with Verilator's build and once built."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         design = f"{folder}/design"
-        _run(["generate", str(bundled()["iiwa14"]), "-o", design, "--functions", "dfd", "--width", "18"])
+        _run(["generate", str(bundled()["iiwa14"]), "-o", design, "--functions", "dfd"])
         for state in ("with the build", "once built"):
             taken = _run(["simulate", design, "--bulk", "--tasks", str(SIMULATED_TASKS)])
             what = f"`simulate --bulk` iiwa14 ΔFD, II 1, {SIMULATED_TASKS:,} tasks, {state}"

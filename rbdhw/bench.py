@@ -436,10 +436,10 @@ def simulation() -> Rows:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         design = f"{folder}/design"
-        _run(["generate", str(bundled()["iiwa14"]), "-o", design, "--functions", "dfd"])
+        _run(["generate", str(bundled()["iiwa14"]), "-o", design, "--functions", "did"])
         for state in ("with the build", "once built"):
             taken = _run(["simulate", design, "--bulk", "--tasks", str(SIMULATED_TASKS)])
-            what = f"`simulate --bulk` iiwa14 ΔFD, II 1, {SIMULATED_TASKS:,} tasks, {state}"
+            what = f"`simulate --bulk` iiwa14 ΔID, II 1, {SIMULATED_TASKS:,} tasks, {state}"
             rows.append({"what": what} | taken)
     return rows
 

@@ -16,7 +16,7 @@ from rbdhw.assembly import accelerator, edge_of
 from rbdhw.boards.shell import ACCELERATOR
 from rbdhw.boards.tools import find_tool
 from rbdhw.boards.yosys import FAMILIES, synthesize_target
-from rbdhw.config import BuildOptions
+from rbdhw.config import BuildOptions, Mounting
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import (
     RESOURCES,
@@ -29,10 +29,10 @@ from rbdhw.estimate.calibration import (
 )
 from rbdhw.estimate.model import blocks, parts
 from rbdhw.formats import draft_design
+from rbdhw.mounting import load_mounted
 from rbdhw.planning import planned
 from rbdhw.progress import Progress
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import target as find_target
@@ -46,7 +46,7 @@ DIGEST = 16
 
 @dataclass(frozen=True)
 class Subject:
-    """A design to synthesise: of a bundled robot, on the target's own clock without another."""
+    """A design to synthesise: of a bundled robot, by default on the target's own clock."""
 
     robot: str
     functions: tuple[str, ...]
@@ -57,13 +57,15 @@ class Subject:
     number: str = "fixed"
     clock_mhz: float | None = None
     core: str = "pipeline"
+    base: str = "fixed"
 
     def __str__(self) -> str:
         functions = "all" if self.functions == ALL else ",".join(self.functions)
         edge = "" if self.number == "fixed" else f" {self.number}"
         clock = "" if self.clock_mhz is None else f" at {self.clock_mhz:g} MHz"
         core = "" if self.core == "pipeline" else f" {self.core}"
-        return f"{self.robot} {functions} II={self.ii} {self.width} bits{edge} {self.target}{clock}{core}"
+        robot = self.robot if self.base == "fixed" else f"{self.robot} {self.base}"
+        return f"{robot} {functions} II={self.ii} {self.width} bits{edge} {self.target}{clock}{core}"
 
     @property
     def options(self) -> BuildOptions:
@@ -77,11 +79,15 @@ class Subject:
             data_width=self.tdata,
             number=self.number,
             core=self.core,
+            mounting=Mounting(self.base),
         )
 
 
 def subjects() -> Iterable[Subject]:
-    """The designs of the table: small ones at several intervals, larger ones at some, fast ones, arrays."""
+    """The designs of the table: small ones at several intervals, larger ones at some, fast ones, arrays.
+
+    They are of several robots, since each is estimated by the others; and of both number formats.
+    """
     for target, fast in (("ecp5-85", 90.0), ("xcvu9p", 250.0)):
         for ii in (1, 4, 16):
             yield Subject("toy", ("id",), ii, 18, target, 64)
@@ -93,12 +99,15 @@ def subjects() -> Iterable[Subject]:
         yield Subject("iiwa14", ("id",), 8, 27, target, 128)
         yield Subject("hyq", ("id", "fd"), 4, 18, target)
         yield Subject("iiwa14", ALL, 16, 18, target)
+        yield Subject("toy", ("id",), 4, 18, target, 64, "float32")
         yield Subject("toy", ALL, 4, 18, target, 64, "float32")
+        yield Subject("iiwa14", ("id",), 4, 18, target, number="float32")
         yield Subject("toy", ALL, 2, 18, target, 64, clock_mhz=fast)
     yield Subject("hyq", ALL, 4, 18, "xcvu9p")
     yield Subject("iiwa14", ("difd",), 4, 18, "xcvu9p")
     yield Subject("iiwa14", ALL, 4, 18, "xcvu9p")
     yield Subject("iiwa14", ALL, 1, 18, "xcvu9p")
+    yield Subject("atlas", ("id",), 16, 18, "xcvu9p", base="floating")
     for target in ("ecp5-85", "xcvu9p"):
         yield from _arrays(target)
 
@@ -114,7 +123,7 @@ def _arrays(target: str) -> Iterable[Subject]:
 
 
 def named(text: str) -> list[Subject]:
-    """The designs of the table that are told with some text in the line.
+    """The designs of the table whose lines contain some text.
 
     Raises
     ------
@@ -128,8 +137,10 @@ def named(text: str) -> list[Subject]:
     return found
 
 
-def sample(subject: Subject, earlier: Sample | None = None) -> Sample:
-    """What a design's structure says, and what Yosys counts in it, or counted ``earlier`` if it is the same.
+def sample(subject: Subject, version: str, earlier: Sample | None = None) -> Sample:
+    """What a design's structure says, and what Yosys counts in it.
+
+    Counts of an ``earlier`` sample are kept if the Verilog and Yosys' ``version`` are the same.
 
     Raises
     ------
@@ -138,12 +149,12 @@ def sample(subject: Subject, earlier: Sample | None = None) -> Sample:
     ToolError
         If Yosys fails.
     """
-    device = find_target(subject.target)
-    plan = planned(load_urdf(bundled()[subject.robot]), subject.options)
-    draft = draft_design(plan.model, plan.domain, plan.program, subject.options)
+    device, options = find_target(subject.target), subject.options
+    plan = planned(load_mounted(bundled()[subject.robot], options.mounting), options)
+    draft = draft_design(plan.model, plan.domain, plan.program, options)
     verilog = to_verilog(accelerator(draft, plan.bound, device))
     digest = digest_of(verilog)
-    known = earlier is not None and earlier.verilog == digest
+    same = earlier is not None and (earlier.verilog, earlier.yosys) == (digest, version)
     cells = parts(plan.program, plan.bound, edge_of(draft), device)
     return Sample(
         **asdict(subject),
@@ -153,7 +164,8 @@ def sample(subject: Subject, earlier: Sample | None = None) -> Sample:
         },
         dsp_blocks=blocks(plan.program, plan.bound, device),
         verilog=digest,
-        measured=earlier.measured if earlier and known else _counted(verilog, device.family),
+        yosys=version,
+        measured=earlier.measured if earlier and same else _counted(verilog, device.family),
     )
 
 
@@ -187,12 +199,15 @@ def calibrate(
 ) -> Calibration:
     """The table, measured anew where the hardware or Yosys has changed.
 
+    It may be stopped at any time: designs that have not been reached stay as they were, and those that have
+    been measured are not synthesised again.
+
     Parameters
     ----------
     before
         The table as it was.
     keep
-        Given the table after every design, so that what was measured is not lost.
+        Given the whole table after every design, so that what was measured is not lost.
     designs
         Those to measure; by default :func:`subjects`, of which others stay as they were.
 
@@ -206,13 +221,14 @@ def calibrate(
     version = yosys_version()
     wanted = tuple(subjects() if designs is None else designs)
     order = tuple(dict.fromkeys((*subjects(), *wanted)))
-    same = before.designs if before.yosys == version else ()
-    found = {subject_of(design): design for design in same if subject_of(design) in order}
-    for subject in wanted:
-        progress(str(subject))
-        found[subject] = sample(subject, found.get(subject))
-        keep(calibrated(version, [found[own] for own in order if own in found]))
-    return calibrated(version, [found[own] for own in order if own in found])
+    found = {subject_of(design): design for design in before.designs if subject_of(design) in order}
+    table = before
+    for number, subject in enumerate(wanted, start=1):
+        progress(f"{number} of {len(wanted)}: {subject}")
+        found[subject] = sample(subject, version, found.get(subject))
+        table = calibrated([found[own] for own in order if own in found])
+        keep(table)
+    return table
 
 
 def subject_of(design: Sample) -> Subject:
@@ -244,12 +260,12 @@ def tables(table: Calibration) -> dict[str, list[dict[str, Any]]]:
     """Estimates beside Yosys' counts, and their errors, by title."""
     return {
         f"Estimated / counted by Yosys {table.yosys}": rows(table),
-        "Errors of estimates, median / largest, each design by the others": error_rows(table),
+        "Errors of estimates, median / largest, each robot by the others": error_rows(table),
     }
 
 
 def error_rows(table: Calibration) -> list[dict[str, Any]]:
-    """The errors of the estimates for each target and core, each design by the others."""
+    """The errors of the estimates for each target and core, each robot's designs by those of the others."""
     return [
         {
             "target": target,

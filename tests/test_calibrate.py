@@ -23,6 +23,21 @@ def test_subjects_are_told_in_a_line():
     assert {subject.target for subject in subjects()} <= set(TARGETS)
     assert str(replace(SMALL, ii=8, core="array")) == "toy id II=8 18 bits ecp5-85 array"
     assert replace(SMALL, ii=8, core="array").options.core == "array"
+    floating = Subject("atlas", ("id",), 16, 18, "xcvu9p", base="floating")
+    assert str(floating) == "atlas floating id II=16 18 bits xcvu9p"
+    assert floating.options.mounting.base == "floating"
+
+
+@pytest.mark.parametrize("target", ["ecp5-85", "xcvu9p"])
+def test_both_number_formats_are_measured_on_two_robots(target):
+    floats = {
+        (own.robot, own.functions) for own in subjects() if own.number == "float32" and own.target == target
+    }
+    assert {("toy", ("id",)), ("iiwa14", ("id",))} < floats
+
+
+def test_a_floating_humanoid_is_measured():
+    assert Subject("atlas", ("id",), 16, 18, "xcvu9p", base="floating") in subjects()
 
 
 def test_designs_are_found_by_what_they_are_told_with():
@@ -85,8 +100,42 @@ def test_what_has_not_changed_is_not_measured_again(monkeypatch):
     found = calibrate.calibrate(first, tables_kept.append, told.append, [SMALL, other])
     assert [design.measured.luts for design in found.designs] == [1000, 2000]
     assert [len(table.designs) for table in tables_kept] == [1, 2]
-    assert told == ["toy id II=4 18 bits ecp5-85", "toy id II=8 18 bits ecp5-85"]
+    assert told == ["1 of 2: toy id II=4 18 bits ecp5-85", "2 of 2: toy id II=8 18 bits ecp5-85"]
     assert found.designs[0] == first.designs[0]
+
+
+def test_it_may_be_stopped_at_any_time(monkeypatch):
+    """Stopped in the second of three designs; what was measured is kept, and not measured again."""
+    others = [replace(SMALL, ii=ii) for ii in (8, 16)]
+    measured, tables_kept = [], []
+
+    def stopped(*_):
+        if len(measured) == 1:
+            raise KeyboardInterrupt
+        measured.append(COUNTS)
+        return Measured(**COUNTS)
+
+    monkeypatch.setattr(calibrate, "_counted", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        calibrate.calibrate(EMPTY, tables_kept.append, lambda _: None, [SMALL, *others])
+    (kept,) = tables_kept
+    assert [calibrate.subject_of(design) for design in kept.designs] == [SMALL]
+    monkeypatch.setattr(calibrate, "_counted", lambda *_: Measured(**{**COUNTS, "luts": 2000}))
+    found = calibrate.calibrate(kept, lambda _: None, lambda _: None, [SMALL, *others])
+    assert [design.measured.luts for design in found.designs] == [1000, 2000, 2000]
+
+
+def test_a_table_of_another_yosys_stays_whole_when_it_is_stopped(monkeypatch):
+    """Designs that have not been reached keep what the other version counted."""
+    monkeypatch.setattr(calibrate, "_counted", lambda *_: Measured(**COUNTS))
+    monkeypatch.setattr(calibrate, "yosys_version", lambda: "9.99")
+    tables_kept = []
+    calibrate.calibrate(calibration(), tables_kept.append, lambda _: None, [SMALL])
+    (kept,) = tables_kept
+    versions = {calibrate.subject_of(design): design.yosys for design in kept.designs}
+    assert versions.keys() == {calibrate.subject_of(design) for design in calibration().designs}
+    assert {own for own, version in versions.items() if version == "9.99"} == {SMALL}
+    assert kept.yosys == f"{calibration().yosys} and 9.99"
 
 
 def test_another_yosys_measures_everything_again(monkeypatch):
@@ -102,5 +151,5 @@ def test_another_yosys_measures_everything_again(monkeypatch):
 def test_a_design_is_measured_again_as_the_table_keeps_it():
     own = {"robot": "toy", "functions": ("id",), "ii": 4, "target": "ecp5-85"}
     kept = next(design for design in calibration().designs if own.items() <= vars(design).items())
-    assert yosys_version() == calibration().yosys
-    assert sample(SMALL) == kept
+    assert yosys_version() == kept.yosys
+    assert sample(SMALL, yosys_version()) == kept

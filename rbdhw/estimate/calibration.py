@@ -52,7 +52,8 @@ class Sample(BaseModel):
     """A design, what the structure of each part says, and what Yosys counted.
 
     ``parts`` are look-up tables, flip-flops and blocks of RAM by :data:`PARTS`, ``dsp_blocks`` those that the
-    manifest tells. ``verilog`` is a digest of what was synthesised: the same need not be again.
+    manifest states. ``verilog`` is a digest of what was synthesised and ``yosys`` the version that did it:
+    the same need not be synthesised again.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,9 +67,11 @@ class Sample(BaseModel):
     number: str
     clock_mhz: float | None
     core: str = "pipeline"
+    base: str = "fixed"
     parts: dict[str, tuple[float, float, float]]
     dsp_blocks: int
     verilog: str
+    yosys: str
     measured: Measured
 
     def entry(self) -> dict[str, Any]:
@@ -81,7 +84,10 @@ class Sample(BaseModel):
 
 
 class Calibration(BaseModel):
-    """The table and what follows from it, by target and core: weights by resource and part, and errors."""
+    """The table and what follows from it, by target and core: weights by resource and part, and errors.
+
+    ``yosys`` names the versions that synthesised its designs; there are several while it is measured anew.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -148,32 +154,33 @@ def _weights(designs: Sequence[Sample], resource: str) -> dict[str, float]:
 
 
 def left_out(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
-    """Errors of a target's estimates, each by weights fitted without the design and its like.
+    """Errors of a target's estimates, each by weights fitted without any design of the same robot.
 
-    Designs of the same robot and functions at other intervals and widths stay in. Look-up tables and
-    flip-flops relative to what Yosys counted, blocks by number: the median, and the largest.
+    A robot that is not in the table has none of its designs there. Look-up tables and flip-flops relative to
+    what Yosys counted, blocks by number: the median, and the largest.
     """
     errors: dict[str, list[float]] = {resource: [] for resource in RESOURCES}
-    for k, design in enumerate(designs):
-        others = [*designs[:k], *designs[k + 1 :]]
-        found = weighed(design.cells(), design.dsp_blocks, fitted(others))
-        for resource in RESOURCES:
-            counted = getattr(design.measured, resource)
-            difference = abs(getattr(found, resource) - counted)
-            errors[resource].append(difference / counted if resource in WEIGHED else difference)
+    for robot in dict.fromkeys(design.robot for design in designs):
+        weights = fitted([design for design in designs if design.robot != robot])
+        for design in (design for design in designs if design.robot == robot):
+            found = weighed(design.cells(), design.dsp_blocks, weights)
+            for resource in RESOURCES:
+                counted = getattr(design.measured, resource)
+                difference = abs(getattr(found, resource) - counted)
+                errors[resource].append(difference / counted if resource in WEIGHED else difference)
     return {
         resource: {"median": round(median(values), 3), "largest": round(max(values), 3)}
         for resource, values in errors.items()
     }
 
 
-def calibrated(yosys: str, designs: Sequence[Sample]) -> Calibration:
+def calibrated(designs: Sequence[Sample]) -> Calibration:
     """The table with its weights and errors."""
     own: dict[str, dict[str, list[Sample]]] = {}
     for design in sorted(designs, key=lambda design: design.target):
         own.setdefault(design.target, {}).setdefault(design.core, []).append(design)
     return Calibration(
-        yosys=yosys,
+        yosys=" and ".join(sorted({design.yosys for design in designs})),
         designs=tuple(designs),
         weights={target: {core: fitted(of) for core, of in cores.items()} for target, cores in own.items()},
         errors={target: {core: left_out(of) for core, of in cores.items()} for target, cores in own.items()},

@@ -100,10 +100,10 @@ def weights_of(device: Target, core: str) -> Mapping[str, Mapping[str, float]]:
 
 
 def estimate_entry(found: Estimate, device: Target, core: str) -> dict[str, Any]:
-    """What the manifest tells of an estimate: counts, shares of the device, and how far off it may be.
+    """What the manifest states of an estimate: counts, shares of the device, and how far off it may be.
 
-    ``error`` are those of the core's designs in the table, each by the others; None where it has none on the
-    device.
+    ``error`` holds the errors of the core's designs in the table, each robot's by the weights of the others;
+    None where the table has none on the device.
     """
     rounded = {resource: round(share, 4) for resource, share in shares(found, device).items()}
     error = calibration().errors.get(device.name, {}).get(core)

@@ -30,14 +30,14 @@ from rbdhw.target import target
 KEPT = calibration()
 
 
-def made_up(luts, flip_flops, measured):
+def made_up(luts, flip_flops, measured, robot="toy"):
     """A design whose arithmetic and waiting take so much, as Yosys measured it."""
     nothing = dict.fromkeys(PARTS, (0.0, 0.0, 0.0))
     own = nothing | {"arithmetic": (luts, 0.0, 0.0), "waiting": (0.0, flip_flops, 1.2)}
     counted = dict(zip(RESOURCES, measured, strict=True))
     return Sample(
-        robot="toy", functions=("id",), ii=1, width=18, target="ecp5-85", tdata=32, number="fixed",
-        clock_mhz=None, parts=own, dsp_blocks=7, verilog="", measured=counted,
+        robot=robot, functions=("id",), ii=1, width=18, target="ecp5-85", tdata=32, number="fixed",
+        clock_mhz=None, parts=own, dsp_blocks=7, verilog="", yosys="0.7", measured=counted,
     )  # fmt: skip
 
 
@@ -53,23 +53,38 @@ class TestFit:
         found = weighed(made_up(10, 10, (1, 1, 1, 1)).cells(), 7, fitted([made_up(10, 10, (10, 10, 7, 2))]))
         assert (found.dsp_blocks, found.block_rams) == (7, 2)
 
-    def test_errors_are_those_of_designs_that_were_left_out(self):
-        """Of two designs that differ by a third each is estimated by the other."""
-        designs = [made_up(1000, 1000, (luts, 1000, 7, rams)) for luts, rams in ((900, 2), (1200, 4))]
-        errors = calibrated("0.0", designs).errors["ecp5-85"]["pipeline"]
+    def test_errors_are_those_of_robots_that_were_left_out(self):
+        """Of two robots whose designs differ by a third each is estimated by the other's alone."""
+        counts = {"toy": (900, 2), "iiwa14": (1200, 4)}
+        designs = [
+            made_up(1000, 1000, (luts, 1000, 7, rams), robot)
+            for robot, (luts, rams) in counts.items()
+            for _ in range(3)
+        ]
+        errors = calibrated(designs).errors["ecp5-85"]["pipeline"]
         assert errors["luts"]["largest"] == pytest.approx(1 / 3, abs=0.01)
         assert errors["luts"]["median"] == pytest.approx((1 / 3 + 1 / 4) / 2, abs=0.01)
         assert errors["block_rams"] == {"median": 1, "largest": 2}
 
+    def test_the_only_robot_is_estimated_without_results(self):
+        designs = [made_up(1000, 1000, (800, 1000, 7, 2))] * 3
+        assert calibrated(designs).errors["ecp5-85"]["pipeline"]["luts"] == {"median": 0.25, "largest": 0.25}
+
+    def test_the_table_names_every_yosys(self):
+        designs = [made_up(1000, 1000, (900, 1000, 7, 2))] * 3
+        designs[1] = designs[1].model_copy(update={"yosys": "0.65"})
+        assert calibrated(designs).yosys == "0.65 and 0.7"
+        assert calibrated(designs[:1]).yosys == "0.7"
+
     def test_each_core_has_weights_of_its_own(self):
         pipelines = [made_up(1000, 1000, (900, 1000, 7, 2))] * 4
         arrays = [made_up(1000, 1000, (600, 1000, 7, 2)).model_copy(update={"core": "array"})] * 4
-        weights = calibrated("0.0", pipelines + arrays).weights["ecp5-85"]
+        weights = calibrated(pipelines + arrays).weights["ecp5-85"]
         assert weights["pipeline"] == fitted(pipelines)
         assert weights["array"] == fitted(arrays) != fitted(pipelines)
 
     def test_the_table_survives_writing(self):
-        table = calibrated("0.0", [made_up(1000, 1000, (900, 1000, 7, 2))] * 2)
+        table = calibrated([made_up(1000, 1000, (900, 1000, 7, 2))] * 2)
         assert Calibration.model_validate_json(table.text()) == table
 
 
@@ -79,7 +94,7 @@ PAIRS = [(name, core) for name, cores in KEPT.weights.items() for core in cores]
 
 class TestTable:
     def test_weights_and_errors_follow_from_the_designs(self):
-        again = calibrated(KEPT.yosys, KEPT.designs)
+        again = calibrated(KEPT.designs)
         assert [(name, core) for name, cores in again.errors.items() for core in cores] == PAIRS
         for name, core in PAIRS:
             for resource, weights in again.weights[name][core].items():
@@ -91,12 +106,12 @@ class TestTable:
         assert TABLE.read_text() == KEPT.text()
 
     @pytest.mark.parametrize(("name", "core"), PAIRS)
-    def test_the_largest_error_stated_is_that_of_a_design_that_the_weights_do_not_know(self, name, core):
-        """Estimates of the designs that weights are fitted to would always be nearer."""
+    def test_the_largest_error_stated_is_that_of_a_robot_that_the_weights_do_not_know(self, name, core):
+        """Estimates of the robots that weights are fitted to would always be nearer."""
         own = [design for design in KEPT.designs if (design.target, design.core) == (name, core)]
         largest = dict.fromkeys(RESOURCES, 0.0)
         for design in own:
-            weights = fitted([other for other in own if other is not design])
+            weights = fitted([other for other in own if other.robot != design.robot])
             found = weighed(design.cells(), design.dsp_blocks, weights)
             for resource in RESOURCES:
                 counted = getattr(design.measured, resource)
@@ -109,9 +124,14 @@ class TestTable:
     @pytest.mark.parametrize(("name", "core"), PAIRS)
     def test_the_error_stated_is_small(self, name, core):
         for resource in WEIGHED:
-            assert KEPT.errors[name][core][resource]["median"] <= 0.08
+            assert KEPT.errors[name][core][resource]["median"] <= 0.12
             assert KEPT.errors[name][core][resource]["largest"] <= 0.25
         assert KEPT.errors[name][core]["dsp_blocks"]["median"] == 0
+
+    @pytest.mark.parametrize(("name", "core"), PAIRS)
+    def test_its_designs_are_of_several_robots(self, name, core):
+        own = [design for design in KEPT.designs if (design.target, design.core) == (name, core)]
+        assert len({design.robot for design in own}) > 1
 
     def test_its_designs_are_those_that_bench_measures(self):
         kept = Counter(map(subject_of, KEPT.designs))

@@ -70,7 +70,7 @@ def test_only_what_is_asked_for_is_measured_again(monkeypatch):
 def test_a_generated_design_is_the_hardware_of_its_subject(monkeypatch):
     """The comment above its modules makes it no other, and their text does."""
     monkeypatch.setattr(calibrate, "_counted", lambda *_: Measured(**COUNTS))
-    digest = sample(SMALL).verilog
+    digest = sample(SMALL, "any").verilog
     verilog = generate(path(SMALL.robot), SMALL.options).verilog
     assert verilog.startswith("// rbdhw ")
     assert calibrate.digest_of(verilog) == digest

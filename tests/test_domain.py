@@ -27,6 +27,7 @@ from rbdhw.robots import path
 from rbdhw.sampling import EXTREMES, sample
 from tests.designs import rail
 from tests.mechanisms import mechanism, with_mimic
+from tests.robot.documents import AXIS, arm_with
 from tests.strategies import robots
 
 PAIR = "a positive number or [lower, upper] with lower below upper was expected"
@@ -60,6 +61,23 @@ def test_a_continuous_joint_wraps_unless_it_is_bounded():
     assert input_domain(robot).wraps == (True,)
     bounded = Overrides(joints={"rail_0": JointBounds(position=2.0)})
     assert input_domain(robot, bounded).wraps == (False,)
+
+
+@pytest.mark.parametrize(
+    "limit",
+    ["", '<limit effort="5" velocity="6"/>', '<limit lower="0" upper="0" effort="5" velocity="6"/>'],
+)
+def test_a_wheel_without_a_range_turns_all_the_way(tmp_path, limit):
+    """Not within [0, 0], which a missing lower and upper mean for other joints."""
+    file = tmp_path / "wheel.urdf"
+    file.write_text(arm_with(kind="continuous", rest=AXIS + limit))
+    wheel = load_urdf(file)
+    domain = input_domain(wheel)
+    assert domain.wraps == (True,)
+    np.testing.assert_array_equal(domain.bounds["q"], [(-math.inf, math.inf)])
+    q = sample(wheel, domain, 256, np.random.default_rng(0))["q"]
+    assert q.min() < -3.0
+    assert q.max() > 3.0
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,13 @@ def test_a_simulation_counts_for_each_function(lines):
         "| id  |  9999 |  22 / 0.176 | 31.25 M |      0 / 7 | 2.4e-05 / 7.4e-04 |",
         "| dfd | 10001 |           - | 2.232 M |      3 / 0 |                 - |",
         "",
+        "errors by kind of tasks, median / largest",
+        "",
+        "|     |      motion |",
+        "|-----|-------------|",
+        "| id  | 2e-05/7e-04 |",
+        "| dfd |           - |",
+        "",
     ]
 
 

@@ -1,0 +1,38 @@
+"""Whole designs of ordinary random trees: what is generated for them is read back as it was written."""
+
+import numpy as np
+import pytest
+
+from rbdhw.artifact import read, write
+from rbdhw.config import BuildOptions
+from rbdhw.pipeline import design_of
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.model import JointKind
+from tests.mechanisms import mechanism, random_parents, with_mimic
+from tests.test_artifact import assert_same
+
+KINDS = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
+
+
+def tree(seed: int, bodies: int):
+    """A tree of ordinary joints in skew places, the last of which follows another where it can."""
+    rng = np.random.default_rng(seed)
+    kinds = [KINDS[k] for k in rng.integers(len(KINDS), size=bodies)]
+    robot = mechanism(kinds, random_parents(bodies, rng), seed)
+    return with_mimic(robot, bodies - 1, 0, 0.7, 0.2) if seed % 2 else robot
+
+
+@pytest.mark.parametrize(
+    ("seed", "bodies", "options"),
+    [
+        (0, 3, BuildOptions(tuple(FUNCTIONS), ii=8, width=27, samples=512)),
+        (1, 3, BuildOptions(tuple(FUNCTIONS), ii=8, width=27, samples=512, number="float32")),
+        (2, 4, BuildOptions(("id", "dfd"), ii=16, width=18, samples=512, core="array", fext="all")),
+        (3, 5, BuildOptions(("fd", "did"), ii=3, width=18, samples=512, data_width=64)),
+        (4, 7, BuildOptions(tuple(FUNCTIONS), ii=8, width=27, samples=512)),
+    ],
+)
+def test_designs_are_read_as_they_were_written(tmp_path, seed, bodies, options):
+    design = design_of(tree(seed, bodies), options)
+    write(design, tmp_path / "design")
+    assert_same(read(tmp_path / "design"), design)

@@ -43,7 +43,7 @@ lint: $(READY) ## Check style, format and types
 
 .PHONY: bench
 bench: $(READY) ## Measure the tables of the README
-	$(BIN)/rbdhw bench
+	$(BIN)/rbdhw bench --write README.md
 
 .PHONY: sweep
 sweep: $(READY) ## Check every robot of example-robot-data, stage by stage; writes docs/robots.md

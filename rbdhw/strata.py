@@ -33,7 +33,7 @@ from rbdhw.sampling import sample
 from rbdhw.sim import golden
 from rbdhw.sim.errors import norms
 
-SHARES = {"box": 8, "motion": 4, "rest": 1, "balanced": 2, "single": 1}
+SHARES = {"box": 6, "motion": 4, "rest": 2, "balanced": 2, "single": 2}
 """How many of sixteen tasks are of each stratum."""
 
 STRATA = tuple(SHARES)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-HEADROOM = 2.0
+HEADROOM = 3.0
 """How far below a budget the largest error of the held-out samples has to stay.
 
-Other tasks than those sampled have larger errors.
+Among a hundred times as many tasks some err more; at rest, of the iiwa's derivatives, 2.4 times as much.
 """
 
 FLAGGED_SHARE = 0.01

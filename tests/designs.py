@@ -59,7 +59,7 @@ def rail_program(robot: Robot, width: int = 16) -> Program:
 
 
 def rail_design(data_width: int = 64, bodies: int = 1, width: int = 16) -> Design:
-    """The whole design; results below 1 Nm or 1 m/s^2 count as large as that, and errors of 0.1 are allowed."""
+    """The whole design; results below one unit count as large as that, and errors of 0.1 are allowed."""
     robot = rail(bodies)
     program = rail_program(robot, width)
     allowed = {"floor": 1.0, "limit": 0.1}

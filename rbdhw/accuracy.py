@@ -78,11 +78,14 @@ def _why(formats: Formats, options: BuildOptions) -> str:
 
 
 def accuracy_remarks(formats: Formats, options: BuildOptions) -> Iterator[str]:
-    """A line for each function whose errors at a forced width exceed the default budget, with the remedy."""
+    """A line for each function whose errors at a forced width exceed the default budget, with the remedy.
+
+    Too many flagged tasks count as such errors.
+    """
     if options.budget is not None:
         return
     for function, own in formats.errors.items():
-        if not own.bound <= DEFAULT_MAX_ERROR:
+        if own.bound == math.inf or _largest(own)[1] > DEFAULT_MAX_ERROR:
             yield (
                 f"width: {options.width} bits give {function} {_figures(own)}; the default budget is "
                 f"{DEFAULT_MAX_ERROR:g}; limited by {formats.reasons[function]}; "
@@ -94,5 +97,12 @@ def accuracy_remarks(formats: Formats, options: BuildOptions) -> Iterator[str]:
 def _figures(own: FunctionErrors) -> str:
     if own.whole.flagged == own.whole.samples:
         return "no result without a flag"
+    stratum, largest = _largest(own)
+    flagged = f", and flags {own.whole.flagged} of {own.whole.samples} tasks" if own.bound == math.inf else ""
+    return f"errors of {own.whole.median:.2g} (median) to {largest:.2g} (in {stratum} tasks){flagged}"
+
+
+def _largest(own: FunctionErrors) -> tuple[str, float]:
+    """The stratum with the largest error, and that error."""
     stratum = max(own.strata, key=lambda name: own.strata[name].max)
-    return f"errors of {own.whole.median:.2g} (median) to {own.strata[stratum].max:.2g} (in {stratum} tasks)"
+    return stratum, own.strata[stratum].max

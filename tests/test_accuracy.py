@@ -39,7 +39,7 @@ def test_the_manifest_has_errors_by_stratum_with_floor_step_and_limit():
     assert {name: entry[name] for name in ("median", "max", "samples", "flagged")} == vars(BOX)
     assert entry["strata"] == {"box": vars(BOX), "rest": vars(REST)}
     assert (entry["floor"], entry["units"]) == (0.8, ["Nm"])
-    assert entry["limit"] == 9e-3
+    assert entry["limit"] == pytest.approx(9e-3)
     steps = [2.0**-word.format.binary_point for word in FORMATS.program.outputs["id"]]
     assert entry["step"] == max(steps)
     assert error_entry(FORMATS, BuildOptions(functions=("id",), max_error=0.01))["id"]["limit"] == 0.01

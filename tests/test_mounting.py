@@ -67,7 +67,7 @@ def test_what_cannot_move_is_refused(tmp_path):
 
 class TestCommandLine:
     def test_the_manifest_has_all_remarks_and_json_is_alone_on_its_stream(self, rbdhw, file, tmp_path):
-        arguments = ("--functions", "id", "--width", "12", "--json", "-o", str(tmp_path / "out"))
+        arguments = ("--functions", "id", "--max-error", "0.1", "--json", "-o", str(tmp_path / "out"))
         status, out, err = rbdhw("generate", str(file), *arguments)
         assert status == 0
         assert json.loads(out)["remarks"] == [AXIS_TAKEN, LOSSES, VELOCITY]
@@ -77,7 +77,16 @@ class TestCommandLine:
     def test_a_file_in_order_has_none(self, rbdhw, tmp_path):
         file = tmp_path / "arm.urdf"
         file.write_text(arm_with())
-        arguments = ("--functions", "id", "--width", "12", "--json", "--strict", "-o", str(tmp_path / "out"))
+        arguments = (
+            "--functions",
+            "id",
+            "--max-error",
+            "0.1",
+            "--json",
+            "--strict",
+            "-o",
+            str(tmp_path / "out"),
+        )
         _, out, err = rbdhw("generate", str(file), *arguments)
         assert json.loads(out)["remarks"] == []
         assert "rbdhw: " not in err

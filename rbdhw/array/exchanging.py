@@ -30,7 +30,7 @@ Move = tuple[int, int, int]
 
 
 def exchanged(array: Array, outputs: Mapping[str, Sequence[int]], width: int, seed: int = 0) -> Array:
-    """An array that does the same in the same time on as many units, with fewer connections, or as many.
+    """An array that does the same in the same time on no more units, with fewer connections, or as many.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def exchanged(array: Array, outputs: Mapping[str, Sequence[int]], width: int, se
     state = _State(array)
     before = state.cost
     _Exchange(state, last, width, random.Random(seed)).run()
-    return state.array() if state.cost < before else array
+    return state.array().without_idle_units() if state.cost < before else array
 
 
 @dataclass

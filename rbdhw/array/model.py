@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -219,6 +219,24 @@ class Array:
     def written(self) -> dict[tuple[Port, int], Write]:
         """The write of each value to each memory."""
         return {(port, write.value): write for port, row in self.writes.items() for write in row.values()}
+
+    def without_idle_units(self) -> Array:
+        """The same, its units numbered anew without those that do nothing."""
+        number = {unit: k for k, unit in enumerate(sorted({step.unit for step in self.steps}))}
+
+        def moved(write: Write) -> Write:
+            return replace(write, output=replace(write.output, unit=number[write.output.unit]))
+
+        return replace(
+            self,
+            units=tuple(self.units[unit] for unit in number),
+            steps=tuple(replace(step, unit=number[step.unit]) for step in self.steps),
+            writes={
+                replace(port, unit=number[port.unit]): {slot: moved(write) for slot, write in row.items()}
+                for port, row in self.writes.items()
+                if port.unit in number
+            },
+        )
 
     def turns(self, port: Port) -> int:
         """Tasks of which a memory holds words at the same time: none is written while it may be read."""

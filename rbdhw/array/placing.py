@@ -88,12 +88,14 @@ def placed(
     for spare, apart in product(SPARE, handed_out):
         placing = _Placing(jobs, ii, timing, width, spare, apart)
         if placing.done():
-            placing.leave_out_idle_units()
             cycle = {value: step.ready for step in placing.steps for value in step.job.values}
             latency = {f: max((cycle.get(v, 0) for v in values), default=0) for f, values in outputs.items()}
             units = tuple(unit.resource for unit in placing.units)
-            writes = {port: dict(sorted(memory.slots.items())) for port, memory in placing.memories.items()}
-            return Array(ii, clock_mhz, timing, units, tuple(placing.steps), writes, latency, registers)
+            kept = {port: memory.slots for port, memory in placing.memories.items() if memory.slots}
+            writes = {port: dict(sorted(slots.items())) for port, slots in kept.items()}
+            steps = tuple(placing.steps)
+            array = Array(ii, clock_mhz, timing, units, steps, writes, latency, registers)
+            return array.without_idle_units()
     raise InputError(f"ii: the array found no place for all operations in {ii} cycles; expected a larger ii")
 
 
@@ -173,21 +175,6 @@ class _Placing:
                 if waiting[user] == 0:
                     heapq.heappush(queue, (-urgency[user], user))
         return True
-
-    def leave_out_idle_units(self) -> None:
-        """Number the units anew, without those that do nothing."""
-        number = {unit: k for k, unit in enumerate(sorted({step.unit for step in self.steps}))}
-
-        def moved(write: Write) -> Write:
-            return replace(write, output=replace(write.output, unit=number[write.output.unit]))
-
-        self.units = [self.units[unit] for unit in number]
-        self.steps = [replace(step, unit=number[step.unit]) for step in self.steps]
-        memories, self.memories = self.memories, defaultdict(_Memory)
-        for port, memory in memories.items():
-            if memory.slots:
-                slots = {slot: moved(write) for slot, write in memory.slots.items()}
-                self.memories[replace(port, unit=number[port.unit])].slots = slots
 
     def _urgency(self, users: list[list[int]], needs: list[set[int]]) -> list[int]:
         """Cycles from a job's start to the end of the longest path through it."""

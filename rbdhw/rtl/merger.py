@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -116,7 +116,8 @@ class Merger(wiring.Component):
         left = [Signal(range(quota + 1), name=f"left_{k}", init=quota) for k, quota in enumerate(self.quotas)]
         inputs = range(len(self.quotas))
         waiting = Cat(Mux(granted[k], self.more[k], self.i[k].valid) for k in inputs)
-        entitled = waiting & Cat(Mux(granted[k], left[k] > 1, left[k] > 0) for k in inputs)
+        others = [left[k] > 1 if self.quotas[k] > 1 else Const(0, 1) for k in inputs]
+        entitled = waiting & Cat(Mux(granted[k], others[k], left[k] > 0) for k in inputs)
         goes_on = entitled.any()
         chosen = Mux(goes_on, entitled, waiting)
         for k in reversed(inputs):

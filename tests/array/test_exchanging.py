@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rbdhw.array import exchanging
@@ -35,6 +37,27 @@ def test_exchanges_leave_fewer_connections(name, ii):
     assert inputs(after) + shifts(after) <= inputs(before) + shifts(before)
     if name != "toy":
         assert inputs(after) < 0.97 * inputs(before)
+
+
+def test_units_that_exchanges_leave_without_a_job_are_left_out():
+    """The others keep their order, and all that refers to them has their new numbers."""
+    program = fused(program_of("toy", 18), 8)
+    right = placed_of(program, 8)
+    idle = {unit: unit + (unit > 0) for unit in range(len(right.units))}
+    gap = replace(
+        right,
+        units=(right.units[0], Resource.ACCUMULATOR, *right.units[1:]),
+        steps=tuple(replace(step, unit=idle[step.unit]) for step in right.steps),
+        writes={
+            replace(port, unit=idle[port.unit]): {
+                slot: replace(write, output=replace(write.output, unit=idle[write.output.unit]))
+                for slot, write in row.items()
+            }
+            for port, row in right.writes.items()
+        },
+    )
+    assert gap.without_idle_units() == right == right.without_idle_units()
+    verify(exchanged(gap, outputs_of(program), 18), jobs(program), outputs_of(program))
 
 
 @pytest.mark.parametrize("ii", [8, 13])

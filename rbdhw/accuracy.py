@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rbdhw.artifact import output_words
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.fixed.figures import FunctionErrors
-from rbdhw.fixed.program import Program
 from rbdhw.formats import Formats
 from rbdhw.sim.errors import NORM
 
+Words = Mapping[str, Sequence[Mapping[str, Any]]]
+"""The manifest's words of each function's results."""
 
-def error_entry(formats: Formats, options: BuildOptions) -> dict[str, dict[str, Any]]:
+
+def error_entry(formats: Formats, options: BuildOptions, outputs: Words) -> dict[str, dict[str, Any]]:
     """The manifest's ``error``: each function's figures, over all tasks and by stratum.
 
-    ``limit`` is the largest error that ``simulate`` allows. ``floor`` and ``step`` are in the ``units`` of
-    the function's numbers.
+    ``limit`` is the largest error that ``simulate`` allows. ``floor`` and ``step``, the coarsest step of a
+    result word, are in the ``units`` of the function's ``outputs``.
     """
     return {
         function: asdict(own.whole)
@@ -27,24 +28,12 @@ def error_entry(formats: Formats, options: BuildOptions) -> dict[str, dict[str, 
             "norm": NORM,
             "limit": own.limit(options.budget),
             "floor": own.floor,
-            "step": largest_step(formats.program, function),
-            "units": units(formats.program, function),
+            "step": max((math.ldexp(1.0, -word["binary_point"]) for word in outputs[function]), default=0.0),
+            "units": list(dict.fromkeys(word["unit"] for word in outputs[function])),
             "strata": {stratum: asdict(figures) for stratum, figures in own.strata.items()},
         }
         for function, own in formats.errors.items()
     }
-
-
-def largest_step(program: Program, function: str) -> float:
-    """The coarsest step of a function's result words."""
-    return max(
-        (math.ldexp(1.0, -w.format.binary_point) for w in output_words(program, function)), default=0.0
-    )
-
-
-def units(program: Program, function: str) -> list[str]:
-    """The units of a function's result words, each once."""
-    return list(dict.fromkeys(word.unit for word in output_words(program, function)))
 
 
 def formats_entry(formats: Formats, options: BuildOptions) -> dict[str, Any]:

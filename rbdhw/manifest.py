@@ -60,7 +60,7 @@ def manifest(draft: Design, plan: Plan, options: BuildOptions) -> dict[str, Any]
         "width": list(program.port_widths),
         "dsp_blocks": blocks(program, bound, device),
         **(array_entry(bound) if isinstance(bound, Array) else pipeline_entry(program, bound)),
-        "error": error_entry(plan.formats, options),
+        "error": error_entry(plan.formats, options, draft.manifest["outputs"]),
         "formats": formats_entry(plan.formats, options),
         "budget": options.budget,
         "versions": {name: version(name) for name in ("rbdhw", "amaranth", "numpy")},

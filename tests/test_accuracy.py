@@ -35,14 +35,14 @@ FORMATS = Formats(
 
 
 def test_the_manifest_has_errors_by_stratum_with_floor_step_and_limit():
-    entry = error_entry(FORMATS, BuildOptions(functions=("id",), width=18))["id"]
+    words = [{"unit": "Nm", "binary_point": 12}, {"unit": "N", "binary_point": 9}] * 2
+    entry = error_entry(FORMATS, BuildOptions(functions=("id",), width=18), {"id": words})["id"]
     assert {name: entry[name] for name in ("median", "max", "samples", "flagged")} == vars(BOX)
     assert entry["strata"] == {"box": vars(BOX), "rest": vars(REST)}
-    assert (entry["floor"], entry["units"]) == (0.8, ["Nm"])
+    assert (entry["floor"], entry["units"], entry["step"]) == (0.8, ["Nm", "N"], 2.0**-9)
     assert entry["limit"] == pytest.approx(9e-3)
-    steps = [2.0**-word.format.binary_point for word in FORMATS.program.outputs["id"]]
-    assert entry["step"] == max(steps)
-    assert error_entry(FORMATS, BuildOptions(functions=("id",), max_error=0.01))["id"]["limit"] == 0.01
+    budget = error_entry(FORMATS, BuildOptions(functions=("id",), max_error=0.01), {"id": words})
+    assert budget["id"]["limit"] == 0.01
 
 
 def test_the_manifest_tells_why_widths_are_what_they_are():

@@ -63,7 +63,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "domain": ("errors", "bounds", "files", "substitutes", "robot", "dynamics.joint", "fixed.lower"),
     "sampling": ("robot", "domain"),
     "strata": ("robot", "domain", "sampling", "sim.golden", "sim.errors"),
-    "accuracy": ("config", "artifact", "fixed.figures", "fixed.program", "formats", "sim.errors"),
+    "accuracy": ("config", "fixed.figures", "formats", "sim.errors"),
     "artifact": (
         "errors",
         "files",

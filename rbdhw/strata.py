@@ -58,7 +58,7 @@ LEAST_SCALE = 1e-3
 AT_ZERO = 1 / 8
 """The share of tasks at rest, or with one coordinate that moves, in which the others are at zero."""
 
-FLOOR_SHARE = 0.1
+FLOOR_SHARE = 0.25
 """A function's error floor as a share of the median norm of its results in ordinary motions."""
 
 FLOOR_TASKS = 512

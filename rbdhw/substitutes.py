@@ -9,7 +9,7 @@ The substitutes are
   fast as the domain allows; where the base floats, what bears the robot's weight at the limb's end, too.
 
 A placeholder, a limit that is too large to be meant, gives way to something smaller, for number formats
-that hold it would be coarse: :data:`FAST_VELOCITY`, or :data:`MOST_EFFORT` times the effort above.
+that hold it would be coarse: :data:`FAST_VELOCITY`, or :data:`AMPLE_EFFORT` times the effort above.
 
 Each substitute is remarked, one line for all joints with the same problem.
 """
@@ -40,12 +40,14 @@ FAR, FAST = 100.0, 100.0
 """Limits of a position that are farther apart (rad or m) bound nothing, nor do velocities (rad/s or m/s) that
 are as fast: they are placeholders."""
 
-FAST_VELOCITY = {True: 30.0, False: 5.0}
+FAST_VELOCITY = {True: 10.0, False: 2.0}
 """Taken for a velocity limit that is a placeholder: rad/s where the freedom turns, m/s where it slides."""
 
-MOST_EFFORT = 128.0
-"""How many times the effort that a limb needs a limit may be. A larger one is a placeholder: it would take
-the limb to its largest velocity in less than a millisecond."""
+MOST_EFFORT, AMPLE_EFFORT = 128.0, 8.0
+"""How many times the effort that a limb needs a limit may be, and what is taken for one that is more.
+
+A larger one is a placeholder: it would take the limb to its largest velocity in less than a millisecond.
+"""
 
 LEAST_EFFORT = 1e-3
 """The substitute for an effort where a joint carries nothing (Nm or N)."""
@@ -130,7 +132,7 @@ class Substitutes:
         if 0.0 < limit <= MOST_EFFORT * needed:
             return -limit, limit
         placeholder = 0.0 < limit < math.inf
-        taken = float(f"{MOST_EFFORT * needed if placeholder else needed:.2g}")
+        taken = float(f"{AMPLE_EFFORT * needed if placeholder else needed:.2g}")
         reason = _reason("effort", limit)
         if placeholder:
             reason = (

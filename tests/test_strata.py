@@ -114,7 +114,7 @@ def test_ordinary_motions_keep_to_a_domain_without_zero():
     assert [arrays["v"][:, 1].min(), arrays["v"][:, 1].max()] == pytest.approx([-2.0, 1.0], abs=0.05)
 
 
-def test_floors_are_a_tenth_of_the_results_of_ordinary_motions():
+def test_floors_are_a_quarter_of_the_results_of_ordinary_motions():
     robot = robot_of()
     domain = input_domain(robot)
     floors = error_floors(robot, domain, ["id", "fd", "did"], 5)
@@ -123,4 +123,4 @@ def test_floors_are_a_tenth_of_the_results_of_ordinary_motions():
     for function, floor in floors.items():
         results = golden.evaluate(robot, function, arrays).values()
         norms = np.sqrt(sum((array**2).reshape(4000, -1).sum(axis=1) for array in results))
-        assert floor == pytest.approx(0.1 * np.median(norms), rel=0.1)
+        assert floor == pytest.approx(0.25 * np.median(norms), rel=0.1)

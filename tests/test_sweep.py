@@ -164,6 +164,9 @@ def test_the_report_in_the_documents_is_what_a_sweep_finds(tmp_path):
     assert len(found) == 2 * len(SMALL)
     for row in found:
         written = rows[tuple(row[:2])]
+        if len(row) < len(HEADINGS):  # of those that fail: what fails
+            assert row == written
+            continue
         assert (row[:4], row[6:]) == (written[:4], written[6:])
         assert max(*map(float, row[4:6]), *map(float, written[4:6])) < 1e-10
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
-from rbdhw.fixed.figures import FunctionErrors
+from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
 from rbdhw.formats import Formats
 from rbdhw.sim.errors import NORM
 
@@ -23,17 +23,22 @@ def error_entry(formats: Formats, options: BuildOptions, outputs: Words) -> dict
     result word, are in the ``units`` of the function's ``outputs``.
     """
     return {
-        function: asdict(own.whole)
+        function: _entry(own.whole)
         | {
             "norm": NORM,
             "limit": own.limit(options.budget),
             "floor": own.floor,
             "step": max((math.ldexp(1.0, -word["binary_point"]) for word in outputs[function]), default=0.0),
             "units": list(dict.fromkeys(word["unit"] for word in outputs[function])),
-            "strata": {stratum: asdict(figures) for stratum, figures in own.strata.items()},
+            "strata": {stratum: _entry(figures) for stratum, figures in own.strata.items()},
         }
         for function, own in formats.errors.items()
     }
+
+
+def _entry(figures: ErrorFigures) -> dict[str, Any]:
+    """Figures as JSON, which knows no infinity: errors are None where every task is flagged."""
+    return {name: value if math.isfinite(value) else None for name, value in asdict(figures).items()}
 
 
 def formats_entry(formats: Formats, options: BuildOptions) -> dict[str, Any]:

@@ -1,5 +1,9 @@
 """What a design says of its accuracy: errors by stratum, remarks on forced widths, and where robots move."""
 
+import json
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -43,6 +47,17 @@ def test_the_manifest_has_errors_by_stratum_with_floor_step_and_limit():
     assert entry["limit"] == pytest.approx(9e-3)
     budget = error_entry(FORMATS, BuildOptions(functions=("id",), max_error=0.01), {"id": words})
     assert budget["id"]["limit"] == 0.01
+
+
+def test_errors_of_which_nothing_is_known_are_null_in_the_manifest():
+    blind = ErrorFigures(math.inf, math.inf, 50, 50)
+    formats = replace(FORMATS, errors={"id": FunctionErrors(blind, {"box": blind}, 0.8)})
+    words = {"id": [{"unit": "Nm", "binary_point": 12}]}
+    entry = error_entry(formats, BuildOptions(functions=("id",), width=18), words)["id"]
+    unknown = {"median": None, "max": None, "samples": 50, "flagged": 50}
+    assert entry["strata"] == {"box": unknown}
+    assert {name: entry[name] for name in unknown} == unknown
+    assert json.dumps(entry, allow_nan=False)
 
 
 def test_the_manifest_tells_why_widths_are_what_they_are():

@@ -1,5 +1,6 @@
 """``python -m rbdhw`` is the command line."""
 
-from rbdhw.cli import main
+from rbdhw.cli.app import main
 
-main()
+if __name__ == "__main__":
+    main()

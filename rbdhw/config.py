@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rbdhw.bounds import (
+from rbdhw.errors import InputError
+from rbdhw.runtime.number_bounds import (
     ACCELERATION_OF_FREE_FALL,
     BANDWIDTH,
     CLOCK_MHZ,
@@ -14,7 +15,6 @@ from rbdhw.bounds import (
     LEAST_ERROR,
     MOST_II,
 )
-from rbdhw.errors import InputError
 
 DATA_WIDTHS = (32, 64, 128, 256, 512)
 """Bits of TDATA that the streams may have."""

@@ -9,31 +9,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rbdhw.accuracy import accuracy_remarks
-from rbdhw.artifact import Design
-from rbdhw.assembly import accelerator
 from rbdhw.boards.fit import Sharing
-from rbdhw.companions import companions
 from rbdhw.config import BuildOptions
-from rbdhw.domain import Overrides
+from rbdhw.design.accelerator import accelerator
+from rbdhw.design.folder import Design
+from rbdhw.design.traffic import link_entry, traffic
+from rbdhw.domain.bounds import Overrides
+from rbdhw.emit.accuracy import accuracy_remarks
+from rbdhw.emit.companions import companions
+from rbdhw.emit.heading import heading
+from rbdhw.emit.manifest import coordinates_entry, manifest
 from rbdhw.estimate.model import estimate_entry, short_of
+from rbdhw.explore.candidates import Plan, planned
+from rbdhw.explore.limb_sharing import shared_limbs, sharing_entry
 from rbdhw.fixed.program import Kind
-from rbdhw.formats import draft_design
-from rbdhw.heading import heading
-from rbdhw.limbs import shared_limbs, sharing_entry
-from rbdhw.link import link_entry, traffic
-from rbdhw.manifest import coordinates_entry, manifest
-from rbdhw.mounting import load_mounted
-from rbdhw.planning import Plan, planned
-from rbdhw.preparation import rooted
+from rbdhw.frontend.read import read
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.quantize.formats import draft_design
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
-from rbdhw.robot.reroot import RootTrial
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.schedule.model import Bound
-from rbdhw.solvability import check_solvable
 from rbdhw.target import target
 
 
@@ -50,22 +46,6 @@ def generate(
     source, trials = read(urdf, options, progress)
     design = design_of(source, options, overrides, progress)
     return replace(design, manifest=design.manifest | {"roots": [vars(trial) for trial in trials]})
-
-
-def read(urdf: Path, options: BuildOptions, progress: Progress = silent) -> tuple[Robot, list[RootTrial]]:
-    """The robot in a URDF file as it is mounted, and the roots that were tried for it.
-
-    Raises
-    ------
-    InputError
-        For a robot or option that cannot be built.
-    """
-    options.check(tuple(FUNCTIONS))
-    delays = target(options.target).delays
-    progress("reading the robot")
-    source = load_mounted(urdf, options.mounting)
-    check_solvable(source, options.functions)
-    return rooted(source, options.mounting.root, options.functions, options.fext, delays, progress)
 
 
 def design_of(

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from rbdhw import progress
-from rbdhw.cli import BAD_INPUT, main
+from rbdhw.cli.app import BAD_INPUT, main
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "rbdhw"
 
-EVERYTHING = ("",)
 FORMATS = (
     "fixed.format",
     "fixed.program",
@@ -20,34 +20,53 @@ FORMATS = (
     "fixed.reciprocal",
 )
 
+EVERYTHING = ("",)
+"""What only the pipeline, the command line and the benchmarks may import."""
+
 # Who may import what, as names below rbdhw. A name stands for itself and for all it contains; the longest
 # key that fits a module is its rule. A folder may import itself, unless its rule is for one file.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "": (),
-    "protocol": (),
     "errors": (),
-    "bounds": (),
-    "files": ("errors",),
-    "digests": ("errors",),
     "progress": (),
-    "collector": (),
-    "plausibility": (),
-    "remarks": ("errors",),
-    "extras": ("errors",),
+    "protocol": (),
     "scalar": (),
-    "config": ("errors", "bounds"),
+    "remarks": ("errors",),
+    "runtime": ("errors",),
+    "config": ("errors", "runtime"),
     "target": ("errors",),
-    "robot": ("errors", "bounds", "files", "remarks"),
+    "robot": ("errors", "remarks", "runtime"),
     "robots": ("errors",),
+    # A second derivation: what it shared with the first, one bug could break twice.
+    "golden": ("errors", "robot"),
+    "golden.spatial": (),
+    "golden.error_norm": (),
+    "golden.pinocchio": ("errors", "runtime", "protocol", "robot"),
     "dynamics": ("errors", "scalar", "robot"),
     "graph": ("errors", "scalar"),
     "passes": ("errors", "scalar", "graph"),
+    "frontend": (
+        "errors",
+        "remarks",
+        "progress",
+        "runtime",
+        "config",
+        "target",
+        "protocol",
+        "scalar",
+        "robot",
+        "golden",
+        "dynamics",
+        "graph",
+        "passes",
+    ),
     "fixed": ("errors", "scalar", "protocol", "graph"),
+    "domain": ("errors", "remarks", "runtime", "robot", "golden", "dynamics.joint", "fixed.lower"),
     "schedule": ("errors", "scalar", "graph", "target", *FORMATS),
     "array": ("errors", "target", *FORMATS, "fixed.fusion"),
     "rtl": (
         "errors",
-        "collector",
+        "runtime",
         "config",
         "scalar",
         "protocol",
@@ -59,66 +78,6 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "array.model",
         "array.memories",
     ),
-    "substitutes": ("errors", "plausibility", "remarks", "robot"),
-    "domain": ("errors", "bounds", "files", "substitutes", "robot", "dynamics.joint", "fixed.lower"),
-    "sampling": ("robot", "domain"),
-    "strata": ("robot", "domain", "sampling", "sim.golden", "sim.errors"),
-    "accuracy": ("config", "fixed.figures", "formats", "sim.errors"),
-    "artifact": (
-        "errors",
-        "files",
-        "digests",
-        "config",
-        "protocol",
-        "robot",
-        "domain",
-        "fixed.floating",
-        "fixed.program",
-        "fixed.serialize",
-    ),
-    "sim": (
-        "errors",
-        "bounds",
-        "files",
-        "progress",
-        "plausibility",
-        "extras",
-        "protocol",
-        "robot",
-        "domain",
-        "sampling",
-        "strata",
-        "artifact",
-        *FORMATS,
-        "fixed.floating",
-        "fixed.evaluate",
-        "fixed.figures",
-    ),
-    # A second derivation: what it shared, one bug could break twice.
-    "sim.reference": ("errors", "extras", "protocol", "robot"),
-    "sim.golden": ("errors", "robot", "sim.spatial", "sim.system"),
-    "sim.system": ("robot", "sim.spatial", "sim.joints"),
-    "sim.joints": ("robot", "sim.spatial"),
-    "sim.spatial": (),
-    "boards": ("errors", "digests", "extras", "progress", "config", "target", "rtl"),
-    "solvability": ("errors", "remarks", "robot", "sim.golden"),
-    "mounting": ("errors", "config", "remarks", "robot"),
-    "task": ("scalar", "robot", "dynamics"),
-    "tracing": ("errors", "scalar", "protocol", "robot", "dynamics", "graph", "passes", "task"),
-    "documents": ("errors", "files"),
-    "operations": ("fixed.program",),
-    "builds": EVERYTHING,
-    "uniform": (
-        "choice",
-        "protocol",
-        "robot",
-        "domain",
-        "tracing",
-        "fixed.format",
-        "sim.golden",
-        "sim.errors",
-    ),
-    "choice": ("errors", "progress", "robot", "graph", "tracing"),
     "estimate": (
         "protocol",
         "target",
@@ -134,59 +93,95 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "rtl.domain_check",
         "rtl.merger",
     ),
-    "link": ("protocol", "artifact"),
-    "heading": ("artifact", "config", "domain", "robot"),
-    "companions": ("artifact", "target", "sim"),
-    "interval": ("errors", "bounds", "config", "target", "estimate", "link"),
-    "cores": ("errors", "config", "target", "graph", "fixed.program", "schedule", "array", "estimate"),
-    "limbs": ("errors", "graph", "robot", "fixed.program", "schedule.model", "estimate"),
-    "preparation": (
+    "design": (
         "errors",
-        "collector",
+        "runtime",
+        "config",
+        "protocol",
+        "robot",
+        "domain",
+        "fixed.floating",
+        "fixed.program",
+        "fixed.serialize",
+    ),
+    "design.accelerator": ("design.folder", "target", "rtl", "schedule.model", "array.model"),
+    "sim": (
+        "errors",
         "progress",
+        "runtime",
+        "protocol",
+        "robot",
+        "golden",
+        "domain",
+        "design",
+        *FORMATS,
+        "fixed.floating",
+        "fixed.evaluate",
+        "fixed.figures",
+    ),
+    "quantize": (
+        "errors",
         "remarks",
+        "progress",
+        "runtime",
         "config",
         "target",
+        "protocol",
+        "robot",
+        "golden",
+        "graph",
+        "passes",
+        "frontend",
+        "fixed",
+        "domain",
+        "design",
+        "sim",
+    ),
+    "boards": ("errors", "progress", "runtime", "config", "target", "rtl", "design.digests"),
+    "explore": (
+        "errors",
+        "remarks",
+        "progress",
+        "runtime",
+        "config",
+        "target",
+        "protocol",
         "robot",
         "graph",
         "passes",
-        "tracing",
-        "choice",
+        "frontend",
+        "fixed.program",
+        "domain",
+        "schedule",
+        "array",
+        "rtl",
+        "estimate",
+        "design",
+        "quantize",
     ),
-    "formats": (
-        "collector",
-        "progress",
+    "emit": (
         "config",
-        "protocol",
         "target",
+        "protocol",
+        "scalar",
         "robot",
+        "golden",
         "graph",
         "passes",
         "fixed",
-        "remarks",
         "domain",
-        "sampling",
-        "strata",
-        "artifact",
+        "schedule.model",
+        "array.model",
+        "estimate",
+        "design",
         "sim",
-        "preparation",
+        "quantize",
+        "explore",
     ),
-    "manifest": EVERYTHING,
-    "planning": EVERYTHING,
-    "assembly": ("artifact", "target", "rtl", "schedule.model", "array.model"),
-    "description": EVERYTHING,
     "pipeline": EVERYTHING,
-    "cli": EVERYTHING,
-    "options": ("config", "protocol", "domain", "tracing", "choice"),
-    "printing": ("estimate.model", "link"),
-    "__main__": ("cli",),
     "bench": EVERYTHING,
-    "calibrate": EVERYTHING,
-    "comparison": EVERYTHING,
-    "explore": EVERYTHING,
-    "plot": ("errors", "files", "extras", "estimate.model", "interval"),
-    "examination": EVERYTHING,
-    "sweep": EVERYTHING,
+    "cli": EVERYTHING,
+    "__main__": ("cli",),
 }
 
 # Libraries that stay in their corner.
@@ -195,8 +190,8 @@ USED_ONLY_IN: dict[str, tuple[str, ...]] = {
     "amaranth_boards": ("boards",),
     "cocotb": ("sim",),
     "cocotb_tools": ("sim",),
-    "matplotlib": ("plot",),
-    "pinocchio": ("sim.reference",),
+    "matplotlib": ("explore.plot",),
+    "pinocchio": ("golden.pinocchio",),
 }
 
 
@@ -239,14 +234,10 @@ def violations(module: str, source: str, *, is_package: bool = False) -> list[st
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the package by its name below rbdhw; the linked folders are looked into."""
-    files = list(PACKAGE.glob("*.py"))
-    for folder in PACKAGE.iterdir():
-        if folder.is_dir():
-            files += folder.rglob("*.py")
+    """Every module of the package by its name below rbdhw."""
     return {
         ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip("."): path
-        for path in sorted(files)
+        for path in sorted(PACKAGE.rglob("*.py"))
     }
 
 
@@ -259,9 +250,31 @@ def test_module_keeps_to_its_stage(module: str) -> None:
     assert violations(module, path.read_text(), is_package=path.name == "__init__.py") == []
 
 
+def imported_by_stage() -> dict[str, set[str]]:
+    """For every stage, a folder or a module at the top, the stages that it imports."""
+    found: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        stage = module.partition(".")[0]
+        full = f"rbdhw.{module}".rstrip(".")
+        package = full if path.name == "__init__.py" else full.rpartition(".")[0]
+        names = (name.split(".") for name in imports(path.read_text(), package))
+        found.setdefault(stage, set()).update(name[1] for name in names if name[0] == "rbdhw" and name[1:])
+    return {stage: others - {stage} for stage, others in found.items() if stage}
+
+
+def test_stages_import_each_other_in_no_circle() -> None:
+    assert list(TopologicalSorter(imported_by_stage()).static_order())[-1] == "__main__"
+
+
+def test_a_circle_is_found() -> None:
+    with pytest.raises(CycleError):
+        list(TopologicalSorter(imported_by_stage() | {"errors": {"pipeline"}}).static_order())
+
+
 @pytest.mark.parametrize("folder", ["sim", "boards", "robots"])
-def test_top_level_folder_is_linked_into_the_package(folder: str) -> None:
-    assert (PACKAGE / folder).resolve() == ROOT / folder
+def test_folder_of_the_package_is_linked_at_the_top(folder: str) -> None:
+    assert not (PACKAGE / folder).is_symlink()
+    assert (ROOT / folder).resolve() == PACKAGE / folder
     assert folder in MODULES
 
 
@@ -277,7 +290,7 @@ def test_top_level_folder_is_linked_into_the_package(folder: str) -> None:
         ("schedule.model", "from rbdhw.fixed.search import search", "rbdhw.fixed.search.search"),
         ("rtl.top", "from rbdhw.schedule.list_scheduler import solve", "rbdhw.schedule.list_scheduler.solve"),
         ("rtl.top", "import rbdhw", "rbdhw"),
-        ("sim.golden", "from rbdhw.sim.streams import put", "rbdhw.sim.streams.put"),
+        ("golden.dynamics", "from rbdhw.dynamics.rnea import rnea", "rbdhw.dynamics.rnea.rnea"),
         ("sim.bench", "from amaranth.hdl import Module", "amaranth.hdl.Module"),
         ("rtl.region", "import cocotb", "cocotb"),
         ("pipeline", "import amaranth", "amaranth"),

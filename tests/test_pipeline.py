@@ -12,28 +12,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rbdhw import golden
+from rbdhw.cli.robot_description import describe
 from rbdhw.config import BuildOptions, Pacing
-from rbdhw.cores import scheduled
-from rbdhw.description import describe
-from rbdhw.domain import JointBounds, Overrides, graph_inputs, input_domain
+from rbdhw.domain.bounds import JointBounds, Overrides, graph_inputs, input_domain
+from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
+from rbdhw.explore.candidates import planned
+from rbdhw.explore.cores import scheduled
 from rbdhw.fixed.program import Kind
+from rbdhw.frontend.build_graph import optimised, prepare, traced
+from rbdhw.frontend.functions import ALGORITHMS
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
 from rbdhw.pipeline import generate
-from rbdhw.planning import planned
-from rbdhw.preparation import optimised, prepare, traced
 from rbdhw.progress import stage_of
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sampling import sample
 from rbdhw.schedule.model import MULTIPLIERS, Resource
-from rbdhw.sim import golden
 from rbdhw.target import target
-from rbdhw.tracing import ALGORITHMS
-from tests.builds import evaluated, graph_of, lowered, program_of
-from tests.strategies import ALL_KINDS, robots
+from tests.support.builds import evaluated, graph_of, lowered, program_of
+from tests.support.strategies import ALL_KINDS, robots
 
 TOY = {"ii": 2, "target": "ecp5-85", "fext": "all", "width": 18, "samples": 512, "data_width": 64}
 ARM = """\

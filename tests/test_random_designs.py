@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from tests.test_artifact import assert_same
 
-from rbdhw.artifact import read, write
 from rbdhw.config import BuildOptions
+from rbdhw.design.folder import read, write
 from rbdhw.pipeline import design_of
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import JointKind
-from tests.mechanisms import mechanism, random_parents, with_mimic
-from tests.test_artifact import assert_same
+from tests.support.mechanisms import mechanism, random_parents, with_mimic
 
 KINDS = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdhw.calibrate import error_rows
+from rbdhw.bench.synthesis import error_rows
 from rbdhw.estimate.calibration import calibration
 
 ROOT = Path(__file__).parent.parent

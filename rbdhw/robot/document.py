@@ -9,11 +9,11 @@ from math import isfinite
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
-from rbdhw.bounds import NAME_CHARACTERS, URDF_BYTES, Bound
 from rbdhw.errors import InputError
-from rbdhw.files import read
 from rbdhw.remarks import list_names
 from rbdhw.robot.model import Vector3
+from rbdhw.runtime.files import read
+from rbdhw.runtime.number_bounds import NAME_CHARACTERS, URDF_BYTES, Bound
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _COMMENT = "<!--", "-->"

@@ -6,11 +6,11 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from rbdhw.bounds import INERTIA, MASS
 from rbdhw.remarks import list_names
 from rbdhw.robot.document import Document
 from rbdhw.robot.model import Body, Inertia, JointKind, Matrix3, Placement, Robot, Vector3
 from rbdhw.robot.spatial import apply, dot, move_inertia, point_inertia, rotational_matrix, scale
+from rbdhw.runtime.number_bounds import INERTIA, MASS
 
 TOLERANCE = 1e-6
 """How far, relative to the largest principal moment, rounded figures may break a rigid body's rules."""

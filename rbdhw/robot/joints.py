@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from math import inf
 from xml.etree.ElementTree import Element
 
-from rbdhw.bounds import ANGLE, EFFORT, JOINTS, LENGTH, POSITION, RATIO, VELOCITY, Bound
 from rbdhw.robot.document import Document
 from rbdhw.robot.model import UNLIMITED, Joint, JointKind, Limits, Mimic, Placement, Vector3
 from rbdhw.robot.spatial import SNAP, norm, rotation_rpy, scale
+from rbdhw.runtime.number_bounds import ANGLE, EFFORT, JOINTS, LENGTH, POSITION, RATIO, VELOCITY, Bound
 
 FIXED = "fixed"
 

@@ -30,9 +30,9 @@ def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order
     spherical (as PyBullet has them) or fixed.
 
     A file must describe a tree of links with unique names, and its numbers must be finite and, but for
-    limits, within :mod:`rbdhw.bounds`. A floating joint, if any, is the only one that moves a link relative
-    to the root link and what is fixed to it: the root link is the world then, where its own inertia is not
-    felt. An axis is not zero, and a mass is not negative.
+    limits, within :mod:`rbdhw.runtime.number_bounds`. A floating joint, if any, is the only one that moves a
+    link relative to the root link and what is fixed to it: the root link is the world then, where its own
+    inertia is not felt. An axis is not zero, and a mass is not negative.
 
     What else is amiss is taken, mostly as Pinocchio takes it, and ``Robot.remarks`` says so:
 
@@ -47,7 +47,7 @@ def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order
     only one of lower and upper                    0 for the other
     a mimic that follows nothing it could follow   a joint of its own
     a mimic of a mimic                             a mimic of what that one follows
-    a limit beyond :mod:`rbdhw.bounds`             no limit
+    a limit beyond :mod:`rbdhw.runtime.number_bounds`             no limit
     an inertia no rigid body has                   as it is
     ``<inertia>`` without all six entries          a point mass
     ``<inertial>`` without a mass                  no inertia
@@ -56,10 +56,10 @@ def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order
     bytes that are not UTF-8                       as Latin-1
     ============================================== ==========================================
 
-    A missing limit is infinite, without a remark: :func:`rbdhw.domain.input_domain` remarks on it if it has
-    to take another bound. The velocity and effort limits of a joint hold for each of its degrees of freedom;
-    lower and upper mean nothing on a continuous joint. ``Robot.remarks`` also names what the file says but
-    nothing here computes (see :mod:`rbdhw.robot.ignored`).
+    A missing limit is infinite, without a remark: :func:`rbdhw.domain.bounds.input_domain` remarks on it if
+    it has to take another bound. The velocity and effort limits of a joint hold for each of its degrees of
+    freedom; lower and upper mean nothing on a continuous joint. ``Robot.remarks`` also names what the file
+    says but nothing here computes (see :mod:`rbdhw.robot.ignored`).
 
     Parameters
     ----------

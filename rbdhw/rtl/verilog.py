@@ -16,7 +16,6 @@ from typing import Any
 
 from amaranth.back import rtlil
 
-from rbdhw.collector import seldom_collected, uncollected
 from rbdhw.rtl.multiplexer import with_cells
 from rbdhw.rtl.naming import DesignNames, WireNames
 from rbdhw.rtl.rtlil import (
@@ -36,6 +35,7 @@ from rbdhw.rtl.rtlil import (
 )
 from rbdhw.rtl.sharing import driven, is_operator, shared, sliced, wires_read
 from rbdhw.rtl.turned_adder import with_adders
+from rbdhw.runtime.garbage_collector import seldom_collected, uncollected
 
 LONGEST_LINE = 118
 """Characters up to which a line is not broken."""

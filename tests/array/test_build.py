@@ -6,7 +6,7 @@ import pytest
 
 from rbdhw.array.build import arrayed
 from rbdhw.target import target
-from tests.array.programs import mixed
+from tests.support.array_programs import mixed
 
 
 @pytest.mark.parametrize("name", ["ecp5-85", "xcvu9p"])

@@ -13,8 +13,8 @@ from rbdhw.array.model import Array, Constant, Resource, Term, Timing, kept, way
 from rbdhw.array.placing import placed
 from rbdhw.array.verify import verify
 from rbdhw.fixed.fusion import fused
-from tests.array.programs import LIMITS, chained, mixed, oldest, outputs_of, placed_of, shared
-from tests.builds import program_of
+from tests.support.array_programs import LIMITS, chained, mixed, oldest, outputs_of, placed_of, shared
+from tests.support.builds import program_of
 
 
 def inputs(array: Array) -> int:

@@ -14,9 +14,9 @@ from rbdhw.array.jobs import jobs
 from rbdhw.array.model import Array, Constant, Job, Output, Port, Step, Write
 from rbdhw.array.verify import ArrayError, verify
 from rbdhw.rtl.array import ArrayCore
-from tests.array.programs import array_of, mixed, outputs_of
-from tests.mixed import mixed_words
-from tests.rtl.cores import expected, requests, responses
+from tests.support.array_programs import array_of, mixed, outputs_of
+from tests.support.mixed import mixed_words
+from tests.support.rtl_cores import expected, requests, responses
 
 PROGRAM = mixed()
 ARRAY = array_of(PROGRAM, 11)

@@ -11,8 +11,8 @@ from rbdhw.array.placing import placed
 from rbdhw.array.verify import verify
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import fused
-from tests.array.programs import LIMITS, array_of, chained, crowded, mixed, oldest
-from tests.builds import program_of
+from tests.support.array_programs import LIMITS, array_of, chained, crowded, mixed, oldest
+from tests.support.builds import program_of
 
 CASES = [("toy", 8), ("toy", 13), ("iiwa14", 8), ("iiwa14", 16), ("iiwa14", 27), ("hyq", 32)]
 

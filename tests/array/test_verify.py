@@ -25,8 +25,8 @@ from rbdhw.array.model import (
 )
 from rbdhw.array.verify import ArrayError, verify
 from rbdhw.fixed.fusion import GUARD_BITS, fused
-from tests.array.programs import array_of, mixed, outputs_of
-from tests.builds import program_of
+from tests.support.array_programs import array_of, mixed, outputs_of
+from tests.support.builds import program_of
 
 PROGRAM = mixed()
 ARRAY = array_of(PROGRAM, 16)

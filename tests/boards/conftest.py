@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rbdhw.digests import sealed
+from rbdhw.design.digests import sealed
 
 # Answers each beat with the product of its halves: one 16 × 16 bit multiplier.
 MULTIPLY = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdhw.cli import main
+from rbdhw.cli.app import main
 from tests.boards.conftest import write_manifest
 
 Command = Callable[..., tuple[int | str, str, str]]

@@ -12,7 +12,7 @@ from amaranth.sim import SimulatorContext
 
 from rbdhw.boards.framing import Deframer, Framer
 from rbdhw.boards.serial_link import END, ESCAPE, FrameDecoder, crc16, encode_frame
-from tests.boards.simulation import (
+from tests.support.board_simulation import (
     collect_bytes,
     collect_packets,
     put_beats,

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from rbdhw.artifact import write
 from rbdhw.boards.tools import find_tool, run_tool
 from rbdhw.boards.yosys import ECP5, synthesis
 from rbdhw.config import BuildOptions
+from rbdhw.design.folder import write
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.target import SPARE_BLOCK_RAMS, TARGETS, target
-from tests.boards.ecp5_cells import cell_models
+from tests.support.ecp5_cells import cell_models
 
 
 def synthesized(design: Path) -> str:

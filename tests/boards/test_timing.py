@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from rbdhw.artifact import write
 from rbdhw.boards.synthesize import synthesize
 from rbdhw.config import BuildOptions
+from rbdhw.design.folder import write
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
-from tests.robot.examples import EXAMPLES
+from tests.support.example_robots import EXAMPLES
 
 UR10 = next(file for file in EXAMPLES if file.name == "ur10_robot.urdf")
 

@@ -20,7 +20,7 @@ from rbdhw.boards.serial_link import FrameDecoder, encode_frame
 from rbdhw.boards.shell import UartShell
 from rbdhw.boards.uart import UartReceiver, UartTransmitter, bit_cycles
 from rbdhw.errors import InputError
-from tests.boards.simulation import Testbench, random_packet, simulate
+from tests.support.board_simulation import Testbench, random_packet, simulate
 
 
 class Echo(Component):

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from rbdhw import golden
 from rbdhw.dynamics.articulated import articulated_inverse
 from rbdhw.dynamics.joint import coordinates
+from rbdhw.frontend.functions import Algorithms, trace
 from rbdhw.graph.graph import Op
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
-from rbdhw.sim import golden
-from rbdhw.tracing import Algorithms, trace
-from tests.strategies import random_states, robots
+from tests.support.strategies import random_states, robots
 
 
 def assert_golden(source, robot):

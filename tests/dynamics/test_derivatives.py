@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from rbdhw import golden
 from rbdhw.dynamics.derivatives import inverse_dynamics_derivatives, mass_matrix
 from rbdhw.dynamics.joint import coordinates
 from rbdhw.dynamics.rnea import at_rest, newton_euler
@@ -14,8 +15,7 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
-from rbdhw.sim import golden
-from tests.strategies import random_states, robots
+from tests.support.strategies import random_states, robots
 
 TASKS = 4
 

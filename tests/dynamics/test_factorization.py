@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rbdhw import golden
 from rbdhw.dynamics.derivatives import mass_matrix
 from rbdhw.dynamics.factorization import factorize, inverse, solve
 from rbdhw.dynamics.joint import coordinates
@@ -16,8 +17,7 @@ from rbdhw.passes.prune import prune
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
-from rbdhw.sim import golden
-from tests.strategies import random_states
+from tests.support.strategies import random_states
 
 CHAIN = (-1, 0, 1, 2, 3, 4, 5)
 LIMBS = (-1, 0, 1, -1, 3, 4)

@@ -7,7 +7,7 @@ import numpy as np
 
 from rbdhw.dynamics.joint import Coordinate, coordinate, coordinates, turns
 from rbdhw.robot.model import JointKind
-from tests.designs import rail
+from tests.support.designs import rail
 
 
 def test_a_revolute_joint_has_a_cosine_and_a_sine_and_no_shift():

@@ -5,20 +5,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbdhw.domain import graph_inputs
+from rbdhw import golden
+from rbdhw.domain.bounds import graph_inputs
 from rbdhw.dynamics.joint import coordinates
 from rbdhw.dynamics.rnea import Motion, rnea, square_across_z
 from rbdhw.dynamics.spatial import ZERO, multiply
+from rbdhw.frontend.build_graph import optimised, prepare, traced
 from rbdhw.graph.interpret import interpret
-from rbdhw.preparation import optimised, prepare, traced
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import IDENTITY
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim import golden
 from rbdhw.target import target
-from tests.builds import model_of
-from tests.strategies import ALL_KINDS, random_rotation, random_states, robots
+from tests.support.builds import model_of
+from tests.support.strategies import ALL_KINDS, random_rotation, random_states, robots
 
 TOLERANCE = 1e-9
 

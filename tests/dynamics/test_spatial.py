@@ -13,7 +13,7 @@ from rbdhw.dynamics.spatial import (
     subtract,
     transpose,
 )
-from tests.strategies import random_rotation
+from tests.support.strategies import random_rotation
 
 RNG = np.random.default_rng(0)
 A, B, C = (tuple(row) for row in RNG.normal(size=(3, 3)))

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from rbdhw.calibrate import error_rows, rows, subject_of, subjects
+from rbdhw.bench.synthesis import error_rows, rows, subject_of, subjects
 from rbdhw.estimate.calibration import (
     COUNTED,
     PARTS,
@@ -22,7 +22,7 @@ from rbdhw.estimate.calibration import (
     weighed,
 )
 from rbdhw.estimate.model import estimate_entry, load, shares, short_of
-from rbdhw.planning import planned
+from rbdhw.explore.candidates import planned
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.target import target

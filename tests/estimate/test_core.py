@@ -10,7 +10,7 @@ from rbdhw.fixed.program import Kind
 from rbdhw.fixed.recoding import shift_add
 from rbdhw.schedule.model import MULTIPLIERS
 from rbdhw.target import TARGETS, target
-from tests.builds import bound_of, program_of
+from tests.support.builds import bound_of, program_of
 
 PROGRAM = program_of("iiwa14", 18)
 INTERVALS = (1, 2, 4, 8, 16, 32)

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.assembly import edge_of
+from rbdhw.design.accelerator import edge_of
 from rbdhw.estimate.edge import edge_cells
 from rbdhw.estimate.fabric import ECP5, ULTRASCALE_PLUS, Cells
-from tests.designs import rail_design
+from tests.support.designs import rail_design
 
 LATENCY = {"id": 10, "fd": 20}
 

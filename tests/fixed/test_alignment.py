@@ -3,28 +3,28 @@
 import numpy as np
 import pytest
 
-from rbdhw.domain import graph_inputs, graph_ranges, input_domain
+from rbdhw import golden
+from rbdhw.domain.bounds import graph_inputs, graph_ranges, input_domain
+from rbdhw.domain.sampling import sample
+from rbdhw.explore.limb_sharing import limb_inputs, shared_limbs
 from rbdhw.fixed.alignment import exponents, unified
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.gains import gains
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.widths import Planner
+from rbdhw.frontend.build_graph import optimised, prepare
+from rbdhw.frontend.functions import trace
+from rbdhw.golden.error_norm import relative_errors
 from rbdhw.graph.graph import Graph, GraphBuilder, Op
 from rbdhw.graph.interpret import node_values
 from rbdhw.graph.twins import Twins, no_twins
-from rbdhw.limbs import limb_inputs, shared_limbs
 from rbdhw.passes.twins import find_twins
-from rbdhw.preparation import optimised, prepare
-from rbdhw.sampling import sample
 from rbdhw.scalar import Region
 from rbdhw.schedule.twins import shareable
-from rbdhw.sim import golden
-from rbdhw.sim.errors import relative_errors
 from rbdhw.sim.packets import quantised
 from rbdhw.target import target
-from rbdhw.tracing import trace
-from tests.builds import of_the_box, torques
-from tests.limbs import limbed
+from tests.support.builds import of_the_box, torques
+from tests.support.limbs import limbed
 
 REGION = Region("rnea_forward", 0)
 LIMBS = [[{"x": "own"}, {"y": "own"}]]

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbdhw.domain import graph_inputs, graph_ranges, input_domain
+from rbdhw.domain.bounds import graph_inputs, graph_ranges, input_domain
+from rbdhw.domain.sampling import sample
 from rbdhw.fixed.evaluate import evaluate, outside_domain
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Kind, Word
 from rbdhw.fixed.widths import plain_widths
+from rbdhw.frontend.build_graph import optimised, prepare, traced
 from rbdhw.graph.interpret import interpret, node_values
-from rbdhw.preparation import optimised, prepare, traced
-from rbdhw.sampling import sample
 from rbdhw.target import target
-from tests.builds import (
+from tests.support.builds import (
     evaluated,
     graph_of,
     input_words,
@@ -28,9 +28,9 @@ from tests.builds import (
     random_words,
     torques,
 )
-from tests.fixed.reference import run, with_all_values
-from tests.mixed import MODES, mixed_flags, mixed_graph, mixed_inputs, mixed_program, mixed_words
-from tests.strategies import ALL_KINDS, robots
+from tests.support.fixed_reference import run, with_all_values
+from tests.support.mixed import MODES, mixed_flags, mixed_graph, mixed_inputs, mixed_program, mixed_words
+from tests.support.strategies import ALL_KINDS, robots
 
 
 def assert_equal_to_reference(program, words, tasks):

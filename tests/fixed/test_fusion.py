@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbdhw.domain import input_domain
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Format
@@ -19,10 +20,9 @@ from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word, exact_i
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.fixed.trigonometry import trigonometry_spec
 from rbdhw.protocol import flag_values
-from rbdhw.sampling import sample
-from tests.builds import evaluated, model_of, program_of, widened_program
-from tests.graphs import REGION
-from tests.mixed import mixed_program, mixed_words
+from tests.support.builds import evaluated, model_of, program_of, widened_program
+from tests.support.graphs import REGION
+from tests.support.mixed import mixed_program, mixed_words
 
 WORD = Format(8, 4)
 

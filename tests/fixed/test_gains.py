@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from rbdhw.domain import graph_inputs, input_domain
+from rbdhw.domain.bounds import graph_inputs, input_domain
+from rbdhw.domain.sampling import sample
+from rbdhw.domain.strata import error_floors
 from rbdhw.fixed.gains import Strata, gains
 from rbdhw.fixed.widths import Planner, plain_widths
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.interpret import interpret, node_values
 from rbdhw.graph.text import loads
-from rbdhw.sampling import sample
-from rbdhw.strata import error_floors
-from tests.builds import evaluated, graph_of, lowered, magnitudes, model_of
+from tests.support.builds import evaluated, graph_of, lowered, magnitudes, model_of
 
 EVERYTHING = """n0 = input x @ decode
 n1 = input y @ decode

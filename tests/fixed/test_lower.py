@@ -15,8 +15,8 @@ from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.fixed.widths import GUARD_BITS, plain_widths
 from rbdhw.graph.graph import Op
 from rbdhw.graph.text import loads
-from tests.builds import program_of, random_words
-from tests.graphs import INPUTS, graphs
+from tests.support.builds import program_of, random_words
+from tests.support.graphs import INPUTS, graphs
 
 UNIT = {"x": InputRange(-1.0, 1.0, "m"), "y": InputRange(-2.0, 3.0, "rad/s")}
 

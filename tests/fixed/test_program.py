@@ -9,8 +9,8 @@ import pytest
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Kind, Operand, Operation, exact_interval
-from tests.graphs import REGION
-from tests.mixed import mixed_program
+from tests.support.graphs import REGION
+from tests.support.mixed import mixed_program
 
 
 def operation(kind, operands, constant=0, drop=0):

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from rbdhw.config import WIDTHS, BuildOptions
-from rbdhw.domain import input_domain
+from rbdhw.domain.bounds import input_domain
 from rbdhw.errors import InputError
 from rbdhw.fixed.figures import HEADROOM, ErrorFigures, FunctionErrors
 from rbdhw.fixed.gains import Gains
 from rbdhw.fixed.search import Search
 from rbdhw.fixed.widths import Planner
-from rbdhw.formats import fix, observe
 from rbdhw.graph.text import loads
 from rbdhw.graph.twins import no_twins
+from rbdhw.quantize.formats import fix, observe
 from rbdhw.target import target
-from tests.builds import graph_of, model_of
+from tests.support.builds import graph_of, model_of
 
 GRAPH = loads(
     "n0 = input x @ decode\nn1 = input y @ decode\nn2 = input z @ decode\nn3 = multiply n0 n1 @ decode\n"

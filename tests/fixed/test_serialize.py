@@ -8,19 +8,19 @@ import json
 import numpy as np
 import pytest
 
-from rbdhw.domain import graph_inputs, graph_ranges, input_domain
+from rbdhw.domain.bounds import graph_inputs, graph_ranges, input_domain
+from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.fixed.widths import plain_widths
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.interpret import node_values
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sampling import sample
-from rbdhw.tracing import trace
-from tests.designs import rail, rail_program
-from tests.mixed import mixed_program
+from tests.support.designs import rail, rail_program
+from tests.support.mixed import mixed_program
 
 
 def toy_program(width):

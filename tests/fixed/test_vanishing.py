@@ -14,8 +14,8 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word, exact_interval
 from rbdhw.fixed.trigonometry import trigonometry_spec
 from rbdhw.fixed.vanishing import without_vanishing
-from tests.builds import program_of, random_words
-from tests.graphs import REGION
+from tests.support.builds import program_of, random_words
+from tests.support.graphs import REGION
 
 WORD = Format(8, 4)
 

@@ -11,8 +11,8 @@ from rbdhw.fixed.gains import Gains, gains
 from rbdhw.fixed.widths import Factors, Planner, plain_widths, port_widths
 from rbdhw.graph.graph import Op
 from rbdhw.graph.text import loads
-from tests.builds import graph_of, of_the_box
-from tests.graphs import graphs
+from tests.support.builds import graph_of, of_the_box
+from tests.support.graphs import graphs
 
 ID = ("id", "box")
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from rbdhw.graph.check import GraphError, check
 from rbdhw.graph.graph import Edge, Graph, Node, Op
-from tests.graphs import REGION, graphs
+from tests.support.graphs import REGION, graphs
 
 
 def node(op, *args, value=0.0, name=""):

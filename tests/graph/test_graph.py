@@ -6,7 +6,7 @@ import pytest
 
 from rbdhw.graph.graph import Edge, GraphBuilder, Op, mantissa
 from rbdhw.scalar import Region
-from tests.graphs import REGION
+from tests.support.graphs import REGION
 
 
 @pytest.fixture

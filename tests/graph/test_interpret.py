@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from rbdhw.graph.interpret import interpret, node_values
 from rbdhw.graph.text import loads
-from tests.graphs import exact, graphs, rationals
+from tests.support.graphs import exact, graphs, rationals
 
 EVERYTHING = loads("""\
 n0 = input x @ decode

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from rbdhw.graph.graph import Edge, Graph, Node, Op
 from rbdhw.graph.text import GraphTextError, dumps, loads
 from rbdhw.scalar import Region
-from tests.builds import graph_of
-from tests.graphs import graphs
+from tests.support.builds import graph_of
+from tests.support.graphs import graphs
 
 TEXT = """\
 n0 = input q[0] @ decode

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import GraphBuilder, Op
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.text import dumps, loads
 from rbdhw.passes.balance import balance
 from rbdhw.passes.prune import prune
-from rbdhw.tracing import trace
-from tests.builds import model_of
-from tests.graphs import REGION, counts, depth, exact, graphs, rationals
+from tests.support.builds import model_of
+from tests.support.graphs import REGION, counts, depth, exact, graphs, rationals
 
 BEFORE = """\
 n0 = input a @ decode

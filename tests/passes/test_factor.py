@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
@@ -11,9 +12,8 @@ from rbdhw.graph.text import dumps, loads
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
 from rbdhw.passes.sums import sum_roots, terms
-from rbdhw.tracing import trace
-from tests.builds import model_of
-from tests.graphs import counts, exact, graphs, rationals
+from tests.support.builds import model_of
+from tests.support.graphs import counts, exact, graphs, rationals
 
 CONSTANT = """\
 n0 = input a @ decode

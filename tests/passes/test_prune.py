@@ -7,8 +7,8 @@ from rbdhw.graph.check import check
 from rbdhw.graph.graph import GraphBuilder
 from rbdhw.graph.text import dumps, loads
 from rbdhw.passes.prune import prune
-from tests.builds import graph_of
-from tests.graphs import REGION, counts, exact, graphs, rationals
+from tests.support.builds import graph_of
+from tests.support.graphs import REGION, counts, exact, graphs, rationals
 
 BEFORE = """\
 n0 = input x @ decode

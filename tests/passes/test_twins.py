@@ -2,14 +2,14 @@
 
 import pytest
 
+from rbdhw.explore.limb_sharing import limb_inputs, shared_limbs
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Graph, GraphBuilder, Op
-from rbdhw.limbs import limb_inputs, shared_limbs
 from rbdhw.passes.twins import find_twins
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.scalar import Region
-from rbdhw.tracing import trace
-from tests.builds import graph_of, model_of
-from tests.limbs import limbed
+from tests.support.builds import graph_of, model_of
+from tests.support.limbs import limbed
 
 REGION = Region("rnea_forward", 0)
 LIMBS = [[{"x": "own"}, {"y": "own"}]]

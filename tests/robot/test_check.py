@@ -13,8 +13,8 @@ from rbdhw.robot.model import Inertia, JointKind, Limits, Mimic, Placement
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from tests.mechanisms import mechanism, with_mimic
-from tests.strategies import ALL_KINDS, robots
+from tests.support.mechanisms import mechanism, with_mimic
+from tests.support.strategies import ALL_KINDS, robots
 
 
 @pytest.fixture

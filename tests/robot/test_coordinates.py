@@ -4,7 +4,7 @@ import math
 
 from rbdhw.robot.coordinates import Coordinate, configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Mimic, Placement, Robot
-from tests.strategies import ALL_KINDS
+from tests.support.strategies import ALL_KINDS
 
 FREE = Limits(-math.inf, math.inf, math.inf, math.inf)
 

@@ -11,9 +11,9 @@ from rbdhw.robot.elementary import elementary
 from rbdhw.robot.model import Inertia, Joint, JointKind, Limits, Mimic, Placement
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
-from tests.mechanisms import BRANCHED, mechanism, with_mimic
-from tests.robot.invariance import assert_same_dynamics
-from tests.strategies import ALL_KINDS, robots
+from tests.support.invariance import assert_same_dynamics
+from tests.support.mechanisms import BRANCHED, mechanism, with_mimic
+from tests.support.strategies import ALL_KINDS, robots
 
 SPLIT = {
     JointKind.HELICAL: ["j0", "j0.shift"],

@@ -21,9 +21,9 @@ from rbdhw.robot.model import IDENTITY, JointKind, Placement
 from rbdhw.robot.spatial import is_signed_permutation
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
-from tests.mechanisms import BRANCHED, mechanism
-from tests.robot.invariance import assert_same_dynamics
-from tests.strategies import ALL_KINDS, robots
+from tests.support.invariance import assert_same_dynamics
+from tests.support.mechanisms import BRANCHED, mechanism
+from tests.support.strategies import ALL_KINDS, robots
 
 WHOLE = [straighten_joints, intersect_axes, common_normal_frames, turn_leaves]
 PINNED = (JointKind.SPHERICAL, JointKind.FLOATING)

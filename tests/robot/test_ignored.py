@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.robot.documents import ARM, AXIS, LIMIT, arm_with, joint, link, robot
+from tests.support.urdf_documents import ARM, AXIS, LIMIT, arm_with, joint, link, robot
 
 LOSSES = (
     "friction and damping in <dynamics> are not computed; add damping * v + friction * sign(v) to tau "

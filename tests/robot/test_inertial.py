@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.inertial import needs_inertia
 from rbdhw.robot.model import Inertia, JointKind
 from rbdhw.robot.spatial import point_inertia
-from rbdhw.sim import golden
-from tests.mechanisms import mechanism, with_mimic
-from tests.robot.documents import arm_with
-from tests.strategies import ALL_KINDS, random_states, robots
+from tests.support.mechanisms import mechanism, with_mimic
+from tests.support.strategies import ALL_KINDS, random_states, robots
+from tests.support.urdf_documents import arm_with
 
 X = (1.0, 0.0, 0.0)
 NONE = ((0.0,) * 3,) * 3

@@ -6,11 +6,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from rbdhw import golden
 from rbdhw.robot.model import UNLIMITED, JointKind, Limits, Mimic, Placement
-from rbdhw.sim import golden
-from tests.robot.documents import ARM, AXIS, LIMIT, arm_with, hand, joint, link, mimic, robot
-from tests.robot.refusals import assert_refused, assert_taken
-from tests.strategies import random_states
+from tests.support.refusals import assert_refused, assert_taken
+from tests.support.strategies import random_states
+from tests.support.urdf_documents import ARM, AXIS, LIMIT, arm_with, hand, joint, link, mimic, robot
 
 
 def assert_inverse_dynamics(ours, theirs):

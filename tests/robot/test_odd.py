@@ -4,9 +4,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from rbdhw.sim import golden
+from rbdhw import golden
 from tests.robot import test_joints, test_urdf
-from tests.robot.documents import ARM, AXIS, INERTIAL, LIMIT, arm_with, hand, joint, link, mimic, robot
+from tests.support.urdf_documents import ARM, AXIS, INERTIAL, LIMIT, arm_with, hand, joint, link, mimic, robot
 
 TAKEN = {
     name: module.REFUSED[name][0]

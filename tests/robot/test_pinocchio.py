@@ -4,10 +4,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
 from rbdhw.robot.urdf import load_urdf
-from rbdhw.sim import golden
 
 LINK = """<link name="{0}"><inertial><origin xyz="0.1 0.2 0.3"/><mass value="1.5"/>
 <inertia ixx="0.3" iyy="0.4" izz="0.5" ixy="0.01" ixz="0" iyz="0.02"/></inertial></link>"""

@@ -12,9 +12,9 @@ from rbdhw.robot.model import Inertia, JointKind
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
-from tests.mechanisms import mechanism
-from tests.robot.invariance import assert_same_dynamics
-from tests.strategies import ALL_KINDS, robots
+from tests.support.invariance import assert_same_dynamics
+from tests.support.mechanisms import mechanism
+from tests.support.strategies import ALL_KINDS, robots
 
 
 @pytest.mark.parametrize("name", bundled())

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.robot import reroot as module
 from rbdhw.robot.check import check_robot
@@ -19,11 +20,10 @@ from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.reroot import REVERSIBLE, RootTrial, best_root, candidate_roots, reroot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim import golden
-from tests.mechanisms import BRANCHED, mechanism, random_parents, with_mimic
-from tests.oracle import pinocchio_joints, pinocchio_model, se3, to_pinocchio_q
-from tests.robot.invariance import assert_same_dynamics
-from tests.strategies import random_states
+from tests.support.invariance import assert_same_dynamics
+from tests.support.mechanisms import BRANCHED, mechanism, random_parents, with_mimic
+from tests.support.oracle import pinocchio_joints, pinocchio_model, se3, to_pinocchio_q
+from tests.support.strategies import random_states
 
 SEEDS = st.integers(0, 2**16)
 

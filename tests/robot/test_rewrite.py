@@ -12,9 +12,9 @@ from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.rewrite import best_rewrite, neighbourhood
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
-from tests.mechanisms import mechanism, with_mimic
-from tests.robot.invariance import assert_same_dynamics
-from tests.strategies import ALL_KINDS, robots
+from tests.support.invariance import assert_same_dynamics
+from tests.support.mechanisms import mechanism, with_mimic
+from tests.support.strategies import ALL_KINDS, robots
 
 
 def constants(robot):

@@ -13,7 +13,7 @@ from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
-from tests.strategies import ALL_KINDS, robots
+from tests.support.strategies import ALL_KINDS, robots
 
 
 def through_text(robot):

@@ -17,8 +17,8 @@ from rbdhw.robot.spatial import (
     snapped,
     turn_onto_z,
 )
-from tests.oracle import motion_transform, spatial_inertia
-from tests.strategies import random_direction, random_inertia, random_rotation
+from tests.support.oracle import motion_transform, spatial_inertia
+from tests.support.strategies import random_direction, random_inertia, random_rotation
 
 AXES = [(s * x, s * y, s * z) for x, y, z in np.eye(3).tolist() for s in (1.0, -1.0)]
 

@@ -9,7 +9,7 @@ from rbdhw.robot.rewrite import best_rewrite
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from tests.limbs import limbed, without
+from tests.support.limbs import limbed, without
 
 LEGS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11))
 ATLAS = (

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rbdhw.golden.dynamics import evaluate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import JointKind, Placement, Robot
 from rbdhw.robot.units import Units
-from rbdhw.sim.golden import evaluate
-from tests.mechanisms import BRANCHED, mechanism
+from tests.support.mechanisms import BRANCHED, mechanism
 
 METRE, KILOGRAM, SECOND = 2.5, 0.3, 1.7
 """How many of the new units a metre, a kilogram and a second are."""

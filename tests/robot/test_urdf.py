@@ -9,10 +9,10 @@ import pytest
 from rbdhw.errors import InputError
 from rbdhw.robot.model import BASE, Inertia
 from rbdhw.robot.urdf import load_urdf
-from tests.oracle import pinocchio_model
-from tests.robot.documents import ARM, AXIS, INERTIAL, LIMIT, arm_with, joint, link, robot
-from tests.robot.examples import EXAMPLES
-from tests.robot.refusals import assert_refused, assert_taken
+from tests.support.example_robots import EXAMPLES
+from tests.support.oracle import pinocchio_model
+from tests.support.refusals import assert_refused, assert_taken
+from tests.support.urdf_documents import ARM, AXIS, INERTIAL, LIMIT, arm_with, joint, link, robot
 
 FREE = (link("world", ""), link("trunk"), joint("free", "world", "trunk", "floating", ""))
 

@@ -8,7 +8,7 @@ from rbdhw.errors import InputError
 from rbdhw.robot.model import JointKind, Mimic
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
-from tests.oracle import pinocchio_model
+from tests.support.oracle import pinocchio_model
 
 SIZES = {
     "atlas": (30, 10),

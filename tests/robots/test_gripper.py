@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
+from tests.test_task import assert_graph_is_golden
 
+from rbdhw import golden
 from rbdhw.robot.model import Mimic
 from rbdhw.robot.reroot import reroot
 from rbdhw.robot.urdf import load_urdf
-from rbdhw.sim import golden
-from tests.oracle import to_pinocchio_q, velocity_map
-from tests.strategies import random_states
-from tests.test_task import assert_graph_is_golden
+from tests.support.oracle import to_pinocchio_q, velocity_map
+from tests.support.strategies import random_states
 
 FILE = Path(__file__).with_name("gripper.urdf")
 

@@ -11,7 +11,7 @@ from rbdhw.fixed.format import Format, round_half_up
 from rbdhw.fixed.program import Kind, Operand, Operation
 from rbdhw.fixed.recoding import shift_add
 from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, scaled, total, turned
-from tests.graphs import REGION
+from tests.support.graphs import REGION
 
 
 def shown(widths, expressions):

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from rbdhw.fixed.fusion import fused
 from rbdhw.rtl.array import ArrayCore
-from tests.array.programs import array_of, crowded, mixed
-from tests.builds import program_of, random_words
-from tests.graphs import graphs
-from tests.mixed import mixed_words
-from tests.rtl.cores import expected, requests, responses
 from tests.rtl.test_functions import branching_program, program_of_graph
+from tests.support.array_programs import array_of, crowded, mixed
+from tests.support.builds import program_of, random_words
+from tests.support.graphs import graphs
+from tests.support.mixed import mixed_words
+from tests.support.rtl_cores import expected, requests, responses
 
 
 def assert_bit_exact(program, ii, words, seed, *, skip=2, memory_stages=4, block_rams=4):

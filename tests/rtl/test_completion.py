@@ -11,7 +11,7 @@ from amaranth.sim import Simulator
 
 from rbdhw.rtl.completion import Completion, Credits, buffer_depth
 from rbdhw.rtl.packet import Edge
-from tests.rtl.edge import ID
+from tests.support.edge import ID
 
 
 @pytest.mark.parametrize(

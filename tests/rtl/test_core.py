@@ -11,24 +11,32 @@ from amaranth.back import rtlil
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rbdhw.domain import input_domain
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.sampling import sample
 from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.program import Kind
 from rbdhw.fixed.widths import plain_widths
+from rbdhw.frontend.build_graph import Model, optimised, prepare
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import node_values
 from rbdhw.passes.prune import prune
-from rbdhw.preparation import Model, optimised, prepare
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.rtl.core import Core
-from rbdhw.sampling import sample
 from rbdhw.schedule.model import Resource
 from rbdhw.target import target
-from rbdhw.tracing import trace
-from tests.builds import bound_of, input_words, lowered, model_of, program_of, random_words, widened_program
-from tests.graphs import graphs
-from tests.rtl.cores import expected, respond
-from tests.strategies import random_direction, random_inertia, random_rotation
+from tests.support.builds import (
+    bound_of,
+    input_words,
+    lowered,
+    model_of,
+    program_of,
+    random_words,
+    widened_program,
+)
+from tests.support.graphs import graphs
+from tests.support.rtl_cores import expected, respond
+from tests.support.strategies import random_direction, random_inertia, random_rotation
 
 ARITHMETIC = (Op.ADD, Op.MULTIPLY, Op.SCALE)
 NO_HARDWARE = (Kind.INPUT, Kind.CONSTANT)

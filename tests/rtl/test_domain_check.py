@@ -17,7 +17,7 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck, checks
 from rbdhw.rtl.packet import Edge, Function
-from tests.rtl.edge import DFD, DIFD, FUNCTIONS, ID, words
+from tests.support.edge import DFD, DIFD, FUNCTIONS, ID, words
 
 
 @st.composite

@@ -20,10 +20,10 @@ from rbdhw.passes.prune import prune
 from rbdhw.protocol import FLAGS
 from rbdhw.rtl.core import Core
 from rbdhw.schedule.model import Resource
-from tests.builds import bound_of, random_words
-from tests.graphs import REGION, graphs
-from tests.mixed import mixed_flags, mixed_program, mixed_words
-from tests.rtl.cores import expected, requests, respond
+from tests.support.builds import bound_of, random_words
+from tests.support.graphs import REGION, graphs
+from tests.support.mixed import mixed_flags, mixed_program, mixed_words
+from tests.support.rtl_cores import expected, requests, respond
 
 
 def assert_bit_exact(program, bound, words, seed, skip=2):

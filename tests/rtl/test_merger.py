@@ -15,7 +15,7 @@ from amaranth.sim import Simulator
 
 from rbdhw.rtl.merger import PREFERENCE, Merger, precedence, quotas
 from rbdhw.rtl.packet import Edge, Function
-from tests.rtl.edge import DFD, DIFD, ID, collect, words
+from tests.support.edge import DFD, DIFD, ID, collect, words
 
 LONG = Function("did", words(12), words(*[18] * 20))
 FUNCTIONS = (LONG, ID, DFD, DIFD)

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.artifact import Design
 from rbdhw.config import BuildOptions
+from rbdhw.design.folder import Design
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path

@@ -21,11 +21,11 @@ from rbdhw.rtl.completion import streams
 from rbdhw.rtl.core import Core
 from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.shell import Accelerator
-from tests.array.programs import array_of, mixed
-from tests.builds import bound_of
-from tests.mixed import mixed_program
 from tests.rtl import test_shell_floating as singles
-from tests.rtl.edge import EXTENDED, FUNCTIONS, ID, LATENCIES, FakeCore, words
+from tests.support.array_programs import array_of, mixed
+from tests.support.builds import bound_of
+from tests.support.edge import EXTENDED, FUNCTIONS, ID, LATENCIES, FakeCore, words
+from tests.support.mixed import mixed_program
 
 WIDTH = 32
 UNKNOWN = 15

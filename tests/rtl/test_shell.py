@@ -19,7 +19,7 @@ from rbdhw.rtl.completion import RECORDED, buffer_depth, streams
 from rbdhw.rtl.packet import Function
 from rbdhw.rtl.shell import Accelerator, packet_latency
 from rbdhw.rtl.verilog import to_verilog
-from tests.rtl.edge import (
+from tests.support.edge import (
     DFD,
     DIFD,
     EXTENDED,
@@ -358,7 +358,7 @@ def test_reset_during_a_pause_frees_every_place() -> None:
 VERILOG = """
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
-from tests.rtl.edge import FUNCTIONS, LATENCIES, FakeCore
+from tests.support.edge import FUNCTIONS, LATENCIES, FakeCore
 core = FakeCore(ii=2, functions=FUNCTIONS, latencies=LATENCIES)
 print(to_verilog(Accelerator(core=core, functions=FUNCTIONS, data_width=64)))
 """

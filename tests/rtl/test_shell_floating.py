@@ -18,7 +18,7 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.rtl.packet import Function
 from rbdhw.rtl.shell import Accelerator, packet_latency
-from tests.rtl.edge import (
+from tests.support.edge import (
     EXTENDED,
     MALFORMED,
     NOT_FINITE,

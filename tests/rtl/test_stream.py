@@ -11,7 +11,7 @@ from amaranth.sim import Simulator
 
 from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.stream import Assembler, Serialiser
-from tests.rtl.edge import DFD, DIFD, FUNCTIONS, ID, collect, words
+from tests.support.edge import DFD, DIFD, FUNCTIONS, ID, collect, words
 
 
 @pytest.mark.parametrize(("bits", "width", "expected"), [(0, 32, 1), (1, 32, 2), (96, 128, 1), (97, 128, 2)])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rbdhw.fixed.program import Kind
 from rbdhw.schedule.model import Resource, Tap, stage
-from tests.builds import bound_of, program_of
+from tests.support.builds import bound_of, program_of
 
 BUILDS = [("toy", "ecp5-85"), ("iiwa14", "xcvu9p"), ("hyq", "xcvu9p")]
 

@@ -8,8 +8,8 @@ from rbdhw.schedule.model import Resource, Schedule, Time
 from rbdhw.schedule.problem import problem
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
-from tests.builds import bound_of, program_of
-from tests.schedule.problems import problems, small, twinned
+from tests.support.builds import bound_of, program_of
+from tests.support.schedule_problems import problems, small, twinned
 
 
 @given(problems())

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from ortools.sat.python import cp_model
 
 from rbdhw.config import BuildOptions
+from rbdhw.explore.limb_sharing import limb_inputs, shared_limbs
 from rbdhw.fixed.program import Program
-from rbdhw.limbs import limb_inputs, shared_limbs
 from rbdhw.passes.twins import find_twins
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
@@ -27,8 +27,8 @@ from rbdhw.schedule.problem import problem
 from rbdhw.schedule.twins import shareable
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
-from tests.builds import graph_of, model_of, program_of
-from tests.schedule.problems import problems, small, twinned
+from tests.support.builds import graph_of, model_of, program_of
+from tests.support.schedule_problems import problems, small, twinned
 
 PICOSECONDS = 1000
 """In a nanosecond."""

@@ -21,8 +21,8 @@ from rbdhw.schedule.problem import (
 )
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
-from tests.builds import program_of, widened_program
-from tests.mixed import mixed_program
+from tests.support.builds import program_of, widened_program
+from tests.support.mixed import mixed_program
 
 PRODUCTS = (Kind.MULTIPLY, Kind.SCALE)
 

@@ -11,7 +11,7 @@ from rbdhw.schedule.model import Resource
 from rbdhw.schedule.problem import problem
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
-from tests.builds import program_of
+from tests.support.builds import program_of
 
 PROGRAM = program_of("iiwa14", 18)
 SCALES = [i for i, operation in enumerate(PROGRAM.operations) if operation.kind is Kind.SCALE]

@@ -13,8 +13,8 @@ from rbdhw.schedule.problem import problem
 from rbdhw.schedule.shortening import TOLERATED, Network, Search, shortened
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
-from tests.builds import program_of
-from tests.schedule.problems import REGION, problems, small, twinned
+from tests.support.builds import program_of
+from tests.support.schedule_problems import REGION, problems, small, twinned
 
 
 @given(problems())

@@ -9,18 +9,18 @@ from functools import cache
 import pytest
 
 from rbdhw.config import BuildOptions
-from rbdhw.cores import scheduled
 from rbdhw.errors import InputError
 from rbdhw.estimate.core import counts
 from rbdhw.estimate.model import core_cost, load
+from rbdhw.explore.cores import scheduled
+from rbdhw.explore.limb_sharing import limb_inputs, shared_limbs
 from rbdhw.fixed.program import Kind, Operand
-from rbdhw.limbs import limb_inputs, shared_limbs
 from rbdhw.passes.twins import find_twins
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap
 from rbdhw.schedule.problem import problem
 from rbdhw.schedule.twins import shareable
 from rbdhw.target import target
-from tests.builds import graph_of, model_of, program_of
+from tests.support.builds import graph_of, model_of, program_of
 
 PROGRAM = program_of("hyq", 18)
 

@@ -6,7 +6,7 @@ import pytest
 
 from rbdhw.schedule.model import Resource, Schedule, Time
 from rbdhw.schedule.verify import ScheduleError, verify
-from tests.schedule.problems import small, twinned
+from tests.support.schedule_problems import small, twinned
 
 
 def moved(step, cycle, offset=0.0):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.artifact import write
-from tests.designs import faulty, rail_design
+from rbdhw.design.folder import write
+from tests.support.designs import faulty, rail_design
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def rail_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def faulty_folder(tmp_path_factory):
-    """A design whose hardware is wrong, as :func:`tests.designs.faulty` says."""
+    """A design whose hardware is wrong, as :func:`tests.support.designs.faulty` says."""
     folder = tmp_path_factory.mktemp("faulty") / "design"
     write(faulty(rail_design()), folder)
     return folder

@@ -8,22 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.artifact import Design, write
 from rbdhw.config import BuildOptions, Mounting
-from rbdhw.domain import JointBounds, Overrides
+from rbdhw.design.folder import Design, write
+from rbdhw.domain.bounds import JointBounds, Overrides
+from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
-from rbdhw.mounting import load_mounted
+from rbdhw.frontend.base import load_mounted
 from rbdhw.pipeline import design_of, generate
 from rbdhw.protocol import FUNCTIONS, Status
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robot.reroot import reroot
 from rbdhw.robots import path
-from rbdhw.sampling import sample
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import encode
 from rbdhw.sim.run import load
 from rbdhw.sim.simulate import simulate
-from tests.mechanisms import mechanism, with_mimic
+from tests.support.mechanisms import mechanism, with_mimic
 
 K = JointKind
 ALL = tuple(FUNCTIONS)

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from rbdhw.artifact import read, write
 from rbdhw.config import BuildOptions, Mounting
+from rbdhw.design.folder import read, write
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path

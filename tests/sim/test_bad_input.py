@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.artifact import read, write
 from rbdhw.config import BuildOptions
+from rbdhw.design.folder import read, write
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.bulk import build, exchange
 from rbdhw.sim.verilator import Traffic
-from tests.sim.disturbed import KINDS, answered, disturbed
+from tests.support.disturbed import KINDS, answered, disturbed
 
 
 @pytest.mark.timeout(600)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbdhw.artifact import read, write
-from rbdhw.sampling import sample
+from rbdhw.design.folder import read, write
+from rbdhw.domain.sampling import sample
 from rbdhw.sim import bulk, verilator
 from rbdhw.sim.packets import Beats, answers, encode, merged, requests
 from rbdhw.sim.verilator import Exchange, SimulationError, Traffic
-from tests.designs import rail_design
+from tests.support.designs import rail_design
 
 
 def beats_for(folder, tasks: int) -> Beats:

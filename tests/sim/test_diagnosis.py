@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from rbdhw.config import BuildOptions, Mounting
-from rbdhw.mounting import mounted
+from rbdhw.domain.sampling import sample
+from rbdhw.frontend.base import mounted
 from rbdhw.pipeline import design_of, generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Inertia
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sampling import sample
 from rbdhw.sim.diagnosis import Cause, diagnose, merged_causes
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import encode

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rbdhw.artifact import read, write
 from rbdhw.config import BuildOptions
+from rbdhw.design.folder import read, write
+from rbdhw.golden.dynamics import evaluate
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.sim import bulk
-from rbdhw.sim.golden import evaluate
 from rbdhw.sim.verilator import Traffic
 
 PAGE = Path(__file__).parents[2] / "docs" / "interface.md"

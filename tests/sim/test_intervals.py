@@ -7,11 +7,11 @@ from functools import cache
 
 import pytest
 
-from rbdhw.artifact import write
 from rbdhw.config import BuildOptions
-from rbdhw.interval import Interval
+from rbdhw.design.folder import write
+from rbdhw.explore.candidates import Alternatives, alternatives
+from rbdhw.explore.initiation_interval import Interval
 from rbdhw.pipeline import built
-from rbdhw.planning import Alternatives, alternatives
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

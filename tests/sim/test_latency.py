@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.artifact import Design, read, write
 from rbdhw.config import DATA_WIDTHS, NUMBERS, BuildOptions
+from rbdhw.design.folder import Design, read, write
+from rbdhw.domain.sampling import sample
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
-from rbdhw.sampling import sample
 from rbdhw.sim.packets import encode, merged, requests
 from rbdhw.sim.verilator import Harness, made
 

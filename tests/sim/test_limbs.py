@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.artifact import write
 from rbdhw.config import BuildOptions
+from rbdhw.design.folder import write
 from rbdhw.pipeline import design_of
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.sim.simulate import simulate
-from tests.limbs import limbed
+from tests.support.limbs import limbed
 
 
 def builds():

@@ -8,20 +8,20 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rbdhw.artifact import write
-from rbdhw.assembly import accelerator
 from rbdhw.config import BuildOptions
-from rbdhw.formats import draft_design
-from rbdhw.manifest import manifest
+from rbdhw.design.accelerator import accelerator
+from rbdhw.design.folder import write
+from rbdhw.emit.manifest import manifest
+from rbdhw.explore.candidates import planned
 from rbdhw.pipeline import generate
-from rbdhw.planning import planned
 from rbdhw.protocol import FUNCTIONS
+from rbdhw.quantize.formats import draft_design
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robots import path
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.sim.simulate import Report, simulate
 from rbdhw.target import target
-from tests.strategies import random_direction, random_inertia, random_rotation
+from tests.support.strategies import random_direction, random_inertia, random_rotation
 
 KINDS = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
 PLACES = (BASE, 0, 1, 1, BASE, 4)

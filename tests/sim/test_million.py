@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rbdhw import golden
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
-from rbdhw.formats import draft_design
-from rbdhw.planning import planned
+from rbdhw.domain.sampling import sample
+from rbdhw.explore.candidates import planned
+from rbdhw.golden.error_norm import relative_errors
 from rbdhw.protocol import FUNCTIONS
+from rbdhw.quantize.formats import draft_design
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sampling import sample
-from rbdhw.sim import golden
-from rbdhw.sim.errors import relative_errors
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import decode, encode
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rbdhw.artifact import interface
+from rbdhw.design.folder import interface
+from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Kind, Operation, Word
 from rbdhw.protocol import FLAGS
 from rbdhw.robot.model import JointKind
-from rbdhw.sampling import sample
 from rbdhw.scalar import Region
 from rbdhw.sim import packets
 from rbdhw.sim.model import respond
-from tests.designs import rail_design
+from tests.support.designs import rail_design
 
 
 def as_integer(packet):

@@ -9,29 +9,29 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from rbdhw.artifact import write
-from rbdhw.choice import Choice
+from rbdhw import golden
 from rbdhw.config import BuildOptions, Mounting
-from rbdhw.domain import Domain, graph_inputs, graph_ranges, input_domain
+from rbdhw.design.folder import write
+from rbdhw.domain.bounds import Domain, graph_inputs, graph_ranges, input_domain
+from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.widths import plain_widths
-from rbdhw.formats import draft_design, largest_magnitudes, raise_to_noise
-from rbdhw.mounting import load_mounted
-from rbdhw.preparation import DEFAULT_DELAYS, Model, optimised, traced
+from rbdhw.frontend.algorithms import Choice
+from rbdhw.frontend.base import load_mounted
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimised, traced
+from rbdhw.frontend.functions import Algorithms
+from rbdhw.golden.error_norm import relative_errors
 from rbdhw.protocol import FUNCTIONS, SYMMETRIC
+from rbdhw.quantize.formats import draft_design, largest_magnitudes, raise_to_noise
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
 from rbdhw.robot.pinocchio import PinocchioLayout
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
-from rbdhw.sampling import sample
-from rbdhw.sim import golden
-from rbdhw.sim.errors import relative_errors
 from rbdhw.sim.run import run
-from rbdhw.tracing import Algorithms
-from tests.robot.examples import EXAMPLES
+from tests.support.example_robots import EXAMPLES
 
 Arrays = dict[str, np.ndarray]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.artifact import read, write
 from rbdhw.config import BuildOptions
+from rbdhw.design.folder import read, write
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rbdhw.artifact import read, write
+from rbdhw import golden
 from rbdhw.config import BuildOptions
+from rbdhw.design.folder import read, write
+from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
-from rbdhw.sampling import sample
-from rbdhw.sim import golden
 from rbdhw.sim.run import run
 from rbdhw.sim.verilator import SimulationError
 

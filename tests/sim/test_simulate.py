@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rbdhw.artifact import Design, read, write
 from rbdhw.config import BuildOptions
+from rbdhw.design.folder import Design, read, write
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind
 from rbdhw.pipeline import generate

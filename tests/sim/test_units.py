@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from rbdhw.artifact import Design
-from rbdhw.domain import input_domain
+from rbdhw.design.folder import Design
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.sampling import sample
 from rbdhw.robot.coordinates import configuration_coordinates
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sampling import sample
 from rbdhw.sim.units import suspicions
-from tests.designs import rail_design
+from tests.support.designs import rail_design
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rbdhw.artifact import write
+from rbdhw.design.folder import write
 from rbdhw.errors import InputError
 from rbdhw.sim import bulk, verilator
 from rbdhw.sim.packets import Beats
 from rbdhw.sim.verilator import SimulationError, Traffic, build, exchange
-from tests.designs import rail_design
+from tests.support.designs import rail_design
 
 
 def refusal_of(action, *arguments):

@@ -1,0 +1,56 @@
+"""Builds of bundled robots that tables are measured on; what several tables take is made once."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.explore.candidates import Plan, planned
+from rbdhw.fixed.figures import FunctionErrors
+from rbdhw.frontend.base import mounted
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimised, prepare, traced
+from rbdhw.graph.graph import Graph
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.model import Robot
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import bundled
+
+ALL = tuple(FUNCTIONS)
+
+KEPT = 8
+"""Builds that are held at a time: the largest take gigabytes."""
+
+
+def robot_of(name: str, base: str = "fixed") -> Robot:
+    """A bundled robot."""
+    return mounted(load_urdf(bundled()[name]), Mounting(base))
+
+
+def graph_of(name: str, functions: tuple[str, ...], base: str = "fixed") -> Graph:
+    """The graph that would be built for some functions of a bundled robot."""
+    model = prepare(robot_of(name, base), functions)
+    return optimised(traced(model, functions), DEFAULT_DELAYS)
+
+
+@lru_cache(maxsize=KEPT)
+def plan_of(
+    name: str,
+    functions: tuple[str, ...] = ALL,
+    width: int | None = 18,
+    ii: int = 1,
+    inverse: str | None = None,
+    base: str = "fixed",
+    share: str = "auto",
+) -> Plan:
+    """A bundled robot's build for the VU9P, before its RTL.
+
+    Without a width it meets the default budget; ``inverse`` forces that algorithm.
+    """
+    algorithms = {"inverse": inverse} if inverse else {}
+    options = BuildOptions(functions=functions, width=width, ii=ii, algorithms=algorithms, share_limbs=share)
+    return planned(robot_of(name, base), options)
+
+
+def errors_of(plan: Plan, function: str) -> FunctionErrors:
+    """The error figures of a function, over all tasks and by stratum."""
+    return plan.formats.errors[function]

@@ -1,0 +1,297 @@
+"""The same algorithms in uniform Q16.16, at its best: what formats of each signal's own are compared with.
+
+Every operand of a product, every input and every result is a word of 32 bits, 16 of them fractional; so is
+every constant. Of all designs with such words this is the most exact:
+
+- Angles are in radians. Sine and cosine are those of the word's angle, reduced to a turn without an error,
+  and rounded to the nearest word.
+- Products and sums are exact in an accumulator of 64 bits, 32 of them fractional, and pass from sum to sum
+  unrounded. A value is rounded to the nearest word where it is a factor, a divisor or a result, and once.
+- Powers of two scale by shifts of the accumulator.
+- Reciprocals are rounded to the nearest word.
+- Of all combinations of algorithms each function takes the one with the least median error.
+
+A task is flagged where a word or an accumulator overflows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw import golden
+from rbdhw.domain.bounds import graph_inputs
+from rbdhw.fixed.format import Format, Integers, round_half_up, wrapped
+from rbdhw.frontend.algorithms import NEEDED_BY
+from rbdhw.frontend.functions import ALGORITHMS, Algorithms, record
+from rbdhw.golden.error_norm import relative_errors
+from rbdhw.protocol import SYMMETRIC, flag_values
+from rbdhw.robot.model import Robot
+
+Array = NDArray[np.float64]
+
+Q16_16 = Format(32, 16)
+
+ACCUMULATOR = Format(64, 2 * Q16_16.binary_point)
+"""Of sums of products: two steps of a word make one of these."""
+
+CHUNK = 1024
+"""Tasks that are computed at a time."""
+
+TRIALS = 256
+"""Tasks by which algorithms are compared."""
+
+
+@dataclass
+class Overflow:
+    """Per task (N,), whether any value did not fit."""
+
+    seen: NDArray[np.bool_]
+
+
+class Uniform:
+    """Numbers of N tasks: ``exact`` (N,) in the accumulator's steps, and ``word`` in those of Q16.16."""
+
+    __array_ufunc__ = None
+    __slots__ = ("_word", "exact", "overflow")
+
+    def __init__(self, exact: Integers, overflow: Overflow) -> None:
+        self.exact = exact
+        self.overflow = overflow
+        self._word: Integers | None = None
+
+    @classmethod
+    def nearest(cls, values: Array, overflow: Overflow) -> Uniform:
+        """Words nearest to real values; what does not fit is flagged."""
+        limited = np.clip(np.ldexp(values, Q16_16.binary_point), Q16_16.lowest - 1, Q16_16.highest + 1)
+        return cls(_exact(np.floor(limited + 0.5).astype(np.int64)), overflow)
+
+    @property
+    def word(self) -> Integers:
+        """The nearest words (N,), ties upward; what does not fit wraps and is flagged."""
+        if self._word is None:
+            full = round_half_up(self.exact, ACCUMULATOR.binary_point - Q16_16.binary_point)
+            self._word = wrapped(full, Q16_16.width)
+            self.overflow.seen |= self._word != full
+        return self._word
+
+    def __add__(self, other: Uniform | float) -> Uniform:
+        term = other.exact if isinstance(other, Uniform) else _exact(_word(other))
+        total = self.exact + term
+        self.overflow.seen |= ((self.exact ^ total) & (term ^ total)) < 0
+        return Uniform(total, self.overflow)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Uniform:
+        return Uniform(-self.exact, self.overflow)
+
+    def __sub__(self, other: Uniform | float) -> Uniform:
+        return self + -other
+
+    def __rsub__(self, other: float) -> Uniform:
+        return -self + other
+
+    def __mul__(self, other: Uniform | float) -> Uniform | float:
+        if isinstance(other, Uniform):
+            return Uniform(self.word * other.word, self.overflow)
+        if other == 0.0:
+            return 0.0
+        if abs(math.frexp(other)[0]) == 0.5:
+            return self._shifted(math.frexp(other)[1] - 1, other < 0.0)
+        return Uniform(self.word * _word(other), self.overflow)
+
+    __rmul__ = __mul__
+
+    def reciprocal(self) -> Uniform:
+        """``1 / self``; of zero it does not fit."""
+        with np.errstate(divide="ignore"):
+            return Uniform.nearest(1.0 / Q16_16.real(self.word), self.overflow)
+
+    def _shifted(self, places: int, negative: bool) -> Uniform:
+        """The number times a power of two, or minus that."""
+        moved = self.exact << places if places >= 0 else round_half_up(self.exact, -places)
+        if places > 0:
+            self.overflow.seen |= moved >> places != self.exact
+        return Uniform(-moved if negative else moved, self.overflow)
+
+
+@dataclass(frozen=True)
+class _Angle:
+    """A constant times an angle: ``factor`` turns a turn, of an angle in radians."""
+
+    radians: Uniform
+    factor: float = 1.0
+
+    def __mul__(self, other: float) -> _Angle:
+        return _Angle(self.radians, self.factor * other)
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: float) -> Uniform | float:
+        """A shift (m) by a joint that follows one that turns."""
+        return self.radians * (self.factor / (2.0 * math.pi)) + other
+
+    @property
+    def real(self) -> Array:
+        """The angles in radians, without another rounding."""
+        return self.factor * Q16_16.real(self.radians.word)
+
+
+@dataclass
+class _Recorder:
+    """Computes at once, where a :class:`rbdhw.graph.trace.Recorder` records.
+
+    ``inputs`` are in the graph's units, but for ``angles``, in radians.
+    """
+
+    inputs: Mapping[str, Array]
+    angles: Mapping[str, Array]
+    flags: Mapping[str, bool]
+    overflow: Overflow
+    results: dict[str, Array] = field(default_factory=dict)
+
+    def input(self, name: str) -> Uniform | _Angle | bool | None:
+        if name in self.flags:
+            return self.flags[name]
+        if name in self.angles:
+            return _Angle(Uniform.nearest(self.angles[name], self.overflow))
+        return Uniform.nearest(self.inputs[name], self.overflow) if name in self.inputs else None
+
+    def cos_sin(self, turns: Uniform | _Angle | float, offset: float) -> tuple[Uniform, Uniform]:
+        if isinstance(turns, Uniform):
+            angle = 2.0 * np.pi * ACCUMULATOR.real(turns.exact)
+        elif isinstance(turns, _Angle):
+            angle = turns.real
+        else:
+            angle = np.full(self.overflow.seen.shape, 2.0 * np.pi * turns)
+        angle = angle + 2.0 * np.pi * offset
+        return Uniform.nearest(np.cos(angle), self.overflow), Uniform.nearest(np.sin(angle), self.overflow)
+
+    def select(self, flag: bool, a: Uniform | float, b: Uniform | float) -> Uniform | float:
+        return a if flag else b
+
+    def output(self, name: str, value: Uniform | float) -> None:
+        known = Q16_16.real(value.word) if isinstance(value, Uniform) else np.float64(value)
+        self.results[name] = np.broadcast_to(known, self.overflow.seen.shape)
+
+
+def evaluate_uniform(
+    source: Robot,
+    robot: Robot,
+    function: str,
+    arrays: Mapping[str, Array],
+    algorithms: Algorithms,
+    fext: Sequence[int] = (),
+) -> tuple[dict[str, Array], NDArray[np.bool_]]:
+    """One function's results in Q16.16, as golden has them, and which tasks (N,) overflowed.
+
+    Parameters
+    ----------
+    source, robot
+        The robot as it was given, and as it is computed with (elementary, all axes z).
+    arrays
+        Of the user's interface, as :func:`rbdhw.golden.dynamics.evaluate` takes them.
+    fext
+        The bodies of ``robot`` that take an external force.
+    """
+    parts = [_evaluated(source, robot, function, part, algorithms, fext) for part in _chunks(arrays, CHUNK)]
+    names = parts[0][0]
+    results = {name: np.concatenate([named[name] for named, _ in parts]) for name in names}
+    return results, np.concatenate([overflow for _, overflow in parts])
+
+
+def _evaluated(
+    source: Robot,
+    robot: Robot,
+    function: str,
+    arrays: Mapping[str, Array],
+    algorithms: Algorithms,
+    fext: Sequence[int],
+) -> tuple[dict[str, Array], NDArray[np.bool_]]:
+    """See :func:`evaluate_uniform`."""
+    tasks = len(arrays["q"])
+    angles = {f"q[{k}]": arrays["q"][:, k] for k in _angles(source)}
+    flags = flag_values(function, extended=False)
+    recorder = _Recorder(graph_inputs(source, arrays), angles, flags, Overflow(np.zeros(tasks, np.bool_)))
+    record(recorder, robot, (function,), fext, algorithms)
+    shapes = golden.evaluate(source, function, {name: array[:1] for name, array in arrays.items()})
+    results = {name: np.zeros((tasks, *array.shape[1:])) for name, array in shapes.items()}
+    for name, values in recorder.results.items():
+        array, _, index = name.partition(".")[2].rstrip("]").partition("[")
+        place = tuple(int(number) for number in index.split(","))
+        if array in results:
+            entries = np.moveaxis(results[array], 0, -1)
+            entries[place] = values
+            if array in SYMMETRIC:
+                entries[place[::-1]] = values
+    return results, recorder.overflow.seen
+
+
+def uniform_errors(
+    source: Robot, robot: Robot, function: str, arrays: Mapping[str, Array], floor: float = 0.0
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Relative errors (tasks,) against the golden model by the best algorithms, and which tasks overflowed.
+
+    See :func:`evaluate_uniform` and :func:`rbdhw.golden.error_norm.relative_errors` for the parameters.
+    """
+    reference = golden.evaluate(source, function, arrays)
+    algorithms = best_algorithms(source, robot, function, arrays, reference, floor)
+    results, overflow = evaluate_uniform(source, robot, function, arrays, algorithms)
+    return relative_errors(results, reference, floor), overflow
+
+
+def best_algorithms(
+    source: Robot,
+    robot: Robot,
+    function: str,
+    arrays: Mapping[str, Array],
+    reference: Mapping[str, Array],
+    floor: float = 0.0,
+) -> Algorithms:
+    """The algorithms with the least median error in the first :data:`TRIALS` tasks.
+
+    A task that overflows counts as an infinite error. ``reference`` has golden's results for the tasks.
+    """
+    first, right = (next(_chunks(given, TRIALS)) for given in (arrays, reference))
+
+    def median(algorithms: Algorithms) -> float:
+        results, overflow = evaluate_uniform(source, robot, function, first, algorithms)
+        return float(np.median(np.where(overflow, np.inf, relative_errors(results, right, floor))))
+
+    return min(combinations(robot, function), key=median)
+
+
+def combinations(robot: Robot, function: str) -> list[Algorithms]:
+    """All algorithms by which a function of a robot can be computed."""
+    names = [own if function in NEEDED_BY[step] else own[:1] for step, own in ALGORITHMS.items()]
+    every = (Algorithms(**dict(zip(ALGORITHMS, chosen, strict=True))) for chosen in product(*names))
+    return [algorithms for algorithms in every if algorithms.possible_for(robot)]
+
+
+def _chunks(arrays: Mapping[str, Array], size: int) -> Iterator[dict[str, Array]]:
+    for start in range(0, len(next(iter(arrays.values()))), size):
+        yield {name: array[start : start + size] for name, array in arrays.items()}
+
+
+def _angles(robot: Robot) -> Iterator[int]:
+    """The configuration coordinates that are angles."""
+    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+        if body.joint.mimic is None:
+            own = range(robot.nq)[place]
+            yield from (k for k, angle in zip(own, body.joint.kind.angles, strict=True) if angle)
+
+
+def _word(value: float) -> Integers:
+    """A constant's nearest word."""
+    return np.asarray(round(value * 2**Q16_16.binary_point), dtype=np.int64)
+
+
+def _exact(word: Integers) -> Integers:
+    """A word in the accumulator's steps."""
+    return word << (ACCUMULATOR.binary_point - Q16_16.binary_point)

@@ -1,0 +1,260 @@
+"""One robot of a sweep: every stage's result held against the one before it.
+
+The golden model against Pinocchio, which reads the file itself; the graph against the golden model; and the
+bit-exact program against the golden model, all seven functions in one build. Frames are aligned and inertias
+regrouped, but no placements are searched, so that a build may take fewer operations than are counted here.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw import golden
+from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Mounting
+from rbdhw.domain.bounds import Domain, graph_inputs, input_domain
+from rbdhw.domain.sampling import sample
+from rbdhw.emit.operation_counts import program_counts
+from rbdhw.errors import InputError
+from rbdhw.fixed.figures import HEADROOM, Measured
+from rbdhw.fixed.program import Program
+from rbdhw.frontend.algorithms import Choice
+from rbdhw.frontend.base import mounted
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimised, traced
+from rbdhw.frontend.functions import Algorithms
+from rbdhw.frontend.solvability import WITHOUT_INVERSE
+from rbdhw.golden.pinocchio import Reference
+from rbdhw.graph.graph import Graph
+from rbdhw.graph.interpret import interpret
+from rbdhw.graph.twins import no_twins
+from rbdhw.protocol import FUNCTIONS, SYMMETRIC, flag_values
+from rbdhw.quantize.formats import Draws, fix, observe, with_inverse
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import Robot
+from rbdhw.robot.regroup import regroup_inertias
+
+Array = NDArray[np.float64]
+Arrays = Mapping[str, Array]
+
+TOLERANCE = 1e-9
+"""Largest error of the golden model beside Pinocchio, and of the graph beside the golden model."""
+
+TASKS = 16
+"""Random tasks in which these are compared."""
+
+WIDTH = 32
+"""The multipliers' operand width (bits): the widest, as no budget is searched for."""
+
+DRAWS = Draws(ranging=512, held_out=256, chunk=256, group=16, probed=64, headroom=2.0)
+
+ALGORITHMS = Algorithms(products="solves")
+"""The same for all robots: which are cheapest is not searched, and solves are where limbs branch."""
+
+MAX_CANCELLATION = 1e5
+"""Past this factor of rounding errors in its inverse, a mass matrix is nearly singular, too much for 32 bits.
+
+See :data:`rbdhw.golden.dynamics.MAX_CANCELLATION`.
+"""
+
+DERIVATIVE_OF = {"did": "id", "dfd": "fd", "difd": "fd"}
+"""Whose results give derivatives their scale, too: of a balanced rotor they are nothing but rounding."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A URDF file, as it was read: a robot with remarks, or the reason of its refusal."""
+
+    name: str
+    path: Path
+    robot: Robot | None
+    remarks: tuple[str, ...]
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
+class Build:
+    """One robot on one base, and all files that describe it."""
+
+    robot: Robot
+    base: str
+    files: tuple[File, ...]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """How far graph and program of a build are from the golden model, and what it takes.
+
+    ``graph`` is relative to the largest entry, ``errors`` are those of the manifest. ``operations`` are the
+    multiplications of each function in the bit-exact program.
+    """
+
+    graph: float
+    errors: Measured
+    operations: dict[str, int]
+
+    @property
+    def complaints(self) -> list[str]:
+        """What is beyond its limit."""
+        found = [f"graph off by {self.graph:.1e}"] if not self.graph <= TOLERANCE else []
+        for function, figures in self.errors.items():
+            if not figures.bound <= HEADROOM * DEFAULT_MAX_ERROR:
+                whole = figures.whole
+                flagged = f"{whole.flagged} of {whole.samples} flagged"
+                found.append(f"{function} off by {whole.max:.1e}, {flagged}")
+        return found
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the sweep found for one file and base; ``evaluated`` is None where that failed altogether."""
+
+    name: str
+    base: str
+    dof: int
+    depth: int
+    golden: float
+    evaluated: Evaluated | None
+    seconds: float
+    failures: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def json(self) -> dict[str, Any]:
+        """The row for scripts."""
+        facts = {name: value for name, value in vars(self).items() if name != "evaluated"}
+        if self.evaluated is None:
+            return facts
+        errors = {function: asdict(figures) for function, figures in self.evaluated.errors.items()}
+        return facts | vars(self.evaluated) | {"errors": errors}
+
+
+def on_base(robot: Robot, base: str) -> Robot:
+    return mounted(robot, Mounting(base))
+
+
+def examined(build: Build) -> list[Row]:
+    """The rows of one build: Pinocchio reads each of its files, the rest is the same for all."""
+    start = time.process_time()
+    robot = replace(build.robot, name=build.files[0].name)
+    domain = input_domain(robot)
+    functions, singular = _possible(robot, build.base, domain)
+    compared = [_compared(file, build.base, domain, functions) for file in build.files]
+    evaluated = _evaluated(robot, domain, functions)
+    seconds = time.process_time() - start
+    rows = []
+    for k, (file, worst) in enumerate(zip(build.files, compared, strict=True)):
+        failures = [f"golden model off Pinocchio by {worst:.1e}"] if not worst <= TOLERANCE else []
+        failures += evaluated.complaints
+        own = seconds if k == len(compared) - 1 else 0.0
+        facts = (file.name, build.base, robot.nv, robot.depth, worst, evaluated, own)
+        rows.append(Row(*facts, tuple(failures), (*domain.remarks, *singular)))
+    return rows
+
+
+def _possible(robot: Robot, base: str, domain: Domain) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The functions that the robot has, and a remark where these are not all."""
+    poses = sample(robot, domain, 4 * TASKS, np.random.default_rng(6))
+    try:
+        M, Minv = (golden.evaluate(robot, f, poses)[name] for f, name in (("m", "M"), ("minv", "Minv")))
+        cancelled = float(np.abs(Minv * M).sum(axis=-1).max())
+    except InputError:
+        cancelled = math.inf
+    if cancelled <= MAX_CANCELLATION:
+        return tuple(FUNCTIONS), ()
+    left = ", ".join(WITHOUT_INVERSE)
+    return WITHOUT_INVERSE, (
+        f"{base} base: the mass matrix is singular, or nearly so, in some poses; only {left} are checked",
+    )
+
+
+def _compared(file: File, base: str, domain: Domain, functions: Sequence[str]) -> float:
+    """The largest error of the golden model beside Pinocchio, relative to the largest entry."""
+    assert file.robot is not None
+    robot = on_base(file.robot, base)
+    arrays = sample(robot, domain, TASKS, np.random.default_rng(5))
+    reference = Reference.read(file.path, robot)
+    own = {function: golden.evaluate(robot, function, arrays) for function in functions}
+    theirs = {function: reference.evaluate(function, arrays) for function in functions}
+    return _worst(own, theirs)
+
+
+def _worst(results: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> float:
+    """The largest error of all functions, task by task beside the largest entry of each array.
+
+    Derivatives count beside the larger of themselves and what they are derivatives of.
+    """
+    worst = 0.0
+    for function, arrays in expected.items():
+        floor = np.float64(0.0)
+        if function in DERIVATIVE_OF:
+            (base,) = expected[DERIVATIVE_OF[function]].values()
+            floor = np.abs(base).max(axis=1)
+        for name, array in arrays.items():
+            entries = tuple(range(1, array.ndim))
+            error = np.abs(results[function][name] - array).max(axis=entries)
+            size = np.maximum(np.abs(array).max(axis=entries), floor)
+            shares = np.divide(error, size, out=np.where(error > 0.0, np.inf, 0.0), where=size > 0.0)
+            worst = max(worst, float(shares.max()))
+    return worst
+
+
+def _evaluated(robot: Robot, domain: Domain, functions: tuple[str, ...]) -> Evaluated:
+    """Graph and bit-exact program of a robot, held against the golden model."""
+    rewritten = regroup_inertias(align_axes(elementary(robot)))
+    model = Model(robot, rewritten, ("align_axes", "regroup_inertias"), (), Choice(ALGORITHMS, {}))
+    graph = optimised(traced(model, functions), DEFAULT_DELAYS)
+    arrays = _level(robot, sample(robot, domain, TASKS, np.random.default_rng(7)))
+    expected = {function: golden.evaluate(robot, function, arrays) for function in functions}
+    off = _worst(_interpreted(graph, robot, arrays, expected), expected)
+    options = BuildOptions(functions=functions, width=WIDTH, samples=DRAWS.ranging)
+    if "difd" in functions:
+        domain = with_inverse(domain, robot, options)
+    found = fix(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
+    operations = {function: _products(found.program, function) for function in functions}
+    return Evaluated(off, found.errors, operations)
+
+
+def _level(robot: Robot, arrays: dict[str, Array]) -> dict[str, Array]:
+    """The same tasks with quaternions of unit length, which graphs correct only to first order."""
+    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+        if (part := body.joint.kind.quaternion) is not None:
+            quaternions = arrays["q"][:, place][:, part]  # a view
+            quaternions /= np.linalg.norm(quaternions, axis=1, keepdims=True)
+    return arrays
+
+
+def _products(program: Program, function: str) -> int:
+    return sum(program_counts(program, function)["multiplications"].values())
+
+
+def _interpreted(
+    graph: Graph, robot: Robot, arrays: Arrays, like: Mapping[str, Arrays]
+) -> dict[str, dict[str, Array]]:
+    """The results of a graph in double precision, in arrays like those of the golden model."""
+    inputs = graph_inputs(robot, arrays)
+    runs: dict[tuple[tuple[str, bool], ...], dict[str, Array]] = {}
+    results = {f: {name: np.zeros_like(a) for name, a in own.items()} for f, own in like.items()}
+    for function, own in results.items():
+        flags = flag_values(function, extended=False)
+        key = tuple(flags.items())
+        if key not in runs:
+            given = {name: np.asarray(float(value)) for name, value in flags.items()}
+            idle = {name: np.zeros(()) for name in graph.inputs}
+            runs[key] = interpret(graph, {**idle, **inputs, **given})
+        for output, values in runs[key].items():
+            place, _, index = output.rstrip("]").partition("[")
+            owner, _, name = place.partition(".")
+            if owner == function and name in own:
+                entries = np.moveaxis(own[name], 0, -1)
+                entry = tuple(int(number) for number in index.split(","))
+                entries[entry] = values
+                if name in SYMMETRIC:
+                    entries[entry[::-1]] = values
+    return results

@@ -1,0 +1,284 @@
+"""Designs synthesised anew, to which estimates are held: the table of :mod:`rbdhw.estimate.calibration`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import dropwhile
+from pathlib import Path
+from typing import Any
+
+from rbdhw.boards.shell import ACCELERATOR
+from rbdhw.boards.tools import find_tool
+from rbdhw.boards.yosys import FAMILIES, synthesize_target
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.design.accelerator import accelerator, edge_of
+from rbdhw.errors import InputError
+from rbdhw.estimate.calibration import (
+    RESOURCES,
+    Calibration,
+    Measured,
+    Sample,
+    calibrated,
+    calibration,
+    weighed,
+)
+from rbdhw.estimate.model import blocks, parts
+from rbdhw.explore.candidates import planned
+from rbdhw.frontend.base import load_mounted
+from rbdhw.progress import Progress
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.quantize.formats import draft_design
+from rbdhw.robots import bundled
+from rbdhw.rtl.verilog import to_verilog
+from rbdhw.target import target as find_target
+
+ALL = tuple(FUNCTIONS)
+
+
+DIGEST = 16
+"""Characters of a digest of Verilog that tell designs apart."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A design to synthesise: of a bundled robot, by default on the target's own clock."""
+
+    robot: str
+    functions: tuple[str, ...]
+    ii: int
+    width: int
+    target: str
+    tdata: int = 512
+    number: str = "fixed"
+    clock_mhz: float | None = None
+    core: str = "pipeline"
+    base: str = "fixed"
+
+    def __str__(self) -> str:
+        functions = "all" if self.functions == ALL else ",".join(self.functions)
+        edge = "" if self.number == "fixed" else f" {self.number}"
+        clock = "" if self.clock_mhz is None else f" at {self.clock_mhz:g} MHz"
+        core = "" if self.core == "pipeline" else f" {self.core}"
+        robot = self.robot if self.base == "fixed" else f"{self.robot} {self.base}"
+        return f"{robot} {functions} II={self.ii} {self.width} bits{edge} {self.target}{clock}{core}"
+
+    @property
+    def options(self) -> BuildOptions:
+        """Of the build."""
+        return BuildOptions(
+            functions=self.functions,
+            ii=self.ii,
+            clock_mhz=self.clock_mhz,
+            target=self.target,
+            width=self.width,
+            data_width=self.tdata,
+            number=self.number,
+            core=self.core,
+            mounting=Mounting(self.base),
+        )
+
+
+def subjects() -> Iterable[Subject]:
+    """The designs of the table: small ones at several intervals, larger ones at some, fast ones, arrays.
+
+    They are of several robots, since each is estimated by the others; and of both number formats.
+    """
+    for target, fast in (("ecp5-85", 90.0), ("xcvu9p", 250.0)):
+        for ii in (1, 4, 16):
+            yield Subject("toy", ("id",), ii, 18, target, 64)
+            yield Subject("toy", ALL, ii, 18, target, 64)
+            yield Subject("iiwa14", ("id",), ii, 18, target)
+        yield Subject("toy", ("fd",), 2, 18, target, 64)
+        yield Subject("toy", ("did",), 8, 18, target, 64)
+        yield Subject("toy", ALL, 4, 27, target)
+        yield Subject("iiwa14", ("id",), 8, 27, target, 128)
+        yield Subject("hyq", ("id", "fd"), 4, 18, target)
+        yield Subject("iiwa14", ALL, 16, 18, target)
+        yield Subject("toy", ("id",), 4, 18, target, 64, "float32")
+        yield Subject("toy", ALL, 4, 18, target, 64, "float32")
+        yield Subject("iiwa14", ("id",), 4, 18, target, number="float32")
+        yield Subject("toy", ALL, 2, 18, target, 64, clock_mhz=fast)
+    yield Subject("hyq", ALL, 4, 18, "xcvu9p")
+    yield Subject("iiwa14", ("difd",), 4, 18, "xcvu9p")
+    yield Subject("iiwa14", ALL, 4, 18, "xcvu9p")
+    yield Subject("iiwa14", ALL, 1, 18, "xcvu9p")
+    yield Subject("atlas", ("id",), 16, 18, "xcvu9p", base="floating")
+    for target in ("ecp5-85", "xcvu9p"):
+        yield from _arrays(target)
+
+
+def _arrays(target: str) -> Iterable[Subject]:
+    """Arrays, of which synthesis takes long."""
+    for ii in (8, 16, 32):
+        yield Subject("toy", ALL, ii, 18, target, 64, core="array")
+    yield Subject("toy", ("id",), 8, 18, target, 64, core="array")
+    for ii in (16, 32):
+        yield Subject("iiwa14", ("id",), ii, 18, target, core="array")
+    yield Subject("iiwa14", ALL, 32, 18, target, 128, core="array")
+
+
+def named(text: str) -> list[Subject]:
+    """The designs of the table whose lines contain some text.
+
+    Raises
+    ------
+    InputError
+        Where there is none.
+    """
+    found = [subject for subject in subjects() if text.casefold() in str(subject).casefold()]
+    if not found:
+        expected = "expected part of a line such as 'iiwa14 all II=1 18 bits xcvu9p'"
+        raise InputError(f"only: no design is told with '{text}'; {expected}")
+    return found
+
+
+def sample(subject: Subject, version: str, earlier: Sample | None = None) -> Sample:
+    """What a design's structure says, and what Yosys counts in it.
+
+    Counts of an ``earlier`` sample are kept if the Verilog and Yosys' ``version`` are the same.
+
+    Raises
+    ------
+    InputError
+        If Yosys is missing.
+    ToolError
+        If Yosys fails.
+    """
+    device, options = find_target(subject.target), subject.options
+    plan = planned(load_mounted(bundled()[subject.robot], options.mounting), options)
+    draft = draft_design(plan.model, plan.domain, plan.program, options)
+    verilog = to_verilog(accelerator(draft, plan.bound, device))
+    digest = digest_of(verilog)
+    same = earlier is not None and (earlier.verilog, earlier.yosys) == (digest, version)
+    cells = parts(plan.program, plan.bound, edge_of(draft), device)
+    return Sample(
+        **asdict(subject),
+        parts={
+            name: (round(part.luts, 1), round(part.flip_flops, 1), round(part.block_rams, 1))
+            for name, part in cells.items()
+        },
+        dsp_blocks=blocks(plan.program, plan.bound, device),
+        verilog=digest,
+        yosys=version,
+        measured=earlier.measured if earlier and same else _counted(verilog, device.family),
+    )
+
+
+def digest_of(verilog: str) -> str:
+    """What tells one design from another: a digest of its modules, without the comment above them."""
+    lines = dropwhile(lambda line: not line or line.startswith("//"), verilog.split("\n"))
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:DIGEST]
+
+
+def known(subject: Subject, verilog: str) -> Measured | None:
+    """What Yosys counted in a design, by the package's table; None where it is not there, or was another."""
+    digest = digest_of(verilog)
+    own = (design for design in calibration().designs if subject_of(design) == subject)
+    return next((design.measured for design in own if design.verilog == digest), None)
+
+
+def _counted(verilog: str, family: str) -> Measured:
+    """What Yosys counts in an accelerator."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / f"{ACCELERATOR}.v"
+        source.write_text(verilog, encoding="utf-8")
+        counted = synthesize_target((source,), ACCELERATOR, FAMILIES[family], Path(folder) / "synthesis")
+    return Measured(**asdict(counted))
+
+
+def calibrate(
+    before: Calibration,
+    keep: Callable[[Calibration], None],
+    progress: Progress,
+    designs: Iterable[Subject] | None = None,
+) -> Calibration:
+    """The table, measured anew where the hardware or Yosys has changed.
+
+    It may be stopped at any time: designs that have not been reached stay as they were, and those that have
+    been measured are not synthesised again.
+
+    Parameters
+    ----------
+    before
+        The table as it was.
+    keep
+        Given the whole table after every design, so that what was measured is not lost.
+    designs
+        Those to measure; by default :func:`subjects`, of which others stay as they were.
+
+    Raises
+    ------
+    InputError
+        If Yosys is missing.
+    ToolError
+        If Yosys fails.
+    """
+    version = yosys_version()
+    wanted = tuple(subjects() if designs is None else designs)
+    order = tuple(dict.fromkeys((*subjects(), *wanted)))
+    found = {subject_of(design): design for design in before.designs if subject_of(design) in order}
+    table = before
+    for number, subject in enumerate(wanted, start=1):
+        progress(f"{number} of {len(wanted)}: {subject}")
+        found[subject] = sample(subject, version, found.get(subject))
+        table = calibrated([found[own] for own in order if own in found])
+        keep(table)
+    return table
+
+
+def subject_of(design: Sample) -> Subject:
+    """What was synthesised."""
+    return Subject(**{field.name: getattr(design, field.name) for field in fields(Subject)})
+
+
+def yosys_version() -> str:
+    """The version of Yosys that measures."""
+    text = subprocess.run([find_tool("yosys"), "-V"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"\d+\.\d+", text)
+    return found[0] if found else text.strip()
+
+
+def rows(table: Calibration) -> list[dict[str, Any]]:
+    """Each design with its estimate beside what Yosys counted."""
+    found = []
+    for design in table.designs:
+        said = weighed(design.cells(), design.dsp_blocks, table.weights[design.target][design.core])
+        row: dict[str, Any] = {"design": str(subject_of(design))}
+        for resource in RESOURCES:
+            estimate, counted = getattr(said, resource), getattr(design.measured, resource)
+            row[resource.replace("_", " ")] = f"{estimate:,} / {counted:,}"
+        found.append(row)
+    return found
+
+
+def tables(table: Calibration) -> dict[str, list[dict[str, Any]]]:
+    """Estimates beside Yosys' counts, and their errors, by title."""
+    return {
+        f"Estimated / counted by Yosys {table.yosys}": rows(table),
+        "Errors of estimates, median / largest, each robot by the others": error_rows(table),
+    }
+
+
+def error_rows(table: Calibration) -> list[dict[str, Any]]:
+    """The errors of the estimates for each target and core, each robot's designs by those of the others."""
+    return [
+        {
+            "target": target,
+            "core": core,
+            **{resource.replace("_", " "): _error(resource, errors) for resource in RESOURCES},
+        }
+        for target, cores in table.errors.items()
+        for core, errors in cores.items()
+    ]
+
+
+def _error(resource: str, errors: dict[str, dict[str, float]]) -> str:
+    own: Sequence[float] = tuple(errors[resource].values())
+    if resource in ("luts", "flip_flops"):
+        return " / ".join(f"{error:.1%}" for error in own)
+    return " / ".join(f"{error:g}" for error in own)

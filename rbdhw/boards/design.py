@@ -1,0 +1,135 @@
+"""A generated design as synthesis sees it: its Verilog, and what the manifest says of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rbdhw.boards.fit import Sharing, shortages
+from rbdhw.boards.shell import ACCELERATOR
+from rbdhw.boards.yosys import Resources
+from rbdhw.design.digests import MANIFEST, read_manifest
+from rbdhw.errors import InputError
+from rbdhw.target import Target
+
+
+class _Stream(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    tdata_width: int
+
+
+class _Slots(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    used: int
+
+
+class _Manifest(BaseModel):
+    """What synthesis reads of a manifest."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    target: str
+    clock_mhz: float
+    ii: int
+    multipliers: int
+    multiplier_slots: _Slots
+    shift_add_products: int
+    dsp_blocks: int
+    stream: _Stream
+
+
+@dataclass(frozen=True)
+class Design:
+    """A folder that ``rbdhw generate`` wrote.
+
+    Parameters
+    ----------
+    manifest, verilog : Path
+        Its files.
+    target : str
+        Name of the device that it was made for.
+    clock_mhz : float
+        The clock that it was scheduled for.
+    data_width : int
+        Bits of TDATA.
+    dsp_blocks : int
+        Those of its multipliers.
+    sharing : Sharing
+        How it shares them.
+    """
+
+    manifest: Path
+    verilog: Path
+    target: str
+    clock_mhz: float
+    data_width: int
+    dsp_blocks: int
+    sharing: Sharing
+
+    def check_target(self, needed: str, by: str) -> None:
+        """Raise InputError unless the design was made for the target that ``by`` needs."""
+        if self.target != needed:
+            raise InputError(
+                f"{self.manifest}: target: the design is for {self.target}, {by} needs {needed}; "
+                f"generate with --target {needed}"
+            )
+
+    def check_data_width(self, needed: int, by: str) -> None:
+        """Raise InputError unless the streams are as wide as ``by`` takes them."""
+        if self.data_width != needed:
+            raise InputError(
+                f"{self.manifest}: stream.tdata_width: {by} takes {needed} bits, "
+                f"not {self.data_width}; generate with --tdata {needed}"
+            )
+
+    def check_fit(self, counts: Resources, device: Target) -> None:
+        """See that a device has what the design takes; a count of 0 always fits.
+
+        Raises
+        ------
+        InputError
+            Where it has not: what is short, by how much, and how to generate a design that fits.
+        """
+        short = shortages(counts, device)
+        if not short:
+            return
+        if counts.dsp_blocks > device.dsp_blocks:
+            remedy = f"--ii {self.sharing.interval_for(counts.dsp_blocks, device.dsp_blocks)} or more"
+        else:
+            remedy = "fewer --functions or a smaller --width"
+        raise InputError(
+            f"{self.manifest}: does not fit {device.name}: {'; '.join(short)}; generate with {remedy}"
+        )
+
+
+def read_design(directory: Path) -> Design:
+    """The design in a folder.
+
+    Raises
+    ------
+    InputError
+        For a folder without a manifest or Verilog, a broken manifest, or a file that was changed.
+    """
+    path, verilog = directory / MANIFEST, directory / f"{ACCELERATOR}.v"
+    data = read_manifest(directory)
+    try:
+        manifest = _Manifest.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        element = ".".join(str(part) for part in first["loc"]) or "document"
+        raise InputError(f"{path}: {element}: {first['msg']}") from error
+    return Design(
+        manifest=path,
+        verilog=verilog,
+        target=manifest.target,
+        clock_mhz=manifest.clock_mhz,
+        data_width=manifest.stream.tdata_width,
+        dsp_blocks=manifest.dsp_blocks,
+        sharing=Sharing(
+            manifest.ii, manifest.multiplier_slots.used + manifest.shift_add_products, manifest.multipliers
+        ),
+    )

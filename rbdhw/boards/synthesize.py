@@ -1,0 +1,228 @@
+"""Synthesis of a generated design: its cost and its clock on a target, or the bitstream of a board."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rbdhw.boards.build import Implementation
+from rbdhw.boards.design import Design, read_design
+from rbdhw.boards.nextpnr import DEVICES, LARGEST_SEED, SEED, TRIES, seeds_from
+from rbdhw.boards.place import place
+from rbdhw.boards.shell import ACCELERATOR, TDATA
+from rbdhw.boards.tools import ToolError, tool_version
+from rbdhw.boards.yosys import FAMILIES, Resources, hurried, synthesize_target
+from rbdhw.errors import InputError
+from rbdhw.progress import Progress, silent
+from rbdhw.runtime.extras import check_installed
+from rbdhw.target import target as find_target
+
+
+class TimingError(ToolError):
+    """A design misses its clock: the text says by how much, where, and what helps; ``report`` is kept."""
+
+    def __init__(self, text: str, report: dict[str, Any]) -> None:
+        super().__init__(text)
+        self.report = report
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board: the target that it carries, the module that makes its bitstream, and whether by seeds."""
+
+    target: str
+    module: str
+    seeded: bool
+
+    def builder(self) -> Callable[..., Implementation]:
+        """The function that makes the bitstream; InputError if the boards' package is not installed."""
+        check_installed("amaranth_boards")
+        build: Callable[..., Implementation] = import_module(self.module).build_bitstream
+        return build
+
+
+BOARDS = {
+    "ulx3s-85f": Board("ecp5-85", "rbdhw.boards.ulx3s", seeded=True),
+    "vcu118": Board("xcvu9p", "rbdhw.boards.vcu118", seeded=False),
+}
+
+
+def synthesize(
+    directory: Path,
+    *,
+    target: str | None = None,
+    board: str | None = None,
+    clock_mhz: float | None = None,
+    seed: int | None = None,
+    tries: int | None = None,
+    count: bool = False,
+    work: Path | None = None,
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    """Synthesize the design in ``directory``, a folder that ``rbdhw generate`` wrote.
+
+    With ``board``, make its bitstream. Else place and route the accelerator on ``target``, which must be, and
+    by default is, the design's own; where no program is known that can, only count with Yosys what it takes.
+    With ``count`` only count, whether it fits or not. ``clock_mhz`` is the clock to keep instead of the one
+    for which the design was made; cycles stay the same. ``seed`` is that of the first placement, 1 by
+    default. A placement that misses the clock is followed by one with the next seed, up to ``tries``
+    placements, 3 by default, and the best is kept. What the programs write stays in ``work``, by default the
+    folder ``build-`` and the board's or target's name in ``directory``. ``progress`` is called at each step.
+
+    Returns
+    -------
+    dict
+        ``{board, target, tool, luts, flip_flops, dsp_blocks, block_rams, clock_mhz_target,
+        clock_mhz_achieved, bitstream, versions, tries, seed}``, for JSON; None where it is not known, or
+        there is none. ``tries`` has ``{seed, clock_mhz_achieved}`` of each placement, and ``seed`` is that of
+        the one that was kept. Counts include what stands around the accelerator where it was placed: on a
+        board the serial shell, without one :class:`~rbdhw.boards.folding.FoldedAccelerator`.
+
+    Raises
+    ------
+    InputError
+        For an unknown target or board, options that exclude each other, a folder without a design, or a
+        design that was made for another target or width of stream, or does not fit; if a program or package
+        is missing.
+    TimingError
+        If the design misses the clock in every try.
+    ToolError
+        If a program fails.
+    """
+    run = _Run(directory, clock_mhz, seed, tries, work, progress)
+    if board is not None:
+        _check_board(board, target, count)
+        design, built = _for_board(board, run)
+    else:
+        design, built = _for_target(target, count, run)
+    report = _report(board, design, built)
+    if built.missed is not None:
+        raise TimingError(built.missed, report)
+    return report
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The arguments of :func:`synthesize` that do not depend on what the design is for."""
+
+    directory: Path
+    clock_mhz: float | None
+    seed: int | None
+    tries: int | None
+    work: Path | None
+    progress: Progress
+
+    def design(self) -> Design:
+        """The design in the folder, at the clock that it is to keep."""
+        design = read_design(self.directory)
+        if self.clock_mhz is None:
+            return design
+        if not 0.0 < self.clock_mhz < math.inf:
+            raise InputError(f"clock: {self.clock_mhz:g} MHz is no clock; expected a positive number")
+        return replace(design, clock_mhz=self.clock_mhz)
+
+    def seeds(self, name: str, placed: bool) -> range | None:
+        """The seeds of the placements for a device or board, None if nothing is placed by a seed."""
+        if not placed:
+            given = {"seed": self.seed, "tries": self.tries}
+            for option, value in given.items():
+                if value is not None:
+                    raise InputError(f"{option}: nothing is placed for {name}; expected no --{option}")
+            return None
+        first = SEED if self.seed is None else self.seed
+        tries = TRIES if self.tries is None else self.tries
+        if not 0 <= first <= LARGEST_SEED:
+            raise InputError(f"seed: {first} is out of range; expected 0 to {LARGEST_SEED}")
+        if tries < 1:
+            raise InputError(f"tries: {tries} is out of range; expected 1 or more")
+        return seeds_from(first, tries)
+
+    def folder(self, name: str) -> Path:
+        """The folder for what the programs write, made."""
+        folder = self.work or self.directory / f"build-{name}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            expected = "expected a folder that can be written"
+            raise InputError(f"{folder}: {error.strerror}; {expected}") from error
+        return folder
+
+
+def _for_target(target: str | None, count: bool, run: _Run) -> tuple[Design, Implementation]:
+    if target is not None:
+        find_target(target)
+    design = run.design()
+    device = find_target(design.target)
+    if target is not None:
+        design.check_target(target, f"--target {target}")
+    placed = device.name in DEVICES and not count
+    seeds = run.seeds(device.name, placed)
+    if run.clock_mhz is not None and not placed:
+        raise InputError(f"clock: nothing is placed for {device.name}; expected no --clock")
+    if not count:
+        design.check_fit(Resources(0, 0, design.dsp_blocks, 0), device)
+    folder = run.folder(device.name)
+    if seeds is not None:
+        return design, place(design, device, folder, seeds=seeds, progress=run.progress)
+    versions = {"yosys": tool_version("yosys")}
+    resources = synthesize_target(
+        (design.verilog,), ACCELERATOR, FAMILIES[device.family], folder, progress=run.progress
+    )
+    if not count:
+        design.check_fit(resources, device)
+    as_it_is = ", logic not optimised" if hurried([design.verilog.read_text()]) else ""
+    tool = f"yosys (not placed{as_it_is})"
+    return design, Implementation(tool, design.clock_mhz, resources=resources, versions=versions)
+
+
+def _check_board(board: str, target: str | None, count: bool) -> None:
+    if board not in BOARDS:
+        raise InputError(f"board: '{board}' is unknown; expected one of {', '.join(sorted(BOARDS))}")
+    if target is not None:
+        raise InputError(f"target: board {board} has its own; expected --target or --board, not both")
+    if count:
+        raise InputError(f"count: board {board} is built; expected --count or --board, not both")
+
+
+def _for_board(board: str, run: _Run) -> tuple[Design, Implementation]:
+    design = run.design()
+    device = find_target(BOARDS[board].target)
+    design.check_target(device.name, f"board {board}")
+    design.check_data_width(TDATA, f"board {board}")
+    design.check_fit(Resources(0, 0, design.dsp_blocks, 0), device)
+    seeds = run.seeds(board, BOARDS[board].seeded)
+    build = BOARDS[board].builder()
+    built = build(
+        design.verilog,
+        run.folder(board),
+        clock_mhz=design.clock_mhz,
+        progress=run.progress,
+        **({} if seeds is None else {"seeds": seeds}),
+    )
+    return design, built
+
+
+def _report(board: str | None, design: Design, built: Implementation) -> dict[str, Any]:
+    counts: Resources | None = built.resources
+    achieved = built.fastest_mhz
+    return {
+        "board": board,
+        "target": design.target,
+        "tool": built.tool,
+        "luts": counts and counts.luts,
+        "flip_flops": counts and counts.flip_flops,
+        "dsp_blocks": counts and counts.dsp_blocks,
+        "block_rams": counts and counts.block_rams,
+        "clock_mhz_target": design.clock_mhz,
+        "clock_mhz_achieved": achieved and round(achieved, 2),
+        "bitstream": built.bitstream and str(built.bitstream),
+        "versions": dict(built.versions),
+        "tries": [
+            {"seed": one.seed, "clock_mhz_achieved": round(one.achieved_mhz, 2)} for one in built.tries
+        ],
+        "seed": built.seed,
+    }

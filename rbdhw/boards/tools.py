@@ -1,0 +1,149 @@
+"""Outside programs: finding them, running them with a kept log, their progress, and their failures."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rbdhw.errors import InputError
+from rbdhw.progress import Progress, silent
+from rbdhw.runtime.extras import not_installed
+
+LAST_LINES = 8
+
+WATCHED_SECONDS = 5.0
+"""Seconds from one look at a running program's log to the next."""
+
+TAIL_BYTES = 65536
+"""Bytes at the end of a log in which a running program's state is looked for."""
+
+# Environment variables that name another program than the one this environment installs.
+VARIABLES = {"yosys": "YOSYS", "nextpnr-ecp5": "NEXTPNR_ECP5", "ecppack": "ECPPACK"}
+
+# A version is the first number with dots that a program prints when asked.
+VERSION = re.compile(r"\d+(?:\.\d+)+(?:\+\d+)?")
+
+
+class ToolError(Exception):
+    """An outside program failed, or gave a result that must not be used.
+
+    The text names the program, the reason, the log and its last lines. The command line prints it and
+    exits with status 1.
+    """
+
+
+def find_tool(name: str) -> str:
+    """The path of ``yosys``, ``nextpnr-ecp5`` or ``ecppack``.
+
+    Its environment variable decides (``YOSYS``, ``NEXTPNR_ECP5``, ``ECPPACK``); else the ``yowasp-`` program
+    of this Python environment, of PATH, and last a native one on PATH. Raises InputError if there is none.
+    """
+    variable = VARIABLES[name]
+    if variable in os.environ:
+        found = shutil.which(os.environ[variable])
+        if found is None:
+            raise InputError(
+                f"{variable}={os.environ[variable]}: no such program; expected the path of {name}"
+            )
+        return found
+    beside = str(Path(sys.executable).parent)
+    for candidate, path in ((f"yowasp-{name}", beside), (f"yowasp-{name}", None), (name, None)):
+        found = shutil.which(candidate, path=path)
+        if found is not None:
+            return found
+    raise InputError(f"{not_installed(name, 'synthesis')}, or set {variable} to its path")
+
+
+def tool_version(name: str) -> str:
+    """The version of the program that :func:`find_tool` finds.
+
+    Raises InputError if it is missing, :class:`ToolError` if it prints no version.
+    """
+    command = [find_tool(name), "--version"]
+    status, printed = _finished(name, command)
+    found = VERSION.search(printed.decode(errors="replace"))
+    if status or found is None:
+        raise ToolError(f"{name}: {command[0]} --version tells no version; expected a working program")
+    return found[0]
+
+
+def last_line(text: str) -> str | None:
+    """The last line of a log that is not empty."""
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), None)
+
+
+def run_tool(
+    name: str,
+    command: Sequence[str],
+    *,
+    folder: Path,
+    log: Path,
+    environment: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+    state: Callable[[str], str | None] = last_line,
+) -> None:
+    """Run ``command`` in ``folder``; ``environment`` is added to the process's own.
+
+    ``log`` is the file that the program itself writes, if it does; what it prints and did not write there is
+    put at the end. While the program runs, ``progress`` is called every :data:`WATCHED_SECONDS` with what
+    ``state`` finds in the end of the log. Raises :class:`ToolError` if the program cannot be started or exits
+    with other than 0.
+    """
+    log.unlink(missing_ok=True)
+
+    def watch() -> None:
+        found = state(_tail(log))
+        if found is not None:
+            progress(found)
+
+    status, printed = _finished(name, command, watch, cwd=folder, env={**os.environ, **(environment or {})})
+    written = log.read_bytes() if log.exists() else b""
+    if printed.strip() not in written:
+        log.write_bytes(written + printed)
+    if status:
+        raise tool_failure(name, f"exit status {status}", log)
+
+
+def _tail(log: Path) -> str:
+    """The end of a log, empty if there is none yet."""
+    if not log.exists():
+        return ""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - TAIL_BYTES))
+        return file.read().decode(errors="replace")
+
+
+def _finished(
+    name: str, command: Sequence[str], watch: Callable[[], object] = str, **options: Any
+) -> tuple[int, bytes]:
+    """Run a program to its end and ``watch`` it: its exit status, and what it prints on either stream."""
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options
+        )
+    except OSError as error:
+        raise ToolError(f"{name}: {command[0]} cannot be started ({error.strerror})") from error
+    with process:
+        try:
+            while True:
+                try:
+                    printed = process.communicate(timeout=WATCHED_SECONDS)[0]
+                    return process.returncode, printed
+                except subprocess.TimeoutExpired:
+                    watch()
+        except BaseException:
+            process.kill()
+            raise
+
+
+def tool_failure(name: str, reason: str, log: Path) -> ToolError:
+    """The :class:`ToolError` of program ``name``, with the last lines of its ``log``."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    last = [line for line in lines if line.strip()][-LAST_LINES:]
+    return ToolError("\n  ".join([f"{name} failed ({reason}); its log is {log}", *last]))

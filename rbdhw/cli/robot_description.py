@@ -1,0 +1,88 @@
+"""What there is to tell of a robot before anything is built: joints, operations, algorithms, limbs."""
+
+from __future__ import annotations
+
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from rbdhw.config import BuildOptions
+from rbdhw.emit.manifest import coordinates_entry, function_counts, robot_entry
+from rbdhw.explore.limb_sharing import hardware, least_interval, limb_inputs, limb_names
+from rbdhw.frontend.build_graph import prepare, traced
+from rbdhw.frontend.read import read
+from rbdhw.graph.graph import Graph
+from rbdhw.passes.factor import factor
+from rbdhw.passes.prune import alive
+from rbdhw.passes.twins import find_twins
+from rbdhw.progress import Progress, silent
+from rbdhw.remarks import warn
+from rbdhw.robot.model import BASE, Robot
+from rbdhw.robot.symmetry import limb_groups
+from rbdhw.target import target
+
+UNITS = {True: ("rad", "rad/s", "Nm"), False: ("m", "m/s", "N")}
+"""Units of a position, a velocity and an effort, of a degree of freedom that turns and of one that slides."""
+
+
+def describe(urdf: Path, options: BuildOptions, progress: Progress = silent) -> dict[str, Any]:
+    """The robot, the operations of each function of the graph that would be built, and its algorithms.
+
+    Raises
+    ------
+    InputError
+        For a robot or option that cannot be built.
+    """
+    source, trials = read(urdf, options, progress)
+    delays = target(options.target).delays
+    model = prepare(source, options.functions, options.fext, delays, options.algorithms, progress)
+    warn(model.remarks)
+    progress("tracing")
+    graph = factor(traced(model, options.functions))
+    groups = limb_groups(model.robot)
+    ii = least_interval(groups)
+    twins = find_twins(graph, limb_inputs(model.robot, groups))
+    return {
+        "robot": robot_entry(source),
+        "functions": {function: function_counts(graph, function) for function in options.functions},
+        "algorithms": model.choice.json(),
+        "limbs": {
+            "groups": limb_names(model.robot, groups),
+            "ii": ii,
+            "hardware": hardware(graph, twins, ii),
+        },
+        "joints": joint_entries(source),
+        "coordinates": coordinates_entry(source, used_inputs(graph)),
+        "roots": [vars(trial) for trial in trials],
+    }
+
+
+def used_inputs(graph: Graph) -> set[str]:
+    """The inputs on which a graph's results depend."""
+    kept = alive(graph)
+    return {name for name, node in graph.inputs.items() if kept[node]}
+
+
+def joint_entries(robot: Robot) -> list[dict[str, Any]]:
+    """Each joint: its kind, the link that it moves, that link's parent, what it mimics, and its limits.
+
+    There are as many limits as degrees of freedom. What has no limit is None.
+    """
+    entries = []
+    for body in robot.bodies:
+        joint = body.joint
+        entries.append(
+            {
+                "name": joint.name,
+                "kind": joint.kind.value,
+                "link": body.name,
+                "parent": robot.base if body.parent == BASE else robot.bodies[body.parent].name,
+                "mimics": vars(joint.mimic) if joint.mimic else None,
+                "limits": [
+                    {name: bound if isfinite(bound) else None for name, bound in vars(limits).items()}
+                    | {"units": dict(zip(("position", "velocity", "effort"), UNITS[turns], strict=True))}
+                    for limits, turns in zip(joint.limits, joint.kind.turning, strict=True)
+                ],
+            }
+        )
+    return entries

@@ -1,0 +1,306 @@
+"""What the command line prints for people: tables of a robot, a design and a simulation."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import MARKDOWN
+from rich.console import Console
+from rich.table import Table
+
+from rbdhw.design.traffic import rate_text
+from rbdhw.estimate.model import NAMES
+
+LINE_WIDTH = 80
+"""Columns of text, and of a table that does not go to a terminal."""
+
+INDENT = "  "
+
+OPERATIONS, LATENCY, ERROR = "operations\nmul / add", "latency\ncycles / µs", "error\nmedian / max"
+"""Headings of two lines, for two figures in a cell."""
+
+
+def print_text(text: str, indent: str = "") -> None:
+    """Text on standard output in lines of :data:`LINE_WIDTH`; further lines of a paragraph are indented."""
+    for line in text.splitlines():
+        print(
+            textwrap.fill(
+                line, LINE_WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            )
+        )
+
+
+def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    """A table on standard output below the lines of its title; the first column is of names."""
+    print_text(title)
+    table = Table(box=MARKDOWN)
+    for k, column in enumerate(columns):
+        table.add_column(column, justify="right" if k else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console(width=None if sys.stdout.isatty() else LINE_WIDTH, highlight=False).print(table)
+
+
+def print_description(data: dict[str, Any]) -> None:
+    """What ``rbdhw info`` tells of a robot and of the operations that its functions take."""
+    robot = data["robot"]
+    print(f"{robot['name']}: {freedoms_text(robot)}, depth {robot['depth']}")
+    names = ("name", "kind", "link", "parent")
+    joints = [
+        [*(own[name] for name in names), own["mimics"]["joint"] if own["mimics"] else ""]
+        for own in data["joints"]
+    ]
+    print_table("joints", ["joint", "kind", "link", "parent", "mimics"], joints)
+    print_coordinates(data["coordinates"])
+    print_roots(data["roots"])
+    print_table(
+        "operations a task",
+        ["function", "variable x\nvariable", "variable x\nconstant", "additions", "reciprocals"],
+        [
+            [
+                name,
+                str(counts["multiplications"]["variable"]),
+                str(counts["multiplications"]["constant"]),
+                str(counts["additions"]),
+                str(counts["reciprocals"]),
+            ]
+            for name, counts in data["functions"].items()
+        ],
+    )
+    print_algorithms(data["algorithms"])
+    print_limbs(data["limbs"])
+
+
+def print_coordinates(coordinates: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Each coordinate of q and v: its joint, unit and limits, and whether it travels to the accelerator."""
+    for array, title in (("q", "configuration"), ("v", "velocity; a and tau have the same order")):
+        rows = [
+            [
+                f"{array}[{own['index']}]",
+                own["joint"] + (f", {own['part']}" if own["part"] else ""),
+                own["kind"],
+                own["unit"],
+                *("-" if bound is None else f"{bound:.4g}" for bound in own["limits"].values()),
+                ", ".join(own["travels"]) or "no",
+            ]
+            for own in coordinates[array]
+        ]
+        columns = ["", "joint", "kind", "unit", "lower", "upper", "travels"]
+        print_table(f"coordinates: {title}", columns, rows)
+
+
+def freedoms_text(robot: Mapping[str, Any]) -> str:
+    """The number of joints, whether the base floats, and the degrees of freedom if they are not as many."""
+    floats = robot["base"] == "floating"
+    joints = len(robot["joints"]) - floats
+    text = f"{joints} joint" + "s" * (joints != 1) + " and a floating base" * floats
+    return text if robot["dof"] == joints else f"{text}, {robot['dof']} degrees of freedom"
+
+
+def print_limbs(limbs: dict[str, Any]) -> None:
+    """The limbs that are alike, and the hardware at the least interval at which all of them can share."""
+    if limbs["groups"]:
+        rows = [
+            [f"share-limbs={way}", *(str(count) for count in counts.values())]
+            for way, counts in limbs["hardware"].items()
+        ]
+        title = f"limbs alike: {limbs_text(limbs['groups'])}; at an II of {limbs['ii']}"
+        print_table(title, ["", "multipliers", "adders"], rows)
+
+
+def print_roots(trials: list[dict[str, Any]]) -> None:
+    """The links tried as roots, and their costs."""
+    rows = [[trial["link"], str(trial["depth"]), f"{trial['cost']:.0f}"] for trial in trials]
+    if rows:
+        print_table("roots", ["link", "depth", "cost"], rows)
+
+
+def print_algorithms(algorithms: dict[str, Any]) -> None:
+    """The algorithms taken, and what each alternative would cost, all functions together."""
+    rows = []
+    for step, choice in algorithms.items():
+        for name, cost in choice["costs"].items():
+            taken = "taken" if name == choice["chosen"] else ""
+            counts = f"{cost['multiplications']} / {cost['additions']}"
+            figures = [counts, f"{cost['nanoseconds']:.0f} ns", f"{cost['total']:.0f}"]
+            rows.append([f"{step}={name}", taken, *figures])
+    if rows:
+        print_table("algorithms", ["algorithm", "", OPERATIONS, "longest\npaths", "cost"], rows)
+
+
+def print_manifest(manifest: dict[str, Any], output: Path) -> None:
+    """A short table of a design: what its functions take, and how fast they are."""
+    robot, rows = manifest["robot"], []
+    for name, function in manifest["functions"].items():
+        error, built = manifest["error"][name], function["built"]
+        rows.append(
+            [
+                name,
+                f"{sum(built['multiplications'].values())} / {built['additions']}",
+                _latency_cell(function["latency_cycles"], manifest["clock_mhz"]),
+                str(function["core_latency_cycles"]),
+                rate_text(function["tasks_per_second"]),
+                _error_cell(error["median"], error["max"]),
+            ]
+        )
+    columns = [OPERATIONS, LATENCY, "core\ncycles", "tasks/s", ERROR]
+    print_table(
+        f"{robot['name']} ({freedoms_text(robot)}) for {manifest['target']} -> {output}\n"
+        f"{_hardware_text(manifest)}\n"
+        "latency: first beat in to last beat out, with nothing else in flight\n"
+        "tasks/s: the most that the II and the beats of the function's packets allow",
+        ["", *columns],
+        rows,
+    )
+    print_accuracy(manifest)
+    print_interval(manifest)
+    if "limbs" in manifest:
+        print_sharing(manifest["limbs"])
+
+
+def print_accuracy(manifest: dict[str, Any]) -> None:
+    """Each function's errors by stratum, its error floor and its largest step, and why widths are these."""
+    errors = manifest["error"]
+    strata = {
+        name: {kind: (part["median"], part["max"]) for kind, part in own["strata"].items()}
+        for name, own in errors.items()
+    }
+    _print_strata("errors by kind of tasks, median / largest", strata)
+    rows = [
+        [name, ", ".join(own["units"]), f"{own['step']:.1e}", f"{own['floor']:.2g}"]
+        for name, own in errors.items()
+    ]
+    title = "errors are relative to the result's norm, or to the floor where that is larger"
+    print_table(title, ["", "unit", "largest\nstep", "error\nfloor"], rows)
+    print_text(f"widths: {manifest['formats']['why']}", INDENT)
+
+
+def _print_strata(title: str, strata: Mapping[str, Mapping[str, tuple[float | None, float | None]]]) -> None:
+    """A table of errors, functions by strata; its numbers are short, so that five strata fit a line."""
+    kinds = list(dict.fromkeys(kind for own in strata.values() for kind in own))
+    rows = [
+        [name, *(_short_errors(*own.get(kind, (None, None))) for kind in kinds)]
+        for name, own in strata.items()
+    ]
+    print_table(title, ["", *kinds], rows)
+
+
+def _short_errors(median: float | None, largest: float | None) -> str:
+    return "-" if median is None or largest is None else f"{median:.0e}/{largest:.0e}"
+
+
+def _hardware_text(manifest: dict[str, Any]) -> str:
+    """What all functions of a design share."""
+    width = " x ".join(str(bits) for bits in manifest["width"])
+    return (
+        f"{manifest['clock_mhz']:g} MHz, II {manifest['ii']}, {manifest['multipliers']:,} multipliers, "
+        f"width {width} bits"
+    )
+
+
+def _latency_cell(cycles: int | None, clock_mhz: float) -> str:
+    return "-" if cycles is None else f"{cycles} / {cycles / clock_mhz:.3f}"
+
+
+def print_interval(manifest: dict[str, Any]) -> None:
+    """Why tasks come at this interval, what the design takes by estimate, and why its core was chosen."""
+    chosen, found = manifest["interval"], manifest["estimate"]
+    taken = [f"{found[name]:,} {NAMES[name]} ({share:.1%})" for name, share in found["shares"].items()]
+    print_text(f"II {chosen['ii']}: {chosen['why']}", INDENT)
+    print_text(f"by estimate {', '.join(taken)} of {manifest['target']}", INDENT)
+    if manifest["core"] != manifest["cores"]["asked"]:
+        print_text(f"core {manifest['core']}: {manifest['cores']['why']}", INDENT)
+
+
+def print_sharing(limbs: dict[str, Any]) -> None:
+    """The limbs that are alike, and what it costs to let them share hardware or not."""
+    costs = limbs["costs"]
+    if not costs:
+        return
+    taken = "on" if limbs["shared"] else "off"
+    columns = [f"share-limbs={way}" + "\ntaken" * (way == taken) for way in costs]
+    rows = [
+        [name.replace("_", " "), *(f"{cost[name]:,}" for cost in costs.values())]
+        for name in next(iter(costs.values()))
+    ]
+    print_table(f"limbs alike: {limbs_text(limbs['groups'])}", ["", *columns], rows)
+
+
+def limbs_text(groups: list[list[str]]) -> str:
+    """Groups of limbs in a line, each limb by the name of its first link."""
+    return "; ".join(", ".join(group) for group in groups)
+
+
+def _error_cell(median: float | None, largest: float | None) -> str:
+    return "-" if median is None or largest is None else f"{median:.1e} / {largest:.1e}"
+
+
+def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
+    """A short table of a simulation."""
+    rows = []
+    for name, function in report["functions"].items():
+        rows.append(
+            [
+                name,
+                str(function["tasks"]),
+                _latency_cell(function["latency_cycles"], manifest["clock_mhz"]),
+                rate_text(manifest["functions"][name]["tasks_per_second"]),
+                f"{function['mismatches']} / {function['flagged']}",
+                _error_cell(function["error_median"], function["error_max"]),
+            ]
+        )
+    robot = manifest["robot"]["name"]
+    title = [
+        f"{robot}: RTL in Verilator against the bit-exact model and the golden model",
+        _hardware_text(manifest),
+        f"{report['tasks']:,} tasks in {report['cycles']:,} cycles: {report['mismatches']:,} mismatches, "
+        f"{report['flagged']:,} flagged",
+        _traffic_text(report["traffic"]),
+    ]
+    if report["stray"]:
+        title.append(
+            f"{report['stray']} of no function: unknown answers, or breaches of the stream's protocol"
+        )
+    columns = ["", "tasks", LATENCY, "tasks/s", "mismatches\n/ flagged", ERROR]
+    print_table("\n".join(title), columns, rows)
+    strata = {
+        name: {kind: (part["error_median"], part["error_max"]) for kind, part in own["strata"].items()}
+        for name, own in report["functions"].items()
+    }
+    _print_strata("errors by kind of tasks, median / largest", strata)
+
+
+def _traffic_text(traffic: dict[str, Any]) -> str:
+    """Under which traffic latencies were measured."""
+    mixed = ", functions mixed" if traffic["mixed_functions"] else ""
+    return (
+        f"latency: least measured under {traffic['bubbles']:.0%} bubbles and "
+        f"{traffic['back_pressure']:.0%} back-pressure{mixed}"
+    )
+
+
+MOST_CAUSES = 10
+"""Causes of flagged tasks that are printed; `--json` lists all."""
+
+
+def print_causes(causes: Sequence[Mapping[str, Any]]) -> None:
+    """Why tasks were flagged, the causes of most tasks first."""
+    for cause in causes[:MOST_CAUSES]:
+        print(textwrap.fill(cause["text"], LINE_WIDTH, initial_indent="  ", subsequent_indent="    "))
+    if len(causes) > MOST_CAUSES:
+        print(f"  and {len(causes) - MOST_CAUSES} more causes, which --json lists")
+
+
+def print_synthesis(directory: Path, report: dict[str, Any]) -> None:
+    """A short table of what synthesis found."""
+    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+    tries = ", ".join(f"seed {one['seed']}: {one['clock_mhz_achieved']:g} MHz" for one in report["tries"])
+    rows = [
+        [name.replace("_", " "), "-" if value in (None, "") else str(value)]
+        for name, value in (report | {"versions": versions, "tries": tries}).items()
+    ]
+    print_table(str(directory), ["", ""], rows)

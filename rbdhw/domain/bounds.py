@@ -1,0 +1,447 @@
+"""The input domain: what a task's numbers may be, by default from the URDF's limits.
+
+Accelerations, which a URDF does not limit, may by default reach the velocity limit within a tenth of a
+second. External forces may reach the robot's weight on each axis, moments that force on a lever of 0.1 m; so
+may those on a floating body. What moves freely (a base, or a joint of several degrees of freedom without
+limits) does so at up to 2 m/s and 4 rad/s, within a metre. Where a joint of one degree of freedom has no
+limits, or limits that bound nothing, :mod:`rbdhw.domain.default_limits` finds others, and
+``Domain.remarks`` says so.
+A TOML file overrides any of it; for a joint of several degrees of freedom a bound holds for each::
+
+    [default]
+    acceleration = 50.0          # symmetric, or [lower, upper]
+
+    [joints.iiwa_joint_1]
+    position = [-1.0, 1.0]       # rad, or m
+    velocity = 5.0
+
+    [base]                       # floating, or with its motion given
+    linear_velocity = 3.0
+    angular_velocity = 5.0
+    linear_acceleration = 30.0
+    angular_acceleration = 50.0
+    force = 300.0
+    moment = 50.0
+
+    [fext]
+    force = 100.0
+    moment = 20.0
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from rbdhw.domain.default_limits import FREE_REACH, FREE_VELOCITY, Pair, Substitutes
+from rbdhw.dynamics.joint import turns
+from rbdhw.errors import InputError
+from rbdhw.fixed.lower import InputRange
+from rbdhw.robot.model import Joint, JointKind, Limits, Robot
+from rbdhw.runtime.files import read
+from rbdhw.runtime.number_bounds import (
+    ACCELERATION,
+    DOMAIN_BYTES,
+    DOMAIN_LINE,
+    EFFORT,
+    POSITION,
+    VELOCITY,
+    Bound,
+)
+
+TIME_TO_VELOCITY_LIMIT = 0.1
+"""Seconds in which the default largest acceleration reaches the velocity limit."""
+
+LEVER = 0.1
+"""Metres on which the default largest external moment has the largest force."""
+
+QUATERNION_SLACK = 2.0**-11
+"""How far a quaternion's length may be from one, by rounding at the sender."""
+
+GRAVITY_SLACK = 1.05
+"""How much a gravity that comes with a task may exceed the robot's own."""
+
+Array = NDArray[np.float64]
+
+
+def _pair(value: object, bound: Bound) -> Pair:
+    """``b`` as ``(-b, b)``, ``[l, u]`` as it is; ValueError with what was expected."""
+    match value:
+        case [lower, upper]:
+            pair = _number(lower), _number(upper)
+        case _:
+            pair = -_number(value), _number(value)
+    if not pair[0] < pair[1]:
+        raise ValueError(_EXPECTED)
+    if not bound.holds(max(pair, key=abs)):
+        raise ValueError(f"{bound.expected} was expected")
+    return pair
+
+
+def _number(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
+        raise ValueError(_EXPECTED)
+    return float(value)
+
+
+_EXPECTED = "a positive number or [lower, upper] with lower below upper was expected"
+
+Positions = Annotated[Pair, BeforeValidator(partial(_pair, bound=POSITION))]
+Velocities = Annotated[Pair, BeforeValidator(partial(_pair, bound=VELOCITY))]
+Accelerations = Annotated[Pair, BeforeValidator(partial(_pair, bound=ACCELERATION))]
+Efforts = Annotated[Pair, BeforeValidator(partial(_pair, bound=EFFORT))]
+
+
+class JointBounds(BaseModel):
+    """Overrides for one joint, or for all."""
+
+    model_config = ConfigDict(extra="forbid")
+    position: Positions | None = None
+    velocity: Velocities | None = None
+    acceleration: Accelerations | None = None
+    effort: Efforts | None = None
+
+
+class ForceBounds(BaseModel):
+    """Bounds of each component of an external wrench (N, Nm)."""
+
+    model_config = ConfigDict(extra="forbid")
+    force: Efforts | None = None
+    moment: Efforts | None = None
+
+
+class BaseBounds(ForceBounds):
+    """Bounds of each component of a moving base's motion, and of the wrench on one that floats."""
+
+    linear_velocity: Velocities | None = None
+    angular_velocity: Velocities | None = None
+    linear_acceleration: Accelerations | None = None
+    angular_acceleration: Accelerations | None = None
+
+
+class Overrides(BaseModel):
+    """The content of a domain file."""
+
+    model_config = ConfigDict(extra="forbid")
+    default: JointBounds = JointBounds()
+    joints: dict[str, JointBounds] = {}
+    base: BaseBounds = BaseBounds()
+    fext: ForceBounds = ForceBounds()
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Bounds by array of the user's interface, in its units: ``(dimension, 2)`` each.
+
+    ``q`` has ``nq`` rows, ``v``, ``a``, ``tau`` have ``nv``; ``base_v``, ``base_a`` and ``gravity`` are there
+    where tasks bring them; ``fext`` has a row a wrench component, ``[force; moment]``, the same for every
+    body; ``Minv``, where a task may bring one, a row an entry of the matrix, row by row. ``wraps`` marks
+    those of ``q`` that are angles without limits. ``remarks`` names the joints whose limits bound nothing,
+    with what was taken instead, and bounds that look like degrees; domains are compared without it.
+    """
+
+    bounds: Mapping[str, Array]
+    wraps: tuple[bool, ...]
+    remarks: tuple[str, ...] = field(default=(), compare=False)
+
+
+def read_overrides(path: Path) -> Overrides:
+    """The overrides in a TOML file.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be read or says something else than a domain.
+    """
+    data = read(path, "a TOML file with bounds of the inputs", DOMAIN_BYTES)
+    longest = max(map(len, data.split(b"\n")))
+    if longest > DOMAIN_LINE:
+        raise InputError(f"{path}: a line of {longest:,} characters; expected at most {DOMAIN_LINE:,}")
+    try:
+        return Overrides.model_validate(tomllib.loads(data.decode("utf-8")))
+    except ValidationError as error:
+        raise InputError(f"{path}: {_complaint(error.errors()[0])}") from error
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else error
+        raise InputError(f"{path}: not a readable TOML file ({reason})") from error
+
+
+def _complaint(error: ErrorDetails) -> str:
+    """Where a domain file says something else than a domain, and what was expected there."""
+    where = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        tables: dict[object, type[BaseModel]] = {
+            "default": JointBounds,
+            "joints": JointBounds,
+            "base": BaseBounds,
+            "fext": ForceBounds,
+        }
+        table = tables[error["loc"][0]] if len(error["loc"]) > 1 else Overrides
+        return f"{where}: unknown; expected {', '.join(table.model_fields)}"
+    if error["type"] == "value_error":
+        return f"{where}: {error['ctx']['error']}"
+    return f"{where}: a table was expected"
+
+
+def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bool = False) -> Domain:
+    """The domain of a robot's inputs.
+
+    Parameters
+    ----------
+    strict
+        Refuse limits that bound nothing, unless an override does, instead of taking substitutes.
+
+    Raises
+    ------
+    InputError
+        For an override of an unknown joint, and where ``strict`` asks for it.
+    """
+    given = overrides or Overrides()
+    unknown = sorted(set(given.joints) - set(robot.joints))
+    if unknown:
+        known = ", ".join(robot.joints)
+        raise InputError(
+            f"domain: joint '{unknown[0]}' is not a joint of {robot.name}; expected one of {known}"
+        )
+    _check_base(robot, given)
+    wrench = _wrench_bounds(robot, given.fext)
+    rows: dict[str, list[Pair]] = {"q": [], "v": [], "a": [], "tau": []}
+    unwrapped, substitutes = _unwrapped(robot), Substitutes(robot, strict)
+    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+        joint = body.joint
+        if joint.mimic is None:
+            positions = _positions(joint, given, substitutes, wraps=place.start not in unwrapped)
+            rows["q"] += positions
+            for array, pairs in _motion_bounds(joint, given, wrench, substitutes).items():
+                rows[array] += pairs
+    if robot.base_given:
+        rows["base_v"] = _base_velocity(given.base)
+        rows["base_a"] = _base_acceleration(given.base, rows["base_v"])
+    if robot.gravity_given:
+        largest = GRAVITY_SLACK * math.hypot(*robot.gravity)
+        rows["gravity"] = [(-largest, largest)] * 3
+    bounds = {array: np.array(pairs) for array, pairs in rows.items()}
+    bounds["fext"] = np.array(wrench)
+    unlimited = tuple(not math.isfinite(upper) for _, upper in rows["q"])
+    wraps = tuple(free and k not in unwrapped for k, free in enumerate(unlimited))
+    bounds["q"][np.array(unlimited) & ~np.array(wraps)] = (-math.pi, math.pi)
+    return Domain(bounds, wraps, substitutes.remarks)
+
+
+def _check_base(robot: Robot, given: Overrides) -> None:
+    """Refuse bounds of a base that does not move, and of a floating joint as if it were any joint."""
+    if given.base != BaseBounds() and not (robot.floats or robot.base_given):
+        raise InputError(f"domain: base: that of {robot.name} is fixed; expected a base that moves")
+    if robot.floats and robot.bodies[0].joint.name in given.joints:
+        name = robot.bodies[0].joint.name
+        raise InputError(f"domain: joint '{name}' floats; expected its bounds in the table base")
+
+
+def _unwrapped(robot: Robot) -> set[int]:
+    """Configuration coordinates that are not the same a turn later: some joint follows them otherwise."""
+    kinds = {body.joint.name: body.joint.kind for body in robot.bodies}
+    found = set()
+    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+        joint = body.joint
+        if joint.mimic is not None:
+            whole = joint.kind.rotates and kinds[joint.mimic.joint].rotates
+            mantissa, exponent = math.frexp(abs(joint.mimic.multiplier))
+            doubled = mantissa == 0.5 and exponent > 0  # a shift of bits, which wraps as the angle does
+            still = joint.mimic.multiplier == 0.0
+            found |= set() if still or (whole and doubled) else {place.start}
+        elif joint.kind is JointKind.HELICAL:
+            found.add(place.start)
+    return found
+
+
+def _positions(joint: Joint, given: Overrides, substitutes: Substitutes, *, wraps: bool) -> list[Pair]:
+    """The bounds of a joint's coordinates; those of an angle without limits are infinite."""
+    if joint.kind is JointKind.FLOATING:
+        return [(-FREE_REACH, FREE_REACH)] * 3 + [_QUATERNION] * 4
+    if joint.kind.quaternion is not None:
+        return [_QUATERNION] * joint.kind.nq
+    own = given.joints.get(joint.name, JointBounds())
+    asked = own.position or given.default.position
+    if asked is None and joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+        pairs = [substitutes.position(joint, wraps=wraps)]
+    else:
+        pairs = [
+            asked or _limits(limits, angle)
+            for limits, angle in zip(joint.limits, joint.kind.angles, strict=True)
+        ]
+    for pair, angle in zip(pairs, joint.kind.angles, strict=True):
+        if angle:
+            substitutes.check_unit(joint, pair, "limits" if asked is None else "bounds")
+    return pairs
+
+
+def _limits(limits: Limits, angle: bool) -> Pair:
+    """The limits of one coordinate; a slide without has :data:`FREE_REACH` either way."""
+    bounded = angle or math.isfinite(limits.upper)
+    return (limits.lower, limits.upper) if bounded else (-FREE_REACH, FREE_REACH)
+
+
+def _motion_bounds(
+    joint: Joint, given: Overrides, wrench: list[Pair], substitutes: Substitutes
+) -> dict[str, list[Pair]]:
+    """The bounds of a joint's velocities, accelerations and forces."""
+    if joint.kind is JointKind.FLOATING:
+        return _floating_bounds(given, wrench)
+    own = given.joints.get(joint.name, JointBounds())
+    asked, effort = own.velocity or given.default.velocity, own.effort or given.default.effort
+    single = joint.kind.nv == 1
+    if asked is not None:
+        velocities = [asked] * joint.kind.nv
+    else:
+        velocities = [substitutes.velocity(joint)] if single else _free_velocities(joint)
+    acceleration = own.acceleration or given.default.acceleration
+    accelerations = [acceleration or _reachable(bounds) for bounds in velocities]
+    if effort is not None:
+        efforts = [effort] * joint.kind.nv
+    else:
+        efforts = [substitutes.effort(joint, accelerations[0])] if single else _free_efforts(joint, wrench)
+    return {"v": velocities, "a": accelerations, "tau": efforts}
+
+
+def _free_velocities(joint: Joint) -> list[Pair]:
+    """The velocity limits of a joint of several degrees of freedom, or those of free motion."""
+    given = zip(joint.limits, joint.kind.turning, strict=True)
+    free = {turning: (-velocity, velocity) for turning, velocity in FREE_VELOCITY.items()}
+    return [_around(limits.velocity, free[turning]) for limits, turning in given]
+
+
+def _free_efforts(joint: Joint, wrench: list[Pair]) -> list[Pair]:
+    """The effort limits of a joint of several degrees of freedom, or those of an external wrench."""
+    given = zip(joint.limits, joint.kind.turning, strict=True)
+    return [_around(limits.effort, wrench[3 if turning else 0]) for limits, turning in given]
+
+
+def _around(limit: float, free: Pair) -> Pair:
+    """``limit`` either way, or ``free`` where it bounds nothing."""
+    return (-limit, limit) if 0.0 < limit < math.inf else free
+
+
+def _floating_bounds(given: Overrides, wrench: list[Pair]) -> dict[str, list[Pair]]:
+    """The bounds of a floating body's velocities, accelerations and wrench."""
+    velocity = _base_velocity(given.base)
+    force, moment = given.base.force or wrench[0], given.base.moment or wrench[3]
+    return {
+        "v": velocity,
+        "a": _base_acceleration(given.base, velocity),
+        "tau": [force] * 3 + [moment] * 3,
+    }
+
+
+def _base_velocity(given: BaseBounds) -> list[Pair]:
+    linear, angular = ((-FREE_VELOCITY[turns], FREE_VELOCITY[turns]) for turns in (False, True))
+    return [given.linear_velocity or linear] * 3 + [given.angular_velocity or angular] * 3
+
+
+def _base_acceleration(given: BaseBounds, velocity: list[Pair]) -> list[Pair]:
+    linear = given.linear_acceleration or _reachable(velocity[0])
+    return [linear] * 3 + [given.angular_acceleration or _reachable(velocity[3])] * 3
+
+
+def _reachable(velocity: Pair) -> Pair:
+    """The accelerations that reach a velocity in the time allowed."""
+    largest = max(abs(bound) for bound in velocity) / TIME_TO_VELOCITY_LIMIT
+    return (-largest, largest)
+
+
+_QUATERNION: Pair = (-1.0 - QUATERNION_SLACK, 1.0 + QUATERNION_SLACK)
+
+
+def _wrench_bounds(robot: Robot, given: ForceBounds) -> list[Pair]:
+    mass = sum(body.inertia.mass for body in robot.bodies) + robot.base_inertia.mass
+    weight = max(mass * math.hypot(*robot.gravity), 1.0)
+    force = given.force or (-weight, weight)
+    moment = given.moment or (LEVER * force[0], LEVER * force[1])
+    return [force] * 3 + [moment] * 3
+
+
+def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str, InputRange]:
+    """The range of every input a graph of this robot may have, by the graph's names and units."""
+    ranges = _position_ranges(robot, domain)
+    for k, turns_ in enumerate(_turning(robot)):
+        for array, unit in (("v", "rad/s"), ("a", "rad/s^2"), ("tau", "Nm")):
+            slot = f"v[{k}]" if array == "v" else f"u[{k}]"
+            unit = unit if turns_ else _LINEAR[unit]
+            lower, upper = domain.bounds[array][k]
+            ranges[f"{array}[{k}]"] = InputRange(lower, upper, unit, slot=slot)
+    for array, units in _BASE_UNITS.items():
+        for k, (lower, upper) in enumerate(domain.bounds.get(array, ())):
+            ranges[f"{array}[{k}]"] = InputRange(lower, upper, units[k])
+    for i in fext:
+        for k, (lower, upper) in enumerate(domain.bounds["fext"]):
+            ranges[f"fext[{i},{k}]"] = InputRange(lower, upper, "N" if k < 3 else "Nm")
+    for k, (lower, upper) in enumerate(domain.bounds.get("Minv", ())):
+        i, j = divmod(k, robot.nv)
+        ranges[f"Minv[{i},{j}]"] = InputRange(lower, upper, "1")
+    return ranges
+
+
+def _position_ranges(robot: Robot, domain: Domain) -> dict[str, InputRange]:
+    ranges: dict[str, InputRange] = {}
+    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+        kind = body.joint.kind
+        if body.joint.mimic is not None:
+            continue
+        for k, angle in zip(range(robot.nq)[place], kind.angles, strict=True):
+            lower, upper = domain.bounds["q"][k]
+            if domain.wraps[k]:
+                ranges[f"q[{k}]"] = InputRange(-0.5, 0.5, "turn", wraps=True)
+            elif angle:
+                ranges[f"q[{k}]"] = InputRange(turns(lower), turns(upper), "turn")
+            else:
+                part = kind.quaternion is not None and k - place.start >= kind.quaternion.start
+                ranges[f"q[{k}]"] = InputRange(lower, upper, "1" if part else "m")
+    return ranges
+
+
+_LINEAR = {"rad/s": "m/s", "rad/s^2": "m/s^2", "Nm": "N"}
+
+_BASE_UNITS = {
+    "base_v": ("m/s",) * 3 + ("rad/s",) * 3,
+    "base_a": ("m/s^2",) * 3 + ("rad/s^2",) * 3,
+    "gravity": ("m/s^2",) * 3,
+}
+
+
+def _turning(robot: Robot) -> list[bool]:
+    """Which of the robot's velocities are angular."""
+    own = (body.joint for body in robot.bodies if body.joint.mimic is None)
+    return [turns_ for joint in own for turns_ in joint.kind.turning]
+
+
+def _angles(robot: Robot) -> list[bool]:
+    """Which of the robot's configuration coordinates are angles."""
+    own = (body.joint for body in robot.bodies if body.joint.mimic is None)
+    return [angle for joint in own for angle in joint.kind.angles]
+
+
+def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The graph's inputs, by name and in its units, from arrays of the user's interface."""
+    inputs: dict[str, Array] = {}
+    for k, angle in enumerate(_angles(robot)):
+        position = arrays["q"][:, k]
+        inputs[f"q[{k}]"] = position / (2.0 * np.pi) if angle else position
+    for name in ("v", "a", "tau", "base_v", "base_a", "gravity"):
+        if name in arrays:
+            inputs |= {f"{name}[{k}]": column for k, column in enumerate(arrays[name].T)}
+    if "Minv" in arrays:
+        inputs |= {f"Minv[{i},{j}]": arrays["Minv"][:, i, j] for i in range(robot.nv) for j in range(i + 1)}
+    if "fext" in arrays:
+        wrenches = np.moveaxis(arrays["fext"], 0, -1)
+        inputs |= {f"fext[{i},{k}]": values for i, row in enumerate(wrenches) for k, values in enumerate(row)}
+    return inputs

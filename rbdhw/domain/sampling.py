@@ -1,0 +1,87 @@
+"""Random tasks over the whole input domain, its extremes among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.domain.bounds import QUATERNION_SLACK, Domain
+from rbdhw.robot.model import Robot
+
+EXTREMES = 24
+"""One random task in so many is of each of three extreme kinds."""
+
+MOVING = ("v", "a", "tau", "base_v", "base_a")
+"""The arrays of velocities, accelerations and forces."""
+
+Array = NDArray[np.float64]
+
+
+def sample(
+    robot: Robot, domain: Domain, tasks: int, rng: np.random.Generator, fext: Sequence[int] = ()
+) -> dict[str, Array]:
+    """Random arrays of the user's interface over the whole domain, its extremes among them.
+
+    Half of the tasks are uniform. In the other half each coordinate sits at one of its bounds with
+    probability one half, and one task in sixteen rests (the velocities nearest to zero). Of three tasks in
+    :data:`EXTREMES` one has every number at one of its bounds, one all but the positions, and one has this
+    with the joints at zero, or the positions nearest to it, where an arm is stretched out. An angle that
+    wraps has no bounds: it is uniform unless it is zero. (Half a turn to the last bit folds limbs flat, where
+    results may vanish but for rounding.) Attitudes, and the direction of a given gravity, are uniform on the
+    sphere.
+    """
+    bounds = dict(domain.bounds)
+    bounds["q"] = np.where(np.array(domain.wraps)[:, None], np.array([-np.pi, np.pi]), bounds["q"])
+    kind = rng.integers(EXTREMES, size=(tasks, 1))
+    moving = [name for name in MOVING if name in bounds]
+    arrays: dict[str, Array] = {name: _draw(bounds[name], tasks, rng, kind < 3) for name in moving}
+    resting = (kind[:, 0] >= 3) & (rng.random(tasks) < 1 / 16)
+    for name in ("v", "base_v"):
+        if name in arrays:
+            arrays[name][resting] = np.clip(0.0, *bounds[name].T)
+    arrays["q"] = _draw(bounds["q"], tasks, rng, kind == 0)
+    wraps = np.array(domain.wraps)
+    if wraps.any():
+        arrays["q"][:, wraps] = rng.uniform(-np.pi, np.pi, (tasks, np.count_nonzero(wraps)))
+    arrays["q"][kind[:, 0] == 2] = np.clip(0.0, *bounds["q"].T)
+    for place in _quaternions(robot):
+        lengths = 1.0 + rng.uniform(-QUATERNION_SLACK, QUATERNION_SLACK, (tasks, 1))
+        arrays["q"][:, place] = lengths * _directions(rng, tasks, 4)
+    if robot.gravity_given:
+        arrays["gravity"] = math.hypot(*robot.gravity) * _directions(rng, tasks, 3)
+    arrays["fext"] = np.zeros((tasks, len(robot.bodies), 6))
+    for i in sorted(fext):
+        arrays["fext"][:, i] = _draw(bounds["fext"], tasks, rng, kind < 3)
+    return arrays
+
+
+def _quaternions(robot: Robot) -> list[slice]:
+    """Where the robot's quaternions lie in ``q``."""
+    found = []
+    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+        part = body.joint.kind.quaternion
+        if part is not None:
+            found.append(slice(place.start + part.start, place.start + part.stop))
+    return found
+
+
+def _directions(rng: np.random.Generator, tasks: int, size: int) -> Array:
+    """Unit vectors (tasks, size): uniform on the sphere, an axis or its opposite once in eight times."""
+    vectors = rng.normal(size=(tasks, size))
+    straight = rng.random(tasks) < 1 / 8
+    axes = np.eye(size)[rng.integers(size, size=tasks)] * rng.choice([-1.0, 1.0], (tasks, 1))
+    vectors[straight] = axes[straight]
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+def _draw(bounds: Array, tasks: int, rng: np.random.Generator, extreme: NDArray[np.bool_]) -> Array:
+    """Numbers within the bounds, and of the ``extreme`` tasks (N, 1) all at bounds."""
+    shape = (tasks, len(bounds))
+    lower, upper = bounds[:, 0], bounds[:, 1]
+    uniform = rng.uniform(lower, upper, shape)
+    corner = np.where(rng.random(shape) < 0.5, lower, upper)
+    at_corner = (rng.random((tasks, 1)) < 0.5) & (rng.random(shape) < 0.5)
+    return np.where(at_corner | extreme, corner, uniform)

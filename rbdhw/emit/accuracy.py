@@ -1,0 +1,102 @@
+"""What a design's manifest and remarks say of its accuracy: errors by stratum, steps, and why its widths."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
+from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
+from rbdhw.golden.error_norm import NORM
+from rbdhw.quantize.formats import Formats
+
+Words = Mapping[str, Sequence[Mapping[str, Any]]]
+"""The manifest's words of each function's results."""
+
+
+def error_entry(formats: Formats, options: BuildOptions, outputs: Words) -> dict[str, dict[str, Any]]:
+    """The manifest's ``error``: each function's figures, over all tasks and by stratum.
+
+    ``limit`` is the largest error that ``simulate`` allows. ``floor`` and ``step``, the coarsest step of a
+    result word, are in the ``units`` of the function's ``outputs``.
+    """
+    return {
+        function: _entry(own.whole)
+        | {
+            "norm": NORM,
+            "limit": own.limit(options.budget),
+            "floor": own.floor,
+            "step": max((math.ldexp(1.0, -word["binary_point"]) for word in outputs[function]), default=0.0),
+            "units": list(dict.fromkeys(word["unit"] for word in outputs[function])),
+            "strata": {stratum: _entry(figures) for stratum, figures in own.strata.items()},
+        }
+        for function, own in formats.errors.items()
+    }
+
+
+def _entry(figures: ErrorFigures) -> dict[str, Any]:
+    """Figures as JSON, which knows no infinity: errors are None where every task is flagged."""
+    return {name: value if math.isfinite(value) else None for name, value in asdict(figures).items()}
+
+
+def formats_entry(formats: Formats, options: BuildOptions) -> dict[str, Any]:
+    """The manifest's ``formats``: why widths are what they are, and which were tried."""
+    return {
+        "why": _why(formats, options),
+        "tries": [
+            {
+                "widths": [list(ports) for ports in tried.widths],
+                "supports": tried.bound if math.isfinite(tried.bound) else None,
+                "limited_by": dict(zip(("function", "stratum"), tried.worst, strict=True)),
+                "whole": tried.whole,
+            }
+            for tried in formats.tries
+        ],
+    }
+
+
+def _why(formats: Formats, options: BuildOptions) -> str:
+    """Why the widths are what they are."""
+    if options.budget is None:
+        return f"--width {options.width}: the least errors that it allows, whatever they are"
+    function, stratum = formats.tries[-1].worst
+    tried = len(formats.tries)
+    widths = "at this width" if options.width is not None else "of all widths"
+    return (
+        f"the fewest DSP blocks, then bits, {widths} with errors that support {options.budget:g}, by "
+        f"prediction, confirmed on the bit-exact model after {tried} {'try' if tried == 1 else 'tries'}; "
+        f"{function} in {stratum} tasks limits them"
+    )
+
+
+def accuracy_remarks(formats: Formats, options: BuildOptions) -> Iterator[str]:
+    """A line for each function whose errors at a forced width exceed the default budget, with the remedy.
+
+    Too many flagged tasks count as such errors.
+    """
+    if options.budget is not None:
+        return
+    for function, own in formats.errors.items():
+        if own.bound == math.inf or _largest(own)[1] > DEFAULT_MAX_ERROR:
+            yield (
+                f"width: {options.width} bits give {function} {_figures(own)}; the default budget is "
+                f"{DEFAULT_MAX_ERROR:g}; limited by {formats.reasons[function]}; "
+                "expected --max-error in place of --width, a wider --width, or a domain file with smaller "
+                "bounds"
+            )
+
+
+def _figures(own: FunctionErrors) -> str:
+    if own.whole.flagged == own.whole.samples:
+        return "no result without a flag"
+    stratum, largest = _largest(own)
+    flagged = f", and flags {own.whole.flagged} of {own.whole.samples} tasks" if own.bound == math.inf else ""
+    return f"errors of {own.whole.median:.2g} (median) to {largest:.2g} (in {stratum} tasks){flagged}"
+
+
+def _largest(own: FunctionErrors) -> tuple[str, float]:
+    """The stratum with the largest error, and that error."""
+    stratum = max(own.strata, key=lambda name: own.strata[name].max)
+    return stratum, own.strata[stratum].max

@@ -1,0 +1,39 @@
+"""The files that travel with a design for other tools: a self-test, models, constraints, lint rules."""
+
+from __future__ import annotations
+
+from rbdhw.design.folder import Design
+from rbdhw.sim.primitives import models_of
+from rbdhw.sim.selftest import selftest
+from rbdhw.target import Target
+
+WAIVERS = """\
+// The rules of Verilator's -Wall that accelerator.v and primitives.v break on purpose:
+// $ verilator --lint-only -Wall --top-module accelerator accelerator.vlt accelerator.v primitives.v
+`verilator_config
+lint_off -rule DECLFILENAME // each file holds several modules
+lint_off -rule PROCASSINIT // registers have a first value, beside those that they take with the clock
+lint_off -rule UNUSEDSIGNAL // rounding leaves bits out; modules of a kind have the same ports
+lint_off -rule UNUSEDPARAM // models have all parameters of their block, and need some
+lint_off -rule WIDTHEXPAND // operands extend to their result's width, by sign where they are $signed
+"""
+
+
+def companions(design: Design, device: Target, clock_mhz: float) -> dict[str, str]:
+    """The texts of these files by name; ``clock_mhz`` is the clock that the constraints ask for."""
+    name, text = constraints(device, clock_mhz)
+    return {
+        "selftest.v": selftest(design),
+        "primitives.v": models_of(design.verilog),
+        "accelerator.vlt": WAIVERS,
+        name: text,
+    }
+
+
+def constraints(device: Target, clock_mhz: float) -> tuple[str, str]:
+    """The name and the text of the file of constraints: XDC for AMD's devices, LPF for Lattice's."""
+    about = f"# The clock of accelerator.v on {device.name}, where it is the whole design: {clock_mhz:g} MHz"
+    if device.family == "ecp5":
+        return "accelerator.lpf", f'{about}\nFREQUENCY PORT "clk" {clock_mhz:g} MHZ;\n'
+    period = f"{1e3 / clock_mhz:.3f}"
+    return "accelerator.xdc", f"{about}\ncreate_clock -name clk -period {period} [get_ports clk]\n"

@@ -1,0 +1,249 @@
+"""The initiation interval: what the link allows, and what fits a device."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+
+from rbdhw.config import CHEAPER_CORE, LEAST_ARRAY_II, BuildOptions, reason
+from rbdhw.design.traffic import Traffic, slowest
+from rbdhw.errors import InputError
+from rbdhw.estimate.calibration import Estimate
+from rbdhw.estimate.model import percent, shares, short_of
+from rbdhw.runtime.number_bounds import MOST_II
+from rbdhw.target import Target
+
+INTERVALS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Intervals at which designs are compared; between two of them a search assumes that less II takes more."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Cycles between tasks, and why they are so many."""
+
+    ii: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What is known of a build at each initiation interval.
+
+    Parameters
+    ----------
+    serves
+        Whether a design can be built.
+    link
+        The packets of each function, and the clock in MHz.
+    products
+        Products of one task that take multipliers at this interval and any longer one.
+    estimate
+        What the scheduled design takes, on the core that takes less where there are several; InputError where
+        none can be built at this interval.
+    """
+
+    serves: Callable[[int], bool]
+    link: Callable[[int], tuple[dict[str, Traffic], float]]
+    products: Callable[[int], int]
+    estimate: Callable[[int], Estimate]
+
+
+def interval(
+    options: BuildOptions,
+    least: int,
+    device: Target,
+    candidates: Candidates,
+    arrays: Candidates | None = None,
+) -> Interval:
+    """The cycles between tasks: ``least``, or the fewest from it on that link and device allow.
+
+    What is chosen fits the whole device at least.
+
+    Parameters
+    ----------
+    least
+        The fewest cycles at which the build can be made.
+    arrays
+        The same build on the array core, where ``candidates`` leave that out though it is possible. A refusal
+        says whether it fits.
+
+    Raises
+    ------
+    InputError
+        Where the share of the device asked for, or all of it, does not hold the design.
+    """
+    found = Interval(least, reason(options.ii))
+    if options.pacing is None:
+        if options.fit is not None:
+            _check_fit(least, options, options.fit, device, candidates, arrays)
+        return found
+    if options.pacing.link:
+        found = link_interval(least, options.pacing.bandwidth, candidates)
+    return fitting(found, options, device, candidates, arrays)
+
+
+def link_interval(least: int, bandwidth: float | None, candidates: Candidates) -> Interval:
+    """The fewest cycles, ``least`` or more, at which the packets of every function can come and go.
+
+    Raises
+    ------
+    InputError
+        Where they are more than :data:`rbdhw.runtime.number_bounds.MOST_II`.
+    """
+    ii = least
+    while True:
+        packets, clock_mhz = candidates.link(ii)
+        function = slowest(packets, clock_mhz, bandwidth)
+        needed = packets[function].interval(clock_mhz, bandwidth)
+        if needed <= ii:
+            return Interval(ii, _link_reason(function, packets[function], bandwidth))
+        served = (k for k in range(needed, MOST_II + 1) if candidates.serves(k))
+        ii = next(served, 0)
+        if not ii:
+            raise InputError(_link_refusal(function, packets[function], clock_mhz, bandwidth))
+
+
+def _link_reason(function: str, packets: Traffic, bandwidth: float | None) -> str:
+    ways = (packets.bytes_in, packets.bytes_out), (packets.beats_in, packets.beats_out)
+    if bandwidth is None:
+        return f"the streams: a task of {function} takes {ways[1][0]} beats in and {ways[1][1]} out"
+    return f"{bandwidth:g} GB/s: a task of {function} takes {ways[0][0]} bytes in and {ways[0][1]} out"
+
+
+def _link_refusal(function: str, packets: Traffic, clock_mhz: float, bandwidth: float | None) -> str:
+    needed = packets.interval(clock_mhz, bandwidth)
+    reason = f"a task of {function} takes {needed:,} cycles of the link; expected at most {MOST_II:,}"
+    if bandwidth is None:
+        return f"ii: {reason}, with fewer functions or a wider --tdata"
+    return f"bandwidth: {reason}, at {bandwidth * needed / MOST_II:.3g} GB/s or more"
+
+
+def fitting(
+    start: Interval,
+    options: BuildOptions,
+    device: Target,
+    candidates: Candidates,
+    arrays: Candidates | None = None,
+) -> Interval:
+    """The fewest cycles, those of ``start`` or more, at which the design takes no more than ``options.fit``.
+
+    Raises
+    ------
+    InputError
+        Where none of up to the last of :data:`INTERVALS` do.
+    """
+    share = options.fit or 1.0
+    ii, fits = smallest_fitting(start.ii, share, device, candidates)
+    if fits:
+        return (
+            start
+            if ii == start.ii
+            else Interval(ii, f"the fewest that fit {percent(share)} of {device.name}")
+        )
+    option, larger = ("ii", "device") if options.fit is None else ("fit", "share")
+    refused = f"{option}: {_taken(ii, share, device, candidates)}, and no other ii fits better"
+    remedies = ["fewer functions", "a narrower width", f"a larger {larger}"]
+    if arrays is not None:
+        found = _array_fitting(options, share, device, arrays)
+        if found is None:
+            refused += ", nor does any with --core array"
+        else:
+            remedies.insert(0, f"--core array (which fits at an ii of {found})")
+    elif options.array_needs and options.asked_core != "array":
+        remedies.append(f"the array core, which was not tried ({_array_options(options)})")
+    raise InputError(f"{refused}; expected {', '.join(remedies[:-1])} or {remedies[-1]}")
+
+
+def smallest_fitting(
+    least: int, share: float, device: Target, candidates: Candidates, most: int = INTERVALS[-1]
+) -> tuple[int, bool]:
+    """The fewest cycles, ``least`` or more, at which a design takes no more than a share of a device.
+
+    Intervals at which products alone take too many DSP blocks are not scheduled. Of :data:`INTERVALS` up to
+    ``most`` the first that fits is found, and between it and the one before the fewest by bisection. Where
+    none fits, False and the interval that comes closest.
+
+    Raises
+    ------
+    InputError
+        Where a design can be built at no interval.
+    """
+    refused: dict[int, InputError] = {}
+
+    def fits(ii: int) -> bool:
+        try:
+            return not short_of(candidates.estimate(ii), device, share)
+        except InputError as error:
+            refused[ii] = error
+            return False
+
+    allowed = max(1, math.floor(share * device.dsp_blocks))
+    least = next(ii for ii in count(least) if candidates.serves(ii))
+    least = min(max(least, math.ceil(candidates.products(least) / allowed)), MOST_II)
+    least = next(ii for ii in count(least) if candidates.serves(ii))
+    tried = [least, *(ii for ii in INTERVALS if least < ii <= most and candidates.serves(ii))]
+    below = least
+    for ii in tried:
+        if fits(ii):
+            between = [k for k in range(below + 1, ii + 1) if candidates.serves(k)] or [ii]
+            return between[bisect_left(between[:-1], True, key=fits)], True
+        below = ii
+    built = [ii for ii in tried if ii not in refused]
+    if not built:
+        raise refused[tried[-1]]
+    return min(built, key=lambda ii: max(shares(candidates.estimate(ii), device).values())), False
+
+
+def _check_fit(
+    ii: int,
+    options: BuildOptions,
+    share: float,
+    device: Target,
+    candidates: Candidates,
+    arrays: Candidates | None,
+) -> None:
+    """Refuse a design that does not fit at the interval asked for, with the intervals that would do."""
+    if not short_of(candidates.estimate(ii), device, share):
+        return
+    larger, fits = smallest_fitting(ii + 1, share, device, candidates)
+    expected = f"an ii of {larger} would fit" if fits else f"none up to {INTERVALS[-1]} would fit"
+    most = larger - 1 if fits else INTERVALS[-1]
+    if arrays is not None and most >= LEAST_ARRAY_II:
+        found = _array_fitting(options, share, device, arrays, most)
+        if found is not None:
+            expected += f", with --core array one of {found}"
+        elif not fits:
+            expected += ", with --core array neither"
+    elif options.array_needs and options.asked_core != "array" and most >= LEAST_ARRAY_II:
+        sooner = "may fit at a shorter one" if fits else "may fit"
+        expected += f"; the array core was not tried and {sooner} ({_array_options(options)}"
+        expected += f" --ii {LEAST_ARRAY_II} or more)" if ii < LEAST_ARRAY_II else ")"
+    raise InputError(f"fit: {_taken(ii, share, device, candidates)}; {expected}")
+
+
+def _array_fitting(
+    options: BuildOptions, share: float, device: Target, arrays: Candidates, most: int = INTERVALS[-1]
+) -> int | None:
+    """The fewest cycles, ``most`` or less, at which an array fits; None where none does."""
+    least = max(options.least_ii, LEAST_ARRAY_II)
+    try:
+        if options.pacing is not None and options.pacing.link:
+            least = link_interval(least, options.pacing.bandwidth, arrays).ii
+        ii, fits = smallest_fitting(least, share, device, arrays, most)
+    except InputError:
+        return None
+    return ii if fits and ii <= most else None
+
+
+def _array_options(options: BuildOptions) -> str:
+    """The options that would let the array core be tried."""
+    core = options.asked_core if options.asked_core == CHEAPER_CORE else "array"
+    return " ".join(["--core", core, *options.array_needs])
+
+
+def _taken(ii: int, share: float, device: Target, candidates: Candidates) -> str:
+    short = " and ".join(map(str, short_of(candidates.estimate(ii), device, share)))
+    return f"at an ii of {ii} the design takes {short} of {device.name}"

@@ -1,0 +1,166 @@
+"""What a robot's accelerator takes and gives at many initiation intervals, beside what its link allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rbdhw.config import CHEAPER_CORE, CORES, BuildOptions, Pacing
+from rbdhw.design.traffic import rate_text
+from rbdhw.domain.bounds import Overrides
+from rbdhw.errors import InputError
+from rbdhw.estimate.calibration import RESOURCES
+from rbdhw.estimate.model import NAMES, shares
+from rbdhw.explore.candidates import Alternatives, alternatives
+from rbdhw.explore.initiation_interval import INTERVALS
+from rbdhw.frontend.read import read
+from rbdhw.progress import Progress, silent
+from rbdhw.protocol import FUNCTIONS
+
+
+def explore(
+    urdf: Path,
+    options: BuildOptions,
+    intervals: Sequence[int] = INTERVALS,
+    progress: Progress = silent,
+    overrides: Overrides | None = None,
+) -> dict[str, Any]:
+    """The hardware, latencies and rates of a build at each interval, and the rates that its link allows.
+
+    Parameters
+    ----------
+    options
+        Of the build. Its ``core`` is explored, or both where none is given or the cheaper one is asked for.
+        Where it gives an interval, or says how one is chosen, that interval is explored too.
+    overrides
+        Of the bounds of the build's inputs.
+
+    Returns
+    -------
+    dict
+        ``robot``, ``target``, ``functions``, ``clock_mhz``, ``width``, ``tdata``, ``bandwidth``, ``fit``,
+        ``chosen`` (the interval and core that a build with these options has, and why; the interval is None
+        where they allow none, ``chosen`` where they say nothing of it), ``rows`` (one an interval and core:
+        hardware, its shares of the target, latencies in cycles by function, tasks a second), ``refused``
+        (where the array finds no place, and why) and ``link`` (by function bytes a task, and the tasks a
+        second that the link carries). Look-up tables, flip-flops and block RAMs are estimates.
+
+    Raises
+    ------
+    InputError
+        For a robot or an option that cannot be built.
+    """
+    bandwidth = options.pacing.bandwidth if options.pacing else None
+    every = replace(options, ii=None, pacing=Pacing(bandwidth=bandwidth), core=options.core or CHEAPER_CORE)
+    source, _ = read(urdf, every, progress)
+    build = alternatives(source, every, overrides, progress)
+    chosen = _chosen(build, options)
+    rows: list[dict[str, Any]] = []
+    refused: list[dict[str, Any]] = []
+    for ii in sorted({*intervals, *([chosen["ii"]] if chosen and chosen["ii"] else [])}):
+        for core in build.cores(ii):
+            try:
+                rows.append(_row(build, core, ii))
+            except InputError as error:
+                if every.core != CHEAPER_CORE or core == CORES[0]:
+                    raise
+                refused.append({"ii": ii, "core": core, "why": str(error)})
+    packets, clock_mhz = build.traffic(rows[0]["ii"])
+    link = {
+        function: {
+            "bytes_in": own.bytes_in,
+            "bytes_out": own.bytes_out,
+            "tasks_per_second": round(own.tasks_per_second(clock_mhz, bandwidth)),
+        }
+        for function, own in packets.items()
+    }
+    return {
+        "robot": build.robot,
+        "target": options.target,
+        "functions": list(packets),
+        "clock_mhz": clock_mhz,
+        "width": list(build.program(rows[0]["ii"]).port_widths),
+        "tdata": options.data_width,
+        "bandwidth": bandwidth,
+        "fit": options.fit,
+        "chosen": chosen,
+        "rows": rows,
+        "refused": refused,
+        "link": link,
+    }
+
+
+def _chosen(build: Alternatives, options: BuildOptions) -> dict[str, Any] | None:
+    """The interval and core that ``generate`` takes with these options; None where they say nothing of it."""
+    if options.ii is None and options.pacing is None and options.fit is None:
+        return None
+    options.check(tuple(FUNCTIONS))
+    try:
+        asked = build.paced(options)
+        interval = asked.interval()
+        core = asked.taken(interval.ii).core
+    except InputError as error:
+        return {"ii": None, "core": None, "why": str(error)}
+    return {"ii": interval.ii, "core": core, "why": interval.why}
+
+
+def _row(build: Alternatives, core: str, ii: int) -> dict[str, Any]:
+    plan = build.planned(core, ii)
+    return {
+        "ii": ii,
+        "core": core,
+        "multipliers": plan.multipliers,
+        **plan.estimate.json(),
+        "shares": shares(plan.estimate, build.device),
+        "latency": plan.latency,
+        "core_latency": plan.core_latency,
+        "tasks_per_second": round(plan.bound.clock_mhz * 1e6 / ii),
+    }
+
+
+Table = tuple[str, list[str], list[list[str]]]
+"""The title of a table, its columns and its rows."""
+
+
+def tables(found: dict[str, Any]) -> list[Table]:
+    """What :func:`explore` found, within 80 columns: the hardware, then rates and latencies."""
+    title = f"{found['robot']} on {found['target']} at {found['clock_mhz']:g} MHz"
+    hardware, times = [], []
+    for row in found["rows"]:
+        first = [_interval_text(row, found["chosen"]), row["core"]]
+        used = [f"{row[name]:,} {row['shares'][name]:.1%}" for name in RESOURCES]
+        hardware.append([*first, *used])
+        cycles = [str(row["latency"][function]) for function in found["functions"]]
+        times.append([*first, rate_text(row["tasks_per_second"]), *cycles])
+    share = f"{title}: hardware by estimate, and share of the device"
+    latency = f"{title}: tasks a second, and latencies in cycles"
+    return [
+        (share, ["II", "core", *(NAMES[name] for name in RESOURCES)], hardware),
+        (latency, ["II", "core", "tasks/s", *found["functions"]], times),
+    ]
+
+
+def _interval_text(row: dict[str, Any], chosen: dict[str, Any] | None) -> str:
+    """The interval of a row, with a star if it is the chosen one."""
+    starred = chosen is not None and (row["ii"], row["core"]) == (chosen["ii"], chosen["core"])
+    return f"{row['ii']}*" if starred else str(row["ii"])
+
+
+def remarks(found: dict[str, Any]) -> list[str]:
+    """Lines below the tables: the link's rate, the chosen interval, and where an array finds no place."""
+    function, slowest = min(found["link"].items(), key=lambda own: own[1]["tasks_per_second"])
+    # Rounding may have taken half a task a second from the link's rate.
+    least = math.ceil(found["clock_mhz"] * 1e6 / (slowest["tasks_per_second"] + 0.5))
+    link = f"{found['bandwidth']:g} GB/s" if found["bandwidth"] else f"{found['tdata']} bits a cycle"
+    limit = "which limits no II" if least == 1 else f"which limits an II below {least}"
+    lines = [f"link ({link}): {rate_text(slowest['tasks_per_second'])} tasks/s of {function}, {limit}"]
+    chosen = found["chosen"]
+    if chosen is not None and chosen["ii"] is None:
+        lines.append(f"no II can be chosen: {chosen['why']}")
+    elif chosen is not None:
+        lines.append(f"* generate takes II {chosen['ii']} on the {chosen['core']}: {chosen['why']}")
+    lines += [f"{own['core']} at an II of {own['ii']}: {own['why']}" for own in found["refused"]]
+    return lines

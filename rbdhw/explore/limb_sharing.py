@@ -1,0 +1,139 @@
+"""Which limbs of a robot share hardware at an initiation interval, and which inputs of a graph are theirs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rbdhw.errors import InputError
+from rbdhw.estimate.model import CoreCost
+from rbdhw.fixed.program import Kind, Program
+from rbdhw.graph.graph import Graph, Op
+from rbdhw.graph.twins import Twins
+from rbdhw.robot.model import Robot
+from rbdhw.robot.symmetry import Limb, LimbGroup, limb_groups
+from rbdhw.schedule.model import Bound
+
+Meaning = tuple[str, tuple[int, ...]]
+"""What an input is of its limb: its array, and its place in the limb's share of it."""
+
+
+def shared_limbs(robot: Robot, share: str, ii: int) -> tuple[LimbGroup, ...]:
+    """Groups of limbs that take turns in one limb's hardware; their sizes divide ``ii``.
+
+    Parameters
+    ----------
+    share
+        ``off`` for none, ``auto`` for those that the interval can serve, ``on`` for all.
+
+    Raises
+    ------
+    InputError
+        For ``on`` where no limbs are alike, or the interval cannot serve them.
+    """
+    if share == "off":
+        return ()
+    groups = limb_groups(robot)
+    if share == "on" and not groups:
+        raise InputError(f"share-limbs: no limbs of {robot.name} are alike; expected auto or off")
+    found: list[LimbGroup] = []
+    for group in groups:
+        sizes = [size for size in range(2, len(group) + 1) if ii % size == 0]
+        if not sizes:
+            if share == "on":
+                raise InputError(_not_served(robot, group, ii))
+            continue
+        size = min(sizes, key=lambda size: len(group) // size + len(group) % size)
+        found += [group[k : k + size] for k in range(0, len(group) - size + 1, size)]
+    return tuple(found)
+
+
+def _not_served(robot: Robot, group: LimbGroup, ii: int) -> str:
+    names = ", ".join(robot.bodies[limb[0]].name for limb in group)
+    sizes = [size for size in range(2, len(group) + 1) if all(size % k for k in range(2, size))]
+    expected = " or ".join(str(size) for size in sizes)
+    return (
+        f"share-limbs: an ii of {ii} cannot serve the limbs at {names}; a multiple of {expected} was expected"
+    )
+
+
+def limb_names(robot: Robot, groups: Sequence[LimbGroup]) -> list[list[str]]:
+    """Each limb of each group by its first link's name."""
+    return [[robot.bodies[limb[0]].name for limb in group] for group in groups]
+
+
+def least_interval(groups: Sequence[LimbGroup]) -> int:
+    """The least initiation interval at which the limbs of each group share the hardware of one."""
+    return math.lcm(*(len(group) for group in groups))
+
+
+def hardware(graph: Graph, twins: Twins, ii: int) -> dict[str, dict[str, int]]:
+    """The multipliers and adders of a graph at an interval, by the values of ``--share-limbs``."""
+    kinds = {"multipliers": (Op.MULTIPLY, Op.SCALE), "adders": (Op.ADD, Op.SELECT)}
+    found: dict[str, dict[str, int]] = {"on": {}, "off": {}}
+    for name, ops in kinds.items():
+        sizes = Counter(len(group) for group in twins.groups if graph.nodes[group[0]].op in ops)
+        total = sum(graph.count(op) for op in ops)
+        alone = total - sum(size * count for size, count in sizes.items())
+        turns = ii if name == "multipliers" else 1
+        found["off"][name] = math.ceil(total / turns)
+        found["on"][name] = math.ceil(alone / turns) + sum(
+            math.ceil(size * count / ii) if turns > 1 else count for size, count in sizes.items()
+        )
+    return found
+
+
+def limb_inputs(robot: Robot, groups: Sequence[LimbGroup]) -> list[list[dict[str, Meaning]]]:
+    """The inputs of each limb of each group, by the names of :mod:`rbdhw.frontend.inputs`."""
+    return [[dict(_inputs(robot, limb)) for limb in group] for group in groups]
+
+
+def _inputs(robot: Robot, limb: Limb) -> Iterator[tuple[str, Meaning]]:
+    moving = [body for body in limb if robot.bodies[body].joint.mimic is None]
+    q = [k for body in moving for k in range(*robot.q_of[body].indices(robot.nq))]
+    v = [k for body in moving for k in range(*robot.v_of[body].indices(robot.nv))]
+    for place, k in enumerate(q):
+        yield f"q[{k}]", ("q", (place,))
+    for array in ("v", "a", "tau"):
+        for place, k in enumerate(v):
+            yield f"{array}[{k}]", (array, (place,))
+    for row, i in enumerate(v):
+        for column, j in enumerate(v):
+            if j <= i:
+                yield f"Minv[{i},{j}]", ("Minv", (row, column))
+    links = [robot.links.index(body) for body in limb if body in robot.links]
+    for place, link in enumerate(links):
+        for k in range(6):
+            yield f"fext[{link},{k}]", ("fext", (place, k))
+
+
+def sharing_entry(
+    robot: Robot,
+    groups: Sequence[LimbGroup],
+    program: Program,
+    bound: Bound,
+    costs: Mapping[str, CoreCost],
+) -> dict[str, Any]:
+    """What the manifest tells of limbs that share hardware: who does, how much, and what else would cost.
+
+    Parameters
+    ----------
+    costs
+        Of both ways, by the values of ``--share-limbs``, where limbs could share.
+    """
+    computed = [value for value in bound.producer if program.operations[value].kind is not Kind.INPUT]
+    products = [value for value in computed if program.operations[value].kind in (Kind.MULTIPLY, Kind.SCALE)]
+
+    def split(values: Sequence[int]) -> dict[str, int]:
+        shared = sum(len(bound.group(value)) > 1 for value in values)
+        return {"shared": shared, "alone": len(values) - shared}
+
+    return {
+        "groups": limb_names(robot, groups),
+        "shared": bool(bound.twins),
+        "operations": split(computed),
+        "multiplications": split(products),
+        "costs": {way: cost.json() for way, cost in costs.items()},
+    }

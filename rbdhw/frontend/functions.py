@@ -1,0 +1,394 @@
+"""A robot and the functions asked for, traced into one dataflow graph: the straight pipeline.
+
+Inputs of the graph are those of :mod:`rbdhw.frontend.inputs`; outputs are named after the arrays of the
+user's interface, with the function's name in front: ``id.tau[0]``.
+
+Every function is a place where the task enters and one where it leaves::
+
+    inverse dynamics -> derivatives -> did          (id leaves after the first)
+    mass matrix -> inverse -> M^-1 (tau - C) -> fd  (m, minv leave on the way)
+    - M^-1 d(tau) -> difd, dfd
+
+Tasks that bring accelerations take them through the first inverse dynamics; those that bring forces take
+zeros, which gives their bias ``C``. The derivatives at the accelerations that follow from it differ from
+those at zero by ``d(M a)/dq``, which needs no velocities (``corrected``); or a second round trip takes
+either accelerations, and the derivatives come after it (``repeated``): fewer operations, but every function
+with derivatives then waits for the inverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from rbdhw.dynamics.articulated import articulated_inverse
+from rbdhw.dynamics.columns import column_derivatives
+from rbdhw.dynamics.derivatives import Matrix, inverse_dynamics_derivatives, mass_matrix
+from rbdhw.dynamics.factorization import Factors, factorize, inverse, solve
+from rbdhw.dynamics.joint import dofs
+from rbdhw.dynamics.rnea import STILL, RoundTrip, Wrench, joint_forces, newton_euler
+from rbdhw.dynamics.spatial import ZERO, dot
+from rbdhw.frontend.inputs import Coupling, Task
+from rbdhw.graph.graph import Graph
+from rbdhw.graph.trace import Recorder, Signal
+from rbdhw.passes.prune import prune
+from rbdhw.protocol import FLAGS, FUNCTIONS, SYMMETRIC
+from rbdhw.robot.model import Robot
+from rbdhw.scalar import Scalar, region
+
+ALGORITHMS: dict[str, tuple[str, ...]] = {
+    "derivatives": ("composite", "columns"),
+    "inverse": ("paired_pivots", "block_pivots", "single_pivots", "articulated"),
+    "products": ("dense", "solves"),
+    "gradient": ("corrected", "repeated"),
+}
+"""The steps for which there are several algorithms, and their names; the first is the one to beat."""
+
+LARGEST_BLOCK = {"single_pivots": 1, "paired_pivots": 2, "block_pivots": 3}
+"""How many degrees of freedom each factorisation eliminates together at most."""
+
+GIVEN, SUPPLIED = FLAGS
+
+Vector = list[Scalar]
+
+Halves = tuple[Matrix, Matrix]
+"""Derivatives by position and by velocity, as rows."""
+
+
+@dataclass(frozen=True)
+class Algorithms:
+    """One algorithm of :data:`ALGORITHMS` for each step.
+
+    ``derivatives`` of inverse dynamics: by composite bodies or by columns. ``inverse`` of the mass matrix: by
+    factorisation with pivots one by one, in pairs or in blocks of up to three, or by articulated bodies.
+    ``products`` of the inverse with vectors and matrices: dense, or solved with the sparse factors.
+    ``gradient`` of forward dynamics: see :mod:`rbdhw.frontend.functions`.
+    """
+
+    derivatives: str = "composite"
+    inverse: str = "paired_pivots"
+    products: str = "dense"
+    gradient: str = "corrected"
+
+    @property
+    def possible(self) -> bool:
+        """Whether the algorithms go together: solves take the factors of the mass matrix."""
+        return self.products != "solves" or self.inverse != "articulated"
+
+    def possible_for(self, robot: Robot) -> bool:
+        """Whether they can also serve a robot: columns and articulated bodies need a plain one."""
+        general = self.derivatives == "composite" and self.inverse != "articulated"
+        return self.possible and (general or is_plain(robot))
+
+
+DEFAULT = Algorithms()
+
+
+def is_plain(robot: Robot) -> bool:
+    """Whether the robot stands on a fixed base and each joint moves by itself, in one degree of freedom."""
+    single = all(body.joint.kind.nv == 1 and body.joint.mimic is None for body in robot.bodies)
+    return single and not robot.base_given and not robot.gravity_given
+
+
+def trace(
+    robot: Robot,
+    functions: Sequence[str],
+    fext: Sequence[int] = (),
+    algorithms: Algorithms = DEFAULT,
+) -> Graph:
+    """The graph of ``functions`` for a robot whose axes are all z.
+
+    Parameters
+    ----------
+    fext
+        Indices of the bodies that take an external force.
+    """
+    recorder = Recorder()
+    record(recorder, robot, functions, fext, algorithms)
+    return prune(recorder.builder.finish(recorder.outputs))
+
+
+def record(
+    recorder: Any, robot: Robot, functions: Sequence[str], fext: Sequence[int], algorithms: Algorithms
+) -> None:
+    """Let a recorder take down the functions; it has the methods of :class:`rbdhw.graph.trace.Recorder`."""
+    pipeline = _Pipeline(recorder, robot, functions, fext, algorithms)
+    for function in FUNCTIONS:
+        if function in functions:
+            pipeline.record(function)
+
+
+class _Pipeline:
+    """All that the functions may need, each computed when the first function asks for it.
+
+    Within, accelerations are those of all degrees of freedom, and a floating body's is the proper one
+    (:mod:`rbdhw.dynamics.floating`).
+    """
+
+    def __init__(
+        self,
+        recorder: Any,
+        robot: Robot,
+        functions: Sequence[str],
+        fext: Sequence[int],
+        algorithms: Algorithms,
+    ) -> None:
+        self.recorder = recorder
+        self._robot = robot
+        self._functions = tuple(functions)
+        self._algorithms = algorithms
+        self._task = Task(recorder, robot, fext)
+        self._coupling = Coupling(robot)
+        self._v = self._coupling.spread(self._task.v)
+        self._zeros = [0.0] * len(self._v)
+        with region("decode"):
+            self._given = self._flag(GIVEN, ("id", "fd", "did", "dfd", "difd"))
+            dense = algorithms.products == "dense"
+            self._takes_inverse = self._flag(SUPPLIED, ("dfd", "difd")) if dense else False
+
+    def record(self, function: str) -> None:
+        """Let the results of a function leave the graph: its arrays, then those that are optional."""
+        results = self._results(function)
+        regular = FUNCTIONS[function].outputs
+        words = list(_words(function, regular, results))
+        nothing = f"{function}.{regular[0]}[0,0]"  # a word that says so, where all of them vanish
+        with region("encode"):
+            for name, entry in words or [(nothing, 0.0)]:
+                self.recorder.output(name, entry)
+            for name, entry in _words(
+                function, FUNCTIONS[function].optional_outputs, results[len(regular) :]
+            ):
+                self.recorder.output(name, entry)
+
+    def _results(self, function: str) -> tuple[Vector | Matrix, ...]:
+        match function:
+            case "id":
+                return (self._bias,)
+            case "fd":
+                return (self._coordinate_accelerations,)
+            case "m":
+                return (self._mass_matrix,)
+            case "minv":
+                return (self._inverse,)
+            case "did":
+                return self._with_proper_forces(self._given_gradient)
+            case "difd":
+                return self._solved(self._given_gradient)
+            case _:
+                halves = self._solved(self._forward_gradient)
+                return (*halves, self._inverse, self._coordinate_accelerations)
+
+    # Inverse dynamics
+
+    @cached_property
+    def _first(self) -> RoundTrip:
+        """The round trip of tasks that bring accelerations, and of the others at rest: their bias."""
+        return self._round_trip(self._given_or(self._zeros))
+
+    def _round_trip(self, a: Sequence[Scalar]) -> RoundTrip:
+        task = self._task
+        return newton_euler(self._robot, task.coordinates, self._v, a, task.base, task.fext)
+
+    @cached_property
+    def _brought(self) -> Vector:
+        """The accelerations that came with the task."""
+        a = list(self._task.a)
+        if self._task.floating is not None:
+            with region("floating"):
+                a[:3] = self._task.floating.proper((a[0], a[1], a[2]))
+        return self._coupling.spread(a)
+
+    def _given_or(self, others: Vector) -> Vector:
+        """The accelerations of tasks that bring them, and others for the rest."""
+        chosen = []
+        for i, place in enumerate(dofs(self._robot)):
+            with region("rnea_forward", i):
+                pairs = zip(self._brought[place], others[place], strict=True)
+                chosen += [self.recorder.select(self._given, *pair) for pair in pairs]
+        return chosen
+
+    @cached_property
+    def _bias(self) -> Vector:
+        return self._coupling.gathered(joint_forces(self._robot, self._first))
+
+    # The mass matrix, its inverse, and forward dynamics
+
+    @cached_property
+    def _mass_matrix(self) -> Matrix:
+        return self._coupling.gathered_both(mass_matrix(self._robot, self._task.coordinates))
+
+    @cached_property
+    def _factors(self) -> Factors:
+        return factorize(self._mass_matrix, LARGEST_BLOCK[self._algorithms.inverse])
+
+    @cached_property
+    def _inverse(self) -> Matrix:
+        """Rows of the inverse's lower triangle."""
+        if self._algorithms.inverse == "articulated":
+            return articulated_inverse(self._robot, self._task.coordinates)
+        return inverse(self._factors)
+
+    @cached_property
+    def _inverse_to_use(self) -> Matrix:
+        """The inverse, or the one that came with the task."""
+        rows = []
+        for i, pair in enumerate(zip(self._task.supplied, self._inverse, strict=True)):
+            with region("inverse_product", i):
+                rows.append([self._supplied_or(*entries) for entries in zip(*pair, strict=True)])
+        return rows
+
+    def _supplied_or(self, supplied: Signal, computed: Scalar) -> Scalar:
+        return (
+            computed if _is_zero(computed) else self.recorder.select(self._takes_inverse, supplied, computed)
+        )
+
+    @cached_property
+    def _accelerations(self) -> Vector:
+        """What forward dynamics finds, of the coordinates that move by themselves."""
+        free = []
+        for i, (tau, bias) in enumerate(zip(self._task.tau, self._bias, strict=True)):
+            with region("forward_dynamics", i):
+                free.append(tau - bias)
+        return self._inverse_times(self._inverse, free)
+
+    @cached_property
+    def _coordinate_accelerations(self) -> Vector:
+        """What forward dynamics answers."""
+        a = list(self._accelerations)
+        if self._task.floating is not None:
+            with region("floating"):
+                a[:3] = self._task.floating.coordinate((a[0], a[1], a[2]))
+        return a
+
+    # Derivatives
+
+    @cached_property
+    def _given_gradient(self) -> Halves:
+        """Derivatives of inverse dynamics at the accelerations that came with the task."""
+        if "dfd" in self._functions and self._algorithms.gradient == "repeated":
+            return self._repeated_gradient
+        a = self._given_or(self._zeros)
+        return self._gradient(self._robot, self._v, a, self._first, self._task.fext)
+
+    @cached_property
+    def _forward_gradient(self) -> Halves:
+        """Derivatives of inverse dynamics at the accelerations of forward dynamics."""
+        if self._algorithms.gradient == "repeated":
+            return self._repeated_gradient
+        at_rest, a = replace(self._robot, gravity=(0.0, 0.0, 0.0)), self._coupling.spread(self._accelerations)
+        trip = newton_euler(at_rest, self._task.coordinates, self._zeros, a, STILL)
+        by_position, by_velocity = self._given_gradient
+        correction, _ = self._gradient(at_rest, self._zeros, a, trip, {})
+        return self._sum(by_position, correction), by_velocity
+
+    @cached_property
+    def _repeated_gradient(self) -> Halves:
+        """Derivatives after a second round trip, which takes either accelerations."""
+        a = self._given_or(self._coupling.spread(self._accelerations))
+        return self._gradient(self._robot, self._v, a, self._round_trip(a), self._task.fext)
+
+    def _gradient(
+        self,
+        robot: Robot,
+        v: Sequence[Scalar],
+        a: Sequence[Scalar],
+        trip: RoundTrip,
+        fext: Mapping[int, Wrench],
+    ) -> Halves:
+        """Derivatives by position and velocity after a round trip."""
+        if self._algorithms.derivatives == "columns":
+            return column_derivatives(robot, self._task.coordinates, v, a, fext)
+        result = inverse_dynamics_derivatives(robot, self._task.coordinates, v, trip)
+        both = self._coupling.gathered_both
+        return both(result.by_position), both(result.by_velocity)
+
+    def _with_proper_forces(self, halves: Halves) -> Halves:
+        """Derivatives of inverse dynamics with what a floating body's attitude and velocity do as well."""
+        return self._plus_proper(halves, self._mass_matrix)
+
+    def _solved(self, halves: Halves) -> Halves:
+        """``-M^-1`` times derivatives of inverse dynamics, with what floating does.
+
+        A body's proper acceleration acts by columns of the mass matrix, of which the inverse leaves units.
+        """
+        by_position, by_velocity = (self._minus_inverse_times(half) for half in halves)
+        n = len(by_position)
+        units: Matrix = [[-1.0 if i == k else 0.0 for k in range(3)] for i in range(n)]
+        return self._plus_proper((by_position, by_velocity), units)
+
+    def _plus_proper(self, halves: Halves, columns: Matrix) -> Halves:
+        """Derivatives plus the first three ``columns`` times those of the proper acceleration."""
+        floating = self._task.floating
+        if floating is None:
+            return halves
+        nothing = (ZERO, ZERO, ZERO)
+        with region("floating"):
+            moved = (*nothing, *floating.by_attitude())
+            driven = (*floating.by_linear(), *floating.by_angular())
+            by_position, by_velocity = (
+                [
+                    [
+                        entry + dot((row[0], row[1], row[2]), proper[k]) if k < 6 else entry
+                        for k, entry in enumerate(entries)
+                    ]
+                    for row, entries in zip(columns, half, strict=True)
+                ]
+                for half, proper in zip(halves, (moved, driven), strict=True)
+            )
+        return by_position, by_velocity
+
+    def _sum(self, one: Matrix, other: Matrix) -> Matrix:
+        rows = []
+        for i, pair in enumerate(zip(one, other, strict=True)):
+            with region("correction", i):
+                rows.append([x + y for x, y in zip(*pair, strict=True)])
+        return rows
+
+    def _minus_inverse_times(self, matrix: Matrix) -> Matrix:
+        """``-M^-1`` times a matrix, column by column."""
+        columns = [[-1.0 * entry for entry in column] for column in zip(*matrix, strict=True)]
+        products = [self._inverse_times(self._inverse_to_use, column) for column in columns]
+        return [list(row) for row in zip(*products, strict=True)]
+
+    def _inverse_times(self, inverse: Matrix, vector: Vector) -> Vector:
+        if self._algorithms.products == "solves":
+            return solve(self._factors, vector)
+        product = []
+        for i in range(len(vector)):
+            with region("inverse_product", i):
+                row = [inverse[max(i, k)][min(i, k)] for k in range(len(vector))]
+                product.append(sum((x * y for x, y in zip(row, vector, strict=True)), 0.0))
+        return product
+
+    def _flag(self, name: str, readers: Sequence[str]) -> Signal | bool:
+        """A flag that some functions read: known now where those of the build agree."""
+        functions, optional = FLAGS[name]
+        raised = {function in functions for function in self._functions if function in readers}
+        if raised == {True} and not optional:
+            return True
+        return self.recorder.input(name) if True in raised else False
+
+
+def _words(
+    function: str, arrays: Sequence[str], values: Sequence[Vector | Matrix]
+) -> Iterator[tuple[str, Scalar]]:
+    """The words of a function's arrays by name, of as many arrays as are named."""
+    for array, value in zip(arrays, values, strict=False):
+        for index, entry in _entries(array, value):
+            yield f"{function}.{array}[{index}]", entry
+
+
+def _entries(name: str, value: Vector | Matrix) -> Iterator[tuple[str, Scalar]]:
+    """The entries of an array that travel, with their indices: no structural zeros, and halves of halves."""
+    for i, row in enumerate(value):
+        entries = enumerate(row) if isinstance(row, list) else [(None, row)]
+        for j, entry in entries:
+            mirrored = name in SYMMETRIC and j is not None and j > i
+            if not mirrored and not _is_zero(entry):
+                yield f"{i}" if j is None else f"{i},{j}", entry
+
+
+def _is_zero(entry: Scalar) -> bool:
+    return isinstance(entry, float) and entry == 0.0

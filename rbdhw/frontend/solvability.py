@@ -1,0 +1,76 @@
+"""Whether a robot's mass matrix can be inverted, checked before anything is built on its inverse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw import golden
+from rbdhw.errors import InputError
+from rbdhw.remarks import subject
+from rbdhw.robot.model import Body, Inertia, Robot
+
+WITHOUT_INVERSE = ("id", "m", "did")
+"""The functions that need no inverse of the mass matrix."""
+
+POSES = 4
+"""Random poses in which the mass matrix is looked at."""
+
+REACH = 3.0
+"""How far these poses are from zero (rad or m; quaternions are brought to unit length)."""
+
+SINGULAR = 1e-12
+"""The ratio of extreme eigenvalues of a mass matrix, scaled to a unit diagonal, that rounding makes of 0."""
+
+INVOLVED = 1e-3
+"""The share of the largest component from which on a joint takes part in a motion."""
+
+Array = NDArray[np.float64]
+
+
+def check_solvable(robot: Robot, functions: Iterable[str]) -> None:
+    """Refuse functions that need the inverse of a mass matrix that is singular in every pose.
+
+    Raises
+    ------
+    InputError
+        The line names a link without inertia, and a joint that moves it without moving any mass.
+    """
+    if not set(functions) - set(WITHOUT_INVERSE):
+        return
+    q = np.random.default_rng(0).uniform(-REACH, REACH, (POSES, robot.nq))
+    motions = [_free_motion(M) for M in golden.evaluate(robot, "m", {"q": q})["M"]]
+    if any(motion is None for motion in motions):
+        return
+    assert motions[0] is not None
+    joints, body = _involved(robot, motions[0])
+    raise InputError(
+        f"link {body.name!r}: {_lack(body)}, and {subject('joint', joints)} can move without moving any "
+        f"mass: the mass matrix of robot {robot.name!r} is singular; expected an <inertial> there, or "
+        f"--functions {','.join(WITHOUT_INVERSE)}"
+    )
+
+
+def _free_motion(M: Array) -> Array | None:
+    """A motion of the joints that has no kinetic energy, if there is any."""
+    size = np.sqrt(np.maximum(np.diag(M), 0.0))
+    if not size.all():
+        return np.where(size == 0.0, 1.0, 0.0)
+    values, vectors = np.linalg.eigh(M / np.outer(size, size))
+    motion: Array = vectors[:, 0] / size
+    return motion if values[0] < SINGULAR * values[-1] else None
+
+
+def _involved(robot: Robot, motion: Array) -> tuple[list[str], Body]:
+    """The joints that take part in a motion, and the body among theirs that lacks inertia, or the first."""
+    shares = np.abs(motion) / np.abs(motion).max()
+    pairs = zip(robot.bodies, robot.v_of, strict=True)
+    bodies = [body for body, own in pairs if body.joint.mimic is None and shares[own].max() >= INVOLVED]
+    massless = [body for body in bodies if body.inertia == Inertia()]
+    return [body.joint.name for body in bodies], (massless or bodies)[0]
+
+
+def _lack(body: Body) -> str:
+    return "has no inertia" if body.inertia == Inertia() else "has no inertia in some direction"

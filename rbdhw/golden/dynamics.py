@@ -1,0 +1,337 @@
+"""The golden model: rigid-body dynamics and its first derivatives in plain 6x6 NumPy.
+
+A second derivation, independent of ``rbdhw.dynamics`` (which propagates composites): everything here is
+the textbook recursion with dense spatial matrices, and derivatives are propagated column by column.
+
+Inside, spatial vectors are ``[angular; linear]`` in body frames, column vectors of shape (N, 6, 1), and
+matrices are (N, 6, k), one for each of N tasks. The recursions treat mimics as freedoms of their own, and
+results are reduced by the constant ``G`` that maps the robot's velocities to all: ``G^T tau``, ``G^T M G``.
+At the interface, arrays follow Pinocchio, with the coordinates that :class:`rbdhw.robot.model.JointKind`
+tells, and derivatives with respect to ``q`` are taken in the tangent space (right perturbation).
+
+Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapters 3 to 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.errors import InputError
+from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transposed
+from rbdhw.golden.system import System, system
+from rbdhw.robot.model import BASE, Robot
+
+Tasks = Mapping[str, Array]
+"""Arrays by name, each with the tasks along its first axis."""
+
+CHUNK = 512
+"""Tasks evaluated at once, so that memory stays bounded and the matrices stay near the processor."""
+
+MAX_CANCELLATION = 1e12
+"""Past this factor of rounding errors in its inverse, a mass matrix is taken for singular."""
+
+MIN_QUATERNION = 1e-6
+"""A shorter quaternion tells no attitude; longer ones are brought to unit length."""
+
+_REQUIRED: dict[str, tuple[str, ...]] = {
+    "id": ("q", "v", "a"),
+    "fd": ("q", "v", "tau"),
+    "m": ("q",),
+    "minv": ("q",),
+    "did": ("q", "v", "a"),
+    "dfd": ("q", "v", "tau"),
+    "difd": ("q", "v", "a"),
+}
+FUNCTIONS = tuple(_REQUIRED)
+"""The seven functions of Dadu-RBD's Table I."""
+
+
+def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
+    """The arrays that ``function`` requires: the base's motion and gravity, too, if each task brings them.
+
+    Beside them, ``fext`` is optional (no use to ``m`` and ``minv``), and so is ``Minv`` for ``difd``.
+
+    Raises
+    ------
+    InputError
+        If there is no such function.
+    """
+    if function not in _REQUIRED:
+        raise InputError(f"function '{function}': unknown; expected one of {', '.join(FUNCTIONS)}")
+    if function in ("m", "minv"):
+        return _REQUIRED[function]
+    base = ("base_v", "base_a") if robot.base_given else ()
+    return (*_REQUIRED[function], *base, *(("gravity",) if robot.gravity_given else ()))
+
+
+def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np.float64]]:
+    """One of the seven functions, for N tasks, in float64.
+
+    Parameters
+    ----------
+    function
+        One of :data:`FUNCTIONS`.
+    arrays
+        By name, of what :func:`inputs_of` lists: ``q`` (N, nq), ``v``, ``a``, ``tau`` (N, nv) in rad, m and
+        their rates, Nm, N; optionally ``fext`` (N, bodies, 6), the external force ``[force; moment]`` on each
+        body in its own URDF link frame, and for ``difd`` the ``Minv`` (N, nv, nv) to use. Others are ignored.
+        Quaternions are brought to unit length. ``base_v`` and ``base_a`` (N, 6) are the base link's spatial
+        velocity and acceleration ``[linear; angular]`` in its own frame, without gravity; ``gravity`` (N, 3)
+        is in the world's frame, or the base link's where the base's motion is given.
+
+    Returns
+    -------
+    dict
+        ``id``: ``tau`` (N, nv); ``fd``: ``a`` (N, nv); ``m``: ``M``; ``minv``: ``Minv``; ``did``: ``dtau_dq``
+        and ``dtau_dv``; ``dfd`` and ``difd``: ``da_dq`` and ``da_dv``, matrices of shape (N, nv, nv) with the
+        results along the rows and the variables along the columns.
+
+    Raises
+    ------
+    InputError
+        If the function is unknown, an array missing, not of real numbers or of another shape, a quaternion
+        zero, or the mass matrix singular.
+    """
+    tasks = _checked(robot, function, arrays)
+    model = system(robot)
+    parts = [
+        _compute(model, function, {name: array[k : k + CHUNK] for name, array in tasks.items()})
+        for k in range(0, max(len(tasks["q"]), 1), CHUNK)
+    ]
+    return {name: np.concatenate([part[name] for part in parts], dtype=np.float64) for name in parts[0]}
+
+
+def _checked(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array]:
+    """The arrays that the function uses, in float64 and of proven shapes, with defaults for the others."""
+    required = inputs_of(robot, function)
+    for name in required:
+        if name not in arrays:
+            raise InputError(f"array '{name}': missing; {function} needs {', '.join(required)}")
+    shapes = _shapes(robot)
+    names = [*required, "fext"] + (["Minv"] if function == "difd" else [])
+    count = np.shape(arrays["q"])[:1] or (1,)
+    tasks = {name: np.zeros((*count, *shapes[name])) for name in ("fext", "base_v", "base_a")}
+    tasks["gravity"] = np.tile(robot.gravity, (*count, 1))
+    for name in (name for name in names if name in arrays):
+        array, shape = np.asarray(arrays[name]), (*count, *shapes[name])
+        if not np.can_cast(array.dtype, np.float64, "same_kind"):
+            raise InputError(f"array '{name}': holds {array.dtype}; expected real numbers")
+        if array.shape != shape:
+            tasks_of = f"{count[0]} tasks of robot '{robot.name}'"
+            raise InputError(f"array '{name}': shape {array.shape}; expected {shape} for {tasks_of}")
+        tasks[name] = array.astype(np.float64)
+    return tasks | {"q": with_unit_quaternions(robot, tasks["q"])}
+
+
+def _shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
+    """The shape of one task's part of each array."""
+    vector = (robot.nv,)
+    vectors = {"q": (robot.nq,), "v": vector, "a": vector, "tau": vector, "gravity": (3,)}
+    matrices = {"fext": (len(robot.bodies), 6), "Minv": (robot.nv, robot.nv)}
+    return {**vectors, **matrices, "base_v": (6,), "base_a": (6,)}
+
+
+def with_unit_quaternions(robot: Robot, q: Array) -> Array:
+    """``q`` (N, nq) with its quaternions brought to unit length; InputError where one tells no attitude."""
+    q = q.copy()
+    for body, own in zip(robot.bodies, robot.q_of, strict=True):
+        if (part := body.joint.kind.quaternion) is None:
+            continue
+        quaternion = q[:, own][:, part]  # a view
+        length = np.linalg.norm(quaternion, axis=1, keepdims=True)
+        if np.any(length < MIN_QUATERNION):
+            row = int(np.argmax(length[:, 0] < MIN_QUATERNION))
+            reason = f"the quaternion of joint '{body.joint.name}' has length {length[row, 0]:g}"
+            raise InputError(f"array 'q': row {row}: {reason}; expected a unit quaternion [x y z w]")
+        quaternion /= length
+    return q
+
+
+# Inverse dynamics and its derivatives
+
+
+@dataclass(frozen=True)
+class _Motion:
+    """Per link: X from its parent's frame, velocity, acceleration, and force; all joints' rates; the base.
+
+    ``f`` is the net force on the link alone after the forward pass; the backward pass adds the children's.
+    """
+
+    base: tuple[Array, Array]
+    rates: Array
+    X: list[Array]
+    v: list[Array]
+    a: list[Array]
+    f: list[Array]
+
+    def parent(self, parent: int) -> tuple[Array, Array]:
+        """Velocity and acceleration of a link's parent, in the parent's frame."""
+        return self.base if parent == BASE else (self.v[parent], self.a[parent])
+
+
+def _rnea_forward(model: System, tasks: Tasks, acceleration: Array) -> _Motion:
+    """Motion and net force of each link, root to leaves (Featherstone, table 5.1)."""
+    rates, accelerations = ((u @ model.G.T)[..., np.newaxis] for u in (tasks["v"], acceleration))
+    X = [link.X(tasks["q"]) for link in model.links]
+    motion = _Motion(_base_motion(tasks), rates, X, [], [], [])
+    for i, link in enumerate(model.links):
+        v_parent, a_parent = motion.parent(link.parent)
+        v_joint = link.S @ rates[:, link.v]
+        v = X[i] @ v_parent + v_joint
+        a = X[i] @ a_parent + link.S @ accelerations[:, link.v] + motion_cross(v) @ v_joint
+        f = link.inertia @ a + force_cross(v) @ (link.inertia @ v)
+        if link.body is not None:
+            external = np.roll(tasks["fext"][:, link.body], 3, axis=1)
+            f = f - link.X_link.T @ external[..., np.newaxis]
+        motion.v.append(v)
+        motion.a.append(a)
+        motion.f.append(f)
+    return motion
+
+
+def _base_motion(tasks: Tasks) -> tuple[Array, Array]:
+    """Velocity and acceleration (N, 6, 1) of the base; gravity enters as an acceleration against it."""
+    v, a = (np.roll(tasks[name], 3, axis=1)[..., np.newaxis] for name in ("base_v", "base_a"))
+    a[:, 3:, 0] -= tasks["gravity"]
+    return v, a
+
+
+def _rnea_backward(model: System, motion: _Motion) -> Array:
+    """tau (N, nv), leaves to root; leaves in ``motion.f`` the force across each joint."""
+    tau = np.empty(motion.rates.shape[:2])
+    for i in reversed(range(len(model.links))):
+        link = model.links[i]
+        tau[:, link.v] = (link.S.T @ motion.f[i])[..., 0]
+        if link.parent != BASE:
+            motion.f[link.parent] = motion.f[link.parent] + transposed(motion.X[i]) @ motion.f[i]
+    return tau @ model.G
+
+
+def _derivative_forward(model: System, motion: _Motion) -> list[Array]:
+    """df/d[q, v] (N, 6, 2 n) of each link's net force, by columns, root to leaves.
+
+    The n columns of each half are all joints' coordinates. A perturbation of the joint's own moves whatever X
+    brings from the parent by ``(X m) x S``.
+    """
+    tasks, n = motion.rates.shape[:2]
+    fixed = np.zeros((tasks, 6, 2 * n))
+    dv: list[Array] = []
+    da: list[Array] = []
+    df: list[Array] = []
+    for i, link in enumerate(model.links):
+        v_parent, a_parent = motion.parent(link.parent)
+        X, S, inertia, v = motion.X[i], link.S, link.inertia, motion.v[i]
+        own_q, own_v = link.v, slice(n + link.v.start, n + link.v.stop)
+        dv.append(X @ (fixed if link.parent == BASE else dv[link.parent]))
+        dv[i][:, :, own_q] += motion_cross(X @ v_parent) @ S
+        dv[i][:, :, own_v] += S
+        da.append(X @ (fixed if link.parent == BASE else da[link.parent]))
+        da[i][:] -= motion_cross(S @ motion.rates[:, link.v]) @ dv[i]
+        da[i][:, :, own_q] += motion_cross(X @ a_parent) @ S
+        da[i][:, :, own_v] += motion_cross(v) @ S
+        df.append(inertia @ da[i] + (force_cross(v) @ inertia + cross_force(inertia @ v)) @ dv[i])
+    return df
+
+
+def _derivative_backward(model: System, motion: _Motion, df: list[Array]) -> Array:
+    """dtau/d[q, v] (N, nv, 2 nv), leaves to root, from the forces across the joints."""
+    tasks, n = motion.rates.shape[:2]
+    dtau = np.empty((tasks, n, 2 * n))
+    for i in reversed(range(len(model.links))):
+        link = model.links[i]
+        dtau[:, link.v] = link.S.T @ df[i]
+        if link.parent != BASE:
+            df[i][:, :, link.v] += cross_force(motion.f[i]) @ link.S
+            df[link.parent] += transposed(motion.X[i]) @ df[i]
+    return np.concatenate([_reduced(model, dtau[..., :n]), _reduced(model, dtau[..., n:])], axis=-1)
+
+
+def _reduced(model: System, matrix: Array) -> Array:
+    """``G^T matrix G`` (N, nv, nv): of all joints' freedoms, those of the robot."""
+    reduced: Array = model.G.T @ matrix @ model.G
+    return reduced
+
+
+def _inverse_dynamics(model: System, tasks: Tasks, acceleration: Array) -> Array:
+    return _rnea_backward(model, _rnea_forward(model, tasks, acceleration))
+
+
+def _inverse_dynamics_derivatives(model: System, tasks: Tasks, acceleration: Array) -> Array:
+    """dtau/d[q, v] (N, nv, 2 nv)."""
+    motion = _rnea_forward(model, tasks, acceleration)
+    df = _derivative_forward(model, motion)
+    _rnea_backward(model, motion)
+    return _derivative_backward(model, motion, df)
+
+
+# Mass matrix and forward dynamics
+
+
+def _mass_matrix(model: System, q: Array) -> Array:
+    """M (N, nv, nv) by composite rigid bodies (Featherstone, table 6.2)."""
+    X = [link.X(q) for link in model.links]
+    composite = [np.broadcast_to(link.inertia, (len(q), 6, 6)) for link in model.links]
+    M = np.zeros((len(q), len(model.G), len(model.G)))
+    for i in reversed(range(len(model.links))):
+        link = model.links[i]
+        F, j = composite[i] @ link.S, i
+        M[:, link.v, link.v] = link.S.T @ F
+        while model.links[j].parent != BASE:
+            F, j = transposed(X[j]) @ F, model.links[j].parent
+            M[:, model.links[j].v, link.v] = model.links[j].S.T @ F
+            M[:, link.v, model.links[j].v] = transposed(M[:, model.links[j].v, link.v])
+        if link.parent != BASE:
+            composite[link.parent] = composite[link.parent] + transposed(X[i]) @ composite[i] @ X[i]
+    return _reduced(model, M)
+
+
+def _mass_matrix_inverse(model: System, q: Array) -> Array:
+    """Minv (N, nv, nv), refused where rounding leaves nothing of it.
+
+    Each diagonal entry of ``Minv M`` is a sum to 1 of terms that depend on no unit; their magnitude says how
+    much of the result is cancelled.
+    """
+    M = _mass_matrix(model, q)
+    try:
+        Minv = np.linalg.inv(M)
+        singular = bool(np.any(np.sum(np.abs(Minv * M), axis=-1) > MAX_CANCELLATION))
+    except np.linalg.LinAlgError:
+        singular = True
+    if singular:
+        expected = "expected every motion of its joints to move mass or inertia"
+        raise InputError(f"robot '{model.name}': singular mass matrix; {expected}")
+    return Minv
+
+
+def _forward_dynamics(model: System, tasks: Tasks) -> Array:
+    """The acceleration (N, nv) that solves ``M a = tau - C``, C being the torque without acceleration."""
+    bias = _inverse_dynamics(model, tasks, np.zeros_like(tasks["v"]))
+    return (_mass_matrix_inverse(model, tasks["q"]) @ (tasks["tau"] - bias)[..., np.newaxis])[..., 0]
+
+
+# The seven functions
+
+
+def _compute(model: System, function: str, tasks: Tasks) -> dict[str, Array]:
+    """What :func:`evaluate` returns, for one chunk of checked tasks."""
+    match function:
+        case "id":
+            return {"tau": _inverse_dynamics(model, tasks, tasks["a"])}
+        case "fd":
+            return {"a": _forward_dynamics(model, tasks)}
+        case "m":
+            return {"M": _mass_matrix(model, tasks["q"])}
+        case "minv":
+            return {"Minv": _mass_matrix_inverse(model, tasks["q"])}
+    nv = tasks["v"].shape[1]
+    acceleration = _forward_dynamics(model, tasks) if function == "dfd" else tasks["a"]
+    dtau = _inverse_dynamics_derivatives(model, tasks, acceleration)
+    if function == "did":
+        return {"dtau_dq": dtau[..., :nv], "dtau_dv": dtau[..., nv:]}
+    Minv = tasks["Minv"] if "Minv" in tasks else _mass_matrix_inverse(model, tasks["q"])
+    da = -Minv @ dtau  # tau is held still: M da + dtau = 0
+    return {"da_dq": da[..., :nv], "da_dv": da[..., nv:]}

@@ -1,0 +1,85 @@
+"""Motion across one joint: its transform and its motion subspace, by kind.
+
+Every joint but the universal one has a motion subspace that is constant in the frame of the body it moves;
+a universal joint is two revolute ones, with a body without inertia between them.
+
+Source: Featherstone, *Rigid Body Dynamics Algorithms*, section 4.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from rbdhw.golden.spatial import Array, skew, transform
+from rbdhw.robot.model import Joint, JointKind, Placement
+from rbdhw.robot.spatial import turn_onto_z
+
+
+def constant_parts(joint: Joint) -> tuple[Joint, ...]:
+    """The joints, parent side first, that together are ``joint``, each with a constant motion subspace."""
+    if joint.kind is not JointKind.UNIVERSAL:
+        return (joint,)
+    first = replace(joint, kind=JointKind.REVOLUTE)
+    return (first, replace(first, axis=joint.second_axis, placement=Placement()))
+
+
+def motion_subspace(joint: Joint) -> Array:
+    """S (6, nv_i), which maps the joint's velocity coordinates to its motion, in the body frame."""
+    axis, still, unit = np.array(joint.axis), np.zeros(3), list(np.eye(3))
+    x, y, _ = _axes(joint)
+    turn, shift = (axis, still), (still, axis)
+    columns = {
+        JointKind.REVOLUTE: [turn],
+        JointKind.CONTINUOUS: [turn],
+        JointKind.PRISMATIC: [shift],
+        JointKind.HELICAL: [(axis, joint.pitch * axis)],
+        JointKind.CYLINDRICAL: [turn, shift],
+        JointKind.TRANSLATION: [(still, e) for e in unit],
+        JointKind.PLANAR: [(still, x), (still, y), turn],
+        JointKind.SPHERICAL: [(e, still) for e in unit],
+        JointKind.FLOATING: [(still, e) for e in unit] + [(e, still) for e in unit],
+    }
+    return np.stack([np.concatenate(column) for column in columns[joint.kind]], axis=1)
+
+
+def joint_transform(joint: Joint, q: Array) -> Array:
+    """X_J (N, 6, 6), across the joint alone, at the coordinates ``q`` (N, nq_i), offsets added."""
+    axis, still, level = np.array(joint.axis), np.zeros(3), np.eye(3)
+    match joint.kind:
+        case JointKind.REVOLUTE | JointKind.CONTINUOUS:
+            return transform(_turn(axis, q), still)
+        case JointKind.PRISMATIC:
+            return transform(level, q * axis)
+        case JointKind.HELICAL:
+            return transform(_turn(axis, q), q * joint.pitch * axis)
+        case JointKind.CYLINDRICAL:
+            return transform(_turn(axis, q[:, :1]), q[:, 1:] * axis)
+        case JointKind.TRANSLATION:
+            return transform(level, q)
+        case JointKind.PLANAR:
+            x, y, _ = _axes(joint)
+            return transform(_turn(axis, q[:, 2:]), q[:, :1] * x + q[:, 1:2] * y)
+        case JointKind.SPHERICAL:
+            return transform(_quaternion_turn(q), still)
+        case JointKind.FLOATING:
+            return transform(_quaternion_turn(q[:, 3:]), q[:, :3])
+    raise ValueError(f"{joint.kind} joints have no constant motion subspace")
+
+
+def _axes(joint: Joint) -> Array:
+    """The body's axes (rows) turned so that the joint's axis is the third."""
+    return np.array(turn_onto_z(joint.axis)).T
+
+
+def _turn(axis: Array, angle: Array) -> Array:
+    """The coordinate transform E (N, 3, 3) into the frame turned about ``axis`` by ``angle`` (N, 1)."""
+    K, angle = skew(axis), angle[..., np.newaxis]
+    return np.eye(3) - np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+
+
+def _quaternion_turn(quaternion: Array) -> Array:
+    """The coordinate transform E (N, 3, 3) into the frame turned by a unit quaternion ``[x y z w]``."""
+    K, w = skew(quaternion[:, :3]), quaternion[:, 3, np.newaxis, np.newaxis]
+    return np.eye(3) - 2 * w * K + 2 * K @ K

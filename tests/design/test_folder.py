@@ -1,0 +1,429 @@
+"""The design folder, written and read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdhw.design.digests import MANIFEST, read_manifest, sealed
+from rbdhw.design.folder import FILES, Stream, check_output, input_words, interface, read, write
+from rbdhw.errors import InputError, InternalError
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Operand, Word
+from rbdhw.robot.model import JointKind
+from tests.support.designs import rail_design
+
+
+@pytest.fixture
+def design():
+    return rail_design()
+
+
+@pytest.fixture
+def folder(design, tmp_path):
+    write(design, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def refusal_of(action, *arguments):
+    with pytest.raises(InputError) as refusal:
+        action(*arguments)
+    assert "\n" not in str(refusal.value)
+    return str(refusal.value)
+
+
+def assert_same(read_back, design):
+    for name in ("robot", "program", "fext", "manifest", "verilog"):
+        assert getattr(read_back, name) == getattr(design, name), name
+    assert read_back.domain.wraps == design.domain.wraps
+    assert list(read_back.domain.bounds) == list(design.domain.bounds)
+    for name, bounds in design.domain.bounds.items():
+        np.testing.assert_array_equal(read_back.domain.bounds[name], bounds)
+
+
+def test_round_trip(design, folder):
+    assert_same(read(folder), design)
+    assert sorted(entry.name for entry in folder.iterdir()) == sorted(FILES)
+
+
+def test_a_program_that_its_reader_refuses_is_not_written(design, folder):
+    before = {name: (folder / name).read_bytes() for name in FILES}
+    operations = list(design.program.operations)
+    k = next(k for k, operation in enumerate(operations) if operation.operands)
+    operations[k] = replace(operations[k], operands=(Operand(0, shift=-65), *operations[k].operands[1:]))
+    damaged = replace(design, program=replace(design.program, operations=tuple(operations)))
+    for target in (folder, folder.parent / "new"):
+        with pytest.raises(InternalError) as refusal:
+            write(damaged, target)
+        assert str(refusal.value) == (
+            f"{target}: internal error: the design is not what would be read from its files (model.json: "
+            f"damaged: program data: operations.{k}.1.0.2: Input should be greater than or equal to -63; "
+            "expected what program_to_json writes); nothing was written; please report the robot and the "
+            "options"
+        )
+    assert {name: (folder / name).read_bytes() for name in FILES} == before
+    assert [entry.name for entry in folder.parent.iterdir()] == [folder.name]
+
+
+def test_a_design_that_reads_as_another_is_not_written(design, folder):
+    """A fraction where the reader takes an integer for one."""
+    odd = replace(design, fext=(True,))
+    assert odd.fext == (1,)
+    with pytest.raises(InternalError, match=r"domain data: fext"):
+        write(odd, folder)
+
+
+def test_infinite_bounds_survive(design, tmp_path):
+    body = design.robot.bodies[0]
+    free = replace(body.joint, kind=JointKind.CONTINUOUS)
+    robot = design.robot.with_bodies([replace(body, joint=free)])
+    bounds = {**design.domain.bounds, "q": np.array([[-np.inf, np.inf]])}
+    turning = replace(design, robot=robot, domain=replace(design.domain, bounds=bounds, wraps=(True,)))
+    write(replace(turning, fext=(0,)), tmp_path / "out")
+    assert_same(read(tmp_path / "out"), replace(turning, fext=(0,)))
+
+
+def test_bounds_of_an_inverse_mass_matrix_survive(design, tmp_path):
+    bounds = {**design.domain.bounds, "Minv": np.array([[-0.5, 0.5]])}
+    bounded = replace(design, domain=replace(design.domain, bounds=bounds))
+    write(bounded, tmp_path / "out")
+    assert_same(read(tmp_path / "out"), bounded)
+
+
+def test_same_design_same_bytes(design, folder, tmp_path):
+    write(design, tmp_path / "again")
+    for name in FILES:
+        assert (folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_the_manifest_says_how_packets_are_laid_out(design):
+    layout = interface(design.program, design.robot, 64)
+    assert layout["stream"] == {
+        "tdata_width": 64,
+        "number": "fixed",
+        "header": {"tag": [0, 16], "function": [16, 4], "options": [20, 4], "status": [24, 8]},
+        "options": {"extended": 0},
+        "status": {"outside": 0, "overflow": 1, "malformed": 2, "not_finite": 3},
+        "functions": {"id": 0, "fd": 1},
+        "slots": [20, 20, 20],
+        "priority": [],
+    }
+    assert [(word["name"], word["slot"]) for word in layout["inputs"]["fd"]] == [
+        ("q[0]", 0),
+        ("v[0]", 1),
+        ("tau[0]", 2),
+    ]
+    assert layout["optional_inputs"] == layout["optional_outputs"] == {"id": [], "fd": []}
+    entry = {"name": "id.tau[0]", "unit": "N", "width": 18, "binary_point": 11}
+    assert layout["outputs"]["id"] == [entry]
+    assert design.functions == ("id", "fd")
+    assert design.stream == Stream(64, {"id": 0, "fd": 1}, "fixed")
+    assert design.request_widths("id") == (20, 20, 20)
+    assert design.response_widths("id") == (18,)
+    assert design.stream.beats(design.request_widths("id")) == 2
+    assert design.stream.beats(design.response_widths("id")) == 1
+    assert [word.name for word in input_words(design.program, "m")] == ["q[0]"]
+
+
+def test_the_manifest_records_the_functions_with_priority(design, tmp_path):
+    layout = interface(design.program, design.robot, 64, priority=("fd",))
+    assert layout["stream"]["priority"] == ["fd"]
+    write(replace(design, manifest=design.manifest | layout), tmp_path / "out")
+    assert read(tmp_path / "out").stream == Stream(64, {"id": 0, "fd": 1}, "fixed", ("fd",))
+
+
+def named(*names, slots=None):
+    return tuple(
+        Word(name, "", i, Format(8 + i, 4), slot=slots[i] if slots else 0) for i, name in enumerate(names)
+    )
+
+
+@pytest.fixture
+def extended(design):
+    """A design with functions that have optional words."""
+    inputs = named("q[0]", "a[0]", "tau[0]", "Minv[0,0]", slots=[0, 1, 1, 2])
+    outputs = {
+        "dfd": named("dfd.da_dq[0,0]", "dfd.Minv[0,0]", "dfd.a[0]"),
+        "difd": named("difd.da_dv[0,0]"),
+    }
+    program = replace(design.program, inputs=inputs, outputs=outputs)
+    return replace(design, program=program, manifest=interface(program, design.robot, 32))
+
+
+def test_optional_words_travel_last_and_only_when_asked(extended):
+    def names(words):
+        return [word.name for word in words]
+
+    assert names(extended.inputs("difd")) == ["q[0]", "a[0]"]
+    assert names(extended.inputs("difd", extended=True)) == ["q[0]", "a[0]", "Minv[0,0]"]
+    assert names(extended.inputs("dfd", extended=True)) == ["q[0]", "tau[0]"]
+    assert names(extended.outputs("dfd")) == ["dfd.da_dq[0,0]"]
+    assert names(extended.outputs("dfd", extended=True)) == ["dfd.da_dq[0,0]", "dfd.Minv[0,0]", "dfd.a[0]"]
+    assert extended.request_widths("difd") == extended.request_widths("dfd") == (8, 10)
+    assert extended.request_widths("difd", extended=True) == (8, 10, 11)
+    assert extended.response_widths("dfd", extended=True) == (8, 9, 10)
+    manifest = extended.manifest
+    assert names_of(manifest["optional_inputs"]) == {"dfd": [], "difd": ["Minv[0,0]"]}
+    assert names_of(manifest["optional_outputs"]) == {"dfd": ["dfd.Minv[0,0]", "dfd.a[0]"], "difd": []}
+
+
+def names_of(entries):
+    return {function: [word["name"] for word in words] for function, words in entries.items()}
+
+
+def test_a_slot_that_a_function_leaves_out_travels_nevertheless(extended):
+    program = replace(extended.program, inputs=tuple(w for w in extended.program.inputs if w.name != "a[0]"))
+    design = replace(extended, program=program)
+    assert design.request_widths("difd") == (8,)
+    assert design.request_widths("difd", extended=True) == (8, 10, 11)
+
+
+def test_singles_are_all_of_one_width(extended):
+    singles = replace(extended, manifest=interface(extended.program, extended.robot, 32, "float32"))
+    assert singles.stream == Stream(32, {"dfd": 5, "difd": 6}, "float32")
+    assert singles.request_widths("difd", extended=True) == (32, 32, 32)
+    assert singles.response_widths("dfd") == (32,)
+    assert singles.stream.beats(singles.request_widths("difd", extended=True)) == 4
+
+
+def test_bounds_of_singles_are_those_that_are_checked(design):
+    fine = replace(design.program.inputs[0], format=Format(30, 20), lowest=-(2**25), highest=2**25 + 7)
+    program = replace(design.program, inputs=(fine, *design.program.inputs[1:]))
+    singles = replace(design, program=program, manifest=interface(program, design.robot, 32, "float32"))
+    (word, *_), entry = singles.inputs("id"), singles.manifest["inputs"]["id"][0]
+    assert (word.lowest, word.highest) == (entry["lowest"], entry["highest"]) == (-(2**25), 2**25 + 8)
+
+
+@pytest.fixture
+def built(folder):
+    """A folder with an earlier design and what tools made from it."""
+    for name in ("build-sim", "build-ecp5-85"):
+        (folder / name / "deep").mkdir(parents=True)
+        (folder / name / "deep" / "result").write_text("of the earlier design")
+    return folder
+
+
+def contents(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_an_earlier_design_and_its_builds_are_replaced(design, built):
+    (built / "robot.json").write_text("old")
+    write(replace(design, verilog="// other\n"), built)
+    assert read(built).verilog == "// other\n"
+    assert sorted(entry.name for entry in built.iterdir()) == sorted(FILES)
+
+
+LEAVING = [*FILES, "build-sim", "build-ecp5-85"]
+
+
+@pytest.mark.parametrize("failing", range(len(LEAVING) + len(FILES)))
+def test_a_failing_move_leaves_the_earlier_design_and_its_builds(design, built, monkeypatch, failing):
+    """A move fails, for one, where another user owns a build."""
+    before = contents(built)
+    rename, moves = Path.rename, count()
+
+    def refuse(source, destination):
+        if next(moves) == failing:
+            raise PermissionError(13, "Permission denied")
+        return rename(source, destination)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    expected = f"{built}: cannot be written (Permission denied); expected a folder that can be"
+    assert refusal_of(write, replace(design, verilog="// other\n"), built) == expected
+    assert contents(built) == before
+    assert_same(read(built), design)
+
+
+def test_a_manifest_is_there_only_while_the_folder_is_complete(design, built, monkeypatch):
+    rename, complete = Path.rename, []
+
+    def watch(source, destination):
+        if (built / "manifest.json").exists():
+            complete.append(contents(built))
+        return rename(source, destination)
+
+    before = contents(built)
+    monkeypatch.setattr(Path, "rename", watch)
+    write(replace(design, verilog="// other\n"), built)
+    assert [{path: text for path, text in seen.items() if path in before} for seen in complete] == [before]
+
+
+def test_missing_parents_are_made(design, tmp_path):
+    write(design, tmp_path / "a" / "b")
+    assert_same(read(tmp_path / "a" / "b"), design)
+
+
+def test_a_folder_with_other_files_is_refused_untouched(design, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    expected = (
+        f"{tmp_path}: holds 'notes.txt', which is no part of a design; "
+        "expected a new or empty folder, or an earlier design's"
+    )
+    assert refusal_of(write, design, tmp_path) == expected
+    assert [entry.name for entry in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_file_in_the_way_is_refused(design, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    for target in (file, file / "below" / "it"):
+        expected = f"{target}: {file} is not a folder; expected a folder to write a design to"
+        assert refusal_of(write, design, target) == expected
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda *_: False)
+    expected = f"{tmp_path / 'out'}: {tmp_path} cannot be written; expected a folder that can be"
+    assert refusal_of(check_output, tmp_path / "out") == expected
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_failing_write_leaves_nothing(design, tmp_path, monkeypatch, exists):
+    out = tmp_path / "out"
+    if exists:
+        write(replace(design, verilog="// earlier\n"), out)
+    before = sorted(tmp_path.rglob("*"))
+
+    def full(*_arguments, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    expected = f"{out}: cannot be written (No space left on device); expected a folder that can be"
+    assert refusal_of(write, design, out) == expected
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_missing_folder_or_file_is_named(folder):
+    nowhere = folder / "nowhere"
+    expected = f"{nowhere}: no such folder; expected one that `rbdhw generate` wrote"
+    assert refusal_of(read, nowhere) == expected
+    (folder / "model.json").unlink()
+    expected = f"{folder / 'model.json'}: no such file; expected a folder that `rbdhw generate` wrote"
+    assert refusal_of(read, folder) == expected
+
+
+def reseal(folder, manifest):
+    """Write a manifest that vouches for the files as they are, as another version of the package may have."""
+    files = {name: (folder / name).read_bytes() for name in FILES if name != MANIFEST}
+    (folder / MANIFEST).write_text(json.dumps(sealed(manifest, files)))
+
+
+def damaged(folder, name, change):
+    """Why a folder is refused in which the data of one file are changed, and the digests with them."""
+    path, manifest = folder / name, read_manifest(folder)
+    data = manifest if name == MANIFEST else json.loads(path.read_text())
+    change(data)
+    if name != MANIFEST:
+        path.write_text(json.dumps(data))
+    reseal(folder, manifest)
+    return refusal_of(read, folder).removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "not JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1))"),
+        ("[]", "no JSON object"),
+        ('{"a": NaN}', "not JSON (the number NaN)"),
+        (9000 * "[", "not JSON (nested too deep)"),
+    ],
+)
+@pytest.mark.parametrize("name", ["domain.json", "manifest.json"])
+def test_what_is_not_json_is_refused(folder, name, text, reason):
+    path, manifest = folder / name, read_manifest(folder)
+    path.write_text(text)
+    if name != MANIFEST:
+        reseal(folder, manifest)
+    assert refusal_of(read, folder) == f"{path}: damaged, {reason}; expected what generate wrote"
+
+
+def test_a_damaged_model_is_refused(folder):
+    assert damaged(folder, "model.json", lambda data: data["operations"][5][1].clear()) == (
+        "damaged: program data: operations.5: add of 0 operands; expected 1 or 2"
+    )
+
+
+def test_a_damaged_robot_is_refused(folder):
+    assert damaged(folder, "robot.json", lambda data: data.pop("name")) == (
+        "damaged: robot data: name: Field required; expected what robot_to_json writes"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (
+            lambda data: data["bounds"].pop("q"),
+            "bounds: not those of robot 'rail'; expected 1 of q, 1 of v, 1 of a, 1 of tau, 6 of fext",
+        ),
+        (
+            lambda data: data["bounds"]["q"][0].reverse(),
+            "bounds: a lower bound above its upper; expected lower <= upper",
+        ),
+        (
+            lambda data: data["bounds"].update(q=[["nan", 1]]),
+            "bounds: a lower bound above its upper; expected lower <= upper",
+        ),
+        (
+            lambda data: data["bounds"].update(q=[[None, 1]]),
+            "bounds.q.0.0: Input should be a valid number; expected what generate wrote",
+        ),
+        (lambda data: data.update(fext=[1]), "fext: [1]; expected indices of the 1 bodies"),
+    ],
+)
+def test_a_damaged_domain_is_refused(folder, change, text):
+    assert damaged(folder, "domain.json", change) == f"damaged: domain data: {text}"
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (
+            lambda data: data.pop("stream"),
+            "damaged: stream.tdata_width: None; expected one of 32, 64, 128, 256, 512",
+        ),
+        (
+            lambda data: data["stream"].update(tdata_width=48),
+            "damaged: stream.tdata_width: 48; expected one of 32, 64, 128, 256, 512",
+        ),
+        (
+            lambda data: data["stream"]["functions"].update(id=3),
+            "damaged: stream.functions: {'id': 3, 'fd': 1}; expected some of "
+            "{'id': 0, 'fd': 1, 'm': 2, 'minv': 3, 'did': 4, 'dfd': 5, 'difd': 6}",
+        ),
+        (
+            lambda data: data["stream"].update(number="float16"),
+            "damaged: stream.number: float16; expected one of fixed, float32",
+        ),
+        (
+            lambda data: data["stream"].pop("priority"),
+            "damaged: stream.priority: None; expected a list of some of id, fd",
+        ),
+        (
+            lambda data: data["stream"].update(priority=["m"]),
+            "damaged: stream.priority: ['m']; expected a list of some of id, fd",
+        ),
+        (
+            lambda data: data["stream"]["functions"].pop("fd"),
+            "function 'fd' is not in both; expected the functions of model.json: id, fd",
+        ),
+    ],
+)
+def test_a_damaged_manifest_is_refused(folder, change, text):
+    assert damaged(folder, "manifest.json", change) == text
+
+
+def test_files_of_another_robot_are_refused(folder, tmp_path):
+    write(rail_design(bodies=2), tmp_path / "other")
+    (tmp_path / "other" / "model.json").replace(folder / "model.json")
+    reseal(folder, rail_design().manifest)
+    assert refusal_of(read, folder) == (
+        f"{folder / 'model.json'}: word 'q[1]': unknown; "
+        "expected an input of robot 'rail' in robot.json and domain.json"
+    )

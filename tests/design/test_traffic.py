@@ -1,0 +1,36 @@
+"""What packets ask of the link, computed by hand."""
+
+from rbdhw.design.traffic import Traffic, link_entry, slowest, traffic
+from tests.support.designs import rail_design
+
+
+def test_packets_of_a_design_fill_whole_beats():
+    """Three bodies of 16 bits: a header of 32 bits, and then a place for each number."""
+    design = rail_design(data_width=64, bodies=3)
+    packets = traffic(design)
+    bits = 32 + sum(design.request_widths("id"))
+    assert packets["id"].bytes_in == -(-bits // 8)
+    assert packets["id"].beats_in == -(-bits // 64)
+    assert packets["id"].bytes_out == -(-(32 + sum(design.response_widths("id"))) // 8)
+    assert list(packets) == ["id", "fd"]
+
+
+def test_rates_and_intervals():
+    packets = Traffic(bytes_in=30, bytes_out=225, beats_in=1, beats_out=4)
+    assert (packets.interval(125.0, None), packets.tasks_per_second(125.0, None)) == (4, 31.25e6)
+    assert [packets.cycles(ii) for ii in (1, 4, 7)] == [4, 4, 7]
+    assert packets.interval(125.0, 32.0) == 1
+    assert packets.tasks_per_second(125.0, 32.0) == 32e9 / 225
+    assert packets.interval(125.0, 4.0) == 8
+
+
+def test_the_slowest_function_is_that_of_the_most_bytes_or_beats():
+    packets = {"id": Traffic(90, 10, 2, 1), "fd": Traffic(80, 95, 2, 2), "m": Traffic(10, 40, 1, 1)}
+    assert slowest(packets, 100.0, 1.0) == "fd"
+    assert slowest(packets, 100.0, None) == "id"
+    assert link_entry(packets, 100.0, 1.0) == {
+        "bandwidth": 1.0,
+        "ii": 10,
+        "function": "fd",
+        "functions": {name: vars(own) for name, own in packets.items()},
+    }

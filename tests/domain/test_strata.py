@@ -1,0 +1,126 @@
+"""Tasks of all strata: what each holds, that all stay within the domain, and the floors of errors."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdhw import golden
+from rbdhw.config import Mounting
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.strata import (
+    ACCELERATION,
+    BALANCED,
+    BOX,
+    MOTION,
+    REST,
+    SINGLE,
+    SPEED,
+    STRATA,
+    draw,
+    error_floors,
+    ordinary_motions,
+)
+from rbdhw.frontend.base import mounted
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+
+TASKS = 1600
+
+
+def robot_of(name="iiwa14", base="fixed"):
+    return mounted(load_urdf(path(name)), Mounting(base))
+
+
+@pytest.fixture(scope="module", params=[("iiwa14", "fixed"), ("hyq", "floating"), ("toy", "given")], ids=str)
+def drawn(request):
+    """A robot, its domain, and tasks with an external force on the last body."""
+    robot = robot_of(*request.param)
+    domain = input_domain(robot)
+    return robot, domain, draw(robot, domain, TASKS, np.random.default_rng(1), [len(robot.bodies) - 1])
+
+
+def test_strata_have_their_shares_in_random_order(drawn):
+    *_, tasks = drawn
+    assert STRATA == ("box", "motion", "rest", "balanced", "single")
+    assert np.bincount(tasks.stratum).tolist() == [600, 400, 200, 200, 200]
+    assert np.count_nonzero(np.diff(tasks.stratum)) > TASKS / 2
+    assert tasks.first(30).stratum.tolist() == tasks.stratum[:30].tolist()
+    assert {len(array) for array in tasks.first(30).arrays.values()} == {30}
+
+
+@pytest.mark.parametrize(("tasks", "counts"), [(1, [1]), (2, [1, 1]), (16, [6, 4, 2, 2, 2])])
+def test_few_tasks_begin_with_the_box(tasks, counts):
+    robot = robot_of("toy")
+    found = draw(robot, input_domain(robot), tasks, np.random.default_rng(0)).stratum
+    assert np.bincount(found).tolist() == counts
+
+
+def test_all_stay_within_the_domain(drawn):
+    _, domain, tasks = drawn
+    for name, array in tasks.arrays.items():
+        bounds = np.pi * np.array([[-1, 1]]) if name == "fext" else domain.bounds[name]
+        if name != "fext":
+            finite = np.where(np.isfinite(bounds), bounds, [-np.pi, np.pi])
+            assert ((array >= finite[:, 0]) & (array <= finite[:, 1])).all(), name
+
+
+def test_nothing_moves_at_rest_and_balance_and_one_coordinate_alone(drawn):
+    _, _, tasks = drawn
+    still = np.isin(tasks.stratum, (REST, BALANCED))
+    for name in ("v", "a", "base_v", "base_a"):
+        if name in tasks.arrays:
+            assert (tasks.arrays[name][still] == 0.0).all()
+    assert (tasks.arrays["tau"][tasks.stratum == REST] == 0.0).all()
+    single = tasks.stratum == SINGLE
+    for name in ("v", "a"):
+        assert (np.count_nonzero(tasks.arrays[name][single], axis=1) == 1).all()
+    assert (tasks.arrays["fext"][still | single] == 0.0).all()
+    assert (np.abs(tasks.arrays["fext"][tasks.stratum == MOTION]).max(axis=(1, 2)) > 0.0).all()
+
+
+def test_forces_are_those_that_the_motion_needs_or_the_nearest_bound(drawn):
+    robot, domain, tasks = drawn
+    own = np.isin(tasks.stratum, (MOTION, BALANCED, SINGLE))
+    needed = golden.evaluate(robot, "id", tasks.arrays)["tau"]
+    bounded = np.clip(needed, *domain.bounds["tau"].T)
+    np.testing.assert_allclose(tasks.arrays["tau"][own], bounded[own])
+    assert not np.allclose(tasks.arrays["tau"][tasks.stratum == BOX], bounded[tasks.stratum == BOX])
+    balanced = (tasks.stratum == BALANCED) & (needed == bounded).all(axis=1)
+    moved = golden.evaluate(robot, "fd", {n: array[balanced] for n, array in tasks.arrays.items()})["a"]
+    assert balanced.any()
+    assert np.abs(moved).max() < 1e-6
+
+
+def test_motions_have_every_scale():
+    robot = robot_of()
+    domain = input_domain(robot)
+    tasks = draw(robot, domain, 8000, np.random.default_rng(2))
+    own = tasks.stratum == MOTION
+    sizes = np.abs(tasks.arrays["a"][own] / domain.bounds["a"][:, 1]).max(axis=1)
+    counts = np.histogram(np.log10(sizes), [-4, -2, -1, 0])[0]
+    assert (counts > 200).all()
+    ordinary = (np.abs(tasks.arrays["v"][own]) <= SPEED).all(axis=1)
+    ordinary &= (np.abs(tasks.arrays["a"][own]) <= ACCELERATION).all(axis=1)
+    assert ordinary.mean() > 0.5
+
+
+def test_ordinary_motions_keep_to_a_domain_without_zero():
+    robot = robot_of("toy")
+    domain = input_domain(robot)
+    fast = replace(domain, bounds=domain.bounds | {"v": np.array([[4.0, 5.0], [-2.0, 1.0]])})
+    arrays = ordinary_motions(robot, fast, 300, np.random.default_rng(0))
+    assert np.abs(arrays["v"][:, 0] - 4.0).max() < 1e-12
+    assert [arrays["v"][:, 1].min(), arrays["v"][:, 1].max()] == pytest.approx([-2.0, 1.0], abs=0.05)
+
+
+def test_floors_are_a_quarter_of_the_results_of_ordinary_motions():
+    robot = robot_of()
+    domain = input_domain(robot)
+    floors = error_floors(robot, domain, ["id", "fd", "did"], 5)
+    assert floors == error_floors(robot, domain, ["id", "fd", "did"], 5)
+    arrays = ordinary_motions(robot, domain, 4000, np.random.default_rng(9))
+    for function, floor in floors.items():
+        results = golden.evaluate(robot, function, arrays).values()
+        norms = np.sqrt(sum((array**2).reshape(4000, -1).sum(axis=1) for array in results))
+        assert floor == pytest.approx(0.25 * np.median(norms), rel=0.1)

@@ -1,0 +1,194 @@
+"""What travels with a design: any simulator finds its answers right, and lint has no complaint."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rbdhw.config import BuildOptions
+from rbdhw.design.folder import COMPANIONS, FILES, read, write
+from rbdhw.emit.companions import constraints
+from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robots import path
+from rbdhw.sim.primitives import models, models_of
+from rbdhw.sim.selftest import TASKS, selftest
+from rbdhw.sim.verilator import _verilator
+from rbdhw.target import target
+from tests.support.designs import rail_design
+
+ALL = tuple(FUNCTIONS)
+SOURCES = ("selftest.v", "accelerator.v", "primitives.v")
+EMPTY = r"^// The accelerator names no block of its device, so nothing is needed here\.$"
+LONGEST = 200
+"""Characters of a line that no tool and no reader minds."""
+
+BUILDS = {
+    "pipeline": BuildOptions(functions=("id", "dfd"), ii=2, width=18, data_width=64),
+    "float32": BuildOptions(functions=ALL, ii=1, width=18, number="float32", data_width=128),
+    "blocks": BuildOptions(functions=("fd",), ii=4, width=24, target="xc7a200t"),
+    "joined": BuildOptions(functions=("id",), ii=2, width=32, target="ecp5-85"),
+    "array": BuildOptions(functions=ALL, ii=16, width=18, core="array", data_width=32),
+    "cells": BuildOptions(functions=ALL, ii=16, width=18, core="array", data_width=64, target="ecp5-85"),
+}
+
+
+@pytest.fixture(scope="module", params=BUILDS)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp(request.param) / "design"
+    write(generate(path("toy"), replace(BUILDS[request.param], samples=512)), made)
+    return made
+
+
+def run(command: list[str], folder: Path, **variables: str) -> str:
+    """What a tool prints; it is to succeed."""
+    done = subprocess.run(
+        command, cwd=folder, env=variables or None, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def icarus(folder: Path, generation: str, sources: tuple[str, ...] = SOURCES) -> str:
+    """What the self-test prints in Icarus Verilog."""
+    if shutil.which("iverilog") is None:
+        pytest.fail("iverilog: not found; this test needs Icarus Verilog, Debian's package iverilog")
+    compiled = folder.parent / f"selftest-{generation}"
+    run(["iverilog", generation, "-Wall", "-s", "selftest", "-o", str(compiled), *sources], folder)
+    return run(["vvp", "-n", str(compiled)], folder)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("generation", ["-g2005", "-g2012"])
+def test_selftest_passes_in_icarus(folder: Path, generation: str) -> None:
+    assert re.match(r"selftest: PASSED: \d+ beats of answers in \d+ cycles\n", icarus(folder, generation))
+
+
+def verilated(folder: Path, work: Path) -> str:
+    """What the self-test prints in Verilator."""
+    verilator = _verilator()
+    named = [
+        "--cc",
+        "--exe",
+        "--main",
+        "--timing",
+        "-Wno-fatal",
+        "--top-module",
+        "selftest",
+        "-Mdir",
+        str(work),
+    ]
+    waived = ["accelerator.vlt"] if (folder / "accelerator.vlt").exists() else []
+    root = {"VERILATOR_ROOT": str(verilator.parent.parent)}
+    run([str(verilator), *named, *waived, *SOURCES], folder, **os.environ, **root)
+    tools = ["CXX=g++", "LINK=g++", "AR=ar", f"PYTHON3={sys.executable}", "CFG_CXXFLAGS_PCH_I=-include"]
+    flags = ["CFG_CXXFLAGS_COROUTINES=-fcoroutines", "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20"]
+    fast = ["OPT_FAST=-O0", "OPT_SLOW=-O0", "OPT_GLOBAL=-O0"]
+    run(["make", "-C", str(work), "-f", "Vselftest.mk", *tools, *flags, *fast], folder)
+    return run([str(work / "Vselftest")], folder)
+
+
+@pytest.fixture
+def rail(tmp_path: Path) -> Path:
+    """A small design with its self-test."""
+    design = rail_design()
+    write(
+        replace(design, companions={"selftest.v": selftest(design), "primitives.v": models_of("")}),
+        tmp_path / "rail",
+    )
+    return tmp_path / "rail"
+
+
+def test_selftest_passes_in_verilator(rail: Path, tmp_path: Path) -> None:
+    beats = len(re.findall(r"response\[\d+\] = ", (rail / "selftest.v").read_text()))
+    assert f"selftest: PASSED: {beats} beats of answers in " in verilated(rail, tmp_path / "work")
+
+
+def test_selftest_fails_where_an_answer_is_wrong(rail: Path, tmp_path: Path) -> None:
+    text = (rail / "selftest.v").read_text()
+    beat = re.search(r"response\[7\] = \{1'b1, 64'h(\w+)\};", text)
+    assert beat is not None
+    wrong = beat[0].replace(beat[1], f"{int(beat[1], 16) ^ 1 << 40:016x}")
+    (rail / "selftest.v").write_text(text.replace(beat[0], wrong))
+    said = verilated(rail, tmp_path / "work")
+    assert f"of function 0, is not the model's: {beat[1]}" in said
+    assert re.search(r"selftest: FAILED: (\d+) of \1 beats of answers came, 1 of them wrong", said)
+
+
+def test_selftest_fails_where_answers_are_missing(rail: Path, tmp_path: Path) -> None:
+    text = (rail / "selftest.v").read_text()
+    count = len(re.findall(r"response\[\d+\] = ", text))
+    (rail / "selftest.v").write_text(text.replace(f"RESPONSES = {count};", f"RESPONSES = {count + 1};"))
+    said = verilated(rail, tmp_path / "work")
+    assert f"selftest: FAILED: {count} of {count + 1} beats of answers came, 0 of them wrong" in said
+
+
+def test_selftest_has_tasks_of_every_function_and_option() -> None:
+    design = generate(path("toy"), replace(BUILDS["array"], samples=256))
+    text = selftest(design)
+    headers = [int(beat, 16) for beat in re.findall(r"request\[\d+\] = \{1'b[01], 32'h(\w+)\};", text)]
+    assert f"// A self-test of accelerator.v: {TASKS * len(ALL)} tasks, some of each function" in text
+    lasts = [last == "1" for last in re.findall(r"request\[\d+\] = \{1'b([01])", text)]
+    starts = [header for header, before in zip(headers, [True, *lasts], strict=False) if before]
+    kinds = Counter((header >> 16 & 15, header >> 20 & 1) for header in starts)
+    extensible = {code for code, function in enumerate(ALL) if FUNCTIONS[function].extensible}
+    plain = {(code, 0): TASKS - TASKS // 3 * (code in extensible) for code in range(len(ALL))}
+    assert kinds == plain | {(code, 1): TASKS // 3 for code in extensible}
+    assert selftest(design) == text
+
+
+def test_lint_finds_nothing_that_is_not_waived(folder: Path) -> None:
+    verilator = _verilator()
+    root = {"VERILATOR_ROOT": str(verilator.parent.parent)}
+    named = ["--lint-only", "-Wall", "--top-module", "accelerator"]
+    said = run([str(verilator), *named, "accelerator.vlt", *SOURCES[1:]], folder, **os.environ, **root)
+    assert "%" not in said
+
+
+def test_text_is_plain_and_its_lines_are_short(folder: Path) -> None:
+    for name in SOURCES:
+        text = (folder / name).read_text()
+        assert max(map(len, text.splitlines())) <= LONGEST
+        assert "[-1:0]" not in text
+    text = (folder / "accelerator.v").read_text()
+    assert not re.search(r"always @ ?(?!\(posedge clk\))", text)
+
+
+def test_folder_holds_the_companions_of_its_target(folder: Path) -> None:
+    design = read(folder)
+    other = "accelerator.xdc" if design.manifest["target"] == "ecp5-85" else "accelerator.lpf"
+    names = {entry.name for entry in folder.iterdir() if entry.is_file()}
+    assert names == {*FILES, *COMPANIONS} - {other}
+    assert set(design.companions) == set(COMPANIONS) - {other}
+    write(design, folder)
+    assert read(folder).companions == design.companions
+
+
+def test_models_are_those_of_the_blocks_that_are_named(folder: Path) -> None:
+    text = (folder / "primitives.v").read_text()
+    known = set(re.findall(r"^module (\w+)", text, re.MULTILINE))
+    blocks = {name.removesuffix(".v") for name in models()}
+    verilog = (folder / "accelerator.v").read_text()
+    assert known == {block for block in blocks if re.search(rf"\b{block} ", verilog)}
+    assert bool(known) or re.search(EMPTY, text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "line"),
+    [
+        ("xcvu9p", "accelerator.xdc", "create_clock -name clk -period 8.000 [get_ports clk]"),
+        ("xc7a200t", "accelerator.xdc", "create_clock -name clk -period 8.000 [get_ports clk]"),
+        ("ecp5-85", "accelerator.lpf", 'FREQUENCY PORT "clk" 125 MHZ;'),
+    ],
+)
+def test_constraints_ask_for_the_clock(name: str, file: str, line: str) -> None:
+    about = f"# The clock of accelerator.v on {name}, where it is the whole design: 125 MHz"
+    assert constraints(target(name), 125.0) == (file, f"{about}\n{line}\n")

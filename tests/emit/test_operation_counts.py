@@ -1,0 +1,114 @@
+"""Operations of built programs: against the multipliers of their schedules, and before and after fusion."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdhw.bench.builds import ALL, plan_of, robot_of
+from rbdhw.config import BuildOptions
+from rbdhw.emit.manifest import function_counts, manifest, pipeline_entry
+from rbdhw.emit.operation_counts import program_counts
+from rbdhw.explore.candidates import planned
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.fusion import fused
+from rbdhw.fixed.program import Flag, Kind, Operand, Operation, Program, Word
+from rbdhw.fixed.trigonometry import trigonometry_spec
+from rbdhw.quantize.formats import MOST_TERMS, draft_design
+from rbdhw.scalar import Region
+
+FORMAT = Format(18, 9)
+REGION = Region("unit")
+
+
+def operation(kind, *values, constant=0):
+    return Operation(kind, tuple(Operand(value) for value in values), FORMAT, REGION, constant)
+
+
+@pytest.fixture
+def program() -> Program:
+    """``fd`` takes ``(x + y) * x`` where its flag is 1, and ``id`` takes ``1 / (3 x)``, and minus that."""
+    operations = (
+        operation(Kind.INPUT),
+        operation(Kind.INPUT),
+        operation(Kind.INPUT),
+        operation(Kind.ADD, 0, 1),
+        operation(Kind.MULTIPLY, 3, 0),
+        operation(Kind.SCALE, 0, constant=3),
+        operation(Kind.SELECT, 2, 4, 5),
+        operation(Kind.RECIPROCAL, 6),
+        operation(Kind.ADD, 7),
+    )
+    outputs = {name: (Word(f"{name}.a[0]", "1", 8, FORMAT),) for name in ("id", "fd")}
+    inputs = tuple(Word(name, "1", k, FORMAT) for k, name in enumerate("xy"))
+    flags = (Flag("given", 2, ("fd",), optional=False),)
+    return Program(operations, inputs, flags, outputs, trigonometry_spec(18), None, (18, 18))
+
+
+def counts(variable, constant, additions, reciprocals):
+    return {
+        "multiplications": {"variable": variable, "constant": constant},
+        "additions": additions,
+        "reciprocals": reciprocals,
+    }
+
+
+def test_operations_that_a_function_reaches(program):
+    """A sum of one operand only turns its sign."""
+    assert program_counts(program, "fd") == counts(1, 0, 1, 1)
+    assert program_counts(program, "id") == counts(0, 1, 0, 1)
+
+
+def test_sums_of_products():
+    """``x y + 3 x + 4 y - x z``: a product with four is a shift."""
+    values = [operation(Kind.INPUT), operation(Kind.INPUT), operation(Kind.INPUT)]
+    values += [operation(Kind.CONSTANT, constant=3), operation(Kind.CONSTANT, constant=-4)]
+    values += [operation(Kind.DOT, 0, 1, 0, 3, 1, 4, 0, 2)]
+    outputs = {"id": (Word("id.tau[0]", "1", 5, FORMAT),)}
+    dot = Program(tuple(values), (), (), outputs, trigonometry_spec(18), None, (18, 18))
+    assert program_counts(dot, "id") == counts(2, 1, 3, 0)
+
+
+@pytest.mark.parametrize("name", ["toy", "iiwa14", "hyq"])
+def test_all_products_have_multipliers(name):
+    """At an interval of 1 every product has a multiplier of its own, or adders."""
+    plan = plan_of(name)
+    entry = pipeline_entry(plan.program, plan.pipeline)
+    built = [program_counts(plan.program, function)["multiplications"] for function in ALL]
+    reached = {function: plan.program.reached(function) for function in ALL}
+    products = {
+        i
+        for own in reached.values()
+        for i in own
+        if plan.program.operations[i].kind in (Kind.MULTIPLY, Kind.SCALE)
+    }
+    assert entry["multipliers"] + entry["shift_add_products"] == len(products)
+    assert max(sum(own.values()) for own in built) <= len(products) <= sum(sum(own.values()) for own in built)
+
+
+@pytest.mark.parametrize("name", ["toy", "iiwa14"])
+def test_fusion_multiplies_no_more(name):
+    """The array's program has the products and sums of the pipeline's, in other operations."""
+    program = plan_of(name).program
+    array = fused(program, MOST_TERMS)
+    assert any(operation.kind is Kind.DOT for operation in array.operations)
+    for function in ALL:
+        assert program_counts(array, function) == program_counts(program, function)
+
+
+def test_what_only_other_functions_need_is_passed_through():
+    """The built forward dynamics multiplies more than alone: its tasks share products with derivatives."""
+    together = program_counts(plan_of("iiwa14").program, "fd")["multiplications"]
+    options = BuildOptions(("fd",), width=18, samples=512)
+    alone = program_counts(planned(robot_of("iiwa14"), options).program, "fd")["multiplications"]
+    assert sum(together.values()) > 1.1 * sum(alone.values())
+
+
+def test_the_manifest_has_both_counts():
+    """Those of the program that is built, and those of the graph with flags taken into account."""
+    plan, options = plan_of("iiwa14"), BuildOptions(ALL, width=18)
+    facts = manifest(draft_design(plan.model, plan.domain, plan.program, options), plan, options)
+    for function, own in facts["functions"].items():
+        assert own["built"] == program_counts(plan.program, function)
+        assert {name: own[name] for name in own["built"]} == function_counts(plan.graph, function)
+    entry = facts["functions"]["dfd"]
+    assert sum(entry["built"]["multiplications"].values()) > sum(entry["multiplications"].values())

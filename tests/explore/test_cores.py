@@ -1,0 +1,212 @@
+"""The choice between the cores: of hand-made estimates, and of builds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from rbdhw.config import CORES, BuildOptions, Pacing
+from rbdhw.errors import InputError
+from rbdhw.estimate.calibration import Estimate
+from rbdhw.explore import candidates
+from rbdhw.explore.candidates import Alternatives, alternatives, planned
+from rbdhw.explore.cores import Taken, cheaper
+from rbdhw.explore.initiation_interval import Interval
+from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.target import SPARE_BLOCK_RAMS, TARGETS, target
+
+ECP5 = target("ecp5-85")
+SMALL = Estimate(luts=8_364, flip_flops=100, dsp_blocks=78, block_rams=0)
+LARGE = Estimate(luts=50_184, flip_flops=100, dsp_blocks=1, block_rams=0)
+
+TOY = BuildOptions(
+    tuple(FUNCTIONS), target="ecp5-85", width=18, data_width=64, samples=256, core="auto", ii=32
+)
+
+
+def toy(**options):
+    return BuildOptions(**{**vars(TOY), **options})
+
+
+class TestCheaper:
+    def test_the_core_whose_largest_share_is_less(self):
+        """Half of the DSP blocks is less than three fifths of the look-up tables."""
+        why = "the array takes 50.0% of the DSP blocks, the pipeline takes 60.0% of the LUTs"
+        estimates = {"pipeline": LARGE, "array": SMALL}
+        assert cheaper(estimates, {}, ECP5) == Taken("array", why, estimates)
+
+    def test_the_pipeline_where_both_take_the_same(self):
+        assert cheaper({"pipeline": SMALL, "array": SMALL}, {}, ECP5).core == "pipeline"
+
+    def test_one_that_can_be_built_before_one_that_cannot(self):
+        found = cheaper({"array": LARGE}, {"pipeline": "clock: too fast"}, ECP5)
+        assert found.core == "array"
+        assert found.why == "the array takes 60.0% of the LUTs, no pipeline (clock: too fast)"
+
+    def test_neither(self):
+        with pytest.raises(InputError) as error:
+            cheaper({}, {"array": "no place", "pipeline": "clock: too fast"}, ECP5)
+        assert str(error.value) == "clock: too fast"
+
+
+@cache
+def build() -> Alternatives:
+    return alternatives(load_urdf(path("toy")), TOY)
+
+
+class TestBuilds:
+    def test_the_taken_core_is_the_cheaper_of_both(self):
+        plan = build().plan(Interval(32, "tried"))
+        both = {core: build().planned(core, 32).estimate for core in CORES}
+        assert plan.taken.estimates == both
+        assert plan.taken.core == "array"
+        assert plan.estimate == both["array"]
+        assert both["array"].luts < both["pipeline"].luts
+
+    def test_at_short_intervals_there_is_no_array(self):
+        why = "no array (ii: 4 is too few for the array core; expected 8 or more)"
+        assert build().cores(4) == ("pipeline",)
+        assert build().taken(4) == Taken("pipeline", why, {})
+
+    @pytest.mark.parametrize(
+        ("options", "why"),
+        [
+            ({"width": 27}, "width: the array core was expected with one of up to 18 bits"),
+            ({"width": None}, "width: the array core was expected with one of up to 18 bits"),
+            (
+                {"share_limbs": "on"},
+                "share-limbs: the array core shares all hardware anyway; expected auto or off",
+            ),
+        ],
+    )
+    def test_builds_that_can_have_no_array(self, options, why):
+        own = alternatives(load_urdf(path("toy")), toy(**options))
+        assert own.taken(32) == Taken("pipeline", f"no array ({why})", {})
+
+    def test_an_array_that_finds_no_place_is_left(self, monkeypatch):
+        def refuse(*_):
+            raise InputError("ii: no place")
+
+        monkeypatch.setattr("rbdhw.explore.cores.arrayed", refuse)
+        own = alternatives(load_urdf(path("toy")), toy(functions=("id",)))
+        taken = own.taken(32)
+        assert taken.core == "pipeline"
+        assert taken.why.endswith(", no array (ii: no place)")
+
+    def test_formats_are_chosen_once_for_each_core_and_tasks_drawn_once(self, monkeypatch):
+        calls = Counter()
+
+        def counted(name, do):
+            def call(*given):
+                calls[name] += 1
+                return do(*given)
+
+            monkeypatch.setattr(candidates, name, call)
+
+        counted("fix", candidates.fix)
+        counted("observe", candidates.observe)
+        own = alternatives(load_urdf(path("toy")), toy(functions=("id",)))
+        for ii in (4, 8, 16, 32):
+            own.plan(Interval(ii, "tried"))
+        assert calls == {"fix": 2, "observe": 1}
+
+    def test_each_core_has_its_formats(self):
+        programs = [build().planned(core, 32).program for core in CORES]
+        assert len({len(program.operations) for program in programs}) == 2
+        assert build().program(32) == programs[1]
+        assert build().program(4) == programs[0]
+
+    def test_products_are_those_that_no_core_can_do_without(self):
+        array = alternatives(load_urdf(path("toy")), toy(core="array"))
+        assert build().products(32) < array.products(32)
+        units = array.planned("array", 32).multipliers
+        assert array.products(32) <= 32 * units
+
+    def test_the_manifest_tells_which_core_and_why(self):
+        facts = generate(path("toy"), TOY).manifest
+        told = facts["cores"]
+        assert facts["core"] == "array"
+        assert "operand_memories" in facts
+        assert told["asked"] == "auto"
+        assert told["why"].startswith("the array takes ")
+        assert told["estimates"]["array"] == {
+            name: facts["estimate"][name] for name in told["estimates"]["array"]
+        }
+        assert set(told["estimates"]) == set(CORES)
+
+    def test_a_core_that_was_asked_for(self):
+        facts = generate(path("toy"), toy(core="pipeline", functions=("id",))).manifest
+        assert facts["core"] == "pipeline"
+        assert facts["cores"] == {"asked": "pipeline", "why": "asked for", "estimates": {}}
+
+
+SMALLER = replace(ECP5, luts=10_000, block_rams=120)
+
+
+@pytest.fixture
+def smaller(monkeypatch):
+    """A device of which the toy takes much."""
+    monkeypatch.setitem(TARGETS, "ecp5-85", SMALLER)
+
+
+def share(core, ii):
+    """The share of the look-up tables, a little more than the toy takes, that decides in these tests."""
+    return 1.001 * build().planned(core, ii).estimate.luts / SMALLER.luts
+
+
+def searched(**options):
+    return planned(load_urdf(path("toy")), toy(ii=1, pacing=Pacing(link=False), **options))
+
+
+@pytest.mark.usefixtures("smaller")
+class TestIntervals:
+    def test_arrays_are_searched_at_their_own_intervals(self):
+        fit = share("array", 16)
+        plan = searched(core="array", fit=fit)
+        assert 8 < plan.interval.ii == plan.bound.ii <= 16
+        assert plan.interval.why == f"the fewest that fit {100.0 * fit:g}% of ecp5-85"
+        assert plan.estimate.luts <= fit * SMALLER.luts
+
+    def test_the_shortest_array_is_where_a_search_begins(self):
+        assert searched(core="array", fit=0.9).bound.ii == 8
+
+    def test_operand_memories_keep_to_the_share(self, monkeypatch):
+        """Of half of the block RAMs, but for those that are left to other parts, four memories."""
+        monkeypatch.setitem(TARGETS, "ecp5-85", replace(ECP5, block_rams=2 * (SPARE_BLOCK_RAMS + 4)))
+        source = load_urdf(path("toy"))
+        plan = planned(source, toy(core="array", fit=0.5))
+        free = planned(source, toy(core="array"))
+        assert (plan.bound.block_rams, free.bound.block_rams) == (4, SPARE_BLOCK_RAMS + 8)
+        assert plan.estimate.block_rams < free.estimate.block_rams
+        assert plan.estimate.luts > free.estimate.luts
+        assert free.bound.steps == plan.bound.steps
+
+    def test_both_cores_are_searched(self):
+        """Arrays alone get as small as that of the longest interval."""
+        fit = share("array", 64)
+        assert searched(fit=fit).taken.core == "array"
+        with pytest.raises(InputError) as error:
+            searched(fit=fit, core="pipeline")
+        assert str(error.value).startswith("fit: at an ii of ")
+        assert "no other ii fits better" in str(error.value)
+
+    def test_the_link_is_asked_by_the_core_that_is_taken(self):
+        plan = planned(load_urdf(path("toy")), toy(ii=1, data_width=32, pacing=Pacing()))
+        assert plan.taken.core == "pipeline"
+        assert plan.taken.why.startswith("no array (ii: ")
+
+    def test_a_refusal_considers_both_cores(self):
+        fit, source = share("array", 64), load_urdf(path("toy"))
+        with pytest.raises(InputError) as error:
+            planned(source, toy(ii=8, fit=fit))
+        assert str(error.value).endswith(f" of ecp5-85; an ii of {searched(fit=fit).bound.ii} would fit")
+        with pytest.raises(InputError) as error:
+            planned(source, toy(ii=8, fit=fit, core="pipeline"))
+        array = f"with --core array one of {searched(fit=fit).bound.ii}"
+        assert str(error.value).endswith(f" of ecp5-85; none up to 64 would fit, {array}")

@@ -1,0 +1,220 @@
+"""The exploration of intervals: what it tells is what builds at them are."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from rbdhw.cli.tables import print_table
+from rbdhw.config import BuildOptions, Pacing
+from rbdhw.domain.bounds import Overrides
+from rbdhw.errors import InputError
+from rbdhw.estimate.calibration import RESOURCES
+from rbdhw.explore.initiation_interval import INTERVALS
+from rbdhw.explore.intervals import explore, remarks, tables
+from rbdhw.pipeline import generate
+from rbdhw.robots import path
+
+FUNCTIONS = ("id", "fd")
+PIPELINE = BuildOptions(
+    FUNCTIONS, target="ecp5-85", clock_mhz=40.0, width=18, data_width=32, samples=256, core="pipeline"
+)
+BOTH = replace(PIPELINE, core=None)
+
+
+@cache
+def found():
+    return explore(path("toy"), PIPELINE)
+
+
+@cache
+def both():
+    return explore(path("toy"), BOTH, intervals=(4, 8, 16))
+
+
+def test_every_interval_has_a_row():
+    assert [row["ii"] for row in found()["rows"]] == list(INTERVALS)
+    assert {row["core"] for row in found()["rows"]} == {"pipeline"}
+    assert (found()["robot"], found()["target"], found()["clock_mhz"]) == ("toy", "ecp5-85", 40.0)
+    assert found()["functions"] == list(FUNCTIONS)
+    for row in found()["rows"]:
+        assert row["tasks_per_second"] == round(40e6 / row["ii"])
+
+
+def test_a_row_is_what_a_build_at_that_interval_is():
+    facts = generate(path("toy"), replace(PIPELINE, ii=4)).manifest
+    row = next(row for row in found()["rows"] if row["ii"] == 4)
+    assert {name: row[name] for name in RESOURCES} == {name: facts["estimate"][name] for name in RESOURCES}
+    assert row["multipliers"] == facts["multipliers"]
+    assert row["latency"] == {f: facts["functions"][f]["latency_cycles"] for f in FUNCTIONS}
+    assert row["core_latency"] == {f: facts["functions"][f]["core_latency_cycles"] for f in FUNCTIONS}
+
+
+def test_the_array_has_rows_where_it_is_possible():
+    cores = [(row["ii"], row["core"]) for row in both()["rows"]]
+    assert cores == [(4, "pipeline"), (8, "pipeline"), (8, "array"), (16, "pipeline"), (16, "array")]
+    pipelines = [row for row in found()["rows"] if row["ii"] in (4, 8, 16)]
+    assert [row for row in both()["rows"] if row["core"] == "pipeline"] == pipelines
+    assert both()["refused"] == []
+    facts = generate(path("toy"), replace(PIPELINE, ii=16, core="array")).manifest
+    row = both()["rows"][-1]
+    assert {name: row[name] for name in RESOURCES} == {name: facts["estimate"][name] for name in RESOURCES}
+    assert row["multipliers"] == facts["multipliers"]
+    assert row["latency"] == {f: facts["functions"][f]["latency_cycles"] for f in FUNCTIONS}
+    assert row["core_latency"] == {f: facts["functions"][f]["core_latency_cycles"] for f in FUNCTIONS}
+
+
+def test_an_array_that_finds_no_place_is_told(monkeypatch):
+    def refuse(*_):
+        raise InputError("ii: no place")
+
+    monkeypatch.setattr("rbdhw.explore.cores.arrayed", refuse)
+    options = replace(PIPELINE, core="auto")
+    told = explore(path("toy"), options, intervals=(16,))
+    assert [row["core"] for row in told["rows"]] == ["pipeline"]
+    assert told["refused"] == [{"ii": 16, "core": "array", "why": "ii: no place"}]
+    alone = replace(PIPELINE, core="array", pacing=Pacing())
+    with pytest.raises(InputError, match="ii: no place"):
+        explore(path("toy"), alone, intervals=(4, 16))
+
+
+def test_arrays_alone_begin_at_their_shortest_interval():
+    options = replace(PIPELINE, core="array", pacing=Pacing())
+    alone = explore(path("toy"), options, intervals=(1, 4, 8))
+    assert [(row["ii"], row["core"]) for row in alone["rows"]] == [(8, "array")]
+
+
+def test_more_cycles_take_fewer_multipliers_and_more_time():
+    multipliers = [row["multipliers"] for row in found()["rows"]]
+    assert multipliers == sorted(multipliers, reverse=True)
+    assert multipliers[0] > 10 * multipliers[-1]
+    latency = [row["latency"]["id"] for row in found()["rows"]]
+    assert latency[-1] > latency[0]
+
+
+def test_the_link_is_that_of_the_streams_or_of_a_bandwidth():
+    for own in found()["link"].values():
+        beats = -(-max(own["bytes_in"], own["bytes_out"]) // 4)
+        assert own["tasks_per_second"] == round(40e6 / beats)
+    pacing = Pacing(bandwidth=0.5)
+    fast = explore(path("toy"), replace(PIPELINE, pacing=pacing), intervals=(1,))
+    own = fast["link"]["id"]
+    assert own["tasks_per_second"] == round(0.5e9 / max(own["bytes_in"], own["bytes_out"]))
+    assert fast["bandwidth"] == 0.5
+
+
+def test_no_core_and_the_cheaper_one_are_both():
+    asked = explore(path("toy"), replace(BOTH, core="auto"), intervals=(4, 8, 16))
+    assert asked["rows"] == both()["rows"]
+
+
+def test_shares_are_those_of_the_manifest():
+    facts = generate(path("toy"), replace(PIPELINE, ii=4)).manifest
+    row = next(row for row in found()["rows"] if row["ii"] == 4)
+    assert {name: round(share, 4) for name, share in row["shares"].items()} == facts["estimate"]["shares"]
+
+
+class TestChosen:
+    """The interval that `generate` takes with the same options is explored and named."""
+
+    def test_nothing_is_chosen_where_nothing_is_asked(self):
+        assert found()["chosen"] is None
+        assert not any("generate" in line for line in remarks(found()))
+
+    @pytest.mark.parametrize(
+        ("options", "ii", "why"),
+        [
+            ({"ii": 5}, 5, "asked for"),
+            ({"ii": 10, "core": "array"}, 10, "asked for"),
+            ({"ii": 7, "fit": 0.9}, 7, "asked for"),
+            ({"fit": 0.07, "pacing": Pacing(link=False)}, 3, "the fewest that fit 7% of ecp5-85"),
+        ],
+    )
+    def test_it_is_that_of_generate(self, options, ii, why):
+        asked = replace(BOTH, **options)
+        told = explore(path("toy"), asked, intervals=(1, 8))
+        facts = generate(path("toy"), asked).manifest
+        assert told["chosen"] == {"ii": ii, "core": facts["core"], "why": why}
+        assert (facts["ii"], facts["interval"]["why"]) == (ii, why)
+        assert told["fit"] == asked.fit
+        row = next(row for row in told["rows"] if (row["ii"], row["core"]) == (ii, facts["core"]))
+        assert {name: row[name] for name in RESOURCES} == {n: facts["estimate"][n] for n in RESOURCES}
+        assert f"* generate takes II {ii} on the {facts['core']}: {why}" in remarks(told)
+        for _, _, rows in tables(told):
+            starred = [cells[:2] for cells in rows if cells[0].endswith("*")]
+            assert starred == [[f"{ii}*", facts["core"]]]
+
+    def test_it_keeps_up_with_the_link(self):
+        told = explore(path("toy"), replace(BOTH, pacing=Pacing()), intervals=(1,))
+        slowest = max(max(own["bytes_in"], own["bytes_out"]) for own in told["link"].values())
+        assert told["chosen"]["ii"] == -(-slowest // 4)
+        assert told["chosen"]["why"].startswith("the streams: a task of ")
+        assert [row["ii"] for row in told["rows"]] == [1, told["chosen"]["ii"]]
+
+    def test_a_share_that_nothing_fits_does_not_end_the_exploration(self):
+        told = explore(path("toy"), replace(BOTH, ii=1, fit=0.01), intervals=(1, 2))
+        assert told["chosen"]["ii"] is told["chosen"]["core"] is None
+        assert told["chosen"]["why"].startswith("fit: at an ii of 1 the design takes ")
+        assert f"no II can be chosen: {told['chosen']['why']}" in remarks(told)
+        assert [row["ii"] for row in told["rows"]] == [1, 2]
+
+    def test_options_that_no_build_can_have_are_refused(self):
+        with pytest.raises(InputError) as error:
+            explore(path("toy"), replace(BOTH, ii=0), intervals=(1,))
+        assert str(error.value) == "ii: 0 is not possible; expected 1 to 4096 cycles between tasks"
+
+
+def test_bounds_of_the_inputs_are_those_given():
+    slow = Overrides.model_validate({"default": {"velocity": 1e-3, "acceleration": 1e-3}})
+    told = explore(path("toy"), replace(PIPELINE, width=None, max_error=0.1), (4,), overrides=slow)
+    usual = explore(path("toy"), replace(PIPELINE, width=None, max_error=0.1), (4,))
+    facts = generate(path("toy"), replace(PIPELINE, width=None, max_error=0.1, ii=4), slow).manifest
+    assert told["rows"][0]["luts"] == facts["estimate"]["luts"]
+    assert told["rows"][0]["luts"] != usual["rows"][0]["luts"]
+
+
+def test_the_tables_tell_hardware_with_shares_then_rates_and_latencies():
+    (hardware, columns, rows), (times, time_columns, time_rows) = tables(found())
+    assert hardware == "toy on ecp5-85 at 40 MHz: hardware by estimate, and share of the device"
+    assert columns == ["II", "core", "LUTs", "flip-flops", "DSP blocks", "block RAMs"]
+    first = found()["rows"][0]
+    assert rows[0][:2] == ["1", "pipeline"]
+    assert rows[0][4] == f"{first['dsp_blocks']:,} {first['dsp_blocks'] / 156:.1%}"
+    assert times == "toy on ecp5-85 at 40 MHz: tasks a second, and latencies in cycles"
+    assert time_columns == ["II", "core", "tasks/s", *FUNCTIONS]
+    assert time_rows[0] == ["1", "pipeline", "40 M", *(str(first["latency"][f]) for f in FUNCTIONS)]
+    assert time_rows[-1][2] == "0.625 M"
+    assert [row[:2] for row in tables(both())[0][2][1:3]] == [["8", "pipeline"], ["8", "array"]]
+
+
+def test_tables_of_a_large_robot_keep_to_80_columns(capsys):
+    large = {"luts": 1_574_039, "flip_flops": 1_200_000, "dsp_blocks": 13_285, "block_rams": 1_900}
+    shares = dict(zip(large, (1.332, 0.508, 1.942, 0.88), strict=True))
+    row = found()["rows"][0] | large | {"ii": 64, "shares": shares}
+    functions = ["id", "fd", "m", "minv", "did", "dfd", "difd"]
+    row |= {"core": "pipeline", "latency": dict.fromkeys(functions, 1234), "tasks_per_second": 1_234_567}
+    for table in tables(found() | {"functions": functions, "rows": [row]}):
+        print_table(*table)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum(line.startswith("| 64") for line in lines) == 2
+    words = {word for line in lines for word in line.split()}
+    assert {"1,574,039", "133.2%", "1,200,000", "50.8%", "13,285", "194.2%", "1,900", "88.0%"} <= words
+
+
+def test_the_link_is_told_with_the_intervals_that_it_limits():
+    own = found()["link"]["id"]
+    slowest = min(own["tasks_per_second"] for own in found()["link"].values())
+    least = -(-40_000_000 // slowest)
+    line = remarks(found())[0]
+    assert line.startswith(f"link (32 bits a cycle): {slowest / 1e6:.4g} M tasks/s of ")
+    assert line.endswith(f", which limits an II below {least}")
+    fast = {"link": {"id": own | {"tasks_per_second": 40_000_000}}, "bandwidth": 2.5}
+    assert remarks(found() | fast)[0] == "link (2.5 GB/s): 40 M tasks/s of id, which limits no II"
+    third = {"link": {"id": own | {"tasks_per_second": 13_333_333}}}
+    assert remarks(found() | third)[0].endswith(", which limits an II below 3")
+
+
+def test_an_array_that_finds_no_place_is_remarked():
+    refused = [{"ii": 12, "core": "array", "why": "ii: no place"}]
+    assert remarks(found() | {"refused": refused})[-1] == "array at an II of 12: ii: no place"

@@ -1,0 +1,67 @@
+"""Which limbs share hardware at an interval, and what is told of it."""
+
+import pytest
+
+from rbdhw.errors import InputError
+from rbdhw.explore.limb_sharing import hardware, least_interval, limb_inputs, limb_names, shared_limbs
+from rbdhw.passes.twins import find_twins
+from rbdhw.robot.symmetry import limb_groups
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.builds import graph_of, model_of
+from tests.support.limbs import limbed
+
+PAIRS = (((0, 1), (2, 3)), ((4, 5), (6, 7)))
+ALL = (((0, 1), (2, 3), (4, 5), (6, 7)),)
+
+
+@pytest.mark.parametrize(
+    ("ii", "groups"), [(1, ()), (2, PAIRS), (3, (ALL[0][:3],)), (4, ALL), (6, PAIRS), (8, ALL)]
+)
+def test_as_many_limbs_share_as_divide_the_interval(ii, groups):
+    assert shared_limbs(limbed(4), "auto", ii) == groups
+
+
+def test_nothing_is_shared_where_that_is_off():
+    assert shared_limbs(limbed(4), "off", 4) == ()
+    assert shared_limbs(load_urdf(path("iiwa14")), "auto", 4) == ()
+
+
+def test_an_interval_that_cannot_serve_limbs_is_refused():
+    with pytest.raises(InputError) as error:
+        shared_limbs(limbed(3), "on", 5)
+    assert str(error.value) == (
+        "share-limbs: an ii of 5 cannot serve the limbs at limb_0_0, limb_1_0, limb_2_0; "
+        "a multiple of 2 or 3 was expected"
+    )
+
+
+def test_a_robot_without_like_limbs_is_refused():
+    with pytest.raises(InputError) as error:
+        shared_limbs(load_urdf(path("iiwa14")), "on", 4)
+    assert str(error.value) == "share-limbs: no limbs of iiwa14 are alike; expected auto or off"
+
+
+def test_inputs_of_limbs_correspond():
+    robot = limbed(2, trunk=True)
+    ((first, second),) = limb_inputs(robot, limb_groups(robot))
+    assert first["q[1]"] == second["q[3]"] == ("q", (0,))
+    assert first["tau[2]"] == second["tau[4]"] == ("tau", (1,))
+    assert first["Minv[2,1]"] == second["Minv[4,3]"] == ("Minv", (1, 0))
+    assert first["fext[1,5]"] == second["fext[3,5]"] == ("fext", (0, 5))
+    assert not first.keys() & second.keys()
+    assert "q[0]" not in first.keys() | second.keys()
+
+
+def test_the_least_interval_serves_every_group():
+    atlas = limb_groups(load_urdf(path("atlas")))
+    assert (least_interval(atlas), least_interval(ALL), least_interval(())) == (2, 4, 1)
+    assert limb_names(limbed(2), limb_groups(limbed(2))) == [["limb_0_0", "limb_1_0"]]
+
+
+def test_hardware_with_limbs_shared_and_not():
+    robot, graph = model_of("hyq").robot, graph_of("hyq")
+    twins = find_twins(graph, limb_inputs(robot, limb_groups(robot)))
+    found = hardware(graph, twins, 4)
+    assert found["on"]["multipliers"] == found["off"]["multipliers"] == 87
+    assert 4 * found["on"]["adders"] == found["off"]["adders"]

@@ -1,0 +1,169 @@
+"""Plots: of the same figures the same bytes, and one line where the library is missing."""
+
+import sys
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from rbdhw.errors import InputError
+from rbdhw.explore import plot
+
+FOUND = {
+    "robot": "toy",
+    "target": "ecp5-85",
+    "clock_mhz": 50.0,
+    "functions": ["id", "fd"],
+    "fit": 0.6,
+    "chosen": {"ii": 5, "core": "pipeline", "why": "the fewest that fit 60% of ecp5-85"},
+    "rows": [
+        {
+            "ii": ii,
+            "core": core,
+            "multipliers": 64 // ii,
+            "dsp_blocks": 64 // ii + 2,
+            "luts": 3000 + 10 * ii,
+            "flip_flops": 2000,
+            "block_rams": 4,
+            "shares": {"luts": 0.04, "flip_flops": 0.02, "dsp_blocks": 2.0 / ii, "block_rams": 0.01},
+            "latency": {"id": 5 + ii, "fd": 9 + ii},
+            "tasks_per_second": 50_000_000 // ii,
+        }
+        for ii in (1, 2, 4, 5, 8, 16)
+        for core in (("pipeline",) if ii < 8 else ("pipeline", "array"))
+    ],
+    "link": {
+        "id": {"bytes_in": 20, "bytes_out": 10, "tasks_per_second": 10_000_000},
+        "m": {"bytes_in": 20, "bytes_out": 10, "tasks_per_second": 10_000_000},
+        "fd": {"bytes_in": 20, "bytes_out": 30, "tasks_per_second": 6_000_000},
+    },
+}
+
+
+def test_a_plot_is_a_picture_and_a_drawing(tmp_path):
+    pytest.importorskip("matplotlib")
+    picture, drawing = plot.plot(FOUND, tmp_path / "new" / "folder")
+    assert picture == tmp_path / "new" / "folder" / "explore.png"
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert ET.parse(drawing).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+
+
+@pytest.fixture
+def drawn():
+    """The figure of an exploration, drawn, and what a change of it draws."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    def drawn(**changes):
+        figure = Figure(figsize=(13.0, 8.0), layout="constrained")
+        plot._draw(figure, FOUND | changes)
+        figure.draw_without_rendering()
+        return figure
+
+    return drawn
+
+
+INTERVALS = {"pipeline": [1, 2, 4, 5, 8, 16], "array": [8, 16]}
+RESOURCES = ["LUTs", "flip-flops", "DSP blocks", "block RAMs"]
+
+
+def legend(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_every_line_is_named_with_its_core(drawn):
+    share, count, latency, rate = drawn().axes
+    for axes, names in (
+        (share, RESOURCES),
+        (count, [*RESOURCES, "multipliers"]),
+        (latency, ["id", "fd"]),
+    ):
+        lines = {line.get_label(): list(line.get_xdata()) for line in axes.get_lines()}
+        for core, intervals in INTERVALS.items():
+            for name in names:
+                assert lines.pop(f"{name}, {core}") == intervals
+        assert list(lines)[-1] == "chosen: II 5, pipeline"
+    assert legend(rate) == [
+        "accelerator, each core",
+        "link, id, m",
+        "link, fd",
+        "chosen: II 5, pipeline",
+    ]
+    solid, dashed = (next(x for x in share.get_lines() if x.get_label() == f"LUTs, {c}") for c in INTERVALS)
+    assert (solid.get_linestyle(), dashed.get_linestyle()) == ("-", "--")
+    assert solid.get_color() == dashed.get_color()
+
+
+def test_a_resource_has_one_colour_in_both_panels(drawn):
+    share, count, *_ = drawn().axes
+    shares, counts = ({x.get_label(): x.get_color() for x in axes.get_lines()} for axes in (share, count))
+    for name in RESOURCES:
+        assert shares[f"{name}, pipeline"] == counts[f"{name}, pipeline"]
+
+
+def test_legends_lie_beside_their_panels(drawn):
+    figure = drawn()
+    for axes in figure.axes:
+        box = axes.get_legend().get_window_extent()
+        assert box.x0 >= axes.get_window_extent().x1 - 1.0
+        assert box.x1 <= figure.bbox.x1
+        assert not any(box.overlaps(other.get_window_extent()) for other in figure.axes)
+
+
+def test_shares_are_percent_of_the_device_with_its_limits(drawn):
+    axes = drawn().axes[0]
+    assert axes.get_title() == "share of ecp5-85 (by estimate)"
+    lines = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
+    assert lines["DSP blocks, pipeline"] == [200.0, 100.0, 50.0, 40.0, 25.0, 12.5]
+    assert lines["all of ecp5-85"] == [100.0, 100.0]
+    assert lines["--fit 60%"] == [60.0, 60.0]
+    assert "50%" in [label.get_text() for label in axes.get_yticklabels()]
+    assert "--fit 60%" not in legend(drawn(fit=None).axes[0])
+
+
+def test_the_chosen_interval_is_marked_in_every_panel(drawn):
+    figure = drawn()
+    for axes in figure.axes:
+        (mark,) = (x for x in axes.get_lines() if x.get_label() == "chosen: II 5, pipeline")
+        assert list(mark.get_xdata()) == [5, 5]
+        assert [label.get_text() for label in axes.get_xticklabels()] in (["1", "2", "4", "8", "16"], [])
+    assert figure.get_suptitle() == (
+        "toy on ecp5-85 at 50 MHz\nchosen: II 5, pipeline: the fewest that fit 60% of ecp5-85"
+    )
+
+
+def test_an_interval_that_cannot_be_chosen_is_explained(drawn):
+    figure = drawn(chosen={"ii": None, "core": None, "why": "fit: " + "at an ii of 64 it does not fit " * 9})
+    first, second, *_ = figure.get_suptitle().split("\n")
+    assert first == "toy on ecp5-85 at 50 MHz"
+    assert second.startswith("no II can be chosen: fit: at an ii of 64 it does not fit")
+    assert max(map(len, figure.get_suptitle().split("\n"))) <= 120
+    assert not any("chosen" in label for axes in figure.axes for label in legend(axes))
+
+
+def test_without_a_choice_no_interval_is_marked(drawn):
+    figure = drawn(chosen=None)
+    assert figure.get_suptitle() == "toy on ecp5-85 at 50 MHz"
+    assert not any("chosen" in label for axes in figure.axes for label in legend(axes))
+
+
+def test_the_same_figures_give_the_same_bytes(tmp_path):
+    pytest.importorskip("matplotlib")
+    first, second = (plot.plot(FOUND, tmp_path / name) for name in ("a", "b"))
+    for one, other in zip(first, second, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError) as error:
+        plot.plot(FOUND, tmp_path / "file")
+    expected = f"{tmp_path}/file: {tmp_path}/file is not a folder; expected a folder to plot to"
+    assert str(error.value) == expected
+
+
+def test_without_the_library_there_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError) as error:
+        plot.plot(FOUND, tmp_path)
+    assert str(error.value) == "matplotlib: not installed; run: pip install '.[plot]'"

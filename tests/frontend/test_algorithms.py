@@ -1,0 +1,154 @@
+"""Which algorithms are taken, why, and how one is forced."""
+
+import pytest
+
+from rbdhw.errors import InputError
+from rbdhw.frontend import algorithms
+from rbdhw.frontend.algorithms import Cost, choose, cost_of, parse_algorithms
+from rbdhw.frontend.build_graph import operation_delay
+from rbdhw.frontend.functions import ALGORITHMS, trace
+from rbdhw.graph.graph import Op
+from rbdhw.graph.trace import Recorder
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.target import target
+
+DELAY = operation_delay(target("xcvu9p").delays)
+
+
+def test_cost_counts_operations_and_adds_up_the_functions_longest_paths():
+    make = Recorder()
+    x, y = make.input("x"), make.input("y")
+    make.output("one.r[0]", x * y)
+    make.output("one.r[1]", x * y + x)
+    make.output("two.r[0]", (x * y) * 3.0 + x)
+    delay = {Op.MULTIPLY: 4.0, Op.SCALE: 4.0, Op.ADD: 1.0}
+    cost = cost_of(make.builder.finish(make.outputs), lambda op: delay.get(op, 0.0))
+    assert cost == Cost(multiplications=2, additions=2, nanoseconds=5.0 + 9.0)
+    assert cost.total == 2 + 0.2 + 3.0 * 14.0
+
+
+def test_the_cheapest_of_each_step_is_taken():
+    robot = align_axes(load_urdf(path("iiwa14")))
+    found = choose(robot, ("did", "dfd"), (), DELAY, {})
+    assert set(found.costs) == set(ALGORITHMS)
+    for step, costs in found.costs.items():
+        assert set(costs) == set(ALGORITHMS[step])
+        chosen = getattr(found.algorithms, step)
+        assert costs[chosen].total == min(cost.total for cost in costs.values())
+    assert found.algorithms.derivatives == "composite"
+
+
+def test_steps_that_no_function_takes_are_not_compared():
+    robot = align_axes(load_urdf(path("toy")))
+    assert choose(robot, ("id", "m"), (), DELAY, {}).costs == {}
+    assert set(choose(robot, ("did",), (), DELAY, {}).costs) == {"derivatives"}
+    assert set(choose(robot, ("minv",), (), DELAY, {}).costs) == {"inverse"}
+
+
+def test_a_forced_algorithm_is_taken_whatever_it_costs():
+    robot = align_axes(load_urdf(path("toy")))
+    forced = {"derivatives": "columns", "inverse": "articulated"}
+    found = choose(robot, ("did", "minv"), (), DELAY, forced)
+    assert (found.algorithms.derivatives, found.algorithms.inverse) == ("columns", "articulated")
+    assert {step: list(costs) for step, costs in found.costs.items()} == {
+        "derivatives": ["columns"],
+        "inverse": ["articulated"],
+    }
+
+
+def test_the_manifest_hears_of_what_was_rejected():
+    robot = align_axes(load_urdf(path("toy")))
+    told = choose(robot, ("did",), (), DELAY, {}).json()
+    assert told["derivatives"]["chosen"] == "composite"
+    assert set(told["derivatives"]["costs"]) == {"composite", "columns"}
+    assert set(told["derivatives"]["costs"]["columns"]) == {
+        "multiplications",
+        "additions",
+        "nanoseconds",
+        "total",
+    }
+
+
+@pytest.fixture
+def traces(monkeypatch):
+    """The algorithms with which graphs are traced, one after the other."""
+    seen = []
+
+    def counted(robot, functions, fext, algorithms):
+        seen.append(algorithms)
+        return trace(robot, functions, fext, algorithms)
+
+    monkeypatch.setattr(algorithms, "trace", counted)
+    return seen
+
+
+def test_each_combination_is_traced_once(traces):
+    robot = align_axes(load_urdf(path("toy")))
+    found = choose(robot, tuple(FUNCTIONS), (), DELAY, {})
+    assert len(traces) == len(set(traces)) == 2 + (7 - 1) + (2 - 1)
+    assert found.skipped == ()
+
+
+def test_of_a_large_robot_the_first_alternative_of_each_group_is_compared(traces, monkeypatch):
+    """However large it is, dense products have to be compared with solves: they are cubic."""
+    monkeypatch.setattr(algorithms, "MOST_NODES", 1)
+    robot = align_axes(load_urdf(path("iiwa14")))
+    found = choose(robot, tuple(FUNCTIONS), (), DELAY, {})
+    assert [(own.products, own.gradient) for own in traces] == [
+        ("dense", "corrected"),
+        ("solves", "corrected"),
+        (found.algorithms.products, "repeated"),
+    ]
+    assert found.skipped == (
+        "columns",
+        "block_pivots, dense",
+        "block_pivots, solves",
+        "single_pivots, dense",
+        "single_pivots, solves",
+        "articulated, dense",
+    )
+    assert {step: list(costs) for step, costs in found.costs.items()} == {
+        "derivatives": ["composite"],
+        "inverse": ["paired_pivots"],
+        "products": ["dense", "solves"],
+        "gradient": ["corrected", "repeated"],
+    }
+
+
+def test_a_large_robot_takes_what_is_forced(monkeypatch):
+    monkeypatch.setattr(algorithms, "MOST_NODES", 1)
+    robot = align_axes(load_urdf(path("toy")))
+    forced = {"derivatives": "columns", "inverse": "articulated"}
+    found = choose(robot, ("did", "minv"), (), DELAY, forced)
+    assert (found.algorithms.derivatives, found.algorithms.inverse) == ("columns", "articulated")
+    assert found.skipped == ()
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["speed=fast"], "algorithm: 'speed' is no step; expected one of " + ", ".join(ALGORITHMS)),
+        (
+            ["inverse"],
+            "algorithm: '' is unknown for inverse; expected one of " + ", ".join(ALGORITHMS["inverse"]),
+        ),
+        (
+            ["products=dense", "products=solves"],
+            "algorithm: products is given twice; expected one algorithm a step",
+        ),
+    ],
+)
+def test_a_wrong_algorithm_is_refused(texts, message):
+    with pytest.raises(InputError) as caught:
+        parse_algorithms(texts)
+    assert str(caught.value) == message
+
+
+def test_algorithms_are_parsed():
+    assert parse_algorithms(["inverse=articulated", "products=dense"]) == {
+        "inverse": "articulated",
+        "products": "dense",
+    }

@@ -1,0 +1,102 @@
+"""Robots in the world: what is remarked, what is recorded, and what cannot move."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rbdhw.config import Mounting
+from rbdhw.errors import InputError
+from rbdhw.frontend.base import load_mounted
+from tests.support.urdf_documents import AXIS, arm_with, link, robot
+
+ODD = arm_with(rest='<limit lower="-1" upper="1" velocity="0" effort="2"/><dynamics damping="1"/>')
+AXIS_TAKEN = "joint 'shoulder': no <axis>; taken as 1 0 0, as URDF says"
+LOSSES = (
+    "joint 'shoulder': friction and damping in <dynamics> are not computed; add damping * v + friction * "
+    "sign(v) to tau after id, or subtract it from tau before fd"
+)
+VELOCITY = (
+    "domain: joint 'shoulder': velocity limit 0 bounds nothing; taken within 4 rad/s; "
+    "velocity in [joints.shoulder] of a domain file overrides it"
+)
+
+
+@pytest.fixture
+def file(tmp_path):
+    file = tmp_path / "odd.urdf"
+    file.write_text(ODD)
+    return file
+
+
+def test_remarks_go_to_the_error_stream_with_their_file(file, capsys):
+    loaded = load_mounted(file, Mounting("floating"))
+    assert loaded.remarks == (AXIS_TAKEN, LOSSES)
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"rbdhw: {file}: {AXIS_TAKEN}\nrbdhw: {file}: {LOSSES}\n")
+
+
+def test_a_strict_mounting_refuses(file):
+    with pytest.raises(InputError) as error:
+        load_mounted(file, Mounting(strict=True))
+    assert str(error.value) == (
+        f"{file}: joint 'shoulder': no <axis>; expected <axis> in <joint>, "
+        "or no --strict (then taken as 1 0 0, as URDF says)"
+    )
+
+
+def test_the_order_of_joints_is_that_asked_for(tmp_path):
+    file = tmp_path / "order.urdf"
+    joints = [
+        f'<joint name="{name}" type="revolute"><parent link="base"/><child link="{name}"/>{AXIS}</joint>'
+        for name in "zya"
+    ]
+    file.write_text(robot(*map(link, ["base", "a", "y", "z"]), *joints))
+    assert load_mounted(file, Mounting()).joints == ("a", "y", "z")
+    assert load_mounted(file, Mounting(joint_order="file")).joints == ("z", "y", "a")
+
+
+def test_what_cannot_move_is_refused(tmp_path):
+    file = tmp_path / "plate.urdf"
+    file.write_text(robot(link("plate")))
+    with pytest.raises(InputError) as error:
+        load_mounted(file, Mounting())
+    assert str(error.value) == f"{file}: robot 'r' has no moving joint; expected at least one"
+
+
+class TestCommandLine:
+    def test_the_manifest_has_all_remarks_and_json_is_alone_on_its_stream(self, rbdhw, file, tmp_path):
+        arguments = ("--functions", "id", "--max-error", "0.1", "--json", "-o", str(tmp_path / "out"))
+        status, out, err = rbdhw("generate", str(file), *arguments)
+        assert status == 0
+        assert json.loads(out)["remarks"] == [AXIS_TAKEN, LOSSES, VELOCITY]
+        lines = [line for line in err.splitlines() if line.startswith("rbdhw: ")]
+        assert lines == [f"rbdhw: {file}: {AXIS_TAKEN}", f"rbdhw: {file}: {LOSSES}", f"rbdhw: {VELOCITY}"]
+
+    def test_a_file_in_order_has_none(self, rbdhw, tmp_path):
+        file = tmp_path / "arm.urdf"
+        file.write_text(arm_with())
+        arguments = (
+            "--functions",
+            "id",
+            "--max-error",
+            "0.1",
+            "--json",
+            "--strict",
+            "-o",
+            str(tmp_path / "out"),
+        )
+        _, out, err = rbdhw("generate", str(file), *arguments)
+        assert json.loads(out)["remarks"] == []
+        assert "rbdhw: " not in err
+
+    def test_strict_refuses_limits_that_bound_nothing(self, rbdhw, tmp_path):
+        file = tmp_path / "arm.urdf"
+        file.write_text(arm_with(rest=AXIS + '<limit lower="-1" upper="1" velocity="0" effort="2"/>'))
+        status, out, err = rbdhw("generate", str(file), "--strict", "-o", str(tmp_path / "out"))
+        assert (status, out) == (2, "")
+        assert err.splitlines()[-1] == (
+            "rbdhw: joint 'shoulder': velocity limit 0 bounds nothing; expected a limit in the URDF or in a "
+            "domain file, or no --strict (then taken within 4 rad/s)"
+        )

@@ -1,0 +1,93 @@
+"""From a robot to its graph: operation counts, no waste in the graph, the links that forces push."""
+
+import pytest
+
+from rbdhw.config import Mounting
+from rbdhw.errors import InputError
+from rbdhw.frontend import algorithms
+from rbdhw.frontend.base import load_mounted
+from rbdhw.frontend.build_graph import external_bodies, multiplications, prepare, rooted
+from rbdhw.robot import reroot, rewrite
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.builds import graph_of
+
+
+@pytest.mark.parametrize(("robot", "most"), [("iiwa14", 321), ("hyq", 500), ("atlas", 2341)])
+def test_multiplications_stay_below_the_prototypes(robot, most):
+    assert multiplications(graph_of(robot)) <= most
+
+
+def test_no_pass_leaves_dead_or_double_nodes():
+    graph = graph_of("iiwa14", "all")
+    assert min(graph.uses) >= 1
+    seen = {(node.op, node.args, node.value, node.name) for node in graph.nodes}
+    assert len(seen) == len(graph.nodes)
+
+
+def test_no_link_every_link_and_links_by_name():
+    robot = load_urdf(path("toy"))
+    assert external_bodies(robot, "none") == ()
+    assert external_bodies(robot, "all") == (0, 1)
+    assert external_bodies(robot, ("forearm",)) == (1,)
+    assert external_bodies(robot, ("forearm", "upper_arm", "forearm")) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("fext", "text"),
+    [
+        (("lower",), "fext: link 'lower' is unknown; expected none, all or some of upper_arm, forearm"),
+        (("forearm", "all"), "fext: link 'all' is unknown; expected none, all or some of upper_arm, forearm"),
+        (("base",), "fext: link 'base' is unknown; expected none, all or some of upper_arm, forearm"),
+        (("tip",), "fext: link 'tip' is fixed to 'forearm'; a moving link of toy was expected"),
+    ],
+)
+def test_a_link_that_takes_no_force_is_refused(fext, text):
+    with pytest.raises(InputError) as error:
+        external_bodies(load_urdf(path("toy")), fext)
+    assert str(error.value) == text
+
+
+def test_what_is_not_tried_for_a_large_robot_is_remarked(monkeypatch):
+    monkeypatch.setattr(rewrite, "MOST_WORK", 1e4)
+    monkeypatch.setattr(algorithms, "MOST_NODES", 1)
+    robot = load_urdf(path("iiwa14"))
+    large = "robot 'iiwa14' is large (7 degrees of freedom)"
+    assert prepare(robot, ("id", "did")).remarks == (
+        f"{large}: frames were compared by 3 joints around each body, not by the whole robot, and the search "
+        "ended after evaluation 11",
+        f"{large}: not compared: algorithm 'columns'; --algorithm STEP=NAME takes one",
+    )
+
+
+def test_roots_that_are_not_compared_are_remarked(monkeypatch, capsys):
+    """On the robot, from which they come into the manifest, and on the error stream."""
+    monkeypatch.setattr(reroot, "MOST_WORK", 1.0)
+    robot = load_mounted(path("atlas"), Mounting("floating"))
+    found, trials = rooted(robot, "auto", ("id",))
+    remark = (
+        "robot 'atlas' is large (36 degrees of freedom): not compared as roots: links 'ltorso' and 'utorso'; "
+        "--root LINK takes one"
+    )
+    assert found.remarks == (*robot.remarks, remark)
+    assert [trial.link for trial in trials] == ["pelvis", "mtorso"]
+    assert capsys.readouterr().err == f"rbdhw: {remark}\n"
+
+
+def test_of_an_ordinary_robot_all_roots_are_compared(capsys):
+    robot = load_mounted(path("atlas"), Mounting("floating"))
+    found, trials = rooted(robot, "auto", ("id",))
+    assert found.remarks == robot.remarks
+    assert [trial.link for trial in trials] == ["pelvis", "mtorso", "ltorso", "utorso"]
+    assert capsys.readouterr().err == ""
+
+
+def test_of_ordinary_robots_nothing_is_left_out():
+    assert prepare(load_urdf(path("hyq")), ("did",)).remarks == ()
+
+
+def test_a_force_on_a_link_counts_in_parts_of_a_large_robot(monkeypatch):
+    """Turning a force into another frame costs as much there."""
+    monkeypatch.setattr(rewrite, "MOST_WORK", 1e4)
+    found = prepare(load_urdf(path("iiwa14")), ("id",), ("iiwa_link_7",))
+    assert found.pushed == (6,)

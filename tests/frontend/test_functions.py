@@ -1,0 +1,220 @@
+"""Traced robots: names, regions, what is left out, and the same torques."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw import golden
+from rbdhw.domain.bounds import graph_inputs
+from rbdhw.emit.manifest import function_counts
+from rbdhw.frontend.build_graph import prepare, traced
+from rbdhw.frontend.functions import ALGORITHMS, Algorithms, trace
+from rbdhw.graph.check import check
+from rbdhw.graph.graph import Op
+from rbdhw.graph.interpret import interpret
+from rbdhw.passes.factor import factor
+from rbdhw.protocol import FLAGS, FUNCTIONS, SYMMETRIC, flag_values
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.scalar import Region
+from tests.support.strategies import random_states, robots
+
+
+def aligned(name):
+    return align_axes(load_urdf(path(name)))
+
+
+@pytest.mark.parametrize("with_fext", [False, True])
+@pytest.mark.parametrize("name", ["toy", "iiwa14", "hyq", "atlas"])
+def test_the_graph_computes_the_golden_torques(name, with_fext):
+    robot = aligned(name)
+    graph = trace(robot, ("id",), range(robot.nv) if with_fext else ())
+    check(graph)
+    states = random_states(robot, 10, seed=4)
+    results = interpret(graph, graph_inputs(robot, states))
+    tau = np.stack([results[f"id.tau[{i}]"] for i in range(robot.nv)], axis=1)
+    if not with_fext:
+        del states["fext"]
+    expected = golden.evaluate(robot, "id", states)["tau"]
+    np.testing.assert_allclose(tau, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_inputs_and_outputs_have_the_names_of_the_arrays():
+    graph = trace(aligned("iiwa14"), ("id",), (6,))
+    expected = [f"q[{i}]" for i in range(1, 7)]
+    expected += [f"{array}[{i}]" for array in "va" for i in range(7)]
+    expected += [f"fext[6,{k}]" for k in range(6)]
+    assert list(graph.inputs) == expected
+    assert [name for name, _ in graph.outputs] == [f"id.tau[{i}]" for i in range(7)]
+
+
+def test_what_no_torque_needs_is_no_input():
+    """The iiwa's first axis is vertical: its angle is felt by nothing."""
+    assert "q[0]" not in trace(aligned("iiwa14"), ("id",)).inputs
+
+
+def test_every_joint_has_its_two_regions():
+    robot = aligned("hyq")
+    regions = {node.region for node in trace(robot, ("id",)).nodes}
+    joints = range(robot.nv)
+    expected = {Region("decode"), Region("trigonometry")}
+    expected |= {Region(step, i) for step in ("rnea_forward", "rnea_backward") for i in joints}
+    assert {r for r in regions if r.joint is None} == {Region("decode"), Region("trigonometry")}
+    assert regions <= expected
+    assert {r.joint for r in regions} == {None, *joints}
+
+
+def test_each_angle_is_turned_once():
+    graph = trace(aligned("iiwa14"), ("id",))
+    assert (graph.count(Op.SIN), graph.count(Op.COS), graph.count(Op.RECIPROCAL)) == (6, 6, 0)
+    turns = [node for node in graph.nodes if node.op in (Op.SIN, Op.COS)]
+    assert {node.region for node in turns} == {Region("trigonometry")}
+
+
+def test_nothing_is_traced_for_no_function():
+    assert trace(aligned("toy"), ()).nodes == ()
+
+
+# All functions in one graph
+
+ALL = tuple(FUNCTIONS)
+TASKS = 6
+
+CHOICES = [
+    Algorithms(**dict(zip(ALGORITHMS, names, strict=True)))
+    for names in product(*ALGORITHMS.values())
+    if Algorithms(*names).possible
+]
+
+
+def results(graph, robot, states, function, extended=False):
+    """Arrays of a function's outputs, by name; halves are mirrored."""
+    flags = {name: np.asarray(float(value)) for name, value in flag_values(function, extended).items()}
+    values = interpret(graph, graph_inputs(robot, states) | flags)
+    arrays = {}
+    for name, value in values.items():
+        owner, _, rest = name.partition(".")
+        array, _, index = rest.rstrip("]").partition("[")
+        place = tuple(int(number) for number in index.split(","))
+        if owner == function:
+            shape = (len(states["q"]), *(robot.nv for _ in place))
+            arrays.setdefault(array, np.zeros(shape))[(slice(None), *place)] = value
+    for name in set(SYMMETRIC) & set(arrays):
+        strict = np.tril(arrays[name], -1)
+        arrays[name] = arrays[name] + strict.swapaxes(1, 2)
+    return arrays
+
+
+def assert_golden(graph, robot, states, function, extended=False):
+    """Each array of a function is the golden one."""
+    given = dict(states)
+    if not extended:
+        del given["Minv"]
+    expected = golden.evaluate(robot, function, given)
+    actual = results(graph, robot, states, function, extended)
+    for name, array in expected.items():
+        scale = max(1.0, np.abs(array).max())
+        np.testing.assert_allclose(actual.get(name, 0.0), array, rtol=0, atol=1e-9 * scale, err_msg=name)
+
+
+def states_of(robot, seed):
+    """Random states, with an inverse that is not that of the state."""
+    states = random_states(robot, TASKS, seed)
+    other = random_states(robot, TASKS, seed + 1)
+    return states | {"Minv": golden.evaluate(robot, "minv", other)["Minv"]}
+
+
+@pytest.mark.parametrize("algorithms", CHOICES, ids=lambda a: "-".join(vars(a).values()))
+def test_every_function_by_every_algorithm(algorithms):
+    robot = aligned("iiwa14")
+    graph = trace(robot, ALL, range(robot.nv), algorithms)
+    check(graph)
+    states = states_of(robot, 8)
+    for function in ALL:
+        assert_golden(graph, robot, states, function)
+    if algorithms.products == "dense":
+        assert_golden(graph, robot, states, "difd", extended=True)
+
+
+@pytest.mark.parametrize("name", ["toy", "hyq", "atlas"])
+def test_every_function_of_other_robots(name):
+    robot = aligned(name)
+    graph = trace(robot, ALL)
+    states = states_of(robot, 9) | {"fext": np.zeros((TASKS, robot.nv, 6))}
+    for function in ALL:
+        assert_golden(graph, robot, states, function)
+
+
+@settings(max_examples=15, deadline=None)
+@given(robots(max_bodies=6), st.sampled_from(CHOICES), st.sets(st.sampled_from(ALL), min_size=1))
+def test_any_subset_of_the_functions_of_any_robot(source, algorithms, chosen):
+    robot = align_axes(source)
+    functions = tuple(function for function in ALL if function in chosen)
+    graph = trace(robot, functions, range(robot.nv), algorithms)
+    check(graph)
+    states = states_of(source, 10)
+    for function in functions:
+        assert_golden(graph, source, states, function)
+
+
+def test_forward_dynamics_gradients_bring_the_inverse_and_the_accelerations():
+    robot = aligned("iiwa14")
+    states = states_of(robot, 11) | {"fext": np.zeros((TASKS, robot.nv, 6))}
+    found = results(trace(robot, ("dfd",)), robot, states, "dfd", extended=True)
+    given = {name: states[name] for name in ("q", "v", "tau")}
+    a, inverse = golden.evaluate(robot, "fd", given)["a"], golden.evaluate(robot, "minv", given)["Minv"]
+    np.testing.assert_allclose(found["a"], a, rtol=0, atol=1e-9 * np.abs(a).max())
+    np.testing.assert_allclose(found["Minv"], inverse, rtol=0, atol=1e-9 * np.abs(inverse).max())
+
+
+@pytest.mark.parametrize(
+    ("functions", "flags"),
+    [
+        (("id",), []),
+        (("fd", "minv"), []),
+        (("id", "fd"), ["acceleration_given"]),
+        (("did", "m"), []),
+        (("difd",), ["inverse_given"]),
+        (ALL, ["acceleration_given", "inverse_given"]),
+    ],
+)
+def test_only_what_functions_disagree_on_is_a_flag(functions, flags):
+    inputs = trace(aligned("toy"), functions).inputs
+    assert [name for name in inputs if name in FLAGS] == flags
+
+
+def test_inputs_of_all_functions_come_in_the_order_of_the_packets():
+    inputs = list(trace(aligned("toy"), ALL, (1,)).inputs)
+    arrays = [name.partition("[")[0] for name in inputs]
+    order = ["q", "v", "a", "tau", "fext", "Minv", "acceleration_given", "inverse_given"]
+    assert list(dict.fromkeys(arrays)) == order
+
+
+def test_symmetric_matrices_leave_once():
+    outputs = [name for name, _ in trace(aligned("atlas"), ("m", "minv")).outputs]
+    assert "m.M[3,1]" in outputs
+    assert "minv.Minv[9,2]" in outputs
+    indices = [name.rstrip("]").partition("[")[2].split(",") for name in outputs]
+    assert all(int(j) <= int(i) for i, j in indices)
+    assert len(set(outputs)) == len(outputs)
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "most"),
+    [
+        ("iiwa14", "did", 945),
+        ("iiwa14", "minv", 310),
+        ("iiwa14", "difd", 1780),
+        ("iiwa14", "dfd", 2075),
+        ("hyq", "did", 960),
+        ("hyq", "dfd", 1590),
+    ],
+)
+def test_operations_stay_few_within_the_build_of_all(name, function, most):
+    model = prepare(load_urdf(path(name)), ALL)
+    counts = function_counts(factor(traced(model, ALL)), function)["multiplications"]
+    assert counts["variable"] + counts["constant"] <= most

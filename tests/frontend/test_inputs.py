@@ -1,0 +1,114 @@
+"""Every joint, base and gravity: the graph computes what the golden model says, functions in any mix."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.test_tracing import results
+
+from rbdhw import golden
+from rbdhw.frontend.functions import DEFAULT, Algorithms, trace
+from rbdhw.frontend.inputs import shrink
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import BASE, JointKind, Robot
+from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.robot.reroot import reroot
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.mechanisms import mechanism, with_mimic
+from tests.support.strategies import ALL_KINDS, random_states, robots
+
+ALL = tuple(FUNCTIONS)
+TASKS = 4
+K = JointKind
+WAYS = (
+    Algorithms(),
+    Algorithms(inverse="single_pivots", products="solves", gradient="repeated"),
+)
+
+
+def assert_graph_is_golden(robot: Robot, seed: int, algorithms: Algorithms = DEFAULT) -> None:
+    """All seven functions with external forces on every link, at random states, within 1e-9."""
+    arrays = random_states(robot, TASKS, seed)
+    arrays["Minv"] = golden.evaluate(robot, "minv", arrays)["Minv"]
+    prepared = regroup_inertias(align_axes(elementary(robot)))
+    graph = trace(prepared, ALL, prepared.links, algorithms)
+    for function in ALL:
+        found = results(graph, robot, arrays, function)
+        for name, expected in golden.evaluate(robot, function, arrays).items():
+            actual = found.get(name, np.zeros_like(expected))
+            largest = max(1.0, np.abs(expected).max())
+            np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-9 * largest, err_msg=function)
+
+
+@pytest.mark.parametrize("algorithms", WAYS, ids=("dense", "solves"))
+@pytest.mark.parametrize("kind", list(JointKind))
+def test_every_joint_at_the_root_within_and_at_a_leaf(kind, algorithms):
+    within = K.SPHERICAL if kind is K.FLOATING else kind
+    robot = mechanism([kind, K.REVOLUTE, within, K.PRISMATIC, within], [BASE, 0, 1, 2, 1], seed=4)
+    assert_graph_is_golden(robot, 1, algorithms)
+
+
+@pytest.mark.parametrize("kind", [K.REVOLUTE, K.PRISMATIC, K.HELICAL, K.CONTINUOUS])
+def test_a_follower_by_a_factor_of_zero_stands_still_and_is_carried(kind):
+    kinds = [K.REVOLUTE, kind, K.REVOLUTE, K.PRISMATIC]
+    robot = mechanism(kinds, [BASE, 0, 1, 1], seed=3)
+    still = with_mimic(robot, 1, 2, 0.0, 0.3)
+    assert_graph_is_golden(still, 2)
+    assert_graph_is_golden(with_mimic(robot, 1, 2, 0.0, 0.0), 3)
+
+
+@pytest.mark.parametrize(("follower", "leader"), [(4, 2), (0, 1), (1, 4), (3, 0)])
+def test_mimics_in_other_branches_of_later_joints_and_across_kinds(follower, leader):
+    kinds = [K.REVOLUTE, K.PRISMATIC, K.REVOLUTE, K.HELICAL, K.CONTINUOUS]
+    robot = mechanism(kinds, [BASE, 0, 1, 1, 3], seed=9)
+    assert_graph_is_golden(with_mimic(robot, follower, leader, -1.5, 0.3), 2)
+
+
+@pytest.mark.parametrize("algorithms", WAYS, ids=("dense", "solves"))
+@pytest.mark.parametrize("base", ["floating", "given", "gravity", "floating, gravity", "given, gravity"])
+def test_every_base_and_gravity(base, algorithms):
+    kinds = [K.SPHERICAL, K.REVOLUTE, K.PLANAR, K.PRISMATIC, K.CYLINDRICAL]
+    robot = mechanism(kinds, [BASE, 0, 1, 2, 1], seed=5)
+    robot = robot.with_floating_base() if "floating" in base else robot
+    robot = replace(robot, base_given="given" in base, gravity_given="gravity" in base)
+    assert_graph_is_golden(robot, 3, algorithms)
+
+
+@pytest.mark.parametrize("name", ["hyq", "iiwa14"])
+def test_a_bundled_robot_that_floats(name):
+    assert_graph_is_golden(load_urdf(path(name)).with_floating_base(), 6)
+
+
+@pytest.mark.parametrize("algorithms", WAYS, ids=("dense", "solves"))
+def test_a_bundled_robot_with_a_planar_base_and_a_mimic(algorithms):
+    assert_graph_is_golden(load_urdf(path("tiago")), 6, algorithms)
+
+
+def test_a_bundled_robot_from_another_root():
+    robot = load_urdf(path("spot_arm")).with_floating_base()
+    assert_graph_is_golden(reroot(robot, "arm_sh1_link"), 6)
+
+
+@st.composite
+def any_robot(draw: st.DrawFn) -> Robot:
+    """A random tree of any joints, on any base, with some mimics."""
+    robot = draw(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True))
+    base = draw(st.sampled_from(["fixed", "floating", "given"]))
+    robot = robot.with_floating_base() if base == "floating" and not robot.floats else robot
+    return replace(robot, base_given=base == "given" and not robot.floats, gravity_given=draw(st.booleans()))
+
+
+@settings(max_examples=40, deadline=None)
+@given(any_robot(), st.sampled_from(WAYS))
+def test_random_robots_of_all_joints(robot, algorithms):
+    assert_graph_is_golden(robot, 7, algorithms)
+
+
+def test_a_quaternion_a_little_too_long_is_brought_to_length_one():
+    quaternion = 1.0005 * np.array([0.5, -0.5, 0.5, 0.5])
+    assert shrink(quaternion) == pytest.approx(1.0 / 1.0005**2, rel=2e-9)

@@ -1,0 +1,82 @@
+"""Robots whose mass matrix is singular are refused before anything is built on its inverse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rbdhw.cli.robot_description import describe
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.errors import InputError
+from rbdhw.frontend.solvability import check_solvable
+from rbdhw.pipeline import design_of
+from rbdhw.robot.model import Inertia, JointKind
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import bundled, path
+from tests.support.mechanisms import mechanism, with_mimic
+
+ALL = ("id", "fd", "m", "minv", "did", "dfd", "difd")
+
+
+def massless_base():
+    """An arm on a base without inertia, free in space."""
+    robot = load_urdf(path("toy"))
+    return replace(robot, base_inertia=Inertia()).with_floating_base()
+
+
+def refusal(robot, functions=("fd",)):
+    with pytest.raises(InputError) as error:
+        check_solvable(robot, functions)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_bundled_robots_on_a_fixed_base_are_taken(name):
+    robot = load_urdf(path(name))
+    check_solvable(robot, ALL)
+
+
+@pytest.mark.parametrize("function", ["fd", "minv", "dfd", "difd"])
+def test_a_floating_base_without_inertia_is_refused(function):
+    assert refusal(massless_base(), ("id", function)) == (
+        "link 'base': has no inertia, and joints 'root_joint' and 'shoulder' can move without moving any "
+        "mass: the mass matrix of robot 'toy' is singular; expected an <inertial> there, or --functions "
+        "id,m,did"
+    )
+
+
+def test_what_needs_no_inverse_is_taken():
+    robot = massless_base()
+    check_solvable(robot, ("id", "m", "did"))
+
+
+def test_a_build_is_refused_before_it_begins():
+    stages: list[str] = []
+    with pytest.raises(InputError, match="link 'base': has no inertia"):
+        design_of(massless_base(), BuildOptions(functions=("fd",)), progress=stages.append)
+    assert stages == []
+
+
+def test_a_file_is_refused_before_its_root_is_sought():
+    options = BuildOptions(functions=("fd",), mounting=Mounting("floating", root="auto"))
+    with pytest.raises(InputError, match="link 'base': has no inertia"):
+        describe(path("toy"), options)
+    assert list(describe(path("toy"), replace(options, functions=("id",)))["functions"]) == ["id"]
+
+
+def test_a_limb_without_inertia_is_refused_by_its_last_link():
+    robot = mechanism([JointKind.REVOLUTE] * 3, [-1, 0, 0], seed=1)
+    robot = robot.with_bodies([*robot.bodies[:2], replace(robot.bodies[2], inertia=Inertia())])
+    name, joint = robot.bodies[2].name, robot.bodies[2].joint.name
+    assert refusal(robot).startswith(
+        f"link '{name}': has no inertia, and joint '{joint}' can move without moving any mass: "
+    )
+
+
+def test_a_limb_that_a_mimic_makes_heavy_is_taken():
+    robot = mechanism([JointKind.REVOLUTE] * 2, [-1, -1], seed=1)
+    robot = robot.with_bodies([replace(robot.bodies[0], inertia=Inertia()), robot.bodies[1]])
+    refusal(robot)
+    robot = with_mimic(robot, 1, 0, 1.0)
+    check_solvable(robot, ALL)

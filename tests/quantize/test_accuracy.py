@@ -1,0 +1,137 @@
+"""What a design says of its accuracy: errors by stratum, remarks on forced widths, and where robots move."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdhw import golden
+from rbdhw.config import BuildOptions
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.sampling import sample
+from rbdhw.domain.strata import STRATA
+from rbdhw.emit.accuracy import accuracy_remarks, error_entry, formats_entry
+from rbdhw.explore.candidates import planned
+from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
+from rbdhw.fixed.search import Try
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.quantize.formats import Formats, draft_design
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import decode, encode
+from tests.support.builds import program_of
+
+BOX, REST = ErrorFigures(1e-4, 4e-4, 400, 3), ErrorFigures(2e-5, 3e-3, 50, 0)
+TRIES = (
+    Try(((18, 18),), float("inf"), ("id", "rest"), False),
+    Try(((27, 18), (32, 30)), 6e-3, ("id", "rest"), True),
+)
+FORMATS = Formats(
+    program_of("toy", 18),
+    (),
+    {"id": FunctionErrors(BOX, {"box": BOX, "rest": REST}, 0.8)},
+    TRIES,
+    {"id": "rest tasks, where most of the error comes from rounding values of rnea_forward"},
+)
+
+
+def test_the_manifest_has_errors_by_stratum_with_floor_step_and_limit():
+    words = [{"unit": "Nm", "binary_point": 12}, {"unit": "N", "binary_point": 9}] * 2
+    entry = error_entry(FORMATS, BuildOptions(functions=("id",), width=18), {"id": words})["id"]
+    assert {name: entry[name] for name in ("median", "max", "samples", "flagged")} == vars(BOX)
+    assert entry["strata"] == {"box": vars(BOX), "rest": vars(REST)}
+    assert (entry["floor"], entry["units"], entry["step"]) == (0.8, ["Nm", "N"], 2.0**-9)
+    assert entry["limit"] == pytest.approx(9e-3)
+    budget = error_entry(FORMATS, BuildOptions(functions=("id",), max_error=0.01), {"id": words})
+    assert budget["id"]["limit"] == 0.01
+
+
+def test_errors_of_which_nothing_is_known_are_null_in_the_manifest():
+    blind = ErrorFigures(math.inf, math.inf, 50, 50)
+    formats = replace(FORMATS, errors={"id": FunctionErrors(blind, {"box": blind}, 0.8)})
+    words = {"id": [{"unit": "Nm", "binary_point": 12}]}
+    entry = error_entry(formats, BuildOptions(functions=("id",), width=18), words)["id"]
+    unknown = {"median": None, "max": None, "samples": 50, "flagged": 50}
+    assert entry["strata"] == {"box": unknown}
+    assert {name: entry[name] for name in unknown} == unknown
+    assert json.dumps(entry, allow_nan=False)
+
+
+def test_the_manifest_tells_why_widths_are_what_they_are():
+    entry = formats_entry(FORMATS, BuildOptions(functions=("id",), max_error=0.01))
+    assert entry == {
+        "why": "the fewest DSP blocks, then bits, of all widths with errors that support 0.01, by "
+        "prediction, confirmed on the bit-exact model after 2 tries; id in rest tasks limits them",
+        "tries": [
+            {
+                "widths": [[18, 18]],
+                "supports": None,
+                "limited_by": {"function": "id", "stratum": "rest"},
+                "whole": False,
+            },
+            {
+                "widths": [[27, 18], [32, 30]],
+                "supports": 6e-3,
+                "limited_by": {"function": "id", "stratum": "rest"},
+                "whole": True,
+            },
+        ],
+    }
+    forced = formats_entry(FORMATS, BuildOptions(functions=("id",), width=18))
+    assert forced["why"] == "--width 18: the least errors that it allows, whatever they are"
+
+
+def test_a_forced_width_beyond_the_default_budget_is_remarked():
+    (remark,) = accuracy_remarks(FORMATS, BuildOptions(functions=("id",), width=18))
+    assert remark == (
+        "width: 18 bits give id errors of 0.0001 (median) to 0.003 (in rest tasks); the default budget is "
+        "0.001; limited by rest tasks, where most of the error comes from rounding values of rnea_forward; "
+        "expected --max-error in place of --width, a wider --width, or a domain file with smaller bounds"
+    )
+    assert list(accuracy_remarks(FORMATS, BuildOptions(functions=("id",), max_error=0.01))) == []
+
+
+@pytest.fixture(scope="module")
+def iiwa():
+    """The draft of the iiwa's design at the default budget, by few tasks."""
+    options = BuildOptions(functions=("id", "fd", "dfd"), samples=1024)
+    return planned(load_urdf(path("iiwa14")), options), options
+
+
+@pytest.mark.parametrize("function", ["id", "fd", "dfd"])
+def test_the_default_budget_holds_where_robots_move(iiwa, function):
+    """At rest, straight up, in elbow poses, and in motions of |v| <= 3 and |a| <= 4, drawn without strata."""
+    plan, options = iiwa
+    draft = draft_design(plan.model, plan.domain, plan.program, options)
+    rng, tasks = np.random.default_rng(11), 400
+    robot = plan.model.source
+    arrays = sample(robot, input_domain(robot), tasks, rng)
+    lower, upper = plan.domain.bounds["v"].T
+    arrays["v"] = np.clip(rng.uniform(-3, 3, (tasks, 7)), lower, upper)
+    arrays["a"] = rng.uniform(-4, 4, (tasks, 7))
+    arrays["tau"] = golden.evaluate(robot, "id", arrays)["tau"]
+    arrays["v"][:100] = arrays["a"][:100] = arrays["tau"][:100] = 0.0
+    arrays["q"][:10] = 0.0
+    arrays["q"][10:20] = np.eye(7)[3] * np.linspace(-2.0, 2.0, 10)[:, None]
+    inside = (np.abs(arrays["tau"]) <= plan.domain.bounds["tau"][:, 1]).all(axis=1)
+    status, words = respond(draft, function, encode(draft, function, arrays))
+    assert (status[inside] == 0).all()
+    results, right = decode(draft, function, words), golden.evaluate(robot, function, arrays)
+    off = np.sqrt(sum(((results[n] - right[n]) ** 2).reshape(tasks, -1).sum(axis=1) for n in right))
+    size = np.sqrt(sum((right[n] ** 2).reshape(tasks, -1).sum(axis=1) for n in right))
+    floor = plan.formats.errors[function].floor
+    assert (off[inside] <= 1e-3 * np.maximum(size, floor)[inside]).all()
+    assert floor < np.median(size[100:])
+    assert set(plan.formats.errors[function].strata) == set(STRATA)
+
+
+def test_errors_of_all_functions_support_the_default_budget_in_every_stratum(iiwa):
+    plan, _ = iiwa
+    for own in plan.formats.errors.values():
+        assert own.bound <= 1e-3
+        assert own.whole.samples == 4 * 1024
+    assert plan.formats.tries[-1].whole
+    assert set(plan.formats.reasons) == {"id", "fd", "dfd"} < set(FUNCTIONS)

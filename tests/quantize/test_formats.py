@@ -1,0 +1,72 @@
+"""Number formats: values that cancel keep room for rounding errors."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw.config import BuildOptions
+from rbdhw.domain.bounds import input_domain
+from rbdhw.explore.candidates import planned
+from rbdhw.fixed.program import Program
+from rbdhw.fixed.serialize import program_from_json, program_to_json
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimised, prepare, traced
+from rbdhw.graph.twins import no_twins
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.quantize.formats import Draws, fix, joint_of, observe, with_inverse
+from rbdhw.robot.model import Robot
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.strategies import ALL_KINDS, robots
+
+FEW = Draws(ranging=64, held_out=64, chunk=64, group=16, probed=32)
+
+
+def test_values_that_cancel_keep_room_for_rounding_errors():
+    """The iiwa's joints 1 and 2 make some terms vanish but for rounding: no task may be flagged."""
+    plan = planned(load_urdf(path("iiwa14")), BuildOptions(functions=("did",), width=16))
+    assert plan.formats.errors["did"].whole.flagged <= 0.002 * plan.formats.errors["did"].whole.samples
+    assert plan.formats.errors["did"].whole.median < 3e-4
+
+
+def program_for(robot: Robot, width: int, sizes: np.random.Generator | None = None) -> Program:
+    """The program of all functions, its formats by few tasks, over a domain of any size."""
+    options = BuildOptions(functions=tuple(FUNCTIONS), width=width, samples=64)
+    model = prepare(robot, options.functions)
+    graph = optimised(traced(model, options.functions), DEFAULT_DELAYS)
+    domain = input_domain(robot)
+    if sizes is not None:
+        motion = {name: domain.bounds[name] for name in ("v", "a", "tau")}
+        moved = {name: own * 10.0 ** sizes.uniform(-30, 4, (len(own), 1)) for name, own in motion.items()}
+        domain = replace(domain, bounds={**domain.bounds, **moved})
+    domain = with_inverse(domain, robot, options)
+    return fix(observe(model, graph, domain, options, FEW), options, no_twins(graph)).program
+
+
+@given(
+    robots(max_bodies=3, kinds=ALL_KINDS, mimics=True),
+    st.sampled_from((8, 12, 18, 27, 32)),
+    st.none() | st.builds(np.random.default_rng, st.integers(0, 2**32 - 1)),
+)
+@settings(max_examples=10)
+def test_a_program_of_any_robot_survives_its_file(robot, width, sizes):
+    """Its shifts, widths and cuts are such as its own reader takes, however small a term is."""
+    program = program_for(robot, width, sizes)
+    assert program_from_json(program_to_json(program)) == program
+
+
+def test_regions_are_of_joints():
+    """Passes over bodies number these; steps with the mass matrix number velocities, six of a base."""
+    robot = load_urdf(path("hyq")).with_floating_base()
+    model = prepare(robot, ("fd", "did"))
+    named = {
+        (node.region.step, node.region.joint): joint_of(model.robot, node.region.step, node.region.joint)
+        for node in traced(model, ("fd", "did")).nodes
+        if node.region.joint is not None
+    }
+    legs = [body.joint.name for body in model.robot.bodies[1:]]
+    assert [named["rnea_forward", i] for i in range(1, 13)] == legs
+    assert [named["forward_dynamics", i] for i in range(6, 18)] == legs
+    assert {named["forward_dynamics", i] for i in range(6)} == {model.robot.bodies[0].joint.name}
+    assert set(named.values()) == {body.joint.name for body in model.robot.bodies}

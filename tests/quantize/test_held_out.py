@@ -1,0 +1,109 @@
+"""The error budget holds in every stratum, in tasks that no choice of formats has seen, or it is refused."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from rbdhw import golden
+from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Mounting
+from rbdhw.design.folder import Design
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.strata import STRATA, draw
+from rbdhw.errors import InputError
+from rbdhw.fixed.figures import most_flagged
+from rbdhw.frontend.base import mounted
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimised, prepare, traced
+from rbdhw.golden.error_norm import relative_errors
+from rbdhw.graph.twins import no_twins
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.quantize.formats import Formats, draft_design, fix, observe, with_inverse
+from rbdhw.robot.model import JointKind, Robot
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import decode, encode
+from tests.support.mechanisms import mechanism, random_parents
+
+TASKS = 1600
+
+REASON = re.compile(
+    r"max-error: 0\.001 is met by no supported width; 32 bits support [\d.e-]+, limited by (\w+) in \w+ "
+    r"tasks, where most of the error comes from rounding .+; expected at least that --max-error, a domain "
+    r"with smaller bounds(, another --root, or --functions without \1| or another --root)"
+)
+
+
+def design_of(robot: Robot, functions: tuple[str, ...], samples: int) -> tuple[Design, Formats]:
+    """A build at the default budget up to its formats."""
+    options = BuildOptions(functions=functions, samples=samples)
+    model = prepare(robot, functions)
+    graph = optimised(traced(model, functions), DEFAULT_DELAYS)
+    domain = input_domain(robot)
+    if "difd" in functions:
+        domain = with_inverse(domain, robot, options)
+    formats = fix(observe(model, graph, domain, options), options, no_twins(graph))
+    return draft_design(model, domain, formats.program, options), formats
+
+
+def assert_held(robot: Robot, functions: tuple[str, ...], samples: int = 512) -> None:
+    """Assert that a build of few samples keeps the budget in tasks that it has not seen."""
+    design, formats = design_of(robot, functions, samples)
+    drawn = draw(robot, design.domain, TASKS, np.random.default_rng(99))
+    for function in functions:
+        status, words = respond(design, function, encode(design, function, drawn.arrays))
+        right = golden.evaluate(robot, function, drawn.arrays)
+        floor = formats.errors[function].floor
+        errors = relative_errors(decode(design, function, words), right, floor)
+        for k, stratum in enumerate(STRATA):
+            unflagged = errors[(drawn.stratum == k) & (status == 0)]
+            assert unflagged.max() <= DEFAULT_MAX_ERROR, (function, stratum)
+        assert np.count_nonzero(status) <= most_flagged(TASKS), function
+
+
+def random_tree(seed: int) -> Robot:
+    """Three to seven joints that turn or slide, in a random tree on the earth."""
+    rng = np.random.default_rng((7, seed))
+    size = int(rng.integers(3, 8))
+    kinds = rng.choice([JointKind.REVOLUTE, JointKind.REVOLUTE, JointKind.PRISMATIC], size)
+    return mechanism([JointKind(kind) for kind in kinds], random_parents(size, rng), seed=seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_trees(seed):
+    assert_held(random_tree(seed), ("id", "fd"))
+
+
+def test_a_hand_is_refused_with_the_reason():
+    """Its fingers weigh grams, and their torques may accelerate them by 1e5 rad/s^2 and more."""
+    with pytest.raises(InputError) as refusal:
+        design_of(load_urdf(path("hand22")), ("fd",), 512)
+    assert REASON.fullmatch(str(refusal.value))
+
+
+def refusal_of(robot: Robot, functions: tuple[str, ...]) -> str:
+    """Why a build is refused; nothing where it keeps the budget."""
+    try:
+        assert_held(robot, functions, 1024)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("seed", range(3, 33))
+def test_more_random_trees_with_all_functions(seed):
+    """Those that are refused say why."""
+    refusal = refusal_of(random_tree(seed), tuple(FUNCTIONS))
+    assert not refusal or REASON.fullmatch(refusal)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("name", ["toy", "iiwa14", "hyq", "spot_arm", "tiago", "hand22", "atlas"])
+def test_bundled_robots(name, base):
+    """Rest, balance, single joints and extremes are in every error figure; the hand has no accelerations."""
+    functions = {"hand22": ("id", "m", "did"), "atlas": ("id", "fd", "did")}.get(name, tuple(FUNCTIONS))
+    assert_held(mounted(load_urdf(path(name)), Mounting(base)), functions, 1024)

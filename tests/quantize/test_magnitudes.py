@@ -1,0 +1,44 @@
+"""Ranges found by sampling: the largest magnitudes, and the room for tails that were not drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rbdhw.graph.text import loads
+from rbdhw.quantize.formats import largest_magnitudes
+
+GRAPH = loads("n0 = input x @ decode\nn1 = scale n0 -0x1p+1 @ decode\nout id.tau[0] n1\n")
+GROUP = 3
+
+
+def magnitudes(*largest: float) -> list[float]:
+    """Of the input and its double, for groups of tasks with these largest values, in chunks of two groups."""
+    tasks = np.array([[0.1, -size, 0.2] for size in largest]).ravel()
+    chunks = [{"x": tasks[start : start + 2 * GROUP]} for start in range(0, len(tasks), 2 * GROUP)]
+    return largest_magnitudes(GRAPH, ("id",), chunks, GROUP)
+
+
+@pytest.mark.parametrize(
+    ("largest", "room"),
+    [
+        ((5.0, 5.0, 5.0, 5.0), 1.0),
+        ((4.0, 4.0, 4.0, 5.0), 1.25**3),
+        ((4.0, 4.0, 5.0, 5.0), (5.0 / 4.5) ** 3),
+        ((1.0, 1.0, 1.0, 5.0), 4.0),
+        ((0.01, 0.01, 0.01, 5.0), 4.0),
+    ],
+)
+def test_the_more_groups_differ_the_more_room_is_left(largest, room):
+    """The cube of how far the largest of all lies above the median group's, and four times at most."""
+    assert magnitudes(*largest) == pytest.approx([5.0 * room, 10.0 * room])
+
+
+def test_a_design_has_room_for_tasks_that_were_not_drawn():
+    """Of a normal distribution: fewer than one in ten thousand of others is beyond the range."""
+    rng = np.random.default_rng(5)
+    chunks = [{"x": rng.normal(size=512)} for _ in range(8)]
+    most = largest_magnitudes(GRAPH, ("id",), chunks, 64)[0]
+    drawn = max(float(np.abs(chunk["x"]).max()) for chunk in chunks)
+    assert most > 1.2 * drawn
+    assert np.mean(np.abs(rng.normal(size=400_000)) > most) < 1e-4

@@ -1,0 +1,50 @@
+"""The garbage collector, held back and let go."""
+
+import gc
+import weakref
+
+import pytest
+
+from rbdhw.runtime.garbage_collector import SELDOM, seldom_collected, uncollected
+
+
+def test_it_is_held_back_within_and_as_before_behind():
+    before = gc.get_threshold()
+
+    @seldom_collected()
+    def within():
+        with seldom_collected():
+            pass
+        return gc.get_threshold()
+
+    assert within() == within() == SELDOM
+    assert gc.get_threshold() == before
+
+
+def test_an_error_lets_it_go():
+    before = gc.get_threshold()
+    with pytest.raises(ZeroDivisionError), seldom_collected():
+        raise ZeroDivisionError
+    assert gc.get_threshold() == before
+
+
+def test_nothing_is_collected_within_but_what_was_left_behind():
+    class Ring:
+        def __init__(self):
+            self.itself = self
+
+    left = weakref.ref(Ring())
+    with uncollected():
+        assert left() is None
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_what_was_off_stays_off():
+    gc.disable()
+    try:
+        with uncollected():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

@@ -1,0 +1,115 @@
+"""The stages of the pipeline run on bundled and random robots, kept so that many tests may share them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+
+from rbdhw.config import BuildOptions
+from rbdhw.domain.bounds import Domain, graph_inputs, graph_ranges, input_domain
+from rbdhw.domain.sampling import sample
+from rbdhw.explore.cores import scheduled
+from rbdhw.fixed.evaluate import Result, evaluate
+from rbdhw.fixed.format import Integers
+from rbdhw.fixed.gains import Strata, gains
+from rbdhw.fixed.lower import lower
+from rbdhw.fixed.program import Program, Word
+from rbdhw.fixed.widths import Planner, plain_widths
+from rbdhw.frontend.build_graph import Model, optimised, prepare, traced
+from rbdhw.graph.graph import Graph
+from rbdhw.graph.interpret import node_values
+from rbdhw.robot.model import Robot
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.schedule.model import Bound
+from rbdhw.sim.packets import quantised
+from rbdhw.target import target
+
+SAMPLES = 2048
+
+
+@cache
+def model_of(name: str, fext: str = "none") -> Model:
+    """A bundled robot, rewritten for inverse dynamics."""
+    return prepare(load_urdf(path(name)), ("id",), fext)
+
+
+@cache
+def graph_of(name: str, fext: str = "none") -> Graph:
+    """The optimised graph of a bundled robot's inverse dynamics."""
+    model = model_of(name, fext)
+    return optimised(traced(model, ("id",)), target("xcvu9p").delays)
+
+
+@cache
+def program_of(name: str, width: int, fext: str = "none") -> Program:
+    """The bit-exact program of a bundled robot's inverse dynamics."""
+    return lowered(model_of(name, fext), graph_of(name, fext), width)
+
+
+@cache
+def widened_program(name: str, width: int, error: float) -> Program:
+    """The same with products wider than multipliers of a width, so that errors of that size are predicted."""
+    model, graph = model_of(name), graph_of(name)
+    domain = input_domain(model.source)
+    arrays = sample(model.source, domain, 256, np.random.default_rng(1))
+    sizes = magnitudes(model, graph, domain)
+    found = gains(graph, graph_inputs(model.source, arrays), of_the_box(256), np.random.default_rng(2))
+    widths = Planner(graph, sizes, found).widths(width, {("id", "box"): error})
+    return lower(graph, sizes, graph_ranges(model.source, domain, ()), widths)
+
+
+def of_the_box(tasks: int, **floors: float) -> Strata:
+    """Tasks that are all of one stratum."""
+    return Strata(("box",), np.zeros(tasks, np.int64), floors)
+
+
+def lowered(model: Model, graph: Graph, width: int) -> Program:
+    """A graph of a robot with formats from samples of its default domain."""
+    domain = input_domain(model.source)
+    ranges = graph_ranges(model.source, domain, model.fext)
+    return lower(graph, magnitudes(model, graph, domain), ranges, plain_widths(graph, width))
+
+
+def magnitudes(model: Model, graph: Graph, domain: Domain) -> list[float]:
+    """The largest magnitude of each node over samples of the domain."""
+    arrays = sample(model.source, domain, SAMPLES, np.random.default_rng(0), model.fext)
+    return [float(np.abs(value).max()) for value in node_values(graph, graph_inputs(model.source, arrays))]
+
+
+def bound_of(program: Program, device: str, ii: int, clock_mhz: float | None = None) -> Bound:
+    """A program scheduled, verified and bound."""
+    return scheduled(program, target(device), BuildOptions(ii=ii, clock_mhz=clock_mhz))
+
+
+def input_words(program: Program, robot: Robot, arrays: Mapping[str, np.ndarray]) -> dict[str, Integers]:
+    """The words of arrays in the user's shapes; angles without limits lie within half a turn."""
+    inputs = graph_inputs(robot, arrays)
+    return {word.name: quantised(word, inputs[word.name]) for word in program.inputs}
+
+
+def torques(program: Program, result: Result) -> np.ndarray:
+    """``tau`` (N, nv) of an inverse dynamics program's result."""
+    words = program.outputs["id"]
+    return np.stack([word.format.real(result.words[word.name]) for word in words], axis=1)
+
+
+def evaluated(program: Program, robot: Robot, arrays: Mapping[str, np.ndarray]) -> tuple[np.ndarray, Result]:
+    """``tau`` (N, nv) and the whole result of an inverse dynamics program."""
+    result = evaluate(program, input_words(program, robot, arrays))
+    return torques(program, result), result
+
+
+def random_words(program: Program, tasks: int, seed: int) -> dict[str, Integers]:
+    """Input words over their whole formats, each bound of the domain and of the format among them."""
+    rng = np.random.default_rng(seed)
+    return {word.name: _random_word(word, tasks, rng) for word in program.inputs}
+
+
+def _random_word(word: Word, tasks: int, rng: np.random.Generator) -> Integers:
+    values = rng.integers(word.format.lowest, word.format.highest, tasks, endpoint=True)
+    corners = [word.format.lowest, word.format.highest, word.lowest, word.highest, 0]
+    known = np.array([corner for corner in corners if corner is not None])
+    return np.where(rng.random(tasks) < 0.5, rng.choice(known, tasks), values)

@@ -1,0 +1,210 @@
+"""A small design with hand-made hardware: one body on a rail, inverse and forward dynamics.
+
+The hardware is written here, from the program's operations and the packets' layout alone, so that it can
+be made wrong on purpose. It serves one task at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import accumulate
+
+import numpy as np
+
+from rbdhw.design.folder import Design, interface
+from rbdhw.domain.bounds import graph_inputs, graph_ranges, input_domain
+from rbdhw.domain.sampling import sample
+from rbdhw.fixed.lower import lower
+from rbdhw.fixed.program import Kind, Operand, Operation, Program
+from rbdhw.fixed.widths import plain_widths
+from rbdhw.graph.interpret import node_values
+from rbdhw.graph.trace import Recorder
+from rbdhw.protocol import HEADER_BITS
+from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
+
+MASS, GRAVITY = 2.5, 9.81
+
+
+def rail(bodies: int = 1) -> Robot:
+    """Bodies of 2.5 kg, each on a vertical rail of its own."""
+    limits = (Limits(-0.4, 0.6, 1.0, 200.0),)
+    return Robot(
+        "rail",
+        "base",
+        tuple(
+            Body(
+                f"cart_{i}",
+                BASE,
+                Joint(f"rail_{i}", JointKind.PRISMATIC, (0.0, 0.0, 1.0), Placement(), limits),
+                Inertia(MASS),
+            )
+            for i in range(bodies)
+        ),
+    )
+
+
+def rail_program(robot: Robot, width: int = 16) -> Program:
+    """Inverse and forward dynamics of bodies on rails, bit-exact."""
+    recorder = Recorder()
+    for i in range(len(robot.bodies)):
+        _, _, a, tau = (recorder.input(f"{array}[{i}]") for array in ("q", "v", "a", "tau"))
+        recorder.output(f"id.tau[{i}]", (a + GRAVITY) * MASS)
+        recorder.output(f"fd.a[{i}]", tau * (1.0 / MASS) - GRAVITY)
+    graph = recorder.builder.finish(recorder.outputs)
+    domain = input_domain(robot)
+    arrays = sample(robot, domain, 256, np.random.default_rng(0))
+    values = node_values(graph, graph_inputs(robot, arrays))
+    magnitudes = [float(np.max(np.abs(value))) for value in values]
+    return lower(graph, magnitudes, graph_ranges(robot, domain, ()), plain_widths(graph, width))
+
+
+def rail_design(data_width: int = 64, bodies: int = 1, width: int = 16) -> Design:
+    """The whole design; results below one unit count as large as that, and errors of 0.1 are allowed."""
+    robot = rail(bodies)
+    program = rail_program(robot, width)
+    allowed = {"floor": 1.0, "limit": 0.1}
+    manifest = {
+        "robot": {"name": robot.name},
+        "error": {"id": dict(allowed), "fd": dict(allowed)},
+        **interface(program, robot, data_width),
+    }
+    draft = Design(robot, input_domain(robot), program, (), manifest, "")
+    return replace(draft, verilog=verilog(draft))
+
+
+def faulty(design: Design) -> Design:
+    """The design with hardware that answers tag 3 wrongly, wavers with tag 35, and hangs at tag 40."""
+    right = f"assign m_axis_tdata = held[{design.stream.data_width - 1}:0];"
+    wrong = f"""
+reg wavering = 0;
+always @(posedge clk) wavering <= !wavering;
+{right.replace(";", " ^ (whole[15:0] == 3) ^ (whole[15:0] == 35 && wavering);")}"""
+    hangs = design.verilog.replace("tvalid = left != 0;", "tvalid = left != 0 && whole[15:0] != 40;")
+    return replace(design, verilog=hangs.replace(right, wrong))
+
+
+def verilog(design: Design) -> str:
+    """The hardware: collects a request, computes, sends the response."""
+    width = design.stream.data_width
+    stream = design.stream
+    inputs = {function: stream.beats(design.request_widths(function)) for function in design.functions}
+    outputs = {function: stream.beats(design.response_widths(function)) for function in design.functions}
+    most_in, most_out = max(inputs.values()), max(outputs.values())
+    chosen = [
+        f"4'd{stream.codes[function]}: begin response = response_{function}; beats = {outputs[function]}; end"
+        for function in design.functions
+    ]
+    return _SHELL.format(
+        top=width - 1,
+        width=width,
+        request=most_in * width - 1,
+        response=most_out * width - 1,
+        datapath="\n".join(_datapath(design)),
+        chosen="\n".join(chosen),
+    )
+
+
+def _datapath(design: Design) -> list[str]:
+    lines = []
+    for function in design.functions:
+        names = {word.value: word for word in design.inputs(function)}
+        low = list(accumulate(design.program.slots, initial=HEADER_BITS))
+        places = {value: low[word.slot] for value, word in names.items()}
+        for i, operation in enumerate(design.program.operations):
+            lines.append(_operation(function, i, operation, places.get(i)))
+        bounds = [
+            f"$signed({function}_{i}) < $signed(64'd{word.lowest & (2**64 - 1)}) || "
+            f"$signed({function}_{i}) > $signed(64'd{word.highest & (2**64 - 1)})"
+            for i, word in names.items()
+            if word.lowest is not None and word.highest is not None
+        ]
+        used = design.outputs(function)
+        words = [f"{function}_{word.value}[{word.format.width - 1}:0]" for word in reversed(used)]
+        status = f"{{7'd0, {' || '.join(bounds)}}}"
+        lines.append(f"wire [{sum(w.format.width for w in used) + HEADER_BITS - 1}:0] response_{function} =")
+        lines.append(f"  {{{', '.join(words)}, {status}, whole[23:0]}};")
+    return lines
+
+
+def _operation(function: str, i: int, operation: Operation, place: int | None) -> str:
+    width = operation.format.width
+    terms = [_operand(function, operand) for operand in operation.operands]
+    match operation.kind:
+        case Kind.INPUT:
+            full = f"whole[{place + width - 1}:{place}]" if place is not None else "64'd0"
+        case Kind.CONSTANT:
+            full = _number(operation.constant)
+        case Kind.ADD:
+            full = " + ".join(terms)
+        case Kind.SCALE:
+            full = f"{terms[0]} * {_number(operation.constant)}"
+        case _:
+            raise ValueError(f"{operation.kind} is more than a rail needs")
+    half = (1 << operation.drop) >> 1
+    name = f"{function}_{i}"
+    return (
+        f"wire signed [63:0] {name}_full = ({full}) + {_number(half)};\n"
+        f"wire signed [{width - 1}:0] {name}_cut = {name}_full >>> {operation.drop};\n"
+        f"wire signed [63:0] {name} = {name}_cut;"
+    )
+
+
+def _number(value: int) -> str:
+    return f"$signed(64'd{value & (2**64 - 1)})"
+
+
+def _operand(function: str, operand: Operand) -> str:
+    name, by = f"{function}_{operand.value}", abs(operand.shift)
+    shifted = f"({name} {'<<<' if operand.shift >= 0 else '>>>'} {by})"
+    return f"(-{shifted})" if operand.negative else shifted
+
+
+_SHELL = """\
+module accelerator (
+  input clk, input rst,
+  input [{top}:0] s_axis_tdata, input s_axis_tvalid, output s_axis_tready, input s_axis_tlast,
+  output [{top}:0] m_axis_tdata, output m_axis_tvalid, input m_axis_tready, output m_axis_tlast
+);
+reg [{request}:0] whole = 0;
+reg [{response}:0] response;
+reg [{response}:0] held = 0;
+reg [7:0] beats;
+reg [7:0] received = 0;
+reg [7:0] left = 0;
+reg done = 0;
+{datapath}
+always @(*) begin
+  response = 0;
+  beats = 1;
+  case (whole[19:16])
+{chosen}
+    default: begin end
+  endcase
+end
+assign s_axis_tready = !done && left == 0;
+assign m_axis_tvalid = left != 0;
+assign m_axis_tlast = left == 1;
+assign m_axis_tdata = held[{top}:0];
+always @(posedge clk) begin
+  if (s_axis_tvalid && s_axis_tready) begin
+    whole[received * {width} +: {width}] <= s_axis_tdata;
+    received <= s_axis_tlast ? 0 : received + 1;
+    done <= s_axis_tlast;
+  end
+  if (done) begin
+    held <= response;
+    left <= beats;
+    done <= 0;
+  end
+  if (m_axis_tvalid && m_axis_tready) begin
+    held <= held >> {width};
+    left <= left - 1;
+  end
+  if (rst) begin
+    done <= 0;
+    left <= 0;
+    received <= 0;
+  end
+end
+endmodule
+"""

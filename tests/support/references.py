@@ -1,0 +1,125 @@
+"""The seven functions by Pinocchio, for any robot: mimics and a given base are reduced here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+
+from rbdhw import golden
+from rbdhw.robot.model import JointKind, Robot
+from tests.support.oracle import pinocchio_model, to_pinocchio_fext, to_pinocchio_q, velocity_map
+from tests.support.strategies import random_states
+
+Arrays = dict[str, np.ndarray]
+
+TOLERANCE = 1e-9
+"""Of golden's results relative to Pinocchio's, in the Frobenius norm of a task's array."""
+
+DERIVATIVES = ("did", "dfd", "difd")
+
+
+def assert_golden_is_pinocchio(robot: Robot, seed: int = 0, tasks: int = 2) -> None:
+    """All seven functions of random states under external forces agree."""
+    arrays = random_states(robot, tasks, seed)
+    for function in golden.FUNCTIONS:
+        assert_close(golden.evaluate(robot, function, arrays), references(robot, function, arrays))
+
+
+def assert_close(actual: Arrays, expected: Arrays) -> None:
+    """Equal names and, task by task, equal within the tolerance in the Frobenius norm."""
+    assert actual.keys() == expected.keys()
+    for name in expected:
+        assert actual[name].shape == expected[name].shape
+        axes = tuple(range(1, expected[name].ndim))
+        error = np.sqrt(np.sum((actual[name] - expected[name]) ** 2, axis=axes))
+        norm = np.sqrt(np.sum(expected[name] ** 2, axis=axes))
+        assert np.all(error <= TOLERANCE * norm + 1e-12), f"{name}: error {error} of {norm}"
+
+
+def references(robot: Robot, function: str, arrays: Arrays) -> Arrays:
+    """``function`` by Pinocchio, on the model built joint by joint from ``robot``; arrays as for golden."""
+    split = function in DERIVATIVES and any(b.joint.kind is JointKind.UNIVERSAL for b in robot.bodies)
+    bound = robot.base_given or any(body.joint.mimic for body in robot.bodies)
+    return stacked(
+        [
+            _reduced(robot, function, task, split) if bound else _task(robot, function, task, split)
+            for task in _tasks(robot, function, arrays)
+        ]
+    )
+
+
+def stacked(results: list[Arrays]) -> Arrays:
+    """Results of single tasks as those of all."""
+    return {name: np.stack([result[name] for result in results]) for name in results[0]}
+
+
+def reference(model: pin.Model, function: str, q, v, u, fext: pin.StdVec_Force) -> Arrays:
+    """One task of ``function`` by Pinocchio; ``u`` is the acceleration or, for fd and dfd, the torque."""
+    data = model.createData()  # its results are views of it: they must be copied before it goes
+    if function == "id":
+        return {"tau": pin.rnea(model, data, q, v, u, fext).copy()}
+    if function == "fd":
+        return {"a": pin.aba(model, data, q, v, u, fext).copy()}
+    if function == "m":
+        return {"M": symmetric(pin.crba(model, data, q))}
+    if function == "minv":
+        return {"Minv": symmetric(pin.computeMinverse(model, data, q))}
+    if function == "did":
+        dtau_dq, dtau_dv, _ = pin.computeRNEADerivatives(model, data, q, v, u, fext)
+        return {"dtau_dq": dtau_dq.copy(), "dtau_dv": dtau_dv.copy()}
+    tau = u if function == "dfd" else pin.rnea(model, data, q, v, u, fext)
+    da_dq, da_dv, _ = pin.computeABADerivatives(model, data, q, v, tau, fext)
+    return {"da_dq": da_dq.copy(), "da_dv": da_dv.copy()}
+
+
+def symmetric(upper: np.ndarray) -> np.ndarray:
+    """The symmetric matrix whose upper triangle Pinocchio filled in."""
+    return np.triu(upper) + np.triu(upper, 1).T
+
+
+def _tasks(robot: Robot, function: str, arrays: Arrays) -> list[Arrays]:
+    """Each task's arrays, with zeros for the forces, and ``u`` for what drives the joints."""
+    count = len(arrays["q"])
+    still = {"v": (robot.nv,), "fext": (len(robot.bodies), 6), "base_v": (6,), "base_a": (6,)}
+    given = {name: np.zeros((count, *shape)) for name, shape in still.items()}
+    given |= {"gravity": np.tile(robot.gravity, (count, 1)), "u": given["v"]}
+    drive = "tau" if function in ("fd", "dfd") else "a"
+    for name in (*golden.inputs_of(robot, function), "fext"):
+        if name in arrays:
+            given["u" if name == drive else name] = np.asarray(arrays[name])
+    return [{name: array[k] for name, array in given.items()} for k in range(count)]
+
+
+def _task(robot: Robot, function: str, task: Arrays, split: bool) -> Arrays:
+    """One task of a robot all of whose joints are free."""
+    model = pinocchio_model(replace(robot, gravity=tuple(task["gravity"])), split)
+    fext = to_pinocchio_fext(robot, task["fext"], split)
+    return reference(model, function, to_pinocchio_q(robot, task["q"]), task["v"], task["u"], fext)
+
+
+def _reduced(robot: Robot, function: str, task: Arrays, split: bool) -> Arrays:
+    """One task of a robot with mimics or a given base: Pinocchio's of all joints, taken to the free ones."""
+    model = pinocchio_model(replace(robot, gravity=tuple(task["gravity"])), split)
+    G, base = velocity_map(robot), np.zeros((2, model.nv))
+    if robot.base_given:
+        base[:, :6] = task["base_v"], task["base_a"]
+    q, v = to_pinocchio_q(robot, task["q"]), G @ task["v"] + base[0]
+    fext = to_pinocchio_fext(robot, task["fext"], split)
+
+    def by_acceleration(function: str, a: np.ndarray) -> Arrays:
+        return reference(model, function, q, v, G @ a + base[1], fext)
+
+    M = G.T @ reference(model, "m", q, v, v, fext)["M"] @ G
+    if function in ("m", "minv"):
+        return {"M": M} if function == "m" else {"Minv": np.linalg.inv(M)}
+    a = task["u"]
+    if function in ("fd", "dfd"):
+        a = np.linalg.solve(M, a - G.T @ by_acceleration("id", np.zeros(robot.nv))["tau"])
+    if function in ("id", "fd"):
+        return {"a": a} if function == "fd" else {"tau": G.T @ by_acceleration("id", a)["tau"]}
+    dtau = {name: G.T @ matrix @ G for name, matrix in by_acceleration("did", a).items()}
+    if function == "did":
+        return dtau
+    return {name.replace("dtau", "da"): -np.linalg.solve(M, matrix) for name, matrix in dtau.items()}

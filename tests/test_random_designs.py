@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.test_artifact import assert_same
 
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.pipeline import design_of
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import JointKind
+from tests.design.test_folder import assert_same
 from tests.support.mechanisms import mechanism, random_parents, with_mimic
 
 KINDS = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.test_tracing import results
 
 from rbdhw import golden
 from rbdhw.frontend.functions import DEFAULT, Algorithms, trace
@@ -19,6 +18,7 @@ from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.reroot import reroot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from tests.frontend.test_functions import results
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.strategies import ALL_KINDS, random_states, robots
 

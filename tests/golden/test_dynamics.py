@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import rbdhw.robots
 from rbdhw import golden
 from rbdhw.errors import InputError
+from rbdhw.golden import dynamics
 from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robot.urdf import load_urdf
 from tests.support.mechanisms import mechanism, with_mimic
@@ -58,7 +59,7 @@ def functions_of(robot: Robot) -> tuple[str, ...]:
     """The functions that exist for a bundled robot: a free base without inertia leaves M singular."""
     base = robot.bodies[0]
     massless = base.joint.kind is JointKind.FLOATING and base.inertia.mass == 0.0
-    return ("id", "m", "did") if massless else golden.FUNCTIONS
+    return ("id", "m", "did") if massless else dynamics.FUNCTIONS
 
 
 @pytest.fixture(params=BUNDLED)
@@ -68,7 +69,7 @@ def bundled(request: pytest.FixtureRequest) -> Robot:
 
 @pytest.mark.parametrize("fext", [False, True], ids=["free", "fext"])
 @pytest.mark.parametrize("base", ["fixed", "floating"])
-@pytest.mark.parametrize("function", golden.FUNCTIONS)
+@pytest.mark.parametrize("function", dynamics.FUNCTIONS)
 def test_bundled_robots_equal_pinocchio(bundled: Robot, function: str, base: str, fext: bool) -> None:
     robot = bundled if base == "fixed" else bundled.with_floating_base()
     arrays = random_states(robot, tasks=4, seed=1)
@@ -138,7 +139,7 @@ def test_random_trees_equal_pinocchio(robot: Robot, floating: bool, loaded: bool
     arrays = random_states(robot, tasks=2, seed=seed)
     if not loaded:
         del arrays["fext"]
-    for function in golden.FUNCTIONS:
+    for function in dynamics.FUNCTIONS:
         assert_close(golden.evaluate(robot, function, arrays), references(robot, function, arrays))
 
 
@@ -150,7 +151,7 @@ def test_floating_joint_away_from_the_origin_and_below_another_joint() -> None:
     solid = Inertia(2.0, (0.1, 0.2, -0.1), (0.5, 0.01, 0.02, 0.4, -0.03, 0.6))
     robot = Robot("loose", "base", (Body("rail", BASE, slide, solid), Body("thing", 0, loose, solid)))
     arrays = random_states(robot, tasks=3, seed=4)
-    for function in golden.FUNCTIONS:
+    for function in dynamics.FUNCTIONS:
         assert_close(golden.evaluate(robot, function, arrays), references(robot, function, arrays))
 
 
@@ -202,7 +203,7 @@ def test_quaternions_are_brought_to_unit_length() -> None:
     longer = arrays["q"].copy()
     longer[:, 3:7] *= 3.5
     longer[:, 7:11] *= -1e-5
-    for function in golden.FUNCTIONS:
+    for function in dynamics.FUNCTIONS:
         expected = golden.evaluate(robot, function, arrays)
         assert_close(golden.evaluate(robot, function, {**arrays, "q": longer}), expected)
 
@@ -210,10 +211,10 @@ def test_quaternions_are_brought_to_unit_length() -> None:
 @pytest.mark.parametrize(("column", "joint"), [(3, "root_joint"), (7, "j0")])
 def test_a_quaternion_of_no_length(column: int, joint: str) -> None:
     robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE], (BASE, 0), seed=15).with_floating_base()
-    arrays = random_states(robot, golden.CHUNK + 3, seed=15)
-    arrays["q"][golden.CHUNK + 1, column : column + 4] = [0.0, 1e-7, 0.0, 0.0]
+    arrays = random_states(robot, dynamics.CHUNK + 3, seed=15)
+    arrays["q"][dynamics.CHUNK + 1, column : column + 4] = [0.0, 1e-7, 0.0, 0.0]
     assert message(robot, "m", arrays) == (
-        f"array 'q': row {golden.CHUNK + 1}: the quaternion of joint '{joint}' has length 1e-07; "
+        f"array 'q': row {dynamics.CHUNK + 1}: the quaternion of joint '{joint}' has length 1e-07; "
         "expected a unit quaternion [x y z w]"
     )
 
@@ -246,14 +247,14 @@ def test_difd_uses_the_inverse_it_is_given() -> None:
 
 def test_tasks_do_not_depend_on_their_neighbours() -> None:
     robot = pendulum(mass=1.0, length=1.0).with_floating_base()
-    arrays = random_states(robot, tasks=golden.CHUNK + 2, seed=7)
+    arrays = random_states(robot, tasks=dynamics.CHUNK + 2, seed=7)
     whole = golden.evaluate(robot, "did", arrays)
     last = golden.evaluate(robot, "did", {name: array[-3:] for name, array in arrays.items()})
     for name in last:
         np.testing.assert_allclose(whole[name][-3:], last[name], rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("function", golden.FUNCTIONS)
+@pytest.mark.parametrize("function", dynamics.FUNCTIONS)
 def test_no_tasks_give_empty_results(function: str) -> None:
     robot = pendulum(mass=1.0, length=1.0)
     results = golden.evaluate(robot, function, random_states(robot, tasks=0, seed=8))

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from tests.test_task import assert_graph_is_golden
 
 from rbdhw import golden
 from rbdhw.robot.model import Mimic
 from rbdhw.robot.reroot import reroot
 from rbdhw.robot.urdf import load_urdf
+from tests.frontend.test_inputs import assert_graph_is_golden
 from tests.support.oracle import to_pinocchio_q, velocity_map
 from tests.support.strategies import random_states
 

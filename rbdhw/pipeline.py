@@ -20,8 +20,8 @@ from rbdhw.emit.companions import companions
 from rbdhw.emit.heading import heading
 from rbdhw.emit.manifest import coordinates_entry, manifest
 from rbdhw.estimate.model import estimate_entry, short_of
-from rbdhw.explore.candidates import Plan, planned
-from rbdhw.explore.limb_sharing import shared_limbs, sharing_entry
+from rbdhw.explore.candidates import Plan, make_plan
+from rbdhw.explore.limb_sharing import find_shared_limbs, sharing_entry
 from rbdhw.fixed.program import Kind
 from rbdhw.frontend.read import read
 from rbdhw.progress import Progress, silent
@@ -44,11 +44,11 @@ def generate(
         For a robot, option or override that cannot be built.
     """
     source, trials = read(urdf, options, progress)
-    design = design_of(source, options, overrides, progress)
+    design = build_design(source, options, overrides, progress)
     return replace(design, manifest=design.manifest | {"roots": [vars(trial) for trial in trials]})
 
 
-def design_of(
+def build_design(
     source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
 ) -> Design:
     """The design of an accelerator for a robot, wherever it comes from.
@@ -58,19 +58,19 @@ def design_of(
     InputError
         For an option or override that cannot be built for it.
     """
-    plan = planned(source, options, overrides, progress)
+    plan = make_plan(source, options, overrides, progress)
     warn(plan_remarks(plan, options))
     progress("writing Verilog")
-    return built(plan, options)
+    return emit_design(plan, options)
 
 
-def built(plan: Plan, options: BuildOptions) -> Design:
+def emit_design(plan: Plan, options: BuildOptions) -> Design:
     """The design of a plan that was made with these options."""
     asked, options = options.asked_core, replace(options, core=plan.taken.core)
     draft = draft_design(plan.model, plan.domain, plan.program, options)
     facts = manifest(draft, plan, options)
     if isinstance(plan.bound, Bound):
-        groups = shared_limbs(plan.model.robot, options.share_limbs, plan.bound.ii)
+        groups = find_shared_limbs(plan.model.robot, options.share_limbs, plan.bound.ii)
         facts["limbs"] = sharing_entry(plan.model.robot, groups, plan.program, plan.bound, plan.costs)
     facts["algorithms"] = plan.model.choice.json() | {"rewrites": list(plan.model.rewrites)}
     facts["interval"] = interval_entry(plan, draft, options)

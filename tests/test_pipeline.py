@@ -18,10 +18,10 @@ from rbdhw.config import BuildOptions, Pacing
 from rbdhw.domain.bounds import JointBounds, Overrides, graph_inputs, input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
-from rbdhw.explore.candidates import planned
-from rbdhw.explore.cores import scheduled
+from rbdhw.explore.candidates import make_plan
+from rbdhw.explore.cores import schedule_pipeline
 from rbdhw.fixed.program import Kind
-from rbdhw.frontend.build_graph import optimised, prepare, traced
+from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.frontend.functions import ALGORITHMS
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
@@ -81,7 +81,7 @@ class TestManifest:
 
     def test_hardware_is_that_of_the_schedule(self):
         facts, program = toy().manifest, toy().program
-        bound = scheduled(program, target("ecp5-85"), BuildOptions(**TOY))
+        bound = schedule_pipeline(program, target("ecp5-85"), BuildOptions(**TOY))
         units = [unit for unit in bound.units if unit.resource is Resource.MULTIPLIER]
         used = sum(len(unit.steps) for unit in units)
         assert facts["multipliers"] == len(units)
@@ -135,14 +135,14 @@ class TestInterval:
 
     def test_the_link_decides_where_it_is_asked_to(self):
         options = BuildOptions(**{**TOY, "ii": 1, "data_width": 32}, pacing=Pacing())
-        plan = planned(load_urdf(path("toy")), options)
+        plan = make_plan(load_urdf(path("toy")), options)
         assert plan.interval.ii == plan.bound.ii > 1
         assert plan.interval.why.startswith(f"the streams: a task of id takes {plan.bound.ii} beats in and ")
 
     def test_limbs_that_must_share_get_an_interval_that_lets_them(self):
         """Four legs, and a bandwidth that needs no more than a cycle."""
         options = BuildOptions(width=18, samples=256, share_limbs="on", pacing=Pacing(bandwidth=1000.0))
-        plan = planned(load_urdf(path("hyq")), options)
+        plan = make_plan(load_urdf(path("hyq")), options)
         assert plan.bound.ii == 2
         assert plan.bound.twins
 
@@ -183,7 +183,7 @@ class TestRandomTrees:
     def test_climb_from_golden_to_graph_to_evaluator(self, robot, width, with_fext):
         """Errors beside the largest torques: 2e-3 at 18 bits, 1e-5 at 28; hardly a task is flagged."""
         model = prepare(robot, ("id",), "all" if with_fext else "none")
-        graph = optimised(traced(model, ("id",)), target("xcvu9p").delays)
+        graph = optimise(trace_model(model, ("id",)), target("xcvu9p").delays)
         arrays = sample(robot, input_domain(robot), 200, np.random.default_rng(8), model.fext)
         reference = golden.evaluate(robot, "id", arrays)["tau"]
         size = np.abs(reference).max()
@@ -303,7 +303,7 @@ class TestAllFunctions:
     def test_a_build_of_few_holds_only_what_these_reach(self, chosen):
         """Nothing of the program is unused, and no input that the functions do not read is left."""
         options = BuildOptions(functions=chosen, width=18, samples=256)
-        program = planned(load_urdf(path("iiwa14")), options).program
+        program = make_plan(load_urdf(path("iiwa14")), options).program
         used = set().union(*(program.reached(function) for function in chosen))
         idle = [o for i, o in enumerate(program.operations) if i not in used]
         assert idle == []
@@ -329,7 +329,7 @@ class TestLimbs:
     @pytest.mark.parametrize(("share", "ii"), [("off", 4), ("auto", 5), ("auto", 1)])
     def test_else_they_do_not(self, share, ii):
         options = BuildOptions(ii=ii, width=18, samples=256, share_limbs=share)
-        plan = planned(load_urdf(path("hyq")), options)
+        plan = make_plan(load_urdf(path("hyq")), options)
         assert plan.bound.twins == ()
         limbs = generate(path("toy"), BuildOptions(**TOY)).manifest["limbs"]
         assert (limbs["groups"], limbs["shared"], limbs["costs"]) == ([], False, {})
@@ -350,7 +350,7 @@ class TestLimbs:
             options = BuildOptions(
                 functions=tuple(FUNCTIONS), ii=ii, width=18, samples=256, share_limbs=share
             )
-            bound = planned(load_urdf(path("hyq")), options).bound
+            bound = make_plan(load_urdf(path("hyq")), options).bound
             return sum(unit.resource in MULTIPLIERS for unit in bound.units)
 
         shared = multipliers(4, "on")

@@ -5,7 +5,7 @@ import pytest
 
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
-from rbdhw.pipeline import design_of
+from rbdhw.pipeline import build_design
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import JointKind
 from tests.design.test_folder import assert_same
@@ -33,6 +33,6 @@ def tree(seed: int, bodies: int):
     ],
 )
 def test_designs_are_read_as_they_were_written(tmp_path, seed, bodies, options):
-    design = design_of(tree(seed, bodies), options)
+    design = build_design(tree(seed, bodies), options)
     write(design, tmp_path / "design")
     assert_same(read(tmp_path / "design"), design)

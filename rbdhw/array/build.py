@@ -6,10 +6,10 @@ import math
 from collections import defaultdict
 from dataclasses import replace
 
-from rbdhw.array.exchanging import exchanged
+from rbdhw.array.annealing import anneal
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import Array, Resource, Timing
-from rbdhw.array.placing import placed
+from rbdhw.array.model import Array, ArrayResource, Timing
+from rbdhw.array.placement import place_jobs
 from rbdhw.array.verify import verify
 from rbdhw.fixed.program import Program
 from rbdhw.target import Pipeline, Target
@@ -24,7 +24,9 @@ USUAL_CHOICES = 16
 """Inputs of a multiplexer by which products' registers are chosen, before the array is known."""
 
 
-def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int, share: float = 1.0) -> Array:
+def build_array(
+    program: Program, device: Target, clock_mhz: float | None, ii: int, share: float = 1.0
+) -> Array:
     """The array that answers a fused program's task every ``ii`` cycles, verified.
 
     Without a clock :meth:`rbdhw.target.Target.clock` chooses it. Block RAMs are those of a share of the
@@ -44,7 +46,7 @@ def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int, 
     )
     work = jobs(program)
     outputs = {function: tuple(word.value for word in words) for function, words in program.outputs.items()}
-    array = placed(
+    array = place_jobs(
         work,
         outputs,
         ii,
@@ -53,7 +55,7 @@ def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int, 
         pipeline.registers,
         max(program.port_widths),
     )
-    array = exchanged(array, outputs, max(program.port_widths))
+    array = anneal(array, outputs, max(program.port_widths))
     array = replace(array, block_rams=device.operand_blocks(share))
     verify(array, work, outputs)
     device.check_clock(clock.schedule_mhz, _longest(array, device, pipeline))
@@ -62,10 +64,10 @@ def arrayed(program: Program, device: Target, clock_mhz: float | None, ii: int, 
 
 def timing(program: Program, registers: int) -> Timing:
     """Cycles of each kind of unit with so many pipeline registers of each product."""
-    cycles = {Resource.ACCUMULATOR: registers + 1, Resource.SOURCE: 0}
-    cycles[Resource.TRIGONOMETRY] = 1 + program.trigonometry.order * (1 + registers)
+    cycles = {ArrayResource.ACCUMULATOR: registers + 1, ArrayResource.SOURCE: 0}
+    cycles[ArrayResource.TRIGONOMETRY] = 1 + program.trigonometry.order * (1 + registers)
     if program.reciprocal is not None:
-        cycles[Resource.RECIPROCAL] = 1 + program.reciprocal.order * (1 + registers) + SPARE_CYCLES
+        cycles[ArrayResource.RECIPROCAL] = 1 + program.reciprocal.order * (1 + registers) + SPARE_CYCLES
     return Timing(cycles)
 
 

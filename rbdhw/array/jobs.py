@@ -5,39 +5,39 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from rbdhw.array.model import Constant, Factor, Job, Resource, Term
+from rbdhw.array.model import ArrayResource, Constant, Factor, Job, Term
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
 
 
 def jobs(program: Program) -> list[Job]:
-    """What units have to do for one task of a program of :func:`rbdhw.fixed.fusion.fused`.
+    """What units have to do for one task of a program of :func:`rbdhw.fixed.fusion.fuse`.
 
     A choice adds up both values, one times the flag, the other times its complement. A sine and cosine of the
     same angle are one job.
     """
-    found = [Job((flag.value,), Resource.SOURCE) for flag in program.flags]
-    found += [Job((~flag.value,), Resource.SOURCE) for flag in program.flags]
+    found = [Job((flag.value,), ArrayResource.SOURCE) for flag in program.flags]
+    found += [Job((~flag.value,), ArrayResource.SOURCE) for flag in program.flags]
     for word in program.inputs:
         wide = word.format.width > max(program.port_widths)
-        found.append(Job((word.value,), Resource.SOURCE, wide=wide))
+        found.append(Job((word.value,), ArrayResource.SOURCE, wide=wide))
     turns: dict[tuple[int, int, int], dict[Kind, int]] = defaultdict(dict)
     for i, operation in enumerate(program.operations):
         match operation.kind:
             case Kind.DOT:
                 terms = tuple(_products(program, operation))
-                found.append(Job((i,), Resource.ACCUMULATOR, terms))
+                found.append(Job((i,), ArrayResource.ACCUMULATOR, terms))
             case Kind.SELECT:
                 terms = tuple(_choices(program, operation))
-                found.append(Job((i,), Resource.ACCUMULATOR, terms))
+                found.append(Job((i,), ArrayResource.ACCUMULATOR, terms))
             case Kind.SIN | Kind.COS:
                 (angle,) = operation.operands
                 turns[angle.value, angle.shift, operation.constant][operation.kind] = i
             case Kind.RECIPROCAL:
-                found.append(Job((i,), Resource.RECIPROCAL, operand=operation.operands[0].value))
+                found.append(Job((i,), ArrayResource.RECIPROCAL, operand=operation.operands[0].value))
     for (value, _, _), turn in turns.items():
-        found.append(Job((turn.get(Kind.SIN), turn.get(Kind.COS)), Resource.TRIGONOMETRY, operand=value))
+        found.append(Job((turn.get(Kind.SIN), turn.get(Kind.COS)), ArrayResource.TRIGONOMETRY, operand=value))
     used = {value for job in found for value in job.operands}
-    return [job for job in found if job.resource is not Resource.SOURCE or job.results[0] in used]
+    return [job for job in found if job.resource is not ArrayResource.SOURCE or job.results[0] in used]
 
 
 def _factor(program: Program, value: int) -> Factor:

@@ -18,7 +18,7 @@ from enum import StrEnum
 from functools import cached_property
 
 
-class Resource(StrEnum):
+class ArrayResource(StrEnum):
     """Kinds of units."""
 
     ACCUMULATOR = "accumulator"
@@ -43,7 +43,7 @@ MEMORY_WORDS = 1024
 """Words that a memory may hold: those of a block RAM, of 18 bits."""
 
 
-def kept(ii: int) -> int:
+def kept_window(ii: int) -> int:
     """Cycles for which a memory may keep a word, with so many between tasks, and room for constants."""
     return MEMORY_WORDS // (1 << ii.bit_length()) * ii
 
@@ -99,7 +99,7 @@ class Job:
     """
 
     results: tuple[int | None, ...]
-    resource: Resource
+    resource: ArrayResource
     terms: tuple[Term, ...] = ()
     operand: int | None = None
     wide: bool = False
@@ -127,11 +127,11 @@ class Job:
 class Timing:
     """Cycles from the last operands of a job to its results, by kind of unit."""
 
-    cycles: dict[Resource, int]
+    cycles: dict[ArrayResource, int]
 
     def ready(self, job: Job, start: int) -> int:
         """The cycle in which the results stand at the unit's outputs."""
-        if job.resource is Resource.SOURCE:
+        if job.resource is ArrayResource.SOURCE:
             return start
         return start + job.cycles - 1 + READ + self.cycles[job.resource]
 
@@ -154,7 +154,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ArrayStep:
     """A job on a unit, from cycle ``start`` on; results stand at the outputs in cycle ``ready``."""
 
     job: Job
@@ -195,22 +195,22 @@ class Array:
     ii: int
     clock_mhz: float
     timing: Timing
-    units: tuple[Resource, ...]
-    steps: tuple[Step, ...]
+    units: tuple[ArrayResource, ...]
+    steps: tuple[ArrayStep, ...]
     writes: dict[Port, dict[int, Write]]
     latency: dict[str, int]
     registers: int
     block_rams: int = 0
 
     @cached_property
-    def producer(self) -> dict[int, Step]:
+    def producer(self) -> dict[int, ArrayStep]:
         """The step that computes each value."""
         return {value: step for step in self.steps for value in step.job.values}
 
     @cached_property
-    def steps_of(self) -> dict[int, list[Step]]:
+    def steps_of(self) -> dict[int, list[ArrayStep]]:
         """The steps of each unit."""
-        found: dict[int, list[Step]] = defaultdict(list)
+        found: dict[int, list[ArrayStep]] = defaultdict(list)
         for step in self.steps:
             found[step.unit].append(step)
         return found
@@ -262,5 +262,10 @@ class Array:
                 yield Port(unit, index)
 
 
-PORTS = {Resource.ACCUMULATOR: 2, Resource.TRIGONOMETRY: 1, Resource.RECIPROCAL: 1, Resource.SOURCE: 0}
+PORTS = {
+    ArrayResource.ACCUMULATOR: 2,
+    ArrayResource.TRIGONOMETRY: 1,
+    ArrayResource.RECIPROCAL: 1,
+    ArrayResource.SOURCE: 0,
+}
 """Operand memories of a unit."""

@@ -15,12 +15,12 @@ from rbdhw.array.model import (
     MEMORY_WORDS,
     READ,
     Array,
+    ArrayResource,
+    ArrayStep,
     Constant,
     Factor,
     Job,
     Port,
-    Resource,
-    Step,
     Term,
     Write,
 )
@@ -130,7 +130,7 @@ def _check_units(array: Array) -> None:
         if step.ready != _ready(array, step):
             raise ArrayError(f"unit {step.unit}: a result in cycle {step.ready}")
         taken.update((step.unit, (step.start + k) % array.ii) for k in range(_cycles(step.job)))
-        if resource is Resource.SOURCE and not 1 <= step.start <= array.ii:
+        if resource is ArrayResource.SOURCE and not 1 <= step.start <= array.ii:
             raise ArrayError(f"unit {step.unit}: a word in cycle {step.start}")
     for (unit, slot), count in taken.items():
         if count > 1:
@@ -142,9 +142,9 @@ def _cycles(job: Job) -> int:
     return len(job.terms) or 1
 
 
-def _ready(array: Array, step: Step) -> int:
+def _ready(array: Array, step: ArrayStep) -> int:
     """The cycle in which a step's results stand at the outputs; words are handed out where they start."""
-    if step.job.resource is Resource.SOURCE:
+    if step.job.resource is ArrayResource.SOURCE:
         return step.start
     return step.start + _cycles(step.job) - 1 + READ + array.timing.cycles[step.job.resource]
 
@@ -153,7 +153,10 @@ def _check_results(array: Array, results: Mapping[str, Sequence[int]]) -> None:
     """A function's last result is there when the function's latency ends; words of the task are always."""
     ready = {value: step.ready for step in array.steps for value in step.job.values}
     handed = {
-        value for step in array.steps if step.job.resource is Resource.SOURCE for value in step.job.values
+        value
+        for step in array.steps
+        if step.job.resource is ArrayResource.SOURCE
+        for value in step.job.values
     }
     for function, values in results.items():
         for value in values:
@@ -211,7 +214,7 @@ def _check_reads(array: Array) -> None:
                 raise ArrayError(f"{port}: value {factor} is not there in cycle {cycle}")
 
 
-def _operands(step: Step) -> Iterator[tuple[int, int, Factor]]:
+def _operands(step: ArrayStep) -> Iterator[tuple[int, int, Factor]]:
     """What a step reads: the memory's index, the cycle and what is read in it."""
     if step.job.operand is not None:
         yield 0, step.start, step.job.operand

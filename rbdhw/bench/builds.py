@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from rbdhw.config import BuildOptions, Mounting
-from rbdhw.explore.candidates import Plan, planned
+from rbdhw.explore.candidates import Plan, make_plan
 from rbdhw.fixed.figures import FunctionErrors
-from rbdhw.frontend.base import mounted
-from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimised, prepare, traced
+from rbdhw.frontend.base import mount
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.graph.graph import Graph
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Robot
@@ -23,13 +23,13 @@ KEPT = 8
 
 def robot_of(name: str, base: str = "fixed") -> Robot:
     """A bundled robot."""
-    return mounted(load_urdf(bundled()[name]), Mounting(base))
+    return mount(load_urdf(bundled()[name]), Mounting(base))
 
 
 def graph_of(name: str, functions: tuple[str, ...], base: str = "fixed") -> Graph:
     """The graph that would be built for some functions of a bundled robot."""
     model = prepare(robot_of(name, base), functions)
-    return optimised(traced(model, functions), DEFAULT_DELAYS)
+    return optimise(trace_model(model, functions), DEFAULT_DELAYS)
 
 
 @lru_cache(maxsize=KEPT)
@@ -48,7 +48,7 @@ def plan_of(
     """
     algorithms = {"inverse": inverse} if inverse else {}
     options = BuildOptions(functions=functions, width=width, ii=ii, algorithms=algorithms, share_limbs=share)
-    return planned(robot_of(name, base), options)
+    return make_plan(robot_of(name, base), options)
 
 
 def errors_of(plan: Plan, function: str) -> FunctionErrors:

@@ -20,21 +20,21 @@ from typing import Any
 import numpy as np
 
 from rbdhw.bench.builds import ALL, errors_of, plan_of
-from rbdhw.bench.synthesis import Subject, known
+from rbdhw.bench.synthesis import Subject, known_counts
 from rbdhw.config import BuildOptions, Pacing
 from rbdhw.design.folder import read, write
 from rbdhw.design.traffic import traffic
 from rbdhw.domain.sampling import sample
 from rbdhw.estimate.model import shares
-from rbdhw.explore.candidates import alternatives, planned
+from rbdhw.explore.candidates import alternatives, make_plan
 from rbdhw.golden.pinocchio import Reference
-from rbdhw.pipeline import built
+from rbdhw.pipeline import emit_design
 from rbdhw.quantize.formats import draft_design
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.sim import bulk
-from rbdhw.sim.packets import encode, merged, requests
-from rbdhw.sim.verilator import Traffic
+from rbdhw.sim.packets import encode, merge, requests
+from rbdhw.sim.verilator import Disturbance
 from rbdhw.target import target
 
 Row = dict[str, Any]
@@ -95,7 +95,7 @@ PUBLISHED = (
 )
 
 
-def link_rows() -> list[Row]:
+def measure_link() -> list[Row]:
     """The interval at which ΔFD alone fills a link of :data:`BANDWIDTH`, and what that takes of the VU9P."""
     rows = []
     for name in LINKED:
@@ -125,11 +125,11 @@ def link_rows() -> list[Row]:
     return rows
 
 
-def small_rows() -> list[Row]:
+def measure_small() -> list[Row]:
     """Tasks a second of :data:`SMALL` beside Pinocchio on one core of this machine."""
     urdf = bundled()[SMALL_ROBOT]
     source = load_urdf(urdf)
-    plan = planned(source, SMALL)
+    plan = make_plan(source, SMALL)
     packets = traffic(draft_design(plan.model, plan.domain, plan.program, SMALL))
     arrays = sample(source, plan.domain, RATED, np.random.default_rng(0))
     reference = Reference.read(urdf, source)
@@ -159,7 +159,7 @@ def small_layout(rows: list[Row]) -> list[Row]:
     return [{"": name} | {row["function"]: row[name] for row in rows} for name in figures]
 
 
-def published_rows() -> list[Row]:
+def measure_published() -> list[Row]:
     """ΔFD at given accelerations of iiwa14 on the VU9P: published accelerators, and builds of ours."""
     rows = [
         {
@@ -181,8 +181,8 @@ def published_rows() -> list[Row]:
 def _own_row(functions: tuple[str, ...], ii: int, width: int) -> Row:
     subject = Subject(COMPARED_ROBOT, functions, ii, width, "xcvu9p")
     plan = plan_of(subject.robot, functions, width, ii)
-    design = built(plan, subject.options)
-    measured = known(subject, design.verilog)
+    design = emit_design(plan, subject.options)
+    measured = known_counts(subject, design.verilog)
     with tempfile.TemporaryDirectory() as folder:
         write(design, Path(folder) / "design")
         cycles = pace(Path(folder) / "design", COMPARED)
@@ -211,7 +211,7 @@ def pace(folder: Path, function: str) -> float:
     arrays = sample(design.robot, design.domain, PACED, np.random.default_rng(0), design.fext)
     places = np.arange(PACED)
     packets = requests(design, function, places, encode(design, function, arrays))
-    beats = merged({(function, False): places}, {(function, False): packets})
-    record = bulk.exchange(bulk.build(folder), beats, Traffic())
+    beats = merge({(function, False): places}, {(function, False): packets})
+    record = bulk.exchange(bulk.build(folder), beats, Disturbance())
     ends = record.taken[record.responses.last]
     return float(ends[-1] - ends[PACED // 2]) / (PACED - 1 - PACED // 2)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.domain.bounds import graph_inputs
-from rbdhw.fixed.format import Format, Integers, round_half_up, wrapped
+from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.frontend.algorithms import NEEDED_BY
 from rbdhw.frontend.functions import ALGORITHMS, Algorithms, record
 from rbdhw.golden.error_norm import relative_errors
@@ -48,7 +48,7 @@ TRIALS = 256
 
 
 @dataclass
-class Overflow:
+class Q16Overflow:
     """Per task (N,), whether any value did not fit."""
 
     seen: NDArray[np.bool_]
@@ -60,13 +60,13 @@ class Uniform:
     __array_ufunc__ = None
     __slots__ = ("_word", "exact", "overflow")
 
-    def __init__(self, exact: Integers, overflow: Overflow) -> None:
+    def __init__(self, exact: Integers, overflow: Q16Overflow) -> None:
         self.exact = exact
         self.overflow = overflow
         self._word: Integers | None = None
 
     @classmethod
-    def nearest(cls, values: Array, overflow: Overflow) -> Uniform:
+    def nearest(cls, values: Array, overflow: Q16Overflow) -> Uniform:
         """Words nearest to real values; what does not fit is flagged."""
         limited = np.clip(np.ldexp(values, Q16_16.binary_point), Q16_16.lowest - 1, Q16_16.highest + 1)
         return cls(_exact(np.floor(limited + 0.5).astype(np.int64)), overflow)
@@ -76,7 +76,7 @@ class Uniform:
         """The nearest words (N,), ties upward; what does not fit wraps and is flagged."""
         if self._word is None:
             full = round_half_up(self.exact, ACCUMULATOR.binary_point - Q16_16.binary_point)
-            self._word = wrapped(full, Q16_16.width)
+            self._word = wrap(full, Q16_16.width)
             self.overflow.seen |= self._word != full
         return self._word
 
@@ -153,7 +153,7 @@ class _Recorder:
     inputs: Mapping[str, Array]
     angles: Mapping[str, Array]
     flags: Mapping[str, bool]
-    overflow: Overflow
+    overflow: Q16Overflow
     results: dict[str, Array] = field(default_factory=dict)
 
     def input(self, name: str) -> Uniform | _Angle | bool | None:
@@ -200,13 +200,15 @@ def evaluate_uniform(
     fext
         The bodies of ``robot`` that take an external force.
     """
-    parts = [_evaluated(source, robot, function, part, algorithms, fext) for part in _chunks(arrays, CHUNK)]
+    parts = [
+        _evaluate_tasks(source, robot, function, part, algorithms, fext) for part in _chunks(arrays, CHUNK)
+    ]
     names = parts[0][0]
     results = {name: np.concatenate([named[name] for named, _ in parts]) for name in names}
     return results, np.concatenate([overflow for _, overflow in parts])
 
 
-def _evaluated(
+def _evaluate_tasks(
     source: Robot,
     robot: Robot,
     function: str,
@@ -218,7 +220,7 @@ def _evaluated(
     tasks = len(arrays["q"])
     angles = {f"q[{k}]": arrays["q"][:, k] for k in _angles(source)}
     flags = flag_values(function, extended=False)
-    recorder = _Recorder(graph_inputs(source, arrays), angles, flags, Overflow(np.zeros(tasks, np.bool_)))
+    recorder = _Recorder(graph_inputs(source, arrays), angles, flags, Q16Overflow(np.zeros(tasks, np.bool_)))
     record(recorder, robot, (function,), fext, algorithms)
     shapes = golden.evaluate(source, function, {name: array[:1] for name, array in arrays.items()})
     results = {name: np.zeros((tasks, *array.shape[1:])) for name, array in shapes.items()}

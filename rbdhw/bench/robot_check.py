@@ -25,9 +25,9 @@ from rbdhw.emit.operation_counts import program_counts
 from rbdhw.errors import InputError
 from rbdhw.fixed.figures import HEADROOM, Measured
 from rbdhw.fixed.program import Program
-from rbdhw.frontend.algorithms import Choice
-from rbdhw.frontend.base import mounted
-from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimised, traced
+from rbdhw.frontend.algorithms import AlgorithmChoice
+from rbdhw.frontend.base import mount
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_model
 from rbdhw.frontend.functions import Algorithms
 from rbdhw.frontend.solvability import WITHOUT_INVERSE
 from rbdhw.golden.pinocchio import Reference
@@ -35,7 +35,7 @@ from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.twins import no_twins
 from rbdhw.protocol import FUNCTIONS, SYMMETRIC, flag_values
-from rbdhw.quantize.formats import Draws, fix, observe, with_inverse
+from rbdhw.quantize.formats import Draws, add_inverse_bounds, choose_formats, observe
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
@@ -136,17 +136,17 @@ class Row:
 
 
 def on_base(robot: Robot, base: str) -> Robot:
-    return mounted(robot, Mounting(base))
+    return mount(robot, Mounting(base))
 
 
-def examined(build: Build) -> list[Row]:
+def check_robot_file(build: Build) -> list[Row]:
     """The rows of one build: Pinocchio reads each of its files, the rest is the same for all."""
     start = time.process_time()
     robot = replace(build.robot, name=build.files[0].name)
     domain = input_domain(robot)
     functions, singular = _possible(robot, build.base, domain)
-    compared = [_compared(file, build.base, domain, functions) for file in build.files]
-    evaluated = _evaluated(robot, domain, functions)
+    compared = [_compare_with_pinocchio(file, build.base, domain, functions) for file in build.files]
+    evaluated = _evaluate_program(robot, domain, functions)
     seconds = time.process_time() - start
     rows = []
     for k, (file, worst) in enumerate(zip(build.files, compared, strict=True)):
@@ -174,7 +174,7 @@ def _possible(robot: Robot, base: str, domain: Domain) -> tuple[tuple[str, ...],
     )
 
 
-def _compared(file: File, base: str, domain: Domain, functions: Sequence[str]) -> float:
+def _compare_with_pinocchio(file: File, base: str, domain: Domain, functions: Sequence[str]) -> float:
     """The largest error of the golden model beside Pinocchio, relative to the largest entry."""
     assert file.robot is not None
     robot = on_base(file.robot, base)
@@ -205,18 +205,18 @@ def _worst(results: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> flo
     return worst
 
 
-def _evaluated(robot: Robot, domain: Domain, functions: tuple[str, ...]) -> Evaluated:
+def _evaluate_program(robot: Robot, domain: Domain, functions: tuple[str, ...]) -> Evaluated:
     """Graph and bit-exact program of a robot, held against the golden model."""
     rewritten = regroup_inertias(align_axes(elementary(robot)))
-    model = Model(robot, rewritten, ("align_axes", "regroup_inertias"), (), Choice(ALGORITHMS, {}))
-    graph = optimised(traced(model, functions), DEFAULT_DELAYS)
+    model = Model(robot, rewritten, ("align_axes", "regroup_inertias"), (), AlgorithmChoice(ALGORITHMS, {}))
+    graph = optimise(trace_model(model, functions), DEFAULT_DELAYS)
     arrays = _level(robot, sample(robot, domain, TASKS, np.random.default_rng(7)))
     expected = {function: golden.evaluate(robot, function, arrays) for function in functions}
-    off = _worst(_interpreted(graph, robot, arrays, expected), expected)
+    off = _worst(_interpret(graph, robot, arrays, expected), expected)
     options = BuildOptions(functions=functions, width=WIDTH, samples=DRAWS.ranging)
     if "difd" in functions:
-        domain = with_inverse(domain, robot, options)
-    found = fix(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
+        domain = add_inverse_bounds(domain, robot, options)
+    found = choose_formats(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
     operations = {function: _products(found.program, function) for function in functions}
     return Evaluated(off, found.errors, operations)
 
@@ -234,7 +234,7 @@ def _products(program: Program, function: str) -> int:
     return sum(program_counts(program, function)["multiplications"].values())
 
 
-def _interpreted(
+def _interpret(
     graph: Graph, robot: Robot, arrays: Arrays, like: Mapping[str, Arrays]
 ) -> dict[str, dict[str, Array]]:
     """The results of a graph in double precision, in arrays like those of the golden model."""

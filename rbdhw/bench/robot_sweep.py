@@ -18,7 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from rbdhw.bench.markdown_tables import markdown as table
-from rbdhw.bench.robot_check import DRAWS, TASKS, TOLERANCE, WIDTH, Build, File, Row, examined, on_base
+from rbdhw.bench.robot_check import (
+    DRAWS,
+    TASKS,
+    TOLERANCE,
+    WIDTH,
+    Build,
+    File,
+    Row,
+    check_robot_file,
+    on_base,
+)
 from rbdhw.config import DEFAULT_MAX_ERROR
 from rbdhw.errors import InputError
 from rbdhw.golden.pinocchio import Reference
@@ -84,7 +94,7 @@ def sweep(folder: Path, progress: Progress, jobs: int | None = None) -> Sweep:
     spent = 0.0
     builds = sorted(_builds(files), key=lambda build: -_size(build.robot))
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=gc.disable) as pool:
-        waiting = {pool.submit(examined, build): build for build in builds}
+        waiting = {pool.submit(check_robot_file, build): build for build in builds}
         for done, future in enumerate(as_completed(waiting), start=1):
             build = waiting[future]
             rows += _rows(build, future)
@@ -155,7 +165,7 @@ def markdown(found: Sweep) -> str:
         failures = ((f"`{row.name}`", row.base, "; ".join(row.failures)) for row in failing)
         parts += ["## Failing", table(("URDF", "base", "what"), failures)]
     if refused:
-        reasons = ((f"`{file.name}`", _escaped(file.refusal)) for file in refused)
+        reasons = ((f"`{file.name}`", _escape(file.refusal)) for file in refused)
         parts += ["## Refused", table(("URDF", "reason"), reasons)]
     parts += _remarks(found)
     return "\n\n".join(parts) + "\n"
@@ -247,10 +257,10 @@ def _remarks(found: Sweep) -> list[str]:
         "(`domain:`). Where the two bases differ, the lines of both are listed.",
     ]
     for name, own in remarks.items():
-        lines += [f"`{name}`:", "\n".join(f"- {_escaped(remark)}" for remark in own)]
+        lines += [f"`{name}`:", "\n".join(f"- {_escape(remark)}" for remark in own)]
     return lines
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """``text`` for Markdown: the elements of a URDF that it names are no HTML."""
     return text.replace("<", "&lt;").replace("|", "\\|")

@@ -23,12 +23,12 @@ from rbdhw.estimate.calibration import (
     Calibration,
     Measured,
     Sample,
-    calibrated,
     calibration,
-    weighed,
+    fit_calibration,
+    weigh,
 )
 from rbdhw.estimate.model import blocks, parts
-from rbdhw.explore.candidates import planned
+from rbdhw.explore.candidates import make_plan
 from rbdhw.frontend.base import load_mounted
 from rbdhw.progress import Progress
 from rbdhw.protocol import FUNCTIONS
@@ -122,7 +122,7 @@ def _arrays(target: str) -> Iterable[Subject]:
     yield Subject("iiwa14", ALL, 32, 18, target, 128, core="array")
 
 
-def named(text: str) -> list[Subject]:
+def select_subjects(text: str) -> list[Subject]:
     """The designs of the table whose lines contain some text.
 
     Raises
@@ -137,7 +137,7 @@ def named(text: str) -> list[Subject]:
     return found
 
 
-def sample(subject: Subject, version: str, earlier: Sample | None = None) -> Sample:
+def measure_subject(subject: Subject, version: str, earlier: Sample | None = None) -> Sample:
     """What a design's structure says, and what Yosys counts in it.
 
     Counts of an ``earlier`` sample are kept if the Verilog and Yosys' ``version`` are the same.
@@ -150,7 +150,7 @@ def sample(subject: Subject, version: str, earlier: Sample | None = None) -> Sam
         If Yosys fails.
     """
     device, options = find_target(subject.target), subject.options
-    plan = planned(load_mounted(bundled()[subject.robot], options.mounting), options)
+    plan = make_plan(load_mounted(bundled()[subject.robot], options.mounting), options)
     draft = draft_design(plan.model, plan.domain, plan.program, options)
     verilog = to_verilog(accelerator(draft, plan.bound, device))
     digest = digest_of(verilog)
@@ -165,7 +165,7 @@ def sample(subject: Subject, version: str, earlier: Sample | None = None) -> Sam
         dsp_blocks=blocks(plan.program, plan.bound, device),
         verilog=digest,
         yosys=version,
-        measured=earlier.measured if earlier and same else _counted(verilog, device.family),
+        measured=earlier.measured if earlier and same else _count_cells(verilog, device.family),
     )
 
 
@@ -175,14 +175,14 @@ def digest_of(verilog: str) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:DIGEST]
 
 
-def known(subject: Subject, verilog: str) -> Measured | None:
+def known_counts(subject: Subject, verilog: str) -> Measured | None:
     """What Yosys counted in a design, by the package's table; None where it is not there, or was another."""
     digest = digest_of(verilog)
     own = (design for design in calibration().designs if subject_of(design) == subject)
     return next((design.measured for design in own if design.verilog == digest), None)
 
 
-def _counted(verilog: str, family: str) -> Measured:
+def _count_cells(verilog: str, family: str) -> Measured:
     """What Yosys counts in an accelerator."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"{ACCELERATOR}.v"
@@ -225,8 +225,8 @@ def calibrate(
     table = before
     for number, subject in enumerate(wanted, start=1):
         progress(f"{number} of {len(wanted)}: {subject}")
-        found[subject] = sample(subject, version, found.get(subject))
-        table = calibrated([found[own] for own in order if own in found])
+        found[subject] = measure_subject(subject, version, found.get(subject))
+        table = fit_calibration([found[own] for own in order if own in found])
         keep(table)
     return table
 
@@ -247,7 +247,7 @@ def rows(table: Calibration) -> list[dict[str, Any]]:
     """Each design with its estimate beside what Yosys counted."""
     found = []
     for design in table.designs:
-        said = weighed(design.cells(), design.dsp_blocks, table.weights[design.target][design.core])
+        said = weigh(design.cells(), design.dsp_blocks, table.weights[design.target][design.core])
         row: dict[str, Any] = {"design": str(subject_of(design))}
         for resource in RESOURCES:
             estimate, counted = getattr(said, resource), getattr(design.measured, resource)

@@ -43,7 +43,7 @@ class _Manifest(BaseModel):
 
 
 @dataclass(frozen=True)
-class Design:
+class DesignFiles:
     """A folder that ``rbdhw generate`` wrote.
 
     Parameters
@@ -106,7 +106,7 @@ class Design:
         )
 
 
-def read_design(directory: Path) -> Design:
+def read_design(directory: Path) -> DesignFiles:
     """The design in a folder.
 
     Raises
@@ -122,7 +122,7 @@ def read_design(directory: Path) -> Design:
         first = error.errors(include_url=False)[0]
         element = ".".join(str(part) for part in first["loc"]) or "document"
         raise InputError(f"{path}: {element}: {first['msg']}") from error
-    return Design(
+    return DesignFiles(
         manifest=path,
         verilog=verilog,
         target=manifest.target,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rbdhw.boards.build import Implementation
-from rbdhw.boards.design import Design
+from rbdhw.boards.design import DesignFiles
 from rbdhw.boards.folding import FoldedAccelerator
 from rbdhw.boards.nextpnr import NEXTPNR, place_and_route
 from rbdhw.boards.tools import tool_version
@@ -19,7 +19,7 @@ TOP = "folded"
 
 
 def place(
-    design: Design, device: Target, work: Path, *, seeds: Sequence[int], progress: Progress = silent
+    design: DesignFiles, device: Target, work: Path, *, seeds: Sequence[int], progress: Progress = silent
 ) -> Implementation:
     """Place and route the accelerator of ``design``, its streams folded onto a few pins, for its own clock.
 

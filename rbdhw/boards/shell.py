@@ -18,7 +18,7 @@ TDATA = BEAT_BITS
 """Width of the streams that a board takes."""
 
 
-class Accelerator(Component):
+class AcceleratorInstance(Component):
     """The generated Verilog module as a component, in the clock domain ``sync``.
 
     Members
@@ -56,7 +56,7 @@ class UartShell(Component):
     Parameters
     ----------
     accelerator : Component
-        Has the members of :class:`Accelerator`.
+        Has the members of :class:`AcceleratorInstance`.
     divisor : int
         Cycles a bit (:func:`~rbdhw.boards.uart.bit_cycles`).
     depth : int
@@ -120,7 +120,7 @@ class BoardTop(Elaboratable):
         m = Module()
         m.domains.sync = ClockDomain("sync")
         m.submodules.clock = self.clock
-        m.submodules.shell = shell = UartShell(Accelerator(), divisor=self.divisor)
+        m.submodules.shell = shell = UartShell(AcceleratorInstance(), divisor=self.divisor)
         uart = platform.request("uart", dir="-")
         m.submodules.rx = rx = io.Buffer("i", uart.rx)
         m.submodules.tx = tx = io.Buffer("o", uart.tx)

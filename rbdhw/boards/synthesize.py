@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from rbdhw.boards.build import Implementation
-from rbdhw.boards.design import Design, read_design
+from rbdhw.boards.design import DesignFiles, read_design
 from rbdhw.boards.nextpnr import DEVICES, LARGEST_SEED, SEED, TRIES, seeds_from
 from rbdhw.boards.place import place
 from rbdhw.boards.shell import ACCELERATOR, TDATA
 from rbdhw.boards.tools import ToolError, tool_version
-from rbdhw.boards.yosys import FAMILIES, Resources, hurried, synthesize_target
+from rbdhw.boards.yosys import FAMILIES, Resources, speed_up, synthesize_target
 from rbdhw.errors import InputError
 from rbdhw.progress import Progress, silent
 from rbdhw.runtime.extras import check_installed
@@ -116,7 +116,7 @@ class _Run:
     work: Path | None
     progress: Progress
 
-    def design(self) -> Design:
+    def design(self) -> DesignFiles:
         """The design in the folder, at the clock that it is to keep."""
         design = read_design(self.directory)
         if self.clock_mhz is None:
@@ -152,7 +152,7 @@ class _Run:
         return folder
 
 
-def _for_target(target: str | None, count: bool, run: _Run) -> tuple[Design, Implementation]:
+def _for_target(target: str | None, count: bool, run: _Run) -> tuple[DesignFiles, Implementation]:
     if target is not None:
         find_target(target)
     design = run.design()
@@ -174,7 +174,7 @@ def _for_target(target: str | None, count: bool, run: _Run) -> tuple[Design, Imp
     )
     if not count:
         design.check_fit(resources, device)
-    as_it_is = ", logic not optimised" if hurried([design.verilog.read_text()]) else ""
+    as_it_is = ", logic not optimised" if speed_up([design.verilog.read_text()]) else ""
     tool = f"yosys (not placed{as_it_is})"
     return design, Implementation(tool, design.clock_mhz, resources=resources, versions=versions)
 
@@ -188,7 +188,7 @@ def _check_board(board: str, target: str | None, count: bool) -> None:
         raise InputError(f"count: board {board} is built; expected --count or --board, not both")
 
 
-def _for_board(board: str, run: _Run) -> tuple[Design, Implementation]:
+def _for_board(board: str, run: _Run) -> tuple[DesignFiles, Implementation]:
     design = run.design()
     device = find_target(BOARDS[board].target)
     design.check_target(device.name, f"board {board}")
@@ -206,7 +206,7 @@ def _for_board(board: str, run: _Run) -> tuple[Design, Implementation]:
     return design, built
 
 
-def _report(board: str | None, design: Design, built: Implementation) -> dict[str, Any]:
+def _report(board: str | None, design: DesignFiles, built: Implementation) -> dict[str, Any]:
     counts: Resources | None = built.resources
     achieved = built.fastest_mhz
     return {

@@ -66,7 +66,7 @@ def tool_version(name: str) -> str:
     Raises InputError if it is missing, :class:`ToolError` if it prints no version.
     """
     command = [find_tool(name), "--version"]
-    status, printed = _finished(name, command)
+    status, printed = _wait_for(name, command)
     found = VERSION.search(printed.decode(errors="replace"))
     if status or found is None:
         raise ToolError(f"{name}: {command[0]} --version tells no version; expected a working program")
@@ -102,7 +102,7 @@ def run_tool(
         if found is not None:
             progress(found)
 
-    status, printed = _finished(name, command, watch, cwd=folder, env={**os.environ, **(environment or {})})
+    status, printed = _wait_for(name, command, watch, cwd=folder, env={**os.environ, **(environment or {})})
     written = log.read_bytes() if log.exists() else b""
     if printed.strip() not in written:
         log.write_bytes(written + printed)
@@ -119,7 +119,7 @@ def _tail(log: Path) -> str:
         return file.read().decode(errors="replace")
 
 
-def _finished(
+def _wait_for(
     name: str, command: Sequence[str], watch: Callable[[], object] = str, **options: Any
 ) -> tuple[int, bytes]:
     """Run a program to its end and ``watch`` it: its exit status, and what it prints on either stream."""

@@ -178,7 +178,7 @@ def synthesis(family: Family, top: str, texts: Sequence[str]) -> list[str]:
     seconds for each of them.
     """
     if not _is_array(texts):
-        hurry = ["scratchpad -copy abc9.script.default.fast abc9.script"] if hurried(texts) else []
+        hurry = ["scratchpad -copy abc9.script.default.fast abc9.script"] if speed_up(texts) else []
         return [*hurry, f"{family.script} -top {top}"]
     apart = f"*{OPERAND_MEMORY}* *{DELAY_LINE}*"
     return [
@@ -190,7 +190,7 @@ def synthesis(family: Family, top: str, texts: Sequence[str]) -> list[str]:
     ]
 
 
-def hurried(texts: Sequence[str]) -> bool:
+def speed_up(texts: Sequence[str]) -> bool:
     """Whether the logic of a design of these Verilog texts is not optimised before it is mapped.
 
     It then takes some look-up tables more than it would need.

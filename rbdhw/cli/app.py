@@ -361,7 +361,7 @@ def bench(
 
     with shown() as progress:
         results = tables.measure(progress, only) if write is None else tables.write(write, progress, only)
-    _report(results, tables.markdown(tables.laid_out(results)), output, as_json)
+    _report(results, tables.markdown(tables.lay_out(results)), output, as_json)
 
 
 def _sweep(folder: Path, jobs: int | None, output: Path | None, as_json: bool) -> None:
@@ -379,14 +379,14 @@ def _sweep(folder: Path, jobs: int | None, output: Path | None, as_json: bool) -
 def _calibrate(only: str, output: Path | None, as_json: bool) -> None:
     """Write the package's table that estimates are held to, and compare both."""
     from rbdhw.bench.readme_tables import markdown
-    from rbdhw.bench.synthesis import calibrate, named, tables
+    from rbdhw.bench.synthesis import calibrate, select_subjects, tables
 
     with shown() as progress:
         found = calibrate(
             calibration(),
             lambda table: write_text(TABLE, table.text()),
             progress,
-            named(only),
+            select_subjects(only),
         )
     _report(found.model_dump(mode="json"), markdown(tables(found)), output, as_json)
 

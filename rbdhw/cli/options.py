@@ -219,7 +219,7 @@ def takes_build_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def called(context: typer.Context, **arguments: Any) -> None:
         values = {name: arguments.pop(name) for name in PARAMETERS}
-        command(build=BuildArguments(values, _given(context)), **arguments)
+        command(build=BuildArguments(values, _given_options(context)), **arguments)
 
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
     for name, parameter in own.items():
@@ -230,7 +230,7 @@ def takes_build_options(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _given(context: typer.Context) -> frozenset[str]:
+def _given_options(context: typer.Context) -> frozenset[str]:
     """The names of the options that stand on the command line."""
     sources = {name: context.get_parameter_source(name) for name in PARAMETERS}
     return frozenset(name for name, source in sources.items() if source and source.name == "COMMANDLINE")

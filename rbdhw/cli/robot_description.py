@@ -9,7 +9,7 @@ from typing import Any
 from rbdhw.config import BuildOptions
 from rbdhw.emit.manifest import coordinates_entry, function_counts, robot_entry
 from rbdhw.explore.limb_sharing import hardware, least_interval, limb_inputs, limb_names
-from rbdhw.frontend.build_graph import prepare, traced
+from rbdhw.frontend.build_graph import prepare, trace_model
 from rbdhw.frontend.read import read
 from rbdhw.graph.graph import Graph
 from rbdhw.passes.factor import factor
@@ -38,7 +38,7 @@ def describe(urdf: Path, options: BuildOptions, progress: Progress = silent) -> 
     model = prepare(source, options.functions, options.fext, delays, options.algorithms, progress)
     warn(model.remarks)
     progress("tracing")
-    graph = factor(traced(model, options.functions))
+    graph = factor(trace_model(model, options.functions))
     groups = limb_groups(model.robot)
     ii = least_interval(groups)
     twins = find_twins(graph, limb_inputs(model.robot, groups))
@@ -52,12 +52,12 @@ def describe(urdf: Path, options: BuildOptions, progress: Progress = silent) -> 
             "hardware": hardware(graph, twins, ii),
         },
         "joints": joint_entries(source),
-        "coordinates": coordinates_entry(source, used_inputs(graph)),
+        "coordinates": coordinates_entry(source, find_used_inputs(graph)),
         "roots": [vars(trial) for trial in trials],
     }
 
 
-def used_inputs(graph: Graph) -> set[str]:
+def find_used_inputs(graph: Graph) -> set[str]:
     """The inputs on which a graph's results depend."""
     kept = alive(graph)
     return {name for name, node in graph.inputs.items() if kept[node]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rbdhw.array.model import Array
 from rbdhw.design.folder import Design
 from rbdhw.rtl.array import ArrayCore
-from rbdhw.rtl.core import Core
+from rbdhw.rtl.core import PipelineCore
 from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.schedule.model import Bound
@@ -18,7 +18,7 @@ def accelerator(
     """The hardware of a design, without a device's own blocks where it is to be portable."""
     edge = edge_of(design)
     primitive = None if portable else device.primitive
-    core: Core | ArrayCore
+    core: PipelineCore | ArrayCore
     if isinstance(bound, Array):
         core = ArrayCore(
             program=design.program,
@@ -27,7 +27,7 @@ def accelerator(
             primitive=primitive,
         )
     else:
-        core = Core(program=design.program, bound=bound, primitive=primitive)
+        core = PipelineCore(program=design.program, bound=bound, primitive=primitive)
     return Accelerator(
         core=core,
         functions=edge.functions,

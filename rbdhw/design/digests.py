@@ -23,7 +23,7 @@ _FOLDER = "expected a folder that `rbdhw generate` wrote"
 _AGAIN = "expected the folder as it was written; run `rbdhw generate` again"
 
 
-def sealed(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+def seal(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
     """``manifest`` with the digests of other files, by name, and of itself."""
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     # As it will be read: a key of another type is a string then.

@@ -33,12 +33,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rbdhw.config import DATA_WIDTHS, NUMBERS
-from rbdhw.design.digests import MANIFEST, content, json_object, read_manifest, sealed
+from rbdhw.design.digests import MANIFEST, content, json_object, read_manifest, seal
 from rbdhw.domain.bounds import Domain, graph_ranges
 from rbdhw.errors import InputError, InternalError
-from rbdhw.fixed.floating import bounded_as_singles
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.serialize import program_from_json, program_to_json
+from rbdhw.fixed.single_precision import bound_as_singles
 from rbdhw.protocol import CODES, EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, Status
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
@@ -137,7 +137,7 @@ def input_words(
     arrays = FUNCTIONS[function]
     brought = arrays.inputs + arrays.optional_inputs if extended else arrays.inputs
     words = sorted((w for w in program.inputs if array_of(w) in brought), key=lambda word: word.slot)
-    return tuple(map(bounded_as_singles, words) if number == "float32" else words)
+    return tuple(map(bound_as_singles, words) if number == "float32" else words)
 
 
 def output_words(program: Program, function: str, extended: bool = False) -> tuple[Word, ...]:
@@ -245,7 +245,7 @@ def write(design: Design, directory: Path) -> dict[str, Any]:
     """
     check_output(directory)
     contents = {name: text.encode() for name, text in _texts(design).items()}
-    manifest = sealed(design.manifest, contents)
+    manifest = seal(design.manifest, contents)
     contents[MANIFEST] = (json.dumps(manifest, indent=2) + "\n").encode()
     folder = Path(os.path.realpath(directory))
     try:

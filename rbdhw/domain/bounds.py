@@ -217,7 +217,7 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
     _check_base(robot, given)
     wrench = _wrench_bounds(robot, given.fext)
     rows: dict[str, list[Pair]] = {"q": [], "v": [], "a": [], "tau": []}
-    unwrapped, substitutes = _unwrapped(robot), Substitutes(robot, strict)
+    unwrapped, substitutes = _unwrap_joints(robot), Substitutes(robot, strict)
     for body, place in zip(robot.bodies, robot.q_of, strict=True):
         joint = body.joint
         if joint.mimic is None:
@@ -248,7 +248,7 @@ def _check_base(robot: Robot, given: Overrides) -> None:
         raise InputError(f"domain: joint '{name}' floats; expected its bounds in the table base")
 
 
-def _unwrapped(robot: Robot) -> set[int]:
+def _unwrap_joints(robot: Robot) -> set[int]:
     """Configuration coordinates that are not the same a turn later: some joint follows them otherwise."""
     kinds = {body.joint.name: body.joint.kind for body in robot.bodies}
     found = set()
@@ -297,7 +297,7 @@ def _motion_bounds(
 ) -> dict[str, list[Pair]]:
     """The bounds of a joint's velocities, accelerations and forces."""
     if joint.kind is JointKind.FLOATING:
-        return _floating_bounds(given, wrench)
+        return _bound_floating_base(given, wrench)
     own = given.joints.get(joint.name, JointBounds())
     asked, effort = own.velocity or given.default.velocity, own.effort or given.default.effort
     single = joint.kind.nv == 1
@@ -332,7 +332,7 @@ def _around(limit: float, free: Pair) -> Pair:
     return (-limit, limit) if 0.0 < limit < math.inf else free
 
 
-def _floating_bounds(given: Overrides, wrench: list[Pair]) -> dict[str, list[Pair]]:
+def _bound_floating_base(given: Overrides, wrench: list[Pair]) -> dict[str, list[Pair]]:
     """The bounds of a floating body's velocities, accelerations and wrench."""
     velocity = _base_velocity(given.base)
     force, moment = given.base.force or wrench[0], given.base.moment or wrench[3]
@@ -373,7 +373,7 @@ def _wrench_bounds(robot: Robot, given: ForceBounds) -> list[Pair]:
 def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str, InputRange]:
     """The range of every input a graph of this robot may have, by the graph's names and units."""
     ranges = _position_ranges(robot, domain)
-    for k, turns_ in enumerate(_turning(robot)):
+    for k, turns_ in enumerate(_angular_velocities(robot)):
         for array, unit in (("v", "rad/s"), ("a", "rad/s^2"), ("tau", "Nm")):
             slot = f"v[{k}]" if array == "v" else f"u[{k}]"
             unit = unit if turns_ else _LINEAR[unit]
@@ -418,13 +418,13 @@ _BASE_UNITS = {
 }
 
 
-def _turning(robot: Robot) -> list[bool]:
+def _angular_velocities(robot: Robot) -> list[bool]:
     """Which of the robot's velocities are angular."""
     own = (body.joint for body in robot.bodies if body.joint.mimic is None)
     return [turns_ for joint in own for turns_ in joint.kind.turning]
 
 
-def _angles(robot: Robot) -> list[bool]:
+def _angular_coordinates(robot: Robot) -> list[bool]:
     """Which of the robot's configuration coordinates are angles."""
     own = (body.joint for body in robot.bodies if body.joint.mimic is None)
     return [angle for joint in own for angle in joint.kind.angles]
@@ -433,7 +433,7 @@ def _angles(robot: Robot) -> list[bool]:
 def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """The graph's inputs, by name and in its units, from arrays of the user's interface."""
     inputs: dict[str, Array] = {}
-    for k, angle in enumerate(_angles(robot)):
+    for k, angle in enumerate(_angular_coordinates(robot)):
         position = arrays["q"][:, k]
         inputs[f"q[{k}]"] = position / (2.0 * np.pi) if angle else position
     for name in ("v", "a", "tau", "base_v", "base_a", "gravity"):

@@ -149,7 +149,7 @@ class Substitutes:
     @property
     def remarks(self) -> tuple[str, ...]:
         """A line for each kind of substitute, then one for each pair of bounds that look like degrees."""
-        lines = [_substituted(*kind, taken) for kind, taken in self._taken.items()]
+        lines = [_substitute(*kind, taken) for kind, taken in self._taken.items()]
         for (bounds, what), names in self._degrees.items():
             lines.append(f"domain: {subject('joint', names)}: {_span(*bounds, what)}")
         return tuple(lines)
@@ -180,14 +180,14 @@ def holding_effort(robot: Robot, joint: Joint, acceleration: float) -> float:
         if joint.name not in (body.joint.name, mimic and mimic.joint):
             continue
         ratio = abs(mimic.multiplier) if mimic else 1.0
-        mass, moment, inertia, reach = _carried(robot, i)
+        mass, moment, inertia, reach = _carried_mass(robot, i)
         static, moved, lever = (moment, inertia, reach) if body.joint.kind.turning[0] else (mass, mass, 1.0)
         effort += ratio * (gravity * static + ratio * acceleration * moved)
         effort += ratio * gravity * total * lever if robot.floats else 0.0
     return effort
 
 
-def _carried(robot: Robot, root: int) -> tuple[float, float, float, float]:
+def _carried_mass(robot: Robot, root: int) -> tuple[float, float, float, float]:
     """Mass, and bounds of first moment, moment of inertia, and reach, of all that body ``root`` carries.
 
     All are about the joint of ``root``, with the limb outstretched.
@@ -231,7 +231,7 @@ def _span(lower: float, upper: float, what: str) -> str:
     return f"position {what} {lower:g} to {upper:g} rad span {turns} turns; degrees? expected radians"
 
 
-def _substituted(entry: str, reason: str, unit: str, taken: Sequence[tuple[str, float]]) -> str:
+def _substitute(entry: str, reason: str, unit: str, taken: Sequence[tuple[str, float]]) -> str:
     names = [name for name, _ in taken]
     where = _key(names[0]) if len(names) == 1 else "NAME"
     return (

@@ -100,7 +100,7 @@ def draw(
         if name in arrays:
             moving = _motions(domain.bounds[name], largest, ordinary, scale, rng)
             alone = np.arange(moving.shape[1]) == np.where(name in ("v", "a"), moved, NONE)[:, None]
-            arrays[name] = _stilled(arrays[name], moving, domain.bounds[name], stratum, alone)
+            arrays[name] = _still(arrays[name], moving, domain.bounds[name], stratum, alone)
     arrays["fext"] = _wrenches(arrays["fext"], domain.bounds["fext"], stratum, ordinary, scale)
     at_zero = np.isin(stratum, (REST, BALANCED, SINGLE)) & (rng.random(tasks) < AT_ZERO)
     arrays["q"][at_zero] = _at_zero(robot, domain, arrays["q"][at_zero])
@@ -154,7 +154,7 @@ def _motions(
     return np.asarray(still + np.where(ordinary, 1.0, scale)[:, None] * (drawn - still))
 
 
-def _stilled(
+def _still(
     box: Array, moving: Array, bounds: Array, stratum: NDArray[np.int64], alone: NDArray[np.bool_]
 ) -> Array:
     """Rates (N, n) of all strata, from those of the box and of motions; ``alone`` marks the single movers."""

@@ -17,13 +17,13 @@ from rbdhw.dynamics.rnea import backward as in_parent
 from rbdhw.dynamics.spatial import (
     Tensor,
     Vector,
-    carried,
+    carry,
     cross,
     dot,
     outer,
     scale,
     sum_of,
-    transposed,
+    transpose_tensor,
 )
 from rbdhw.robot.model import BASE, Inertia, Joint, Robot
 from rbdhw.scalar import Scalar, reciprocal, region
@@ -46,9 +46,11 @@ class Articulated:
 
     def shifted(self, offset: Vector) -> Articulated:
         """About a point at ``-offset``: ``H + r x M`` and ``I - H r x + r x (H + r x M)^T``."""
-        coupling = sum_of(self.coupling, crossed(offset, self.linear))
+        coupling = sum_of(self.coupling, cross_tensor(offset, self.linear))
         rotational = sum_of(
-            self.rotational, rows_crossed(self.coupling, offset), crossed(offset, transposed(coupling))
+            self.rotational,
+            cross_rows(self.coupling, offset),
+            cross_tensor(offset, transpose_tensor(coupling)),
         )
         return Articulated(rotational, coupling, self.linear)
 
@@ -71,12 +73,12 @@ def articulated_inverse(robot: Robot, q: Sequence[Coordinate]) -> list[list[Scal
     for i in reversed(range(n)):
         body = robot.bodies[i]
         with region("articulated_backward", i):
-            own = eliminated(body.joint, inertias[i])
+            own = eliminate(body.joint, inertias[i])
             joints.insert(0, own)
             rows[i] = {j: -1.0 * (own.factor * along(body.joint, f)[0]) for j, f in wrenches[i].items()}
             rows[i][i] = own.factor
             if body.parent != BASE:
-                inertia = projected(body.joint, inertias[i], own)
+                inertia = project(body.joint, inertias[i], own)
                 inertias[body.parent] += inertia_in_parent(body.joint, q[i], inertia)
                 _gather(wrenches, body.parent, body.joint, q[i], wrenches[i], own, rows[i])
     _release(robot, q, joints, rows)
@@ -94,7 +96,7 @@ def _gather(
 ) -> None:
     """Carry the wrench columns of a body to its parent."""
     for j, entry in row.items():
-        caused = scaled_wrench(entry, own.column)
+        caused = scale_wrench(entry, own.column)
         if j in own_wrenches:
             caused = add_twist(own_wrenches[j], caused)
         caused = in_parent(joint, q, caused)
@@ -132,24 +134,24 @@ def rigid(inertia: Inertia) -> Articulated:
     )
 
 
-def eliminated(joint: Joint, inertia: Articulated) -> Eliminated:
+def eliminate(joint: Joint, inertia: Articulated) -> Eliminated:
     """What a joint's freedom takes out of an articulated inertia."""
     if joint.kind.rotates:
         return Eliminated((inertia.rotational[2], inertia.coupling[2]), reciprocal(inertia.rotational[2][2]))
-    column = transposed(inertia.coupling)[2], inertia.linear[2]
+    column = transpose_tensor(inertia.coupling)[2], inertia.linear[2]
     return Eliminated(column, reciprocal(inertia.linear[2][2]))
 
 
-def projected(joint: Joint, inertia: Articulated, own: Eliminated) -> Articulated:
+def project(joint: Joint, inertia: Articulated, own: Eliminated) -> Articulated:
     """The inertia that is felt through the joint: nothing about (or along) its axis."""
     moment, force = own.column
-    share = scaled_wrench(-1.0 * own.factor, own.column)
+    share = scale_wrench(-1.0 * own.factor, own.column)
     rotational = sum_of(inertia.rotational, outer(share[0], moment))
     coupling = sum_of(inertia.coupling, outer(share[0], force))
     linear = sum_of(inertia.linear, outer(share[1], force))
     if joint.kind.rotates:
         return Articulated(without_z(rotational), (*coupling[:2], (0.0, 0.0, 0.0)), linear)
-    across = transposed((*transposed(coupling)[:2], (0.0, 0.0, 0.0)))
+    across = transpose_tensor((*transpose_tensor(coupling)[:2], (0.0, 0.0, 0.0)))
     return Articulated(rotational, across, without_z(linear))
 
 
@@ -165,24 +167,24 @@ def inertia_in_parent(joint: Joint, q: Coordinate, inertia: Articulated) -> Arti
         inertia = inertia.shifted(q.shift)
     rotation = joint.placement.rotation
     rotational, coupling, linear = (
-        carried(rotation, q.tensor_out_of(tensor))
+        carry(rotation, q.tensor_out_of(tensor))
         for tensor in (inertia.rotational, inertia.coupling, inertia.linear)
     )
     return Articulated(rotational, coupling, linear).shifted(joint.placement.translation)
 
 
-def scaled_wrench(factor: Scalar, wrench: Wrench) -> Wrench:
+def scale_wrench(factor: Scalar, wrench: Wrench) -> Wrench:
     """A wrench times a scalar."""
     return scale(factor, wrench[0]), scale(factor, wrench[1])
 
 
-def crossed(a: Vector, tensor: Tensor) -> Tensor:
+def cross_tensor(a: Vector, tensor: Tensor) -> Tensor:
     """``a x T``."""
-    x, y, z = (cross(a, column) for column in transposed(tensor))
-    return transposed((x, y, z))
+    x, y, z = (cross(a, column) for column in transpose_tensor(tensor))
+    return transpose_tensor((x, y, z))
 
 
-def rows_crossed(tensor: Tensor, a: Vector) -> Tensor:
+def cross_rows(tensor: Tensor, a: Vector) -> Tensor:
     """``-T a x``: each row of ``T``, from ``a`` crossed with it."""
     x, y, z = (cross(a, row) for row in tensor)
     return x, y, z

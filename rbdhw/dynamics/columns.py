@@ -61,11 +61,11 @@ def column_derivatives(
             above = rest if body.parent == BASE else motions[body.parent]
             carried = (in_child(body.joint, q[i], above[0]), in_child(body.joint, q[i], above[1]))
             velocity = add_twist(carried[0], axis(body.joint, v[i]))
-            coriolis = moved(velocity, axis(body.joint, v[i]))
+            coriolis = twist_rate(velocity, axis(body.joint, v[i]))
             acceleration = add_twist(carried[1], axis(body.joint, a[i]), coriolis)
             motions.append((velocity, acceleration))
             momentum = momentum_of(body.inertia, velocity)
-            wrench = add_twist(momentum_of(body.inertia, acceleration), turned(velocity, momentum))
+            wrench = add_twist(momentum_of(body.inertia, acceleration), cross_wrench(velocity, momentum))
             if fext is not None and i in fext:
                 wrench = without_external(wrench, fext[i], body.link_frame)
             wrenches.append(wrench)
@@ -97,16 +97,16 @@ class _Differentiated:
         body = self._robot.bodies[i]
         rate, unit = axis(body.joint, self._v[i]), axis(body.joint, 1.0)
         velocities = self._carried(i, self._velocities)
-        velocities[i] = moved(carried[0], unit) if self._by_position else unit
+        velocities[i] = twist_rate(carried[0], unit) if self._by_position else unit
         accelerations = self._carried(i, self._accelerations)
-        accelerations[i] = moved(carried[1] if self._by_position else velocity, unit)
+        accelerations[i] = twist_rate(carried[1] if self._by_position else velocity, unit)
         wrenches: Column = {}
         for j, change in velocities.items():
-            accelerations[j] = add_twist(accelerations[j], moved(change, rate))
+            accelerations[j] = add_twist(accelerations[j], twist_rate(change, rate))
             wrenches[j] = add_twist(
                 momentum_of(body.inertia, accelerations[j]),
-                turned(change, momentum),
-                turned(velocity, momentum_of(body.inertia, change)),
+                cross_wrench(change, momentum),
+                cross_wrench(velocity, momentum_of(body.inertia, change)),
             )
         self._velocities.append(velocities)
         self._accelerations.append(accelerations)
@@ -120,7 +120,7 @@ class _Differentiated:
             if body.parent == BASE:
                 continue
             if j == i and self._by_position:
-                change = add_twist(change, turned(axis(body.joint, 1.0), wrench))
+                change = add_twist(change, cross_wrench(axis(body.joint, 1.0), wrench))
             parent = self._wrenches[body.parent]
             change = in_parent(body.joint, self._q[i], change)
             parent[j] = add_twist(parent[j], change) if j in parent else change
@@ -148,12 +148,12 @@ def axis(joint: Joint, rate: Scalar) -> Twist:
     return (along_z, ZERO) if joint.kind.rotates else (ZERO, along_z)
 
 
-def moved(twist: Twist, other: Twist) -> Twist:
+def twist_rate(twist: Twist, other: Twist) -> Twist:
     """The cross product of two motions."""
     return cross(twist[0], other[0]), add(cross(twist[0], other[1]), cross(twist[1], other[0]))
 
 
-def turned(twist: Twist, wrench: Wrench) -> Wrench:
+def cross_wrench(twist: Twist, wrench: Wrench) -> Wrench:
     """The cross product of a motion and a force."""
     return add(cross(twist[0], wrench[0]), cross(twist[1], wrench[1])), cross(twist[0], wrench[1])
 

@@ -23,14 +23,14 @@ from rbdhw.dynamics.spatial import (
     Tensor,
     Vector,
     add,
-    carried,
+    carry,
     cross,
     multiply,
     outer,
     scale,
     sum_of,
     transpose,
-    transposed,
+    transpose_tensor,
 )
 from rbdhw.robot.model import BASE, Inertia, Joint, Robot
 from rbdhw.scalar import Scalar, label, region
@@ -61,12 +61,12 @@ class Composite:
         """Seen from a point at ``-offset``, against which the origin so far moves at ``boost``."""
         momentum = add(self.momentum, scale(self.mass, boost))
         across = outer(self.first, offset)
-        second = sum_of(self.second, across, transposed(across), scaled_square(self.mass, offset))
+        second = sum_of(self.second, across, transpose_tensor(across), scale_square(self.mass, offset))
         gyration = sum_of(self.gyration, outer(boost, self.first), outer(momentum, offset))
         return Composite(self.mass, add(self.first, scale(self.mass, offset)), second, momentum, gyration)
 
 
-def scaled_square(factor: Scalar, a: Vector) -> Tensor:
+def scale_square(factor: Scalar, a: Vector) -> Tensor:
     """``factor a a^T``."""
     return outer(scale(factor, a), a)
 
@@ -80,10 +80,10 @@ def still(inertia: Inertia) -> Composite:
 def moving(inertia: Inertia, motion: Motion) -> Composite:
     """One body with its angular velocity; its origin counts as at rest."""
     body = still(inertia)
-    rows = transposed(body.second)
+    rows = transpose_tensor(body.second)
     x, y, z = (cross(motion.velocity, column) for column in rows)
     return Composite(
-        body.mass, body.first, body.second, cross(motion.velocity, body.first), transposed((x, y, z))
+        body.mass, body.first, body.second, cross(motion.velocity, body.first), transpose_tensor((x, y, z))
     )
 
 
@@ -131,9 +131,9 @@ def in_parent(
     placed = Composite(
         shifted.mass,
         multiply(rotation, shifted.first),
-        carried(rotation, shifted.second),
+        carry(rotation, shifted.second),
         multiply(rotation, shifted.momentum),
-        carried(rotation, shifted.gyration),
+        carry(rotation, shifted.gyration),
     )
     offset = joint.placement.translation
     return placed.shifted(offset, cross(parent.velocity, offset))

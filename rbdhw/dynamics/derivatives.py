@@ -108,7 +108,7 @@ def inverse_dynamics_derivatives(
     """Derivatives of ``tau = ID(q, v, a, fext)``, and M, over all degrees of freedom.
 
     Those of a floating body are by its proper acceleration's coordinates: see
-    :mod:`rbdhw.dynamics.floating`.
+    :mod:`rbdhw.dynamics.floating_base`.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def own_columns(own: Axis, body: Composite) -> Columns:
     by_position = _plus(coriolis_of(body, own.rate[0]), accelerated)
     if turns:
         by_velocity = _plus(coriolis_of(body, unit), both)
-        moment = scale(2.0, about_axis(_mirrored(body.gyration), unit))
+        moment = scale(2.0, about_axis(_mirror(body.gyration), unit))
     else:
         by_velocity, moment = both, scale(2.0, cross(body.momentum, unit))
     return Columns(momentum_column(own.direction, body), by_position, by_velocity, moment)
@@ -258,7 +258,7 @@ def _plus(first: Wrench, second: Wrench) -> Wrench:
     return add(first[0], second[0]), add(first[1], second[1])
 
 
-def _mirrored(tensor: Tensor) -> Tensor:
+def _mirror(tensor: Tensor) -> Tensor:
     x, y, z = zip(*tensor, strict=True)
     return x, y, z
 

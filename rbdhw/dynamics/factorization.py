@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rbdhw.dynamics.pivots import ROOT, Group, awaited, elimination_parents, groups
+from rbdhw.dynamics.pivots import ROOT, Group, awaited_bodies, elimination_parents, groups
 from rbdhw.scalar import Scalar, reciprocal, region
 
 Rows = list[list[Scalar]]
@@ -44,7 +44,7 @@ class Block:
 
     def solved(self, vector: Sequence[Scalar]) -> list[Scalar]:
         """The inverse of the block of ``D`` times a vector."""
-        return _product(vector, _scaled(self.adjugate, self.factor))
+        return _product(vector, _scale(self.adjugate, self.factor))
 
     def solved_late(self, vector: Sequence[Scalar]) -> list[Scalar]:
         """As :meth:`solved`, with the reciprocal last: sooner there, and some products more."""
@@ -87,7 +87,7 @@ def factorize(matrix: Rows, largest: int) -> Factors:
     known = work.eliminate_known()
     steady = [i for i, row in enumerate(matrix) if isinstance(row[i], float)]
     order = groups(parents, known, largest, steady)
-    hurried = awaited(parents, order) if largest > 1 else [()] * len(order)
+    hurried = awaited_bodies(parents, order) if largest > 1 else [()] * len(order)
     for step, following in zip(order, hurried, strict=True):
         if len(step) == 1:
             work.eliminate(step[0], following)
@@ -174,7 +174,7 @@ class _Elimination:
             coupling = self._coupling(members, above)
             pivot = _pivot(self._within(members))
             factor = reciprocal(pivot.determinant)
-            whole = _scaled(pivot.adjugate, factor)
+            whole = _scale(pivot.adjugate, factor)
             early = {i: _product(coupling[i], pivot.adjugate) for i in above if i in following}
             rows = {
                 i: [x * factor for x in early[i]] if i in early else _product(coupling[i], whole)
@@ -206,7 +206,7 @@ class _Elimination:
             factor = reciprocal(pivot.determinant)
             rows = {i: [x * factor for x in early[i]] for i in last}
             self._blocks.append(Block(first, last, pivot.adjugate, factor, _by_member(first, rows)))
-            adjugate = _scaled(scaled.adjugate, pivot.determinant)
+            adjugate = _scale(scaled.adjugate, pivot.determinant)
             factor = reciprocal(scaled.determinant)
             self._blocks.append(Block(last, (), adjugate, factor, _by_member(last, {})))
 
@@ -261,5 +261,5 @@ def _by_member(members: Group, rows: Mapping[int, list[Scalar]]) -> Rows:
     return [[row[place] for row in rows.values()] for place in range(len(members))]
 
 
-def _scaled(matrix: Rows, factor: Scalar) -> Rows:
+def _scale(matrix: Rows, factor: Scalar) -> Rows:
     return [[entry * factor for entry in row] for row in matrix]

@@ -19,11 +19,11 @@ from rbdhw.dynamics.spatial import (
     Tensor,
     Vector,
     apply,
-    into_turned,
-    out_of_turned,
+    rotate_into,
+    rotate_out_of,
     tensor_out_of_axes,
     tensor_out_of_turned,
-    transposed,
+    transpose_tensor,
 )
 from rbdhw.robot.model import Joint, JointKind, Robot
 from rbdhw.scalar import Scalar
@@ -60,13 +60,13 @@ class Coordinate:
         """Coordinates of ``a`` in the body's axes."""
         if self.attitude is not None:
             return apply(self.attitude, a)
-        return into_turned(self.cos, self.sin, a)
+        return rotate_into(self.cos, self.sin, a)
 
     def out_of(self, a: Vector) -> Vector:
         """Coordinates in the joint's frame of ``a`` given in the body's axes."""
         if self.attitude is not None:
-            return apply(transposed(self.attitude), a)
-        return out_of_turned(self.cos, self.sin, a)
+            return apply(transpose_tensor(self.attitude), a)
+        return rotate_out_of(self.cos, self.sin, a)
 
     def tensor_out_of(self, tensor: Tensor) -> Tensor:
         """Entries in the joint's frame of a tensor given in the body's axes."""

@@ -77,7 +77,7 @@ def groups(
         Those whose entries vary little. A whole group of them at a root goes before the group that hangs
         from it, in one step; otherwise only a root that stays alone shares its step with a group.
     """
-    search = _Search(parents, done, largest, frozenset(steady))
+    search = _OrderSearch(parents, done, largest, frozenset(steady))
     found = []
     waiting = [(root, search.longest) for root in search.children[ROOT]]
     while waiting:
@@ -87,7 +87,7 @@ def groups(
     return found[::-1]
 
 
-def awaited(parents: Sequence[int], order: Sequence[Step]) -> list[Group]:
+def awaited_bodies(parents: Sequence[int], order: Sequence[Step]) -> list[Group]:
     """For each step the degrees of freedom whose entries are to be there soon after its reciprocal.
 
     These are those of the step that comes after it, if both are on a longest chain and few limbs meet there:
@@ -112,7 +112,7 @@ def awaited(parents: Sequence[int], order: Sequence[Step]) -> list[Group]:
     return found
 
 
-class _Search:
+class _OrderSearch:
     """What there is to choose from, and how good it is."""
 
     def __init__(

@@ -113,7 +113,7 @@ def newton_euler(
     v, a
         One a degree of freedom (:func:`rbdhw.dynamics.joint.dofs`): rad/s, rad/s^2, m/s, m/s^2. The linear
         velocity of a floating body has no effect here, and its linear acceleration is the proper one: see
-        :mod:`rbdhw.dynamics.floating`.
+        :mod:`rbdhw.dynamics.floating_base`.
     base
         The motion of the frame on which the robot stands.
     fext
@@ -176,18 +176,18 @@ def _forward(
         return revolute_forward(q, v[0], a[0], (velocity, angular, linear), plane)
     if joint.kind is JointKind.PRISMATIC:
         return prismatic_forward(q, v[0], a[0], (velocity, angular, linear))
-    trip.carried[i] = carried_into(q, (velocity, angular, linear))
-    return joined(trip.carried[i], rates(joint, v), rates(joint, a))
+    trip.carried[i] = carry_into(q, (velocity, angular, linear))
+    return join(trip.carried[i], rates(joint, v), rates(joint, a))
 
 
-def carried_into(q: Coordinate, carried: tuple[Vector, Vector, Vector]) -> Motion:
+def carry_into(q: Coordinate, carried: tuple[Vector, Vector, Vector]) -> Motion:
     """The parent's motion in the axes and at the place that a joint's coordinate gives."""
     velocity, angular, linear = carried
     linear = add(linear, relative_acceleration(turning(*carried), q.shift))
     return turning(q.into(velocity), q.into(angular), q.into(linear))
 
 
-def joined(carried: Motion, rate: tuple[Vector, Vector], change: tuple[Vector, Vector]) -> Motion:
+def join(carried: Motion, rate: tuple[Vector, Vector], change: tuple[Vector, Vector]) -> Motion:
     """A body's motion: its parent's, seen at its own origin, and its own by ``rate`` and its ``change``.
 
     Both are pairs of an angular and a linear part in the body's axes.

@@ -58,12 +58,12 @@ def transpose(matrix: Matrix3) -> Matrix3:
     return x, y, z
 
 
-def into_turned(cos: Scalar, sin: Scalar, a: Vector) -> Vector:
+def rotate_into(cos: Scalar, sin: Scalar, a: Vector) -> Vector:
     """Coordinates of ``a`` in axes turned about z by the angle."""
     return cos * a[0] + sin * a[1], cos * a[1] - sin * a[0], a[2]
 
 
-def out_of_turned(cos: Scalar, sin: Scalar, a: Vector) -> Vector:
+def rotate_out_of(cos: Scalar, sin: Scalar, a: Vector) -> Vector:
     """Coordinates, before the turn about z, of ``a`` given in the turned axes."""
     return cos * a[0] - sin * a[1], sin * a[0] + cos * a[1], a[2]
 
@@ -89,25 +89,25 @@ def sum_of(first: Tensor, *others: Tensor) -> Tensor:
     return x, y, z
 
 
-def transposed(tensor: Tensor) -> Tensor:
+def transpose_tensor(tensor: Tensor) -> Tensor:
     """The tensor with rows and columns exchanged."""
     x, y, z = zip(*tensor, strict=True)
     return x, y, z
 
 
-def carried(rotation: Matrix3, tensor: Tensor) -> Tensor:
+def carry(rotation: Matrix3, tensor: Tensor) -> Tensor:
     """``R T R^T``: a tensor in the axes that the constant rotation leads to."""
     x, y, z = (multiply(rotation, row) for row in tensor)
-    x, y, z = (multiply(rotation, column) for column in transposed((x, y, z)))
-    return transposed((x, y, z))
+    x, y, z = (multiply(rotation, column) for column in transpose_tensor((x, y, z)))
+    return transpose_tensor((x, y, z))
 
 
 def tensor_out_of_axes(axes: Tensor, tensor: Tensor) -> Tensor:
     """``E^T T E``: a tensor's entries in the axes that ``E`` leads from, of those that it leads to."""
-    back = transposed(axes)
+    back = transpose_tensor(axes)
     x, y, z = (apply(back, row) for row in tensor)
-    x, y, z = (apply(back, column) for column in transposed((x, y, z)))
-    return transposed((x, y, z))
+    x, y, z = (apply(back, column) for column in transpose_tensor((x, y, z)))
+    return transpose_tensor((x, y, z))
 
 
 def tensor_out_of_turned(cos: Scalar, sin: Scalar, tensor: Tensor) -> Tensor:
@@ -124,8 +124,8 @@ def tensor_out_of_turned(cos: Scalar, sin: Scalar, tensor: Tensor) -> Tensor:
     symmetric, skew = 0.5 * (xy + yx), 0.5 * (xy - yx)
     turned = cos2 * difference - sin2 * symmetric
     symmetric = sin2 * difference + cos2 * symmetric
-    xz, yz, _ = out_of_turned(cos, sin, (xz, yz, 0.0))
-    zx, zy, _ = out_of_turned(cos, sin, (zx, zy, 0.0))
+    xz, yz, _ = rotate_out_of(cos, sin, (xz, yz, 0.0))
+    zx, zy, _ = rotate_out_of(cos, sin, (zx, zy, 0.0))
     return (
         (mean + turned, symmetric + skew, xz),
         (symmetric - skew, mean - turned, yz),

@@ -104,7 +104,7 @@ def pipeline_entry(program: Program, bound: Bound) -> dict[str, Any]:
 def array_entry(array: Array) -> dict[str, Any]:
     """The units of an array, its memories, and what moves between them."""
     count = Counter(array.units)
-    multipliers = count[array_model.Resource.ACCUMULATOR]
+    multipliers = count[array_model.ArrayResource.ACCUMULATOR]
     ports = list(array.ports())
     return {
         "multipliers": multipliers,
@@ -115,8 +115,8 @@ def array_entry(array: Array) -> dict[str, Any]:
         "wide_products": {"width": None, "multipliers": 0, "products": {}},
         "shift_add_products": 0,
         "pipeline_registers": {"accumulator": array.registers},
-        "trigonometry_units": count[array_model.Resource.TRIGONOMETRY],
-        "reciprocal_units": count[array_model.Resource.RECIPROCAL],
+        "trigonometry_units": count[array_model.ArrayResource.TRIGONOMETRY],
+        "reciprocal_units": count[array_model.ArrayResource.RECIPROCAL],
         "operand_memories": {
             "memories": len(ports),
             "words_written": sum(len(row) for row in array.writes.values()),

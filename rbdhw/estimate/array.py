@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rbdhw.array.memories import Contents, block_memories, contents, outputs
-from rbdhw.array.model import MEMORY_WORDS, Array, Resource
+from rbdhw.array.model import MEMORY_WORDS, Array, ArrayResource
 from rbdhw.estimate.core import function_cells, line
 from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
 from rbdhw.fixed.fusion import GUARD_BITS
@@ -29,23 +29,23 @@ def array_cells(program: Program, array: Array, device: Target) -> dict[str, Cel
     total = width + GUARD_BITS + SUM_HEAD
     arithmetic, selection, units = Cells(), Cells(), Cells()
     for unit, resource in enumerate(array.units):
-        if resource is Resource.ACCUMULATOR:
+        if resource is ArrayResource.ACCUMULATOR:
             shifts = {term.shift for step in array.steps_of[unit] for term in step.job.terms}
             arithmetic += Cells(total, 2.0 * total)
-            selection += Cells(_chosen(fabric, len(shifts), total), CONTROL_BITS)
+            selection += Cells(_multiplexers(fabric, len(shifts), total), CONTROL_BITS)
             selection += Cells(fabric.constants(array.ii, len(shifts).bit_length() + 2))
-        elif resource is Resource.SOURCE:
+        elif resource is ArrayResource.SOURCE:
             words = len(array.steps_of[unit])
-            selection += Cells(_chosen(fabric, words, width), words * width)
+            selection += Cells(_multiplexers(fabric, words, width), words * width)
         else:
             kind = model.Resource(resource.value)
             units += function_cells(program, kind, fabric)
-    waiting = _waiting(program, array, device, fabric)
+    waiting = _delay_memories(program, array, device, fabric)
     held = contents(array)
     blocks = block_memories(array, held, array.block_rams)
     for port, own in held.items():
         inputs = len(outputs(array, port))
-        selection += Cells(_chosen(fabric, inputs, width))
+        selection += Cells(_multiplexers(fabric, inputs, width))
         waiting += _memory(array, own, inputs, port in blocks, width, fabric)
     return {"arithmetic": arithmetic, "selection": selection, "waiting": waiting, "units": units}
 
@@ -53,15 +53,15 @@ def array_cells(program: Program, array: Array, device: Target) -> dict[str, Cel
 def array_blocks(program: Program, array: Array, device: Target) -> int:
     """DSP blocks of accumulators and of the units for sines and reciprocals."""
     products = {
-        Resource.ACCUMULATOR: (program.port_widths,),
-        Resource.TRIGONOMETRY: program.trigonometry.multipliers,
-        Resource.RECIPROCAL: program.reciprocal.multipliers if program.reciprocal else (),
-        Resource.SOURCE: (),
+        ArrayResource.ACCUMULATOR: (program.port_widths,),
+        ArrayResource.TRIGONOMETRY: program.trigonometry.multipliers,
+        ArrayResource.RECIPROCAL: program.reciprocal.multipliers if program.reciprocal else (),
+        ArrayResource.SOURCE: (),
     }
     return sum(device.blocks(widths) for resource in array.units for widths in products[resource])
 
 
-def _chosen(fabric: Fabric, choices: int, width: int) -> float:
+def _multiplexers(fabric: Fabric, choices: int, width: int) -> float:
     """Look-up tables of a multiplexer, of the family's own cells where it is made of them."""
     return float(tables(choices) * width) if fabric.joined else fabric.multiplexer(choices, width)
 
@@ -79,7 +79,7 @@ def _memory(array: Array, held: Contents, inputs: int, block: bool, width: int, 
     return cells + fabric.distributed(width, held.depth(array.ii))
 
 
-def _waiting(program: Program, array: Array, device: Target, fabric: Fabric) -> Cells:
+def _delay_memories(program: Program, array: Array, device: Target, fabric: Fabric) -> Cells:
     """Results that wait for the last of their function, and outputs that are kept for later slots."""
     cells = Cells()
     stages: dict[int, set[int]] = {}

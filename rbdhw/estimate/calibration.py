@@ -117,7 +117,7 @@ class Estimate:
         return {resource: getattr(self, resource) for resource in RESOURCES}
 
 
-def weighed(
+def weigh(
     cells: Mapping[str, Cells], dsp_blocks: int, weights: Mapping[str, Mapping[str, float]]
 ) -> Estimate:
     """The estimate of a design from its parts; ``weights`` are those of its target and core."""
@@ -129,7 +129,7 @@ def weighed(
     return Estimate(luts, flip_flops, dsp_blocks, int(np.ceil(rams)))
 
 
-def fitted(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
+def fit_weights(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
     """Weights of a target's designs with one core by resource and part."""
     return {resource: _weights(designs, resource) for resource in WEIGHED}
 
@@ -153,7 +153,7 @@ def _weights(designs: Sequence[Sample], resource: str) -> dict[str, float]:
         weights[~free] = 0.0
 
 
-def left_out(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
+def leave_out_errors(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
     """Errors of a target's estimates, each by weights fitted without any design of the same robot.
 
     A robot that is not in the table has none of its designs there. Look-up tables and flip-flops relative to
@@ -161,9 +161,9 @@ def left_out(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
     """
     errors: dict[str, list[float]] = {resource: [] for resource in RESOURCES}
     for robot in dict.fromkeys(design.robot for design in designs):
-        weights = fitted([design for design in designs if design.robot != robot])
+        weights = fit_weights([design for design in designs if design.robot != robot])
         for design in (design for design in designs if design.robot == robot):
-            found = weighed(design.cells(), design.dsp_blocks, weights)
+            found = weigh(design.cells(), design.dsp_blocks, weights)
             for resource in RESOURCES:
                 counted = getattr(design.measured, resource)
                 difference = abs(getattr(found, resource) - counted)
@@ -174,7 +174,7 @@ def left_out(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
     }
 
 
-def calibrated(designs: Sequence[Sample]) -> Calibration:
+def fit_calibration(designs: Sequence[Sample]) -> Calibration:
     """The table with its weights and errors."""
     own: dict[str, dict[str, list[Sample]]] = {}
     for design in sorted(designs, key=lambda design: design.target):
@@ -182,8 +182,13 @@ def calibrated(designs: Sequence[Sample]) -> Calibration:
     return Calibration(
         yosys=" and ".join(sorted({design.yosys for design in designs})),
         designs=tuple(designs),
-        weights={target: {core: fitted(of) for core, of in cores.items()} for target, cores in own.items()},
-        errors={target: {core: left_out(of) for core, of in cores.items()} for target, cores in own.items()},
+        weights={
+            target: {core: fit_weights(of) for core, of in cores.items()} for target, cores in own.items()
+        },
+        errors={
+            target: {core: leave_out_errors(of) for core, of in cores.items()}
+            for target, cores in own.items()
+        },
     )
 
 

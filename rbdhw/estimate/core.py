@@ -39,7 +39,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Multiplexer:
     """What an operand is in turn: the signals among which a multiplexer chooses.
 
     Parameters
@@ -172,7 +172,7 @@ def _adders(program: Program, group: Sequence[int]) -> ShiftAdd:
     return shift_add(_width(program, operation.operands[0].value), operation.constant, operation.drop)
 
 
-def _aligned(program: Program, operand: Operand) -> int:
+def _aligned_width(program: Program, operand: Operand) -> int:
     return max(_width(program, operand.value) + operand.shift, 1)
 
 
@@ -183,13 +183,13 @@ def _sum_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
         return _scale_luts(program, group, fabric)
     operands = operation.operands[1:] if operation.kind is Kind.SELECT else operation.operands
     both = len(operation.operands) == 2
-    top = max(_aligned(program, operand) for operand in operands) + both
+    top = max(_aligned_width(program, operand) for operand in operands) + both
     checked = any(program.operations[value].checked for value in group)
     used = top if checked else min(top, operation.drop + operation.format.width)
     room = any(not operand.negative and operand.shift >= operation.drop > 0 for operand in operands)
     rounds = operation.drop > 0 and not (room and operation.kind is Kind.ADD)
     luts = fabric.check(top - operation.drop - operation.format.width + 1) if checked else 0.0
-    turned = _turned(program, group)
+    turned = _turning_luts(program, group)
     if operation.kind is Kind.SELECT:
         luts += used + used * sum(operand.negative for operand in operands)
         return luts + rounds * fabric.constant_addend * (used - operation.drop + 1)
@@ -213,14 +213,14 @@ def _scale_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float
     return luts + (fabric.check(above) if checked else 0.0)
 
 
-def _turned(program: Program, group: Sequence[int]) -> int:
+def _turning_luts(program: Program, group: Sequence[int]) -> int:
     """How many operands have signs that differ among twins."""
     rows = zip(*(program.operations[value].operands for value in group), strict=True)
     return sum(len({operand.negative for operand in row}) > 1 for row in rows)
 
 
 def _product_luts(
-    program: Program, bound: Bound, unit: Unit, choices: Sequence[Choice], device: Target, fabric: Fabric
+    program: Program, bound: Bound, unit: Unit, choices: Sequence[Multiplexer], device: Target, fabric: Fabric
 ) -> float:
     """Beside a multiplier's DSP blocks: adders that join them and round, and checks of each result."""
     first, second = sorted((choice.width for choice in choices), reverse=True)
@@ -280,19 +280,19 @@ def _sources(program: Program, bound: Bound, index: int) -> list[tuple[Source, i
     return found
 
 
-def _choice(column: Sequence[tuple[Source, int]]) -> Choice:
+def _choice(column: Sequence[tuple[Source, int]]) -> Multiplexer:
     signals = {source for source, _ in column if isinstance(source, Tap)}
     constants = {source for source, _ in column if not isinstance(source, Tap)}
-    return Choice(len(signals), len(constants), len(column), max(width for _, width in column))
+    return Multiplexer(len(signals), len(constants), len(column), max(width for _, width in column))
 
 
-def _group_choices(program: Program, bound: Bound, group: Sequence[int]) -> list[Choice]:
+def _group_choices(program: Program, bound: Bound, group: Sequence[int]) -> list[Multiplexer]:
     """The operands of an adder that serves twins in turn."""
     rows = [_sources(program, bound, bound.producer[value]) for value in group]
     return [_choice(column) for column in zip(*rows, strict=True)]
 
 
-def _unit_choices(program: Program, bound: Bound, unit: Unit) -> list[Choice]:
+def _unit_choices(program: Program, bound: Bound, unit: Unit) -> list[Multiplexer]:
     """The operands of a shared unit, the wider of a product first."""
     rows = [_sources(program, bound, index) for index in unit.steps.values()]
     if unit.resource in MULTIPLIERS:

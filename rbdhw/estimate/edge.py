@@ -65,12 +65,12 @@ def _domain_check(edge: Edge, fabric: Fabric) -> Cells:
 def _serialiser(edge: Edge, function: Function, fabric: Fabric) -> Cells:
     """The choice of a beat among those of a response, and its register."""
     beats = edge.response_beats(function, extended=True)
-    filled = _filled(edge, function.result_bits)
+    filled = _fill_cells(edge, function.result_bits)
     chosen = fabric.multiplexer(beats, filled) if beats > 1 else filled * 0.5
     return Cells(luts=chosen, flip_flops=filled + 2)
 
 
-def _filled(edge: Edge, bits: int) -> int:
+def _fill_cells(edge: Edge, bits: int) -> int:
     """Bits that the longest beat of a response holds, its header included."""
     return min(HEADER_BITS + bits, edge.response_beat)
 
@@ -80,7 +80,7 @@ def _merger(edge: Edge, fabric: Fabric) -> Cells:
 
     Beside the beat a register counts the packets that each stream has left in a round.
     """
-    lengths = sorted(_filled(edge, bits) for bits in (0, *(f.result_bits for f in edge.functions)))
+    lengths = sorted(_fill_cells(edge, bits) for bits in (0, *(f.result_bits for f in edge.functions)))
     pieces = enumerate(pairwise([0, *lengths]))
     luts = sum(fabric.multiplexer(len(lengths) - k, end - start) for k, (start, end) in pieces)
     counters = sum(quota.bit_length() for quota in quotas(edge))

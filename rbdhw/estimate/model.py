@@ -8,7 +8,7 @@ from typing import Any
 
 from rbdhw.array.model import Array
 from rbdhw.estimate.array import array_blocks, array_cells
-from rbdhw.estimate.calibration import PARTS, RESOURCES, WEIGHED, Estimate, calibration, weighed
+from rbdhw.estimate.calibration import PARTS, RESOURCES, WEIGHED, Estimate, calibration, weigh
 from rbdhw.estimate.core import Counts, core_cells, counts, dsp_blocks
 from rbdhw.estimate.edge import edge_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
@@ -77,7 +77,7 @@ def parts(program: Program, bound: Bound | Array, edge: Edge, device: Target) ->
 def estimate(program: Program, bound: Bound | Array, edge: Edge, device: Target) -> Estimate:
     """What a whole accelerator takes on a device."""
     weights = weights_of(device, "array" if isinstance(bound, Array) else "pipeline")
-    return weighed(parts(program, bound, edge, device), blocks(program, bound, device), weights)
+    return weigh(parts(program, bound, edge, device), blocks(program, bound, device), weights)
 
 
 def blocks(program: Program, bound: Bound | Array, device: Target) -> int:
@@ -90,7 +90,7 @@ def blocks(program: Program, bound: Bound | Array, device: Target) -> int:
 def core_cost(program: Program, bound: Bound, device: Target) -> CoreCost:
     """What the core alone takes."""
     cells = core_cells(program, bound, device)
-    found = weighed(cells, dsp_blocks(program, bound, device), weights_of(device, "pipeline"))
+    found = weigh(cells, dsp_blocks(program, bound, device), weights_of(device, "pipeline"))
     return CoreCost(counts(program, bound), found)
 
 

@@ -7,8 +7,7 @@ from functools import cached_property
 from itertools import count
 
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import Array
-from rbdhw.array.model import Resource as ArrayResource
+from rbdhw.array.model import Array, ArrayResource
 from rbdhw.config import ASKED_FOR, CHEAPER_CORE, CORES, BuildOptions, reason
 from rbdhw.design.accelerator import edge_of
 from rbdhw.design.traffic import Traffic, traffic
@@ -16,17 +15,24 @@ from rbdhw.domain.bounds import Domain, Overrides, input_domain
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Estimate
 from rbdhw.estimate.model import CoreCost, estimate
-from rbdhw.explore.cores import Taken, cheaper, realised
+from rbdhw.explore.cores import CoreChoice, choose_core, realise
 from rbdhw.explore.initiation_interval import Candidates, Interval, interval
-from rbdhw.explore.limb_sharing import least_interval, limb_inputs, shared_limbs
+from rbdhw.explore.limb_sharing import find_shared_limbs, least_interval, limb_inputs
 from rbdhw.fixed.program import Kind, Program
-from rbdhw.frontend.build_graph import Model, optimised, prepare, traced
+from rbdhw.frontend.build_graph import Model, optimise, prepare, trace_model
 from rbdhw.frontend.solvability import check_solvable
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.twins import Twins, no_twins
 from rbdhw.passes.twins import find_twins
 from rbdhw.progress import Progress, silent, within
-from rbdhw.quantize.formats import Formats, Observed, draft_design, fix, observe, with_inverse
+from rbdhw.quantize.formats import (
+    Formats,
+    Observed,
+    add_inverse_bounds,
+    choose_formats,
+    draft_design,
+    observe,
+)
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import LimbGroup, limb_groups
@@ -50,7 +56,7 @@ class Plan:
     costs: dict[str, CoreCost]
     estimate: Estimate
     interval: Interval
-    taken: Taken
+    taken: CoreChoice
 
     @property
     def program(self) -> Program:
@@ -82,7 +88,7 @@ class Plan:
         return sum(unit.resource in MULTIPLIERS for unit in self.bound.units)
 
 
-def planned(
+def make_plan(
     source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
 ) -> Plan:
     """Every stage before the RTL.
@@ -113,9 +119,9 @@ def alternatives(
     model = prepare(source, options.functions, options.fext, device.delays, options.algorithms, progress)
     warn(model.remarks)
     if "difd" in options.functions:
-        domain = with_inverse(domain, source, options)
+        domain = add_inverse_bounds(domain, source, options)
     progress("tracing")
-    graph = optimised(traced(model, options.functions), device.delays)
+    graph = optimise(trace_model(model, options.functions), device.delays)
     return Alternatives(model, domain, graph, options, progress)
 
 
@@ -140,7 +146,7 @@ class Alternatives:
         self._formats: dict[tuple[str, tuple[LimbGroup, ...]], Formats] = {}
         self._observed: list[Observed] = []
         self._plans: dict[tuple[str, int], Plan] = {}
-        self._taken: dict[int, Taken] = {}
+        self._taken: dict[int, CoreChoice] = {}
 
     def paced(self, options: BuildOptions) -> Alternatives:
         """The same build at another pace, clock, or edge, or on another core: its formats are made once.
@@ -170,7 +176,7 @@ class Alternatives:
         if self.options.pacing is None:
             return self.options.least_ii
         if self.options.share_limbs == "on":
-            shared_limbs(self._model.robot, "on", least_interval(limb_groups(self._model.robot)))
+            find_shared_limbs(self._model.robot, "on", least_interval(limb_groups(self._model.robot)))
         return next(ii for ii in count(self.options.least_ii) if self.serves(ii))
 
     def interval(self) -> Interval:
@@ -202,7 +208,7 @@ class Alternatives:
         groups = limb_groups(self._model.robot)
         return all(any(ii % size == 0 for size in range(2, len(group) + 1)) for group in groups)
 
-    def taken(self, ii: int) -> Taken:
+    def taken(self, ii: int) -> CoreChoice:
         """The core of a build at an interval: the only one that may be, or the cheaper.
 
         Raises
@@ -214,19 +220,19 @@ class Alternatives:
             self._taken[ii] = self._chosen(ii)
         return self._taken[ii]
 
-    def _chosen(self, ii: int) -> Taken:
+    def _chosen(self, ii: int) -> CoreChoice:
         if self.options.core != CHEAPER_CORE:
-            return Taken(self.options.asked_core, reason(self.options.core), {})
+            return CoreChoice(self.options.asked_core, reason(self.options.core), {})
         refusal = self.options.array_refusal(ii)
         if refusal is not None:
-            return Taken("pipeline", f"no array ({refusal})", {})
+            return CoreChoice("pipeline", f"no array ({refusal})", {})
         estimates, refused = {}, {}
         for core in self.cores(ii):
             try:
                 estimates[core] = self.planned(core, ii).estimate
             except InputError as error:
                 refused[core] = str(error)
-        return cheaper(estimates, refused, self.device)
+        return choose_core(estimates, refused, self.device)
 
     def program(self, ii: int) -> Program:
         """The bit-exact program for the core that is taken."""
@@ -250,7 +256,7 @@ class Alternatives:
             formats = self._fixed(core, ii)
             program = formats.program
             self._progress(f"scheduling the {core} at an II of {ii}")
-            bound, costs = realised(program, self.device, options, formats.groups)
+            bound, costs = realise(program, self.device, options, formats.groups)
             edge = edge_of(draft_design(self._model, self._domain, program, options))
             found = estimate(program, bound, edge, self.device)
             self._plans[core, ii] = Plan(
@@ -263,7 +269,7 @@ class Alternatives:
                 costs,
                 found,
                 Interval(ii, ASKED_FOR),
-                Taken(core, ASKED_FOR, {}),
+                CoreChoice(core, ASKED_FOR, {}),
             )
         return self._plans[core, ii]
 
@@ -301,7 +307,7 @@ class Alternatives:
 
     def _fixed(self, core: str, ii: int) -> Formats:
         options = replace(self.options, ii=ii, core=core)
-        groups = () if core == "array" else shared_limbs(self._model.robot, options.share_limbs, ii)
+        groups = () if core == "array" else find_shared_limbs(self._model.robot, options.share_limbs, ii)
         if (core, groups) not in self._formats:
             if not self._observed:
                 self._progress("observing random tasks")
@@ -309,7 +315,7 @@ class Alternatives:
             stage = f"choosing number formats of the {core}"
             self._progress(stage)
             twins = limb_twins(self._model, self._graph, options)
-            self._formats[core, groups] = fix(
+            self._formats[core, groups] = choose_formats(
                 self._observed[0], options, twins, within(stage, self._progress)
             )
         return self._formats[core, groups]
@@ -329,5 +335,5 @@ def limb_twins(model: Model, graph: Graph, options: BuildOptions) -> Twins:
         Where sharing is asked for but cannot be.
     """
     alone = options.core == "array"
-    groups = () if alone else shared_limbs(model.robot, options.share_limbs, options.least_ii)
+    groups = () if alone else find_shared_limbs(model.robot, options.share_limbs, options.least_ii)
     return find_twins(graph, limb_inputs(model.robot, groups)) if groups else no_twins(graph)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rbdhw.array.build import arrayed
+from rbdhw.array.build import build_array
 from rbdhw.array.model import Array
 from rbdhw.config import CORES, BuildOptions
 from rbdhw.errors import InputError
@@ -24,7 +24,7 @@ from rbdhw.target import Target
 
 
 @dataclass(frozen=True)
-class Taken:
+class CoreChoice:
     """The core that a build takes.
 
     Parameters
@@ -46,7 +46,7 @@ class Taken:
         return {"why": self.why, "estimates": {core: own.json() for core, own in self.estimates.items()}}
 
 
-def cheaper(estimates: Mapping[str, Estimate], refused: Mapping[str, str], device: Target) -> Taken:
+def choose_core(estimates: Mapping[str, Estimate], refused: Mapping[str, str], device: Target) -> CoreChoice:
     """The core whose largest share of the device's resources is least; the pipeline where both are the same.
 
     So one that fits the device, or any share of it, comes before one that does not.
@@ -67,9 +67,9 @@ def cheaper(estimates: Mapping[str, Estimate], refused: Mapping[str, str], devic
         raise InputError(next(refused[core] for core in CORES if core in refused))
     largest = {core: _largest(estimates[core], device) for core in CORES if core in estimates}
     core = min(largest, key=lambda core: largest[core][0])
-    reasons = [_told(own, *largest[own]) for own in sorted(largest, key=lambda own: own != core)]
+    reasons = [_share_text(own, *largest[own]) for own in sorted(largest, key=lambda own: own != core)]
     reasons += [f"no {other} ({why})" for other, why in refused.items()]
-    return Taken(core, ", ".join(reasons), estimates)
+    return CoreChoice(core, ", ".join(reasons), estimates)
 
 
 def _largest(found: Estimate, device: Target) -> tuple[float, str]:
@@ -78,11 +78,11 @@ def _largest(found: Estimate, device: Target) -> tuple[float, str]:
     return share, resource
 
 
-def _told(core: str, share: float, resource: str) -> str:
+def _share_text(core: str, share: float, resource: str) -> str:
     return f"the {core} takes {share:.1%} of the {NAMES[resource]}"
 
 
-def realised(
+def realise(
     program: Program, device: Target, options: BuildOptions, twins: Sequence[Group]
 ) -> tuple[Bound | Array, dict[str, CoreCost]]:
     """The program scheduled for the core that was asked for, and what limbs cost that share hardware or not.
@@ -93,7 +93,7 @@ def realised(
         Where the clock is too fast, or the interval too short.
     """
     if options.core == "array":
-        return arrayed(program, device, options.clock_mhz, options.least_ii, options.fit or 1.0), {}
+        return build_array(program, device, options.clock_mhz, options.least_ii, options.fit or 1.0), {}
     return cheapest(program, device, options, twins)
 
 
@@ -109,12 +109,12 @@ def cheapest(
     InputError
         Where the clock is too fast for what is asked for.
     """
-    alone = scheduled(program, device, options)
+    alone = schedule_pipeline(program, device, options)
     groups = shareable(program, twins)
     if not groups:
         return alone, {}
     try:
-        shared = scheduled(program, device, options, groups)
+        shared = schedule_pipeline(program, device, options, groups)
     except InputError:
         if options.share_limbs == "on":
             raise
@@ -124,7 +124,9 @@ def cheapest(
     return shared if less or options.share_limbs == "on" else alone, costs
 
 
-def scheduled(program: Program, device: Target, options: BuildOptions, groups: Sequence[Group] = ()) -> Bound:
+def schedule_pipeline(
+    program: Program, device: Target, options: BuildOptions, groups: Sequence[Group] = ()
+) -> Bound:
     """The program scheduled, verified and bound for one task every ``options.least_ii`` cycles.
 
     ``groups`` are the values that share hardware.

@@ -82,7 +82,7 @@ def interval(
         return found
     if options.pacing.link:
         found = link_interval(least, options.pacing.bandwidth, candidates)
-    return fitting(found, options, device, candidates, arrays)
+    return find_fitting(found, options, device, candidates, arrays)
 
 
 def link_interval(least: int, bandwidth: float | None, candidates: Candidates) -> Interval:
@@ -121,7 +121,7 @@ def _link_refusal(function: str, packets: Traffic, clock_mhz: float, bandwidth: 
     return f"bandwidth: {reason}, at {bandwidth * needed / MOST_II:.3g} GB/s or more"
 
 
-def fitting(
+def find_fitting(
     start: Interval,
     options: BuildOptions,
     device: Target,
@@ -136,7 +136,7 @@ def fitting(
         Where none of up to the last of :data:`INTERVALS` do.
     """
     share = options.fit or 1.0
-    ii, fits = smallest_fitting(start.ii, share, device, candidates)
+    ii, fits = find_smallest_fitting(start.ii, share, device, candidates)
     if fits:
         return (
             start
@@ -144,7 +144,7 @@ def fitting(
             else Interval(ii, f"the fewest that fit {percent(share)} of {device.name}")
         )
     option, larger = ("ii", "device") if options.fit is None else ("fit", "share")
-    refused = f"{option}: {_taken(ii, share, device, candidates)}, and no other ii fits better"
+    refused = f"{option}: {_largest_shares(ii, share, device, candidates)}, and no other ii fits better"
     remedies = ["fewer functions", "a narrower width", f"a larger {larger}"]
     if arrays is not None:
         found = _array_fitting(options, share, device, arrays)
@@ -157,7 +157,7 @@ def fitting(
     raise InputError(f"{refused}; expected {', '.join(remedies[:-1])} or {remedies[-1]}")
 
 
-def smallest_fitting(
+def find_smallest_fitting(
     least: int, share: float, device: Target, candidates: Candidates, most: int = INTERVALS[-1]
 ) -> tuple[int, bool]:
     """The fewest cycles, ``least`` or more, at which a design takes no more than a share of a device.
@@ -208,7 +208,7 @@ def _check_fit(
     """Refuse a design that does not fit at the interval asked for, with the intervals that would do."""
     if not short_of(candidates.estimate(ii), device, share):
         return
-    larger, fits = smallest_fitting(ii + 1, share, device, candidates)
+    larger, fits = find_smallest_fitting(ii + 1, share, device, candidates)
     expected = f"an ii of {larger} would fit" if fits else f"none up to {INTERVALS[-1]} would fit"
     most = larger - 1 if fits else INTERVALS[-1]
     if arrays is not None and most >= LEAST_ARRAY_II:
@@ -221,7 +221,7 @@ def _check_fit(
         sooner = "may fit at a shorter one" if fits else "may fit"
         expected += f"; the array core was not tried and {sooner} ({_array_options(options)}"
         expected += f" --ii {LEAST_ARRAY_II} or more)" if ii < LEAST_ARRAY_II else ")"
-    raise InputError(f"fit: {_taken(ii, share, device, candidates)}; {expected}")
+    raise InputError(f"fit: {_largest_shares(ii, share, device, candidates)}; {expected}")
 
 
 def _array_fitting(
@@ -232,7 +232,7 @@ def _array_fitting(
     try:
         if options.pacing is not None and options.pacing.link:
             least = link_interval(least, options.pacing.bandwidth, arrays).ii
-        ii, fits = smallest_fitting(least, share, device, arrays, most)
+        ii, fits = find_smallest_fitting(least, share, device, arrays, most)
     except InputError:
         return None
     return ii if fits and ii <= most else None
@@ -244,6 +244,6 @@ def _array_options(options: BuildOptions) -> str:
     return " ".join(["--core", core, *options.array_needs])
 
 
-def _taken(ii: int, share: float, device: Target, candidates: Candidates) -> str:
+def _largest_shares(ii: int, share: float, device: Target, candidates: Candidates) -> str:
     short = " and ".join(map(str, short_of(candidates.estimate(ii), device, share)))
     return f"at an ii of {ii} the design takes {short} of {device.name}"

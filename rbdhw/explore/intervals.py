@@ -57,7 +57,7 @@ def explore(
     every = replace(options, ii=None, pacing=Pacing(bandwidth=bandwidth), core=options.core or CHEAPER_CORE)
     source, _ = read(urdf, every, progress)
     build = alternatives(source, every, overrides, progress)
-    chosen = _chosen(build, options)
+    chosen = _choose_interval(build, options)
     rows: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
     for ii in sorted({*intervals, *([chosen["ii"]] if chosen and chosen["ii"] else [])}):
@@ -93,7 +93,7 @@ def explore(
     }
 
 
-def _chosen(build: Alternatives, options: BuildOptions) -> dict[str, Any] | None:
+def _choose_interval(build: Alternatives, options: BuildOptions) -> dict[str, Any] | None:
     """The interval and core that ``generate`` takes with these options; None where they say nothing of it."""
     if options.ii is None and options.pacing is None and options.fit is None:
         return None

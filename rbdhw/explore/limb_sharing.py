@@ -20,7 +20,7 @@ Meaning = tuple[str, tuple[int, ...]]
 """What an input is of its limb: its array, and its place in the limb's share of it."""
 
 
-def shared_limbs(robot: Robot, share: str, ii: int) -> tuple[LimbGroup, ...]:
+def find_shared_limbs(robot: Robot, share: str, ii: int) -> tuple[LimbGroup, ...]:
     """Groups of limbs that take turns in one limb's hardware; their sizes divide ``ii``.
 
     Parameters

@@ -11,7 +11,7 @@ from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES
 from rbdhw.explore.initiation_interval import INTERVALS
 from rbdhw.runtime.extras import check_installed
-from rbdhw.runtime.files import check_folder, replacing
+from rbdhw.runtime.files import check_folder, replace_file
 
 FORMATS = ("png", "svg")
 
@@ -61,7 +61,7 @@ def plot(found: dict[str, Any], folder: Path) -> list[Path]:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for path in paths:
-                with replacing(path) as made:
+                with replace_file(path) as made:
                     figure.savefig(made, dpi=120, metadata=_metadata(path.suffix))
         except OSError as error:
             raise InputError(

@@ -29,7 +29,7 @@ def exponents(graph: Graph, twins: Twins) -> list[int]:
     return [shifts.value(i) for i in range(len(graph.nodes))]
 
 
-def unified(magnitudes: Sequence[float], twins: Twins, shifts: Sequence[int]) -> list[float]:
+def unify(magnitudes: Sequence[float], twins: Twins, shifts: Sequence[int]) -> list[float]:
     """The magnitudes of nodes, of each twin the largest of its group."""
     found = list(magnitudes)
     for group in twins.groups:

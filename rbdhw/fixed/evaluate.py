@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.fixed.format import Integers, aligned, round_half_up, wrapped
+from rbdhw.fixed.format import Integers, align, round_half_up, wrap
 from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word
 from rbdhw.fixed.reciprocal import reciprocal
 from rbdhw.fixed.trigonometry import sin_cos
@@ -46,7 +46,7 @@ def evaluate(
         operation = program.operations[i]
         value = full = _compute(program, operation, values, words)
         if operation.checked and not _fits(operation, full):
-            value = _fitted(operation, full)
+            value = _fit(operation, full)
             overflow |= value != full
             if watch is not None:
                 watch(i, full)
@@ -99,13 +99,13 @@ def _compute(
         case Kind.CONSTANT:
             return np.asarray(operation.constant, dtype=np.int64)
         case Kind.ADD:
-            return _rounded(operands[0] + operands[1] if operands[1:] else +operands[0], operation.drop)
+            return _round(operands[0] + operands[1] if operands[1:] else +operands[0], operation.drop)
         case Kind.MULTIPLY:
-            return _rounded(operands[0] * operands[1], operation.drop)
+            return _round(operands[0] * operands[1], operation.drop)
         case Kind.SCALE:
-            return _rounded(operands[0] * operation.constant, operation.drop)
+            return _round(operands[0] * operation.constant, operation.drop)
         case Kind.DOT:
-            return _rounded(sum(_terms(operation, values), start=np.zeros((), np.int64)), operation.drop)
+            return _round(sum(_terms(operation, values), start=np.zeros((), np.int64)), operation.drop)
         case Kind.SIN:
             return sin_cos(program.trigonometry, operands[0] + operation.constant)[0]
         case Kind.COS:
@@ -115,17 +115,17 @@ def _compute(
             return reciprocal(program.reciprocal, operands[0], operation.constant)
         case Kind.SELECT:
             chosen = np.where(operands[0] != 0, *operands[1:]) if operands[2:] else +operands[1]
-            return _rounded(chosen, operation.drop)
+            return _round(chosen, operation.drop)
 
 
 def _terms(operation: Operation, values: Mapping[int, Integers]) -> Iterator[Integers]:
     """The terms of a sum of products."""
     for operand, first, second in operation.pairs:
-        term = aligned(values[first] * values[second], operand.shift)
+        term = align(values[first] * values[second], operand.shift)
         yield -term if operand.negative else term
 
 
-def _rounded(fresh: Integers, drop: int) -> Integers:
+def _round(fresh: Integers, drop: int) -> Integers:
     """What :func:`round_half_up` gives, in place where it can be: nothing else holds the array."""
     if drop == 0 or fresh.ndim == 0:
         return round_half_up(fresh, drop)
@@ -140,14 +140,14 @@ def _fits(operation: Operation, full: Integers) -> bool:
     return bool(full.min(initial=0) >= lowest and full.max(initial=0) <= highest)
 
 
-def _fitted(operation: Operation, full: Integers) -> Integers:
+def _fit(operation: Operation, full: Integers) -> Integers:
     """The result as its format holds it: reciprocals saturate, all others wrap."""
     if operation.kind is Kind.RECIPROCAL:
         return np.clip(full, operation.format.lowest, operation.format.highest)
-    return wrapped(full, operation.format.width)
+    return wrap(full, operation.format.width)
 
 
 def _operand(operand: Operand, values: Mapping[int, Integers]) -> Integers:
     value = values[operand.value]
-    value = aligned(value, operand.shift) if operand.shift else value
+    value = align(value, operand.shift) if operand.shift else value
     return -value if operand.negative else value

@@ -66,12 +66,12 @@ def round_half_up(value: IntegerLike, drop: int) -> IntegerLike:
     return (value + (1 << (drop - 1))) >> drop
 
 
-def aligned(value: IntegerLike, shift: int) -> IntegerLike:
+def align(value: IntegerLike, shift: int) -> IntegerLike:
     """``value`` moved left, or right with its low bits cut."""
     return value << shift if shift >= 0 else value >> -shift
 
 
-def wrapped(value: Integers, width: int) -> Integers:
+def wrap(value: Integers, width: int) -> Integers:
     """The integer that the low ``width`` bits stand for."""
     spare = 64 - width
     return (value << spare) >> spare

@@ -37,7 +37,7 @@ class _Term:
     exponent: int
 
 
-def fused(program: Program, most: int) -> Program:
+def fuse(program: Program, most: int) -> Program:
     """The program with every sum and product as a sum of products; results keep their binary points.
 
     Parameters
@@ -107,7 +107,7 @@ class _Fusion:
                         absorbed.add(operand.value)
                     else:
                         own = [_Term(operand.value, None, 1, False, 0)]
-                    terms[i] += [_moved(term, operand, operation.drop) for term in own]
+                    terms[i] += [_move_term(term, operand, operation.drop) for term in own]
             elif operation.kind is Kind.MULTIPLY:
                 first, second = (operand.value for operand in operation.operands)
                 terms[i] = [_Term(first, second, 1, False, -operation.drop)]
@@ -174,7 +174,7 @@ class _Fusion:
         return Format(width, word.format.binary_point - self._lost[word.value])
 
 
-def _moved(term: _Term, operand: Operand, drop: int) -> _Term:
+def _move_term(term: _Term, operand: Operand, drop: int) -> _Term:
     """A term of an operand as one of the sum that takes it, and then drops bits."""
     return replace(
         term, negative=term.negative != operand.negative, exponent=term.exponent + operand.shift - drop

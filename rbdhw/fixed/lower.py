@@ -79,7 +79,7 @@ def lower(
     widths
         Of its signals.
     twins
-        With magnitudes that are :func:`rbdhw.fixed.alignment.unified`, and equal widths.
+        With magnitudes that are :func:`rbdhw.fixed.alignment.unify`, and equal widths.
     """
     twins = twins or no_twins(graph)
     lowering = _Lowering(graph, magnitudes, domain, widths, twins)
@@ -105,7 +105,7 @@ class _Lowering:
         self._exponents = exponents(graph, twins)
         self._trigonometry: TrigonometrySpec = trigonometry_spec(widths.turn)
         self._inverter = _inverter(graph, widths)
-        self._alternating = _alternating(graph, twins)
+        self._alternating = _find_alternating(graph, twins)
         self._factors = _factors(graph)
         self._turned: dict[Edge, int] = {}
         self._operations: dict[int, Operation] = {}
@@ -343,7 +343,7 @@ class _Lowering:
         return Operation(kind, (operand,), spec.format, node.region, offset)
 
 
-def _alternating(graph: Graph, twins: Twins) -> frozenset[int]:
+def _find_alternating(graph: Graph, twins: Twins) -> frozenset[int]:
     """The twins that leave the graph as they are in some limbs and negated in others."""
     signs: dict[int, set[bool]] = {}
     for _, edge in graph.outputs:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from rbdhw.fixed.format import Format, aligned, round_half_up
+from rbdhw.fixed.format import Format, align, round_half_up
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
 from rbdhw.scalar import Region
@@ -227,7 +227,7 @@ def exact_interval(operation: Operation, intervals: Intervals) -> Interval:
         case Kind.DOT:
             for operand, first, second in operation.pairs:
                 corners = [x * y for x in intervals[first] for y in intervals[second]]
-                least, most = _moved_interval(operand, (min(corners), max(corners)))
+                least, most = _shift_interval(operand, (min(corners), max(corners)))
                 low, high = low + least, high + most
         case Kind.RECIPROCAL:
             return operation.format.lowest, operation.format.highest + 1
@@ -237,9 +237,9 @@ def exact_interval(operation: Operation, intervals: Intervals) -> Interval:
 
 
 def _operand_interval(operand: Operand, intervals: Intervals) -> Interval:
-    return _moved_interval(operand, intervals[operand.value])
+    return _shift_interval(operand, intervals[operand.value])
 
 
-def _moved_interval(operand: Operand, interval: Interval) -> Interval:
-    low, high = (aligned(bound, operand.shift) for bound in interval)
+def _shift_interval(operand: Operand, interval: Interval) -> Interval:
+    low, high = (align(bound, operand.shift) for bound in interval)
     return (-high, -low) if operand.negative else (low, high)

@@ -28,7 +28,7 @@ class Term:
     one: int | None = 0
 
 
-def recoded(constant: int) -> tuple[Term, ...]:
+def recode(constant: int) -> tuple[Term, ...]:
     """The fewest signed powers of two that add up to a constant, the lowest first.
 
     No two of them are neighbours: the constant in canonical signed digits (Reitwiesner, 1960).
@@ -44,12 +44,12 @@ def recoded(constant: int) -> tuple[Term, ...]:
     return tuple(terms)
 
 
-def rounded(constant: int, drop: int) -> tuple[Term, ...]:
+def round_constant(constant: int, drop: int) -> tuple[Term, ...]:
     """The terms of a product by a constant and of half of ``drop`` bits, the lowest first.
 
     The half takes no term of its own where the factor is added above it.
     """
-    terms = list(recoded(constant))
+    terms = list(recode(constant))
     if drop:
         room = (k for k, term in enumerate(terms) if not term.negative and term.shift >= drop)
         k = next(room, None)
@@ -60,7 +60,7 @@ def rounded(constant: int, drop: int) -> tuple[Term, ...]:
     return tuple(sorted(terms, key=lambda term: term.shift))
 
 
-def paired(summands: Sequence[Summand], add: Callable[[Summand, Summand], Summand]) -> Summand:
+def pair_summands(summands: Sequence[Summand], add: Callable[[Summand, Summand], Summand]) -> Summand:
     """The sum of one summand or more, neighbours added first."""
     while len(summands) > 1:
         pairs = zip(summands[::2], summands[1::2], strict=False)
@@ -103,6 +103,6 @@ def shift_add(width: int, constant: int, drop: int) -> ShiftAdd:
     """What multiplies a number of a width by a constant above 0, and rounds ``drop`` bits."""
     spans = [
         _Sum(term.shift, term.shift + (2 if term.one is None else term.one + width), term.negative)
-        for term in rounded(constant, drop)
+        for term in round_constant(constant, drop)
     ]
-    return paired(spans, _Sum.plus).found
+    return pair_summands(spans, _Sum.plus).found

@@ -114,7 +114,7 @@ class _Ratio:
             self.value = math.sqrt(max(self._too_small, 1.0) * self._enough)
 
 
-class Search:
+class FormatSearch:
     """Finds widths.
 
     Parameters

@@ -108,12 +108,12 @@ def port_widths(width: int) -> tuple[int, int]:
 
 def plain_widths(graph: Graph, width: int) -> Widths:
     """As wide as the ports allow, with few narrow nodes; what errors do to the results is not looked at."""
-    factors = Factors(graph)
+    factors = FactorLimits(graph)
     narrow = factors.cover(np.ones(2 * factors.nodes)) if width > NARROW_PORT else frozenset()
     return factors.widths(width, factors.caps(width, narrow if width <= WIDE_PORT else frozenset()))
 
 
-class Factors:
+class FactorLimits:
     """What the products of a graph multiply, in pairs of members.
 
     Nodes are members by their index; the factor of the scaling node ``i`` is the member ``nodes + i``. Sines
@@ -225,7 +225,7 @@ class Planner:
     gains
         Of the same graph.
     twins
-        Nodes that have equal widths; their magnitudes are those of :func:`rbdhw.fixed.alignment.unified`.
+        Nodes that have equal widths; their magnitudes are those of :func:`rbdhw.fixed.alignment.unify`.
     guard
         Bits that a signal which no multiplier reads may have beyond the multiplier's width.
     """
@@ -239,7 +239,7 @@ class Planner:
         guard: int = GUARD_BITS,
     ) -> None:
         self.rows = gains.rows
-        self._factors = Factors(graph, twins, guard)
+        self._factors = FactorLimits(graph, twins, guard)
         self._gains = np.hstack([gains.noise, gains.relative])
         exponents = [exponent_above(MARGIN * magnitude) for magnitude in magnitudes]
         self._exponents = np.array(exponents + [1] * len(exponents))

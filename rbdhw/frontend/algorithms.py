@@ -59,7 +59,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Choice:
+class AlgorithmChoice:
     """The algorithms taken, and for each step compared the cost of every alternative.
 
     ``skipped`` are the combinations of a large robot that were not compared.
@@ -106,7 +106,7 @@ def choose(
     delay: Delay,
     forced: Mapping[str, str],
     progress: Progress = silent,
-) -> Choice:
+) -> AlgorithmChoice:
     """The cheapest algorithms found for ``functions``; ``forced`` names those that are asked for.
 
     ``progress`` receives each combination before it is traced.
@@ -138,7 +138,7 @@ def choose(
         chosen = min(found, key=lambda candidate: _weight(candidate) * found[candidate].total)
         for step in asked:
             costs[step] = _alternatives(step, found)
-    return Choice(chosen, costs, tuple(trials.skipped))
+    return AlgorithmChoice(chosen, costs, tuple(trials.skipped))
 
 
 class _Trials:

@@ -12,7 +12,7 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 
 
-def mounted(robot: Robot, mounting: Mounting) -> Robot:
+def mount(robot: Robot, mounting: Mounting) -> Robot:
     """``robot`` with the base and gravity asked for; a robot that floats by itself keeps floating.
 
     Raises
@@ -40,11 +40,11 @@ def load_mounted(path: str | os.PathLike[str], mounting: Mounting) -> Robot:
     Raises
     ------
     InputError
-        As :func:`rbdhw.robot.urdf.load_urdf` and :func:`mounted`, and for a robot that cannot move.
+        As :func:`rbdhw.robot.urdf.load_urdf` and :func:`mount`, and for a robot that cannot move.
     """
     robot = load_urdf(path, strict=mounting.strict, joint_order=mounting.joint_order)
     warn(f"{path}: {remark}" for remark in robot.remarks)
-    robot = mounted(robot, mounting)
+    robot = mount(robot, mounting)
     if not robot.bodies:
         raise InputError(f"{path}: robot '{robot.name}' has no moving joint; expected at least one")
     return robot

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from rbdhw.config import ALL_LINKS, CHEAPEST_ROOT, NO_LINKS, BuildOptions, Links, link_text
 from rbdhw.errors import InputError
-from rbdhw.frontend.algorithms import ADDITION_COST, Choice, choose, cost_of
+from rbdhw.frontend.algorithms import ADDITION_COST, AlgorithmChoice, choose, cost_of
 from rbdhw.frontend.functions import Algorithms, trace
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
@@ -24,7 +24,7 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.reroot import RootTrial, best_root, reroot
 from rbdhw.robot.rewrite import best_rewrite
-from rbdhw.runtime.garbage_collector import seldom_collected
+from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.target import Delays, target
 
 REPRESENTATIVE = {"id": "id", "fd": "id", "m": "m", "minv": "m", "did": "did", "dfd": "did", "difd": "did"}
@@ -54,17 +54,17 @@ class Model:
     robot: Robot
     rewrites: tuple[str, ...]
     fext: tuple[int, ...]
-    choice: Choice
+    choice: AlgorithmChoice
     remarks: tuple[str, ...] = ()
 
     @property
     def pushed(self) -> tuple[int, ...]:
         """The bodies of ``robot`` that take an external force, of which ``fext`` tells the source's."""
-        return pushed_bodies(self.robot, self.fext)
+        return externally_loaded_bodies(self.robot, self.fext)
 
 
-@seldom_collected()
-def rooted(
+@seldom_collect()
+def choose_root(
     source: Robot,
     root: str | None,
     functions: Sequence[str],
@@ -85,7 +85,9 @@ def rooted(
 
     def cost(robot: Robot) -> float:
         plain = regroup_inertias(align_axes(elementary(robot)))
-        graph = trace(plain, functions, pushed_bodies(plain, external_bodies(robot, fext)), ROOT_ALGORITHMS)
+        graph = trace(
+            plain, functions, externally_loaded_bodies(plain, external_bodies(robot, fext)), ROOT_ALGORITHMS
+        )
         return cost_of(graph, operation_delay(delays)).total
 
     progress(ROOT_STAGE)
@@ -93,7 +95,9 @@ def rooted(
         return source, []
     if root != CHEAPEST_ROOT:
         return reroot(source, root), []
-    best, trials, skipped = best_root(source, counted(cost, within(ROOT_STAGE, progress)), ROOT_EVALUATIONS)
+    best, trials, skipped = best_root(
+        source, count_evaluations(cost, within(ROOT_STAGE, progress)), ROOT_EVALUATIONS
+    )
     if skipped:
         remark = f"{_large(source)}: not compared as roots: {subject('link', skipped)}; --root LINK takes one"
         warn([remark])
@@ -101,7 +105,7 @@ def rooted(
     return best, trials
 
 
-@seldom_collected()
+@seldom_collect()
 def prepare(
     source: Robot,
     functions: Sequence[str],
@@ -126,15 +130,19 @@ def prepare(
         return multiplications(graph) + ADDITION_COST * graph.count(Op.ADD)
 
     progress(REWRITE_STAGE)
-    robot, names, skipped = best_rewrite(elementary(source), counted(cost, within(REWRITE_STAGE, progress)))
+    robot, names, skipped = best_rewrite(
+        elementary(source), count_evaluations(cost, within(REWRITE_STAGE, progress))
+    )
     progress(CHOICE_STAGE)
     watched = within(CHOICE_STAGE, progress)
-    choice = choose(robot, functions, pushed_bodies(robot, bodies), operation_delay(delays), forced, watched)
+    choice = choose(
+        robot, functions, externally_loaded_bodies(robot, bodies), operation_delay(delays), forced, watched
+    )
     remarks = _remarks(source, skipped, choice)
     return Model(source, robot, tuple(names), bodies, choice, remarks)
 
 
-def _remarks(robot: Robot, skipped: str, choice: Choice) -> tuple[str, ...]:
+def _remarks(robot: Robot, skipped: str, choice: AlgorithmChoice) -> tuple[str, ...]:
     """What was not tried for a large robot, a line for each search."""
     found = [f"{_large(robot)}: {skipped}"] if skipped else []
     if choice.skipped:
@@ -148,7 +156,7 @@ def _large(robot: Robot) -> str:
     return f"robot {robot.name!r} is large ({robot.nv} degrees of freedom)"
 
 
-def counted(cost: Callable[[Robot], float], progress: Progress) -> Callable[[Robot], float]:
+def count_evaluations(cost: Callable[[Robot], float], progress: Progress) -> Callable[[Robot], float]:
     """A cost that reports how often it was evaluated."""
     numbers = count(1)
 
@@ -160,14 +168,14 @@ def counted(cost: Callable[[Robot], float], progress: Progress) -> Callable[[Rob
     return evaluated
 
 
-@seldom_collected()
-def traced(model: Model, functions: Sequence[str]) -> Graph:
+@seldom_collect()
+def trace_model(model: Model, functions: Sequence[str]) -> Graph:
     """The graph of some functions of a prepared robot."""
     return trace(model.robot, functions, model.pushed, model.choice.algorithms)
 
 
-@seldom_collected()
-def optimised(graph: Graph, delays: Delays) -> Graph:
+@seldom_collect()
+def optimise(graph: Graph, delays: Delays) -> Graph:
     """The graph after the passes: common factors drawn out, sums balanced by arrival."""
     graph = prune(balance(factor(graph), operation_delay(delays)))
     check(graph)
@@ -179,7 +187,7 @@ def multiplications(graph: Graph) -> int:
     return graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
 
 
-def pushed_bodies(robot: Robot, links: Sequence[int]) -> tuple[int, ...]:
+def externally_loaded_bodies(robot: Robot, links: Sequence[int]) -> tuple[int, ...]:
     """The bodies of an elementary robot that are the links of these numbers."""
     return tuple(robot.links[link] for link in links)
 

@@ -124,7 +124,7 @@ class _Pipeline:
     """All that the functions may need, each computed when the first function asks for it.
 
     Within, accelerations are those of all degrees of freedom, and a floating body's is the proper one
-    (:mod:`rbdhw.dynamics.floating`).
+    (:mod:`rbdhw.dynamics.floating_base`).
     """
 
     def __init__(

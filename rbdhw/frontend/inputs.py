@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from rbdhw.dynamics.floating import FloatingBody
+from rbdhw.dynamics.floating_base import FloatingBody
 from rbdhw.dynamics.joint import Coordinate, attitude, turns
 from rbdhw.dynamics.rnea import Motion, Wrench, at_rest, turning
 from rbdhw.dynamics.spatial import Vector, add, apply, cross, multiply, scale, subtract, transpose

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rbdhw.config import BuildOptions
 from rbdhw.frontend.base import load_mounted
-from rbdhw.frontend.build_graph import rooted
+from rbdhw.frontend.build_graph import choose_root
 from rbdhw.frontend.solvability import check_solvable
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
@@ -28,4 +28,4 @@ def read(urdf: Path, options: BuildOptions, progress: Progress = silent) -> tupl
     progress("reading the robot")
     source = load_mounted(urdf, options.mounting)
     check_solvable(source, options.functions)
-    return rooted(source, options.mounting.root, options.functions, options.fext, delays, progress)
+    return choose_root(source, options.mounting.root, options.functions, options.fext, delays, progress)

@@ -45,7 +45,7 @@ def check_solvable(robot: Robot, functions: Iterable[str]) -> None:
     if any(motion is None for motion in motions):
         return
     assert motions[0] is not None
-    joints, body = _involved(robot, motions[0])
+    joints, body = _involved_joints(robot, motions[0])
     raise InputError(
         f"link {body.name!r}: {_lack(body)}, and {subject('joint', joints)} can move without moving any "
         f"mass: the mass matrix of robot {robot.name!r} is singular; expected an <inertial> there, or "
@@ -63,7 +63,7 @@ def _free_motion(M: Array) -> Array | None:
     return motion if values[0] < SINGULAR * values[-1] else None
 
 
-def _involved(robot: Robot, motion: Array) -> tuple[list[str], Body]:
+def _involved_joints(robot: Robot, motion: Array) -> tuple[list[str], Body]:
     """The joints that take part in a motion, and the body among theirs that lacks inertia, or the first."""
     shares = np.abs(motion) / np.abs(motion).max()
     pairs = zip(robot.bodies, robot.v_of, strict=True)

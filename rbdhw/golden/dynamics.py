@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.errors import InputError
-from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transposed
+from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
 from rbdhw.golden.system import System, system
 from rbdhw.robot.model import BASE, Robot
 
@@ -96,7 +96,7 @@ def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np
         If the function is unknown, an array missing, not of real numbers or of another shape, a quaternion
         zero, or the mass matrix singular.
     """
-    tasks = _checked(robot, function, arrays)
+    tasks = _check_inputs(robot, function, arrays)
     model = system(robot)
     parts = [
         _compute(model, function, {name: array[k : k + CHUNK] for name, array in tasks.items()})
@@ -105,7 +105,7 @@ def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np
     return {name: np.concatenate([part[name] for part in parts], dtype=np.float64) for name in parts[0]}
 
 
-def _checked(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array]:
+def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array]:
     """The arrays that the function uses, in float64 and of proven shapes, with defaults for the others."""
     required = inputs_of(robot, function)
     for name in required:
@@ -207,7 +207,7 @@ def _rnea_backward(model: System, motion: _Motion) -> Array:
         link = model.links[i]
         tau[:, link.v] = (link.S.T @ motion.f[i])[..., 0]
         if link.parent != BASE:
-            motion.f[link.parent] = motion.f[link.parent] + transposed(motion.X[i]) @ motion.f[i]
+            motion.f[link.parent] = motion.f[link.parent] + transpose(motion.X[i]) @ motion.f[i]
     return tau @ model.G
 
 
@@ -246,11 +246,11 @@ def _derivative_backward(model: System, motion: _Motion, df: list[Array]) -> Arr
         dtau[:, link.v] = link.S.T @ df[i]
         if link.parent != BASE:
             df[i][:, :, link.v] += cross_force(motion.f[i]) @ link.S
-            df[link.parent] += transposed(motion.X[i]) @ df[i]
-    return np.concatenate([_reduced(model, dtau[..., :n]), _reduced(model, dtau[..., n:])], axis=-1)
+            df[link.parent] += transpose(motion.X[i]) @ df[i]
+    return np.concatenate([_reduce(model, dtau[..., :n]), _reduce(model, dtau[..., n:])], axis=-1)
 
 
-def _reduced(model: System, matrix: Array) -> Array:
+def _reduce(model: System, matrix: Array) -> Array:
     """``G^T matrix G`` (N, nv, nv): of all joints' freedoms, those of the robot."""
     reduced: Array = model.G.T @ matrix @ model.G
     return reduced
@@ -281,12 +281,12 @@ def _mass_matrix(model: System, q: Array) -> Array:
         F, j = composite[i] @ link.S, i
         M[:, link.v, link.v] = link.S.T @ F
         while model.links[j].parent != BASE:
-            F, j = transposed(X[j]) @ F, model.links[j].parent
+            F, j = transpose(X[j]) @ F, model.links[j].parent
             M[:, model.links[j].v, link.v] = model.links[j].S.T @ F
-            M[:, link.v, model.links[j].v] = transposed(M[:, model.links[j].v, link.v])
+            M[:, link.v, model.links[j].v] = transpose(M[:, model.links[j].v, link.v])
         if link.parent != BASE:
-            composite[link.parent] = composite[link.parent] + transposed(X[i]) @ composite[i] @ X[i]
-    return _reduced(model, M)
+            composite[link.parent] = composite[link.parent] + transpose(X[i]) @ composite[i] @ X[i]
+    return _reduce(model, M)
 
 
 def _mass_matrix_inverse(model: System, q: Array) -> Array:

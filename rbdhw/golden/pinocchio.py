@@ -64,7 +64,7 @@ class Reference:
         InputError
             If Pinocchio is not installed, refuses the file, or finds other joints in it than the robot has.
         """
-        model = _built(path, robot, mimic=False)
+        model = _build_model(path, robot, mimic=False)
         own = {body.joint.name for body in robot.bodies}
         differing = own.symmetric_difference(list(model.names)[1:])
         if differing:
@@ -74,7 +74,7 @@ class Reference:
         if not has_mimics(robot):
             return cls(robot, free, None)
         try:
-            model = _built(path, robot, mimic=True)
+            model = _build_model(path, robot, mimic=True)
         except InputError:
             return cls(robot, free, None)
         kept = [body for body in robot.bodies if body.joint.mimic is None]
@@ -111,15 +111,15 @@ class Reference:
         """Of all joints' freedoms, those of the robot; accelerations are solved for."""
         M = self.free.task("m", q, v, u)["M"]
         if function in ("m", "minv"):
-            return {"M": M} if function == "m" else {"Minv": _solved(M, np.eye(len(M)))}
+            return {"M": M} if function == "m" else {"Minv": _solve(M, np.eye(len(M)))}
         if function in DRIVEN_BY_FORCE:
-            u = _solved(M, u - self.free.task("id", q, v, np.zeros_like(v))["tau"])
+            u = _solve(M, u - self.free.task("id", q, v, np.zeros_like(v))["tau"])
         if function in ("id", "fd"):
             return self.free.task("id", q, v, u) if function == "id" else {"a": u}
         dtau = self.free.task("did", q, v, u)
         if function == "did":
             return dtau
-        return {name.replace("dtau", "da"): -_solved(M, matrix) for name, matrix in dtau.items()}
+        return {name.replace("dtau", "da"): -_solve(M, matrix) for name, matrix in dtau.items()}
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _fastest(run: Callable[[], object]) -> float:
     return min(seconds)
 
 
-def _solved(M: Array, right: Array) -> Array:
+def _solve(M: Array, right: Array) -> Array:
     """``M^-1 right``."""
     return np.asarray(np.linalg.solve(M, right), np.float64)
 
@@ -278,7 +278,7 @@ def _exact_quarter(angle: float) -> float:
     return exact if abs(angle - exact) < SNAP else angle
 
 
-def _built(path: str | os.PathLike[str], robot: Robot, mimic: bool) -> Any:
+def _build_model(path: str | os.PathLike[str], robot: Robot, mimic: bool) -> Any:
     pin = _pinocchio()
     urdf = _with_exact_quarters(path)
     named = {joint.get("name") for joint in urdf.iter("joint")}

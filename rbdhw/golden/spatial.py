@@ -46,7 +46,7 @@ def motion_cross(m: Array) -> Array:
 
 def force_cross(m: Array) -> Array:
     """``m x*`` (N, 6, 6), acting on force vectors, of the motion vector ``m`` (N, 6, 1)."""
-    return -transposed(motion_cross(m))
+    return -transpose(motion_cross(m))
 
 
 def cross_force(f: Array) -> Array:
@@ -55,6 +55,6 @@ def cross_force(f: Array) -> Array:
     return blocks(-moment, -force, -force, np.zeros((3, 3)))
 
 
-def transposed(matrix: Array) -> Array:
+def transpose(matrix: Array) -> Array:
     """The transpose of the last two axes."""
     return matrix.swapaxes(-1, -2)

@@ -48,13 +48,13 @@ def in_order(graph: Graph, groups: Sequence[Group]) -> Twins:
     """
     kept = {group[0]: group for group in groups}
     while True:
-        order, stuck = _ordered(graph, kept)
+        order, stuck = _order(graph, kept)
         if not stuck:
             return Twins(tuple(kept.values()), tuple(order))
         del kept[stuck[0]]
 
 
-def _ordered(graph: Graph, groups: dict[int, Group]) -> tuple[list[int], list[int]]:
+def _order(graph: Graph, groups: dict[int, Group]) -> tuple[list[int], list[int]]:
     """Nodes in order as far as groups let them, and the leaders of groups that wait in a circle."""
     leader = {i: first for first, group in groups.items() for i in group}
     waiting = [len({edge.node for edge in node.args}) for node in graph.nodes]

@@ -13,7 +13,7 @@ def specialise(graph: Graph, function: str, flags: Mapping[str, bool]) -> Graph:
     Nodes that these constants make superfluous are left in it.
     """
     outputs = [(name, edge) for name, edge in graph.outputs if name.startswith(f"{function}.")]
-    needed = reached(graph, function, flags)
+    needed = reached_nodes(graph, function, flags)
     decided = {i: flags[name] for name, i in graph.inputs.items() if name in flags}
     builder = GraphBuilder()
     moved: dict[int, Edge] = {}
@@ -30,7 +30,7 @@ def specialise(graph: Graph, function: str, flags: Mapping[str, bool]) -> Graph:
     return builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in outputs])
 
 
-def reached(graph: Graph, function: str, flags: Mapping[str, bool]) -> list[bool]:
+def reached_nodes(graph: Graph, function: str, flags: Mapping[str, bool]) -> list[bool]:
     """For each node, whether the function's outputs depend on it; choices by ``flags`` are made."""
     decided = {i: flags[name] for name, i in graph.inputs.items() if name in flags}
     found = [False] * len(graph.nodes)

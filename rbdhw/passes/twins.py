@@ -52,16 +52,16 @@ def find_twins(graph: Graph, limbs: Sequence[Sequence[Limb]]) -> Twins:
             meanings |= {name: (g, meaning) for name, meaning in limb.items()}
     colours = _Colours(graph, homes, meanings)
     colours.refine()
-    alike = [lists for lists in colours.classes() if _balanced(lists)]
-    return in_order(graph, sorted(_matched(graph, alike)))
+    alike = [lists for lists in colours.classes() if _balance(lists)]
+    return in_order(graph, sorted(_match(graph, alike)))
 
 
-def _balanced(lists: Sequence[Sequence[int]]) -> bool:
+def _balance(lists: Sequence[Sequence[int]]) -> bool:
     """Whether as many nodes of a colour are at home in each limb."""
     return len({len(own) for own in lists}) == 1
 
 
-def _matched(graph: Graph, alike: Sequence[Sequence[list[int]]]) -> Iterator[Group]:
+def _match(graph: Graph, alike: Sequence[Sequence[list[int]]]) -> Iterator[Group]:
     """Groups of nodes of the same colour, one of each limb; of several in a limb those that take twins."""
     leader: dict[int, int] = {}
 
@@ -83,7 +83,7 @@ class _Colours:
     def __init__(self, graph: Graph, homes: Mapping[str, _Home], meanings: Mapping[str, Hashable]) -> None:
         self._nodes = graph.nodes
         self._numbers: dict[Hashable, int] = {}
-        self._arguments, self._users = _flattened(graph)
+        self._arguments, self._users = _flatten(graph)
         self.homes: list[_Home | None] = []
         self.of: list[int] = []
         for i, node in enumerate(graph.nodes):
@@ -104,13 +104,13 @@ class _Colours:
 
     def refine(self) -> None:
         """Split colours that several nodes of a limb have, as long as the limbs stay in balance."""
-        waiting = [lists for lists in self.classes() if len(lists[0]) > 1 and _balanced(lists)]
+        waiting = [lists for lists in self.classes() if len(lists[0]) > 1 and _balance(lists)]
         split = True
         while split:
             split, again = False, []
             for lists in waiting:
                 parts = self._parts(lists)
-                if len(parts) == 1 or not all(map(_balanced, parts.values())):
+                if len(parts) == 1 or not all(map(_balance, parts.values())):
                     again.append(lists)
                     continue
                 split = True
@@ -167,7 +167,7 @@ class _Colours:
         return self._numbers.setdefault(key, len(self._numbers))
 
 
-def _flattened(graph: Graph) -> tuple[list[list[int]], list[list[int]]]:
+def _flatten(graph: Graph) -> tuple[list[list[int]], list[list[int]]]:
     """What each node takes, a sum's root all its terms; and what takes each, a sum's root all inside."""
     roots = sum_roots(graph)
     arguments = [[edge.node for edge in node.args] for node in graph.nodes]

@@ -16,29 +16,29 @@ from rbdhw.design.folder import Design, interface
 from rbdhw.domain.bounds import Domain, graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA, Drawn, draw, error_floors
-from rbdhw.fixed.alignment import exponents, unified
+from rbdhw.fixed.absorption import remove_absorbed_terms
+from rbdhw.fixed.alignment import exponents, unify
 from rbdhw.fixed.evaluate import largest_values
 from rbdhw.fixed.figures import FunctionErrors, Measured
-from rbdhw.fixed.fusion import fused
+from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.gains import TINY, Gains, Row, Strata, gains, optional_results
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Program
-from rbdhw.fixed.search import Search, Try
-from rbdhw.fixed.vanishing import without_vanishing
+from rbdhw.fixed.search import FormatSearch, Try
 from rbdhw.fixed.widths import GUARD_BITS, Planner, Widths
 from rbdhw.frontend.build_graph import Model
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
 from rbdhw.graph.twins import Group, Twins
-from rbdhw.passes.specialise import reached
+from rbdhw.passes.specialise import reached_nodes
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import flag_values
 from rbdhw.remarks import subject
 from rbdhw.robot.model import Robot
-from rbdhw.runtime.garbage_collector import seldom_collected
+from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.sim.model import respond
-from rbdhw.sim.packets import decode, encode, quantised
+from rbdhw.sim.packets import decode, encode, quantise
 from rbdhw.target import target
 
 Array = NDArray[np.float64]
@@ -113,7 +113,7 @@ class Draws:
     headroom: float = 1.0
 
 
-def with_inverse(domain: Domain, robot: Robot, options: BuildOptions) -> Domain:
+def add_inverse_bounds(domain: Domain, robot: Robot, options: BuildOptions) -> Domain:
     """The domain with bounds of an inverse mass matrix that comes with a task, found by sampling."""
     rng = np.random.default_rng((options.seed, 2))
     found = golden.evaluate(robot, "minv", sample(robot, domain, options.samples, rng))["Minv"]
@@ -189,7 +189,7 @@ def observe(
         robot, domain, {*functions, *optional_results(functions).values()}, options.seed, model.fext
     )
     probed = draw(robot, domain, draws.probed, probing, model.fext)
-    inputs = graph_inputs(robot, with_inverses(robot, domain, probed.arrays))
+    inputs = graph_inputs(robot, add_inverses(robot, domain, probed.arrays))
     tasks = draw(robot, domain, draws.held_out, held_out, model.fext)
     return Observed(
         model,
@@ -197,18 +197,20 @@ def observe(
         domain,
         draws,
         largest_magnitudes(
-            graph, functions, [*sampled_inputs(model, domain, draws, ranging), inputs], draws.group
+            graph, functions, [*sample_inputs(model, domain, draws, ranging), inputs], draws.group
         ),
         gains(graph, inputs, Strata(STRATA, probed.stratum, floors), probing),
-        graph_inputs(robot, with_inverses(robot, domain, tasks.first(NOISE_TASKS).arrays)),
+        graph_inputs(robot, add_inverses(robot, domain, tasks.first(NOISE_TASKS).arrays)),
         tasks,
         {f: golden.evaluate(robot, f, tasks.arrays) for f in functions},
         floors,
     )
 
 
-@seldom_collected()
-def fix(observed: Observed, options: BuildOptions, twins: Twins, progress: Progress = silent) -> Formats:
+@seldom_collect()
+def choose_formats(
+    observed: Observed, options: BuildOptions, twins: Twins, progress: Progress = silent
+) -> Formats:
     """The bit-exact program: the most exact at the width asked for, or the cheapest that meets the budget.
 
     ``progress`` receives the widths of each program that is tried.
@@ -220,7 +222,7 @@ def fix(observed: Observed, options: BuildOptions, twins: Twins, progress: Progr
     """
     model, graph, domain, draws = observed.model, observed.graph, observed.domain, observed.draws
     shifts = exponents(graph, twins)
-    magnitudes = unified([draws.headroom * size for size in observed.magnitudes], twins, shifts)
+    magnitudes = unify([draws.headroom * size for size in observed.magnitudes], twins, shifts)
     ranges = graph_ranges(model.source, domain, model.fext)
     array = options.core == "array"
 
@@ -233,11 +235,11 @@ def fix(observed: Observed, options: BuildOptions, twins: Twins, progress: Progr
         for _ in range(NOISE_PASSES):
             before = list(seen)
             raise_to_noise(seen, draft, options.functions, observed.noise_words, draws.headroom)
-            seen = unified(seen, twins, shifts)
+            seen = unify(seen, twins, shifts)
             if seen == before:
                 break
             draft = lower(graph, seen, ranges, widths.raised(magnitudes, seen), twins)
-        return fused(draft, MOST_TERMS) if array else draft
+        return fuse(draft, MOST_TERMS) if array else draft
 
     def measured(program: Program, tasks: int) -> Measured:
         draft = draft_design(model, domain, program, options)
@@ -248,7 +250,7 @@ def fix(observed: Observed, options: BuildOptions, twins: Twins, progress: Progr
         return node_reason(model.robot, graph, node, times)
 
     planner = Planner(graph, magnitudes, observed.effects, twins, guard=0 if array else GUARD_BITS)
-    search = Search(
+    search = FormatSearch(
         planner,
         lowered,
         partial(measured, tasks=draws.held_out),
@@ -261,7 +263,7 @@ def fix(observed: Observed, options: BuildOptions, twins: Twins, progress: Progr
         found = search.best(options.width)
     else:
         found = search.cheapest(options.budget, WIDTHS if options.width is None else [options.width])
-    program, groups = without_vanishing(found.program, twins.groups)
+    program, groups = remove_absorbed_terms(found.program, twins.groups)
     bounds = found.bounds
     worst = {
         f: max((row for row in bounds if row[0] == f), key=bounds.__getitem__) for f in options.functions
@@ -310,7 +312,7 @@ def raise_to_noise(
     Where values cancel but for rounding errors, samples in double precision know nothing of their size.
     Magnitudes are larger by ``headroom`` than what the samples say.
     """
-    words = {word.name: quantised(word, reals[word.name]) for word in program.inputs}
+    words = {word.name: quantise(word, reals[word.name]) for word in program.inputs}
     for function in functions:
         flags = {name: np.asarray(value, np.int64) for name, value in flag_values(function, False).items()}
         for i, largest in largest_values(program, words | flags, function).items():
@@ -318,20 +320,20 @@ def raise_to_noise(
                 magnitudes[i] = max(magnitudes[i], NOISE_MARGIN * largest)
 
 
-def with_inverses(robot: Robot, domain: Domain, arrays: Mapping[str, Array]) -> dict[str, Array]:
+def add_inverses(robot: Robot, domain: Domain, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Arrays with their inverse mass matrices where a task may bring one."""
     inverses = golden.evaluate(robot, "minv", arrays) if "Minv" in domain.bounds else {}
     return {**arrays, **inverses}
 
 
-def sampled_inputs(
+def sample_inputs(
     model: Model, domain: Domain, draws: Draws, rng: np.random.Generator
 ) -> Iterator[dict[str, Array]]:
     """Inputs of a graph for random tasks over the whole domain, chunk by chunk."""
     arrays = sample(model.source, domain, draws.ranging, rng, model.fext)
     for start in range(0, draws.ranging, draws.chunk):
         part = {name: array[start : start + draws.chunk] for name, array in arrays.items()}
-        yield graph_inputs(model.source, with_inverses(model.source, domain, part))
+        yield graph_inputs(model.source, add_inverses(model.source, domain, part))
 
 
 def largest_magnitudes(
@@ -369,7 +371,7 @@ def _used_by_flags(
     for function in functions:
         for extended in (False, True) if function == "difd" else (False,):
             flags = flag_values(function, extended)
-            own = np.array(reached(graph, function, flags))
+            own = np.array(reached_nodes(graph, function, flags))
             key = tuple(flags.items())
             used[key] = used[key] | own if key in used else own
     return used

@@ -88,9 +88,9 @@ def velocity_coordinates(robot: Robot) -> tuple[Coordinate, ...]:
             joint.kind,
             part,
             "rad/s" if turns else "m/s",
-            _known(-limits.velocity),
-            _known(limits.velocity),
-            _known(limits.effort),
+            _finite_or_none(-limits.velocity),
+            _finite_or_none(limits.velocity),
+            _finite_or_none(limits.effort),
         )
         for index, (joint, part, turns, limits) in enumerate(_velocities(robot))
     )
@@ -109,7 +109,12 @@ def _configuration(robot: Robot) -> Iterator[tuple[Joint, str, str, tuple[float 
                 yield joint, part, "1", (-1.0, 1.0)
             else:
                 limits = joint.limits[k]
-                yield joint, part, "rad" if angle else "m", (_known(limits.lower), _known(limits.upper))
+                yield (
+                    joint,
+                    part,
+                    "rad" if angle else "m",
+                    (_finite_or_none(limits.lower), _finite_or_none(limits.upper)),
+                )
 
 
 def _velocities(robot: Robot) -> Iterator[tuple[Joint, str, bool, Limits]]:
@@ -118,6 +123,6 @@ def _velocities(robot: Robot) -> Iterator[tuple[Joint, str, bool, Limits]]:
         yield from zip([joint] * len(parts), parts, joint.kind.turning, joint.limits, strict=True)
 
 
-def _known(limit: float) -> float | None:
+def _finite_or_none(limit: float) -> float | None:
     """A limit, or None where there is none."""
     return limit if isfinite(limit) else None

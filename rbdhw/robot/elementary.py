@@ -92,7 +92,7 @@ def _screw(joint: Joint, names: set[str]) -> list[Joint]:
         kind=JointKind.PRISMATIC,
         axis=joint.axis,
         placement=Placement(),
-        limits=(_scaled(limits, joint.pitch),),
+        limits=(_scale_limits(limits, joint.pitch),),
         offset=joint.pitch * joint.offset,
         mimic=replace(followed, multiplier=joint.pitch * followed.multiplier),
     )
@@ -104,7 +104,7 @@ def _turn(limits: Limits) -> JointKind:
     return JointKind.REVOLUTE if isfinite(limits.upper - limits.lower) else JointKind.CONTINUOUS
 
 
-def _scaled(limits: Limits, pitch: float) -> Limits:
+def _scale_limits(limits: Limits, pitch: float) -> Limits:
     """The limits of a shift of ``pitch`` metres a radian of a turn with ``limits``."""
     lower, upper = sorted((pitch * limits.lower, pitch * limits.upper))
     size = abs(pitch)

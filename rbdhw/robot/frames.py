@@ -65,7 +65,7 @@ def place_frame(robot: Robot, i: int, turn: float = 0.0, shift: Vector3 = _STILL
     pose = Placement(rotation_z(turn), shift)
     if joint.kind.rotates:
         placement = compose(joint.placement, Placement(translation=shift))
-        joint = replace(joint, placement=placement, offset=_wrapped(joint.offset + turn))
+        joint = replace(joint, placement=placement, offset=_wrap(joint.offset + turn))
     else:
         joint = replace(joint, placement=compose(joint.placement, pose))
     robot = _reframe(robot, i, pose, joint)
@@ -92,7 +92,7 @@ def straighten_joint(robot: Robot, i: int) -> Robot:
         x, y = -x, -y
     turn = atan2(y, x)
     placement = compose(joint.placement, Placement(rotation_z(turn)))
-    moved = replace(joint, placement=placement, offset=_wrapped(joint.offset - turn))
+    moved = replace(joint, placement=placement, offset=_wrap(joint.offset - turn))
     return _with_body(robot, i, replace(robot.bodies[i], joint=moved))
 
 
@@ -281,6 +281,6 @@ def _small_turn(x: float, y: float) -> float:
     return atan2(y, x) if x > 0.0 else atan2(-y, -x)
 
 
-def _wrapped(angle: float) -> float:
+def _wrap(angle: float) -> float:
     """``angle`` less whole turns, within half a turn of zero."""
     return remainder(angle, 2.0 * pi)

@@ -37,7 +37,7 @@ _Z: Vector3 = (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
-class Edge:
+class JointEntry:
     """One ``<joint>``: the links it connects, the child's pose, and the moving joint (None if fixed)."""
 
     name: str
@@ -47,7 +47,7 @@ class Edge:
     moving: Joint | None
 
 
-def read_joints(document: Document, links: Iterable[str]) -> list[Edge]:
+def read_joints(document: Document, links: Iterable[str]) -> list[JointEntry]:
     """Every joint, in document order; each link is the child of one joint at most.
 
     Raises
@@ -89,7 +89,7 @@ def read_origin(document: Document, element: Element, owner: str) -> Placement:
     return Placement(rotation_rpy(angles), translation)
 
 
-def _read_joint(document: Document, name: str, element: Element) -> Edge:
+def _read_joint(document: Document, name: str, element: Element) -> JointEntry:
     owner = f"joint {name!r}"
     kind = document.text(element, "type", owner)
     if kind != FIXED and kind not in _KINDS:
@@ -102,7 +102,7 @@ def _read_joint(document: Document, name: str, element: Element) -> Edge:
     moving = _read_motion(document, name, element, placement) if kind in _KINDS else None
     if moving is None and element.find("mimic") is not None:
         document.bear(owner, "fixed, but with a <mimic>", "a joint that moves", "as fixed")
-    return Edge(name, parent, child, placement, moving)
+    return JointEntry(name, parent, child, placement, moving)
 
 
 def _read_motion(document: Document, name: str, element: Element, placement: Placement) -> Joint:
@@ -216,7 +216,7 @@ def _read_mimic(document: Document, element: Element, owner: str) -> Mimic | Non
     )
 
 
-def _resolve_mimics(document: Document, edges: Sequence[Edge]) -> list[Edge]:
+def _resolve_mimics(document: Document, edges: Sequence[JointEntry]) -> list[JointEntry]:
     """``edges`` in which each mimic follows an independent joint of one degree of freedom.
 
     A mimic of a mimic follows what that one follows. A joint that can follow none becomes independent.
@@ -224,7 +224,7 @@ def _resolve_mimics(document: Document, edges: Sequence[Edge]) -> list[Edge]:
     joints = {edge.name: edge.moving for edge in edges}
     resolved: dict[str, Mimic | None] = {}
     for name in joints:
-        for follower in reversed(_followed(name, joints)):
+        for follower in reversed(_resolve_leader(name, joints)):
             if follower not in resolved:
                 resolved[follower] = _resolve_mimic(document, follower, joints, resolved)
     return [
@@ -233,7 +233,7 @@ def _resolve_mimics(document: Document, edges: Sequence[Edge]) -> list[Edge]:
     ]
 
 
-def _followed(name: str, joints: Mapping[str, Joint | None]) -> list[str]:
+def _resolve_leader(name: str, joints: Mapping[str, Joint | None]) -> list[str]:
     """Joint ``name``, the one that it mimics, the one that this mimics, and so on, each once."""
     chain: dict[str, None] = {}
     while name in joints and name not in chain:
@@ -286,7 +286,7 @@ def _mimic_problem(name: str, followed: str, joints: Mapping[str, Joint | None])
         return f"mimics the fixed joint {followed!r}", "a joint that moves"
     if other.kind.nv > 1:
         return f"mimics the {other.kind} joint {followed!r}", "a joint of one degree of freedom"
-    if name in _followed(followed, joints):
+    if name in _resolve_leader(followed, joints):
         assert other.mimic is not None
         reason = f"mimics joint {followed!r}, which mimics joint {other.mimic.joint!r}"
         return reason, "a joint that mimics none"

@@ -125,7 +125,7 @@ class PinocchioLayout:
         theirs = np.zeros((*ours.shape[:-1], self.nq))
         for i, place in self._q_of.items():
             body = self.robot.bodies[i]
-            theirs[..., place] = _with_circle(body, _followed(body, ours[..., self.robot.q_of[i]]))
+            theirs[..., place] = _with_circle(body, _follow(body, ours[..., self.robot.q_of[i]]))
         return theirs
 
     def velocity(self, v: npt.ArrayLike) -> Array:
@@ -168,7 +168,7 @@ class PinocchioLayout:
         body = self.robot.bodies[i]
         if body.joint.mimic is None:
             return
-        off = _without_circle(body, theirs) - _followed(body, ours[..., self.robot.q_of[i]])
+        off = _without_circle(body, theirs) - _follow(body, ours[..., self.robot.q_of[i]])
         if body.joint.kind.rotates:
             off = np.arctan2(np.sin(off), np.cos(off))
         if np.any(np.abs(off) > FOLLOWING):
@@ -202,7 +202,7 @@ def _spans(bodies: Sequence[int], sizes: Sequence[int]) -> dict[int, slice]:
     return {i: slice(end - size, end) for i, size, end in zip(bodies, sizes, ends, strict=True)}
 
 
-def _followed(body: Body, q: Array) -> Array:
+def _follow(body: Body, q: Array) -> Array:
     """A joint's own coordinates, from those that move it."""
     mimic = body.joint.mimic
     return q if mimic is None else mimic.multiplier * q + mimic.offset

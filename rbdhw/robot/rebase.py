@@ -57,9 +57,9 @@ class Rebase:
         q = np.asarray(q, dtype=np.float64)
         world = compose(inverse(self.target.bodies[0].joint.placement), self.source.bodies[0].joint.placement)
         length = np.linalg.norm(q[:, 3:7], axis=1, keepdims=True)
-        pose = _composed(_pose(world), (q[:, :3], q[:, 3:7] / length))
+        pose = _compose(_pose(world), (q[:, :3], q[:, 3:7] / length))
         for step in self._steps(q):
-            pose = _composed(pose, step.pose)
+            pose = _compose(pose, step.pose)
         joints = _gather(self.source, self.target, self.source.q_of)[7:]
         return np.hstack([*pose, q[:, joints]])
 
@@ -156,7 +156,7 @@ def _across(joint: Joint, q: Array) -> Pose:
     half = 0.5 * (q @ turns)[:, np.newaxis]
     axis = np.array(joint.axis)
     attitude = np.hstack([np.sin(half) * axis, np.cos(half)])
-    return _composed(_pose(joint.placement, len(q)), ((q @ shifts)[:, np.newaxis] * axis, attitude))
+    return _compose(_pose(joint.placement, len(q)), ((q @ shifts)[:, np.newaxis] * axis, attitude))
 
 
 def _pose(placement: Placement, tasks: int = 1) -> Pose:
@@ -175,7 +175,7 @@ def _pose(placement: Placement, tasks: int = 1) -> Pose:
     return np.tile(placement.translation, (tasks, 1)), np.tile(attitude, (tasks, 1))
 
 
-def _composed(outer: Pose, inner: Pose) -> Pose:
+def _compose(outer: Pose, inner: Pose) -> Pose:
     """The pose of ``inner``'s frame where ``outer``'s frame is given."""
     (place, attitude), (shift, turn) = outer, inner
     x, w, y, u = attitude[:, :3], attitude[:, 3:], turn[:, :3], turn[:, 3:]

@@ -33,7 +33,7 @@ def regroup_inertias(robot: Robot) -> Robot:
         body = bodies[i]
         if body.joint.kind in (JointKind.PLANAR, JointKind.FLOATING):
             continue
-        unfelt, felt = _split(body.inertia, body.joint.kind)
+        unfelt, felt = _split_inertia(body.inertia, body.joint.kind)
         placement = body.joint.placement
         if body.joint.kind is JointKind.PRISMATIC:
             placement = Placement(placement.rotation)  # a couple has no point of attack
@@ -47,7 +47,7 @@ def regroup_inertias(robot: Robot) -> Robot:
     return replace(robot, bodies=tuple(bodies), base_inertia=base_inertia)
 
 
-def _split(inertia: Inertia, kind: JointKind) -> tuple[Inertia, Inertia]:
+def _split_inertia(inertia: Inertia, kind: JointKind) -> tuple[Inertia, Inertia]:
     """``inertia`` as the part that a joint (about or along z) does not feel, and the rest."""
     if kind is JointKind.SPHERICAL:
         return Inertia(inertia.mass), replace(inertia, mass=0.0)

@@ -90,7 +90,7 @@ def reroot(robot: Robot, link: str) -> Robot:
                 f"root: joint {body.joint.name!r} on the way to link {link!r} is {body.joint.kind}, "
                 f"which cannot be reversed; expected {kinds} joints there"
             )
-    turned = _turned(robot, way)
+    turned = _turn(robot, way)
     order = _depth_first([body.parent for body in turned], root)
     place = {BASE: BASE} | {old: new for new, old in enumerate(order)}
     bodies = tuple(replace(turned[old], parent=place[turned[old].parent]) for old in order)
@@ -166,7 +166,7 @@ def _body_of(robot: Robot, link: str) -> int:
     return bodies[carrier]
 
 
-def _turned(robot: Robot, way: tuple[int, ...]) -> list[Body]:
+def _turn(robot: Robot, way: tuple[int, ...]) -> list[Body]:
     """All bodies in their old order, but those on the ``way``, root first, hanging from its last.
 
     Each one's frame moves onto the joint that carries it then, and the last one's onto its link.

@@ -77,11 +77,11 @@ def best_rewrite(robot: Robot, cost: Callable[[Robot], float]) -> Rewriting:
         The cost of a robot whose axes are on z, such as an operation count; a pure function, since
         robots that have been seen are not evaluated again. Evaluating it is taken to be as much work.
     """
-    search = _Search(cost, budget=4 * len(robot.bodies) + 10)
+    search = _RewriteSearch(cost, budget=4 * len(robot.bodies) + 10)
     aligned = align_axes(robot)
     names = [] if aligned == robot else ["align_axes"]
     regrouped = search.cost(regroup_inertias(aligned)) < search.cost(aligned)
-    search.finish = regroup_inertias if regrouped else _unchanged
+    search.finish = regroup_inertias if regrouped else _keep
     placed = search.place_all(aligned, names)
     skipped = ""
     if search.budget * search.cost(placed) <= MOST_WORK:
@@ -116,11 +116,11 @@ def neighbourhood(robot: Robot, i: int) -> Robot:
     return replace(robot, bodies=tuple(bodies), base_given=cut or robot.base_given)
 
 
-def _unchanged(robot: Robot) -> Robot:
+def _keep(robot: Robot) -> Robot:
     return robot
 
 
-class _Search:
+class _RewriteSearch:
     """Descends ``cost`` over placements, evaluating it ``budget`` times at most.
 
     ``finish`` is done to every placement before its cost is taken.
@@ -131,7 +131,7 @@ class _Search:
         self._seen: dict[Robot, float] = {}
         self._work = 0.0
         self.budget = budget
-        self.finish: Callable[[Robot], Robot] = _unchanged
+        self.finish: Callable[[Robot], Robot] = _keep
 
     @property
     def spent(self) -> bool:

@@ -63,7 +63,7 @@ def multiply(m: Matrix3, n: Matrix3) -> Matrix3:
     )
 
 
-def snapped(m: Matrix3) -> Matrix3:
+def snap(m: Matrix3) -> Matrix3:
     """A rotation whose entries within ``SNAP`` of zero are zero, and of +-1 in a row of zeros are +-1.
 
     Entries beside others that are not zero are left alone, so that the result stays a rotation.
@@ -80,7 +80,7 @@ def snapped(m: Matrix3) -> Matrix3:
     return ((a[0], a[1], a[2]), (b[0], b[1], b[2]), (c[0], c[1], c[2]))
 
 
-def rounded(a: Vector3, terms: Vector3) -> Vector3:
+def round_terms(a: Vector3, terms: Vector3) -> Vector3:
     """The sum ``a`` with coordinates zero that are nothing beside its largest term (of size ``terms``)."""
     size = ROUNDING * max(abs(value) for value in (*a, *terms))
     x, y, z = (0.0 if abs(value) <= size else value for value in a)
@@ -90,7 +90,7 @@ def rounded(a: Vector3, terms: Vector3) -> Vector3:
 def rotation_z(angle: float) -> Matrix3:
     """The rotation by ``angle`` (rad) about z, exact at multiples of a quarter turn."""
     c, s = cos(angle), sin(angle)
-    return snapped(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)))
+    return snap(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)))
 
 
 def rotation_rpy(rpy: Vector3) -> Matrix3:
@@ -99,22 +99,24 @@ def rotation_rpy(rpy: Vector3) -> Matrix3:
     about_x: Matrix3 = ((1.0, 0.0, 0.0), (0.0, cr, -sr), (0.0, sr, cr))
     about_y: Matrix3 = ((cp, 0.0, sp), (0.0, 1.0, 0.0), (-sp, 0.0, cp))
     about_z: Matrix3 = ((cy, -sy, 0.0), (sy, cy, 0.0), (0.0, 0.0, 1.0))
-    return snapped(multiply(about_z, multiply(about_y, about_x)))
+    return snap(multiply(about_z, multiply(about_y, about_x)))
 
 
 def compose(outer: Placement, inner: Placement) -> Placement:
     """The pose of ``inner``'s frame where ``outer``'s frame is given: outer o inner."""
     moved = add(outer.translation, apply(outer.rotation, inner.translation))
     return Placement(
-        rotation=snapped(multiply(outer.rotation, inner.rotation)),
-        translation=rounded(moved, inner.translation),
+        rotation=snap(multiply(outer.rotation, inner.rotation)),
+        translation=round_terms(moved, inner.translation),
     )
 
 
 def inverse(placement: Placement) -> Placement:
     """The pose of the parent frame in the child frame."""
     back = transpose(placement.rotation)
-    return Placement(back, rounded(scale(-1.0, apply(back, placement.translation)), placement.translation))
+    return Placement(
+        back, round_terms(scale(-1.0, apply(back, placement.translation)), placement.translation)
+    )
 
 
 def rotational_matrix(inertia: Inertia) -> Matrix3:
@@ -161,7 +163,7 @@ def move_inertia(inertia: Inertia, placement: Placement) -> Inertia:
     size = max(abs(value) for value in moved)
     return Inertia(
         mass=mass,
-        first_moment=rounded(add(h, scale(mass, t)), inertia.first_moment),
+        first_moment=round_terms(add(h, scale(mass, t)), inertia.first_moment),
         rotational=_without_dust(moved, size),
     )
 
@@ -173,7 +175,7 @@ def add_inertia(a: Inertia, b: Inertia) -> Inertia:
     size = max(abs(value) for value in (*p, *q))
     return Inertia(
         mass=a.mass + b.mass,
-        first_moment=rounded(add(a.first_moment, b.first_moment), a.first_moment),
+        first_moment=round_terms(add(a.first_moment, b.first_moment), a.first_moment),
         rotational=_without_dust(total, size),
     )
 
@@ -203,7 +205,7 @@ def turn_onto_z(axis: Vector3) -> Matrix3:
     across = sqrt(x * x + y * y)
     first: Vector3 = (y / across, -x / across, 0.0)
     second = cross(axis, first)
-    return snapped(transpose((first, second, axis)))
+    return snap(transpose((first, second, axis)))
 
 
 def _without_dust(

@@ -28,7 +28,7 @@ def _groups(robot: Robot, parent: int) -> Iterator[LimbGroup]:
     alike: dict[object, list[Limb]] = defaultdict(list)
     for child in _children(robot, parent):
         limb = _limb(robot, child)
-        alike[_shape(robot, child), _followed(robot, limb)].append(limb)
+        alike[_shape(robot, child), _followers(robot, limb)].append(limb)
     for limbs in alike.values():
         if len(limbs) > 1:
             yield tuple(limbs)
@@ -69,7 +69,7 @@ def _numbers(entry: object) -> Iterator[float]:
         yield from _numbers(part)
 
 
-def _followed(robot: Robot, limb: Limb) -> tuple[object, ...]:
+def _followers(robot: Robot, limb: Limb) -> tuple[object, ...]:
     """The joints that the joints of a limb mimic: by their place in the limb, by name outside of it."""
     places = {robot.bodies[i].joint.name: place for place, i in enumerate(limb)}
     mimics = (robot.bodies[i].joint.mimic for i in limb)

@@ -15,7 +15,7 @@ from pathlib import Path
 from rbdhw.robot.document import Document, read_document
 from rbdhw.robot.ignored import note_ignored
 from rbdhw.robot.inertial import needs_inertia, read_inertia
-from rbdhw.robot.joints import Edge, read_joints, read_origin
+from rbdhw.robot.joints import JointEntry, read_joints, read_origin
 from rbdhw.robot.model import BASE, Body, Inertia, JointKind, Placement, Robot
 from rbdhw.robot.spatial import add_inertia, compose, move_inertia
 
@@ -130,7 +130,7 @@ def _total(inertias: Iterable[Inertia]) -> Inertia:
     return total
 
 
-def _find_base(document: Document, links: Iterable[str], edges: Iterable[Edge]) -> str:
+def _find_base(document: Document, links: Iterable[str], edges: Iterable[JointEntry]) -> str:
     """The one link that is no joint's child."""
     children = {edge.child for edge in edges}
     roots = [link for link in links if link not in children]
@@ -143,7 +143,7 @@ def _find_base(document: Document, links: Iterable[str], edges: Iterable[Edge]) 
     return roots[0]
 
 
-def _cycle(start: str, edges: Iterable[Edge]) -> str:
+def _cycle(start: str, edges: Iterable[JointEntry]) -> str:
     """The links of the cycle that going up from ``start`` ends in, parents first."""
     above = {edge.child: edge.parent for edge in edges}
     seen: dict[str, None] = {}
@@ -155,9 +155,9 @@ def _cycle(start: str, edges: Iterable[Edge]) -> str:
     return " -> ".join(repr(link) for link in [*reversed(loop), loop[-1]])
 
 
-def _merge(name: str, base: str, inertias: dict[str, Inertia], edges: Iterable[Edge]) -> Robot:
+def _merge(name: str, base: str, inertias: dict[str, Inertia], edges: Iterable[JointEntry]) -> Robot:
     """The tree below ``base``: a body per moving joint, links on fixed joints merged into bodies."""
-    below: dict[str, list[Edge]] = {link: [] for link in inertias}
+    below: dict[str, list[JointEntry]] = {link: [] for link in inertias}
     for edge in edges:
         below[edge.parent].append(edge)
     bodies: list[Body] = []
@@ -184,7 +184,7 @@ def _merge(name: str, base: str, inertias: dict[str, Inertia], edges: Iterable[E
     return Robot(name, base, tuple(bodies), base_inertia, fixed_links=tuple(fixed))
 
 
-def _check_tree(document: Document, links: Iterable[str], edges: Iterable[Edge], robot: Robot) -> None:
+def _check_tree(document: Document, links: Iterable[str], edges: Iterable[JointEntry], robot: Robot) -> None:
     """InputError where links are left out of the tree: with one root, they hang from a cycle."""
     reached = {robot.base, *(body.name for body in robot.bodies), *(link for link, _ in robot.fixed_links)}
     for link in links:

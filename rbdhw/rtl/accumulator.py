@@ -11,11 +11,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.program import Operand
-from rbdhw.rtl.arithmetic import aligned, half
+from rbdhw.rtl.add_subtract import add_subtract
+from rbdhw.rtl.arithmetic import align, half
 from rbdhw.rtl.control import Sequencer, places
-from rbdhw.rtl.multiplexer import multiplexed
+from rbdhw.rtl.multiplexer import multiplex
 from rbdhw.rtl.multiplier import multiply_add
-from rbdhw.rtl.turned_adder import turned_sum
 from rbdhw.target import Primitive
 
 
@@ -102,7 +102,7 @@ class Accumulator(wiring.Component):
         more = sequencer.steps(m, "more", {s: int(a.more) for s, a in later.items()}, 1, other=0)
         start = half(self.drop)
         total = Signal(signed(self.sum_bits), init=start)
-        following = turned_sum(m, "sum", total, term, negative, self.primitive)
+        following = add_subtract(m, "sum", total, term, negative, self.primitive)
         result = Signal(signed(self.sum_bits), reset_less=True)
         m.d.sync += [total.eq(following), result.eq(following)]
         with m.If(~more):
@@ -120,13 +120,13 @@ class Accumulator(wiring.Component):
         ways = []
         for shift in shifts:
             way = Signal(signed(self.sum_bits), name=f"moved_{shift}".replace("-", "right_"))
-            m.d.comb += way.eq(aligned(product, Operand(0, shift=shift)))
+            m.d.comb += way.eq(align(product, Operand(0, shift=shift)))
             ways.append(way)
         if len(ways) == 1:
             return ways[0]
         numbers = {slot: shifts.index(own.shift) for slot, own in adding.items()}
         choice = sequencer.steps(m, "shift", numbers, places(len(shifts)))
-        return multiplexed(m, "moved", ways, choice, self.primitive)
+        return multiplex(m, "moved", ways, choice, self.primitive)
 
 
 def sum_bits(least: int, most: int) -> int:

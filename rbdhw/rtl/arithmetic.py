@@ -9,10 +9,10 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 
 from rbdhw.fixed.program import Operand, Operation
-from rbdhw.fixed.recoding import Term, paired, rounded
+from rbdhw.fixed.recoding import Term, pair_summands, round_constant
 
 
-def aligned(value: Any, operand: Operand) -> Any:
+def align(value: Any, operand: Operand) -> Any:
     """An operand's value moved by its shift: zeros below, or low bits cut. Its sign is not applied."""
     if operand.shift > 0:
         return Cat(Const(0, operand.shift), value).as_signed()
@@ -27,7 +27,7 @@ def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> An
 
     The half costs no adder where it fits the zeros below an operand.
     """
-    parts = [aligned(value, operand) for value, operand in zip(values, operands, strict=True)]
+    parts = [align(value, operand) for value, operand in zip(values, operands, strict=True)]
     room = [k for k, operand in enumerate(operands) if not operand.negative and operand.shift >= drop > 0]
     for k in room[:1]:
         parts[k] = Cat(Const(half(drop), operands[k].shift), values[k]).as_signed()
@@ -38,12 +38,12 @@ def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> An
     return result if room else plus_half(result, drop)
 
 
-def turned(operands: tuple[Operand, ...], values: list[Any], signs: list[Any], drop: int = 0) -> Any:
+def add_or_subtract(operands: tuple[Operand, ...], values: list[Any], signs: list[Any], drop: int = 0) -> Any:
     """What :func:`total` gives where the signs are bits: 1 for a negative operand. They are never 1 together.
 
     A sign that is None is that of the operand.
     """
-    parts = [aligned(value, operand) for value, operand in zip(values, operands, strict=True)]
+    parts = [align(value, operand) for value, operand in zip(values, operands, strict=True)]
     fixed = [sign is None and not operand.negative for sign, operand in zip(signs, operands, strict=True)]
     room = [k for k, operand in enumerate(operands) if fixed[k] and operand.shift >= drop > 0]
     for k in room[:1]:
@@ -59,7 +59,7 @@ def turned(operands: tuple[Operand, ...], values: list[Any], signs: list[Any], d
     return result if room else plus_half(result, drop)
 
 
-def scaled(m: Module, name: str, value: Any, constant: int, drop: int = 0) -> Any:
+def scale(m: Module, name: str, value: Any, constant: int, drop: int = 0) -> Any:
     """The exact product by a constant above 0, and half of the bits to be dropped, without a multiplier.
 
     The adders are those that :func:`rbdhw.fixed.recoding.shift_add` counts; ``name`` is that of their sums.
@@ -71,7 +71,7 @@ def scaled(m: Module, name: str, value: Any, constant: int, drop: int = 0) -> An
         m.d.comb += partial.eq(total.value)
         return replace(total, value=partial)
 
-    total = paired([_Summand.of(term, value) for term in rounded(constant, drop)], added)
+    total = pair_summands([_Summand.of(term, value) for term in round_constant(constant, drop)], added)
     return Cat(Const(0, total.shift), total.value).as_signed()
 
 
@@ -102,12 +102,12 @@ class _Summand:
         return _Summand(Cat(value[:below], top).as_signed(), self.shift, self.negative and other.negative)
 
 
-def negated(value: Any, sign: Any) -> Any:
+def negate(value: Any, sign: Any) -> Any:
     """A number, or where a bit is 1 what is left of nothing without it."""
     return Mux(sign, -value, value).as_signed()
 
 
-def chosen(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> Any:
+def choose(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> Any:
     """The second operand where the first, a flag, is 1, the third where it is 0, and half of ``drop``."""
     flag, *others = values
     first, second = (total((operand,), [value]) for operand, value in zip(operands[1:], others, strict=True))
@@ -134,14 +134,14 @@ def cut(full: Any, operation: Operation) -> tuple[Any, Any]:
     return kept[:width].as_signed(), (above.any() & ~above.all()) if operation.checked else Const(0)
 
 
-def saturated(full: Any, operation: Operation) -> tuple[Any, Any]:
+def saturate(full: Any, operation: Operation) -> tuple[Any, Any]:
     """The result of an operation and whether it overflowed; then it is the largest integer of that sign."""
     value, overflow = cut(full, operation)
     limit = Cat((~full[-1]).replicate(operation.format.width - 1), full[-1])
     return Mux(overflow, limit.as_signed(), value), overflow
 
 
-def parted(m: Module, bits: Any, widths: Sequence[int]) -> list[Signal]:
+def split_sum(m: Module, bits: Any, widths: Sequence[int]) -> list[Signal]:
     """Signals of these widths that are the parts of ``bits``, lowest first.
 
     One assignment takes it apart: slices, each of which names all of it, would make the netlist's size the

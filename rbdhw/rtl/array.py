@@ -8,19 +8,19 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, signed
 
 from rbdhw.array.memories import block_memories, contents, outputs
-from rbdhw.array.model import Array, Output, Port, Resource, Step
+from rbdhw.array.model import Array, ArrayResource, ArrayStep, Output, Port
 from rbdhw.fixed.fusion import GUARD_BITS
 from rbdhw.fixed.program import Kind, Operation, Program, exact_interval
 from rbdhw.rtl.accumulator import Accumulator, Adding, sum_bits
-from rbdhw.rtl.arithmetic import aligned, parted, saturated
+from rbdhw.rtl.arithmetic import align, saturate, split_sum
 from rbdhw.rtl.control import Sequencer, places
 from rbdhw.rtl.delay import delay_line
 from rbdhw.rtl.interface import CoreInterface
-from rbdhw.rtl.multiplexer import multiplexed
+from rbdhw.rtl.multiplexer import multiplex
 from rbdhw.rtl.operand_memory import OperandMemory
-from rbdhw.rtl.overflow import gathered
+from rbdhw.rtl.overflow import gather_overflows
 from rbdhw.rtl.reciprocal import ReciprocalUnit
-from rbdhw.rtl.trigonometry import TrigonometryUnit, registered
+from rbdhw.rtl.trigonometry import TrigonometryUnit, register
 from rbdhw.rtl.values import value_names
 from rbdhw.schedule.model import stage
 from rbdhw.target import Primitive
@@ -77,7 +77,7 @@ class ArrayCore(CoreInterface):
 
     def _decoded(self, m: Module) -> dict[int, Any]:
         """The words of the task that starts in this cycle, and its flags, by value."""
-        slots = parted(m, self.payload, self.program.slots)
+        slots = split_sum(m, self.payload, self.program.slots)
         words = {
             word.value: slots[word.slot][: word.format.width].as_signed() for word in self.program.inputs
         }
@@ -117,16 +117,16 @@ class ArrayCore(CoreInterface):
         return memory
 
     def _unit(
-        self, m: Module, unit: int, resource: Resource, sequencer: Sequencer, operands: list[Any]
+        self, m: Module, unit: int, resource: ArrayResource, sequencer: Sequencer, operands: list[Any]
     ) -> None:
         match resource:
-            case Resource.ACCUMULATOR:
+            case ArrayResource.ACCUMULATOR:
                 self._accumulator(m, unit, sequencer, operands)
-            case Resource.TRIGONOMETRY:
+            case ArrayResource.TRIGONOMETRY:
                 self._trigonometry(m, unit, sequencer, operands)
-            case Resource.RECIPROCAL:
+            case ArrayResource.RECIPROCAL:
                 self._reciprocal(m, unit, sequencer, operands)
-            case Resource.SOURCE:
+            case ArrayResource.SOURCE:
                 self._source(m, unit, sequencer)
 
     def _accumulator(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
@@ -149,9 +149,9 @@ class ArrayCore(CoreInterface):
         )
         m.d.comb += [hardware.a.eq(operands[0]), hardware.b.eq(operands[1])]
         self._results[unit, 0] = hardware.o
-        self._overflows[unit] = registered(m, hardware.overflow, 1)
+        self._overflows[unit] = register(m, hardware.overflow, 1)
 
-    def _sum_bits(self, step: Step) -> int:
+    def _sum_bits(self, step: ArrayStep) -> int:
         """Bits of a job's sum before it is rounded; a result's width and the guard's at least."""
         (value,) = step.job.values
         least = max(self.program.port_widths) + GUARD_BITS + 1
@@ -183,7 +183,7 @@ class ArrayCore(CoreInterface):
             wide = Signal(signed(max(map(len, different))), name=f"{name}_{k}")
             m.d.comb += wide.eq(choice)
             inputs.append(wide)
-        return multiplexed(m, name, inputs, number, self.primitive)
+        return multiplex(m, name, inputs, number, self.primitive)
 
     def _source(self, m: Module, unit: int, sequencer: Sequencer) -> None:
         """Words of a task, kept while those of the next come."""
@@ -208,7 +208,7 @@ class ArrayCore(CoreInterface):
             slot = (step.start + 1) % self.ii
             angles[slot] = operation.operands[0]
             offsets[slot] = operation.constant
-        ways = {operand.shift: aligned(operands[0], operand) for operand in angles.values()}
+        ways = {operand.shift: align(operands[0], operand) for operand in angles.values()}
         angle = self._chosen(m, sequencer, f"{name}_angle", {s: ways[o.shift] for s, o in angles.items()})
         offset = sequencer.steps(m, f"{name}_offset", offsets, hardware.angle.shape())
         m.d.comb += hardware.angle.eq(angle + offset)
@@ -217,7 +217,7 @@ class ArrayCore(CoreInterface):
     def _reciprocal(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
         name = f"reciprocal_{unit}"
         assert self.program.reciprocal is not None
-        cycles = self.array.timing.cycles[Resource.RECIPROCAL]
+        cycles = self.array.timing.cycles[ArrayResource.RECIPROCAL]
         hardware = ReciprocalUnit(self.program.reciprocal, cycles, self.array.registers, self.primitive)
         m.submodules[name] = hardware
         steps = self.array.steps_of[unit]
@@ -231,11 +231,11 @@ class ArrayCore(CoreInterface):
         for step in steps:
             operation = self._operation(step.job.values[0])
             result = Signal(signed(operation.format.width), name=self._names[step.job.values[0]])
-            value, overflow = saturated(hardware.y, operation)
+            value, overflow = saturate(hardware.y, operation)
             m.d.comb += result.eq(value)
             results[step.ready % self.ii], overflows[step.ready % self.ii] = result, overflow
         self._results[unit, 0] = self._chosen(m, sequencer, f"{name}_o", results)
-        self._overflows[unit] = registered(m, self._overflow_by_slot(overflows), 1)
+        self._overflows[unit] = register(m, self._overflow_by_slot(overflows), 1)
 
     def _overflow_by_slot(self, overflows: dict[int, Any]) -> Any:
         return Cat(self._slots[slot] & overflow for slot, overflow in overflows.items()).any()
@@ -281,12 +281,12 @@ class ArrayCore(CoreInterface):
             with m.If(self._slots[self.array.latency[function] % self.ii]):
                 m.d.sync += result.eq(Cat(parts))
             m.d.comb += getattr(self, f"result_{function}").eq(result)
-            overflow = gathered(m, function, self._flags(function), self.array.latency[function] + 1)
+            overflow = gather_overflows(m, function, self._flags(function), self.array.latency[function] + 1)
             m.d.comb += getattr(self, f"overflow_{function}").eq(overflow)
 
     def _ready(self, value: int) -> int:
         step = self.array.producer.get(value)
-        known = step is None or step.job.resource is Resource.SOURCE
+        known = step is None or step.job.resource is ArrayResource.SOURCE
         return 0 if known or step is None else step.ready
 
     def _stage(self, value: int, function: str) -> int:

@@ -61,11 +61,11 @@ class Sequencer:
         # shifted a module of its own; both take long.
         for bit in range(len(chosen)):
             column = [None if value is None else value >> bit & 1 for value in table]
-            m.d.comb += chosen[bit].eq(_looked_up(column, self._next))
+            m.d.comb += chosen[bit].eq(_look_up(column, self._next))
         return chosen
 
 
-def _looked_up(column: Sequence[int | None], number: Any) -> Any:
+def _look_up(column: Sequence[int | None], number: Any) -> Any:
     """The bit of a table that has a number; None may be either."""
     known = {value for value in column if value is not None}
     if len(known) < 2:
@@ -74,8 +74,8 @@ def _looked_up(column: Sequence[int | None], number: Any) -> Any:
     below, above = column[:half], column[half:]
     pairs = list(zip(below, above, strict=True))
     if all(None in pair or pair[0] == pair[1] for pair in pairs):
-        return _looked_up([low if high is None else high for low, high in pairs], number[:-1])
-    return Mux(number[-1], _looked_up(above, number[:-1]), _looked_up(below, number[:-1]))
+        return _look_up([low if high is None else high for low, high in pairs], number[:-1])
+    return Mux(number[-1], _look_up(above, number[:-1]), _look_up(below, number[:-1]))
 
 
 def places(count: int) -> Any:

@@ -1,7 +1,7 @@
 """Beats of singles turned into beats of integers, and back, at the accelerator's edge.
 
-Each lane of the stream has a converter (:mod:`rbdhw.rtl.floating`), which is told beat by beat for which word
-its number stands: by the function in the packet's header and the beat's number in the packet.
+Each lane of the stream has a converter (:mod:`rbdhw.rtl.single_precision`). In every beat the function in the
+packet's header and the beat's number in the packet select the word that the lane's number belongs to.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.protocol import EXTENDED, HEADER_BITS
-from rbdhw.rtl.floating import FixedToSingle, SingleToFixed
 from rbdhw.rtl.packet import REQUEST_HEADER, SINGLE_BITS, Edge, beat_layout, request_layout
+from rbdhw.rtl.single_precision import FixedToSingle, SingleToFixed
 
 
 class Follower(wiring.Component):
@@ -130,8 +130,8 @@ class RequestConverter(wiring.Component):
             m.d.comb += [
                 lane.single.eq(follower.o.data.word_select(k, SINGLE_BITS)),
                 lane.used.eq((place != 0) & (place <= brought)),
-                lane.scale.eq(_looked_up(m, f"scale_{k}", index, function, scales)),
-                lane.wrap.eq(_looked_up(m, f"wrap_{k}", index, function, wraps)),
+                lane.scale.eq(_look_up(m, f"scale_{k}", index, function, scales)),
+                lane.wrap.eq(_look_up(m, f"wrap_{k}", index, function, wraps)),
             ]
         numbers = Cat(lane.number for lane in self.lanes)
         m.d.comb += [
@@ -210,7 +210,7 @@ class ResponseConverter(wiring.Component):
             number = follower.o.data.word_select(k, edge.response_field)
             m.d.comb += [
                 lane.number.eq(number if k else Mux(index == 0, 0, number)),
-                lane.exponent.eq(_looked_up(m, f"exponent_{k}", index, function, self.exponents[k])),
+                lane.exponent.eq(_look_up(m, f"exponent_{k}", index, function, self.exponents[k])),
             ]
         singles = Cat(lane.single for lane in self.lanes)
         m.d.comb += [self.o.data.eq(singles | Mux(first, header, 0)), self.o.last.eq(last)]
@@ -273,9 +273,7 @@ def _after(m: Module, value: Any, cycles: int, widths: tuple[int, ...]) -> list[
     return [value[first:end] for first, end in pairwise(places)]
 
 
-def _looked_up(
-    m: Module, name: str, index: Any, function: Any, entries: Mapping[tuple[int, int], int]
-) -> Any:
+def _look_up(m: Module, name: str, index: Any, function: Any, entries: Mapping[tuple[int, int], int]) -> Any:
     """The entry for a beat's index and a function's code; where there is none, any."""
     values = list(entries.values())
     entry = Signal(range(min(0, *values, 0), max(0, *values, 0) + 1), name=name)

@@ -8,9 +8,9 @@ from typing import Any
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
 
 from rbdhw.fixed.program import Program, Word
-from rbdhw.rtl.arithmetic import parted
+from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.interface import CoreInterface
-from rbdhw.rtl.overflow import gathered
+from rbdhw.rtl.overflow import gather_overflows
 from rbdhw.rtl.region import SETTLED, RegionModule, Wires
 from rbdhw.schedule.model import Bound, Tap
 from rbdhw.target import Primitive
@@ -29,7 +29,7 @@ class ForwardBackward(Elaboratable):
         return m
 
 
-class Core(CoreInterface):
+class PipelineCore(CoreInterface):
     """A core of operators in the submodules of steps and joints.
 
     Parameters
@@ -64,7 +64,7 @@ class Core(CoreInterface):
         return m
 
     def _decode(self, m: Module, wires: Wires) -> None:
-        slots = parted(m, self.payload, self.program.slots)
+        slots = split_sum(m, self.payload, self.program.slots)
         words = {
             word.value: slots[word.slot][: word.format.width].as_signed()
             for word in self.program.inputs
@@ -110,4 +110,4 @@ class Core(CoreInterface):
                 if function in place.functions:
                     later = min(last - place.cycle, SETTLED)
                     flags[place.cycle + later].append(module.flag(place, later))
-        return gathered(m, function, flags, last)
+        return gather_overflows(m, function, flags, last)

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
-from rbdhw.rtl.arithmetic import parted
+from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.packet import Edge
 
 CHECKED = 2
@@ -63,7 +63,7 @@ class DomainCheck(wiring.Component):
         for function in self.edge.functions:
             for check in checks(self.edge, function.brought(extended=True)):
                 flags.setdefault(check, Signal(name=f"outside_{check[0]}", reset_less=True))
-        parts = parted(m, self.words, self.edge.fields)
+        parts = split_sum(m, self.words, self.edge.fields)
         fields = dict(zip(self.edge.places, parts, strict=False))
         for (first, _, lowest, highest), flag in flags.items():
             field = fields[first].as_signed()

@@ -27,7 +27,7 @@ PAIR = "16'hCACA"
 """The look-up table of two choices: C selects B instead of A."""
 
 
-def multiplexed(m: Module, name: str, inputs: Sequence[Any], choice: Any, primitive: Primitive | None) -> Any:
+def multiplex(m: Module, name: str, inputs: Sequence[Any], choice: Any, primitive: Primitive | None) -> Any:
     """The input, of several of one shape, whose number is ``choice``; of larger numbers any.
 
     ``name`` is what the names of submodules begin with.
@@ -43,7 +43,7 @@ def multiplexed(m: Module, name: str, inputs: Sequence[Any], choice: Any, primit
     return chosen
 
 
-def with_cells(verilog: str) -> str:
+def write_cells(verilog: str) -> str:
     """A Verilog text and the modules of multiplexers that it names."""
     sizes = sorted({int(size) for size in re.findall(rf"\b{CELL}(\d+)\b", verilog)})
     return verilog + "".join(cell(size) for size in sizes)
@@ -52,7 +52,7 @@ def with_cells(verilog: str) -> str:
 def cell(size: int) -> str:
     """The Verilog module of a multiplexer of so many choices; Verilator sees what it does, not the cells."""
     lines: list[str] = []
-    out = _built(lines, [f"i[{k} * WIDTH + k]" for k in range(size)])
+    out = _build_cell(lines, [f"i[{k} * WIDTH + k]" for k in range(size)])
     bits = (size - 1).bit_length()
     return "\n".join(
         [
@@ -85,7 +85,7 @@ def tables(size: int) -> int:
     return min(half, split) if bits <= JOINED else split
 
 
-def _built(lines: list[str], inputs: Sequence[str]) -> str:
+def _build_cell(lines: list[str], inputs: Sequence[str]) -> str:
     """The wire of a choice among inputs."""
     size = len(inputs)
     if size == 1:
@@ -93,16 +93,16 @@ def _built(lines: list[str], inputs: Sequence[str]) -> str:
     bits = (size - 1).bit_length()
     half = 1 << (bits - 1)
     if size > 2 and bits <= JOINED and tables(size) == half:
-        return _joined(lines, [*inputs, *[inputs[-1]] * (2 * half - size)], bits)
-    return _pair(lines, _built(lines, inputs[:half]), _built(lines, inputs[half:]), bits - 1)
+        return _join(lines, [*inputs, *[inputs[-1]] * (2 * half - size)], bits)
+    return _pair(lines, _build_cell(lines, inputs[:half]), _build_cell(lines, inputs[half:]), bits - 1)
 
 
-def _joined(lines: list[str], inputs: Sequence[str], bits: int) -> str:
+def _join(lines: list[str], inputs: Sequence[str], bits: int) -> str:
     """A choice among a power of two by look-up tables of pairs, and dedicated multiplexers."""
     if bits == 1:
         return _pair(lines, inputs[0], inputs[1], 0)
     half = len(inputs) // 2
-    low, high = _joined(lines, inputs[:half], bits - 1), _joined(lines, inputs[half:], bits - 1)
+    low, high = _join(lines, inputs[:half], bits - 1), _join(lines, inputs[half:], bits - 1)
     kind, ports = ("PFUMX", ("BLUT", "ALUT", "C0")) if bits == 2 else ("L6MUX21", ("D0", "D1", "SD"))
     return _cell(lines, kind, "", dict(zip(ports, (low, high, f"s[{bits - 1}]"), strict=True)))
 

@@ -110,12 +110,12 @@ class Multiplier(wiring.Component):
         return (self.b, self.a) if turned else (self.a, self.b)
 
     def _portable(self, m: Module) -> Any:
-        a, b = (_registered(m, f"{name}_operand", getattr(self, name)) for name in "ab")
+        a, b = (_register(m, f"{name}_operand", getattr(self, name)) for name in "ab")
         product = a * b
         if self.registers == MOST_REGISTERS:
-            product = _registered(m, "product", product)
+            product = _register(m, "product", product)
         result = product + self.addend
-        return _registered(m, "result", result) if self.registers > 1 else result
+        return _register(m, "result", result) if self.registers > 1 else result
 
     def _joined(self, m: Module, primitive: Primitive) -> Any:
         """The products of the operands' parts, each in a block with registers of its own, in one sum."""
@@ -130,7 +130,7 @@ class Multiplier(wiring.Component):
                 part = block(m, f"block_{i}_{k}", primitive, x, y, Const(0, 1), registers)
                 terms.append(part << (low + position))
         total = _total([*terms, self.addend])
-        return _registered(m, "result", total) if self.registers > 1 else total
+        return _register(m, "result", total) if self.registers > 1 else total
 
 
 def _parts(operand: Any, port: int) -> list[tuple[int, Any]]:
@@ -150,13 +150,13 @@ def _total(terms: list[Any]) -> Any:
     return terms[0]
 
 
-def _registered(m: Module, name: str, value: Any) -> Any:
+def _register(m: Module, name: str, value: Any) -> Any:
     register = Signal(value.shape(), name=name, reset_less=True)
     m.d.sync += register.eq(value)
     return register
 
 
-def _extended(m: Module, name: str, value: Any, width: int) -> Any:
+def _extend(m: Module, name: str, value: Any, width: int) -> Any:
     """A number with its sign in a port that is wider."""
     port = Signal(signed(width), name=name)
     m.d.comb += port.eq(value)
@@ -194,9 +194,9 @@ def _dsp48(
         p_USE_PATTERN_DETECT="NO_PATDET",
         **extra,
         i_CLK=ClockSignal("sync"),
-        i_A=_extended(m, f"{name}_a", a, 30),
-        i_B=_extended(m, f"{name}_b", b, 18),
-        i_C=_extended(m, f"{name}_c", addend, SUM_BITS),
+        i_A=_extend(m, f"{name}_a", a, 30),
+        i_B=_extend(m, f"{name}_b", b, 18),
+        i_C=_extend(m, f"{name}_c", addend, SUM_BITS),
         i_D=Const(0, 27 if kind == "DSP48E2" else 25),
         # X and Y take the product, Z takes C, and the three are added.
         i_OPMODE=Const(0b011_01_01, opmode_bits),
@@ -223,7 +223,7 @@ def _dsp48e2(m: Module, name: str, a: Any, b: Any, addend: Any, registers: int) 
 
 def _mult18x18d(m: Module, name: str, a: Any, b: Any, _addend: Any, registers: int) -> Any:
     """Lattice's block (FPGA-TN-02205): P = A B."""
-    port_a, port_b = (_extended(m, f"{name}_{port}", value, 18) for port, value in (("a", a), ("b", b)))
+    port_a, port_b = (_extend(m, f"{name}_{port}", value, 18) for port, value in (("a", a), ("b", b)))
     used = {"INPUTA": True, "INPUTB": True, "PIPELINE": registers == MOST_REGISTERS, "OUTPUT": registers > 1}
     o = Signal(signed(36))
     m.submodules[name] = Instance(

@@ -117,13 +117,13 @@ class WireNames:
         for label, name in self._labels[part.wire]:
             if label.low <= part.low and part.low + part.width <= label.low + label.width:
                 self.used[name] = label
-                return _selected(name, part.low - label.low, part.width, label.width)
+                return _select(name, part.low - label.low, part.width, label.width)
         return self.plain(part)
 
     def plain(self, part: Part) -> str:
         """A part of a wire by the name of the wire."""
         width = self._module.wires[part.wire].width
-        return _selected(self.wires[part.wire], part.low, part.width, width)
+        return _select(self.wires[part.wire], part.low, part.width, width)
 
     def _label(self, aliases: set[str]) -> None:
         """Let parts of wires have the names of signals that are no more than these parts."""
@@ -165,7 +165,7 @@ def whole(value: Value, module: Module) -> str | None:
     return None
 
 
-def _selected(name: str, low: int, width: int, of: int) -> str:
+def _select(name: str, low: int, width: int, of: int) -> str:
     if width == of:
         return name
     return f"{name}[{low}]" if width == 1 else f"{name}[{low + width - 1}:{low}]"

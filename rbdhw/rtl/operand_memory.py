@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.array.memories import Contents, Word
 from rbdhw.rtl.control import Sequencer, places
-from rbdhw.rtl.multiplexer import multiplexed
+from rbdhw.rtl.multiplexer import multiplex
 from rbdhw.target import Primitive
 
 
@@ -83,8 +83,8 @@ class OperandMemory(wiring.Component):
         inputs = [getattr(self, f"i{k}") for k in range(self.inputs)]
         m.d.comb += [
             write.en.eq(1),
-            write.addr.eq(Cat(_widened(sequencer.slot, bits), sequencer.turn[:turn_bits])),
-            write.data.eq(multiplexed(m, "input", inputs, choice, self.primitive)),
+            write.addr.eq(Cat(_widen(sequencer.slot, bits), sequencer.turn[:turn_bits])),
+            write.data.eq(multiplex(m, "input", inputs, choice, self.primitive)),
         ]
         return m
 
@@ -120,6 +120,6 @@ class OperandMemory(wiring.Component):
         return Cat(low, turn)
 
 
-def _widened(value: Any, bits: int) -> Any:
+def _widen(value: Any, bits: int) -> Any:
     """A number with zeros above it."""
     return Cat(value, Const(0, bits - len(value))) if bits > len(value) else value[:bits]

@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal
 
 
-def gathered(m: Module, function: str, flags: Mapping[int, Sequence[Any]], last: int) -> Any:
+def gather_overflows(m: Module, function: str, flags: Mapping[int, Sequence[Any]], last: int) -> Any:
     """Whether any flag of a task was raised, in the cycle in which its last result is computed.
 
     Parameters

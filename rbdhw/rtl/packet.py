@@ -17,8 +17,8 @@ from itertools import accumulate
 from amaranth.lib import data
 
 from rbdhw.config import DATA_WIDTHS, NUMBERS
-from rbdhw.fixed.floating import check_singles
 from rbdhw.fixed.program import Word
+from rbdhw.fixed.single_precision import check_singles
 from rbdhw.protocol import CODES, FUNCTIONS, HEADER, HEADER_BITS
 
 SINGLE_BITS = 32
@@ -74,7 +74,7 @@ class Edge:
         For a width of TDATA or a number that is unknown; where there are no functions, one appears twice
         or is unknown; where priority names a function twice or one that is not there; for results that
         singles cannot be
-        (:func:`rbdhw.fixed.floating.check_singles`).
+        (:func:`rbdhw.fixed.single_precision.check_singles`).
     """
 
     functions: tuple[Function, ...]

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
-from rbdhw.rtl.trigonometry import after, packed, registered
+from rbdhw.rtl.trigonometry import after, pack, register
 from rbdhw.target import Primitive
 
 SHIFT_BITS = 9
@@ -125,7 +125,7 @@ class ReciprocalUnit(wiring.Component):
         total = coefficients[-1]
         for power in reversed(range(1, spec.order)):
             width, _ = spec.multipliers[power - 1]
-            total = registered(m, self._power(m, power, total, rest, coefficients[power]), signed(width))
+            total = register(m, self._power(m, power, total, rest, coefficients[power]), signed(width))
             waiting = 1 + self.registers
             rest, *coefficients = (after(m, waiting, v) for v in (rest, *coefficients[:power]))
         return self._power(m, 0, total, rest, coefficients[0] + addend)
@@ -148,7 +148,7 @@ class ReciprocalUnit(wiring.Component):
     def _table(self, m: Module, index: Any) -> list[Any]:
         """The coefficients of the mantissa's segment, a cycle later, by power."""
         widths = [coefficient_width(column) for column in self.spec.tables]
-        words = [packed([int(c) for c in row], widths) for row in zip(*self.spec.tables, strict=True)]
+        words = [pack([int(c) for c in row], widths) for row in zip(*self.spec.tables, strict=True)]
         m.submodules.table = memory = Memory(shape=unsigned(sum(widths)), depth=len(words), init=words)
         port = memory.read_port(domain="sync")
         m.d.comb += port.addr.eq(index)

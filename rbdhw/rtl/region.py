@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, signed
 
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
-from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, scaled, total, turned
+from rbdhw.rtl.arithmetic import add_or_subtract, align, choose, cut, half, negate, saturate, scale, total
 from rbdhw.rtl.delay import delay_line
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
 from rbdhw.rtl.reciprocal import ReciprocalUnit
@@ -193,9 +193,9 @@ class RegionModule(Elaboratable):
         ]
         if first.kind is Kind.SCALE:
             ((_, factor, _),) = columns
-            full = scaled(m, self._wires.names[value], factor, first.constant, first.drop)
+            full = scale(m, self._wires.names[value], factor, first.constant, first.drop)
         else:
-            full = combined(first, columns)
+            full = combine(first, columns)
         result, overflow = cut(full, first)
         m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
         return overflow
@@ -206,7 +206,7 @@ class RegionModule(Elaboratable):
         """An operand by slot: what it is in all of them, its wire, and its sign where that differs."""
         first = next(iter(operands.values()))
         if len({operand.shift for operand in operands.values()}) > 1:
-            wires = {slot: aligned(wires[slot], operand) for slot, operand in operands.items()}
+            wires = {slot: align(wires[slot], operand) for slot, operand in operands.items()}
             first = replace(first, shift=0)
         sign = None
         if len({operand.negative for operand in operands.values()}) > 1:
@@ -289,7 +289,7 @@ class RegionModule(Elaboratable):
         ]
         overflows: dict[int, Overflow] = {}
         for value in self._results(unit):
-            result, overflow = saturated(hardware.y, self._checked(value))
+            result, overflow = saturate(hardware.y, self._checked(value))
             m.d.comb += wires.tap(Tap(value, 0)).eq(result)
             overflows[value] = Overflow(overflow)
         return overflows
@@ -316,7 +316,7 @@ class RegionModule(Elaboratable):
         for slot, index in unit.steps.items():
             operation = self._operation(index)
             (angle,) = self._operands(index)
-            angles[slot] = aligned(angle, operation.operands[0]) if operation.operands[0].shift else angle
+            angles[slot] = align(angle, operation.operands[0]) if operation.operands[0].shift else angle
             offsets[slot] = Const(operation.constant, hardware.angle.shape())
         m.d.comb += hardware.angle.eq(
             self._selected(m, f"{name}_angle", angles) + self._selected(m, f"{name}_offset", offsets)
@@ -358,17 +358,17 @@ class RegionModule(Elaboratable):
         m.d.comb += [self._wires.tap(Tap(value, k)).eq(taps[k]) for k in stages]
 
 
-def combined(operation: Operation, columns: list[tuple[Operand, Any, Any]]) -> Any:
+def combine(operation: Operation, columns: list[tuple[Operand, Any, Any]]) -> Any:
     """A sum or choice of operands with their wires and, where these vary, their signs; before it is cut."""
     operands = tuple(operand for operand, _, _ in columns)
     wires, signs = [wire for _, wire, _ in columns], [sign for _, _, sign in columns]
     if operation.kind is Kind.ADD:
         if all(sign is None for sign in signs):
             return total(operands, wires, operation.drop)
-        return turned(operands, wires, signs, operation.drop)
+        return add_or_subtract(operands, wires, signs, operation.drop)
     plain = tuple(
         operand if sign is None else replace(operand, negative=False)
         for operand, sign in zip(operands, signs, strict=True)
     )
-    wires = [wire if sign is None else negated(wire, sign) for wire, sign in zip(wires, signs, strict=True)]
-    return chosen(plain, wires, operation.drop)
+    wires = [wire if sign is None else negate(wire, sign) for wire, sign in zip(wires, signs, strict=True)]
+    return choose(plain, wires, operation.drop)

@@ -14,12 +14,12 @@ from rbdhw.rtl.rtlil import Assign, Bits, Body, Case, Cell, Module, Part, Proces
 REDUCTIONS = ("$reduce_and", "$reduce_bool", "$reduce_or", "$reduce_xor")
 
 
-def shared(module: Module) -> Module:
+def share_operators(module: Module) -> Module:
     """The module with one operator for equal ones, and without those that nothing reads."""
     count = len(module.cells) + 1
     while len(module.cells) < count:
         count = len(module.cells)
-        module = _merged(module)
+        module = _merge(module)
     return _without_unread(module)
 
 
@@ -28,7 +28,7 @@ def is_operator(cell: Cell) -> bool:
     return cell.kind[0] == "$" and "Y" in cell.ports
 
 
-def _merged(module: Module) -> Module:
+def _merge(module: Module) -> Module:
     """The module with equal operators merged, and without those that only pass a value on."""
     instead: dict[str, Value] = {}
     seen: dict[tuple[object, ...], str] = {}
@@ -39,9 +39,9 @@ def _merged(module: Module) -> Module:
             continue
         (result,) = cell.ports["Y"]
         assert isinstance(result, Part)
-        inputs = {port: _replaced(value, instead) for port, value in cell.ports.items() if port != "Y"}
+        inputs = {port: _replace(value, instead) for port, value in cell.ports.items() if port != "Y"}
         key = (cell.kind, result.width, *cell.parameters.items(), *inputs.items())
-        known = _known(cell, inputs, result.width)
+        known = _known_result(cell, inputs, result.width)
         if known is not None:
             instead[result.wire] = known
         elif key in seen:
@@ -52,14 +52,14 @@ def _merged(module: Module) -> Module:
             continue
         aliases.append((result.wire, instead[result.wire]))
     merged = replace(module, cells=cells, connections=[*module.connections, *aliases])
-    return _mapped(merged, lambda value: _replaced(value, instead))
+    return _map_values(merged, lambda value: _replace(value, instead))
 
 
-def _known(cell: Cell, inputs: Mapping[str, Value], width: int) -> Value | None:
+def _known_result(cell: Cell, inputs: Mapping[str, Value], width: int) -> Value | None:
     """The value that an operator passes on, or the constant that it is; None for one that computes."""
     kind, a, b = cell.kind, inputs["A"], inputs.get("B")
     if kind in ("$add", "$sub") and _number(b or ()) == 0:
-        return _extended(a, width, bool(cell.parameters["A_SIGNED"]))
+        return _extend(a, width, bool(cell.parameters["A_SIGNED"]))
     if kind in REDUCTIONS and len(a) == 1 == a[0].width:
         return a
     if kind == "$mux" and (a == b or inputs["S"] == (Bits("0"),)):
@@ -71,13 +71,15 @@ def _known(cell: Cell, inputs: Mapping[str, Value], width: int) -> Value | None:
     return None
 
 
-def _extended(value: Value, width: int, signed: bool) -> Value:
+def _extend(value: Value, width: int, signed: bool) -> Value:
     """A number with as many bits, of which those above it are its sign's or zeros."""
     given = sum(part.width for part in value)
     if given >= width:
-        return sliced(value, 0, width)
+        return slice_value(value, 0, width)
     above = (
-        sliced(value, given - 1, 1) * (width - given) if signed and given else (Bits("0" * (width - given)),)
+        slice_value(value, given - 1, 1) * (width - given)
+        if signed and given
+        else (Bits("0" * (width - given)),)
     )
     return above + value
 
@@ -88,36 +90,36 @@ def _number(value: Value) -> int | None:
     return int(bits or "0", 2) if all(isinstance(part, Bits) for part in value) else None
 
 
-def _replaced(value: Value, instead: dict[str, Value]) -> Value:
+def _replace(value: Value, instead: dict[str, Value]) -> Value:
     """A value with parts of wires replaced by those of others."""
     parts: list[Part | Bits] = []
     for part in value:
         if isinstance(part, Part) and part.wire in instead:
-            parts += sliced(instead[part.wire], part.low, part.width)
+            parts += slice_value(instead[part.wire], part.low, part.width)
         else:
             parts.append(part)
     return tuple(parts)
 
 
-def _mapped(module: Module, change: Callable[[Value], Value]) -> Module:
+def _map_values(module: Module, change: Callable[[Value], Value]) -> Module:
     """The module with every value changed that something takes."""
     cells = []
     for cell in module.cells:
         kept = ("Y",) if is_operator(cell) else ()
         ports = {port: v if port in kept else change(v) for port, v in cell.ports.items()}
         cells.append(replace(cell, ports=ports))
-    processes = [Process(_mapped_body(process.body, change)) for process in module.processes]
+    processes = [Process(_map_body(process.body, change)) for process in module.processes]
     connections = [(target, change(value)) for target, value in module.connections]
     return replace(module, cells=cells, processes=processes, connections=connections)
 
 
-def _mapped_body(body: Body, change: Callable[[Value], Value]) -> Body:
+def _map_body(body: Body, change: Callable[[Value], Value]) -> Body:
     mapped: Body = []
     for item in body:
         if isinstance(item, Assign):
             mapped.append(Assign(item.target, change(item.value)))
         else:
-            cases = [Case(case.patterns, _mapped_body(case.body, change)) for case in item.cases]
+            cases = [Case(case.patterns, _map_body(case.body, change)) for case in item.cases]
             mapped.append(Switch(change(item.test), cases))
     return mapped
 
@@ -128,7 +130,7 @@ def _without_unread(module: Module) -> Module:
     while True:
         read = ports | set(wires_read(module))
         cells = [c for c in module.cells if not is_operator(c) or _sets(c.ports["Y"]) & read]
-        processes = [process for process in module.processes if driven(process).wire in read]
+        processes = [process for process in module.processes if driven_wire(process).wire in read]
         if len(cells) == len(module.cells) and len(processes) == len(module.processes):
             return module
         module = replace(module, cells=cells, processes=processes)
@@ -161,14 +163,14 @@ def _values(body: Body) -> Iterator[Value]:
                 yield from _values(case.body)
 
 
-def driven(process: Process) -> Part:
+def driven_wire(process: Process) -> Part:
     """The wire that a process sets; its first statement sets all of it."""
     first = process.body[0]
     assert isinstance(first, Assign)
     return first.target
 
 
-def sliced(value: Value, low: int, width: int) -> Value:
+def slice_value(value: Value, low: int, width: int) -> Value:
     """Bits of a value."""
     found: list[Part | Bits] = []
     position = 0

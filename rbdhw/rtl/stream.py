@@ -9,7 +9,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.protocol import EXTENDED, HEADER_BITS
-from rbdhw.rtl.arithmetic import parted
+from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.packet import (
     REQUEST_HEADER,
     Edge,
@@ -187,7 +187,7 @@ class Serialiser(wiring.Component):
             return []
         fields: list[Any] = []
         words = self.function.returned(extended=True)
-        values = parted(m, self.i.p.words, [word.format.width for word in words])
+        values = split_sum(m, self.i.p.words, [word.format.width for word in words])
         widths = self.edge.response_widths(self.function, extended=True)
         for k, (value, width) in enumerate(zip(values, widths, strict=True)):
             missing = width - len(value)

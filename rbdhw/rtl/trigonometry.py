@@ -53,23 +53,23 @@ class TrigonometryUnit(wiring.Component):
         quadrant = self.angle[-2:]
         rest = Cat(self.angle[: spec.rest_bits - 1], ~self.angle[spec.rest_bits - 1]).as_signed()
         for _ in range(self.latency):
-            quadrant = registered(m, quadrant, unsigned(2))
-        rest = registered(m, rest, signed(spec.rest_bits))
+            quadrant = register(m, quadrant, unsigned(2))
+        rest = register(m, rest, signed(spec.rest_bits))
         magnitudes = [
             self._polynomial(m, name, self._table(m, name, table), spec.operand_widths(table), rest)
             for name, table in zip(("sine", "cosine"), spec.tables, strict=True)
         ]
         sine, cosine = magnitudes
         m.d.comb += [
-            self.sin.eq(_negated_if(quadrant[1], Mux(quadrant[0], cosine, sine))),
-            self.cos.eq(_negated_if(quadrant[0] ^ quadrant[1], Mux(quadrant[0], sine, cosine))),
+            self.sin.eq(_negate_if(quadrant[1], Mux(quadrant[0], cosine, sine))),
+            self.cos.eq(_negate_if(quadrant[0] ^ quadrant[1], Mux(quadrant[0], sine, cosine))),
         ]
         return m
 
     def _table(self, m: Module, name: str, table: tuple[Any, ...]) -> list[Any]:
         """The coefficients of the angle's segment, a cycle later, by power."""
         widths = [coefficient_width(column) for column in table]
-        words = [packed([int(c) for c in row], widths) for row in zip(*table, strict=True)]
+        words = [pack([int(c) for c in row], widths) for row in zip(*table, strict=True)]
         m.submodules[name] = memory = Memory(shape=unsigned(sum(widths)), depth=len(words), init=words)
         port = memory.read_port(domain="sync")
         m.d.comb += port.addr.eq(self.angle[self.spec.rest_bits : -2])
@@ -84,13 +84,13 @@ class TrigonometryUnit(wiring.Component):
         total = coefficients[-1]
         for power in reversed(range(1, spec.order)):
             inner = self._power(m, name, power, total, rest, coefficients[power])
-            total = registered(m, inner, signed(widths[power - 1]))
+            total = register(m, inner, signed(widths[power - 1]))
             waiting = 1 + self.registers
             rest, *coefficients = (after(m, waiting, v) for v in (rest, *coefficients[:power]))
         full = self._power(m, name, 0, total, rest, coefficients[0])
         magnitude = full >> GUARD
         clamped = Mux(magnitude > spec.format.highest, spec.format.highest, magnitude)
-        return registered(m, clamped, signed(spec.width))
+        return register(m, clamped, signed(spec.width))
 
     def _power(self, m: Module, name: str, power: int, total: Any, rest: Any, coefficient: Any) -> Any:
         """The coefficient of a power and the product of those above it with the rest, cut to its bits."""
@@ -113,22 +113,22 @@ class TrigonometryUnit(wiring.Component):
 def after(m: Module, cycles: int, value: Any) -> Any:
     """A value some cycles later."""
     for _ in range(cycles):
-        value = registered(m, value, value.shape())
+        value = register(m, value, value.shape())
     return value
 
 
-def registered(m: Module, value: Any, shape: Any) -> Any:
+def register(m: Module, value: Any, shape: Any) -> Any:
     """A value, a cycle later."""
-    register = Signal(shape, reset_less=True)
-    m.d.sync += register.eq(value)
-    return register
+    later = Signal(shape, name="register", reset_less=True)
+    m.d.sync += later.eq(value)
+    return later
 
 
-def _negated_if(condition: Any, value: Any) -> Any:
+def _negate_if(condition: Any, value: Any) -> Any:
     return Mux(condition, -value, value)
 
 
-def packed(row: list[int], widths: list[int]) -> int:
+def pack(row: list[int], widths: list[int]) -> int:
     """Coefficients side by side in one word, the first lowest."""
     word, position = 0, 0
     for coefficient, width in zip(row, widths, strict=True):

@@ -16,7 +16,8 @@ from typing import Any
 
 from amaranth.back import rtlil
 
-from rbdhw.rtl.multiplexer import with_cells
+from rbdhw.rtl.add_subtract import write_adders
+from rbdhw.rtl.multiplexer import write_cells
 from rbdhw.rtl.naming import DesignNames, WireNames
 from rbdhw.rtl.rtlil import (
     Assign,
@@ -33,9 +34,8 @@ from rbdhw.rtl.rtlil import (
     Wire,
     read,
 )
-from rbdhw.rtl.sharing import driven, is_operator, shared, sliced, wires_read
-from rbdhw.rtl.turned_adder import with_adders
-from rbdhw.runtime.garbage_collector import seldom_collected, uncollected
+from rbdhw.rtl.sharing import driven_wire, is_operator, share_operators, slice_value, wires_read
+from rbdhw.runtime.garbage_collector import pause_collection, seldom_collect
 
 LONGEST_LINE = 118
 """Characters up to which a line is not broken."""
@@ -88,19 +88,19 @@ def to_verilog(component: Any, name: str = "accelerator", header: Sequence[str] 
     ValueError
         For logic that the writer does not know, such as a division.
     """
-    with seldom_collected():
+    with seldom_collect():
         netlist = rtlil.convert(component, name=name, emit_src=False)
-    with uncollected():
+    with pause_collection():
         lines = [f"// {line}".rstrip() for line in header]
-        modules = [shared(module) for module in read(netlist)]
+        modules = [share_operators(module) for module in read(netlist)]
         names = DesignNames(modules)
         for module in modules:
             for line in ["", *_Writer(module, names).lines()]:
-                lines += _broken(line)
-        return with_adders(with_cells("\n".join(lines).lstrip("\n") + "\n"))
+                lines += _break_line(line)
+        return write_adders(write_cells("\n".join(lines).lstrip("\n") + "\n"))
 
 
-def _broken(line: str) -> list[str]:
+def _break_line(line: str) -> list[str]:
     """A line of code, or several where it is long."""
     if len(line) <= LONGEST_LINE:
         return [line]
@@ -122,7 +122,7 @@ class _Writer:
         self._module = module
         self._design = names
         self._ports = names.ports[module.name]
-        self._processes = {driven(process).wire: process for process in module.processes}
+        self._processes = {driven_wire(process).wire: process for process in module.processes}
         self._registers: dict[str, Cell] = {}
         self._nexts: dict[str, Process] = {}
         self._read: set[str] = set()
@@ -133,7 +133,7 @@ class _Writer:
                 self._keep(cell, uses)
             elif cell.kind == "$memrd_v2" and cell.parameters["CLK_ENABLE"]:
                 self._read.add(_part(cell.ports["DATA"]).wire)
-        hidden = {driven(process).wire for process in self._nexts.values()}
+        hidden = {driven_wire(process).wire for process in self._nexts.values()}
         self._names = WireNames(module, names, hidden)
         self._memories = {name: self._names.given(name) for name in module.memories}
 
@@ -145,7 +145,7 @@ class _Writer:
         self._registers[register] = cell
         if len(following) == 1 and isinstance(following[0], Part):
             process = self._processes.get(following[0].wire)
-            if process is not None and uses[following[0].wire] == 1 and following[0] == driven(process):
+            if process is not None and uses[following[0].wire] == 1 and following[0] == driven_wire(process):
                 self._nexts[register] = self._processes.pop(following[0].wire)
 
     def lines(self) -> Iterator[str]:
@@ -154,7 +154,7 @@ class _Writer:
         outside = [wire for wire in wires if wire.name in self._ports]
         body = [*self._instances(), *self._logic(), *self._storage(), *self._clocked()]
         yield f"module {self._design.modules[self._module.name]} ("
-        yield from _listed([f"{wire.port} {self._declared(wire)}" for wire in outside])
+        yield from _list([f"{wire.port} {self._declared(wire)}" for wire in outside])
         yield ");"
         yield from (f"  {self._declared(wire)};" for wire in wires if wire.name not in self._ports)
         for name, part in self._names.used.items():
@@ -199,11 +199,11 @@ class _Writer:
         known = self._design.ports.get(cell.kind, {})
         if cell.parameters:
             yield f"{opening} #("
-            yield from _listed([f".{name}({_setting(value)})" for name, value in cell.parameters.items()])
+            yield from _list([f".{name}({_setting(value)})" for name, value in cell.parameters.items()])
             opening = ")"
         yield f"{opening} {self._names.given(cell.name)} ("
         attached = [(known.get(f"\\{port}", port), value) for port, value in cell.ports.items() if value]
-        yield from _listed([f".{port}({self._text(value)})" for port, value in attached])
+        yield from _list([f".{port}({self._text(value)})" for port, value in attached])
         yield ");"
 
     # Combinational logic
@@ -247,7 +247,7 @@ class _Writer:
 
     def _chosen(self, process: Process) -> Iterator[tuple[Part, str]]:
         """What a process gives, by the parts of its wire that it sets together."""
-        whole = driven(process)
+        whole = driven_wire(process)
         if not any(isinstance(item, Switch) for item in process.body):
             yield whole, self._text(_overlaid(whole, process.body))
             return
@@ -262,7 +262,7 @@ class _Writer:
             if isinstance(item, Switch):
                 before = self._choice(item, part, before)
             elif item.target.low <= part.low < item.target.low + item.target.width:
-                before = self._text(sliced(item.value, part.low - item.target.low, part.width))
+                before = self._text(slice_value(item.value, part.low - item.target.low, part.width))
         return before
 
     def _choice(self, switch: Switch, part: Part, before: str) -> str:
@@ -297,7 +297,7 @@ class _Writer:
         """A function of :meth:`_called`; the argument without a label is for all other numbers."""
         yield f"function {_range(width)}{name}("
         ports = [f"{_range(bits)}{name}_by", *(f"{_range(width)}{name}_{k}" for k in range(len(labels)))]
-        yield from _listed([f"input {port}" for port in ports])
+        yield from _list([f"input {port}" for port in ports])
         yield ");"
         yield f"  case ({name}_by)"
         for k, own in sorted(enumerate(labels), key=lambda entry: not entry[1]):
@@ -313,7 +313,7 @@ class _Writer:
             for known, run in groupby(pattern, key=lambda bit: bit != "-"):
                 bits = "".join(run)
                 low -= len(bits)
-                tests += [self._equal(sliced(switch.test, low, len(bits)), bits)] if known else []
+                tests += [self._equal(slice_value(switch.test, low, len(bits)), bits)] if known else []
             alternatives.append(" & ".join(tests))
         return " | ".join(alternatives)
 
@@ -371,7 +371,7 @@ class _Writer:
         for enable, same in groupby(reversed(list(_single_bits(cell.ports["EN"])))):
             count = sum(1 for _ in same)
             bits = f"[{low + count - 1}:{low}]" if count < width else ""
-            statement = f"{place}{bits} <= {self._text(sliced(data, low, count))};"
+            statement = f"{place}{bits} <= {self._text(slice_value(data, low, count))};"
             yield self._enabled(cell, (enable,), statement)
             low += count
 
@@ -387,7 +387,7 @@ class _Writer:
             own = Part(register, 0, self._module.wires[register].width)
             body: Body = [Assign(own, cell.ports["D"])]
             if register in self._nexts:
-                body = _moved(self._nexts[register].body, own)
+                body = _move_into_clocked(self._nexts[register].body, own)
             yield from _under(f"always @(posedge {self._text(cell.ports['CLK'])})", self._block(body, own))
 
     def _block(self, body: Body, register: Part) -> list[str]:
@@ -449,7 +449,7 @@ def _part(value: Value) -> Part:
 def _single_bits(value: Value) -> Iterator[Part | Bits]:
     for part in value:
         for k in reversed(range(part.width)):
-            yield from sliced((part,), k, 1)
+            yield from slice_value((part,), k, 1)
 
 
 def _overlaid(whole: Part, body: Body) -> Value:
@@ -464,7 +464,7 @@ def _overlaid(whole: Part, body: Body) -> Value:
     for k, bits in groupby(reversed(last)):
         low = high - sum(1 for _ in bits)
         item = assignments[k]
-        result += sliced(item.value, low - item.target.low + whole.low, high - low)
+        result += slice_value(item.value, low - item.target.low + whole.low, high - low)
         high = low
     return tuple(result)
 
@@ -481,7 +481,7 @@ def _targets(body: Body) -> Iterator[Part]:
                 yield from _targets(case.body)
 
 
-def _moved(body: Body, register: Part, *, first: bool = True) -> Body:
+def _move_into_clocked(body: Body, register: Part, *, first: bool = True) -> Body:
     """The statements as those of a register, which keeps its value by itself."""
     moved: Body = []
     for k, item in enumerate(body):
@@ -489,7 +489,10 @@ def _moved(body: Body, register: Part, *, first: bool = True) -> Body:
             if k or not first or item.value != (register,):
                 moved.append(Assign(replace(item.target, wire=register.wire), item.value))
         else:
-            cases = [Case(case.patterns, _moved(case.body, register, first=False)) for case in item.cases]
+            cases = [
+                Case(case.patterns, _move_into_clocked(case.body, register, first=False))
+                for case in item.cases
+            ]
             moved.append(Switch(item.test, cases))
     return moved
 
@@ -536,7 +539,7 @@ def _setting(value: Constant) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def _listed(entries: Sequence[str]) -> Iterator[str]:
+def _list(entries: Sequence[str]) -> Iterator[str]:
     """Entries of a list, one a line."""
     for k, entry in enumerate(entries):
         yield f"  {entry}{',' if k < len(entries) - 1 else ''}"

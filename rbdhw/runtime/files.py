@@ -47,7 +47,7 @@ def read(path: str | os.PathLike[str], expected: str, most: int) -> bytes:
 
 
 def check_file(path: Path) -> None:
-    """Refuse a file that :func:`replacing` could not write, before the work that comes first.
+    """Refuse a file that :func:`replace_file` could not write, before the work that comes first.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def check_folder(folder: Path, what: str) -> None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replace_file(path: Path) -> Iterator[Path]:
     """The path of a new file, which takes the place of ``path`` at the end of the block.
 
     On failure an earlier file stays as it was, and nothing new is left. A link stays one: the file that it
@@ -126,8 +126,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file by :func:`replacing`, which raises the same."""
-    with replacing(path) as made:
+    """Write a text file by :func:`replace_file`, which raises the same."""
+    with replace_file(path) as made:
         made.write_text(text, encoding="utf-8")
 
 

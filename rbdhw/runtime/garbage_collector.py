@@ -15,7 +15,7 @@ SELDOM = (100_000, 20, 20)
 
 
 @contextmanager
-def seldom_collected() -> Iterator[None]:
+def seldom_collect() -> Iterator[None]:
     """Hold the collector back, in a ``with`` block or, as a decorator, in a function."""
     before = gc.get_threshold()
     gc.set_threshold(*SELDOM)
@@ -26,7 +26,7 @@ def seldom_collected() -> Iterator[None]:
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def pause_collection() -> Iterator[None]:
     """Collect what has been left behind, and then nothing before the end of a ``with`` block or a function.
 
     For what holds no cycles: counting references frees it at once.

@@ -10,14 +10,14 @@ import heapq
 from collections import Counter
 
 from rbdhw.schedule.model import Problem, Resource, Schedule, Step, Time
-from rbdhw.schedule.shortening import shortened
+from rbdhw.schedule.shortening import shorten
 
 EARLIEST = Time(0, 0.0)
 
 
 def schedule(problem: Problem) -> Schedule:
     """A short schedule of every step; :func:`rbdhw.schedule.verify.verify` holds for it."""
-    return shortened(problem, list_schedule(problem))
+    return shorten(problem, list_schedule(problem))
 
 
 def list_schedule(problem: Problem) -> Schedule:

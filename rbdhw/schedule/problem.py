@@ -12,7 +12,7 @@ from rbdhw.fixed.trigonometry import TrigonometrySpec
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Step
 from rbdhw.schedule.shift_add import in_adders
-from rbdhw.schedule.twins import shared_steps
+from rbdhw.schedule.twins import share_steps
 from rbdhw.target import Clock, Delays, Pipeline, Product, Target
 
 
@@ -38,7 +38,7 @@ def problem(
     pipelines = {kind: target.pipeline(product, clock.schedule_mhz) for kind, product in products.items()}
     multiplied = _steps(program, target.delays, pipelines, period, ii)
     alone = list(in_adders(program, multiplied, twins, target, ii, period))
-    steps = tuple(shared_steps(program, alone, twins, target.delays, ii))
+    steps = tuple(share_steps(program, alone, twins, target.delays, ii))
     target.check_clock(clock.schedule_mhz, max((step.setup for step in steps), default=0.0))
     inputs = {i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT}
     available = frozenset(inputs.difference(value for step in steps for value in step.results))

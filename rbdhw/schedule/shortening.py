@@ -31,7 +31,7 @@ EVICTIONS = 50, 2
 """A search gives up after so many evictions, and one more for each so many steps that share units."""
 
 
-class Edge(NamedTuple):
+class Dependence(NamedTuple):
     """That a group of steps uses a result of another, ``distance`` cycles and ``delay`` after its start.
 
     ``registered`` results stand so long after the start of the cycle, others after the start itself.
@@ -43,7 +43,7 @@ class Edge(NamedTuple):
     registered: bool
 
 
-class Pool(NamedTuple):
+class SharedUnits(NamedTuple):
     """Units that serve groups of steps; each takes one in a slot of ``interval``."""
 
     resource: Resource
@@ -52,7 +52,7 @@ class Pool(NamedTuple):
     units: int
 
 
-def shortened(problem: Problem, known: Schedule) -> Schedule:
+def shorten(problem: Problem, known: Schedule) -> Schedule:
     """A schedule whose last result comes as soon as this search finds; ``known`` where none is shorter.
 
     No end, a step whose results no step uses, comes later than in ``known``, unless only so the last result
@@ -72,7 +72,7 @@ def _shortest(network: Network, known: Schedule, soonest: int, *, keep_ends: boo
     highest = max(ends, default=0)
     while soonest < highest:
         middle = (soonest + highest) // 2
-        found = Search(network, [min(end, middle) if keep_ends else middle for end in ends]).run()
+        found = StartSearch(network, [min(end, middle) if keep_ends else middle for end in ends]).run()
         if found is None:
             soonest = middle + 1
         else:
@@ -89,8 +89,8 @@ class Network:
         period = math.floor(problem.period * PICOSECONDS + ROUNDING)
         self.cycle = period + 1
         self.groups = _topological(problem)
-        self.before: list[list[Edge]] = [[] for _ in self.groups]
-        self.after: list[list[Edge]] = [[] for _ in self.groups]
+        self.before: list[list[Dependence]] = [[] for _ in self.groups]
+        self.after: list[list[Dependence]] = [[] for _ in self.groups]
         steps = [[problem.steps[i] for i in group] for group in self.groups]
         self.apart = [problem.ii // len(group) for group in self.groups]
         self.length = [
@@ -101,7 +101,9 @@ class Network:
             for own in steps
         ]
         self.pools = [
-            None if s.resource is None else Pool(s.resource, s.limbs, problem.ii // s.limbs, problem.limit(s))
+            None
+            if s.resource is None
+            else SharedUnits(s.resource, s.limbs, problem.ii // s.limbs, problem.limit(s))
             for s, *_ in steps
         ]
         self._connect()
@@ -117,8 +119,8 @@ class Network:
                 maker, earlier = place[j]
                 made = self.problem.steps[j]
                 distance, delay = made.latency + earlier - later, _picoseconds(made.delay)
-                self.before[user].append(Edge(maker, distance, delay, made.latency > 0))
-                self.after[maker].append(Edge(user, distance, delay, made.latency > 0))
+                self.before[user].append(Dependence(maker, distance, delay, made.latency > 0))
+                self.after[maker].append(Dependence(user, distance, delay, made.latency > 0))
 
     def ends(self, schedule: Schedule) -> list[int]:
         """The cycle of each group's last result in a schedule, of a group that others use the very last."""
@@ -154,7 +156,7 @@ class Network:
         return moment
 
 
-class Search:
+class StartSearch:
     """One search for a schedule that meets deadlines.
 
     Parameters
@@ -176,7 +178,7 @@ class Search:
             self._early.append(network.earliest(g, self._early, 0))
         self._placed: dict[int, int] = {}
         self._last_tried: dict[int, int] = {}
-        self._slots: dict[tuple[Pool, int], dict[int, None]] = defaultdict(dict)
+        self._slots: dict[tuple[SharedUnits, int], dict[int, None]] = defaultdict(dict)
         sharing = [g for g, pool in enumerate(network.pools) if pool is not None]
         self._queue = [(self._late[g], g) for g in sharing]
         heapq.heapify(self._queue)

@@ -17,7 +17,7 @@ def shareable(program: Program, groups: Sequence[Group]) -> tuple[Group, ...]:
     Results of twins that are negated at the end are twins as well. Sines and cosines of an angle come from
     one unit, so either both have twins or neither.
     """
-    groups = [*groups, *_turned_results(program, groups)]
+    groups = [*groups, *_result_turns(program, groups)]
     kept = {group for group in groups if _alike([program.operations[i] for i in group])}
     angles: dict[tuple[object, ...], set[tuple[object, ...]]] = {}
     for group in kept:
@@ -36,7 +36,7 @@ def shareable(program: Program, groups: Sequence[Group]) -> tuple[Group, ...]:
     )
 
 
-def _turned_results(program: Program, groups: Sequence[Group]) -> Iterator[Group]:
+def _result_turns(program: Program, groups: Sequence[Group]) -> Iterator[Group]:
     """Sums of one operand, which negate results or let them pass, of values that are twins."""
     found: dict[int, list[int]] = {}
     known = {i for group in groups for i in group}
@@ -63,7 +63,7 @@ def _alike(operations: Sequence[Operation]) -> bool:
     return len(shapes) == 1 and first.kind is not Kind.CONSTANT and not twice
 
 
-def shared_steps(
+def share_steps(
     program: Program, steps: Sequence[Step], twins: Sequence[Group], delays: Delays, ii: int
 ) -> Iterator[Step]:
     """The steps of a program whose twins share hardware; inputs that are twins become steps.
@@ -82,7 +82,7 @@ def shared_steps(
             yield step
             continue
         setup, delay = map(max, zip(*(times[value] for value in group), strict=True))
-        chooses = delays.select if step.resource is None and _chosen(program, group, group_of) else 0.0
+        chooses = delays.select if step.resource is None and _choose_group(program, group, group_of) else 0.0
         resource = Resource.WIDE_MULTIPLIER if wide.intersection(group) else step.resource
         yield replace(
             step,
@@ -103,7 +103,7 @@ def _entries(program: Program, twins: Sequence[Group], delays: Delays) -> Iterat
                 yield Step((value,), (), operation.region, None, delays.select, 0, delays.select)
 
 
-def _chosen(program: Program, group: Group, group_of: dict[int, Group]) -> bool:
+def _choose_group(program: Program, group: Group, group_of: dict[int, Group]) -> bool:
     """Whether any operand is not the same delay line, read at the same age, for all twins."""
     rows = zip(*(program.operations[i].operands for i in group), strict=True)
     return any(tuple(operand.value for operand in row) != group_of.get(row[0].value) for row in rows)

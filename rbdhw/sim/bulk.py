@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.sim.packets import Beats
-from rbdhw.sim.verilator import Exchange, Harness, Traffic, failure, made
+from rbdhw.sim.verilator import Disturbance, Exchange, Harness, failure, make_simulator
 
 _SOURCE = "bulk.cpp"
 
@@ -27,13 +27,13 @@ def build(directory: Path, cache: Path | None = None) -> Path:
     Raises
     ------
     InputError, SimulationError
-        As :func:`rbdhw.sim.verilator.made`.
+        As :func:`rbdhw.sim.verilator.make_simulator`.
     """
     source = files("rbdhw.sim").joinpath(_SOURCE).read_bytes()
-    return made(directory, cache, Harness({_SOURCE: source}))
+    return make_simulator(directory, cache, Harness({_SOURCE: source}))
 
 
-def exchange(executable: Path, requests: Beats, traffic: Traffic) -> Exchange:
+def exchange(executable: Path, requests: Beats, traffic: Disturbance) -> Exchange:
     """Send packets to the accelerator and collect as many; several may run at once.
 
     Raises

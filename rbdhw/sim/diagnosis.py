@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rbdhw.design.folder import Design
 from rbdhw.domain.bounds import QUATERNION_SLACK
 from rbdhw.fixed.evaluate import evaluate
-from rbdhw.fixed.format import Integers, wrapped
+from rbdhw.fixed.format import Integers, wrap
 from rbdhw.protocol import flag_values
 from rbdhw.robot.coordinates import Coordinate, configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import JointKind
@@ -124,10 +124,10 @@ def diagnose(
         *_outside(design, function, arrays, words, extended),
         *_overflows(design, function, arrays, words, extended),
     ]
-    return ordered(replace(cause, task=int(numbers[cause.task])) for cause in found)
+    return order_causes(replace(cause, task=int(numbers[cause.task])) for cause in found)
 
 
-def merged_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
+def merge_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
     """One cause for each function, status and signal: tasks are added up, the farthest value is kept."""
     found: dict[tuple[str, str, str], Cause] = {}
     for cause in causes:
@@ -138,10 +138,10 @@ def merged_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
         else:
             worst = max(other, cause, key=lambda own: own.excess)
             found[key] = replace(worst, tasks=other.tasks + cause.tasks)
-    return ordered(found.values())
+    return order_causes(found.values())
 
 
-def ordered(causes: Iterable[Cause]) -> tuple[Cause, ...]:
+def order_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
     """Causes of most tasks first."""
     return tuple(sorted(causes, key=lambda cause: (-cause.tasks, cause.function, cause.status, cause.signal)))
 
@@ -172,7 +172,7 @@ def _outside(
             lower,
             upper,
             {"turn": "rad"}.get(word.unit, word.unit),
-            _widening(design, array, index),
+            _remedy(design, array, index),
         )
 
 
@@ -204,7 +204,7 @@ def _owner(design: Design, array: str, index: tuple[int, ...]) -> str:
     return f" (joint '{coordinate.joint}'{coordinate.part and ', ' + coordinate.part})" if coordinate else ""
 
 
-def _widening(design: Design, array: str, index: tuple[int, ...]) -> str:
+def _remedy(design: Design, array: str, index: tuple[int, ...]) -> str:
     """Where a domain file widens the bounds of an input."""
     coordinate = _coordinate(design, array, index)
     if coordinate is not None and coordinate.kind is JointKind.FLOATING:
@@ -290,7 +290,7 @@ def _first_overflows(
     idle = {word.name: np.array(0) for word in program.inputs}
     flags = {name: np.array(int(value)) for name, value in flag_values(function, extended).items()}
     brought = design.inputs(function, extended)
-    taken = {word.name: wrapped(words[word.name], word.format.width) for word in brought}
+    taken = {word.name: wrap(words[word.name], word.format.width) for word in brought}
     evaluate(program, {**idle, **flags, **taken}, (function,), watch)
     return first
 

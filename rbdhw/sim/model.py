@@ -8,7 +8,7 @@ import numpy as np
 
 from rbdhw.design.folder import Design
 from rbdhw.fixed.evaluate import evaluate, outside_domain
-from rbdhw.fixed.format import Integers, wrapped
+from rbdhw.fixed.format import Integers, wrap
 from rbdhw.protocol import flag_values
 from rbdhw.sim.packets import OUTSIDE, OVERFLOW
 
@@ -33,7 +33,7 @@ def respond(
     for start in range(0, tasks, _CHUNK):
         part = slice(start, start + _CHUNK)
         given = {word.name: words[word.name][part] for word in brought}
-        taken = {word.name: wrapped(given[word.name], word.format.width) for word in brought}
+        taken = {word.name: wrap(given[word.name], word.format.width) for word in brought}
         answer = evaluate(design.program, {**idle, **flags, **taken}, (function,))
         outside = outside_domain(brought, given)
         status[part] = OUTSIDE * outside + OVERFLOW * answer.overflow

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from rbdhw.design.folder import SINGLE_BITS, Design
 from rbdhw.domain.bounds import graph_inputs
 from rbdhw.errors import InputError
-from rbdhw.fixed.floating import from_singles, to_singles
-from rbdhw.fixed.format import Format, Integers, wrapped
+from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
+from rbdhw.fixed.single_precision import from_singles, to_singles
 from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, SYMMETRIC, Status, flag_values
 
 Array = NDArray[np.float64]
@@ -96,21 +96,21 @@ def encode(
     turning = np.array(design.domain.wraps) & (np.abs(tasks["q"]) > np.pi)
     tasks["q"] = np.where(turning, np.arctan2(np.sin(tasks["q"]), np.cos(tasks["q"])), tasks["q"])
     reals = graph_inputs(design.robot, tasks)
-    stands_for = converted if design.stream.converts else quantised
+    stands_for = convert if design.stream.converts else quantise
     words = {word.name: stands_for(word, reals[word.name]) for word in design.inputs(function, extended)}
     raised = flag_values(function, extended).items()
     return words | {flag: np.full(len(tasks["q"]), int(value)) for flag, value in raised}
 
 
-def quantised(word: Word, values: Array) -> Integers:
+def quantise(word: Word, values: Array) -> Integers:
     """The word's integers for values in its unit: saturated, or wrapped for an angle without limits."""
     if word.lowest is not None:
         return word.format.quantised(values)
     steps = np.floor(np.ldexp(values, word.format.binary_point) + 0.5).astype(np.int64)
-    return wrapped(steps, word.format.width)
+    return wrap(steps, word.format.width)
 
 
-def converted(word: Word, values: Array) -> Integers:
+def convert(word: Word, values: Array) -> Integers:
     """The word's integers for values in its unit that travel as singles; tiny ones as zeros."""
     largest = np.finfo(np.float32)
     near = np.clip(values, largest.min, largest.max).astype(np.float32)
@@ -246,7 +246,7 @@ def _word(word: Word, singles: Integers) -> Integers:
     return np.where(np.abs(steps) < 2.0**word.format.width, steps, 0.0).astype(np.int64)
 
 
-def merged(places: Mapping[Key, Integers], packets: Mapping[Key, Bytes]) -> Beats:
+def merge(places: Mapping[Key, Integers], packets: Mapping[Key, Bytes]) -> Beats:
     """One sequence of all packets (N, beats, bytes a beat), those of each key at its ``places`` (N,)."""
     lengths = np.zeros(sum(len(where) for where in places.values()), np.int64)
     for key, where in places.items():
@@ -296,7 +296,7 @@ def unpack(packets: Bytes, widths: Sequence[int]) -> tuple[Integers, list[Intege
             bits = lanes[lane] >> np.uint64(low)
             if low + width > _LANE:
                 bits |= lanes[lane + 1] << np.uint64(_LANE - low)
-            number[part] = wrapped(bits.view(np.int64), width)
+            number[part] = wrap(bits.view(np.int64), width)
     return _header(flat), numbers
 
 

@@ -18,7 +18,7 @@ from rbdhw.progress import Progress, silent
 from rbdhw.protocol import BASE, FUNCTIONS, SYMMETRIC
 from rbdhw.robot.model import Robot
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
-from rbdhw.runtime.files import check_file, replacing
+from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.runtime.number_bounds import TASK_NUMBER
 from rbdhw.sim.archive import read_archive
 from rbdhw.sim.diagnosis import Cause, diagnose
@@ -31,12 +31,12 @@ from rbdhw.sim.packets import (
     decode,
     encode,
     field,
-    merged,
+    merge,
     requests,
     unpack,
 )
 from rbdhw.sim.units import suspicions
-from rbdhw.sim.verilator import SimulationError, Traffic, build, exchange
+from rbdhw.sim.verilator import Disturbance, SimulationError, build, exchange
 
 Array = NDArray[np.float64]
 
@@ -136,7 +136,7 @@ def run(
     if len(flagged):
         progress(f"explaining {len(flagged)} flagged tasks")
     causes = diagnose(design, function, _rows(arrays, flagged), extended, flagged)
-    with replacing(target) as made, made.open("wb") as file:
+    with replace_file(target) as made, made.open("wb") as file:
         arrays_out = {**results, "status": status}
         np.savez(file, **arrays_out)  # type: ignore[arg-type] # NumPy types every keyword as bool
     return Outcome(len(status), len(flagged), causes, loaded.ignored, loaded.warnings)
@@ -220,8 +220,8 @@ def rtl(
         Where it cannot be built, or does not answer every task once and in order.
     """
     tags = np.arange(len(next(iter(words.values()))))
-    sequence = merged({function: tags}, {function: requests(design, function, tags, words, extended)})
-    outcome = exchange(build(directory, cache), sequence, Traffic())
+    sequence = merge({function: tags}, {function: requests(design, function, tags, words, extended)})
+    outcome = exchange(build(directory, cache), sequence, Disturbance())
     answered = answers(design, outcome.responses, extended)[function]
     headers, _ = unpack(answered.packets, [])
     in_step = answered.whole.all() and np.array_equal(field(headers, "tag"), tags % TAGS)
@@ -238,17 +238,17 @@ def _in_own_layout(design: Design, arrays: Mapping[str, NDArray[np.generic]]) ->
         raise InputError(f"array 'q': shape {q.shape}; expected (N, {robot.nq}), a row for each task{remedy}")
     layout = layout_of(robot, q.shape[1])
     shapes = _shapes(robot, len(q), layout)
-    checked = {name: _checked(name, array, shapes[name]) for name, array in arrays.items()}
+    checked = {name: _check_array(name, array, shapes[name]) for name, array in arrays.items()}
     if layout is None:
         return checked
-    return checked | {name: _converted(layout, name, checked[name]) for name in checked.keys() & _CONVERTED}
+    return checked | {name: _convert(layout, name, checked[name]) for name in checked.keys() & _CONVERTED}
 
 
 _CONVERTED = {"q", "v", "a", "tau"}
 """The arrays that Pinocchio's model may lay out differently."""
 
 
-def _converted(layout: PinocchioLayout, name: str, array: Array) -> Array:
+def _convert(layout: PinocchioLayout, name: str, array: Array) -> Array:
     convert = {"q": layout.configuration, "tau": layout.force}.get(name, layout.velocity)
     try:
         return convert(array)
@@ -266,7 +266,7 @@ def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[st
     return {**shapes, "Minv": matrix, "base_v": (tasks, 6), "base_a": (tasks, 6), "gravity": (tasks, 3)}
 
 
-def _checked(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) -> Array:
+def _check_array(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) -> Array:
     if array.shape != shape:
         raise InputError(f"array '{name}': shape {array.shape}; expected {shape}")
     with np.errstate(over="ignore"):  # a longer number may become infinite

@@ -15,7 +15,7 @@ from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
 from rbdhw.protocol import CODES, FUNCTIONS
 from rbdhw.sim.model import respond
-from rbdhw.sim.packets import Bytes, encode, merged, requests, responses
+from rbdhw.sim.packets import Bytes, encode, merge, requests, responses
 
 TASKS = 24
 """Tasks of each function."""
@@ -49,7 +49,7 @@ def selftest(design: Design) -> str:
             places[key] = where
             sent[key] = requests(design, function, where, words, extended)
             expected[key] = responses(design, function, where, status, results, extended)
-    order = merged(places, sent)
+    order = merge(places, sent)
     asked = list(_beats(order.data, order.last))
     answers: list[list[str]] = [[] for _ in range(16)]
     for function in design.functions:
@@ -57,7 +57,7 @@ def selftest(design: Design) -> str:
         ranks = np.argsort(np.argsort(np.concatenate([places[key] for key in own_keys])))
         ends = np.cumsum([len(places[key]) for key in own_keys])[:-1]
         split = dict(zip(own_keys, np.split(ranks, ends), strict=True))
-        own_order = merged(split, {key: expected[key] for key in own_keys})
+        own_order = merge(split, {key: expected[key] for key in own_keys})
         answers[CODES[function]] = list(_beats(own_order.data, own_order.last))
     return _text(design, len(functions), asked, answers)
 

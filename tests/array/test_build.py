@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.array.build import arrayed
+from rbdhw.array.build import build_array
 from rbdhw.target import target
 from tests.support.array_programs import mixed
 
@@ -13,5 +13,5 @@ from tests.support.array_programs import mixed
 def test_without_a_clock_the_array_is_that_of_the_targets_own(name):
     """Only the clock at which it runs is slower, by the target's margin."""
     device, program = target(name), mixed()
-    default, own = arrayed(program, device, None, 16), arrayed(program, device, device.clock_mhz, 16)
+    default, own = build_array(program, device, None, 16), build_array(program, device, device.clock_mhz, 16)
     assert default == replace(own, clock_mhz=device.clock(None).mhz)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import Array, Constant, Job, Output, Port, Step, Write
+from rbdhw.array.model import Array, ArrayStep, Constant, Job, Output, Port, Write
 from rbdhw.array.verify import ArrayError, verify
 from rbdhw.rtl.array import ArrayCore
 from tests.support.array_programs import array_of, mixed, outputs_of
@@ -28,7 +28,7 @@ Mutation = Callable[[random.Random], Array | None]
 """The array with a change, or None where the draw changes nothing."""
 
 
-def with_steps(*changed: tuple[int, Step]) -> Array:
+def with_steps(*changed: tuple[int, ArrayStep]) -> Array:
     steps = list(ARRAY.steps)
     for place, step in changed:
         steps[place] = step
@@ -39,7 +39,7 @@ def with_row(port: Port, row: dict[int, Write]) -> Array:
     return replace(ARRAY, writes=ARRAY.writes | {port: dict(sorted(row.items()))})
 
 
-def moved(step: Step, **changes) -> Step:
+def moved(step: ArrayStep, **changes) -> ArrayStep:
     """A step elsewhere, whose results come when they then do."""
     step = replace(step, **changes)
     return replace(step, ready=ARRAY.timing.ready(step.job, step.start))

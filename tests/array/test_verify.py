@@ -13,18 +13,18 @@ from rbdhw.array.memories import Word, contents
 from rbdhw.array.model import (
     MEMORY_WORDS,
     Array,
+    ArrayResource,
+    ArrayStep,
     Constant,
     Job,
     Output,
     Port,
-    Resource,
-    Step,
     Term,
     Timing,
     Write,
 )
 from rbdhw.array.verify import ArrayError, verify
-from rbdhw.fixed.fusion import GUARD_BITS, fused
+from rbdhw.fixed.fusion import GUARD_BITS, fuse
 from tests.support.array_programs import array_of, mixed, outputs_of
 from tests.support.builds import program_of
 
@@ -46,7 +46,7 @@ def with_step(place: int, **changes) -> Array:
     return replace(ARRAY, steps=tuple(steps))
 
 
-def a_step(resource: Resource = Resource.ACCUMULATOR) -> int:
+def a_step(resource: ArrayResource = ArrayResource.ACCUMULATOR) -> int:
     return next(k for k, step in enumerate(ARRAY.steps) if step.job.resource is resource)
 
 
@@ -107,13 +107,13 @@ def test_powers_of_two_may_stand_in_a_constant():
 
 
 def test_what_is_wider_than_a_sum_is_not_copied():
-    program = fused(program_of("toy", 18), 8)
+    program = fuse(program_of("toy", 18), 8)
     array = array_of(program, 16)
-    turn = next(step for step in array.steps if step.job.resource is Resource.TRIGONOMETRY)
-    usual = next(step for step in array.steps if step.job.resource is Resource.ACCUMULATOR)
+    turn = next(step for step in array.steps if step.job.resource is ArrayResource.TRIGONOMETRY)
+    usual = next(step for step in array.steps if step.job.resource is ArrayResource.ACCUMULATOR)
     copy = 1 + max(value for step in array.steps for value in step.job.values)
     term = Term((turn.job.operand, Constant(1)), shift=GUARD_BITS)
-    copying = replace(usual, job=Job((copy,), Resource.ACCUMULATOR, (term,)))
+    copying = replace(usual, job=Job((copy,), ArrayResource.ACCUMULATOR, (term,)))
     taking = replace(turn, job=replace(turn.job, operand=copy))
     others = (step for step in array.steps if step is not turn)
     with pytest.raises(ArrayError, match=rf"^value {copy} is a copy of {turn.job.operand}, which is wider"):
@@ -133,7 +133,7 @@ def test_a_unit_does_one_thing_at_a_time():
 
 
 def test_a_job_is_on_a_unit_of_its_kind():
-    place = a_step(Resource.RECIPROCAL)
+    place = a_step(ArrayResource.RECIPROCAL)
     assert refusal(with_step(place, unit=ARRAY.steps[a_step()].unit)).startswith("reciprocal on unit ")
 
 
@@ -143,7 +143,7 @@ def test_results_take_their_time():
 
 
 def test_a_word_is_gone_when_that_of_the_next_task_came():
-    place = a_step(Resource.SOURCE)
+    place = a_step(ArrayResource.SOURCE)
     assert re.search(r": a word in cycle 17$", refusal(with_step(place, start=17, ready=17)))
 
 
@@ -168,7 +168,7 @@ def test_an_operand_stands_in_its_memory():
 class TestTiny:
     """One word, of which an accumulator makes three times as much: each rule at its limit."""
 
-    JOBS = (Job((0,), Resource.SOURCE), Job((1,), Resource.ACCUMULATOR, (Term((0, Constant(3))),)))
+    JOBS = (Job((0,), ArrayResource.SOURCE), Job((1,), ArrayResource.ACCUMULATOR, (Term((0, Constant(3))),)))
     PORT = Port(1, 0)
 
     def array(self, start: int, **changes) -> Array:
@@ -177,9 +177,9 @@ class TestTiny:
         whole = Array(
             8,
             50.0,
-            Timing({Resource.ACCUMULATOR: 3, Resource.SOURCE: 0}),
-            (Resource.SOURCE, Resource.ACCUMULATOR),
-            (Step(word, 0, 1, 1), Step(product, 1, start, start + 4)),
+            Timing({ArrayResource.ACCUMULATOR: 3, ArrayResource.SOURCE: 0}),
+            (ArrayResource.SOURCE, ArrayResource.ACCUMULATOR),
+            (ArrayStep(word, 0, 1, 1), ArrayStep(product, 1, start, start + 4)),
             {self.PORT: {1: Write(0, Output(0, 0), 1)}},
             {"id": start + 4},
             2,
@@ -223,12 +223,12 @@ class TestTiny:
         verify(self.array(2, latency={"id": 6, "fd": 0}), self.JOBS, {"id": (1,), "fd": (0,)})
 
     def test_a_value_is_computed_once(self):
-        steps = (*self.array(2).steps, Step(self.JOBS[1], 1, 4, 8))
+        steps = (*self.array(2).steps, ArrayStep(self.JOBS[1], 1, 4, 8))
         assert self.refusal(self.array(2, steps=steps)) == "value 1 is computed 2 times"
 
     def test_a_copy_is_of_something(self):
-        copy = Job((9,), Resource.ACCUMULATOR, (Term((9, Constant(1)), shift=GUARD_BITS),))
-        steps = (*self.array(2).steps, Step(copy, 1, 4, 8))
+        copy = Job((9,), ArrayResource.ACCUMULATOR, (Term((9, Constant(1)), shift=GUARD_BITS),))
+        steps = (*self.array(2).steps, ArrayStep(copy, 1, 4, 8))
         assert self.refusal(self.array(2, steps=steps)) == "value 9 is a copy of itself"
 
     @pytest.mark.parametrize("unit", [-1, 0, 2])

@@ -8,11 +8,11 @@ from rbdhw.bench.published import (
     BANDWIDTH,
     OURS,
     PUBLISHED,
-    link_rows,
+    measure_link,
+    measure_published,
+    measure_small,
     pace,
-    published_rows,
     small_layout,
-    small_rows,
 )
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
@@ -24,7 +24,7 @@ def test_the_interval_is_the_least_that_the_link_allows(monkeypatch):
     monkeypatch.setattr(published, "LINKED", ("toy",))
     monkeypatch.setattr(published, "EDGES", (("fixed", 125.0), ("float32", 125.0)))
     monkeypatch.setattr(published, "BANDWIDTH", 2.0)
-    packed, singles = link_rows()
+    packed, singles = measure_link()
     for row in (packed, singles):
         a_cycle = 2.0e9 / 125e6
         assert row["II"] == -(-max(row["bytes in"], row["bytes out"]) // a_cycle)
@@ -40,7 +40,7 @@ def test_rates_beside_pinocchio(monkeypatch):
     monkeypatch.setattr(published, "SMALL_ROBOT", "toy")
     monkeypatch.setattr(published, "SMALL", options)
     monkeypatch.setattr(published, "RATED", 10)
-    rows = {row["function"]: row for row in small_rows()}
+    rows = {row["function"]: row for row in measure_small()}
     assert list(rows) == ["id", "did"]
     assert rows["id"]["cycles a task"] == 5 < rows["did"]["cycles a task"]
     for row in rows.values():
@@ -72,7 +72,7 @@ def test_a_row_of_ours(monkeypatch):
     """Shares of the device, by estimate where Yosys has not counted this design."""
     monkeypatch.setattr(published, "OURS", ((("difd",), 3, 18),))
     monkeypatch.setattr(published, "COMPARED_ROBOT", "toy")
-    *others, own = published_rows()
+    *others, own = measure_published()
     assert [row["accelerator"] for row in others] == [own.name for own in PUBLISHED]
     plan = plan_of("toy", ("difd",), 18, 3)
     device = target("xcvu9p")

@@ -5,7 +5,7 @@ import pytest
 
 from rbdhw import golden
 from rbdhw.bench.q16_16 import (
-    Overflow,
+    Q16Overflow,
     Uniform,
     best_algorithms,
     combinations,
@@ -14,7 +14,7 @@ from rbdhw.bench.q16_16 import (
 )
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
-from rbdhw.fixed.format import wrapped
+from rbdhw.fixed.format import wrap
 from rbdhw.frontend.algorithms import NEEDED_BY
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.functions import Algorithms
@@ -30,7 +30,7 @@ STEP = 2.0**-16
 
 
 def numbers(*values):
-    overflow = Overflow(np.zeros(len(values), np.bool_))
+    overflow = Q16Overflow(np.zeros(len(values), np.bool_))
     return Uniform.nearest(np.array(values), overflow), overflow
 
 
@@ -77,7 +77,7 @@ def test_a_word_that_does_not_fit_wraps_and_is_flagged():
     x, overflow = numbers(30000.0, 1.0)
     doubled = x + x
     assert overflow.seen.tolist() == [False, False]
-    assert doubled.word.tolist() == [int(wrapped(np.array(60000 * 65536), 32)), 131072]
+    assert doubled.word.tolist() == [int(wrap(np.array(60000 * 65536), 32)), 131072]
     assert overflow.seen.tolist() == [True, False]
     assert numbers(1e9, -1e9, 0.0)[1].seen.tolist() == [False] * 3
     far, overflow = numbers(1e9, -1e9, 0.0)

@@ -17,8 +17,8 @@ from rbdhw.bench.readme_tables import (
     accuracy,
     accuracy_layout,
     grid,
-    laid_out,
     latencies,
+    lay_out,
     markdown,
     measure,
     operations,
@@ -233,7 +233,7 @@ def test_errors_by_build(monkeypatch):
             row = own[function, stratum]
             assert (row["median"], row["largest"]) == (figures.median, figures.max)
             assert row["tasks counted"] == figures.samples - figures.flagged
-    shown = laid_out({TABLES["errors"].title: rows})[TABLES["errors"].title]
+    shown = lay_out({TABLES["errors"].title: rows})[TABLES["errors"].title]
     assert [row[""] for row in shown] == [f"toy, {label}" for label in labels]
     assert [row["tasks"] for row in shown] == [own["id", "all"]["tasks"]] * 2 + [512]
     parts = TABLES["strata"].layout(rows)

@@ -5,7 +5,16 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.bench import synthesis
-from rbdhw.bench.synthesis import Subject, known, named, rows, sample, subjects, tables, yosys_version
+from rbdhw.bench.synthesis import (
+    Subject,
+    known_counts,
+    measure_subject,
+    rows,
+    select_subjects,
+    subjects,
+    tables,
+    yosys_version,
+)
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Calibration, Measured, calibration
 from rbdhw.pipeline import generate
@@ -41,19 +50,19 @@ def test_a_floating_humanoid_is_measured():
 
 
 def test_designs_are_found_by_what_they_are_told_with():
-    assert SMALL in named("TOY id II=4")
-    assert named("") == list(subjects())
-    assert {subject.number for subject in named("float32")} == {"float32"}
-    assert all(subject.clock_mhz == 250.0 for subject in named("at 250 MHz"))
+    assert SMALL in select_subjects("TOY id II=4")
+    assert select_subjects("") == list(subjects())
+    assert {subject.number for subject in select_subjects("float32")} == {"float32"}
+    assert all(subject.clock_mhz == 250.0 for subject in select_subjects("at 250 MHz"))
     with pytest.raises(InputError) as refusal:
-        named("z80")
+        select_subjects("z80")
     expected = "expected part of a line such as 'iiwa14 all II=1 18 bits xcvu9p'"
     assert str(refusal.value) == f"only: no design is told with 'z80'; {expected}"
 
 
 def test_only_what_is_asked_for_is_measured_again(monkeypatch):
     """Of a table in which the hardware of every design is another, one design is asked for."""
-    monkeypatch.setattr(synthesis, "_counted", lambda *_: Measured(**COUNTS))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**COUNTS))
     table = calibration()
     other = tuple(design.model_copy(update={"verilog": "other"}) for design in table.designs)
     monkeypatch.setattr(synthesis, "yosys_version", lambda: table.yosys)
@@ -69,8 +78,8 @@ def test_only_what_is_asked_for_is_measured_again(monkeypatch):
 
 def test_a_generated_design_is_the_hardware_of_its_subject(monkeypatch):
     """The comment above its modules makes it no other, and their text does."""
-    monkeypatch.setattr(synthesis, "_counted", lambda *_: Measured(**COUNTS))
-    digest = sample(SMALL, "any").verilog
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**COUNTS))
+    digest = measure_subject(SMALL, "any").verilog
     verilog = generate(path(SMALL.robot), SMALL.options).verilog
     assert verilog.startswith("// rbdhw ")
     assert synthesis.digest_of(verilog) == digest
@@ -79,7 +88,7 @@ def test_a_generated_design_is_the_hardware_of_its_subject(monkeypatch):
 
 def test_what_is_known_is_the_same_hardware():
     kept = calibration().designs[0]
-    assert known(synthesis.subject_of(kept), "other Verilog") is None
+    assert known_counts(synthesis.subject_of(kept), "other Verilog") is None
 
 
 def test_tables_set_estimates_beside_counts():
@@ -93,9 +102,9 @@ def test_tables_set_estimates_beside_counts():
 def test_what_has_not_changed_is_not_measured_again(monkeypatch):
     """Of two designs one is known; the table is kept after each."""
     other = replace(SMALL, ii=8)
-    monkeypatch.setattr(synthesis, "_counted", lambda *_: Measured(**COUNTS))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**COUNTS))
     first = synthesis.calibrate(EMPTY, lambda _: None, lambda _: None, [SMALL])
-    monkeypatch.setattr(synthesis, "_counted", lambda *_: Measured(**{**COUNTS, "luts": 2000}))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**{**COUNTS, "luts": 2000}))
     tables_kept, told = [], []
     found = synthesis.calibrate(first, tables_kept.append, told.append, [SMALL, other])
     assert [design.measured.luts for design in found.designs] == [1000, 2000]
@@ -115,19 +124,19 @@ def test_it_may_be_stopped_at_any_time(monkeypatch):
         measured.append(COUNTS)
         return Measured(**COUNTS)
 
-    monkeypatch.setattr(synthesis, "_counted", stopped)
+    monkeypatch.setattr(synthesis, "_count_cells", stopped)
     with pytest.raises(KeyboardInterrupt):
         synthesis.calibrate(EMPTY, tables_kept.append, lambda _: None, [SMALL, *others])
     (kept,) = tables_kept
     assert [synthesis.subject_of(design) for design in kept.designs] == [SMALL]
-    monkeypatch.setattr(synthesis, "_counted", lambda *_: Measured(**{**COUNTS, "luts": 2000}))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**{**COUNTS, "luts": 2000}))
     found = synthesis.calibrate(kept, lambda _: None, lambda _: None, [SMALL, *others])
     assert [design.measured.luts for design in found.designs] == [1000, 2000, 2000]
 
 
 def test_a_table_of_another_yosys_stays_whole_when_it_is_stopped(monkeypatch):
     """Designs that have not been reached keep what the other version counted."""
-    monkeypatch.setattr(synthesis, "_counted", lambda *_: Measured(**COUNTS))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**COUNTS))
     monkeypatch.setattr(synthesis, "yosys_version", lambda: "9.99")
     tables_kept = []
     synthesis.calibrate(calibration(), tables_kept.append, lambda _: None, [SMALL])
@@ -139,9 +148,9 @@ def test_a_table_of_another_yosys_stays_whole_when_it_is_stopped(monkeypatch):
 
 
 def test_another_yosys_measures_everything_again(monkeypatch):
-    monkeypatch.setattr(synthesis, "_counted", lambda *_: Measured(**COUNTS))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**COUNTS))
     first = synthesis.calibrate(EMPTY, lambda _: None, lambda _: None, [SMALL])
-    monkeypatch.setattr(synthesis, "_counted", lambda *_: Measured(**{**COUNTS, "luts": 2000}))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**{**COUNTS, "luts": 2000}))
     monkeypatch.setattr(synthesis, "yosys_version", lambda: "9.99")
     found = synthesis.calibrate(first, lambda _: None, lambda _: None, [SMALL])
     assert (found.yosys, found.designs[0].measured.luts) == ("9.99", 2000)
@@ -152,4 +161,4 @@ def test_a_design_is_measured_again_as_the_table_keeps_it():
     own = {"robot": "toy", "functions": ("id",), "ii": 4, "target": "ecp5-85"}
     kept = next(design for design in calibration().designs if own.items() <= vars(design).items())
     assert yosys_version() == kept.yosys
-    assert sample(SMALL, yosys_version()) == kept
+    assert measure_subject(SMALL, yosys_version()) == kept

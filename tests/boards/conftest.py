@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rbdhw.design.digests import sealed
+from rbdhw.design.digests import seal
 
 # Answers each beat with the product of its halves: one 16 × 16 bit multiplier.
 MULTIPLY = """
@@ -102,11 +102,11 @@ def write_manifest(folder: Path, *, tdata: int = 32, **changes: Any) -> None:
         "dsp_blocks": 1,
         "stream": {"tdata_width": tdata},
     }
-    seal(folder, manifest | changes)
+    write_sealed(folder, manifest | changes)
 
 
-def seal(folder: Path, manifest: dict[str, Any]) -> None:
+def write_sealed(folder: Path, manifest: dict[str, Any]) -> None:
     """Write a manifest with the digests of the folder's files."""
     verilog = folder / "accelerator.v"
-    described = sealed(manifest, {verilog.name: verilog.read_bytes()})
+    described = seal(manifest, {verilog.name: verilog.read_bytes()})
     (folder / "manifest.json").write_text(json.dumps(described))

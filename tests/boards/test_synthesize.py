@@ -15,7 +15,7 @@ from rbdhw.boards.synthesize import TimingError, synthesize
 from rbdhw.boards.tools import ToolError
 from rbdhw.errors import InputError
 from rbdhw.target import TARGETS
-from tests.boards.conftest import seal, write_manifest
+from tests.boards.conftest import write_manifest, write_sealed
 
 KEYS = (
     "board",
@@ -399,7 +399,7 @@ def test_design_without_verilog_is_refused(design: Path) -> None:
     ],
 )
 def test_broken_manifest_is_refused(design: Path, manifest: dict[str, Any], reason: str) -> None:
-    seal(design, manifest)
+    write_sealed(design, manifest)
     assert refusal(design) == f"{design}/manifest.json: {reason}"
 
 

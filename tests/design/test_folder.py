@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.design.digests import MANIFEST, read_manifest, sealed
+from rbdhw.design.digests import MANIFEST, read_manifest, seal
 from rbdhw.design.folder import FILES, Stream, check_output, input_words, interface, read, write
 from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.format import Format
@@ -311,7 +311,7 @@ def test_a_missing_folder_or_file_is_named(folder):
 def reseal(folder, manifest):
     """Write a manifest that vouches for the files as they are, as another version of the package may have."""
     files = {name: (folder / name).read_bytes() for name in FILES if name != MANIFEST}
-    (folder / MANIFEST).write_text(json.dumps(sealed(manifest, files)))
+    (folder / MANIFEST).write_text(json.dumps(seal(manifest, files)))
 
 
 def damaged(folder, name, change):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rbdhw.config import BuildOptions
-from rbdhw.design.digests import KEY, MANIFEST, read_manifest, sealed
+from rbdhw.design.digests import KEY, MANIFEST, read_manifest, seal
 from rbdhw.design.folder import FILES, VERILOG, read, write
 from rbdhw.errors import InputError
 from rbdhw.pipeline import generate
@@ -182,7 +182,7 @@ def test_generate_prints_the_digests(rbdhw, tmp_path):
 def test_digests_by_hand(tmp_path):
     """SHA-256 of ``abc``, and of the canonical JSON of what remains."""
     abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    manifest = sealed({"b": [1, 2.5], "a": {1: None}}, {"file": b"abc"})
+    manifest = seal({"b": [1, 2.5], "a": {1: None}}, {"file": b"abc"})
     assert manifest[KEY]["file"] == abc
     canonical = f'{{"a":{{"1":null}},"b":[1,2.5],"digests":{{"file":"{abc}"}}}}'
     assert manifest[KEY][MANIFEST] == hashlib.sha256(canonical.encode()).hexdigest()

@@ -21,7 +21,7 @@ from rbdhw.domain.strata import (
     error_floors,
     ordinary_motions,
 )
-from rbdhw.frontend.base import mounted
+from rbdhw.frontend.base import mount
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 
@@ -29,7 +29,7 @@ TASKS = 1600
 
 
 def robot_of(name="iiwa14", base="fixed"):
-    return mounted(load_urdf(path(name)), Mounting(base))
+    return mount(load_urdf(path(name)), Mounting(base))
 
 
 @pytest.fixture(scope="module", params=[("iiwa14", "fixed"), ("hyq", "floating"), ("toy", "given")], ids=str)

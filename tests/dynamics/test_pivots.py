@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdhw.dynamics.pivots import awaited, elimination_parents, groups
+from rbdhw.dynamics.pivots import awaited_bodies, elimination_parents, groups
 
 BASE = (-1, 0, 1, 2, 3, 4)
 
@@ -82,14 +82,14 @@ def test_larger_groups_make_no_longer_chains(data):
 def test_only_the_longest_chain_is_awaited():
     parents = (-1, 0, 1, 2, 0)
     order = [((3,),), ((2,),), ((4,),), ((1,),), ((0,),)]
-    assert awaited(parents, order) == [(2,), (1,), (), (0,), ()]
+    assert awaited_bodies(parents, order) == [(2,), (1,), (), (0,), ()]
 
 
 def test_many_limbs_do_not_hurry():
     parents = (*BASE, 5, 5, 5, 5)
     order = [*(((i,),) for i in range(6, 10)), ((2, 1, 0), (5, 4, 3))]
-    assert awaited(parents, order) == [()] * 5
-    assert awaited(parents[:7], [order[0], order[-1]]) == [(2, 1, 0, 5, 4, 3), ()]
+    assert awaited_bodies(parents, order) == [()] * 5
+    assert awaited_bodies(parents[:7], [order[0], order[-1]]) == [(2, 1, 0, 5, 4, 3), ()]
 
 
 @pytest.mark.parametrize(

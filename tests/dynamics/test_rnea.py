@@ -10,7 +10,7 @@ from rbdhw.domain.bounds import graph_inputs
 from rbdhw.dynamics.joint import coordinates
 from rbdhw.dynamics.rnea import Motion, rnea, square_across_z
 from rbdhw.dynamics.spatial import ZERO, multiply
-from rbdhw.frontend.build_graph import optimised, prepare, traced
+from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.graph.interpret import interpret
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import IDENTITY
@@ -72,7 +72,7 @@ def test_random_trees(robot, seed, with_fext):
 @settings(max_examples=15)
 def test_rewritten_random_trees_traced_and_optimised(robot, seed, with_fext):
     model = prepare(robot, ("id",), "all" if with_fext else "none")
-    graph = optimised(traced(model, ("id",)), target("xcvu9p").delays)
+    graph = optimise(trace_model(model, ("id",)), target("xcvu9p").delays)
     states = random_states(robot, 3, seed)
     results = interpret(graph, graph_inputs(robot, states))
     tau = np.stack([results[f"id.tau[{i}]"] for i in range(robot.nv)], axis=1)

@@ -6,9 +6,9 @@ import pytest
 from rbdhw.dynamics.spatial import (
     add,
     cross,
-    into_turned,
     multiply,
-    out_of_turned,
+    rotate_into,
+    rotate_out_of,
     scale,
     subtract,
     transpose,
@@ -38,5 +38,5 @@ def test_vector_algebra(ours, expected):
 def test_turning_about_z_and_back():
     angle = 0.7
     turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
-    np.testing.assert_allclose(into_turned(np.cos(angle), np.sin(angle), A), turn.T @ A, atol=1e-15)
-    np.testing.assert_allclose(out_of_turned(np.cos(angle), np.sin(angle), A), turn @ A, atol=1e-15)
+    np.testing.assert_allclose(rotate_into(np.cos(angle), np.sin(angle), A), turn.T @ A, atol=1e-15)
+    np.testing.assert_allclose(rotate_out_of(np.cos(angle), np.sin(angle), A), turn @ A, atol=1e-15)

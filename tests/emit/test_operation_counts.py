@@ -8,9 +8,9 @@ from rbdhw.bench.builds import ALL, plan_of, robot_of
 from rbdhw.config import BuildOptions
 from rbdhw.emit.manifest import function_counts, manifest, pipeline_entry
 from rbdhw.emit.operation_counts import program_counts
-from rbdhw.explore.candidates import planned
+from rbdhw.explore.candidates import make_plan
 from rbdhw.fixed.format import Format
-from rbdhw.fixed.fusion import fused
+from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.program import Flag, Kind, Operand, Operation, Program, Word
 from rbdhw.fixed.trigonometry import trigonometry_spec
 from rbdhw.quantize.formats import MOST_TERMS, draft_design
@@ -89,7 +89,7 @@ def test_all_products_have_multipliers(name):
 def test_fusion_multiplies_no_more(name):
     """The array's program has the products and sums of the pipeline's, in other operations."""
     program = plan_of(name).program
-    array = fused(program, MOST_TERMS)
+    array = fuse(program, MOST_TERMS)
     assert any(operation.kind is Kind.DOT for operation in array.operations)
     for function in ALL:
         assert program_counts(array, function) == program_counts(program, function)
@@ -99,7 +99,7 @@ def test_what_only_other_functions_need_is_passed_through():
     """The built forward dynamics multiplies more than alone: its tasks share products with derivatives."""
     together = program_counts(plan_of("iiwa14").program, "fd")["multiplications"]
     options = BuildOptions(("fd",), width=18, samples=512)
-    alone = program_counts(planned(robot_of("iiwa14"), options).program, "fd")["multiplications"]
+    alone = program_counts(make_plan(robot_of("iiwa14"), options).program, "fd")["multiplications"]
     assert sum(together.values()) > 1.1 * sum(alone.values())
 
 

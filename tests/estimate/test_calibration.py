@@ -16,13 +16,13 @@ from rbdhw.estimate.calibration import (
     Calibration,
     Estimate,
     Sample,
-    calibrated,
     calibration,
-    fitted,
-    weighed,
+    fit_calibration,
+    fit_weights,
+    weigh,
 )
 from rbdhw.estimate.model import estimate_entry, load, shares, short_of
-from rbdhw.explore.candidates import planned
+from rbdhw.explore.candidates import make_plan
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.target import target
@@ -44,13 +44,15 @@ def made_up(luts, flip_flops, measured, robot="toy"):
 class TestFit:
     def test_weights_are_what_makes_estimates_right(self):
         designs = [made_up(luts, 2 * luts, (0.8 * luts, 2.4 * luts, 7, 2)) for luts in (1000, 2000, 4000)]
-        weights = fitted(designs)
+        weights = fit_weights(designs)
         assert weights["luts"]["arithmetic"] == pytest.approx(0.8, abs=0.01)
         assert weights["flip_flops"]["waiting"] == pytest.approx(1.2, abs=0.01)
         assert weights["luts"]["selection"] == 1.0
 
     def test_blocks_are_counted(self):
-        found = weighed(made_up(10, 10, (1, 1, 1, 1)).cells(), 7, fitted([made_up(10, 10, (10, 10, 7, 2))]))
+        found = weigh(
+            made_up(10, 10, (1, 1, 1, 1)).cells(), 7, fit_weights([made_up(10, 10, (10, 10, 7, 2))])
+        )
         assert (found.dsp_blocks, found.block_rams) == (7, 2)
 
     def test_errors_are_those_of_robots_that_were_left_out(self):
@@ -61,30 +63,33 @@ class TestFit:
             for robot, (luts, rams) in counts.items()
             for _ in range(3)
         ]
-        errors = calibrated(designs).errors["ecp5-85"]["pipeline"]
+        errors = fit_calibration(designs).errors["ecp5-85"]["pipeline"]
         assert errors["luts"]["largest"] == pytest.approx(1 / 3, abs=0.01)
         assert errors["luts"]["median"] == pytest.approx((1 / 3 + 1 / 4) / 2, abs=0.01)
         assert errors["block_rams"] == {"median": 1, "largest": 2}
 
     def test_the_only_robot_is_estimated_without_results(self):
         designs = [made_up(1000, 1000, (800, 1000, 7, 2))] * 3
-        assert calibrated(designs).errors["ecp5-85"]["pipeline"]["luts"] == {"median": 0.25, "largest": 0.25}
+        assert fit_calibration(designs).errors["ecp5-85"]["pipeline"]["luts"] == {
+            "median": 0.25,
+            "largest": 0.25,
+        }
 
     def test_the_table_names_every_yosys(self):
         designs = [made_up(1000, 1000, (900, 1000, 7, 2))] * 3
         designs[1] = designs[1].model_copy(update={"yosys": "0.65"})
-        assert calibrated(designs).yosys == "0.65 and 0.7"
-        assert calibrated(designs[:1]).yosys == "0.7"
+        assert fit_calibration(designs).yosys == "0.65 and 0.7"
+        assert fit_calibration(designs[:1]).yosys == "0.7"
 
     def test_each_core_has_weights_of_its_own(self):
         pipelines = [made_up(1000, 1000, (900, 1000, 7, 2))] * 4
         arrays = [made_up(1000, 1000, (600, 1000, 7, 2)).model_copy(update={"core": "array"})] * 4
-        weights = calibrated(pipelines + arrays).weights["ecp5-85"]
-        assert weights["pipeline"] == fitted(pipelines)
-        assert weights["array"] == fitted(arrays) != fitted(pipelines)
+        weights = fit_calibration(pipelines + arrays).weights["ecp5-85"]
+        assert weights["pipeline"] == fit_weights(pipelines)
+        assert weights["array"] == fit_weights(arrays) != fit_weights(pipelines)
 
     def test_the_table_survives_writing(self):
-        table = calibrated([made_up(1000, 1000, (900, 1000, 7, 2))] * 2)
+        table = fit_calibration([made_up(1000, 1000, (900, 1000, 7, 2))] * 2)
         assert Calibration.model_validate_json(table.text()) == table
 
 
@@ -94,7 +99,7 @@ PAIRS = [(name, core) for name, cores in KEPT.weights.items() for core in cores]
 
 class TestTable:
     def test_weights_and_errors_follow_from_the_designs(self):
-        again = calibrated(KEPT.designs)
+        again = fit_calibration(KEPT.designs)
         assert [(name, core) for name, cores in again.errors.items() for core in cores] == PAIRS
         for name, core in PAIRS:
             for resource, weights in again.weights[name][core].items():
@@ -111,8 +116,8 @@ class TestTable:
         own = [design for design in KEPT.designs if (design.target, design.core) == (name, core)]
         largest = dict.fromkeys(RESOURCES, 0.0)
         for design in own:
-            weights = fitted([other for other in own if other.robot != design.robot])
-            found = weighed(design.cells(), design.dsp_blocks, weights)
+            weights = fit_weights([other for other in own if other.robot != design.robot])
+            found = weigh(design.cells(), design.dsp_blocks, weights)
             for resource in RESOURCES:
                 counted = getattr(design.measured, resource)
                 difference = abs(getattr(found, resource) - counted)
@@ -146,7 +151,7 @@ class TestTable:
             design for design in KEPT.designs if own.items() <= vars(design).items() and design.ii > 1
         )
         options = subject_of(kept).options
-        found = planned(load_urdf(path("toy")), options).estimate
+        found = make_plan(load_urdf(path("toy")), options).estimate
         for resource in WEIGHED:
             counted = getattr(kept.measured, resource)
             allowed = KEPT.errors[name][core][resource]["largest"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.estimate.core import REPEATED, Choice, core_cells, counts, dsp_blocks
+from rbdhw.estimate.core import REPEATED, Multiplexer, core_cells, counts, dsp_blocks
 from rbdhw.estimate.fabric import ECP5, ULTRASCALE_PLUS, Cells
 from rbdhw.fixed.program import Kind
 from rbdhw.fixed.recoding import shift_add
@@ -19,12 +19,12 @@ INTERVALS = (1, 2, 4, 8, 16, 32)
 @pytest.mark.parametrize(
     ("choice", "lookups"),
     [
-        (Choice(1, 0, 8, 18), 0.0),
-        (Choice(0, 1, 8, 18), 0.0),
-        (Choice(0, 5, 8, 18), 18.0),
-        (Choice(4, 0, 4, 18), 18.0),
-        (Choice(8, 0, 8, 10), 30.0),
-        (Choice(4, 4, 8, 10), 17.0),
+        (Multiplexer(1, 0, 8, 18), 0.0),
+        (Multiplexer(0, 1, 8, 18), 0.0),
+        (Multiplexer(0, 5, 8, 18), 18.0),
+        (Multiplexer(4, 0, 4, 18), 18.0),
+        (Multiplexer(8, 0, 8, 10), 30.0),
+        (Multiplexer(4, 4, 8, 10), 17.0),
     ],
 )
 def test_an_operand_by_slot(choice, lookups):

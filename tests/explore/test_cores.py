@@ -12,8 +12,8 @@ from rbdhw.config import CORES, BuildOptions, Pacing
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Estimate
 from rbdhw.explore import candidates
-from rbdhw.explore.candidates import Alternatives, alternatives, planned
-from rbdhw.explore.cores import Taken, cheaper
+from rbdhw.explore.candidates import Alternatives, alternatives, make_plan
+from rbdhw.explore.cores import CoreChoice, choose_core
 from rbdhw.explore.initiation_interval import Interval
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
@@ -39,19 +39,19 @@ class TestCheaper:
         """Half of the DSP blocks is less than three fifths of the look-up tables."""
         why = "the array takes 50.0% of the DSP blocks, the pipeline takes 60.0% of the LUTs"
         estimates = {"pipeline": LARGE, "array": SMALL}
-        assert cheaper(estimates, {}, ECP5) == Taken("array", why, estimates)
+        assert choose_core(estimates, {}, ECP5) == CoreChoice("array", why, estimates)
 
     def test_the_pipeline_where_both_take_the_same(self):
-        assert cheaper({"pipeline": SMALL, "array": SMALL}, {}, ECP5).core == "pipeline"
+        assert choose_core({"pipeline": SMALL, "array": SMALL}, {}, ECP5).core == "pipeline"
 
     def test_one_that_can_be_built_before_one_that_cannot(self):
-        found = cheaper({"array": LARGE}, {"pipeline": "clock: too fast"}, ECP5)
+        found = choose_core({"array": LARGE}, {"pipeline": "clock: too fast"}, ECP5)
         assert found.core == "array"
         assert found.why == "the array takes 60.0% of the LUTs, no pipeline (clock: too fast)"
 
     def test_neither(self):
         with pytest.raises(InputError) as error:
-            cheaper({}, {"array": "no place", "pipeline": "clock: too fast"}, ECP5)
+            choose_core({}, {"array": "no place", "pipeline": "clock: too fast"}, ECP5)
         assert str(error.value) == "clock: too fast"
 
 
@@ -72,7 +72,7 @@ class TestBuilds:
     def test_at_short_intervals_there_is_no_array(self):
         why = "no array (ii: 4 is too few for the array core; expected 8 or more)"
         assert build().cores(4) == ("pipeline",)
-        assert build().taken(4) == Taken("pipeline", why, {})
+        assert build().taken(4) == CoreChoice("pipeline", why, {})
 
     @pytest.mark.parametrize(
         ("options", "why"),
@@ -87,7 +87,7 @@ class TestBuilds:
     )
     def test_builds_that_can_have_no_array(self, options, why):
         own = alternatives(load_urdf(path("toy")), toy(**options))
-        assert own.taken(32) == Taken("pipeline", f"no array ({why})", {})
+        assert own.taken(32) == CoreChoice("pipeline", f"no array ({why})", {})
 
     def test_an_array_that_finds_no_place_is_left(self, monkeypatch):
         def refuse(*_):
@@ -161,7 +161,7 @@ def share(core, ii):
 
 
 def searched(**options):
-    return planned(load_urdf(path("toy")), toy(ii=1, pacing=Pacing(link=False), **options))
+    return make_plan(load_urdf(path("toy")), toy(ii=1, pacing=Pacing(link=False), **options))
 
 
 @pytest.mark.usefixtures("smaller")
@@ -180,8 +180,8 @@ class TestIntervals:
         """Of half of the block RAMs, but for those that are left to other parts, four memories."""
         monkeypatch.setitem(TARGETS, "ecp5-85", replace(ECP5, block_rams=2 * (SPARE_BLOCK_RAMS + 4)))
         source = load_urdf(path("toy"))
-        plan = planned(source, toy(core="array", fit=0.5))
-        free = planned(source, toy(core="array"))
+        plan = make_plan(source, toy(core="array", fit=0.5))
+        free = make_plan(source, toy(core="array"))
         assert (plan.bound.block_rams, free.bound.block_rams) == (4, SPARE_BLOCK_RAMS + 8)
         assert plan.estimate.block_rams < free.estimate.block_rams
         assert plan.estimate.luts > free.estimate.luts
@@ -197,16 +197,16 @@ class TestIntervals:
         assert "no other ii fits better" in str(error.value)
 
     def test_the_link_is_asked_by_the_core_that_is_taken(self):
-        plan = planned(load_urdf(path("toy")), toy(ii=1, data_width=32, pacing=Pacing()))
+        plan = make_plan(load_urdf(path("toy")), toy(ii=1, data_width=32, pacing=Pacing()))
         assert plan.taken.core == "pipeline"
         assert plan.taken.why.startswith("no array (ii: ")
 
     def test_a_refusal_considers_both_cores(self):
         fit, source = share("array", 64), load_urdf(path("toy"))
         with pytest.raises(InputError) as error:
-            planned(source, toy(ii=8, fit=fit))
+            make_plan(source, toy(ii=8, fit=fit))
         assert str(error.value).endswith(f" of ecp5-85; an ii of {searched(fit=fit).bound.ii} would fit")
         with pytest.raises(InputError) as error:
-            planned(source, toy(ii=8, fit=fit, core="pipeline"))
+            make_plan(source, toy(ii=8, fit=fit, core="pipeline"))
         array = f"with --core array one of {searched(fit=fit).bound.ii}"
         assert str(error.value).endswith(f" of ecp5-85; none up to 64 would fit, {array}")

@@ -3,7 +3,7 @@
 import pytest
 
 from rbdhw.errors import InputError
-from rbdhw.explore.limb_sharing import hardware, least_interval, limb_inputs, limb_names, shared_limbs
+from rbdhw.explore.limb_sharing import find_shared_limbs, hardware, least_interval, limb_inputs, limb_names
 from rbdhw.passes.twins import find_twins
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.robot.urdf import load_urdf
@@ -19,17 +19,17 @@ ALL = (((0, 1), (2, 3), (4, 5), (6, 7)),)
     ("ii", "groups"), [(1, ()), (2, PAIRS), (3, (ALL[0][:3],)), (4, ALL), (6, PAIRS), (8, ALL)]
 )
 def test_as_many_limbs_share_as_divide_the_interval(ii, groups):
-    assert shared_limbs(limbed(4), "auto", ii) == groups
+    assert find_shared_limbs(limbed(4), "auto", ii) == groups
 
 
 def test_nothing_is_shared_where_that_is_off():
-    assert shared_limbs(limbed(4), "off", 4) == ()
-    assert shared_limbs(load_urdf(path("iiwa14")), "auto", 4) == ()
+    assert find_shared_limbs(limbed(4), "off", 4) == ()
+    assert find_shared_limbs(load_urdf(path("iiwa14")), "auto", 4) == ()
 
 
 def test_an_interval_that_cannot_serve_limbs_is_refused():
     with pytest.raises(InputError) as error:
-        shared_limbs(limbed(3), "on", 5)
+        find_shared_limbs(limbed(3), "on", 5)
     assert str(error.value) == (
         "share-limbs: an ii of 5 cannot serve the limbs at limb_0_0, limb_1_0, limb_2_0; "
         "a multiple of 2 or 3 was expected"
@@ -38,7 +38,7 @@ def test_an_interval_that_cannot_serve_limbs_is_refused():
 
 def test_a_robot_without_like_limbs_is_refused():
     with pytest.raises(InputError) as error:
-        shared_limbs(load_urdf(path("iiwa14")), "on", 4)
+        find_shared_limbs(load_urdf(path("iiwa14")), "on", 4)
     assert str(error.value) == "share-limbs: no limbs of iiwa14 are alike; expected auto or off"
 
 

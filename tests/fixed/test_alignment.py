@@ -6,13 +6,13 @@ import pytest
 from rbdhw import golden
 from rbdhw.domain.bounds import graph_inputs, graph_ranges, input_domain
 from rbdhw.domain.sampling import sample
-from rbdhw.explore.limb_sharing import limb_inputs, shared_limbs
-from rbdhw.fixed.alignment import exponents, unified
+from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
+from rbdhw.fixed.alignment import exponents, unify
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.gains import gains
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.widths import Planner
-from rbdhw.frontend.build_graph import optimised, prepare
+from rbdhw.frontend.build_graph import optimise, prepare
 from rbdhw.frontend.functions import trace
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.graph.graph import Graph, GraphBuilder, Op
@@ -21,7 +21,7 @@ from rbdhw.graph.twins import Twins, no_twins
 from rbdhw.passes.twins import find_twins
 from rbdhw.scalar import Region
 from rbdhw.schedule.twins import shareable
-from rbdhw.sim.packets import quantised
+from rbdhw.sim.packets import quantise
 from rbdhw.target import target
 from tests.support.builds import of_the_box, torques
 from tests.support.limbs import limbed
@@ -82,19 +82,19 @@ def test_without_twins_every_exponent_is_zero():
 
 def test_twins_have_the_largest_magnitude_of_their_group():
     twins = Twins(((0, 2), (1, 3)), (0, 2, 1, 3))
-    assert unified([1.0, 5.0, 3.0, 0.5], twins, [0, 0, -1, 2]) == [1.5, 5.0, 3.0, 1.25]
+    assert unify([1.0, 5.0, 3.0, 0.5], twins, [0, 0, -1, 2]) == [1.5, 5.0, 3.0, 1.25]
 
 
 def lowered(limbs: int, trunk: bool, width: int = 18):
     """A robot with limbs, its twins, and the program of its inverse dynamics and mass matrix."""
     model = prepare(limbed(limbs, 2, seed=limbs, trunk=trunk), ("id", "minv"))
-    graph = optimised(trace(model.robot, ("id", "minv")), target("xcvu9p").delays)
-    twins = find_twins(graph, limb_inputs(model.robot, shared_limbs(model.robot, "on", limbs)))
+    graph = optimise(trace(model.robot, ("id", "minv")), target("xcvu9p").delays)
+    twins = find_twins(graph, limb_inputs(model.robot, find_shared_limbs(model.robot, "on", limbs)))
     domain = input_domain(model.source)
     arrays = sample(model.source, domain, 512, np.random.default_rng(0))
     inputs = graph_inputs(model.source, arrays)
     sizes = [float(np.abs(value).max()) for value in node_values(graph, inputs)]
-    sizes = unified(sizes, twins, exponents(graph, twins))
+    sizes = unify(sizes, twins, exponents(graph, twins))
     widths = Planner(
         graph, sizes, gains(graph, inputs, of_the_box(512), np.random.default_rng(1)), twins
     ).widths(width)
@@ -130,7 +130,7 @@ def test_equal_formats_cost_little_exactness():
     model, _, _, program = lowered(4, False)
     arrays = sample(model.source, input_domain(model.source), 400, np.random.default_rng(5))
     inputs = graph_inputs(model.source, arrays)
-    words = {word.name: quantised(word, inputs[word.name]) for word in program.inputs}
+    words = {word.name: quantise(word, inputs[word.name]) for word in program.inputs}
     result = evaluate(program, words, ("id",))
     assert not result.overflow.any()
     errors = relative_errors(

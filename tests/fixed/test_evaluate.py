@@ -14,7 +14,7 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Kind, Word
 from rbdhw.fixed.widths import plain_widths
-from rbdhw.frontend.build_graph import optimised, prepare, traced
+from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.graph.interpret import interpret, node_values
 from rbdhw.target import target
 from tests.support.builds import (
@@ -61,7 +61,7 @@ def test_every_value_of_larger_robots(robot, width):
 @settings(max_examples=10)
 def test_every_value_of_random_robots(robot, width, with_fext):
     model = prepare(robot, ("id",), "all" if with_fext else "none")
-    graph = optimised(traced(model, ("id",)), target("xcvu9p").delays)
+    graph = optimise(trace_model(model, ("id",)), target("xcvu9p").delays)
     program = lowered(model, graph, width)
     assert_equal_to_reference(program, random_words(program, 6, seed=2), 6)
 

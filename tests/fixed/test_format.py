@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdhw.fixed.format import Format, aligned, exponent_above, round_half_up, wrapped
+from rbdhw.fixed.format import Format, align, exponent_above, round_half_up, wrap
 
 
 def test_a_format_knows_its_step_and_bounds():
@@ -80,18 +80,18 @@ def test_rounding_is_the_floor_of_half_more(value, drop):
 @given(st.integers(-(2**30), 2**30), st.integers(-40, 20))
 def test_moving_right_cuts_toward_minus_infinity(value, shift):
     expected = math.floor(value * Fraction(2) ** shift)
-    assert aligned(value, shift) == expected
-    assert aligned(np.array([value]), shift).tolist() == [expected]
+    assert align(value, shift) == expected
+    assert align(np.array([value]), shift).tolist() == [expected]
 
 
 @given(st.integers(-(2**62), 2**62), st.integers(2, 63))
 def test_wrapping_keeps_the_low_bits(value, width):
-    wrap = int(wrapped(np.array([value]), width)[0])
-    assert (wrap - value) % 2**width == 0
-    assert -(2 ** (width - 1)) <= wrap < 2 ** (width - 1)
+    found = int(wrap(np.array([value]), width)[0])
+    assert (found - value) % 2**width == 0
+    assert -(2 ** (width - 1)) <= found < 2 ** (width - 1)
 
 
 def test_what_fits_does_not_wrap():
     words = np.arange(-8, 8)
-    np.testing.assert_array_equal(wrapped(words, 4), words)
-    assert wrapped(np.array([8, -9, 31]), 4).tolist() == [-8, 7, -1]
+    np.testing.assert_array_equal(wrap(words, 4), words)
+    assert wrap(np.array([8, -9, 31]), 4).tolist() == [-8, 7, -1]

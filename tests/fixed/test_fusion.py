@@ -15,7 +15,7 @@ from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Format
-from rbdhw.fixed.fusion import GUARD_BITS, fused
+from rbdhw.fixed.fusion import GUARD_BITS, fuse
 from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word, exact_interval
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.fixed.trigonometry import trigonometry_spec
@@ -58,7 +58,7 @@ def test_a_sum_takes_over_the_products_that_it_alone_adds():
         Operation(Kind.ADD, (Operand(3), Operand(4, True, 1)), WORD, REGION, drop=1),
         outputs=(5,),
     )
-    after = fused(before, 8)
+    after = fuse(before, 8)
     (dot,) = (operation for operation in after.operations if operation.kind is Kind.DOT)
     assert [operand.shift for operand, _, _ in dot.pairs] == [GUARD_BITS - 4, GUARD_BITS - 3]
     assert [operand.negative for operand, _, _ in dot.pairs] == [False, True]
@@ -79,7 +79,7 @@ def test_a_constant_is_rounded_to_the_width():
         Operation(Kind.ADD, (Operand(0, False, 3), Operand(3)), Format(12, 7), REGION),
         outputs=(4,),
     )
-    after = fused(before, 8)
+    after = fuse(before, 8)
     (constant,) = (o for o in after.operations if o.kind is Kind.CONSTANT and o.constant != 1)
     assert (constant.constant, constant.format) == (0b1101011, Format(8, 4))
     result = evaluate(after, words(50, seed=2))
@@ -96,13 +96,13 @@ def test_a_product_with_two_users_is_kept():
         Operation(Kind.ADD, (Operand(3), Operand(2)), Format(14, 8), REGION),
         outputs=(4, 5),
     )
-    kinds = [operation.kind for operation in fused(before, 8).operations]
+    kinds = [operation.kind for operation in fuse(before, 8).operations]
     assert kinds.count(Kind.DOT) == 3
 
 
 @pytest.mark.parametrize("most", [2, 3, 8])
 def test_no_sum_has_more_terms_than_may_be(most):
-    after = fused(program_of("iiwa14", 18), most)
+    after = fuse(program_of("iiwa14", 18), most)
     terms = [len(operation.operands) // 2 for operation in after.operations if operation.kind is Kind.DOT]
     assert max(terms) == most
 
@@ -110,7 +110,7 @@ def test_no_sum_has_more_terms_than_may_be(most):
 @pytest.mark.parametrize("name", ["toy", "iiwa14", "hyq"])
 def test_results_differ_by_rounding_only(name):
     before, robot = program_of(name, 18), model_of(name).source
-    after = fused(before, 8)
+    after = fuse(before, 8)
     arrays = sample(robot, input_domain(robot), 64, np.random.default_rng(3))
     (first, flags), (second, others) = (evaluated(p, robot, arrays) for p in (before, after))
     assert not flags.overflow.any()
@@ -121,7 +121,7 @@ def test_results_differ_by_rounding_only(name):
 @pytest.mark.parametrize(("function", "extended"), [("id", False), ("fd", False), ("difd", True)])
 def test_choices_and_reciprocals_stay(function, extended):
     before = mixed_program(18)
-    after = fused(before, 8)
+    after = fuse(before, 8)
     flags = {name: np.asarray(int(value)) for name, value in flag_values(function, extended).items()}
     given = mixed_words(before, 50, seed=4) | flags
     results = [evaluate(p, given, (function,)) for p in (before, after)]
@@ -137,12 +137,12 @@ def test_choices_and_reciprocals_stay(function, extended):
 
 
 def test_a_fused_program_travels_as_json():
-    after = fused(mixed_program(18), 4)
+    after = fuse(mixed_program(18), 4)
     assert program_from_json(json.loads(json.dumps(program_to_json(after)))) == after
 
 
 def test_odd_operands_are_no_products():
-    data = program_to_json(fused(mixed_program(18), 4))
+    data = program_to_json(fuse(mixed_program(18), 4))
     place = next(i for i, row in enumerate(data["operations"]) if row[0] == "dot")
     data["operations"][place][1].pop()
     with pytest.raises(InputError) as error:
@@ -153,7 +153,7 @@ def test_odd_operands_are_no_products():
 
 def test_wide_products_are_refused():
     with pytest.raises(InputError) as error:
-        fused(widened_program("iiwa14", 18, 1e-7), 8)
+        fuse(widened_program("iiwa14", 18, 1e-7), 8)
     assert str(error.value) == (
         "core: the array multiplies no wider than its ports; expected a width instead of a smaller error"
     )

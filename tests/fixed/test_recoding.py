@@ -4,45 +4,45 @@ from itertools import pairwise
 
 import pytest
 
-from rbdhw.fixed.recoding import ShiftAdd, Term, paired, recoded, rounded, shift_add
+from rbdhw.fixed.recoding import ShiftAdd, Term, pair_summands, recode, round_constant, shift_add
 
 
 @pytest.mark.parametrize("constant", [*range(1, 300), 0x798B, 2**17 - 1, -5, -(2**9)])
 def test_the_terms_add_up_and_no_two_are_neighbours(constant):
-    terms = recoded(constant)
+    terms = recode(constant)
     assert sum((-1 if term.negative else 1) << term.shift for term in terms) == constant
     assert all(low.shift + 2 <= high.shift for low, high in pairwise(terms))
 
 
 def test_fewest_terms():
-    assert recoded(8) == (Term(3),)
-    assert recoded(15) == (Term(0, negative=True), Term(4))
-    assert recoded(11) == (Term(0, negative=True), Term(2, negative=True), Term(4))
-    assert recoded(0) == ()
+    assert recode(8) == (Term(3),)
+    assert recode(15) == (Term(0, negative=True), Term(4))
+    assert recode(11) == (Term(0, negative=True), Term(2, negative=True), Term(4))
+    assert recode(0) == ()
 
 
 @pytest.mark.parametrize("drop", [1, 3, 4, 6, 7, 12])
 def test_the_half_is_added_where_the_factor_leaves_room_or_alone(drop):
     """105 is 1 + 8 (-1) + 16 (-1) + 128; in the term of the largest."""
-    terms = rounded(105, drop)
+    terms = round_constant(105, drop)
     assert [term.shift for term in terms] == sorted(term.shift for term in terms)
     ones = [term for term in terms if term.one != 0]
     assert [term.shift for term in ones] == [drop - 1]
-    assert len(terms) == len(recoded(105)) + (drop > 7)
+    assert len(terms) == len(recode(105)) + (drop > 7)
 
 
 @pytest.mark.parametrize(("constant", "drop"), [(5, 0), (105, 3), (0x798B, 15), (0x798B, 18)])
 def test_terms_with_the_half_are_the_product_and_the_half(constant, drop):
     total = 0
-    for term in rounded(constant, drop):
+    for term in round_constant(constant, drop):
         own = 1 if term.one is None else (1000 << term.one) + (term.one > 0)
         total += (-own if term.negative else own) << term.shift
     assert total == 1000 * constant + (1 << drop >> 1)
 
 
 def test_neighbours_are_paired_first():
-    assert paired(["a"], str.__add__) == "a"
-    assert paired(list("abcde"), lambda x, y: f"({x}{y})") == "(((ab)(cd))e)"
+    assert pair_summands(["a"], str.__add__) == "a"
+    assert pair_summands(list("abcde"), lambda x, y: f"({x}{y})") == "(((ab)(cd))e)"
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from rbdhw.domain.bounds import input_domain
 from rbdhw.errors import InputError
 from rbdhw.fixed.figures import HEADROOM, ErrorFigures, FunctionErrors
 from rbdhw.fixed.gains import Gains
-from rbdhw.fixed.search import Search
+from rbdhw.fixed.search import FormatSearch
 from rbdhw.fixed.widths import Planner
 from rbdhw.graph.text import loads
 from rbdhw.graph.twins import no_twins
-from rbdhw.quantize.formats import fix, observe
+from rbdhw.quantize.formats import choose_formats, observe
 from rbdhw.target import target
 from tests.support.builds import graph_of, model_of
 
@@ -37,7 +37,7 @@ class Bench:
         self.ratios = ratios
         self.flagged = flagged
         self.glances, self.measured = [], []
-        self.search = Search(
+        self.search = FormatSearch(
             self.planner,
             lambda widths: widths,
             lambda widths: self.errors(widths, self.measured, 1.0),
@@ -136,7 +136,7 @@ def made(robot, **options):
     model, graph = model_of(robot), graph_of(robot)
     asked = BuildOptions(samples=1024, **options)
     observed = observe(model, graph, input_domain(model.source), asked)
-    return fix(observed, asked, no_twins(graph))
+    return choose_formats(observed, asked, no_twins(graph))
 
 
 @pytest.mark.parametrize("robot", ["toy", "iiwa14"])

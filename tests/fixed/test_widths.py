@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw.fixed.gains import Gains, gains
-from rbdhw.fixed.widths import Factors, Planner, plain_widths, port_widths
+from rbdhw.fixed.widths import FactorLimits, Planner, plain_widths, port_widths
 from rbdhw.graph.graph import Op
 from rbdhw.graph.text import loads
 from tests.support.builds import graph_of, of_the_box
@@ -42,7 +42,7 @@ def test_the_second_port_is_narrow_up_to_27_bits(width, ports):
 @given(graphs(trigonometry=True), st.integers(0, 5))
 @settings(max_examples=60)
 def test_a_cover_has_a_member_of_every_pair_and_none_to_spare(graph, seed):
-    factors = Factors(graph)
+    factors = FactorLimits(graph)
     cover = factors.cover(np.random.default_rng(seed).uniform(0.1, 9.0, 2 * factors.nodes))
     assert all(a in cover or b in cover for a, b in factors.pairs)
     assert factors.forced <= cover

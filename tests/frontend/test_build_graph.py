@@ -6,7 +6,7 @@ from rbdhw.config import Mounting
 from rbdhw.errors import InputError
 from rbdhw.frontend import algorithms
 from rbdhw.frontend.base import load_mounted
-from rbdhw.frontend.build_graph import external_bodies, multiplications, prepare, rooted
+from rbdhw.frontend.build_graph import choose_root, external_bodies, multiplications, prepare
 from rbdhw.robot import reroot, rewrite
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -64,7 +64,7 @@ def test_roots_that_are_not_compared_are_remarked(monkeypatch, capsys):
     """On the robot, from which they come into the manifest, and on the error stream."""
     monkeypatch.setattr(reroot, "MOST_WORK", 1.0)
     robot = load_mounted(path("atlas"), Mounting("floating"))
-    found, trials = rooted(robot, "auto", ("id",))
+    found, trials = choose_root(robot, "auto", ("id",))
     remark = (
         "robot 'atlas' is large (36 degrees of freedom): not compared as roots: links 'ltorso' and 'utorso'; "
         "--root LINK takes one"
@@ -76,7 +76,7 @@ def test_roots_that_are_not_compared_are_remarked(monkeypatch, capsys):
 
 def test_of_an_ordinary_robot_all_roots_are_compared(capsys):
     robot = load_mounted(path("atlas"), Mounting("floating"))
-    found, trials = rooted(robot, "auto", ("id",))
+    found, trials = choose_root(robot, "auto", ("id",))
     assert found.remarks == robot.remarks
     assert [trial.link for trial in trials] == ["pelvis", "mtorso", "ltorso", "utorso"]
     assert capsys.readouterr().err == ""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rbdhw import golden
 from rbdhw.domain.bounds import graph_inputs
 from rbdhw.emit.manifest import function_counts
-from rbdhw.frontend.build_graph import prepare, traced
+from rbdhw.frontend.build_graph import prepare, trace_model
 from rbdhw.frontend.functions import ALGORITHMS, Algorithms, trace
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Op
@@ -216,5 +216,5 @@ def test_symmetric_matrices_leave_once():
 )
 def test_operations_stay_few_within_the_build_of_all(name, function, most):
     model = prepare(load_urdf(path(name)), ALL)
-    counts = function_counts(factor(traced(model, ALL)), function)["multiplications"]
+    counts = function_counts(factor(trace_model(model, ALL)), function)["multiplications"]
     assert counts["variable"] + counts["constant"] <= most

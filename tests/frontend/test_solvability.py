@@ -10,7 +10,7 @@ from rbdhw.cli.robot_description import describe
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.errors import InputError
 from rbdhw.frontend.solvability import check_solvable
-from rbdhw.pipeline import design_of
+from rbdhw.pipeline import build_design
 from rbdhw.robot.model import Inertia, JointKind
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
@@ -54,7 +54,7 @@ def test_what_needs_no_inverse_is_taken():
 def test_a_build_is_refused_before_it_begins():
     stages: list[str] = []
     with pytest.raises(InputError, match="link 'base': has no inertia"):
-        design_of(massless_base(), BuildOptions(functions=("fd",)), progress=stages.append)
+        build_design(massless_base(), BuildOptions(functions=("fd",)), progress=stages.append)
     assert stages == []
 
 

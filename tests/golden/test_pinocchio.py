@@ -8,7 +8,7 @@ import pytest
 from rbdhw.config import Mounting
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
-from rbdhw.frontend.base import mounted
+from rbdhw.frontend.base import mount
 from rbdhw.golden.pinocchio import Reference
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
@@ -20,7 +20,7 @@ TASKS = 32
 @pytest.mark.parametrize(("function", "drive"), [("id", "a"), ("fd", "tau")])
 @pytest.mark.parametrize(("name", "base"), [("iiwa14", "fixed"), ("hyq", "floating"), ("tiago", "fixed")])
 def test_a_batch_has_the_results_of_single_calls(name, base, function, drive):
-    robot = mounted(load_urdf(path(name)), Mounting(base))
+    robot = mount(load_urdf(path(name)), Mounting(base))
     free = Reference.read(path(name), robot).free
     arrays = sample(robot, input_domain(robot), TASKS, np.random.default_rng(0))
     tasks = list(zip(arrays["q"], arrays["v"], arrays[drive], strict=True))

@@ -2,7 +2,7 @@
 
 from rbdhw.graph.graph import Op
 from rbdhw.graph.trace import Recorder
-from rbdhw.passes.specialise import reached, specialise
+from rbdhw.passes.specialise import reached_nodes, specialise
 
 
 def chosen_graph():
@@ -36,7 +36,9 @@ def test_reached_nodes_follow_the_flag():
     graph = chosen_graph()
     ops = {
         value: [
-            node.op for node, used in zip(graph.nodes, reached(graph, "first", flags), strict=True) if used
+            node.op
+            for node, used in zip(graph.nodes, reached_nodes(graph, "first", flags), strict=True)
+            if used
         ]
         for value, flags in ((True, {"given": True}), (False, {"given": False}), (None, {}))
     }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rbdhw.explore.limb_sharing import limb_inputs, shared_limbs
+from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Graph, GraphBuilder, Op
 from rbdhw.passes.twins import find_twins
@@ -116,7 +116,7 @@ def test_every_operation_of_a_leg_has_twins():
 def test_no_node_is_in_two_groups_and_each_waits_only_for_earlier_ones(ii):
     robot = limbed(4, trunk=True)
     graph = trace(robot, ("id", "minv", "did", "dfd"))
-    twins = find_twins(graph, limb_inputs(robot, shared_limbs(robot, "on", ii)))
+    twins = find_twins(graph, limb_inputs(robot, find_shared_limbs(robot, "on", ii)))
     members = [i for group in twins.groups for i in group]
     assert len(members) == len(set(members)) > len(graph.nodes) // 3
     place = {i: k for k, i in enumerate(twins.order)}

@@ -13,7 +13,7 @@ from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA
 from rbdhw.emit.accuracy import accuracy_remarks, error_entry, formats_entry
-from rbdhw.explore.candidates import planned
+from rbdhw.explore.candidates import make_plan
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
 from rbdhw.fixed.search import Try
 from rbdhw.protocol import FUNCTIONS
@@ -98,7 +98,7 @@ def test_a_forced_width_beyond_the_default_budget_is_remarked():
 def iiwa():
     """The draft of the iiwa's design at the default budget, by few tasks."""
     options = BuildOptions(functions=("id", "fd", "dfd"), samples=1024)
-    return planned(load_urdf(path("iiwa14")), options), options
+    return make_plan(load_urdf(path("iiwa14")), options), options
 
 
 @pytest.mark.parametrize("function", ["id", "fd", "dfd"])

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import input_domain
-from rbdhw.explore.candidates import planned
+from rbdhw.explore.candidates import make_plan
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
-from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimised, prepare, traced
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.graph.twins import no_twins
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.quantize.formats import Draws, fix, joint_of, observe, with_inverse
+from rbdhw.quantize.formats import Draws, add_inverse_bounds, choose_formats, joint_of, observe
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -25,7 +25,7 @@ FEW = Draws(ranging=64, held_out=64, chunk=64, group=16, probed=32)
 
 def test_values_that_cancel_keep_room_for_rounding_errors():
     """The iiwa's joints 1 and 2 make some terms vanish but for rounding: no task may be flagged."""
-    plan = planned(load_urdf(path("iiwa14")), BuildOptions(functions=("did",), width=16))
+    plan = make_plan(load_urdf(path("iiwa14")), BuildOptions(functions=("did",), width=16))
     assert plan.formats.errors["did"].whole.flagged <= 0.002 * plan.formats.errors["did"].whole.samples
     assert plan.formats.errors["did"].whole.median < 3e-4
 
@@ -34,14 +34,14 @@ def program_for(robot: Robot, width: int, sizes: np.random.Generator | None = No
     """The program of all functions, its formats by few tasks, over a domain of any size."""
     options = BuildOptions(functions=tuple(FUNCTIONS), width=width, samples=64)
     model = prepare(robot, options.functions)
-    graph = optimised(traced(model, options.functions), DEFAULT_DELAYS)
+    graph = optimise(trace_model(model, options.functions), DEFAULT_DELAYS)
     domain = input_domain(robot)
     if sizes is not None:
         motion = {name: domain.bounds[name] for name in ("v", "a", "tau")}
         moved = {name: own * 10.0 ** sizes.uniform(-30, 4, (len(own), 1)) for name, own in motion.items()}
         domain = replace(domain, bounds={**domain.bounds, **moved})
-    domain = with_inverse(domain, robot, options)
-    return fix(observe(model, graph, domain, options, FEW), options, no_twins(graph)).program
+    domain = add_inverse_bounds(domain, robot, options)
+    return choose_formats(observe(model, graph, domain, options, FEW), options, no_twins(graph)).program
 
 
 @given(
@@ -62,7 +62,7 @@ def test_regions_are_of_joints():
     model = prepare(robot, ("fd", "did"))
     named = {
         (node.region.step, node.region.joint): joint_of(model.robot, node.region.step, node.region.joint)
-        for node in traced(model, ("fd", "did")).nodes
+        for node in trace_model(model, ("fd", "did")).nodes
         if node.region.joint is not None
     }
     legs = [body.joint.name for body in model.robot.bodies[1:]]

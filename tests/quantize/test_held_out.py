@@ -14,12 +14,12 @@ from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.strata import STRATA, draw
 from rbdhw.errors import InputError
 from rbdhw.fixed.figures import most_flagged
-from rbdhw.frontend.base import mounted
-from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimised, prepare, traced
+from rbdhw.frontend.base import mount
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.graph.twins import no_twins
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.quantize.formats import Formats, draft_design, fix, observe, with_inverse
+from rbdhw.quantize.formats import Formats, add_inverse_bounds, choose_formats, draft_design, observe
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -40,11 +40,11 @@ def design_of(robot: Robot, functions: tuple[str, ...], samples: int) -> tuple[D
     """A build at the default budget up to its formats."""
     options = BuildOptions(functions=functions, samples=samples)
     model = prepare(robot, functions)
-    graph = optimised(traced(model, functions), DEFAULT_DELAYS)
+    graph = optimise(trace_model(model, functions), DEFAULT_DELAYS)
     domain = input_domain(robot)
     if "difd" in functions:
-        domain = with_inverse(domain, robot, options)
-    formats = fix(observe(model, graph, domain, options), options, no_twins(graph))
+        domain = add_inverse_bounds(domain, robot, options)
+    formats = choose_formats(observe(model, graph, domain, options), options, no_twins(graph))
     return draft_design(model, domain, formats.program, options), formats
 
 
@@ -106,4 +106,4 @@ def test_more_random_trees_with_all_functions(seed):
 def test_bundled_robots(name, base):
     """Rest, balance, single joints and extremes are in every error figure; the hand has no accelerations."""
     functions = {"hand22": ("id", "m", "did"), "atlas": ("id", "fd", "did")}.get(name, tuple(FUNCTIONS))
-    assert_held(mounted(load_urdf(path(name)), Mounting(base)), functions, 1024)
+    assert_held(mount(load_urdf(path(name)), Mounting(base)), functions, 1024)

@@ -14,7 +14,7 @@ from rbdhw.robot.spatial import (
     point_inertia,
     rotation_rpy,
     rotation_z,
-    snapped,
+    snap,
     turn_onto_z,
 )
 from tests.support.oracle import motion_transform, spatial_inertia
@@ -82,7 +82,7 @@ def test_quarter_turns_are_exact():
 def test_snapping_keeps_what_is_no_rounded_zero_or_one():
     turned = ((cos(1e-8), -sin(1e-8), 1e-10), (sin(1e-8), cos(1e-8), 0.0), (0.0, -1e-10, 1.0))
     kept = ((cos(1e-8), -sin(1e-8), 0.0), (sin(1e-8), cos(1e-8), 0.0), (0.0, 0.0, 1.0))
-    assert snapped(turned) == kept
+    assert snap(turned) == kept
 
 
 @pytest.mark.parametrize("axis", AXES)

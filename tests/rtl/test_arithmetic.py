@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 from rbdhw.fixed.format import Format, round_half_up
 from rbdhw.fixed.program import Kind, Operand, Operation
 from rbdhw.fixed.recoding import shift_add
-from rbdhw.rtl.arithmetic import aligned, chosen, cut, half, negated, saturated, scaled, total, turned
+from rbdhw.rtl.arithmetic import add_or_subtract, align, choose, cut, half, negate, saturate, scale, total
 from tests.support.graphs import REGION
 
 
@@ -51,7 +51,7 @@ def draws(widths, seed):
 @pytest.mark.parametrize("shift", [-9, -6, -5, -1, 0, 1, 4])
 def test_an_operand_moves_like_an_integer(shift):
     inputs = draws((6,), 0)
-    found = values((6,), lambda x: [aligned(x[0], Operand(0, True, shift))], inputs)
+    found = values((6,), lambda x: [align(x[0], Operand(0, True, shift))], inputs)
     assert found == [[x << shift if shift >= 0 else x >> -shift] for (x,) in inputs]
 
 
@@ -114,7 +114,7 @@ def test_choices_take_one_value_and_round_it(seed):
     operands = (Operand(0), *(Operand(i, rng.random() < 0.5, rng.randint(-2, 2)) for i in (1, 2)))
     drop = rng.randint(0, 3)
     inputs = [[flag, x, y] for flag in (0, 1) for x, y in draws((6, 7), seed)]
-    found = values((2, 6, 7), lambda x: [chosen(operands, x, drop)], inputs)
+    found = values((2, 6, 7), lambda x: [choose(operands, x, drop)], inputs)
     for (result,), draw in zip(found, inputs, strict=True):
         operand = operands[1 if draw[0] else 2]
         moved = draw[operand.value] << 2 + operand.shift >> 2
@@ -127,7 +127,7 @@ def test_what_saturates_keeps_its_sign(width):
     numbers = [[x] for x in range(-128, 128)]
     lowest, highest = -(2 ** (width - 1)), 2 ** (width - 1) - 1
     for found, (x,) in zip(
-        values((8,), lambda x: list(saturated(x[0], operation)), numbers), numbers, strict=True
+        values((8,), lambda x: list(saturate(x[0], operation)), numbers), numbers, strict=True
     ):
         assert found == [min(max(x, lowest), highest), int(not lowest <= x <= highest)]
 
@@ -148,7 +148,7 @@ def test_a_sum_whose_signs_are_bits_is_that_with_these_signs(shifts, known, sign
     widths = (6, 9)
 
     def both(x):
-        return [turned(operands, x, bits, drop), total(plain, x, drop)]
+        return [add_or_subtract(operands, x, bits, drop), total(plain, x, drop)]
 
     for found, expected in values(widths, both, draws(widths, 3)):
         assert found >> drop == expected >> drop
@@ -157,7 +157,7 @@ def test_a_sum_whose_signs_are_bits_is_that_with_these_signs(shifts, known, sign
 @pytest.mark.parametrize("sign", [0, 1])
 def test_one_operand_may_be_negated_by_a_bit(sign):
     def alone(x):
-        return [turned((Operand(0),), x, [Const(sign, 1)]), negated(x[0], Const(sign, 1))]
+        return [add_or_subtract((Operand(0),), x, [Const(sign, 1)]), negate(x[0], Const(sign, 1))]
 
     for (x,), found in zip(draws((7,), 4), values((7,), alone, draws((7,), 4)), strict=True):
         assert found == [-x if sign else x] * 2
@@ -169,7 +169,7 @@ CONSTANTS = (1, 2, 3, 5, 11, 85, 109, 0x798B, 2**17 - 1)
 def product(constant, drop):
     """A module that multiplies by a constant, its factor, and its result."""
     m, factor = Module(), Signal(signed(7), name="factor")
-    full = scaled(m, "v", factor, constant, drop)
+    full = scale(m, "v", factor, constant, drop)
     result = Signal.like(full, name="result")
     m.d.comb += result.eq(full)
     return m, factor, result

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rbdhw.fixed.fusion import fused
+from rbdhw.fixed.fusion import fuse
 from rbdhw.rtl.array import ArrayCore
 from tests.rtl.test_functions import branching_program, program_of_graph
 from tests.support.array_programs import array_of, crowded, mixed
@@ -50,7 +50,7 @@ def test_corner_words_of_every_input(skip):
 
 
 def test_a_choice_that_one_function_decides_is_not_blamed_for_its_other_branch():
-    program = fused(branching_program(), 4)
+    program = fuse(branching_program(), 4)
     words = {"x": np.array([1, 100, 127, -128] * 4), "y": np.array([1, 2, 3, 4] * 4)}
     answered = assert_bit_exact(program, 8, words, seed=5)
     assert {flag for function, flag in answered if function == "id"} == {0}
@@ -59,7 +59,7 @@ def test_a_choice_that_one_function_decides_is_not_blamed_for_its_other_branch()
 
 @pytest.mark.parametrize(("name", "ii"), [("toy", 8), ("iiwa14", 24)])
 def test_robots_with_words_from_everywhere(name, ii):
-    program = fused(program_of(name, 18), 8)
+    program = fuse(program_of(name, 18), 8)
     assert_bit_exact(program, ii, random_words(program, 12, seed=1), seed=2)
 
 
@@ -73,5 +73,5 @@ def test_angles_from_many_units():
 def test_random_graphs_with_choices_and_reciprocals(graph, ii, width):
     program = program_of_graph(graph, width)
     assume(program.inputs)
-    program = fused(program, 8)
+    program = fuse(program, 8)
     assert_bit_exact(program, ii, random_words(program, 8, seed=3), seed=4)

@@ -16,13 +16,13 @@ from rbdhw.domain.sampling import sample
 from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.program import Kind
 from rbdhw.fixed.widths import plain_widths
-from rbdhw.frontend.build_graph import Model, optimised, prepare
+from rbdhw.frontend.build_graph import Model, optimise, prepare
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import node_values
 from rbdhw.passes.prune import prune
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
-from rbdhw.rtl.core import Core
+from rbdhw.rtl.core import PipelineCore
 from rbdhw.schedule.model import Resource
 from rbdhw.target import target
 from tests.support.builds import (
@@ -58,7 +58,7 @@ def skew() -> Model:
 
 @cache
 def skew_program(width):
-    graph = optimised(trace(skew().robot, ("id",), skew().fext), target("xcvu9p").delays)
+    graph = optimise(trace(skew().robot, ("id",), skew().fext), target("xcvu9p").delays)
     return lowered(skew(), graph, width)
 
 
@@ -117,7 +117,7 @@ def test_short_memory_lines_delay_like_registers(memory_stages):
     program = skew_program(14)
     device = bound_of(program, "ecp5-85", 1, 60.0)
     bound = replace(device, memory_stages=memory_stages)
-    text = rtlil.convert(Core(program=program, bound=bound))
+    text = rtlil.convert(PipelineCore(program=program, bound=bound))
     assert "bypass" in text
     assert_bit_exact(program, bound, both(program, skew(), 8))
 
@@ -187,7 +187,7 @@ def test_random_graphs(graph, ii, width, memory_stages):
 def test_latency_and_widths_are_those_of_the_bound_program():
     program = program_of("toy", 18, "all")
     bound = bound_of(program, "xcvu9p", 2)
-    core = Core(program=program, bound=bound)
+    core = PipelineCore(program=program, bound=bound)
     assert core.ii == 2
     assert core.latency("id") == bound.latency["id"] + 1
     assert len(core.payload) == sum(word.format.width for word in program.inputs)
@@ -197,7 +197,7 @@ def test_latency_and_widths_are_those_of_the_bound_program():
 
 def test_the_hierarchy_shows_the_regions():
     program = program_of("toy", 14)
-    text = rtlil.convert(Core(program=program, bound=bound_of(program, "xcvu9p", 1)))
+    text = rtlil.convert(PipelineCore(program=program, bound=bound_of(program, "xcvu9p", 1)))
     modules = [line.split()[1] for line in text.splitlines() if line.startswith("module ")]
     regions = {operation.region for operation in program.operations if operation.kind not in NO_HARDWARE}
     inside = {f"\\top.forward_backward.{region}" for region in regions if region.joint is not None}

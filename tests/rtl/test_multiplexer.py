@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from rbdhw.rtl.multiplexer import cell, tables, with_cells
+from rbdhw.rtl.multiplexer import cell, tables, write_cells
 
 CELL = re.compile(r"wire (w\d+); (\w+)(?: #\(\.INIT\(16'h(\w+)\)\))? c\d+\((.*)\);")
 
@@ -65,6 +65,6 @@ def test_sixteen_choices_take_eight_tables():
 
 def test_only_the_modules_that_are_named_are_added():
     text = "multiplexer_ecp5_3 a();\nmultiplexer_ecp5_12 b();\nmultiplexer_ecp5_3 c();\n"
-    added = with_cells(text).removeprefix(text)
+    added = write_cells(text).removeprefix(text)
     assert re.findall(r"^module (\w+)", added, re.MULTILINE) == ["multiplexer_ecp5_3", "multiplexer_ecp5_12"]
-    assert with_cells("module m; endmodule\n") == "module m; endmodule\n"
+    assert write_cells("module m; endmodule\n") == "module m; endmodule\n"

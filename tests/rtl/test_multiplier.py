@@ -13,7 +13,7 @@ from amaranth.sim import Simulator
 
 from rbdhw.rtl.multiplier import Multiplier, addend_delay
 from rbdhw.rtl.verilog import to_verilog
-from rbdhw.sim.verilator import Harness, made
+from rbdhw.sim.verilator import Harness, make_simulator
 from rbdhw.target import TARGETS, target
 
 PRIMITIVES = [device.primitive for device in TARGETS.values()]
@@ -121,7 +121,7 @@ def test_every_block_equals_the_portable_multiplier(tmp_path):
         blocks = sum(primitive.blocks(widths) for widths in (SMALL, primitive.ports, (32, 32), (32, 18)))
         assert text.count(f"  {primitive.name} #(") == 3 * (1 + blocks)
     (tmp_path / "accelerator.v").write_text(text)
-    executable = made(tmp_path, None, Harness({"main.cpp": HARNESS}))
+    executable = make_simulator(tmp_path, None, Harness({"main.cpp": HARNESS}))
     done = subprocess.run([executable, "20000"], capture_output=True, text=True, check=True)
     assert done.stdout == "0 1\n"
 

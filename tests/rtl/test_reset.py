@@ -18,7 +18,7 @@ from rbdhw.fixed.program import Program
 from rbdhw.protocol import FUNCTIONS as ARRAYS
 from rbdhw.rtl.array import ArrayCore
 from rbdhw.rtl.completion import streams
-from rbdhw.rtl.core import Core
+from rbdhw.rtl.core import PipelineCore
 from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.shell import Accelerator
 from tests.rtl import test_shell_floating as singles
@@ -85,7 +85,7 @@ def standing() -> Accelerator:
 
 def pipeline() -> Accelerator:
     program = mixed_program(12)
-    return accelerator(Core(program=program, bound=bound_of(program, "xcvu9p", 3)))
+    return accelerator(PipelineCore(program=program, bound=bound_of(program, "xcvu9p", 3)))
 
 
 def array() -> Accelerator:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from rbdhw.config import DATA_WIDTHS
-from rbdhw.fixed.floating import from_singles, to_singles
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
+from rbdhw.fixed.single_precision import from_singles, to_singles
 from rbdhw.rtl.packet import Function
 from rbdhw.rtl.shell import Accelerator, packet_latency
 from tests.support.edge import (

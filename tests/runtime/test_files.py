@@ -13,7 +13,7 @@ import pytest
 from rbdhw.design.folder import read as read_design
 from rbdhw.design.folder import write
 from rbdhw.errors import LONGEST_LINE, InputError, one_line
-from rbdhw.runtime.files import check_file, check_folder, read, replacing, write_text
+from rbdhw.runtime.files import check_file, check_folder, read, replace_file, write_text
 from tests.support.designs import rail_design
 
 NULL = Path(os.devnull)
@@ -61,7 +61,7 @@ class TestWriting:
         file.write_text("earlier")
 
         def interrupted():
-            with replacing(file) as made:
+            with replace_file(file) as made:
                 made.write_text("half")
                 raise KeyboardInterrupt
 
@@ -70,7 +70,7 @@ class TestWriting:
         assert [entry.read_text() for entry in tmp_path.iterdir()] == ["earlier"]
 
     def test_the_new_file_has_the_format_of_the_old_one(self, tmp_path):
-        with replacing(tmp_path / "plot.svg") as made:
+        with replace_file(tmp_path / "plot.svg") as made:
             assert made.suffix == ".svg"
             assert made.parent == tmp_path
             made.write_text("")

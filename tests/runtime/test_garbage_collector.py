@@ -5,15 +5,15 @@ import weakref
 
 import pytest
 
-from rbdhw.runtime.garbage_collector import SELDOM, seldom_collected, uncollected
+from rbdhw.runtime.garbage_collector import SELDOM, pause_collection, seldom_collect
 
 
 def test_it_is_held_back_within_and_as_before_behind():
     before = gc.get_threshold()
 
-    @seldom_collected()
+    @seldom_collect()
     def within():
-        with seldom_collected():
+        with seldom_collect():
             pass
         return gc.get_threshold()
 
@@ -23,7 +23,7 @@ def test_it_is_held_back_within_and_as_before_behind():
 
 def test_an_error_lets_it_go():
     before = gc.get_threshold()
-    with pytest.raises(ZeroDivisionError), seldom_collected():
+    with pytest.raises(ZeroDivisionError), seldom_collect():
         raise ZeroDivisionError
     assert gc.get_threshold() == before
 
@@ -34,7 +34,7 @@ def test_nothing_is_collected_within_but_what_was_left_behind():
             self.itself = self
 
     left = weakref.ref(Ring())
-    with uncollected():
+    with pause_collection():
         assert left() is None
         assert not gc.isenabled()
     assert gc.isenabled()
@@ -43,7 +43,7 @@ def test_nothing_is_collected_within_but_what_was_left_behind():
 def test_what_was_off_stays_off():
     gc.disable()
     try:
-        with uncollected():
+        with pause_collection():
             pass
         assert not gc.isenabled()
     finally:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from ortools.sat.python import cp_model
 
 from rbdhw.config import BuildOptions
-from rbdhw.explore.limb_sharing import limb_inputs, shared_limbs
+from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.fixed.program import Program
 from rbdhw.passes.twins import find_twins
 from rbdhw.pipeline import generate
@@ -181,7 +181,7 @@ def test_inverse_dynamics_of_the_iiwa(device, ii):
 @pytest.mark.parametrize("ii", [4, 8])
 def test_limbs_that_share(ii):
     program, robot = program_of("hyq", 18), model_of("hyq").robot
-    twins = find_twins(graph_of("hyq"), limb_inputs(robot, shared_limbs(robot, "on", ii)))
+    twins = find_twins(graph_of("hyq"), limb_inputs(robot, find_shared_limbs(robot, "on", ii)))
     task = problem(program, target("xcvu9p"), None, ii, shareable(program, twins.groups))
     assert task.twins
     assert_near_optimum(task)

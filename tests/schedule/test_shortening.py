@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from rbdhw.schedule.list_scheduler import list_schedule
 from rbdhw.schedule.model import Resource, Schedule, Step, Time
 from rbdhw.schedule.problem import problem
-from rbdhw.schedule.shortening import TOLERATED, Network, Search, shortened
+from rbdhw.schedule.shortening import TOLERATED, Network, StartSearch, shorten
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
 from tests.support.builds import program_of
@@ -21,14 +21,14 @@ from tests.support.schedule_problems import REGION, problems, small, twinned
 @settings(max_examples=150)
 def test_random_problems(task):
     known = list_schedule(task)
-    found = shortened(task, known)
+    found = shorten(task, known)
     verify(task, found)
     network = Network(task)
     before, after = network.ends(known), network.ends(found)
     assert max(after) <= max(before)
     if max(after) < max(before) <= TOLERATED * max(network.ends_alone()):
         assert all(new <= old for new, old in zip(after, before, strict=True))
-    assert shortened(task, known) == found
+    assert shorten(task, known) == found
 
 
 @pytest.mark.parametrize(("ii", "before", "after"), [(1, 15, 15), (2, 18, 16), (4, 22, 16), (16, 20, 20)])
@@ -37,19 +37,19 @@ def test_iiwa_is_shortened(ii, before, after):
     known = list_schedule(task)
     network = Network(task)
     assert max(network.ends(known)) == before
-    assert max(network.ends(shortened(task, known))) == after == max(network.ends_alone())
+    assert max(network.ends(shorten(task, known))) == after == max(network.ends_alone())
 
 
 def test_schedule_that_cannot_be_shorter_is_kept():
     for task, known in (small(), twinned()):
-        assert shortened(task, known) == known
+        assert shorten(task, known) == known
 
 
 def test_twins_keep_their_distance_when_all_start_later_than_they_must():
     task, known = twinned()
     late = Schedule(tuple(Time(start.cycle + 3, start.offset) for start in known.starts))
     verify(task, late)
-    assert shortened(task, late) == known
+    assert shorten(task, late) == known
 
 
 def test_search_gives_up_where_units_are_too_few():
@@ -58,9 +58,9 @@ def test_search_gives_up_where_units_are_too_few():
     product = task.steps[0]
     products = tuple(replace(product, results=(value,)) for value in (3, 4, 5))
     network = Network(replace(task, steps=products, limits={Resource.MULTIPLIER: 2}))
-    assert Search(network, [0, 0, 0]).run() is None
-    assert Search(network, [0, 0, 1]).run() == Schedule((Time(0, 0.0), Time(0, 0.0), Time(1, 0.0)))
-    assert Search(network, [1, 1, 0]).run() == Schedule((Time(0, 0.0), Time(1, 0.0), Time(0, 0.0)))
+    assert StartSearch(network, [0, 0, 0]).run() is None
+    assert StartSearch(network, [0, 0, 1]).run() == Schedule((Time(0, 0.0), Time(0, 0.0), Time(1, 0.0)))
+    assert StartSearch(network, [1, 1, 0]).run() == Schedule((Time(0, 0.0), Time(1, 0.0), Time(0, 0.0)))
 
 
 def test_delays_that_are_no_picoseconds_leave_no_gaps():
@@ -71,7 +71,7 @@ def test_delays_that_are_no_picoseconds_leave_no_gaps():
     known = list_schedule(tight)
     network = Network(tight)
     assert network.room == [0, 0, 0]
-    found = Search(network, network.ends(known)).run()
+    found = StartSearch(network, network.ends(known)).run()
     assert found is not None
     verify(tight, found)
     assert [start.cycle for start in found.starts] == [0, 1, 2]

@@ -12,8 +12,8 @@ from rbdhw.config import BuildOptions
 from rbdhw.errors import InputError
 from rbdhw.estimate.core import counts
 from rbdhw.estimate.model import core_cost, load
-from rbdhw.explore.cores import scheduled
-from rbdhw.explore.limb_sharing import limb_inputs, shared_limbs
+from rbdhw.explore.cores import schedule_pipeline
+from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.fixed.program import Kind, Operand
 from rbdhw.passes.twins import find_twins
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap
@@ -29,14 +29,14 @@ PROGRAM = program_of("hyq", 18)
 def groups(ii: int) -> tuple[tuple[int, ...], ...]:
     """The operations of HyQ's legs that may share hardware."""
     robot = model_of("hyq").robot
-    twins = find_twins(graph_of("hyq"), limb_inputs(robot, shared_limbs(robot, "on", ii)))
+    twins = find_twins(graph_of("hyq"), limb_inputs(robot, find_shared_limbs(robot, "on", ii)))
     return shareable(PROGRAM, twins.groups)
 
 
 @cache
 def bound(ii: int) -> Bound:
     """HyQ's inverse dynamics with its legs sharing hardware."""
-    return scheduled(PROGRAM, target("xcvu9p"), BuildOptions(ii=ii), groups(ii))
+    return schedule_pipeline(PROGRAM, target("xcvu9p"), BuildOptions(ii=ii), groups(ii))
 
 
 def test_operations_share_that_differ_in_constants_and_signs_alone():
@@ -101,7 +101,7 @@ def test_twins_share_one_delay_line_that_moves_once_a_limb():
 
 def test_shared_limbs_take_as_many_multipliers_and_far_fewer_adders_and_multiplexers():
     device = target("xcvu9p")
-    designs = scheduled(PROGRAM, device, BuildOptions(ii=4)), bound(4)
+    designs = schedule_pipeline(PROGRAM, device, BuildOptions(ii=4)), bound(4)
     alone, shared = (counts(PROGRAM, design) for design in designs)
     known = [operation.kind in (Kind.ADD, Kind.SELECT) for operation in PROGRAM.operations]
     assert shared.multipliers <= 1.1 * alone.multipliers
@@ -154,7 +154,7 @@ def test_a_clock_too_fast_for_what_chooses_among_twins_is_refused():
 
 
 def test_a_program_without_twins_has_the_cost_of_its_operations():
-    spatial = counts(PROGRAM, scheduled(PROGRAM, target("xcvu9p"), BuildOptions(ii=1)))
+    spatial = counts(PROGRAM, schedule_pipeline(PROGRAM, target("xcvu9p"), BuildOptions(ii=1)))
     kinds = Counter(operation.kind for operation in PROGRAM.operations)
     assert kinds[Kind.MULTIPLY] <= spatial.multipliers < kinds[Kind.MULTIPLY] + kinds[Kind.SCALE]
     assert spatial.adders > kinds[Kind.ADD] + kinds[Kind.SELECT]

@@ -14,7 +14,7 @@ from rbdhw.domain.bounds import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.frontend.base import load_mounted
-from rbdhw.pipeline import design_of, generate
+from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import FUNCTIONS, Status
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robot.reroot import reroot
@@ -35,7 +35,7 @@ def built(
     robot: Robot, functions: tuple[str, ...] = ALL, ii: int = 2, fext: str = "all", samples: int = 1024
 ) -> Design:
     options = BuildOptions(functions=functions, ii=ii, width=18, fext=fext, samples=samples)
-    return design_of(robot, options, LIMITED)
+    return build_design(robot, options, LIMITED)
 
 
 def assert_exact(design: Design, folder: Path, tasks: int, functions: tuple[str, ...] = ALL) -> None:

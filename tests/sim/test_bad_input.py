@@ -10,7 +10,7 @@ from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.bulk import build, exchange
-from rbdhw.sim.verilator import Traffic
+from rbdhw.sim.verilator import Disturbance
 from tests.support.disturbed import KINDS, answered, disturbed
 
 
@@ -30,7 +30,7 @@ def test_a_generated_accelerator(tmp_path, functions, number, data_width, ii):
     write(generate(path("toy"), options), tmp_path / "design")
     design = read(tmp_path / "design")
     simulator = build(tmp_path / "design")
-    for seed, traffic in enumerate((Traffic(), Traffic(0.3, 0.3, 5), Traffic(0.0, 0.8, 6))):
+    for seed, traffic in enumerate((Disturbance(), Disturbance(0.3, 0.3, 5), Disturbance(0.0, 0.8, 6))):
         stream = disturbed(design, 400, seed)
         outcome = exchange(simulator, stream.beats, traffic)
         assert outcome.violations == 0

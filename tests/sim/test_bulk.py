@@ -8,8 +8,8 @@ import pytest
 from rbdhw.design.folder import read, write
 from rbdhw.domain.sampling import sample
 from rbdhw.sim import bulk, verilator
-from rbdhw.sim.packets import Beats, answers, encode, merged, requests
-from rbdhw.sim.verilator import Exchange, SimulationError, Traffic
+from rbdhw.sim.packets import Beats, answers, encode, merge, requests
+from rbdhw.sim.verilator import Disturbance, Exchange, SimulationError
 from tests.support.designs import rail_design
 
 
@@ -22,10 +22,10 @@ def beats_for(folder, tasks: int) -> Beats:
     for function, where in places.items():
         words = encode(design, function, {name: array[where] for name, array in arrays.items()})
         packets[function] = requests(design, function, where, words)
-    return merged(places, packets)
+    return merge(places, packets)
 
 
-def through(bench, folder, cache, beats: Beats, traffic: Traffic) -> Exchange:
+def through(bench, folder, cache, beats: Beats, traffic: Disturbance) -> Exchange:
     return bench.exchange(bench.build(folder, cache), beats, traffic)
 
 
@@ -36,7 +36,7 @@ def assert_same_responses(first: Exchange, second: Exchange) -> None:
 
 def test_without_traffic_both_benches_see_the_same_in_the_same_cycles(rail_folder, cache):
     beats = beats_for(rail_folder, 60)
-    first, second = (through(bench, rail_folder, cache, beats, Traffic()) for bench in (verilator, bulk))
+    first, second = (through(bench, rail_folder, cache, beats, Disturbance()) for bench in (verilator, bulk))
     assert_same_responses(first, second)
     assert np.count_nonzero(first.responses.last) == 60
     assert np.array_equal(first.sent, second.sent)
@@ -46,17 +46,17 @@ def test_without_traffic_both_benches_see_the_same_in_the_same_cycles(rail_folde
 
 
 def test_with_traffic_both_benches_get_the_same_responses(rail_folder, cache):
-    beats, traffic = beats_for(rail_folder, 60), Traffic(0.4, 0.7, 3)
+    beats, traffic = beats_for(rail_folder, 60), Disturbance(0.4, 0.7, 3)
     first, second = (through(bench, rail_folder, cache, beats, traffic) for bench in (verilator, bulk))
     assert_same_responses(first, second)
     assert second.violations == 0
-    assert second.cycles > 1.5 * through(bulk, rail_folder, cache, beats, Traffic()).cycles
+    assert second.cycles > 1.5 * through(bulk, rail_folder, cache, beats, Disturbance()).cycles
 
 
 def test_traffic_follows_its_seed_and_its_probabilities(rail_folder, cache):
     beats = beats_for(rail_folder, 600)
     one, same, other = (
-        through(bulk, rail_folder, cache, beats, Traffic(0.5, 0.5, seed)) for seed in (1, 1, 2**63 - 1)
+        through(bulk, rail_folder, cache, beats, Disturbance(0.5, 0.5, seed)) for seed in (1, 1, 2**63 - 1)
     )
     assert np.array_equal(one.taken, same.taken)
     assert np.array_equal(one.sent, same.sent)
@@ -70,7 +70,9 @@ def test_traffic_follows_its_seed_and_its_probabilities(rail_folder, cache):
 @pytest.mark.parametrize("data_width", [64, 512])
 def test_beats_of_any_width_pass(tmp_path, data_width):
     write(rail_design(data_width=data_width, bodies=2), tmp_path / "design")
-    outcome = through(bulk, tmp_path / "design", None, beats_for(tmp_path / "design", 40), Traffic(0.2, 0.2))
+    outcome = through(
+        bulk, tmp_path / "design", None, beats_for(tmp_path / "design", 40), Disturbance(0.2, 0.2)
+    )
     design = read(tmp_path / "design")
     found = answers(design, outcome.responses)
     assert [list(found[f].places) for f in ("id", "fd")] == [list(range(0, 40, 2)), list(range(1, 40, 2))]
@@ -79,13 +81,13 @@ def test_beats_of_any_width_pass(tmp_path, data_width):
 
 def test_a_beat_that_changes_while_it_waits_is_a_violation(faulty_folder, cache):
     beats = beats_for(faulty_folder, 40)
-    assert through(bulk, faulty_folder, cache, beats, Traffic(0.0, 0.95, 1)).violations > 2
-    assert through(bulk, faulty_folder, cache, beats, Traffic(0.0, 0.0, 1)).violations == 0
+    assert through(bulk, faulty_folder, cache, beats, Disturbance(0.0, 0.95, 1)).violations > 2
+    assert through(bulk, faulty_folder, cache, beats, Disturbance(0.0, 0.0, 1)).violations == 0
 
 
 def test_hardware_that_hangs_is_left_after_the_patience(faulty_folder, cache):
     beats = beats_for(faulty_folder, 60)
-    outcome = through(bulk, faulty_folder, cache, beats, Traffic(patience=200))
+    outcome = through(bulk, faulty_folder, cache, beats, Disturbance(patience=200))
     assert np.count_nonzero(outcome.responses.last) == 40
     assert np.count_nonzero(beats.last[: len(outcome.sent)]) == 41
 
@@ -93,7 +95,7 @@ def test_hardware_that_hangs_is_left_after_the_patience(faulty_folder, cache):
 def test_beats_of_another_size_are_told_with_the_log(rail_folder, cache):
     beats = Beats(np.zeros((1, 8), np.uint8), np.array([True]))
     with pytest.raises(SimulationError) as failure:
-        through(bulk, rail_folder, cache, beats, Traffic())
+        through(bulk, rail_folder, cache, beats, Disturbance())
     first, line = str(failure.value).splitlines()
     assert first == f"simulation failed (exit status 1); its log is {cache.resolve() / 'simulation.log'}"
     assert line.startswith("  bulk bench: ")

@@ -7,13 +7,13 @@ import pytest
 
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.domain.sampling import sample
-from rbdhw.frontend.base import mounted
-from rbdhw.pipeline import design_of, generate
+from rbdhw.frontend.base import mount
+from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Inertia
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.diagnosis import Cause, diagnose, merged_causes
+from rbdhw.sim.diagnosis import Cause, diagnose, merge_causes
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import encode
 
@@ -25,7 +25,7 @@ def floating():
     """A floating toy with external forces, a gravity that comes with the task, and all functions."""
     toy = replace(load_urdf(path("toy")), base_inertia=Inertia(3.0, rotational=(0.1, 0, 0, 0.2, 0, 0.3)))
     options = BuildOptions(functions=tuple(FUNCTIONS), width=20, fext="all", ii=4, samples=256)
-    return design_of(mounted(toy, Mounting("floating", gravity="task")), options)
+    return build_design(mount(toy, Mounting("floating", gravity="task")), options)
 
 
 @pytest.fixture(scope="module")
@@ -136,4 +136,4 @@ def test_causes_of_pieces_are_merged():
     first = Cause("id", "outside", "q[0]", 2, 7, 3.0, -1.0, 1.0, "rad", "widen")
     second = replace(first, tasks=5, task=70, value=-4.0)
     other = replace(first, function="fd", tasks=9)
-    assert merged_causes([first, second, other]) == (other, replace(second, tasks=7))
+    assert merge_causes([first, second, other]) == (other, replace(second, tasks=7))

@@ -21,7 +21,7 @@ from rbdhw.golden.dynamics import evaluate
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.sim import bulk
-from rbdhw.sim.verilator import Traffic
+from rbdhw.sim.verilator import Disturbance
 
 PAGE = Path(__file__).parents[2] / "docs" / "interface.md"
 
@@ -60,14 +60,14 @@ class Device:
     simulator: Path
     client: Any
 
-    def talk(self, packets: list[list[int]], traffic: Traffic | None = None) -> list[Answer]:
+    def talk(self, packets: list[list[int]], traffic: Disturbance | None = None) -> list[Answer]:
         """The answers, each with the cycle of its last beat, and the cycles in which requests began."""
         size = self.client.stream["tdata_width"] // 8
         beats = [beat for packet in packets for beat in packet]
         data = np.frombuffer(b"".join(beat.to_bytes(size, "little") for beat in beats), np.uint8)
         last = [k == len(packet) - 1 for packet in packets for k in range(len(packet))]
         requests = SimpleNamespace(data=data.reshape(-1, size), last=np.array(last))
-        told = bulk.exchange(self.simulator, requests, traffic or Traffic())  # type: ignore[arg-type]
+        told = bulk.exchange(self.simulator, requests, traffic or Disturbance())  # type: ignore[arg-type]
         assert told.violations == 0
         starts = np.concatenate([[0], np.flatnonzero(last)[:-1] + 1])
         came = {k: int(told.sent[start]) for k, start in enumerate(starts)}
@@ -186,7 +186,7 @@ def results_of(values: dict[str, float], nv: int) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", ["fixed", "singles"])
-@pytest.mark.parametrize("traffic", [Traffic(), Traffic(0.3, 0.5, 3)], ids=["steady", "disturbed"])
+@pytest.mark.parametrize("traffic", [Disturbance(), Disturbance(0.3, 0.5, 3)], ids=["steady", "disturbed"])
 def test_a_client_of_the_page_gets_the_right_answers(name, traffic, request):
     device = request.getfixturevalue(name)
     tasks = tasks_of(device, 84, seed=5)

@@ -11,7 +11,7 @@ from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
 from rbdhw.explore.candidates import Alternatives, alternatives
 from rbdhw.explore.initiation_interval import Interval
-from rbdhw.pipeline import built
+from rbdhw.pipeline import emit_design
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -43,7 +43,7 @@ def test_schedule_and_hardware_are_exact(tmp_path, ii):
     products = sum(len(unit.steps) for unit in plan.bound.units if unit.resource in MULTIPLIERS)
     assert plan.bound.ii == ii
     assert plan.multipliers <= 1.1 * products / ii + 1
-    write(built(plan, replace(OPTIONS, ii=ii)), tmp_path / "design")
+    write(emit_design(plan, replace(OPTIONS, ii=ii)), tmp_path / "design")
     report = simulate(tmp_path / "design", TASKS, seed=ii, bulk=True)
     assert (report.tasks, report.mismatches) == (TASKS, 0)
     assert report.flagged <= 0.02 * TASKS

@@ -15,8 +15,8 @@ from rbdhw.domain.sampling import sample
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
-from rbdhw.sim.packets import encode, merged, requests
-from rbdhw.sim.verilator import Harness, made
+from rbdhw.sim.packets import encode, merge, requests
+from rbdhw.sim.verilator import Harness, make_simulator
 
 HARNESS = Path(__file__).with_name("alone.cpp")
 
@@ -24,10 +24,10 @@ HARNESS = Path(__file__).with_name("alone.cpp")
 def measured(folder: Path, work: Path) -> dict[str, list[int]]:
     """The latencies of a task of each function: at first, and then at each phase of the interval."""
     design = read(folder)
-    executable = made(folder, work, Harness({HARNESS.name: HARNESS.read_bytes()}))
+    executable = make_simulator(folder, work, Harness({HARNESS.name: HARNESS.read_bytes()}))
     packets = {function: request(design, function) for function in design.functions}
     places = {(function, False): np.array([k]) for k, function in enumerate(packets)}
-    beats = merged(places, {(function, False): packet for function, packet in packets.items()})
+    beats = merge(places, {(function, False): packet for function, packet in packets.items()})
     np.column_stack([beats.data, beats.last]).tofile(work / "requests")
     command = [str(executable), str(work / "requests"), str(design.manifest["ii"])]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ import pytest
 
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
-from rbdhw.pipeline import design_of
+from rbdhw.pipeline import build_design
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.sim.simulate import simulate
 from tests.support.limbs import limbed
@@ -37,7 +37,7 @@ def test_all_functions_mixed(tmp_path, limbs, trunk, ii, fext, width):
         share_limbs="on",
         samples=512,
     )
-    design = design_of(limbed(limbs, 2, seed=limbs + ii, trunk=trunk), options)
+    design = build_design(limbed(limbs, 2, seed=limbs + ii, trunk=trunk), options)
     assert design.manifest["limbs"]["shared"]
     write(design, tmp_path / "design")
     report = simulate(tmp_path / "design", 200, seed=ii, bulk=True)

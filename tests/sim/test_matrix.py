@@ -12,7 +12,7 @@ from rbdhw.config import BuildOptions
 from rbdhw.design.accelerator import accelerator
 from rbdhw.design.folder import write
 from rbdhw.emit.manifest import manifest
-from rbdhw.explore.candidates import planned
+from rbdhw.explore.candidates import make_plan
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.formats import draft_design
@@ -124,7 +124,7 @@ def tree(seed: int) -> Robot:
 def test_random_tree(tmp_path, seed):
     options = BuildOptions(ii=2, width=18, fext="all", samples=1024)
     source = tree(seed)
-    plan = planned(source, options)
+    plan = make_plan(source, options)
     draft = draft_design(plan.model, plan.domain, plan.program, options)
     facts = manifest(draft, plan, options)
     verilog = to_verilog(accelerator(draft, plan.bound, target(options.target), portable=True))

@@ -8,7 +8,7 @@ import pytest
 from rbdhw import golden
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.domain.sampling import sample
-from rbdhw.explore.candidates import planned
+from rbdhw.explore.candidates import make_plan
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.formats import draft_design
@@ -34,7 +34,7 @@ def beyond_budget(design, function, tasks, rng):
 def test_every_result_is_within_the_budget_or_flagged(tasks):
     """``tasks`` of each of the seven functions of iiwa14."""
     options = BuildOptions(functions=tuple(FUNCTIONS))
-    plan = planned(load_urdf(path("iiwa14")), options)
+    plan = make_plan(load_urdf(path("iiwa14")), options)
     design = draft_design(plan.model, plan.domain, plan.program, options)
     rng = np.random.default_rng(99)
     for function in FUNCTIONS:

@@ -293,7 +293,7 @@ def test_mixed_functions_merge_and_part_again():
         (word,) = design.outputs(function)
         values = {word.name: rng.integers(word.format.lowest, word.format.highest, len(where))}
         sent[function] = packets.responses(design, function, tags[where], tags[where] % 4, values)
-    beats = packets.merged(places, sent)
+    beats = packets.merge(places, sent)
     assert beats.data.shape == (18, 4)
     assert beats.last.tolist() == [False, True] * 9
     for function, answers in packets.answers(design, beats).items():
@@ -310,7 +310,7 @@ def test_responses_are_told_apart_by_their_option():
     tags, status = np.arange(2), np.zeros(2, np.int64)
     sent = {x: packets.responses(design, "dfd", tags, status, values["dfd"], x) for x in (False, True)}
     places = {False: np.array([0, 3]), True: np.array([1, 2])}
-    beats = packets.merged(places, sent)
+    beats = packets.merge(places, sent)
     assert beats.last.tolist() == [False, True, False, False, True, False, False, True, False, True]
     for extended in (False, True):
         found = packets.answers(design, beats, extended)["dfd"]

@@ -17,9 +17,9 @@ from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.widths import plain_widths
-from rbdhw.frontend.algorithms import Choice
+from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.frontend.base import load_mounted
-from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimised, traced
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_model
 from rbdhw.frontend.functions import Algorithms
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.protocol import FUNCTIONS, SYMMETRIC
@@ -119,9 +119,9 @@ def written(file: Path, base: str, folder: Path) -> None:
     """A design without hardware: 32 bits everywhere, ranges from few tasks, the algorithms of a sweep."""
     source, functions = load_mounted(file, Mounting(base)), tuple(FUNCTIONS)
     rewritten = regroup_inertias(align_axes(elementary(source)))
-    choice = Choice(Algorithms(products="solves"), {})
+    choice = AlgorithmChoice(Algorithms(products="solves"), {})
     model = Model(source, rewritten, (), source.links, choice)
-    graph = optimised(traced(model, functions), DEFAULT_DELAYS)
+    graph = optimise(trace_model(model, functions), DEFAULT_DELAYS)
     options = BuildOptions(functions=functions, width=WIDTH, fext="all", samples=RANGING)
     arrays, domain = ranging_tasks(model)
     inputs = graph_inputs(source, arrays)

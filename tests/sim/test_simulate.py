@@ -26,7 +26,7 @@ from rbdhw.sim.simulate import (
     count_mismatches,
     simulate,
 )
-from rbdhw.sim.verilator import SimulationError, Traffic
+from rbdhw.sim.verilator import Disturbance, SimulationError
 
 both_benches = pytest.mark.parametrize("bulk", [False, True], ids=["cocotb", "bulk"])
 
@@ -287,7 +287,7 @@ class TestVerdict:
     def report(self, stray=0, rest=1e-5, **changes):
         strata = RIGHT.strata | {"rest": StratumReport(40, 0, 1e-6, rest)}
         functions = {"id": RIGHT, "fd": replace(RIGHT, strata=strata, **changes)}
-        return Report(200, stray, 1000, functions, Traffic())
+        return Report(200, stray, 1000, functions, Disturbance())
 
     def test_a_right_report_has_no_failure(self):
         assert self.report().ok
@@ -323,7 +323,7 @@ class TestVerdict:
     def test_without_an_unflagged_task_nothing_is_known(self):
         none = {"error_median": None, "error_max": None}
         blind = FunctionReport(1, 0, 1, **none, limit=1e-3, latency_cycles=9, strata={})
-        report = Report(1, 0, 9, {"id": blind}, Traffic())
+        report = Report(1, 0, 9, {"id": blind}, Disturbance())
         expected = "no task came back unflagged, so no error is known; expected one at least"
         assert report.failures == [expected]
         assert replace(report, functions={"id": blind, "fd": RIGHT}).ok

@@ -12,7 +12,7 @@ from rbdhw.design.folder import write
 from rbdhw.errors import InputError
 from rbdhw.sim import bulk, verilator
 from rbdhw.sim.packets import Beats
-from rbdhw.sim.verilator import SimulationError, Traffic, build, exchange
+from rbdhw.sim.verilator import Disturbance, SimulationError, build, exchange
 from tests.support.designs import rail_design
 
 
@@ -52,7 +52,7 @@ def test_a_bench_that_fails_is_told_with_its_log(rail_folder, cache):
     simulator = build(rail_folder, cache)
     beats = Beats(np.zeros((1, 4), np.uint8), np.array([True]))
     with pytest.raises(SimulationError) as failure:
-        exchange(simulator, beats, Traffic(seed=[]))
+        exchange(simulator, beats, Disturbance(seed=[]))
     assert str(failure.value).startswith("simulation failed (")
     assert f"its log is {cache.resolve() / 'simulation.log'}" in str(failure.value)
 

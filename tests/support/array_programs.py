@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from rbdhw.array.annealing import anneal
 from rbdhw.array.build import timing
-from rbdhw.array.exchanging import exchanged
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import Array, Constant, Job, Resource, Term
-from rbdhw.array.placing import placed
+from rbdhw.array.model import Array, ArrayResource, Constant, Job, Term
+from rbdhw.array.placement import place_jobs
 from rbdhw.array.verify import verify
-from rbdhw.fixed.fusion import fused
+from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.widths import plain_widths
@@ -26,7 +26,7 @@ LIMITS = [(22, 21), (14, 33), (13, 37), (11, 43), (9, 55)]
 
 def mixed(width: int = 18) -> Program:
     """The made-up accelerator with all its sums fused."""
-    return fused(mixed_program(width), MOST_TERMS)
+    return fuse(mixed_program(width), MOST_TERMS)
 
 
 def crowded(angles: int, words: int) -> Program:
@@ -46,16 +46,16 @@ def crowded(angles: int, words: int) -> Program:
     drawn = np.random.default_rng(1)
     values = node_values(graph, {name: drawn.uniform(-1, 1, 50) for name in graph.inputs})
     sizes = [float(np.abs(value).max()) for value in values]
-    return fused(lower(graph, sizes, ranges, plain_widths(graph, 18)), MOST_TERMS)
+    return fuse(lower(graph, sizes, ranges, plain_widths(graph, 18)), MOST_TERMS)
 
 
 def chained(between: int, ends: int = 1) -> list[Job]:
     """A first word that last sums take, after jobs of which each waits for the one before."""
-    chain = [Job((0,), Resource.SOURCE)]
+    chain = [Job((0,), ArrayResource.SOURCE)]
     for value in range(1, between + 1):
-        chain.append(Job((value,), Resource.ACCUMULATOR, (Term((value - 1, Constant(3))),)))
+        chain.append(Job((value,), ArrayResource.ACCUMULATOR, (Term((value - 1, Constant(3))),)))
     last = Term((0, between)), Term((between, between))
-    return chain + [Job((between + 1 + end,), Resource.ACCUMULATOR, last) for end in range(ends)]
+    return chain + [Job((between + 1 + end,), ArrayResource.ACCUMULATOR, last) for end in range(ends)]
 
 
 def oldest(array: Array) -> int:
@@ -80,13 +80,15 @@ def shared(words: int) -> Program:
     graph = recorder.builder.finish(recorder.outputs)
     ranges = {f"v[{k}]": InputRange(-1.0, 1.0, "m") for k in range(words)}
     sizes = [4.0] * len(graph.nodes)
-    return fused(lower(graph, sizes, ranges, plain_widths(graph, 18)), MOST_TERMS)
+    return fuse(lower(graph, sizes, ranges, plain_widths(graph, 18)), MOST_TERMS)
 
 
 def placed_of(program: Program, ii: int, registers: int = 2) -> Array:
     """A fused program's array as it is placed."""
     width = max(program.port_widths)
-    return placed(jobs(program), outputs_of(program), ii, 50.0, timing(program, registers), registers, width)
+    return place_jobs(
+        jobs(program), outputs_of(program), ii, 50.0, timing(program, registers), registers, width
+    )
 
 
 def outputs_of(program: Program) -> dict[str, tuple[int, ...]]:
@@ -96,6 +98,6 @@ def outputs_of(program: Program) -> dict[str, tuple[int, ...]]:
 
 def array_of(program: Program, ii: int, registers: int = 2) -> Array:
     """A fused program's array, after exchanges, verified."""
-    array = exchanged(placed_of(program, ii, registers), outputs_of(program), max(program.port_widths))
+    array = anneal(placed_of(program, ii, registers), outputs_of(program), max(program.port_widths))
     verify(array, jobs(program), outputs_of(program))
     return array

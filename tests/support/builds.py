@@ -10,21 +10,21 @@ import numpy as np
 from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import Domain, graph_inputs, graph_ranges, input_domain
 from rbdhw.domain.sampling import sample
-from rbdhw.explore.cores import scheduled
+from rbdhw.explore.cores import schedule_pipeline
 from rbdhw.fixed.evaluate import Result, evaluate
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.gains import Strata, gains
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.widths import Planner, plain_widths
-from rbdhw.frontend.build_graph import Model, optimised, prepare, traced
+from rbdhw.frontend.build_graph import Model, optimise, prepare, trace_model
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.schedule.model import Bound
-from rbdhw.sim.packets import quantised
+from rbdhw.sim.packets import quantise
 from rbdhw.target import target
 
 SAMPLES = 2048
@@ -40,7 +40,7 @@ def model_of(name: str, fext: str = "none") -> Model:
 def graph_of(name: str, fext: str = "none") -> Graph:
     """The optimised graph of a bundled robot's inverse dynamics."""
     model = model_of(name, fext)
-    return optimised(traced(model, ("id",)), target("xcvu9p").delays)
+    return optimise(trace_model(model, ("id",)), target("xcvu9p").delays)
 
 
 @cache
@@ -81,13 +81,13 @@ def magnitudes(model: Model, graph: Graph, domain: Domain) -> list[float]:
 
 def bound_of(program: Program, device: str, ii: int, clock_mhz: float | None = None) -> Bound:
     """A program scheduled, verified and bound."""
-    return scheduled(program, target(device), BuildOptions(ii=ii, clock_mhz=clock_mhz))
+    return schedule_pipeline(program, target(device), BuildOptions(ii=ii, clock_mhz=clock_mhz))
 
 
 def input_words(program: Program, robot: Robot, arrays: Mapping[str, np.ndarray]) -> dict[str, Integers]:
     """The words of arrays in the user's shapes; angles without limits lie within half a turn."""
     inputs = graph_inputs(robot, arrays)
-    return {word.name: quantised(word, inputs[word.name]) for word in program.inputs}
+    return {word.name: quantise(word, inputs[word.name]) for word in program.inputs}
 
 
 def torques(program: Program, result: Result) -> np.ndarray:

@@ -14,7 +14,7 @@ from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Program, Word
 from rbdhw.protocol import EXTENDED, FUNCTIONS, flag_values
 from rbdhw.rtl.array import ArrayCore
-from rbdhw.rtl.core import Core
+from rbdhw.rtl.core import PipelineCore
 from rbdhw.schedule.model import Bound
 
 
@@ -71,11 +71,14 @@ def respond(
     asked: Sequence[Request] = (),
 ) -> list[Any]:
     """``(output words, overflow)`` of each task; after every ``skip`` tasks one slot idles."""
-    return responses(Core(program=program, bound=bound), words, skip, asked)
+    return responses(PipelineCore(program=program, bound=bound), words, skip, asked)
 
 
 def responses(
-    core: Core | ArrayCore, words: Mapping[str, Integers], skip: int = 0, asked: Sequence[Request] = ()
+    core: PipelineCore | ArrayCore,
+    words: Mapping[str, Integers],
+    skip: int = 0,
+    asked: Sequence[Request] = (),
 ) -> list[Any]:
     """The same of any core."""
     program = core.program

@@ -14,7 +14,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rbdhw.array.model import HOLD, Array, Constant, Factor, Output, Port, Resource, Term, Write, kept, ways
+from rbdhw.array.model import (
+    HOLD,
+    Array,
+    ArrayResource,
+    Constant,
+    Factor,
+    Output,
+    Port,
+    Term,
+    Write,
+    kept_window,
+    ways,
+)
 
 INPUT, SHIFT = 1.0, 1.4
 """What one more input of a memory costs, and one more shift of an accumulator's products."""
@@ -29,7 +41,7 @@ Move = tuple[int, int, int]
 """A job, the unit on which it is to be, and the slot in which it is to begin there."""
 
 
-def exchanged(array: Array, outputs: Mapping[str, Sequence[int]], width: int, seed: int = 0) -> Array:
+def anneal(array: Array, outputs: Mapping[str, Sequence[int]], width: int, seed: int = 0) -> Array:
     """An array that does the same in the same time on no more units, with fewer connections, or as many.
 
     Parameters
@@ -169,7 +181,7 @@ class _Planning:
 
     def __init__(self, state: _State, k: int, unit: int, start: int) -> None:
         self._state, self._k = state, k
-        self._age = kept(state.ii)
+        self._age = kept_window(state.ii)
         self.place = _Place(unit, start, [])
         self._ready = state.start.timing.ready(state.jobs[k], start)
 
@@ -245,7 +257,7 @@ class _Exchange:
         self._terms = {
             k: [list(ways(term, width)) for term in job.terms]
             for k, job in enumerate(state.jobs)
-            if job.resource is Resource.ACCUMULATOR
+            if job.resource is ArrayResource.ACCUMULATOR
         }
 
     def run(self) -> None:
@@ -312,7 +324,7 @@ class _Exchange:
             if not readers or not others:
                 return []
             k, near = rng.choice(readers), rng.choice(others)
-        if near == state.places[k].unit or state.start.units[near] is not Resource.ACCUMULATOR:
+        if near == state.places[k].unit or state.start.units[near] is not ArrayResource.ACCUMULATOR:
             return []
         return self._onto(k, near)
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rbdhw.fixed.absorption import remove_absorbed_terms
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word, exact_interval
 from rbdhw.fixed.trigonometry import trigonometry_spec
-from rbdhw.fixed.vanishing import without_vanishing
 from tests.support.builds import program_of, random_words
 from tests.support.graphs import REGION
 
@@ -82,7 +82,7 @@ def test_what_only_a_lost_term_needs_goes_and_the_sum_with_it():
         scale(5, 3, 10, 0),
         outputs=(6,),
     )
-    after, _ = without_vanishing(before)
+    after, _ = remove_absorbed_terms(before)
     assert [operation.kind for operation in after.operations[INPUTS:]] == [Kind.SCALE]
     assert after.operations[-1].operands == (Operand(1),)
     assert_same(before, after, random_words(before, 300, 1))
@@ -90,7 +90,7 @@ def test_what_only_a_lost_term_needs_goes_and_the_sum_with_it():
 
 def test_a_sum_that_moves_its_other_operand_is_left():
     before = program(scale(0, 5, 6, 6), add(Operand(1, True, 3), Operand(4, False, -5), 10, 2), outputs=(5,))
-    after, _ = without_vanishing(before)
+    after, _ = remove_absorbed_terms(before)
     (left,) = after.operations[INPUTS:]
     assert left.operands == (Operand(1, True, 1),)
     assert left.drop == 0
@@ -106,13 +106,13 @@ def test_a_sum_that_moves_its_other_operand_is_left():
 )
 def test_a_term_that_may_move_the_rounding_stays(sum_of):
     before = program(scale(0, 5, 6, 6), sum_of, outputs=(5,))
-    assert without_vanishing(before)[0] == before
+    assert remove_absorbed_terms(before)[0] == before
 
 
 def test_a_term_that_may_overflow_stays():
     before = program(scale(0, 5, 6, 2), add(Operand(1, shift=2), Operand(4, shift=-5), 9, 2), outputs=(5,))
     assert before.operations[4].checked
-    assert without_vanishing(before)[0] == before
+    assert remove_absorbed_terms(before)[0] == before
 
 
 def test_what_a_term_shares_with_a_result_may_overflow():
@@ -123,7 +123,7 @@ def test_what_a_term_shares_with_a_result_may_overflow():
         outputs=(4, 6),
     )
     assert before.operations[4].checked
-    after, _ = without_vanishing(before)
+    after, _ = remove_absorbed_terms(before)
     assert len(after.operations) == len(before.operations) - 2
     assert_same(before, after, random_words(before, 300, 3))
 
@@ -138,7 +138,7 @@ def test_what_another_function_tells_of_is_not_told_to_this_one():
     other, own = before.outputs["id"]
     both = replace(before, outputs={"fd": (replace(other, name="fd.0"),), "id": (own,)})
     assert both.operations[4].checked
-    after, _ = without_vanishing(both)
+    after, _ = remove_absorbed_terms(both)
     assert after.operations[:5] == both.operations[:5]
     (left,) = after.operations[5:]
     assert left.operands == (Operand(1, shift=2), Operand(4, shift=-5))
@@ -161,7 +161,7 @@ def limbs(second: int) -> Program:
 
 def test_twins_lose_a_term_together():
     before, twins = limbs(6), ((4, 5), (6, 7), (8, 9))
-    after, left = without_vanishing(before, twins)
+    after, left = remove_absorbed_terms(before, twins)
     assert [operation.constant for operation in after.operations[INPUTS:]] == [3, 5]
     assert left == ((4, 5),)
     assert_same(before, after, random_words(before, 300, 4))
@@ -169,8 +169,8 @@ def test_twins_lose_a_term_together():
 
 def test_twins_keep_a_term_that_one_of_them_needs():
     before, twins = limbs(8), ((6, 7), (8, 9))
-    assert without_vanishing(before, twins) == (before, twins)
-    assert len(without_vanishing(before)[0].operations) == len(before.operations) - 2
+    assert remove_absorbed_terms(before, twins) == (before, twins)
+    assert len(remove_absorbed_terms(before)[0].operations) == len(before.operations) - 2
 
 
 def test_a_twin_that_is_needed_keeps_the_other():
@@ -181,7 +181,7 @@ def test_a_twin_that_is_needed_keeps_the_other():
         scale(5, 1, 6, 0),
         outputs=(6, 7),
     )
-    after, left = without_vanishing(before, ((4, 5),))
+    after, left = remove_absorbed_terms(before, ((4, 5),))
     assert left == ((4, 5),)
     assert counted(after, Kind.SCALE) == 3
 
@@ -217,20 +217,20 @@ def random_program(rng: np.random.Generator) -> Program:
 @settings(max_examples=300)
 def test_random_programs_do_the_same(seed):
     before = random_program(np.random.default_rng(seed))
-    after, _ = without_vanishing(before)
+    after, _ = remove_absorbed_terms(before)
     assert len(after.operations) <= len(before.operations)
     assert_same(before, after, random_words(before, 200, seed))
 
 
 def test_random_programs_lose_terms():
     found = [random_program(np.random.default_rng(seed)) for seed in range(50)]
-    sums = [counted(p, Kind.ADD) - counted(without_vanishing(p)[0], Kind.ADD) for p in found]
+    sums = [counted(p, Kind.ADD) - counted(remove_absorbed_terms(p)[0], Kind.ADD) for p in found]
     assert sum(less > 0 for less in sums) > 10
 
 
 @pytest.mark.parametrize("name", ["iiwa14", "hyq"])
 def test_robots_do_the_same(name):
     before = program_of(name, 18)
-    after, _ = without_vanishing(before)
+    after, _ = remove_absorbed_terms(before)
     assert counted(after, Kind.SCALE) < counted(before, Kind.SCALE)
     assert_same(before, after, random_words(before, 400, 5))

@@ -6,11 +6,11 @@ import math
 
 import pytest
 
-from rbdhw.array.model import HOLD, Constant, Job, Resource, Term, Timing, kept
-from rbdhw.array.placing import placed
+from rbdhw.array.model import HOLD, ArrayResource, Constant, Job, Term, Timing, kept_window
+from rbdhw.array.placement import place_jobs
 from rbdhw.array.verify import verify
 from rbdhw.errors import InputError
-from rbdhw.fixed.fusion import fused
+from rbdhw.fixed.fusion import fuse
 from tests.support.array_programs import LIMITS, array_of, chained, crowded, mixed, oldest
 from tests.support.builds import program_of
 
@@ -19,9 +19,9 @@ CASES = [("toy", 8), ("toy", 13), ("iiwa14", 8), ("iiwa14", 16), ("iiwa14", 27),
 
 @pytest.mark.parametrize(("name", "ii"), CASES)
 def test_arrays_of_robots_hold(name, ii):
-    array = array_of(fused(program_of(name, 18), 8), ii)
+    array = array_of(fuse(program_of(name, 18), 8), ii)
     terms = sum(len(step.job.terms) for step in array.steps)
-    accumulators = array.units.count(Resource.ACCUMULATOR)
+    accumulators = array.units.count(ArrayResource.ACCUMULATOR)
     assert accumulators <= math.ceil(math.ceil(terms / ii) * 1.1)
     assert all(write.output.delay < HOLD for row in array.writes.values() for write in row.values())
 
@@ -30,27 +30,27 @@ def test_arrays_of_robots_hold(name, ii):
 @pytest.mark.parametrize("width", [8, 18])
 def test_all_kinds_of_jobs_hold(ii, width):
     array = array_of(mixed(width), ii)
-    assert set(array.units) == {Resource.ACCUMULATOR, Resource.RECIPROCAL, Resource.SOURCE}
+    assert set(array.units) == {ArrayResource.ACCUMULATOR, ArrayResource.RECIPROCAL, ArrayResource.SOURCE}
 
 
 @pytest.mark.parametrize(("jobs_between", "copies"), [(20, 0), (80, 0), (120, 1), (400, 4)])
 def test_values_that_memories_do_not_keep_long_enough_are_copied(jobs_between, copies):
     chain, last = chained(jobs_between), jobs_between + 1
-    timing = Timing({Resource.ACCUMULATOR: 3, Resource.SOURCE: 0})
-    array = placed(chain, {"id": (last,)}, 33, 50.0, timing, 2, 18)
+    timing = Timing({ArrayResource.ACCUMULATOR: 3, ArrayResource.SOURCE: 0})
+    array = place_jobs(chain, {"id": (last,)}, 33, 50.0, timing, 2, 18)
     verify(array, chain, {"id": (last,)})
     assert array.latency["id"] > jobs_between * 4
-    assert (array.latency["id"] > kept(33)) == (copies > 0)
+    assert (array.latency["id"] > kept_window(33)) == (copies > 0)
     assert len(array.steps) - len(chain) == copies
 
 
 @pytest.mark.parametrize(("between", "cycles"), LIMITS)
 def test_a_word_is_kept_up_to_the_last_cycle_and_no_longer(between, cycles):
     chain, results = chained(between), {"id": (between + 1,)}
-    timing = Timing({Resource.ACCUMULATOR: cycles, Resource.SOURCE: 0})
-    array = placed(chain, results, 8, 50.0, timing, 2, 18)
+    timing = Timing({ArrayResource.ACCUMULATOR: cycles, ArrayResource.SOURCE: 0})
+    array = place_jobs(chain, results, 8, 50.0, timing, 2, 18)
     verify(array, chain, results)
-    assert oldest(array) == kept(8) - 1
+    assert oldest(array) == kept_window(8) - 1
     assert len(array.steps) == len(chain)
 
 
@@ -59,8 +59,10 @@ def test_wide_words_in_each_others_way_are_handed_out_one_a_cycle():
     program = crowded(angles=12, words=60)
     array = array_of(program, 12)
     angles = {word.value for word in program.inputs if word.name.startswith("q")}
-    assert {step.job.operand for step in array.steps if step.job.resource is Resource.TRIGONOMETRY} == angles
-    assert array.units.count(Resource.TRIGONOMETRY) == 1
+    assert {
+        step.job.operand for step in array.steps if step.job.resource is ArrayResource.TRIGONOMETRY
+    } == angles
+    assert array.units.count(ArrayResource.TRIGONOMETRY) == 1
     started = [step.start for step in array.steps if set(step.job.values) <= angles]
     assert sorted(started) == list(range(1, 13))
 
@@ -68,31 +70,31 @@ def test_wide_words_in_each_others_way_are_handed_out_one_a_cycle():
 @pytest.mark.parametrize(("wide", "copies"), [(False, True), (True, False)])
 def test_what_is_too_wide_is_not_copied(wide, copies):
     """The same words, wide or not: narrow ones are copied until each has found its slot."""
-    chain = [Job((k,), Resource.SOURCE, wide=wide) for k in range(12)]
-    chain += [Job((k,), Resource.SOURCE) for k in range(12, 132)]
-    chain += [Job((200 + k, None), Resource.TRIGONOMETRY, operand=k) for k in range(12)]
-    timing = Timing({Resource.TRIGONOMETRY: 4, Resource.SOURCE: 0, Resource.ACCUMULATOR: 3})
+    chain = [Job((k,), ArrayResource.SOURCE, wide=wide) for k in range(12)]
+    chain += [Job((k,), ArrayResource.SOURCE) for k in range(12, 132)]
+    chain += [Job((200 + k, None), ArrayResource.TRIGONOMETRY, operand=k) for k in range(12)]
+    timing = Timing({ArrayResource.TRIGONOMETRY: 4, ArrayResource.SOURCE: 0, ArrayResource.ACCUMULATOR: 3})
     for k in range(13):
         terms = Term((200 + k % 12, Constant(3))), Term((200 + k % 12, Constant(5)))
-        chain.append(Job((300 + k,), Resource.ACCUMULATOR, terms))
-    array = placed(chain, {"id": (300,)}, 12, 50.0, timing, 2, 18)
+        chain.append(Job((300 + k,), ArrayResource.ACCUMULATOR, terms))
+    array = place_jobs(chain, {"id": (300,)}, 12, 50.0, timing, 2, 18)
     verify(array, chain, {"id": (300,)})
     assert (len(array.steps) > len(chain)) == copies
 
 
 def test_the_same_program_gives_the_same_array():
-    program = fused(program_of("iiwa14", 18), 8)
+    program = fuse(program_of("iiwa14", 18), 8)
     assert array_of(program, 16) == array_of(program, 16)
 
 
 def test_more_registers_take_more_cycles():
-    program = fused(program_of("toy", 18), 8)
+    program = fuse(program_of("toy", 18), 8)
     two, three = (array_of(program, 16, registers).latency["id"] for registers in (2, 3))
     assert two < three
 
 
 def test_too_few_cycles_are_refused():
-    program = fused(program_of("iiwa14", 18), 8)
+    program = fuse(program_of("iiwa14", 18), 8)
     with pytest.raises(InputError) as error:
         array_of(program, 2)
     assert str(error.value) == (
@@ -102,4 +104,4 @@ def test_too_few_cycles_are_refused():
 
 def test_words_are_kept_for_as_long_as_a_block_ram_has_room():
     """In 34 cycles there are rounds of 64 words, of which 16 fit."""
-    assert [kept(ii) for ii in (8, 16, 32, 34, 64)] == [512, 512, 512, 544, 512]
+    assert [kept_window(ii) for ii in (8, 16, 32, 34, 64)] == [512, 512, 512, 544, 512]

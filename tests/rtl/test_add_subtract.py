@@ -11,7 +11,7 @@ import pytest
 from amaranth.hdl import Module, Signal, signed
 from amaranth.sim import Simulator
 
-from rbdhw.rtl.turned_adder import CELL, MODULE, turned_sum, with_adders
+from rbdhw.rtl.add_subtract import CELL, MODULE, add_subtract, write_adders
 from rbdhw.target import DSP48E2, MULT18X18D
 
 
@@ -46,7 +46,7 @@ def test_cells_add_or_subtract(width):
 def test_the_expression_adds_or_subtracts(width):
     m = Module()
     a, b, negative = Signal(signed(width)), Signal(signed(width)), Signal()
-    total = turned_sum(m, "sum", a, b, negative, DSP48E2)
+    total = add_subtract(m, "sum", a, b, negative, DSP48E2)
     rng, mask = random.Random(width), (1 << width) - 1
 
     async def bench(context):
@@ -64,7 +64,7 @@ def test_the_expression_adds_or_subtracts(width):
 def test_the_module_is_added_where_it_is_named():
     m = Module()
     numbers = Signal(signed(9)), Signal(signed(9)), Signal()
-    assert len(turned_sum(m, "sum", *numbers, MULT18X18D)) == 9
+    assert len(add_subtract(m, "sum", *numbers, MULT18X18D)) == 9
     text = f"{CELL} #(.WIDTH(9)) sum();\n"
-    assert with_adders(text) == text + MODULE
-    assert with_adders("module m; endmodule\n") == "module m; endmodule\n"
+    assert write_adders(text) == text + MODULE
+    assert write_adders("module m; endmodule\n") == "module m; endmodule\n"

@@ -20,7 +20,7 @@ INIT = "16'h96aa"
 """Of each half of a cell, whose last input is 1: the sum of the others, and what carries where that is 0."""
 
 
-def turned_sum(
+def add_subtract(
     m: Module, name: str, number: Any, term: Any, negative: Any, primitive: Primitive | None
 ) -> Any:
     """``number + term``, or where ``negative`` ``number - term``, all of one width, which the result keeps.
@@ -37,7 +37,7 @@ def turned_sum(
     return total
 
 
-def with_adders(verilog: str) -> str:
+def write_adders(verilog: str) -> str:
     """A Verilog text and the module of such adders, if it names them."""
     return verilog + (MODULE if f"{CELL} " in verilog else "")
 

@@ -9,9 +9,9 @@ from math import floor
 import numpy as np
 import pytest
 
-from rbdhw.fixed.floating import bounded_as_singles, check_singles, from_singles, to_singles
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
+from rbdhw.fixed.single_precision import bound_as_singles, check_singles, from_singles, to_singles
 
 
 def singles_of(*values):
@@ -103,7 +103,7 @@ def test_bounds_hold_for_the_singles_nearest_to_the_domain():
         chosen = Format(width, 17)
         for upper in rng.uniform(2.0 ** (width - 20), 2.0 ** (width - 18.1), 300):
             lowest, highest = chosen.quantised(np.array([-upper, upper])).tolist()
-            word = bounded_as_singles(Word("x", "", 0, chosen, lowest, highest))
+            word = bound_as_singles(Word("x", "", 0, chosen, lowest, highest))
             ends, _ = from_singles(singles_of(-upper, upper), Format(40, 17))
             assert word.lowest <= ends[0] <= ends[1] <= word.highest
             coarse = 2 ** max(0, int(highest).bit_length() - 24) if width > 17 else 0
@@ -113,6 +113,6 @@ def test_bounds_hold_for_the_singles_nearest_to_the_domain():
 
 def test_bounds_stay_within_the_word():
     word = Word("x", "", 0, Format(30, 0), 5 - 2**29, 2**29 - 2)
-    assert bounded_as_singles(word) == word.__class__("x", "", 0, word.format, -(2**29), 2**29 - 1)
+    assert bound_as_singles(word) == word.__class__("x", "", 0, word.format, -(2**29), 2**29 - 1)
     free = Word("x", "", 0, Format(30, 0))
-    assert bounded_as_singles(free) is free
+    assert bound_as_singles(free) is free

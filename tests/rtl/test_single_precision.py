@@ -11,10 +11,10 @@ import pytest
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
-from rbdhw.fixed.floating import from_singles, to_singles
 from rbdhw.fixed.format import Format
+from rbdhw.fixed.single_precision import from_singles, to_singles
 from rbdhw.rtl.conversion import Follower
-from rbdhw.rtl.floating import FixedToSingle, SingleToFixed
+from rbdhw.rtl.single_precision import FixedToSingle, SingleToFixed
 
 
 def pipelined(dut: Any, inputs: list[dict[str, int]], outputs: tuple[str, ...]) -> list[tuple[int, ...]]:

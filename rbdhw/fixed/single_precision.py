@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.fixed.format import Format, Integers, wrapped
+from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
 
 Singles = NDArray[np.uint32]
@@ -36,7 +36,7 @@ def from_singles(
     if not wraps:
         return field.quantised(values), refused
     steps = np.floor(np.ldexp(values, field.binary_point) + 0.5)
-    return wrapped(np.fmod(steps, 2.0**field.width).astype(np.int64), field.width), refused
+    return wrap(np.fmod(steps, 2.0**field.width).astype(np.int64), field.width), refused
 
 
 def to_singles(integers: Integers, binary_point: int) -> Singles:
@@ -63,7 +63,7 @@ def check_singles(word: Format) -> None:
         )
 
 
-def bounded_as_singles(word: Word) -> Word:
+def bound_as_singles(word: Word) -> Word:
     """The input word with bounds that hold for every single nearest to a number of its domain.
 
     A word may be about as fine as a single, or finer: the single nearest to a bound may then become an

@@ -15,7 +15,7 @@ from rbdhw.fixed.program import Kind, Operand, Operation, Program
 from rbdhw.graph.twins import Group
 
 
-def without_vanishing(program: Program, twins: Sequence[Group] = ()) -> tuple[Program, tuple[Group, ...]]:
+def remove_absorbed_terms(program: Program, twins: Sequence[Group] = ()) -> tuple[Program, tuple[Group, ...]]:
     """The program without terms that vanish and what nothing needs then; and the twins that are left.
 
     Parameters
@@ -25,21 +25,21 @@ def without_vanishing(program: Program, twins: Sequence[Group] = ()) -> tuple[Pr
         can, and stay as long as one of them is needed.
     """
     group_of = {value: group for group in twins for value in group}
-    terms = dict(_vanishing(program, group_of))
+    terms = dict(_find_absorbed(program, group_of))
     while True:
-        operations, same = _lessened(program, terms, group_of)
-        flagging = _flagging(program, replace(program, operations=tuple(operations)), terms)
+        operations, same = _lessen(program, terms, group_of)
+        flagging = _flag_sources(program, replace(program, operations=tuple(operations)), terms)
         if not flagging:
             break
         kept = {group_of.get(i, (i,)): terms[i] for i in flagging}
-        program = _unscaled(program, kept)
+        program = _unscale(program, kept)
         terms = {i: k for i, k in terms.items() if group_of.get(i, (i,)) not in kept}
-    needed = _needed(program, operations, same, group_of)
+    needed = _needed_values(program, operations, same, group_of)
     place = {value: k for k, value in enumerate(sorted(needed))}
     place |= {i: place[value] for i, value in same.items() if value in place}
     found = replace(
         program,
-        operations=tuple(_placed(operations[value], place) for value in sorted(needed)),
+        operations=tuple(_move_operand(operations[value], place) for value in sorted(needed)),
         inputs=tuple(replace(word, value=place[word.value]) for word in program.inputs),
         flags=tuple(replace(flag, value=place[flag.value]) for flag in program.flags),
         outputs={
@@ -51,25 +51,25 @@ def without_vanishing(program: Program, twins: Sequence[Group] = ()) -> tuple[Pr
     return found, tuple(tuple(place[value] for value in group) for group in left)
 
 
-def _vanishing(program: Program, group_of: Mapping[int, Group]) -> Iterator[tuple[int, int]]:
+def _find_absorbed(program: Program, group_of: Mapping[int, Group]) -> Iterator[tuple[int, int]]:
     """The sums that lose an operand, and which of the two; of twins all or none, and the same."""
     for i, operation in enumerate(program.operations):
         group = group_of.get(i, (i,))
         if operation.kind is not Kind.ADD or len(operation.operands) != 2 or i != group[0]:
             continue
         for k in (0, 1):
-            if all(_vanishes(program, program.operations[twin], k) for twin in group):
+            if all(_is_absorbed(program, program.operations[twin], k) for twin in group):
                 yield from ((twin, k) for twin in group)
 
 
-def _vanishes(program: Program, operation: Operation, k: int) -> bool:
+def _is_absorbed(program: Program, operation: Operation, k: int) -> bool:
     """Whether rounding takes all of an operand: less than half a step, added to whole steps."""
     lost, other = operation.operands[k], operation.operands[1 - k]
     bits = max(program.operations[lost.value].format.width - 1 + lost.shift, 0)
     return other.shift >= operation.drop and bits < operation.drop - 1
 
 
-def _lessened(
+def _lessen(
     program: Program, terms: Mapping[int, int], group_of: Mapping[int, Group]
 ) -> tuple[list[Operation], dict[int, int]]:
     """The operations without these terms, and the sums that are now the same as another value."""
@@ -87,7 +87,7 @@ def _lessened(
     return operations, same
 
 
-def _unscaled(program: Program, kept: Mapping[Group, int]) -> Program:
+def _unscale(program: Program, kept: Mapping[Group, int]) -> Program:
     """The program whose sums, in place of terms that vanish, take the sign bits of what these scale."""
     operations = list(program.operations)
     for group, k in kept.items():
@@ -113,7 +113,7 @@ def _passes(program: Program, operation: Operation) -> bool:
     return operand == Operand(operand.value) and width == operation.format.width and not operation.checked
 
 
-def _needed(
+def _needed_values(
     program: Program, operations: Sequence[Operation], same: Mapping[int, int], group_of: Mapping[int, Group]
 ) -> set[int]:
     """What the results need, all twins of what they need, and all inputs."""
@@ -130,7 +130,7 @@ def _needed(
     return needed
 
 
-def _flagging(before: Program, after: Program, terms: Mapping[int, int]) -> set[int]:
+def _flag_sources(before: Program, after: Program, terms: Mapping[int, int]) -> set[int]:
     """The sums whose lost terms may be larger, as something overflows of which a function would not tell."""
     found: set[int] = set()
     for function in before.outputs:
@@ -154,6 +154,6 @@ def _may_overflow(program: Program, value: int, told: frozenset[int]) -> bool:
     return False
 
 
-def _placed(operation: Operation, place: Mapping[int, int]) -> Operation:
+def _move_operand(operation: Operation, place: Mapping[int, int]) -> Operation:
     operands = tuple(replace(operand, value=place[operand.value]) for operand in operation.operands)
     return replace(operation, operands=operands)

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.array import exchanging
-from rbdhw.array.exchanging import _Planning, _State, exchanged
+from rbdhw.array.annealing import _Planning, _State, anneal
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import Array, Constant, Resource, Term, Timing, kept, ways
-from rbdhw.array.placing import placed
+from rbdhw.array.model import Array, ArrayResource, Constant, Term, Timing, kept_window, ways
+from rbdhw.array.placement import place_jobs
 from rbdhw.array.verify import verify
-from rbdhw.fixed.fusion import fused
+from rbdhw.fixed.fusion import fuse
 from tests.support.array_programs import LIMITS, chained, mixed, oldest, outputs_of, placed_of, shared
 from tests.support.builds import program_of
 
@@ -29,9 +28,9 @@ def shifts(array: Array) -> int:
 
 @pytest.mark.parametrize(("name", "ii"), [("toy", 8), ("iiwa14", 16), ("iiwa14", 27), ("hyq", 32)])
 def test_exchanges_leave_fewer_connections(name, ii):
-    program = fused(program_of(name, 18), 8)
+    program = fuse(program_of(name, 18), 8)
     before = placed_of(program, ii)
-    after = exchanged(before, outputs_of(program), 18)
+    after = anneal(before, outputs_of(program), 18)
     verify(after, jobs(program), outputs_of(program))
     assert (after.units, after.latency, len(after.steps)) == (before.units, before.latency, len(before.steps))
     assert inputs(after) + shifts(after) <= inputs(before) + shifts(before)
@@ -41,12 +40,12 @@ def test_exchanges_leave_fewer_connections(name, ii):
 
 def test_units_that_exchanges_leave_without_a_job_are_left_out():
     """The others keep their order, and all that refers to them has their new numbers."""
-    program = fused(program_of("toy", 18), 8)
+    program = fuse(program_of("toy", 18), 8)
     right = placed_of(program, 8)
     idle = {unit: unit + (unit > 0) for unit in range(len(right.units))}
     gap = replace(
         right,
-        units=(right.units[0], Resource.ACCUMULATOR, *right.units[1:]),
+        units=(right.units[0], ArrayResource.ACCUMULATOR, *right.units[1:]),
         steps=tuple(replace(step, unit=idle[step.unit]) for step in right.steps),
         writes={
             replace(port, unit=idle[port.unit]): {
@@ -57,7 +56,7 @@ def test_units_that_exchanges_leave_without_a_job_are_left_out():
         },
     )
     assert gap.without_idle_units() == right == right.without_idle_units()
-    verify(exchanged(gap, outputs_of(program), 18), jobs(program), outputs_of(program))
+    verify(anneal(gap, outputs_of(program), 18), jobs(program), outputs_of(program))
 
 
 @pytest.mark.parametrize("ii", [8, 13])
@@ -66,11 +65,11 @@ def test_all_kinds_of_jobs(ii, width):
     """Units but accumulators keep their jobs; results that leave come no later than their function did."""
     program = mixed(width)
     before = placed_of(program, ii)
-    after = exchanged(before, outputs_of(program), width)
+    after = anneal(before, outputs_of(program), width)
     verify(after, jobs(program), outputs_of(program))
     for old, new in zip(before.steps, after.steps, strict=True):
         assert old.job.results == new.job.results
-        if old.job.resource is not Resource.ACCUMULATOR:
+        if old.job.resource is not ArrayResource.ACCUMULATOR:
             assert (old.unit, old.start) == (new.unit, new.start)
     for function, values in outputs_of(program).items():
         ready = [after.producer[value].ready for value in values if value in after.producer]
@@ -81,20 +80,20 @@ def test_all_kinds_of_jobs(ii, width):
 @pytest.mark.parametrize("number", range(3))
 def test_arrays_hold_wherever_exchanges_lead(monkeypatch, ii, number):
     """Where each connection saves something, jobs go everywhere: to the last cycle that results allow."""
-    monkeypatch.setattr(exchanging, "INPUT", -1.0)
+    monkeypatch.setattr(annealing, "INPUT", -1.0)
     program = shared(24)
     before = placed_of(program, ii)
-    after = exchanged(before, outputs_of(program), 18, seed=number)
+    after = anneal(before, outputs_of(program), 18, seed=number)
     verify(after, jobs(program), outputs_of(program))
     moved = [old.start != new.start for old, new in zip(before.steps, after.steps, strict=True)]
     assert sum(moved) > len(moved) // 8
 
 
 def test_the_same_array_is_exchanged_in_the_same_way():
-    program = fused(program_of("iiwa14", 18), 8)
+    program = fuse(program_of("iiwa14", 18), 8)
     before = placed_of(program, 24)
-    assert exchanged(before, outputs_of(program), 18) == exchanged(before, outputs_of(program), 18)
-    assert exchanged(before, outputs_of(program), 18, seed=1) != exchanged(before, outputs_of(program), 18)
+    assert anneal(before, outputs_of(program), 18) == anneal(before, outputs_of(program), 18)
+    assert anneal(before, outputs_of(program), 18, seed=1) != anneal(before, outputs_of(program), 18)
 
 
 def test_powers_of_two_move_between_a_shift_and_a_constant():
@@ -117,8 +116,8 @@ def test_a_place_is_refused_where_a_word_would_be_too_old(between, cycles, ends)
     no other job reads it.
     """
     chain, results = chained(between, ends), {"id": tuple(range(between + 1, between + 1 + ends))}
-    timing = Timing({Resource.ACCUMULATOR: cycles, Resource.SOURCE: 0})
-    array = placed(chain, results, 8, 50.0, timing, 2, 18)
+    timing = Timing({ArrayResource.ACCUMULATOR: cycles, ArrayResource.SOURCE: 0})
+    array = place_jobs(chain, results, 8, 50.0, timing, 2, 18)
     place = len(array.steps) - 1
     last = array.steps[place]
     found = []
@@ -129,6 +128,6 @@ def test_a_place_is_refused_where_a_word_would_be_too_old(between, cycles, ends)
         if planning.fits([list(ways(term, 18)) for term in last.job.terms]):
             state.take(place, planning.place)
             found.append(later)
-            assert oldest(state.array()) < kept(8)
+            assert oldest(state.array()) < kept_window(8)
     assert found[0] == 0
     assert len(found) < LATER

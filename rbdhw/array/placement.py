@@ -21,16 +21,16 @@ from itertools import product
 from rbdhw.array.model import (
     HOLD,
     Array,
+    ArrayResource,
+    ArrayStep,
     Constant,
     Job,
     Output,
     Port,
-    Resource,
-    Step,
     Term,
     Timing,
     Write,
-    kept,
+    kept_window,
     ways,
 )
 from rbdhw.errors import InputError
@@ -59,7 +59,7 @@ LONG = 7
 """Slots of a gap that are enough for most jobs."""
 
 
-def placed(
+def place_jobs(
     jobs: Sequence[Job],
     outputs: dict[str, tuple[int, ...]],
     ii: int,
@@ -103,7 +103,7 @@ def placed(
 class _Unit:
     """What a unit does: its busy slots as bits, and by how much it moves products."""
 
-    resource: Resource
+    resource: ArrayResource
     busy: int = 0
     shifts: set[int] = field(default_factory=set)
 
@@ -133,11 +133,11 @@ class _Placing:
     def __init__(
         self, jobs: Sequence[Job], ii: int, timing: Timing, width: int, spare: float, apart: bool
     ) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[ArrayStep] = []
         self.units: list[_Unit] = []
         self.memories: dict[Port, _Memory] = defaultdict(_Memory)
         self._jobs, self._ii, self._timing, self._width = jobs, ii, timing, width
-        self._age = kept(ii)
+        self._age = kept_window(ii)
         self._lasting = self._age - ii
         self._ready: dict[int, int] = {}
         self._origin: dict[int, tuple[int, int]] = {}
@@ -145,13 +145,13 @@ class _Placing:
         self._wide = frozenset(wide)
         self._turn = {value: k for k, value in enumerate(wide)} if apart else {}
         self._next = 1 + max((value for job in jobs for value in job.values), default=0)
-        slots = Counter[Resource]()
+        slots = Counter[ArrayResource]()
         for job in jobs:
             slots[job.resource] += job.cycles
         moved = Counter(term.shift for job in jobs for term in job.terms if len(term.values) == 2)
         self._usual = moved.most_common(1)[0][0] if moved else 0
         for resource, count in sorted(slots.items()):
-            share = 1.0 + spare if resource is Resource.ACCUMULATOR else 1.0
+            share = 1.0 + spare if resource is ArrayResource.ACCUMULATOR else 1.0
             self.units += [_Unit(resource) for _ in range(math.ceil(math.ceil(count / ii) * share))]
 
     def done(self) -> bool:
@@ -218,7 +218,7 @@ class _Placing:
 
     def _earliest(self, job: Job) -> int:
         """The first cycle in which a job might start; a task's words can be handed out from cycle 1."""
-        if job.resource is Resource.SOURCE:
+        if job.resource is ArrayResource.SOURCE:
             return 1 + self._turn.get(job.values[0], 0) % self._ii
         if job.operand is not None:
             return self._ready[job.operand] + 1
@@ -226,7 +226,7 @@ class _Placing:
 
     def _fits(self, job: Job, start: int) -> Iterator[tuple[int, _Fit]]:
         """The units that can do a job from a cycle on; of those that do nothing yet the first."""
-        if job.resource is Resource.SOURCE and start > self._ii:
+        if job.resource is ArrayResource.SOURCE and start > self._ii:
             return
         taken = self._slots(start, job.cycles)
         empty = False
@@ -246,7 +246,7 @@ class _Placing:
     def _gaps(self, number: int, job: Job, start: int) -> float:
         """What the gaps before and behind a job cost."""
         busy = self.units[number].busy
-        if job.resource is not Resource.ACCUMULATOR or not busy:
+        if job.resource is not ArrayResource.ACCUMULATOR or not busy:
             return 0.0
 
         def gap(cycle: int, step: int) -> float:
@@ -352,7 +352,7 @@ class _Placing:
             if value is not None:
                 self._ready[value] = ready
                 self._origin[value] = number, result
-        self.steps.append(Step(job, number, start, ready))
+        self.steps.append(ArrayStep(job, number, start, ready))
 
     def _place_with_copies(self, job: Job) -> bool:
         """Place a job after copies of its values were made, one after the other, until it fits.
@@ -365,7 +365,7 @@ class _Placing:
             copy = self._copied(value, since)
             if copy is None:
                 continue
-            job = _substituted(job, value, copy)
+            job = _substitute_copy(job, value, copy)
             if self._place(job):
                 return True
         return False
@@ -376,14 +376,14 @@ class _Placing:
             copy, self._next = self._next, self._next + 1
             moved = Term((value, Constant(1)), shift=GUARD_BITS)
             start = min(since, self._ready[value] + self._lasting)
-            if not self._place(Job((copy,), Resource.ACCUMULATOR, (moved,)), start):
+            if not self._place(Job((copy,), ArrayResource.ACCUMULATOR, (moved,)), start):
                 return None
             value = copy
             if self._ready[value] >= since:
                 return value
 
 
-def _substituted(job: Job, value: int, copy: int) -> Job:
+def _substitute_copy(job: Job, value: int, copy: int) -> Job:
     """A job that takes a copy in place of a value."""
     if job.operand is not None:
         return replace(job, operand=copy)

@@ -1,6 +1,6 @@
 """IEEE singles turned into integers of any format, and back.
 
-Both converters do what :mod:`rbdhw.fixed.floating` says, bit for bit, a number a cycle.
+Both converters do what :mod:`rbdhw.fixed.single_precision` says, bit for bit, a number a cycle.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.fixed.floating import EXPONENT_ALL_ONES, EXPONENT_BIAS, FRACTION_BITS
 from rbdhw.fixed.format import Format
+from rbdhw.fixed.single_precision import EXPONENT_ALL_ONES, EXPONENT_BIAS, FRACTION_BITS
 from rbdhw.rtl.packet import SINGLE_BITS
 
 SINGLE = data.StructLayout({"fraction": FRACTION_BITS, "exponent": 8, "sign": 1})
@@ -133,7 +133,7 @@ class FixedToSingle(wiring.Component):
     """The single nearest to an integer at its binary point, ties to even: a new one every cycle.
 
     Zero is plus zero. The formats are such that no result leaves the normal range
-    (:func:`rbdhw.fixed.floating.check_singles`).
+    (:func:`rbdhw.fixed.single_precision.check_singles`).
 
     Parameters
     ----------

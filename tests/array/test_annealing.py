@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rbdhw.array import annealing
 from rbdhw.array.annealing import _Planning, _State, anneal
 from rbdhw.array.jobs import jobs
 from rbdhw.array.model import Array, ArrayResource, Constant, Term, Timing, kept_window, ways

@@ -41,6 +41,10 @@ lint: $(READY) ## Check style, format and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+.PHONY: docs
+docs: $(READY) ## Build the documentation, build/docs/html/index.html, with warnings as errors
+	$(BIN)/sphinx-build -W --keep-going -q -j $(JOBS) -b html -d build/docs/doctrees docs build/docs/html
+
 .PHONY: bench
 bench: $(READY) ## Measure the tables of the README
 	$(BIN)/rbdhw bench --write README.md
@@ -63,7 +67,7 @@ lock: $(READY) ## Resolve the dependencies anew and write requirements.lock
 
 .PHONY: clean
 clean: ## Remove the environment and everything built
-	rm -rf $(VENV) build dist rbdhw.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build docs/api dist rbdhw.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find rbdhw sim boards robots tests -name __pycache__ -prune -exec rm -rf {} +
 
 # An installation that was cut short cannot be told from a whole one by pip, so a changed lock

@@ -47,7 +47,7 @@ def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order
     only one of lower and upper                    0 for the other
     a mimic that follows nothing it could follow   a joint of its own
     a mimic of a mimic                             a mimic of what that one follows
-    a limit beyond :mod:`rbdhw.runtime.number_bounds`             no limit
+    a limit beyond those of ``number_bounds``      no limit
     an inertia no rigid body has                   as it is
     ``<inertia>`` without all six entries          a point mass
     ``<inertial>`` without a mass                  no inertia

@@ -1,1 +1,1 @@
-"""Robot descriptions: a URDF becomes a frozen tree of bodies, and rewrites of that tree."""
+"""Robot descriptions: read a URDF into a frozen tree of bodies, and rewrite that tree."""

@@ -1,4 +1,4 @@
-"""Whether a robot that was built in code, or read as data, is one: the rules that types do not tell."""
+"""Checks of a robot built in code or read from JSON: the rules that the types alone do not enforce."""
 
 from __future__ import annotations
 
@@ -14,17 +14,23 @@ _WITHOUT_AXIS = (JointKind.TRANSLATION, JointKind.SPHERICAL, JointKind.FLOATING)
 
 
 def check_robot(robot: Robot) -> None:
-    """Refuse a robot whose fields do not fit together.
+    """Raise InputError unless the fields of ``robot`` are consistent.
 
-    Parents come before their children, and a floating joint is the first. Names of links and of joints are
-    unique. Axes are unit vectors, a universal joint's two at right angles, and rotations are rotations. A
-    joint has limits for each degree of freedom; an offset only where that is one. A mimic and what it follows
-    have one degree of freedom each, and the followed joint mimics none. Numbers, but for limits, are finite.
+    The rules are:
+
+    - A parent comes before its children, and only the first joint may float.
+    - Names of links and names of joints are unique.
+    - Axes are unit vectors, the two axes of a universal joint are perpendicular, and rotations are
+      orthonormal and right-handed.
+    - A joint has one entry of limits for each degree of freedom. Only a joint of one degree of freedom may
+      have an offset.
+    - A mimic and the joint it follows have one degree of freedom each, and the followed joint is no mimic.
+    - All numbers except limits are finite.
 
     Raises
     ------
     InputError
-        Where that is not so; the line names the link or joint, the reason and what was expected.
+        A rule is broken. The message names the link or joint, the reason and the expectation.
     """
     _check_names(robot)
     _check_finite("robot data", (*robot.gravity, *_numbers(robot.base_inertia)))
@@ -62,7 +68,7 @@ def _check_body(i: int, body: Body) -> None:
 
 
 def _check_motion(where: str, joint: Joint) -> None:
-    """InputError unless axes, limits and offset fit the joint's kind."""
+    """Raise InputError unless axes, limits and offset fit the joint's kind."""
     if joint.kind not in _WITHOUT_AXIS and not _is_unit(joint.axis):
         raise InputError(f"{where}: joint axis is {joint.axis}; expected a unit vector")
     if joint.kind is JointKind.UNIVERSAL:
@@ -80,7 +86,7 @@ def _check_motion(where: str, joint: Joint) -> None:
 
 
 def _check_mimic(where: str, joint: Joint, joints: Mapping[str, Joint]) -> None:
-    """InputError unless the joint, if it mimics another of ``joints``, can do so."""
+    """Raise InputError if the joint mimics another of ``joints`` but cannot follow it."""
     mimic = joint.mimic
     if mimic is None:
         return

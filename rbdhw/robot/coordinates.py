@@ -1,4 +1,4 @@
-"""The coordinates of a robot one by one: which joint each belongs to, its unit and its limits."""
+"""List the coordinates of a robot: for each one the joint, the unit and the limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PARTS: Mapping[JointKind, tuple[str, ...]] = {
     JointKind.SPHERICAL: ("qx", "qy", "qz", "qw"),
     JointKind.FLOATING: ("x", "y", "z", "qx", "qy", "qz", "qw"),
 }
-"""The configuration coordinates of joints that have several."""
+"""Names of the configuration coordinates of joints that have more than one."""
 
 _RATES: Mapping[JointKind, tuple[str, ...]] = {
     JointKind.CYLINDRICAL: ("turn", "shift"),
@@ -27,7 +27,7 @@ _RATES: Mapping[JointKind, tuple[str, ...]] = {
     JointKind.SPHERICAL: ("wx", "wy", "wz"),
     JointKind.FLOATING: ("vx", "vy", "vz", "wx", "wy", "wz"),
 }
-"""The velocity coordinates of joints that have several."""
+"""Names of the velocity coordinates of joints that have more than one."""
 
 
 @dataclass(frozen=True)

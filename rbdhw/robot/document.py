@@ -1,4 +1,4 @@
-"""Reading an XML file strictly or tolerantly, and saying in one line what is wrong with it."""
+"""Read an XML file strictly or tolerantly, and describe each problem in one line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DOCTYPE = re.compile(r"(?:\s|<\?(?>.*?\?>))*+<!DOCTYPE\s*([^\s\[>]*)(\s*>)?", r
 
 @dataclass(frozen=True)
 class _Remark:
-    """What is amiss in one element, and what is taken instead."""
+    """A problem in one element, and the interpretation chosen."""
 
     owner: str
     reason: str
@@ -43,7 +43,7 @@ class Document:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """A sentence for each kind of thing that is taken although it is amiss, then the notes."""
+        """One sentence for each kind of tolerated problem, followed by the notes."""
         alike: dict[tuple[str, str, str], list[_Remark]] = {}
         for remark in self._found:
             kind = remark.owner.partition(" ")[0]
@@ -51,7 +51,7 @@ class Document:
         return (*map(_sentence, alike.values()), *self._notes)
 
     def error(self, element: str, reason: str, expected: str) -> InputError:
-        """The line ``file: element: reason; expected ...`` as an exception to raise."""
+        """Return an exception with the message ``file: element: reason; expected ...``."""
         return _error(self.file, f"{element}: {reason}", expected)
 
     def bear(self, element: str, reason: str, expected: str, taken: str, detail: str = "") -> None:
@@ -60,30 +60,30 @@ class Document:
         self._found.append(_Remark(element, reason, detail, taken))
 
     def require(self, element: str, reason: str, expected: str, taken: str) -> None:
-        """Raise :meth:`error` in a strict reading; others take it without a remark."""
+        """Raise :meth:`error` in a strict reading; a tolerant reading goes on without a remark."""
         if self.strict:
             raise self.error(element, reason, f"{expected}, or no --strict (then taken {taken})")
 
     def note(self, sentence: str) -> None:
-        """Remark on what a strict reading takes, too."""
+        """Add a remark on something that a strict reading accepts, too."""
         self._notes.append(sentence)
 
     def child(self, parent: ET.Element, tag: str, owner: str) -> ET.Element | None:
-        """The one child ``<tag>`` of ``parent``, or None; of several the first."""
+        """Return the child ``<tag>`` of ``parent``, or None; of several the first, with a remark."""
         found = parent.findall(tag)
         if len(found) > 1:
             self.bear(owner, f"{len(found)} <{tag}> elements", "at most one", "the first")
         return found[0] if found else None
 
     def required_child(self, parent: ET.Element, tag: str, owner: str) -> ET.Element:
-        """The one child ``<tag>`` of ``parent``, of several the first; InputError where it is missing."""
+        """Return the child ``<tag>`` of ``parent``, as :meth:`child` does; InputError if it is missing."""
         found = self.child(parent, tag, owner)
         if found is None:
             raise self.error(owner, f"no <{tag}>", f"<{tag}> in <{parent.tag}>")
         return found
 
     def text(self, element: ET.Element, attribute: str, owner: str) -> str:
-        """A non-empty attribute; InputError where it is missing, empty, or too long for any."""
+        """Return a non-empty attribute; InputError if it is missing, empty or too long."""
         value = element.get(attribute)
         if value is None or not value.strip():
             raise self.error(owner, f"<{element.tag}> has no {attribute}", f'{attribute}="..."')
@@ -93,7 +93,7 @@ class Document:
         return value
 
     def named(self, tag: str) -> list[tuple[str, ET.Element]]:
-        """The outermost element's children ``<tag>`` by name, in document order, each name once."""
+        """Return the children ``<tag>`` of the root element by name; InputError if a name repeats."""
         found: dict[str, ET.Element] = {}
         for element in self.root.findall(tag):
             name = self.text(element, "name", f"<{tag}>")
@@ -110,9 +110,9 @@ class Document:
         bound: Bound | None = None,
         default: float | None = None,
     ) -> float:
-        """An attribute that is one finite decimal number; ``default`` where it is missing, if given.
+        """Return an attribute that is one finite decimal number, or ``default`` if it is missing.
 
-        InputError where it is none, or not within ``bound``.
+        InputError if it is not such a number, or not within ``bound``.
         """
         if default is not None and element.get(attribute) is None:
             return default
@@ -131,9 +131,9 @@ class Document:
         bound: Bound | None = None,
         default: Vector3 | None = None,
     ) -> Vector3:
-        """An attribute of three finite decimal numbers; ``default`` where it is missing, if given.
+        """Return an attribute of three finite decimal numbers, or ``default`` if it is missing.
 
-        InputError where it is none, or where one is not within ``bound``.
+        InputError if it is not, or if a number is not within ``bound``.
         """
         if default is not None and element.get(attribute) is None:
             return default
@@ -155,16 +155,16 @@ class Document:
 
 
 def read_document(path: str | os.PathLike[str], *, strict: bool = False) -> Document:
-    """The XML file at ``path``: UTF-8 without a byte of another encoding, and no entities of its own.
+    """Read the XML file at ``path``.
 
-    Names keep their prefixes, whether these are bound or not: ``<drake:joint>`` is no ``<joint>``. Comments
-    may hold anything, and blank lines may come before the XML declaration. A file that is not UTF-8 is
-    taken as Latin-1, unless the reading is strict.
+    Names keep their prefixes, whether these are bound or not, so ``<drake:joint>`` is not a ``<joint>``.
+    Comments may contain anything, and blank lines may come before the XML declaration. A file that is not
+    UTF-8 is read as Latin-1, unless the reading is strict.
 
     Raises
     ------
     InputError
-        The file cannot be read, is too large, declares more than the name of its DOCTYPE (entities, or
+        The file cannot be read, is too large, has a DOCTYPE that declares more than a name (entities, or
         another file), or is not well-formed XML.
     """
     file = os.fspath(path)
@@ -179,16 +179,16 @@ def read_document(path: str | os.PathLike[str], *, strict: bool = False) -> Docu
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.data
     try:
-        parser.Parse(text, True)  # in one piece: a token that goes on in the next is read again
+        parser.Parse(text, True)  # in one piece: a token that spans two pieces is scanned twice
     except expat.ExpatError as error:
         raise _error(file, f"not well-formed XML ({error})", "a URDF file") from None
     return replace(document, root=builder.close())
 
 
 def _check_doctype(file: str, text: str) -> None:
-    """Refuse a DOCTYPE that declares more than a name; ``text`` has no comments.
+    """Refuse a DOCTYPE that declares more than a name; ``text`` must have no comments.
 
-    It can only stand before the first element, behind blank space and processing instructions.
+    A DOCTYPE can only come before the first element, after white space and processing instructions.
     """
     found = _DOCTYPE.match(text)
     if found is not None and found[2] is None:
@@ -196,7 +196,7 @@ def _check_doctype(file: str, text: str) -> None:
 
 
 def _decode(document: Document, data: bytes) -> str:
-    """The text of a file, which should be UTF-8."""
+    """Return the text of a file, which should be UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -205,14 +205,14 @@ def _decode(document: Document, data: bytes) -> str:
 
 
 def _plain(text: str) -> str:
-    """``text`` without comments, and without blank lines before its declaration; lines keep their numbers."""
+    """Return ``text`` without comments or blank lines before its declaration; line numbers stay the same."""
     text = _without_comments(text)
     found = _DECLARATION.match(text)
     return _blank(found[0]) + text[found.end() :] if found else text
 
 
 def _without_comments(text: str) -> str:
-    """``text`` with the line ends of its comments in their place; one that does not end is left."""
+    """Replace comments in ``text`` by their line ends; a comment that does not end stays."""
     opening, closing = _COMMENT
     kept: list[str] = []
     start = 0
@@ -231,7 +231,7 @@ def _blank(text: str) -> str:
 
 
 def _sentence(alike: list[_Remark]) -> str:
-    """One line for remarks of one reason on elements of one kind."""
+    """Return one line for remarks with the same reason on elements of one kind."""
     first = alike[0]
     kind, _, name = first.owner.partition(" ")
     details = {remark.detail for remark in alike} - {""}
@@ -250,7 +250,7 @@ def _one_line(text: str) -> str:
 
 
 def finite(word: str) -> float | None:
-    """The number that ``word`` spells in URDF's decimal notation, or None."""
+    """Return the number that ``word`` is in URDF's decimal notation, or None."""
     if not _NUMBER.fullmatch(word):
         return None
     value = float(word)

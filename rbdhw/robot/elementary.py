@@ -1,7 +1,7 @@
-"""Joints made of turns and shifts become chains of them, with massless bodies between.
+"""Replace compound joints by chains of elementary joints with massless bodies between them.
 
-What is left are the *elementary* kinds: revolute, continuous, prismatic, planar, spherical, and floating as
-the first body. Later stages know no others.
+The *elementary* kinds are revolute, continuous, prismatic, planar, spherical, and floating (first body only).
+Later stages support no other kinds.
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ _Z: Vector3 = (0.0, 0.0, 1.0)
 
 
 def elementary(robot: Robot) -> Robot:
-    """``robot`` of elementary joints only; ``q`` and ``v`` keep their meaning, number for number.
+    """Return ``robot`` with elementary joints only; every number in ``q`` and ``v`` keeps its meaning.
 
-    - helical: a turn, which keeps the joint's name, and ``<joint>.shift``, a prismatic joint that mimics it
-      with the pitch as multiplier;
-    - cylindrical: ``<joint>.1``, the turn, and ``<joint>.2``, the shift;
-    - universal: the turns ``<joint>.1`` about ``axis`` and ``<joint>.2`` about ``second_axis``;
-    - translation: the shifts ``<joint>.1`` to ``<joint>.3`` along x, y and z.
+    - A helical joint becomes a rotation with the joint's name and ``<joint>.shift``, a prismatic joint that
+      mimics the rotation with the pitch as multiplier.
+    - A cylindrical joint becomes ``<joint>.1``, the rotation, and ``<joint>.2``, the translation.
+    - A universal joint becomes the rotations ``<joint>.1`` about ``axis`` and ``<joint>.2`` about
+      ``second_axis``.
+    - A translation joint becomes the prismatic joints ``<joint>.1`` to ``<joint>.3`` along x, y and z.
 
-    The last body of a chain is the joint's own, with its name, inertia and link frame. Those before it are
-    virtual and called ``<link>.1`` and ``<link>.2``. Names that are taken get underscores behind. The frames
-    of a chain coincide when its coordinates are zero, and each part has the limits of its degree of freedom.
+    The last body of a chain is the original body, with its name, inertia and link frame. The bodies before it
+    are virtual and are named ``<link>.1`` and ``<link>.2``. A name that is already in use gets underscores
+    appended. All frames of a chain coincide when its coordinates are zero, and each part has the limits of
+    its degree of freedom.
 
-    A mimicking joint's ``Mimic.offset`` moves into its ``Joint.offset``, so that its coordinate is
+    The ``Mimic.offset`` of a mimicking joint moves into its ``Joint.offset``, so its coordinate is
     ``multiplier * q_other + Joint.offset``.
     """
     links = {robot.base, *(body.name for body in robot.bodies), *(link for link, _ in robot.fixed_links)}
     joints = {body.joint.name for body in robot.bodies}
     bodies: list[Body] = []
-    last: list[int] = []  # for each body of ``robot``, the last of its chain
+    last: list[int] = []  # for each body of ``robot``, the last body of its chain
     for body in robot.bodies:
         parent = body.parent if body.parent < 0 else last[body.parent]
         parts = _parts(_offset_folded(body.joint), joints)
@@ -50,14 +52,14 @@ def elementary(robot: Robot) -> Robot:
 
 
 def _offset_folded(joint: Joint) -> Joint:
-    """``joint`` with what its mimicry adds as its own offset."""
+    """Return ``joint`` with the offset of its mimic added to its own offset."""
     if joint.mimic is None:
         return joint
     return replace(joint, offset=joint.offset + joint.mimic.offset, mimic=replace(joint.mimic, offset=0.0))
 
 
 def _parts(joint: Joint, names: set[str]) -> list[Joint]:
-    """The chain that does what ``joint`` does; the names of new parts join ``names``."""
+    """Return the chain of joints equivalent to ``joint``; the names of new parts are added to ``names``."""
     if joint.kind is JointKind.HELICAL:
         return _screw(joint, names)
     if joint.kind is JointKind.CYLINDRICAL:
@@ -71,7 +73,7 @@ def _parts(joint: Joint, names: set[str]) -> list[Joint]:
 
 
 def _chain(joint: Joint, kinds: Sequence[JointKind], axes: Sequence[Vector3], names: set[str]) -> list[Joint]:
-    """One joint for each degree of freedom of ``joint``, the first where ``joint`` is."""
+    """Return one joint for each degree of freedom of ``joint``; the first has the placement of ``joint``."""
     placements = [joint.placement] + [Placement()] * (len(kinds) - 1)
     parts = zip(kinds, axes, placements, joint.limits, strict=True)
     return [
@@ -81,7 +83,10 @@ def _chain(joint: Joint, kinds: Sequence[JointKind], axes: Sequence[Vector3], na
 
 
 def _screw(joint: Joint, names: set[str]) -> list[Joint]:
-    """A helical joint's turn and the shift that follows it, or what it follows itself."""
+    """Return a helical joint's rotation and the translation that mimics it.
+
+    If the helical joint is a mimic itself, the translation mimics the joint that it follows.
+    """
     (limits,) = joint.limits
     turn = replace(joint, kind=_turn(limits), pitch=0.0)
     if joint.pitch == 0.0:
@@ -100,19 +105,19 @@ def _screw(joint: Joint, names: set[str]) -> list[Joint]:
 
 
 def _turn(limits: Limits) -> JointKind:
-    """The kind of a turn with these limits."""
+    """Return REVOLUTE if the limits are finite, else CONTINUOUS."""
     return JointKind.REVOLUTE if isfinite(limits.upper - limits.lower) else JointKind.CONTINUOUS
 
 
 def _scale_limits(limits: Limits, pitch: float) -> Limits:
-    """The limits of a shift of ``pitch`` metres a radian of a turn with ``limits``."""
+    """Return the limits of a translation of ``pitch`` metres per radian of a rotation with ``limits``."""
     lower, upper = sorted((pitch * limits.lower, pitch * limits.upper))
     size = abs(pitch)
     return Limits(lower, upper, size * limits.velocity, limits.effort / size)
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """``name``, with underscores behind until it is not among ``taken``, which it joins."""
+    """Append underscores to ``name`` until it is not in ``taken``, add it to ``taken`` and return it."""
     while name in taken:
         name += "_"
     taken.add(name)

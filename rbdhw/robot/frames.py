@@ -1,11 +1,13 @@
-"""Where body frames lie: joint axes onto z, and frames turned about and shifted along their axes.
+"""Choose body frames: rotate joint axes onto z, and rotate and shift frames about and along their axes.
 
-A body's frame may be turned about and shifted along its joint's axis z, and the joint's frame on the
-parent's side may be turned about it too: a constant offset of the joint's coordinate absorbs the turns.
-Joint-space results do not change (Khalil and Dombre, section 9.4), but the number of constants that are
-zero does. Robots have elementary joints (:mod:`rbdhw.robot.elementary`), and every function but
-:func:`align_axes` wants the axes on z already. Spherical and floating joints stay as they are: their
-coordinates are the body frame itself. So is the turn of a planar one, whose frame may be shifted along z.
+A body's frame may be rotated about its joint's axis z and shifted along it. The joint's frame on the parent's
+side may also be rotated about z. A constant offset of the joint's coordinate absorbs the rotations. Results
+in joint space do not change (Khalil and Dombre, *Modeling, Identification and Control of Robots*, section
+9.4), but the number of constants that are zero does. Robots must have elementary joints
+(:mod:`rbdhw.robot.elementary`). All functions except :func:`align_axes` require that the axes are z already.
+
+The frames of spherical and floating joints are fixed, because the coordinates refer to the body frame. For
+the same reason the frame of a planar joint cannot be rotated, but it may be shifted along z.
 """
 
 from __future__ import annotations
@@ -33,14 +35,14 @@ from rbdhw.robot.spatial import (
 Z: Vector3 = (0.0, 0.0, 1.0)
 _STILL: Vector3 = (0.0, 0.0, 0.0)
 _PINNED = (JointKind.SPHERICAL, JointKind.FLOATING)
-"""Joints whose bodies' frames have to stay where they are."""
+"""Kinds of joints whose body frames cannot be moved."""
 
 
 def align_axes(robot: Robot) -> Robot:
-    """``robot`` with z as the axis of every joint that has one, in its body's frame.
+    """Return ``robot`` with z as the axis, in the body's frame, of every joint that has an axis.
 
-    A planar joint's x and y are then those of the frame, as its coordinates have them. Axes along +-x, +-y
-    and +-z are turned by a signed permutation, so that no zero of a placement is lost.
+    The x and y coordinates of a planar joint are along x and y of the new frame. Axes along +-x, +-y and +-z
+    are rotated by a signed permutation, which keeps every zero of a placement.
     """
 
     def aligned(robot: Robot, i: int) -> Robot:
@@ -54,11 +56,13 @@ def align_axes(robot: Robot) -> Robot:
 
 
 def place_frame(robot: Robot, i: int, turn: float = 0.0, shift: Vector3 = _STILL) -> Robot:
-    """``robot`` with body ``i``'s frame moved by ``shift`` (m, in the frame) and turned by ``turn`` (rad).
+    """Return ``robot`` with body ``i``'s frame moved by ``shift`` (m, in the frame) and rotated by ``turn``
+    (rad) about z.
 
-    ``shift`` is along z, except for a prismatic joint, whose frame may lie anywhere. The joint's offset
-    absorbs the turn of a revolute joint; a planar joint's frame is not to be turned. Children whose
-    placements the turn robs of zeros have their joint frames turned back as far as that restores them.
+    ``shift`` must be along z, except for a prismatic joint, whose frame may lie anywhere. The offset of a
+    revolute joint absorbs the rotation; the frame of a planar joint must not be rotated. The rotation can
+    remove zeros from the placements of children; their joint frames are rotated back with
+    :func:`straighten_joint`.
     """
     body = robot.bodies[i]
     joint = body.joint
@@ -75,11 +79,11 @@ def place_frame(robot: Robot, i: int, turn: float = 0.0, shift: Vector3 = _STILL
 
 
 def straighten_joint(robot: Robot, i: int) -> Robot:
-    """``robot`` with the most zeros in body ``i``'s placement that a turn of its joint frame can give.
+    """Return ``robot`` with the joint frame of body ``i`` rotated to give the most zeros in its placement.
 
-    The joint frame's x is laid along the common normal of the parent's z and its own, or along the
-    parent's x where the two are parallel; a signed permutation is left alone. Revolute joints only:
-    others are returned unchanged.
+    The x axis of the joint frame is put on the common normal of the parent's z and its own z, or along the
+    parent's x if the two are parallel. A placement that is a signed permutation does not change. Only
+    revolute joints are rotated; for others ``robot`` is returned unchanged.
     """
     joint = robot.bodies[i].joint
     rotation = joint.placement.rotation
@@ -97,16 +101,16 @@ def straighten_joint(robot: Robot, i: int) -> Robot:
 
 
 def straighten_joints(robot: Robot) -> Robot:
-    """``robot`` with :func:`straighten_joint` done for every body."""
+    """Apply :func:`straighten_joint` to every body."""
     return _for_each(robot, straighten_joint)
 
 
 def intersect_axes(robot: Robot, toward_children: bool = True) -> Robot:
-    """``robot`` with each frame's origin where its axis comes closest to a neighbour's.
+    """Return ``robot`` with each frame's origin at the point of its axis closest to a neighbour's axis.
 
-    The neighbour is the first child (``toward_children``; the parent for a leaf) or the parent (the
-    first child for a body on the base). Where axes intersect, as in a shoulder or a wrist, the offset
-    between the frames vanishes. Frames are shifted, not turned.
+    With ``toward_children``, the neighbour is the first child, or the parent for a leaf. Otherwise it is the
+    parent, or the first child for a body on the base. Where axes intersect, as in a shoulder or a wrist, the
+    offset between the frames becomes zero. Frames are shifted but not rotated.
     """
 
     def shifted(robot: Robot, i: int) -> Robot:
@@ -119,10 +123,10 @@ def intersect_axes(robot: Robot, toward_children: bool = True) -> Robot:
 
 
 def common_normal_frames(robot: Robot) -> Robot:
-    """``robot`` with modified Denavit-Hartenberg frames (Craig, *Introduction to Robotics*, section 3.4).
+    """Return ``robot`` with modified Denavit-Hartenberg frames.
 
-    Each frame has its origin and its x axis on the common normal with its first child's axis; leaves are
-    shifted toward their parents.
+    Each frame has its origin and its x axis on the common normal with its first child's axis. The frames of
+    leaves are shifted toward their parents. Source: Craig, *Introduction to Robotics*, section 3.4.
     """
 
     def turned(robot: Robot, i: int) -> Robot:
@@ -135,9 +139,10 @@ def common_normal_frames(robot: Robot) -> Robot:
 
 
 def turn_leaves(robot: Robot) -> Robot:
-    """``robot`` with each leaf's frame turned so that its centre of mass lies in the x-z plane.
+    """Return ``robot`` with the frame of each leaf rotated so that its centre of mass is in the x-z plane.
 
-    A leaf on a revolute joint may be turned at no cost but the offset; it saves the first moment's y.
+    This makes the first moment's y zero. Only leaves on revolute joints are rotated; the only cost is a
+    joint offset.
     """
 
     def turned(robot: Robot, i: int) -> Robot:
@@ -150,13 +155,19 @@ def turn_leaves(robot: Robot) -> Robot:
 
 
 def frame_candidates(robot: Robot, i: int) -> list[Robot]:
-    """Other placements of body ``i``'s frame that may save constants, each differing from ``robot``.
+    """Return the robots in which another frame of body ``i`` may have more zero constants.
 
-    Shifts toward the parent's and each child's axis; turns onto the common normal with each child; for a
-    prismatic joint, the origin on the parent's, a child's or the centre of mass; and where no child is
-    turned out of its zeros, turns that zero the first moment's y or the product of inertia xy that
-    regrouping leaves. A planar body's frame is only shifted along z, and a floating or spherical body has
-    no candidates.
+    The candidates are:
+
+    - shifts toward the axes of the parent and of each child;
+    - rotations of x onto the common normal with each child's axis;
+    - for a prismatic joint, shifts of the origin onto the parent's or a child's origin, or onto the centre
+      of mass;
+    - for a revolute joint whose children have parallel axes, rotations that zero the first moment's y or the
+      product of inertia xy that remains after regrouping.
+
+    A planar body's frame is only shifted along z. Floating and spherical bodies have no candidates.
+    Candidates equal to ``robot`` are left out.
     """
     body, children = robot.bodies[i], robot.children[i]
     kind = body.joint.kind
@@ -178,7 +189,7 @@ def frame_candidates(robot: Robot, i: int) -> list[Robot]:
 
 
 def _for_each(robot: Robot, rewrite: Callable[[Robot, int], Robot]) -> Robot:
-    """``rewrite`` done for every body whose frame may move, from the root on."""
+    """Apply ``rewrite`` to every body whose frame may move, parents first."""
     for i, body in enumerate(robot.bodies):
         if body.joint.kind not in _PINNED:
             robot = rewrite(robot, i)
@@ -186,7 +197,10 @@ def _for_each(robot: Robot, rewrite: Callable[[Robot, int], Robot]) -> Robot:
 
 
 def _reframe(robot: Robot, i: int, pose: Placement, joint: Joint) -> Robot:
-    """Body ``i`` in the frame at ``pose`` in its present one, moved by ``joint``; children follow."""
+    """Move the frame of body ``i`` to ``pose`` in its present frame, and adapt its children.
+
+    ``joint`` replaces the body's joint.
+    """
     back = inverse(pose)
     body = robot.bodies[i]
     moved = replace(
@@ -210,17 +224,20 @@ def _with_body(robot: Robot, i: int, body: Body) -> Robot:
 
 
 def _axis(joint: Joint) -> Vector3:
-    """The joint's axis in the parent's frame."""
+    """Return the joint's axis in the parent's frame."""
     return apply(joint.placement.rotation, joint.axis)
 
 
 def _lean(axis: Vector3) -> bool:
-    """Whether an axis leans away from z."""
+    """Return whether an axis is not parallel to z."""
     return abs(axis[0]) >= SNAP or abs(axis[1]) >= SNAP
 
 
 def _feet(joint: Joint) -> tuple[float, float]:
-    """Where the parent's z axis and the joint's come closest: how far up each, from its frame's origin."""
+    """Return where the parent's z axis and the joint's axis are closest.
+
+    Both values are coordinates along the axis from the origin of its frame (m).
+    """
     axis, origin = _axis(joint), joint.placement.translation
     along = axis[0] * origin[0] + axis[1] * origin[1] + axis[2] * origin[2]
     if not _lean(axis):
@@ -230,9 +247,10 @@ def _feet(joint: Joint) -> tuple[float, float]:
 
 
 def _foot_toward_child(robot: Robot, i: int, child: int) -> Vector3:
-    """The shift of body ``i``'s frame to where it is closest to the child's axis (or origin: prismatic).
+    """Return the shift of body ``i``'s frame to the point of its axis closest to the child's axis.
 
-    A child without an axis, on a spherical joint, has its centre instead.
+    If the child's joint has no axis (spherical), its centre is used. If body ``i`` is prismatic, the shift
+    goes to the child's origin.
     """
     joint = robot.bodies[child].joint
     origin = joint.placement.translation
@@ -242,7 +260,10 @@ def _foot_toward_child(robot: Robot, i: int, child: int) -> Vector3:
 
 
 def _foot_toward_parent(robot: Robot, i: int) -> Vector3:
-    """The shift of body ``i``'s frame to where it is closest to the parent's axis (or origin: prismatic)."""
+    """Return the shift of body ``i``'s frame to the point of its axis closest to the parent's axis.
+
+    If body ``i`` is prismatic, the shift goes to the parent's origin.
+    """
     joint = robot.bodies[i].joint
     if joint.kind is JointKind.PRISMATIC:
         return apply(transpose(joint.placement.rotation), scale(-1.0, joint.placement.translation))
@@ -250,10 +271,10 @@ def _foot_toward_parent(robot: Robot, i: int) -> Vector3:
 
 
 def _turn_toward_child(robot: Robot, child: int) -> float:
-    """The turn of the parent's frame that lays its x on the common normal with the child's axis.
+    """Return the rotation of the parent's frame that puts x on the common normal with the child's axis.
 
-    Zero where the child's axis already lies in a coordinate plane: x or y is then such a normal. A child
-    without an axis is taken for one that is parallel: x is laid toward its centre.
+    It is zero if the child's axis already lies in a coordinate plane, because x or y is then such a normal.
+    If the child's axis is parallel to z, or its joint has no axis, x points toward the child's origin.
     """
     joint = robot.bodies[child].joint
     axis, origin = _axis(joint), joint.placement.translation
@@ -263,24 +284,27 @@ def _turn_toward_child(robot: Robot, child: int) -> float:
 
 
 def _turn_of_moment(body: Body) -> float:
-    """The turn that zeroes the first moment's y."""
+    """Return the rotation about z that zeroes the first moment's y."""
     x, y, _ = body.inertia.first_moment
     return _small_turn(x, y)
 
 
 def _turn_of_product(body: Body) -> float:
-    """The turn that zeroes the product of inertia xy."""
+    """Return the rotation about z that zeroes the product of inertia xy."""
     xx, xy, _, yy, _, _ = body.inertia.rotational
     return 0.0 if abs(xy) <= ROUNDING * abs(xx - yy) else 0.5 * atan2(2.0 * xy, xx - yy)
 
 
 def _small_turn(x: float, y: float) -> float:
-    """The turn within a right angle that lays x along +-(x, y); zero where x or y lies so already."""
+    """Return the rotation of at most a right angle that puts x along +-(x, y).
+
+    It is zero if (x, y) is already along x or y.
+    """
     if min(abs(x), abs(y)) <= ROUNDING * max(abs(x), abs(y)):
         return 0.0
     return atan2(y, x) if x > 0.0 else atan2(-y, -x)
 
 
 def _wrap(angle: float) -> float:
-    """``angle`` less whole turns, within half a turn of zero."""
+    """Return ``angle`` minus the nearest multiple of a full turn, within [-pi, pi] (rad)."""
     return remainder(angle, 2.0 * pi)

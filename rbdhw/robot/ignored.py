@@ -1,4 +1,4 @@
-"""What a URDF says of its joints' drives that the equations of motion here leave out."""
+"""Note the drive properties in a URDF that the equations of motion leave out: friction and rotor inertia."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rbdhw.robot.document import Document, finite
 
 _LOSSES = ("damping", "friction")
 _ROTOR = ("rotorinertia", "motorinertia", "armature")
-"""Names of a rotor's inertia in the dialects of URDF, without prefix, underscores and capitals."""
+"""Names of a rotor's inertia in dialects of URDF, lower case, without prefix and underscores."""
 
 
 def note_ignored(document: Document, moving: Collection[str]) -> None:
-    """Note friction and damping, and rotors' inertia, of the ``moving`` joints; a line for each."""
+    """Add one note on friction and damping and one on rotor inertia of the ``moving`` joints, if any."""
     elements = [(name, element) for name, element in document.named("joint") if name in moving]
     losing = [name for name, element in elements if _has_losses(element)]
     if losing:
@@ -37,7 +37,7 @@ def _has_losses(joint: Element) -> bool:
 
 
 def _driven_by_transmission(document: Document) -> Iterator[str]:
-    """The joints of transmissions whose motor has inertia."""
+    """Yield the joints of transmissions whose motor has inertia."""
     for transmission in document.root.findall("transmission"):
         if any(map(_is_rotor, _numbers(transmission))):
             joints = transmission.findall("joint")
@@ -45,7 +45,10 @@ def _driven_by_transmission(document: Document) -> Iterator[str]:
 
 
 def _numbers(element: Element) -> Iterator[tuple[str, str]]:
-    """Every attribute below ``element`` and every text, by name; an attribute ``value`` has its element's."""
+    """Yield the name and text of every element and attribute of ``element`` and below it.
+
+    An attribute called ``value`` gets the name of its element.
+    """
     for part in element.iter():
         yield part.tag, part.text or ""
         yield from ((part.tag if name == "value" else name, text) for name, text in part.items())

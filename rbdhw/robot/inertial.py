@@ -1,4 +1,4 @@
-"""``<inertial>`` elements: read, and held against what a rigid body can have."""
+"""Read ``<inertial>`` elements and check them against the rules for a rigid body."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rbdhw.robot.spatial import apply, dot, move_inertia, point_inertia, rotatio
 from rbdhw.runtime.number_bounds import INERTIA, MASS
 
 TOLERANCE = 1e-6
-"""How far, relative to the largest principal moment, rounded figures may break a rigid body's rules."""
+"""The tolerance of the rules for principal moments, relative to the largest: URDFs hold rounded numbers."""
 
 NEGLIGIBLE = 1e-15
-"""A principal moment of this size is zero (kg m^2; a milligram a millimetre off its axis has 1e-12)."""
+"""A principal moment up to this size counts as zero (kg m^2; 1 mg at 1 mm from its axis has 1e-12)."""
 
 ROUNDING = 1e-13
-"""A moment this small beside the inertia it is got from may be what is left of a cancellation."""
+"""A moment below this fraction of the inertia it was computed from may be a rounding error."""
 
 _POINT = "as a point mass, as Pinocchio does"
 _ZERO: Matrix3 = ((0.0, 0.0, 0.0),) * 3
@@ -27,19 +27,20 @@ _ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 def read_inertia(document: Document, inertial: Element, owner: str, origin: Placement) -> Inertia:
-    """The inertia in ``<inertial>`` about and along the link frame.
+    """Return the inertia in ``<inertial>`` about the origin and along the axes of the link frame.
 
     ``origin`` is the pose of the centre of mass and of the axes of ``<inertia>`` in the link frame.
     ``owner`` names the link in errors.
 
+    A tolerant reading takes an inertia that no rigid body has as it is. It treats missing entries as
+    Pinocchio does: no inertia without a mass, and a point mass unless all six entries are given.
+
     Raises
     ------
     InputError
-        Mass or an inertia entry is no finite number or beyond its bound, or the mass is negative. In a strict
-        reading also: one of them is missing, or the inertia is not positive semidefinite or breaks the
-        triangle inequality by more than ``TOLERANCE``. Other readings take such an inertia as it is. Where
-        something is missing they take what Pinocchio takes: no inertia without a mass, a point mass without
-        all six entries.
+        The mass or an inertia entry is not a finite number or exceeds its bound, or the mass is negative. In
+        a strict reading also: an entry is missing, or the inertia is not positive semidefinite or violates
+        the triangle inequality by more than ``TOLERANCE``.
     """
     element = document.child(inertial, "mass", owner)
     if element is None or element.get("value") is None:
@@ -59,7 +60,7 @@ def read_inertia(document: Document, inertial: Element, owner: str, origin: Plac
 
 
 def _read_about_centre(document: Document, inertial: Element, owner: str) -> Matrix3:
-    """The matrix in ``<inertia>``; zero, as in Pinocchio, where an entry of it is missing."""
+    """Return the matrix in ``<inertia>``, or zero, as Pinocchio does, if one of its entries is missing."""
     element = document.child(inertial, "inertia", owner)
     if element is None:
         document.bear(owner, "no <inertia>", "<inertia> in <inertial>", _POINT)
@@ -74,7 +75,7 @@ def _read_about_centre(document: Document, inertial: Element, owner: str) -> Mat
 
 
 def _check_moments(document: Document, owner: str, about_centre: Matrix3) -> None:
-    """InputError, or a remark, unless the principal moments are those of some distribution of mass."""
+    """Remark on principal moments that no mass distribution has; a strict reading raises InputError."""
     moments = np.linalg.eigvalsh(np.array(about_centre))
     slack = TOLERANCE * float(np.abs(moments).max()) + NEGLIGIBLE
     low, middle, high = (float(moment) if abs(moment) > slack else 0.0 for moment in moments)
@@ -89,10 +90,10 @@ def _check_moments(document: Document, owner: str, about_centre: Matrix3) -> Non
 
 
 def needs_inertia(robot: Robot) -> int | None:
-    """The first body that its joint moves in some direction without moving any inertia, or None.
+    """Return the first body that its joint can move without moving any inertia, or None.
 
-    Such a body would make the mass matrix singular: neither its own inertia, nor that of any body that hangs
-    from it, nor of those whose joints mimic its own, resists every motion of the joint.
+    Such a body makes the mass matrix singular: there is a motion of the joint that is not resisted by the
+    body's own inertia, by the bodies below it, or by the bodies whose joints mimic the joint.
     """
     moves = [_resists(body) for body in robot.bodies]
     for i in reversed(range(len(robot.bodies))):
@@ -108,7 +109,7 @@ def needs_inertia(robot: Robot) -> int | None:
 
 
 def _resists(body: Body) -> bool:
-    """Whether the body's own inertia resists every motion of its joint."""
+    """Return whether the body's own inertia resists every motion of its joint."""
     joint, inertia = body.joint, body.inertia
     mass = inertia.mass
     match joint.kind:
@@ -131,21 +132,21 @@ def _resists(body: Body) -> bool:
 
 
 def _positive(moment: float, inertia: Inertia) -> bool:
-    """Whether a moment got from ``inertia`` is more than what rounding makes of zero."""
+    """Return whether a moment computed from ``inertia`` is larger than its rounding error."""
     return moment > NEGLIGIBLE + ROUNDING * max(abs(entry) for entry in inertia.rotational)
 
 
 def _about(inertia: Inertia, axis: Vector3) -> float:
-    """The moment of inertia about an axis through the frame's origin."""
+    """Return the moment of inertia about an axis through the frame's origin (kg m^2)."""
     return dot(axis, apply(rotational_matrix(inertia), axis))
 
 
 def _about_centre(inertia: Inertia) -> Inertia:
-    """The inertia, of some mass, about its centre."""
+    """Return the inertia about its centre of mass; the mass must not be zero."""
     centre = scale(1.0 / inertia.mass, inertia.first_moment)
     return move_inertia(inertia, Placement(translation=scale(-1.0, centre)))
 
 
 def _least_moment(inertia: Inertia) -> float:
-    """The least principal moment about the frame's origin."""
+    """Return the least principal moment about the frame's origin (kg m^2)."""
     return float(np.linalg.eigvalsh(np.array(rotational_matrix(inertia)))[0])

@@ -1,7 +1,7 @@
-"""The joints of a URDF: their kinds, where they are, along or about what they move, and how far.
+"""Read the joints of a URDF: kind, placement, axis, limits and mimic.
 
-Of the kinds in ``model.py`` these are revolute, continuous, prismatic, planar and floating, as URDF has them,
-and ``spherical`` from the dialect that PyBullet reads.
+Of the kinds in ``model.py`` these are revolute, continuous, prismatic, planar and floating, which URDF
+defines, and ``spherical`` from the dialect that PyBullet reads.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ class JointEntry:
 
 
 def read_joints(document: Document, links: Iterable[str]) -> list[JointEntry]:
-    """Every joint, in document order; each link is the child of one joint at most.
+    """Read every joint, in document order, and resolve the mimics.
 
     Raises
     ------
     InputError
-        A joint's element breaks a rule of :func:`rbdhw.robot.urdf.load_urdf`, or names something unknown.
+        A joint breaks a rule of :func:`rbdhw.robot.urdf.load_urdf`, names an unknown link, or has a child
+        link that another joint has already; or the robot has too many moving joints.
     """
     known = set(links)
     above: dict[str, str] = {}
@@ -80,7 +81,7 @@ def read_joints(document: Document, links: Iterable[str]) -> list[JointEntry]:
 
 
 def read_origin(document: Document, element: Element, owner: str) -> Placement:
-    """The pose in ``<origin>``, or none: each of xyz and rpy is zero where it is missing."""
+    """Read the pose in ``<origin>``; xyz and rpy are zero if missing."""
     origin = document.child(element, "origin", owner)
     if origin is None:
         return Placement()
@@ -106,7 +107,7 @@ def _read_joint(document: Document, name: str, element: Element) -> JointEntry:
 
 
 def _read_motion(document: Document, name: str, element: Element, placement: Placement) -> Joint:
-    """The moving joint at ``placement``."""
+    """Read the moving joint at ``placement``."""
     owner = f"joint {name!r}"
     kind = _KINDS[document.text(element, "type", owner)]
     axis = _Z if kind in _WITHOUT_AXIS else _read_axis(document, element, owner, kind)
@@ -119,7 +120,7 @@ def _read_motion(document: Document, name: str, element: Element, placement: Pla
 
 
 def _read_axis(document: Document, element: Element, owner: str, kind: JointKind) -> Vector3:
-    """The joint's axis as a unit vector, exact where it lies along a frame axis."""
+    """Read the joint's axis as a unit vector; it is exact along a frame axis."""
     axis = document.child(element, "axis", owner)
     if axis is None:
         if kind is JointKind.PLANAR:
@@ -145,7 +146,7 @@ def _read_axis(document: Document, element: Element, owner: str, kind: JointKind
 
 
 def _read_limits(document: Document, element: Element, owner: str, kind: JointKind) -> tuple[Limits, ...]:
-    """The limits of each degree of freedom; what is missing is infinite."""
+    """Read the limits of each degree of freedom; a missing limit is infinite."""
     limit = document.child(element, "limit", owner)
     if limit is None:
         if kind.nv == 1:
@@ -159,7 +160,7 @@ def _read_limits(document: Document, element: Element, owner: str, kind: JointKi
 
 
 def _read_size(document: Document, limit: Element, attribute: str, owner: str) -> float:
-    """The largest velocity or effort; infinite where none is given, or one that cannot be meant."""
+    """Read the largest velocity or effort; it is infinite if missing or not plausible."""
     if limit.get(attribute) is None:
         document.require(owner, f"<limit> has no {attribute}", f'{attribute}="..."', "as no limit")
         return inf
@@ -174,7 +175,7 @@ _SIZES = {"velocity": VELOCITY, "effort": EFFORT}
 
 
 def _is_limit(document: Document, owner: str, attribute: str, value: float, bound: Bound) -> bool:
-    """Whether a limit may be meant; a remark where it is beyond its bound."""
+    """Return whether a limit is within its bound; remark on it if not."""
     if not bound.holds(value):
         document.bear(owner, f"<limit> has {attribute} {value:g}", bound.expected, "as no limit")
         return False
@@ -182,7 +183,7 @@ def _is_limit(document: Document, owner: str, attribute: str, value: float, boun
 
 
 def _read_range(document: Document, limit: Element, owner: str) -> tuple[float, float]:
-    """The lower and the upper limit of the position; infinite where neither is given."""
+    """Read the lower and the upper position limit; both are infinite if neither is given."""
     missing = [attribute for attribute in ("lower", "upper") if limit.get(attribute) is None]
     if len(missing) == 2:
         expected = 'lower="..." and upper="..."'
@@ -202,7 +203,7 @@ def _read_range(document: Document, limit: Element, owner: str) -> tuple[float, 
 
 
 def _read_mimic(document: Document, element: Element, owner: str) -> Mimic | None:
-    """Which joint this one follows, if any."""
+    """Read which joint this one follows, if any."""
     mimic = document.child(element, "mimic", owner)
     if mimic is None:
         return None
@@ -217,9 +218,10 @@ def _read_mimic(document: Document, element: Element, owner: str) -> Mimic | Non
 
 
 def _resolve_mimics(document: Document, edges: Sequence[JointEntry]) -> list[JointEntry]:
-    """``edges`` in which each mimic follows an independent joint of one degree of freedom.
+    """Return ``edges`` in which every mimic follows an independent joint of one degree of freedom.
 
-    A mimic of a mimic follows what that one follows. A joint that can follow none becomes independent.
+    A mimic of a mimic follows the joint that the other mimic follows. A mimic without a joint that it can
+    follow becomes independent.
     """
     joints = {edge.name: edge.moving for edge in edges}
     resolved: dict[str, Mimic | None] = {}
@@ -234,7 +236,7 @@ def _resolve_mimics(document: Document, edges: Sequence[JointEntry]) -> list[Joi
 
 
 def _resolve_leader(name: str, joints: Mapping[str, Joint | None]) -> list[str]:
-    """Joint ``name``, the one that it mimics, the one that this mimics, and so on, each once."""
+    """Return the chain of joints from ``name`` along its mimics, each joint once."""
     chain: dict[str, None] = {}
     while name in joints and name not in chain:
         chain[name] = None
@@ -251,9 +253,10 @@ def _resolve_mimic(
     joints: Mapping[str, Joint | None],
     resolved: Mapping[str, Mimic | None],
 ) -> Mimic | None:
-    """What joint ``name`` follows, given what the joint that it mimics follows; None if it is independent.
+    """Return the resolved mimic of joint ``name``, or None if the joint is independent.
 
-    ``joints`` are the moving joints by name, None where a joint is fixed.
+    ``joints`` maps names to moving joints (None for a fixed joint). ``resolved`` holds the resolved mimic of
+    the joint that ``name`` mimics.
     """
     joint, owner = joints[name], f"joint {name!r}"
     mimic = joint.mimic if joint is not None else None
@@ -276,7 +279,7 @@ def _resolve_mimic(
 
 
 def _mimic_problem(name: str, followed: str, joints: Mapping[str, Joint | None]) -> tuple[str, str] | None:
-    """Why joint ``name`` cannot follow ``followed``, and what was expected; None if it can."""
+    """Return why joint ``name`` cannot follow ``followed`` and the expectation, or None if it can."""
     if followed not in joints:
         return f"mimics unknown joint {followed!r}", "a joint of this file"
     if followed == name:

@@ -1,4 +1,4 @@
-"""The robot as every later stage sees it: a frozen tree of bodies, each moved by one joint.
+"""The robot model that every later stage uses: a frozen tree of bodies, each moved by one joint.
 
 Conventions are those of Featherstone, *Rigid Body Dynamics Algorithms*: spatial vectors are
 ``[angular; linear]``, body ``i`` has parent ``lambda(i) < i``, and the fixed base is parent ``-1``.
@@ -45,48 +45,48 @@ class Inertia:
 
 
 class JointKind(StrEnum):
-    """What a joint lets its body do, with its coordinates ``q`` and velocities ``v``."""
+    """A kind of joint: the motion it allows, its coordinates ``q`` and its velocities ``v``."""
 
     REVOLUTE = "revolute"
-    """A turn about ``axis``, within limits."""
+    """Rotation about ``axis``, within limits."""
     CONTINUOUS = "continuous"
-    """A turn about ``axis``, without limits."""
+    """Rotation about ``axis``, without limits."""
     PRISMATIC = "prismatic"
-    """A shift along ``axis``."""
+    """Translation along ``axis``."""
     HELICAL = "helical"
-    """A turn about ``axis`` with a shift of ``pitch`` metres a radian along it."""
+    """Rotation about ``axis`` with a translation of ``pitch`` metres per radian along it."""
     CYLINDRICAL = "cylindrical"
-    """A turn about and a shift along ``axis``: ``q = [angle, shift]``."""
+    """Rotation about ``axis`` and translation along it: ``q = [angle, shift]``."""
     UNIVERSAL = "universal"
-    """A turn about ``axis``, then one about ``second_axis``: ``q = [first, second]``."""
+    """Rotation about ``axis``, then about ``second_axis``: ``q = [first, second]``."""
     TRANSLATION = "translation"
-    """A shift along x, y and z: ``q = [x, y, z]``."""
+    """Translation along x, y and z: ``q = [x, y, z]``."""
     PLANAR = "planar"
-    """A shift in the plane across ``axis``, then a turn about it: ``q = [x, y, angle]``, and the velocity
-    ``v = [vx, vy, rate]`` in the body's own axes."""
+    """Translation in the plane perpendicular to ``axis``, then rotation about it: ``q = [x, y, angle]``. The
+    velocity ``v = [vx, vy, rate]`` is in the body's own axes."""
     SPHERICAL = "spherical"
-    """Any turn: ``q`` is a quaternion ``[qx qy qz qw]``, ``v`` the angular velocity in the body frame."""
+    """Any rotation: ``q`` is a quaternion ``[qx qy qz qw]``, ``v`` the angular velocity in the body frame."""
     FLOATING = "floating"
     """Any motion: ``q = [x y z, qx qy qz qw]``, ``v = [linear; angular]`` in the body frame."""
 
     @property
     def nq(self) -> int:
-        """Configuration coordinates."""
+        """The number of configuration coordinates."""
         return _COORDINATES.get(self, (1, 1))[0]
 
     @property
     def nv(self) -> int:
-        """Velocity coordinates: degrees of freedom."""
+        """The number of velocity coordinates (degrees of freedom)."""
         return _COORDINATES.get(self, (1, 1))[1]
 
     @property
     def angles(self) -> tuple[bool, ...]:
-        """Which configuration coordinates are angles (rad); the others are metres or parts of quaternions."""
+        """For each configuration coordinate, whether it is an angle (rad), not a length (m) or quaternion."""
         return _ANGLES.get(self, (self.rotates,) if self.nq == 1 else (False,) * self.nq)
 
     @property
     def turning(self) -> tuple[bool, ...]:
-        """Which velocity coordinates are angular (rad/s); the others are linear (m/s)."""
+        """For each velocity coordinate, whether it is angular (rad/s); the others are linear (m/s)."""
         return _TURNING.get(self, self.angles)
 
     @property
@@ -96,7 +96,7 @@ class JointKind(StrEnum):
 
     @property
     def quaternion(self) -> slice | None:
-        """Where in the joint's coordinates its unit quaternion ``[x y z w]`` lies, if it has one."""
+        """The slice of the joint's coordinates that is its unit quaternion ``[x y z w]``, or None."""
         if self is JointKind.FLOATING:
             return slice(3, 7)
         return slice(0, 4) if self is JointKind.SPHERICAL else None
@@ -110,7 +110,7 @@ _COORDINATES = {
     JointKind.SPHERICAL: (4, 3),
     JointKind.FLOATING: (7, 6),
 }
-"""Configuration and velocity coordinates of joints that have more than one."""
+"""Numbers of configuration and velocity coordinates of joints that have more than one."""
 
 _ANGLES = {
     JointKind.HELICAL: (True,),
@@ -127,10 +127,10 @@ _TURNING = {
 
 @dataclass(frozen=True)
 class Limits:
-    """The declared range of one degree of freedom: rad and rad/s and Nm, or m and m/s and N.
+    """The declared range of one degree of freedom: rad, rad/s and Nm, or m, m/s and N.
 
-    ``lower`` and ``upper`` are minus and plus infinity where there are no limits, as for a continuous joint,
-    and for the turns that a quaternion tells.
+    ``lower`` and ``upper`` are minus and plus infinity where there are no limits: for a continuous joint and
+    for the rotation that a quaternion describes.
     """
 
     lower: float
@@ -162,22 +162,22 @@ class Joint:
     Parameters
     ----------
     axis
-        Unit vector in the body's own frame; unused by joints that have none.
+        Unit vector in the body's own frame; joints without an axis ignore it.
     placement
-        Pose of the body frame in the parent body's frame when the joint's coordinates are zero
-        (that is, when ``q + offset`` is zero), or its quaternion the unit.
+        Pose of the body frame in the parent body's frame when ``q + offset`` is zero, or when the joint's
+        quaternion is the identity.
     limits
-        One for each degree of freedom.
+        One entry for each degree of freedom.
     offset
-        Constant added to the user's coordinate, so that frames may be turned about or shifted
-        along the axis without changing what ``q`` means (rad or m). Joints of one degree of freedom only.
+        Constant added to the user's coordinate (rad or m). With it, frames may be rotated about or shifted
+        along the axis without changing the meaning of ``q``. Joints of one degree of freedom only.
     pitch
-        Of a helical joint, metres a radian.
+        Helical joints only: translation per rotation (m/rad).
     second_axis
-        Of a universal joint, the unit vector of the second turn, at right angles to the first, in the body's
+        Universal joints only: unit vector of the second rotation, perpendicular to ``axis``, in the body's
         own frame.
     mimic
-        The joint that this one follows, and how; it has no coordinates of its own then. Joints of one degree
+        The joint that this one follows, and how. A mimic has no coordinates of its own. Joints of one degree
         of freedom only.
     """
 
@@ -194,11 +194,11 @@ class Joint:
 
 @dataclass(frozen=True)
 class Body:
-    """One moving body: everything that is rigidly attached below one joint.
+    """One moving body: everything rigidly attached to one joint.
 
-    ``name`` is the URDF link that the joint moves, ``link_frame`` that link's frame in the body
-    frame (external forces are given there). ``parent`` indexes ``Robot.bodies`` or is ``BASE``. A
-    ``virtual`` body has no inertia and is no link: it stands between two parts of one joint.
+    ``name`` is the URDF link that the joint moves. ``link_frame`` is that link's frame in the body frame;
+    external forces are given in the link's frame. ``parent`` indexes ``Robot.bodies`` or is ``BASE``. A
+    ``virtual`` body has no inertia and is not a link: it lies between two parts of one joint.
     """
 
     name: str
@@ -218,22 +218,22 @@ class Robot:
     base
         The URDF's root link, fixed to the world (or freed by :meth:`with_floating_base`).
     base_inertia
-        Inertia of the root link and of all that is fixed to it, in the root link's frame.
+        Inertia of the root link and of all links fixed to it, in the root link's frame.
     gravity
-        Acceleration of free fall in the world frame (m/s^2), the base link's where the base is fixed or its
-        motion is given.
+        Acceleration of free fall (m/s^2) in the world frame, or in the base link's frame if the base is fixed
+        or its motion is given.
     fixed_links
-        For every link merged away by a fixed joint, the name of the link it moves with.
+        For every link merged away by a fixed joint: its name and the name of the link it moves with.
     gravity_given
-        Whether each task brings its own gravity instead.
+        Whether each task has its own gravity, which replaces ``gravity``.
     base_given
-        Whether each task brings the base's velocity and acceleration.
+        Whether each task has the base's velocity and acceleration.
     joint_order
-        Where the order of ``bodies`` comes from: ``pinocchio`` (a link's joints by name) or ``file`` for a
-        URDF, ``rerooted`` after :func:`rbdhw.robot.reroot.reroot`, ``given`` for a robot built in code.
+        The source of the order of ``bodies``: ``pinocchio`` (a link's joints by name) or ``file`` for a URDF,
+        ``rerooted`` after :func:`rbdhw.robot.reroot.reroot`, ``given`` for a robot built in code.
     remarks
-        What is amiss in the robot's file, and what was taken instead, a sentence each. Robots that differ in
-        nothing else are equal.
+        One sentence for each problem in the robot's file and the interpretation chosen. Robots that differ
+        only in remarks are equal.
     """
 
     name: str
@@ -264,12 +264,12 @@ class Robot:
 
     @cached_property
     def q_of(self) -> tuple[slice, ...]:
-        """For each body, where its joint's configuration lies in ``q``: a mimic's is the other joint's."""
+        """For each body, the slice of ``q`` of its joint; a mimic has the slice of the joint it follows."""
         return self._spans([body.joint.kind.nq for body in self.bodies])
 
     @cached_property
     def v_of(self) -> tuple[slice, ...]:
-        """For each body, where its joint's velocities lie in ``v``: a mimic's is the other joint's."""
+        """For each body, the slice of ``v`` of its joint; a mimic has the slice of the joint it follows."""
         return self._spans([body.joint.kind.nv for body in self.bodies])
 
     def _spans(self, sizes: Sequence[int]) -> tuple[slice, ...]:
@@ -284,17 +284,17 @@ class Robot:
 
     @cached_property
     def links(self) -> tuple[int, ...]:
-        """The bodies that are links: all that are not virtual."""
+        """The indices of the bodies that are links, which are those that are not virtual."""
         return tuple(i for i, body in enumerate(self.bodies) if not body.virtual)
 
     @property
     def floats(self) -> bool:
-        """Whether the first body is free in space."""
+        """Whether the first body has a floating joint."""
         return bool(self.bodies) and self.bodies[0].joint.kind is JointKind.FLOATING
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        """For each body, the bodies whose parent it is."""
+        """For each body, the indices of its children."""
         return tuple(
             tuple(i for i, body in enumerate(self.bodies) if body.parent == parent)
             for parent in range(len(self.bodies))
@@ -302,11 +302,11 @@ class Robot:
 
     @cached_property
     def depth(self) -> int:
-        """Bodies on the longest path from the base to a leaf."""
+        """The number of bodies on the longest path from the base to a leaf."""
         return max((len(self.path(i)) for i in range(len(self.bodies))), default=0)
 
     def path(self, i: int) -> tuple[int, ...]:
-        """Body ``i`` and its ancestors, nearest first, without the base."""
+        """Return body ``i`` and its ancestors, nearest first, without the base."""
         line: list[int] = []
         while i != BASE:
             line.append(i)
@@ -314,13 +314,13 @@ class Robot:
         return tuple(line)
 
     def with_bodies(self, bodies: Sequence[Body]) -> Robot:
-        """This robot with other bodies."""
+        """Return this robot with other bodies."""
         return replace(self, bodies=tuple(bodies))
 
     def with_floating_base(self) -> Robot:
-        """This robot with its base link as a body of its own, free in space as body 0.
+        """Return this robot with its base link as body 0 on a floating joint.
 
-        Its joint is called ``root_joint``, with underscores behind where a joint has that name already.
+        The joint is called ``root_joint``, with underscores appended if another joint has that name.
         """
         name = "root_joint"
         while name in {body.joint.name for body in self.bodies}:

@@ -1,15 +1,15 @@
-"""Arrays of a robot as Pinocchio's model of the same URDF has them, and back.
+"""Convert arrays of a robot to and from the layout of Pinocchio's model of the same URDF.
 
 Most arrays are the same: the order of joints, ``v``, ``a``, ``tau``, external forces, and the coordinates of
-revolute, prismatic, spherical and floating joints. Three things differ, by choice:
+revolute, prismatic, spherical and floating joints. Three things differ by choice:
 
-- a continuous joint has one angle here (rad), its cosine and sine in Pinocchio;
-- a planar joint has ``[x, y, angle]`` here, ``[x, y, cosine, sine]`` in Pinocchio, whose planar joint lies in
-  the xy plane of the joint's frame whatever the URDF's ``<axis>``;
-- a joint with ``<mimic>`` has no coordinate here, nor in a Pinocchio model built with ``mimic=True``; in
-  Pinocchio's default model it is a joint as free as any other.
+- A continuous joint has one angle here (rad), and its cosine and sine in Pinocchio.
+- A planar joint has ``[x, y, angle]`` here and ``[x, y, cosine, sine]`` in Pinocchio. Pinocchio's planar
+  joint lies in the xy plane of the joint's frame, whatever the URDF's ``<axis>``.
+- A joint with ``<mimic>`` (a follower) has no coordinate here, nor in a Pinocchio model built with
+  ``mimic=True``. In Pinocchio's default model it is an independent joint.
 
-Pinocchio itself is not needed.
+This module does not need Pinocchio.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from rbdhw.robot.model import Body, JointKind, Robot
 Array = npt.NDArray[np.float64]
 
 CIRCULAR = (JointKind.CONTINUOUS, JointKind.PLANAR)
-"""The joints whose angle Pinocchio replaces by its cosine and sine."""
+"""The kinds of joints whose angle Pinocchio replaces by its cosine and sine."""
 
 FOLLOWING = 1e-6
-"""How far a follower's coordinate may be from the one that its leader gives it (rad or m)."""
+"""The tolerance for a follower's coordinate against the value that its leader gives (rad or m)."""
 
 
 @dataclass(frozen=True)
 class PinocchioLayout:
-    """How Pinocchio's model of a robot lays out its arrays. The first axes of arrays are batches.
+    """The layout of the arrays of Pinocchio's model of a robot. The leading axes of arrays are batches.
 
     Parameters
     ----------
     robot
-        The robot as rbdhw has it, from :func:`rbdhw.robot.urdf.load_urdf` or a design folder.
+        The robot in rbdhw, from :func:`rbdhw.robot.urdf.load_urdf` or a design folder.
     mimic
-        Whether Pinocchio's model was built with ``mimic=True``, so that followers have no coordinates.
+        Whether Pinocchio's model was built with ``mimic=True``, which gives followers no coordinates.
     names
         The model's joints in its order, without the universe: ``list(model.names)[1:]``. By default the order
         is the robot's, which is Pinocchio's unless the robot was read with ``joint_order="file"``.
@@ -50,7 +50,7 @@ class PinocchioLayout:
     Raises
     ------
     InputError
-        Where ``names`` are not the robot's joints.
+        ``names`` are not the robot's joints.
     """
 
     robot: Robot
@@ -102,12 +102,12 @@ class PinocchioLayout:
         return G
 
     def configuration(self, q: npt.ArrayLike) -> Array:
-        """The robot's ``q`` (..., robot.nq) from Pinocchio's (..., nq).
+        """Convert Pinocchio's ``q`` (..., nq) to the robot's (..., robot.nq).
 
         Raises
         ------
         InputError
-            Where a follower is not where its leader moves it.
+            A follower is not at the position that its leader gives.
         """
         theirs = np.asarray(q, np.float64)
         ours = np.zeros((*theirs.shape[:-1], self.robot.nq))
@@ -120,7 +120,7 @@ class PinocchioLayout:
         return ours
 
     def pinocchio_configuration(self, q: npt.ArrayLike) -> Array:
-        """Pinocchio's ``q`` (..., nq) from the robot's (..., robot.nq)."""
+        """Convert the robot's ``q`` (..., robot.nq) to Pinocchio's (..., nq)."""
         ours = np.asarray(q, np.float64)
         theirs = np.zeros((*ours.shape[:-1], self.nq))
         for i, place in self._q_of.items():
@@ -129,12 +129,12 @@ class PinocchioLayout:
         return theirs
 
     def velocity(self, v: npt.ArrayLike) -> Array:
-        """The robot's ``v``, or ``a``, (..., robot.nv) from Pinocchio's (..., nv).
+        """Convert Pinocchio's ``v`` or ``a`` (..., nv) to the robot's (..., robot.nv).
 
         Raises
         ------
         InputError
-            Where a follower does not move as its leader moves it.
+            A follower does not have the velocity that its leader gives.
         """
         theirs = np.asarray(v, np.float64)
         free = [i for i in self._bodies if self.robot.bodies[i].joint.mimic is None]
@@ -146,20 +146,20 @@ class PinocchioLayout:
         return ours
 
     def pinocchio_velocity(self, v: npt.ArrayLike) -> Array:
-        """Pinocchio's ``v``, or ``a``, (..., nv) from the robot's (..., robot.nv)."""
+        """Convert the robot's ``v`` or ``a`` (..., robot.nv) to Pinocchio's (..., nv)."""
         moved: Array = np.asarray(v, np.float64) @ self.coupling.T
         return moved
 
     def force(self, tau: npt.ArrayLike) -> Array:
-        """The robot's ``tau`` (..., robot.nv) with the power of Pinocchio's (..., nv)."""
+        """Convert Pinocchio's ``tau`` (..., nv) to the robot's (..., robot.nv); the power is the same."""
         reduced: Array = np.asarray(tau, np.float64) @ self.coupling
         return reduced
 
     def matrix(self, matrix: npt.ArrayLike) -> Array:
-        """``G^T X G`` (..., robot.nv, robot.nv) of Pinocchio's matrix X (..., nv, nv).
+        """Return ``G^T X G`` (..., robot.nv, robot.nv) for Pinocchio's matrix X (..., nv, nv).
 
-        It takes M and the derivatives of ``tau`` to the robot's. M^-1 and the derivatives of ``a`` of a robot
-        with followers are not that: invert the robot's M.
+        This converts M and the derivatives of ``tau`` to the robot's. For a robot with followers it does not
+        convert M^-1 or the derivatives of ``a``: invert the robot's M instead.
         """
         reduced: Array = self.coupling.T @ np.asarray(matrix, np.float64) @ self.coupling
         return reduced
@@ -185,9 +185,9 @@ class PinocchioLayout:
 
 
 def layout_of(robot: Robot, nq: int) -> PinocchioLayout | None:
-    """The Pinocchio layout in which ``q`` has ``nq`` columns, if that is not the robot's own; else None.
+    """Return the Pinocchio layout in which ``q`` has ``nq`` columns, or None if that is the robot's layout.
 
-    A robot without continuous, planar and mimicking joints has its own layout alone.
+    A robot without continuous, planar and mimicking joints has only its own layout.
     """
     layouts: Sequence[PinocchioLayout] = (PinocchioLayout(robot, mimic=True), PinocchioLayout(robot))
     return next((layout for layout in layouts if layout.nq == nq != robot.nq), None)
@@ -203,7 +203,7 @@ def _spans(bodies: Sequence[int], sizes: Sequence[int]) -> dict[int, slice]:
 
 
 def _follow(body: Body, q: Array) -> Array:
-    """A joint's own coordinates, from those that move it."""
+    """Return a joint's own coordinates from those of its leader, if it is a follower."""
     mimic = body.joint.mimic
     return q if mimic is None else mimic.multiplier * q + mimic.offset
 

@@ -1,9 +1,9 @@
-"""The user's arrays of one floating robot as those of another that differs in its root only.
+"""Convert the user's arrays of a floating robot to those of the same robot with another root.
 
-The base's coordinates are those of another link then, and the joints may come in another order. The new
-base's motion is the old one's and that of the joints between the two; forces follow, for no power is lost
-(Featherstone, *Rigid Body Dynamics Algorithms*, sections 2.8, 2.9 and 4.4). Motions are ``[linear; angular]``
-in the base link's frame, as a floating joint's; arrays hold tasks along their first axis.
+The coordinates of the base then belong to another link, and the order of the joints may differ. The motion of
+the new base is that of the old base plus that of the joints between the two. Forces follow because power is
+the same (Featherstone, *Rigid Body Dynamics Algorithms*, sections 2.8, 2.9 and 4.4). Motions are
+``[linear; angular]`` in the base link's frame, like a floating joint's. The first axis of arrays is the task.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from rbdhw.robot.spatial import compose, inverse
 
 Array = npt.NDArray[np.floating]
 Pose = tuple[Array, Array]
-"""Places (N, 3) and attitudes (N, 4), unit quaternions ``[x y z w]``, of a frame in another."""
+"""Positions (N, 3) and unit quaternions ``[x y z w]`` (N, 4) of a frame in another."""
 
 
 @dataclass(frozen=True)
 class Rebase:
-    """The change from the arrays of ``source`` to those of ``target``: a robot and its other root.
+    """The conversion of arrays of ``source`` to arrays of ``target``, the same robot with another root.
 
-    See :func:`rbdhw.robot.reroot.reroot`; either may be the one that was rerooted.
+    Either robot may be the result of :func:`rbdhw.robot.reroot.reroot`.
 
     Raises
     ------
     InputError
-        The root of ``target`` cannot be that of ``source``, or the two are not moved by the same joints.
+        The root of ``target`` cannot be the root of ``source``, or the two robots have different joints.
     """
 
     source: Robot
@@ -49,10 +49,10 @@ class Rebase:
             )
 
     def configuration(self, q: Array) -> Array:
-        """``q`` (N, nq) of the target.
+        """Return ``q`` (N, nq) of the target.
 
-        Its quaternion has unit length, however long the source's is, and runs on without a change of sign
-        where the source's and the joints do.
+        The quaternion has unit length, whatever the length of the source's. Along a trajectory it does not
+        change sign if the source's quaternion does not and the joints are continuous.
         """
         q = np.asarray(q, dtype=np.float64)
         world = compose(inverse(self.target.bodies[0].joint.placement), self.source.bodies[0].joint.placement)
@@ -64,11 +64,11 @@ class Rebase:
         return np.hstack([*pose, q[:, joints]])
 
     def velocity(self, q: Array, v: Array) -> Array:
-        """``v`` (N, nv) of the target."""
+        """Return ``v`` (N, nv) of the target."""
         return _times(self.jacobian(q), np.asarray(v, dtype=np.float64))
 
     def acceleration(self, q: Array, v: Array, a: Array) -> Array:
-        """``a`` (N, nv) of the target, the derivative of its ``v`` by time."""
+        """Return ``a`` (N, nv) of the target, the time derivative of its ``v``."""
         v = np.asarray(v, dtype=np.float64)
         velocity, drift = v[:, :6], np.zeros((len(v), 6))
         for step in self._steps(q):
@@ -80,15 +80,16 @@ class Rebase:
         return moved
 
     def force(self, q: Array, tau: Array) -> Array:
-        """``tau`` (N, nv) of the target, which has the same power.
+        """Return ``tau`` (N, nv) of the target, which has the same power.
 
-        Where nothing pulls at the source's base, the joints keep theirs, and nothing pulls at the target's.
+        If the force on the source's base is zero, so is the force on the target's base, and the other
+        entries of ``tau`` keep their values.
         """
         back = np.linalg.inv(self.jacobian(q)).swapaxes(1, 2)
         return _times(back, np.asarray(tau, dtype=np.float64))
 
     def jacobian(self, q: Array) -> Array:
-        """J (N, nv, nv), with ``v_target = J v_source`` and ``tau_source = J^T tau_target``."""
+        """Return J (N, nv, nv), with ``v_target = J v_source`` and ``tau_source = J^T tau_target``."""
         q = np.asarray(q, dtype=np.float64)
         unit = np.eye(self.source.nv)
         base = np.broadcast_to(unit[:6], (len(q), 6, self.source.nv))
@@ -99,7 +100,7 @@ class Rebase:
         return np.concatenate([base, np.broadcast_to(joints, (len(q), *joints.shape))], axis=1)
 
     def _steps(self, q: Array) -> list[_Step]:
-        """From the source's base to the target's: joint by joint, and onto the frame of the link."""
+        """Return the steps from the source's base to the target's: one per joint, then the link frame."""
         source, root = self.source, self.target.bodies[0]
         (end,) = (i for i, body in enumerate(source.bodies) if body.name == root.name)
         steps = []
@@ -114,7 +115,7 @@ class Rebase:
 
 @dataclass(frozen=True)
 class _Step:
-    """From one frame to the next: its pose, the transform of motions into it, and what its joint adds.
+    """One step from a frame to the next: its pose, the motion transform into it, and its joint's motion.
 
     The joint's motion is ``S v[driver]``, with S (6, k).
     """
@@ -126,13 +127,13 @@ class _Step:
 
 
 def _gather(source: Robot, target: Robot, spans: Sequence[slice]) -> list[int]:
-    """Where the coordinates of the target's joints lie among the source's, whose ``spans`` are by body."""
+    """Return the indices of the target's joint coordinates among the source's; ``spans`` are by body."""
     span = {body.joint.name: own for body, own in zip(source.bodies, spans, strict=True)}
     return [k for name in target.joints for k in range(span[name].start, span[name].stop)]
 
 
 def _weights(joint: Joint) -> tuple[Array, Array]:
-    """How far the joint turns about and shifts along its axis with each of its coordinates."""
+    """Return the rotation about and the translation along the axis for each of the joint's coordinates."""
     match joint.kind:
         case JointKind.PRISMATIC:
             return np.array([0.0]), np.array([1.0])
@@ -144,13 +145,13 @@ def _weights(joint: Joint) -> tuple[Array, Array]:
 
 
 def _subspace(joint: Joint) -> Array:
-    """The joint's motion subspace (6, nv), in the frame of its body."""
+    """Return the joint's motion subspace (6, nv), in the frame of its body."""
     turns, shifts = _weights(joint)
     return np.vstack([np.outer(joint.axis, shifts), np.outer(joint.axis, turns)])
 
 
 def _across(joint: Joint, q: Array) -> Pose:
-    """The pose of the joint's body in its parent, at the user's coordinates ``q`` (N, nv)."""
+    """Return the pose of the joint's body in its parent, at the user's coordinates ``q`` (N, nv)."""
     turns, shifts = _weights(joint)
     q = q + joint.offset
     half = 0.5 * (q @ turns)[:, np.newaxis]
@@ -160,9 +161,9 @@ def _across(joint: Joint, q: Array) -> Pose:
 
 
 def _pose(placement: Placement, tasks: int = 1) -> Pose:
-    """``placement`` for each of the tasks; the quaternion's largest part is positive."""
+    """Return ``placement`` for each task; the largest element of the quaternion is positive."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = placement.rotation
-    products = np.array(  # four times each product of two parts of the quaternion
+    products = np.array(  # four times each product of two elements of the quaternion
         [
             [1 + xx - yy - zz, xy + yx, xz + zx, zy - yz],
             [xy + yx, 1 - xx + yy - zz, yz + zy, xz - zx],
@@ -176,7 +177,7 @@ def _pose(placement: Placement, tasks: int = 1) -> Pose:
 
 
 def _compose(outer: Pose, inner: Pose) -> Pose:
-    """The pose of ``inner``'s frame where ``outer``'s frame is given."""
+    """Return the pose of ``inner``'s frame in the frame in which ``outer`` is given."""
     (place, attitude), (shift, turn) = outer, inner
     x, w, y, u = attitude[:, :3], attitude[:, 3:], turn[:, :3], turn[:, 3:]
     vector = w * y + u * x + np.cross(x, y)
@@ -185,32 +186,32 @@ def _compose(outer: Pose, inner: Pose) -> Pose:
 
 
 def _rotation(attitude: Array) -> Array:
-    """The rotation matrices (N, 3, 3) of unit quaternions (N, 4): columns are the turned frame's axes."""
+    """Return the rotation matrices (N, 3, 3) of unit quaternions (N, 4); columns are the rotated axes."""
     K, w = _skew(attitude[:, :3]), attitude[:, 3, np.newaxis, np.newaxis]
     return np.eye(3) + 2.0 * w * K + 2.0 * K @ K
 
 
 def _transform(pose: Pose) -> Array:
-    """X (N, 6, 6), which takes a motion ``[linear; angular]`` into the frame at ``pose``."""
+    """Return X (N, 6, 6), which transforms a motion ``[linear; angular]`` into the frame at ``pose``."""
     back = _rotation(pose[1]).swapaxes(1, 2)
     return _blocks(back, -back @ _skew(pose[0]))
 
 
 def _motion_cross(motion: Array) -> Array:
-    """``m x`` (N, 6, 6), acting on motions, of the motions ``m`` (N, 6)."""
+    """Return the cross-product operators ``m x`` (N, 6, 6) on motions, for the motions ``m`` (N, 6)."""
     return _blocks(_skew(motion[:, 3:]), _skew(motion[:, :3]))
 
 
 def _blocks(diagonal: Array, upper: Array) -> Array:
-    """The matrices (N, 6, 6) with ``diagonal`` twice on the diagonal and ``upper`` above it."""
+    """Return the matrices (N, 6, 6) with ``diagonal`` twice on the diagonal and ``upper`` above it."""
     return np.block([[diagonal, upper], [np.zeros_like(upper), diagonal]])
 
 
 def _skew(r: Array) -> Array:
-    """The matrices ``r x`` (N, 3, 3) of 3-vectors (N, 3)."""
+    """Return the matrices ``r x`` (N, 3, 3) of 3-vectors (N, 3)."""
     return np.cross(r[:, np.newaxis, :], np.eye(3)).swapaxes(1, 2)
 
 
 def _times(matrices: Array, vectors: Array) -> Array:
-    """Each matrix (N, n, m) times its vector (N, m)."""
+    """Return each matrix (N, n, m) times its vector (N, m)."""
     return (matrices @ vectors[..., np.newaxis])[..., 0]

@@ -1,4 +1,4 @@
-"""Inertial regrouping: what a joint cannot feel moves to the body on the joint's other side."""
+"""Inertial regrouping: move inertia that a joint does not feel to the body on its other side."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from rbdhw.robot.model import BASE, Inertia, JointKind, Placement, Robot
 from rbdhw.robot.spatial import add_inertia, move_inertia
 
 ROUNDING = 1e-13
-"""A second moment below this fraction of the rotational inertia is what is left of a cancellation."""
+"""A second moment below this fraction of the rotational inertia counts as a rounding error."""
 
 
 def regroup_inertias(robot: Robot) -> Robot:
-    """``robot`` with as many inertial parameters zero as its joints allow (base parameters).
+    """Return ``robot`` with as many inertial parameters zero as its joints allow (base parameters).
 
     A revolute joint does not feel mass on its axis: a mass ``m``, a first moment ``(0, 0, h_z)`` and a
-    second moment ``s`` along z, that is the rotational inertia ``diag(s, s, 0)``. Neither its force about
-    the axis nor its shape changes with the joint's angle, so that it may ride on the parent. That leaves
+    second moment ``s`` along z, which is the rotational inertia ``diag(s, s, 0)``. Its moment about the axis
+    is zero and it looks the same at every joint angle, so it can be moved to the parent. What remains has
     ``m = h_z = 0`` and ``I_xx + I_yy = I_zz``. A prismatic joint does not feel its body's rotational
-    inertia, nor a spherical one a mass at its centre. Planar and floating joints are left alone. Taken from
-    the leaves to the root; what reaches the base is added to ``base_inertia``, which neither a fixed base
-    nor one of given motion feels.
+    inertia. A spherical joint does not feel a mass at its centre. Planar and floating joints are left alone.
+    Bodies are processed from the leaves to the root. What reaches the base is added to ``base_inertia``,
+    which has no effect if the base is fixed or its motion is given.
 
-    Joint-space results keep their values, those of mimics too: what a joint does not feel however it moves,
-    it does not feel when it follows another. Inertias become parameters that no rigid body has. Joints have
-    to be elementary, their axes z (:func:`rbdhw.robot.frames.align_axes`). Source: Khalil and Dombre,
-    *Modeling, Identification and Control of Robots*, section 9.4 (base inertial parameters).
+    Results in joint space keep their values, including those of mimics: a joint that feels no inertia at any
+    motion of its own feels none when it follows another. The resulting parameters are not those of a rigid
+    body. Joints must be elementary and their axes z (:func:`rbdhw.robot.frames.align_axes`). Source: Khalil
+    and Dombre, *Modeling, Identification and Control of Robots*, section 9.4 (base inertial parameters).
     """
     bodies = list(robot.bodies)
     base_inertia = robot.base_inertia
@@ -36,7 +36,7 @@ def regroup_inertias(robot: Robot) -> Robot:
         unfelt, felt = _split_inertia(body.inertia, body.joint.kind)
         placement = body.joint.placement
         if body.joint.kind is JointKind.PRISMATIC:
-            placement = Placement(placement.rotation)  # a couple has no point of attack
+            placement = Placement(placement.rotation)  # a couple has no point of application
         moved = move_inertia(unfelt, placement)
         bodies[i] = replace(body, inertia=felt)
         if body.parent == BASE:
@@ -48,7 +48,7 @@ def regroup_inertias(robot: Robot) -> Robot:
 
 
 def _split_inertia(inertia: Inertia, kind: JointKind) -> tuple[Inertia, Inertia]:
-    """``inertia`` as the part that a joint (about or along z) does not feel, and the rest."""
+    """Split ``inertia`` into the part that a joint about or along z does not feel, and the rest."""
     if kind is JointKind.SPHERICAL:
         return Inertia(inertia.mass), replace(inertia, mass=0.0)
     if kind is JointKind.PRISMATIC:

@@ -1,8 +1,8 @@
-"""Another link as the floating base: the same mechanism, seen from a link nearer to its middle.
+"""Choose another link as the floating base, to make the tree less deep.
 
-A robot that is free in space has no end at which it has to begin. From a link in the middle its limbs are
-shorter, and with them every chain of operations that runs from the base to the leaves and back. The user's
-coordinates of the base change with it: :mod:`rbdhw.robot.rebase` tells how.
+A robot that is free in space has no natural root. From a link in the middle its limbs are shorter, and so is
+every chain of operations from the base to the leaves and back. The user's coordinates of the base change with
+the root; :mod:`rbdhw.robot.rebase` converts them.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ REVERSIBLE = (
     JointKind.HELICAL,
     JointKind.CYLINDRICAL,
 )
-"""Joints that turn about and shift along one axis: about the opposite axis they are their own inverse."""
+"""Kinds of joints with one axis: the joint about the opposite axis is the inverse of the joint."""
 
 
 MOST_WORK = 1e6
 """The sum of costs, as operation counts, that a search for the root may evaluate.
 
-All functions of Atlas cost less than a tenth of it. Where the robot is so large that the search would exceed
-it, fewer roots are compared, but at least two.
+All functions of Atlas cost less than a tenth of it. For a robot so large that the search would exceed it,
+fewer roots are compared, but at least two.
 """
 
 
 @dataclass(frozen=True)
 class RootTrial:
-    """A link that was tried as the root: bodies on the longest path from it, and the cost."""
+    """A link that was tried as the root: the number of bodies on the longest path from it, and the cost."""
 
     link: str
     depth: int
@@ -44,16 +44,16 @@ class RootTrial:
 
 
 class Rooting(NamedTuple):
-    """The cheapest root that was found.
+    """The result of a search for the cheapest root.
 
     Parameters
     ----------
     robot
-        The robot from that root.
+        The robot with that root.
     trials
         The links that were compared.
     skipped
-        The links that would have been compared as well if the robot were smaller.
+        The links that were not compared because the robot is large.
     """
 
     robot: Robot
@@ -62,24 +62,24 @@ class Rooting(NamedTuple):
 
 
 def reroot(robot: Robot, link: str) -> Robot:
-    """``robot``, which floats, with ``link`` as its floating base.
+    """Return ``robot``, which must float, with ``link`` as its floating base.
 
-    The joints between the old root and the new one are reversed: what was the child carries what was the
-    parent. Their coordinates, velocities and torques keep meaning and sign, and mimics follow as before. A
-    reversed joint's body has its frame at the joint; its ``link_frame`` tells where the link's own frame is.
-    The new root's body frame is its link's frame, to which the base's coordinates now refer; the root joint
-    keeps its name. Bodies are depth first, neighbours in their old order, and the user's arrays follow the
-    new order of ``joints``.
+    The joints between the old root and the new one are reversed: the former child carries the former parent.
+    Their coordinates, velocities and torques keep their meaning and sign, and mimics follow as before. The
+    body of a reversed joint has its frame at the joint; its ``link_frame`` is the pose of the link's own
+    frame. The body frame of the new root is its link's frame, and the base's coordinates refer to it. The
+    root joint keeps its name. Bodies are ordered depth first, siblings in their old order, and the user's
+    arrays follow the new order of ``joints``.
 
     Parameters
     ----------
     link
-        A link that moves, or one on a fixed joint, for which the link stands that it moves with.
+        A moving link, or a link on a fixed joint; the latter stands for the link that carries it.
 
     Raises
     ------
     InputError
-        The robot does not float, the link is unknown, or a joint on the way to it is none of ``REVERSIBLE``.
+        The robot does not float, the link is unknown, or a joint on the path to it is not in ``REVERSIBLE``.
     """
     root = _body_of(robot, link)
     way = robot.path(root)[::-1]
@@ -102,9 +102,9 @@ def reroot(robot: Robot, link: str) -> Robot:
 
 
 def candidate_roots(robot: Robot) -> list[tuple[str, int]]:
-    """The links that may be the root, each with the robot's depth from it: the least depth first.
+    """Return the links that can be the root, each with the depth of the robot from it, least depth first.
 
-    Among equals the old order decides. ``robot`` floats; InputError if it does not.
+    Links of equal depth keep their order. InputError if ``robot`` does not float.
     """
     _check_floats(robot)
     candidates = []
@@ -116,16 +116,15 @@ def candidate_roots(robot: Robot) -> list[tuple[str, int]]:
 
 
 def best_root(robot: Robot, cost: Callable[[Robot], float], evaluations: int = 8) -> Rooting:
-    """The cheapest of ``robot`` as it is and from links that make it less deep, and what was tried.
+    """Find the root from which ``robot`` costs least.
 
-    The trials begin with the present root; then come those :func:`candidate_roots` that lower the depth, for
-    as long as the number of evaluations of ``cost`` allows, and :data:`MOST_WORK`. Only what lowers the cost
-    is taken.
-
+    The first trial is the present root. Then come the :func:`candidate_roots` that lower the depth, up to
+    ``evaluations`` trials or :data:`MOST_WORK`. The present root is kept unless another one lowers the cost.
     Parameters
     ----------
     cost
-        The cost of a robot, such as an operation count. Evaluating it is taken to be as much work.
+        The cost of a robot, such as an operation count. The work of evaluating it is assumed to be
+        proportional to it.
 
     Raises
     ------
@@ -156,7 +155,7 @@ def _check_floats(robot: Robot) -> None:
 
 
 def _body_of(robot: Robot, link: str) -> int:
-    """The body that carries ``link``; InputError where none does."""
+    """Return the body that carries ``link``; InputError if none does."""
     _check_floats(robot)
     bodies = {robot.bodies[i].name: i for i in robot.links if robot.path(i)[-1] == 0}
     carriers = {name: name for name in bodies} | dict(robot.fixed_links)
@@ -167,9 +166,10 @@ def _body_of(robot: Robot, link: str) -> int:
 
 
 def _turn(robot: Robot, way: tuple[int, ...]) -> list[Body]:
-    """All bodies in their old order, but those on the ``way``, root first, hanging from its last.
+    """Return all bodies in their old order, with the path ``way``, root first, reversed.
 
-    Each one's frame moves onto the joint that carries it then, and the last one's onto its link.
+    Each body on the path then hangs from the next, and the last one from the base. The frame of each is moved
+    to the joint that now carries it, and the frame of the last to its link's.
     """
     bodies = list(robot.bodies)
     for i, below in pairwise(way):
@@ -184,13 +184,13 @@ def _turn(robot: Robot, way: tuple[int, ...]) -> list[Body]:
 
 
 def _opposite(axis: Vector3) -> Vector3:
-    """The axis the other way, without negative zeros."""
+    """Return the opposite axis, without negative zeros."""
     x, y, z = (0.0 - value for value in axis)
     return (x, y, z)
 
 
 def _reframe(bodies: list[Body], i: int, pose: Placement) -> None:
-    """Give body ``i`` the frame at ``pose`` in its present one, which its joint moves; children follow."""
+    """Move the frame of body ``i`` to ``pose`` in its present frame, at its joint; adapt its children."""
     back = inverse(pose)
     bodies[i] = replace(
         bodies[i],
@@ -204,7 +204,7 @@ def _reframe(bodies: list[Body], i: int, pose: Placement) -> None:
 
 
 def _depth_first(parents: list[int], root: int) -> list[int]:
-    """The bodies depth first, ``root`` before others on the base, the rest in their order."""
+    """Return the bodies depth first: ``root`` before others on the base, siblings in their order."""
     waiting = [i for i, parent in enumerate(parents) if parent == BASE and i != root][::-1]
     waiting.append(root)
     order: list[int] = []

@@ -1,4 +1,4 @@
-"""Which rewrites of a robot make its dynamics cheaper: each is kept only where the cost falls."""
+"""Search for rewrites of a robot that make its dynamics cheaper; only those that lower the cost are kept."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ _PLACEMENTS: tuple[tuple[str, Callable[[Robot], Robot]], ...] = (
 
 
 MOST_WORK = 2e6
-"""The sum of costs, as operation counts, that a search may evaluate: some 1,700 times an iiwa 14's.
+"""The sum of costs, as operation counts, that a search may evaluate: about 1,700 times that of an iiwa 14.
 
-A robot whose search would exceed it is large. Evaluating all of it for each frame of each body is quadratic,
-so each frame is judged by what lies around it.
+For a larger robot, evaluating the whole robot for each frame of each body takes quadratic time, so each frame
+is judged by its neighbourhood.
 """
 
 REACH = 3
-"""Joints towards the base, and towards the leaves, that lie around a body.
+"""The radius of a body's neighbourhood: joints toward the base and joints toward the leaves.
 
-Judged so, Atlas, Tiago and chains of 14 joints cost within 0.1% of what they cost judged as a whole.
+With this radius, Atlas, Tiago and chains of 14 joints cost within 0.1% of the cost when frames are judged by
+the whole robot.
 """
 
 
@@ -51,7 +52,7 @@ class Rewriting(NamedTuple):
     names
         The rewrites that lead to it.
     skipped
-        What a robot of ordinary size would have had tried as well; empty where nothing was left out.
+        What was not tried because the robot is large; empty if nothing was left out.
     """
 
     robot: Robot
@@ -60,22 +61,20 @@ class Rewriting(NamedTuple):
 
 
 def best_rewrite(robot: Robot, cost: Callable[[Robot], float]) -> Rewriting:
-    """The cheapest rewrite of ``robot`` found.
+    """Find a cheap rewrite of ``robot``, whose joints must be elementary.
 
-    Joints have to be elementary. Their axes are put on z whatever that costs, for every later stage wants
-    them there. Then, with and without inertial regrouping, placements of all frames at once are tried, and
-    after them each body's :func:`frame_candidates`, from the leaves to the root, for as long as that helps
-    and the number of evaluations of ``cost`` stays within four per body and ten. What does not lower the
-    cost is dropped.
+    The axes are put on z regardless of cost, because every later stage requires that. Then placements of all
+    frames at once are tried, with and without inertial regrouping. After that each body's
+    :func:`frame_candidates` are tried, from the leaves to the root, until no candidate lowers the cost or
+    ``cost`` was evaluated ``4 * bodies + 10`` times. A change that does not lower the cost is dropped.
 
-    Where so many evaluations would exceed :data:`MOST_WORK`, single frames are judged by their
-    :func:`neighbourhood`, and no further once that much work is done.
-
+    If that many evaluations would exceed :data:`MOST_WORK`, single frames are judged by their
+    :func:`neighbourhood`, and the search ends when that much work is done.
     Parameters
     ----------
     cost
-        The cost of a robot whose axes are on z, such as an operation count; a pure function, since
-        robots that have been seen are not evaluated again. Evaluating it is taken to be as much work.
+        The cost of a robot whose axes are on z, such as an operation count. It must be a pure function, since
+        a robot is not evaluated twice. The work of evaluating it is assumed to be proportional to it.
     """
     search = _RewriteSearch(cost, budget=4 * len(robot.bodies) + 10)
     aligned = align_axes(robot)
@@ -92,10 +91,10 @@ def best_rewrite(robot: Robot, cost: Callable[[Robot], float]) -> Rewriting:
 
 
 def neighbourhood(robot: Robot, i: int) -> Robot:
-    """The bodies within :data:`REACH` joints of body ``i``, towards the base and towards the leaves.
+    """Return the bodies within :data:`REACH` joints of body ``i``, toward the base and toward the leaves.
 
-    The nearest of them to the base hangs from one of given motion, unless that is the robot's own. A joint
-    that follows one outside moves by itself.
+    If bodies toward the base are cut off, the nearest remaining body hangs from a base of given motion. A
+    mimic whose leader is cut off becomes independent.
     """
     path = robot.path(i)
     kept = set(path[: REACH + 1])
@@ -121,9 +120,9 @@ def _keep(robot: Robot) -> Robot:
 
 
 class _RewriteSearch:
-    """Descends ``cost`` over placements, evaluating it ``budget`` times at most.
+    """A search that lowers ``cost`` over placements with at most ``budget`` evaluations.
 
-    ``finish`` is done to every placement before its cost is taken.
+    ``finish`` is applied to every placement before its cost is computed.
     """
 
     def __init__(self, cost: Callable[[Robot], float], budget: int) -> None:
@@ -139,11 +138,11 @@ class _RewriteSearch:
         return len(self._seen) >= self.budget or self._work > MOST_WORK
 
     def cost(self, placed: Robot) -> float:
-        """The cost of a placement once finished; infinite where no evaluation is left to find it."""
+        """Return the cost of a placement after ``finish``; infinite if no evaluation is left."""
         return self._known(self.finish(placed))
 
     def place_all(self, robot: Robot, names: list[str]) -> Robot:
-        """``robot`` with the placements of all frames that lower the cost; their names are appended."""
+        """Apply each rewrite of all frames that lowers the cost, and append its name to ``names``."""
         for name, rewrite in _PLACEMENTS:
             candidate = rewrite(robot)
             if self.cost(candidate) < self.cost(robot):
@@ -152,9 +151,9 @@ class _RewriteSearch:
         return robot
 
     def place_each(self, robot: Robot, names: list[str], cost: Callable[[Robot, int], float]) -> Robot:
-        """``robot`` with single frames placed so that the cost falls; their names are appended.
+        """Move single frames as long as that lowers the cost, and append their names to ``names``.
 
-        ``cost`` is that of a placement, with regard to the body whose frame is placed.
+        ``cost(robot, i)`` is the cost by which placements of body ``i``'s frame are compared.
         """
         improved = True
         while improved and not self.spent:
@@ -167,9 +166,9 @@ class _RewriteSearch:
         return robot
 
     def place_large(self, robot: Robot, names: list[str]) -> tuple[Robot, str]:
-        """The same by the costs of neighbourhoods, and what is skipped thereby.
+        """Move single frames by the costs of their neighbourhoods; also return a note on what was skipped.
 
-        All of it is dropped where the whole is not cheaper.
+        All moves are dropped unless the whole robot becomes cheaper.
         """
         single: list[str] = []
         refined = self.place_each(
@@ -193,5 +192,5 @@ class _RewriteSearch:
 
 
 def _cheapest(robots: list[Robot], i: int, cost: Callable[[Robot, int], float]) -> Robot:
-    """The first of the cheapest robots, with regard to body ``i``."""
+    """Return the cheapest robot by ``cost(robot, i)``, the first if several are equal."""
     return min(robots, key=lambda robot: cost(robot, i))

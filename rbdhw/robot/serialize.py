@@ -1,4 +1,4 @@
-"""A ``Robot`` as plain JSON data and back, float for float."""
+"""Convert a ``Robot`` to plain JSON data and back; every float is preserved exactly."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ _ADAPTER = TypeAdapter(Robot)
 
 
 def robot_to_json(robot: Robot) -> dict[str, Any]:
-    """``robot`` as dictionaries, lists, strings and numbers that any JSON writer takes.
+    """Convert ``robot`` to dictionaries, lists, strings and numbers that any JSON writer accepts.
 
-    The fields are those of the dataclasses in ``model.py``. Floats are exact as long as the writer
-    gives their shortest exact decimal, as Python's does; the infinite ranges of what has no limits are the
-    strings ``"inf"`` and ``"-inf"``.
+    The fields are those of the dataclasses in ``model.py``. Floats are exact if the writer gives their
+    shortest exact decimal, as Python's does. Infinite limits are the strings ``"inf"`` and ``"-inf"``.
     """
     return {field: _plain(value) for field, value in asdict(robot).items()}
 
 
 def robot_from_json(data: dict[str, Any]) -> Robot:
-    """The robot that :func:`robot_to_json` wrote as ``data``.
+    """Return the robot that :func:`robot_to_json` converted to ``data``.
 
     Raises
     ------
     InputError
-        A field is missing or of the wrong type, or the whole breaks a rule of :func:`check_robot`.
+        A field is missing or of the wrong type, or the robot breaks a rule of :func:`check_robot`.
     """
     try:
         robot = _ADAPTER.validate_python(data)
@@ -44,7 +43,7 @@ def robot_from_json(data: dict[str, Any]) -> Robot:
 
 
 def _plain(value: object) -> object:
-    """``value`` without tuples, enumerations and infinite floats."""
+    """Return ``value`` without tuples, enumerations and infinite floats."""
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,6 +1,6 @@
-"""Placements and inertias as plain tuples of floats: compose, invert, move, add, and snap to exact.
+"""Placements and inertias as plain tuples of floats: compose, invert, move, add, and snap to exact values.
 
-Plain Python arithmetic, so that the same robot gives the same bits on every machine.
+The arithmetic is plain Python, so the same robot gives the same bits on every machine.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from math import cos, sin, sqrt
 from rbdhw.robot.model import IDENTITY, Inertia, Matrix3, Placement, Vector3
 
 SNAP = 1e-9
-"""Rotation entries this close to 0 or 1 are taken to be meant as 0 or 1 (a URDF's rounded angles)."""
+"""Rotation entries this close to 0 or 1 are made 0 or 1 (the angles in a URDF are rounded)."""
 
 ROUNDING = 1e-14
-"""What remains of a sum that cancels, relative to its terms, is taken to be zero."""
+"""A sum smaller than this fraction of its terms counts as zero."""
 
 
 def dot(a: Vector3, b: Vector3) -> float:
@@ -64,9 +64,10 @@ def multiply(m: Matrix3, n: Matrix3) -> Matrix3:
 
 
 def snap(m: Matrix3) -> Matrix3:
-    """A rotation whose entries within ``SNAP`` of zero are zero, and of +-1 in a row of zeros are +-1.
+    """Return a rotation with entries within ``SNAP`` of zero set to zero.
 
-    Entries beside others that are not zero are left alone, so that the result stays a rotation.
+    An entry that is then alone in its row and column is set to +-1. Entries beside other non-zero entries do
+    not change, so the result is still a rotation.
     """
     rows = [[0.0 if abs(entry) < SNAP else entry for entry in row] for row in m]
     for i in range(3):
@@ -81,7 +82,7 @@ def snap(m: Matrix3) -> Matrix3:
 
 
 def round_terms(a: Vector3, terms: Vector3) -> Vector3:
-    """The sum ``a`` with coordinates zero that are nothing beside its largest term (of size ``terms``)."""
+    """Return the sum ``a`` with zero for entries negligible beside its largest entry or ``terms``."""
     size = ROUNDING * max(abs(value) for value in (*a, *terms))
     x, y, z = (0.0 if abs(value) <= size else value for value in a)
     return (x, y, z)
@@ -103,7 +104,7 @@ def rotation_rpy(rpy: Vector3) -> Matrix3:
 
 
 def compose(outer: Placement, inner: Placement) -> Placement:
-    """The pose of ``inner``'s frame where ``outer``'s frame is given: outer o inner."""
+    """Return the pose of ``inner``'s frame in the frame in which ``outer`` is given: outer o inner."""
     moved = add(outer.translation, apply(outer.rotation, inner.translation))
     return Placement(
         rotation=snap(multiply(outer.rotation, inner.rotation)),
@@ -126,7 +127,7 @@ def rotational_matrix(inertia: Inertia) -> Matrix3:
 
 
 def point_inertia(mass: float, centre: Vector3, about_centre: Matrix3) -> Inertia:
-    """The inertia of ``mass`` (kg) centred at ``centre`` (m), with ``about_centre`` (kg m^2) about it."""
+    """Return the inertia of ``mass`` (kg) at ``centre`` (m) with ``about_centre`` (kg m^2) about it."""
     x, y, z = centre
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = about_centre
     return Inertia(
@@ -144,10 +145,10 @@ def point_inertia(mass: float, centre: Vector3, about_centre: Matrix3) -> Inerti
 
 
 def move_inertia(inertia: Inertia, placement: Placement) -> Inertia:
-    """An inertia given in the child frame at ``placement``, about and along the parent frame.
+    """Return an inertia given in the child frame at ``placement``, about and along the parent frame.
 
-    ``I = R I R^T + (2 h.t + m t.t) E - (h t^T + t h^T + m t t^T)`` with ``h`` turned into the parent frame;
-    linear in (m, h, I), so it also holds for parameters that no rigid body has.
+    ``I = R I R^T + (2 h.t + m t.t) E - (h t^T + t h^T + m t t^T)``, with ``h`` rotated into the parent frame.
+    The formula is linear in (m, h, I), so it also holds for parameters that no rigid body has.
     """
     turn, t = placement.rotation, placement.translation
     h = apply(turn, inertia.first_moment)
@@ -181,15 +182,16 @@ def add_inertia(a: Inertia, b: Inertia) -> Inertia:
 
 
 def is_signed_permutation(m: Matrix3) -> bool:
-    """Whether every entry is 0, 1 or -1: such a rotation costs no multiplication."""
+    """Return whether every entry is 0, 1 or -1; such a rotation needs no multiplication."""
     return all(entry in (0.0, 1.0, -1.0) for row in m for entry in row)
 
 
 def turn_onto_z(axis: Vector3) -> Matrix3:
-    """A rotation whose third column is the unit vector ``axis``; a signed permutation for +-x, +-y, +-z.
+    """Return a rotation whose third column is the unit vector ``axis``.
 
-    Those of an axis and of its opposite differ in signs alone, so that mirrored limbs stay alike. For a skew
-    axis the first column is the common normal of ``axis`` and z, which leaves one entry zero.
+    For +-x, +-y and +-z it is a signed permutation; the rotations of an axis and of its opposite differ only
+    in signs, so mirrored limbs stay alike. For a skew axis the first column is the common normal of ``axis``
+    and z, which makes one entry zero.
     """
     exact: dict[Vector3, Matrix3] = {
         (0.0, 0.0, 1.0): IDENTITY,
@@ -211,6 +213,6 @@ def turn_onto_z(axis: Vector3) -> Matrix3:
 def _without_dust(
     values: tuple[float, float, float, float, float, float], size: float
 ) -> tuple[float, float, float, float, float, float]:
-    """``values`` with those below ``ROUNDING`` times ``size`` set to zero."""
+    """Return ``values`` with those of at most ``ROUNDING`` times ``size`` set to zero."""
     xx, xy, xz, yy, yz, zz = (0.0 if abs(value) <= ROUNDING * size else value for value in values)
     return (xx, xy, xz, yy, yz, zz)

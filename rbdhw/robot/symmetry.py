@@ -1,7 +1,7 @@
-"""Symmetric limbs: subtrees of one shape that hang from the same body.
+"""Find symmetric limbs: subtrees of the same shape that hang from the same body.
 
-Limbs are alike if their joints are of the same kinds, in the same places of the same tree, and the same
-constants of their bodies are zero; left and right differ in signs, others in numbers as well.
+Limbs are alike if their trees are the same, with joints of the same kinds, and the same constants of their
+bodies are zero. Left and right limbs differ in signs; other limbs that are alike also differ in values.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Limb = tuple[int, ...]
 """The bodies of a limb by index, each parent before its children."""
 
 LimbGroup = tuple[Limb, ...]
-"""Limbs that are alike, their bodies in corresponding order."""
+"""Limbs that are alike, with their bodies in corresponding order."""
 
 
 def limb_groups(robot: Robot) -> tuple[LimbGroup, ...]:
-    """Every group of two limbs or more that are alike; within limbs of a group none is looked for."""
+    """Return every group of two or more limbs that are alike; groups inside such limbs are not searched."""
     return tuple(_groups(robot, BASE))
 
 
@@ -41,19 +41,19 @@ def _children(robot: Robot, parent: int) -> Sequence[int]:
 
 
 def _limb(robot: Robot, root: int) -> Limb:
-    """The bodies of a subtree, those of like branches in the order of the robot."""
+    """Return the bodies of a subtree; like branches come in the order of the robot."""
     branches = sorted(_children(robot, root), key=lambda child: (repr(_shape(robot, child)), child))
     return (root, *(body for child in branches for body in _limb(robot, child)))
 
 
 def _shape(robot: Robot, root: int) -> tuple[object, ...]:
-    """What the subtrees of limbs that are alike have in common."""
+    """Return a key that is equal for subtrees that are alike."""
     branches = sorted((_shape(robot, child) for child in _children(robot, root)), key=repr)
     return (*_pattern(robot.bodies[root]), *branches)
 
 
 def _pattern(body: Body) -> tuple[object, ...]:
-    """A joint's kind, and which of its constants and its body's are zero."""
+    """Return a joint's kind, and which constants of the joint and its body are zero."""
     joint = body.joint
     placements = (joint.placement, body.link_frame)
     constants = (*placements, body.inertia, joint.axis, joint.second_axis, joint.offset, joint.pitch)
@@ -70,7 +70,7 @@ def _numbers(entry: object) -> Iterator[float]:
 
 
 def _followers(robot: Robot, limb: Limb) -> tuple[object, ...]:
-    """The joints that the joints of a limb mimic: by their place in the limb, by name outside of it."""
+    """Return the joints that the joints of a limb mimic: by position inside the limb, by name outside."""
     places = {robot.bodies[i].joint.name: place for place, i in enumerate(limb)}
     mimics = (robot.bodies[i].joint.mimic for i in limb)
     return tuple(mimic and places.get(mimic.joint, mimic.joint) for mimic in mimics)

@@ -1,4 +1,4 @@
-"""The units of the arrays of the interface, element by element."""
+"""The unit of each element of the arrays of the interface."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VECTORS: Mapping[str, tuple[str, str]] = {
     "a": ("rad/s^2", "m/s^2"),
     "tau": (MOMENT, FORCE),
 }
-"""Units of an element that belongs to a turn, and of one that belongs to a shift."""
+"""Units of an element that belongs to a rotation, and of one that belongs to a translation."""
 
 _MATRICES: Mapping[str, tuple[str, str, str, str]] = {
     "M": ("kg m^2", "kg m", "kg m", "kg"),
@@ -24,7 +24,8 @@ _MATRICES: Mapping[str, tuple[str, str, str, str]] = {
     "da_dq": ("1/s^2", "rad/(m s^2)", "m/(rad s^2)", "1/s^2"),
     "da_dv": ("1/s", "rad/(m s)", "m/(rad s)", "1/s"),
 }
-"""Units of an element by its row and column: turns, turn and shift, shift and turn, shifts."""
+"""Units of an element by the kinds of its row and column: rotation-rotation, rotation-translation,
+translation-rotation, translation-translation."""
 
 _BASE: Mapping[str, tuple[str, ...]] = {
     "base_v": ("m/s",) * 3 + ("rad/s",) * 3,
@@ -34,25 +35,25 @@ _BASE: Mapping[str, tuple[str, ...]] = {
 
 
 class Units:
-    """The units of a robot's arrays, but for ``q``."""
+    """The units of a robot's arrays except ``q``."""
 
     def __init__(self, robot: Robot) -> None:
         self._shifts = [coordinate.unit == "m/s" for coordinate in velocity_coordinates(robot)]
 
     def of(self, array: str, index: tuple[int, ...]) -> str:
-        """The unit of an element.
+        """Return the unit of an element.
 
         Parameters
         ----------
         array
             ``v``, ``a``, ``tau``, ``base_v``, ``base_a``, ``gravity``, ``fext`` (by body and component),
             ``M``, ``Minv``, or a derivative such as ``da_dv``.
-        index
+            The indices of the element in the array.
             The element's place in the array.
 
         Raises
         ------
-        KeyError
+            The array is none of these.
             For any other array.
         """
         if array == "fext":

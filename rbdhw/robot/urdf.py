@@ -1,8 +1,8 @@
-"""A URDF file becomes a ``Robot``: what can be computed is taken, and what is amiss is remarked.
+"""Read a URDF file into a ``Robot``; tolerable problems become remarks.
 
-Read are ``<link>`` with its ``<inertial>`` elements and ``<joint>`` with type, origin, axis, limit, mimic,
-parent and child. Ignored are ``<visual>``, ``<collision>``, ``<material>``, ``<gazebo>`` and whatever else a
-URDF may carry; ``<dynamics>`` and ``<transmission>`` are ignored with a remark.
+The reader uses ``<link>`` with its ``<inertial>`` elements, and ``<joint>`` with type, origin, axis, limit,
+mimic, parent and child. It ignores ``<visual>``, ``<collision>``, ``<material>``, ``<gazebo>`` and all other
+elements; it ignores ``<dynamics>`` and ``<transmission>`` with a remark.
 """
 
 from __future__ import annotations
@@ -21,24 +21,23 @@ from rbdhw.robot.spatial import add_inertia, compose, move_inertia
 
 
 def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order: str = "pinocchio") -> Robot:
-    """The robot that the URDF file at ``path`` describes, on a fixed base.
+    """Read the robot that the URDF file at ``path`` describes, on a fixed base.
 
-    Bodies are numbered depth first. The joints of a link, fixed ones included, come in the order of their
-    names, as Pinocchio visits them, or in the order of the file. Body frames are the URDF's link frames;
-    rotation entries within 1e-9 of 0 or 1 are made exact. A link on a fixed joint is merged, with its
+    Bodies are numbered depth first. The joints of a link, including fixed ones, are in the order of their
+    names, as Pinocchio visits them, or in the order of the file. Body frames are the URDF's link frames.
+    Rotation entries within 1e-9 of 0 or 1 are made exact. A link on a fixed joint is merged, with its
     inertia, into the body that carries it. Joints may be revolute, continuous, prismatic, planar, floating,
-    spherical (as PyBullet has them) or fixed.
+    spherical (as in PyBullet) or fixed.
 
-    A file must describe a tree of links with unique names, and its numbers must be finite and, but for
-    limits, within :mod:`rbdhw.runtime.number_bounds`. A floating joint, if any, is the only one that moves a
-    link relative to the root link and what is fixed to it: the root link is the world then, where its own
-    inertia is not felt. An axis is not zero, and a mass is not negative.
+    A file must describe a tree of links with unique names. Its numbers must be finite and, except for limits,
+    within :mod:`rbdhw.runtime.number_bounds`. An axis must not be zero, and a mass must not be negative. A
+    floating joint must be the only joint that moves a link relative to the root link and the links fixed to
+    it. The root link is then the world, and its own inertia has no effect.
 
-    What else is amiss is taken, mostly as Pinocchio takes it, and ``Robot.remarks`` says so:
+    Other problems are tolerated. The interpretation is mostly that of Pinocchio, and ``Robot.remarks``
+    describes it:
 
-    ============================================== ==========================================
-    amiss                                          taken
-    ============================================== ==========================================
+    ===========================================
     no name of the robot                           that of the file
     an element twice                               the first (of ``<inertial>`` the sum)
     no ``<axis>``                                  1 0 0 (of a planar joint 0 0 1)

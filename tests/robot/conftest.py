@@ -1,4 +1,4 @@
-"""Reading a URDF text as a file."""
+"""A fixture that reads a URDF given as text."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from rbdhw.robot.urdf import load_urdf
 
 @pytest.fixture
 def load(tmp_path, monkeypatch):
-    """Loads a text, or bytes, as the file robot.urdf."""
+    """Return a function that writes text or bytes to robot.urdf and loads the file."""
     monkeypatch.chdir(tmp_path)
 
     def load(text, **options):

@@ -1,4 +1,4 @@
-"""Robots built in code: the exact line that refuses each kind that is none."""
+"""Checks of robots built in code: the exact message for each broken rule."""
 
 from dataclasses import replace
 from math import inf, nan
@@ -29,14 +29,14 @@ def refusal(robot):
 
 
 def altered(robot, i, **fields):
-    """``robot`` with other fields of body ``i``."""
+    """Return ``robot`` with other fields of body ``i``."""
     bodies = list(robot.bodies)
     bodies[i] = replace(bodies[i], **fields)
     return robot.with_bodies(bodies)
 
 
 def rejointed(robot, i, **fields):
-    """``robot`` with other fields of body ``i``'s joint."""
+    """Return ``robot`` with other fields of body ``i``'s joint."""
     return altered(robot, i, joint=replace(robot.bodies[i].joint, **fields))
 
 

@@ -1,4 +1,4 @@
-"""Each coordinate of q and v by joint, part, unit and limits."""
+"""The joint, part, unit and limits of each coordinate of q and v."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Joints made of turns and shifts as chains of them: what the chains look like, and that they do the same."""
+"""Compound joints as chains of elementary joints: the shape of the chains, and equal dynamics."""
 
 import math
 from dataclasses import replace

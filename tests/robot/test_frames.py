@@ -1,4 +1,4 @@
-"""Frame placement: what becomes zero, and that joints do not feel it."""
+"""Frame placement: constants become zero, and joint-space results do not change."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def aligned(name):
 
 
 def bent(robot):
-    """``robot`` with its joint frames turned out of all zeros."""
+    """Return ``robot`` with its joint frames rotated so that no entry of a placement is zero."""
     for i in range(len(robot.bodies)):
         robot = place_frame(robot, i, turn=0.3 + i, shift=(0.0, 0.0, 0.1))
     return robot

@@ -1,4 +1,4 @@
-"""What a file says of its joints' drives is remarked, once, as nothing computes it."""
+"""Remarks on friction, damping and rotor inertia in a URDF, which are not modelled."""
 
 import pytest
 

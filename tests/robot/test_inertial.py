@@ -1,4 +1,4 @@
-"""Which bodies their joints move without moving inertia."""
+"""The rules for inertias: bodies that move no inertia, and principal moments that no rigid body has."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ ENOUGH = {
     JointKind.SPHERICAL: {"x"},
     JointKind.FLOATING: set(),
 }
-"""Which of these inertias resist every motion of a joint about or along x."""
+"""For each inertia, the joint kinds about or along x whose every motion it resists."""
 
 
 def single(kind, inertia):
@@ -74,7 +74,7 @@ def test_solid_bodies_are_enough(robot):
 
 class TestMimics:
     def hand(self, first, second, multiplier):
-        """Two fingers, the second following the first."""
+        """Return a hand with two fingers, the second of which mimics the first."""
         robot = mechanism([JointKind.REVOLUTE] * 2, [-1, -1], seed=1)
         inertias = zip(robot.bodies, (first, second), strict=True)
         robot = robot.with_bodies([replace(body, inertia=inertia) for body, inertia in inertias])
@@ -94,7 +94,7 @@ class TestMimics:
 
 
 class TestRoundedFigures:
-    """Figures of a URDF are rounded: they may break a rigid body's rules by a millionth, and no more."""
+    """The tolerance of the rules for principal moments is a millionth, since URDFs hold rounded numbers."""
 
     def arm(self, least, middle, largest):
         moments = f'ixx="{least!r}" iyy="{middle!r}" izz="{largest!r}" ixy="0" ixz="0" iyz="0"'

@@ -1,4 +1,4 @@
-"""Reading the joints of URDFs: their kinds, poses, axes, limits and mimics, and how bad ones are refused."""
+"""Reading the joints of URDFs: kinds, poses, axes, limits and mimics, and the refusals."""
 
 from math import inf
 
@@ -14,7 +14,7 @@ from tests.support.urdf_documents import ARM, AXIS, LIMIT, arm_with, hand, joint
 
 
 def assert_inverse_dynamics(ours, theirs):
-    """Golden's torques are those of Pinocchio's model, all of whose joints have our coordinates' order."""
+    """Check golden's torques against Pinocchio's, whose model has the joints in the same order."""
     arrays = random_states(ours, 2, seed=1)
     tau = golden.evaluate(ours, "id", {name: arrays[name] for name in ("q", "v", "a")})["tau"]
     for k in range(2):
@@ -292,10 +292,10 @@ TAKEN = {
     "negative velocity of a spherical joint": "as no limit",
     "negative effort": "as no limit",
 }
-"""What is taken with a remark, by case."""
+"""Problems that are tolerated with a remark, by case."""
 
 SILENT = ("no limit", "no limit of a continuous joint", "no lower and upper", "no velocity", "no effort")
-"""What is taken as no limit, without a remark."""
+"""Problems that a tolerant reading treats as no limit, without a remark."""
 
 
 @pytest.mark.parametrize("case", [case for case in REFUSED if case not in TAKEN and case not in SILENT])

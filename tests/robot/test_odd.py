@@ -1,4 +1,4 @@
-"""Odd URDFs that Pinocchio loads: here they are the same robot, or the remark says where they differ."""
+"""Unusual URDFs that Pinocchio loads: the robot here is the same, or a remark states the difference."""
 
 import numpy as np
 import pinocchio as pin
@@ -79,7 +79,7 @@ def test_what_pinocchio_takes_is_the_same_robot(load, case):
 
 
 def ours_of(model, q):
-    """Pinocchio's configuration (1, nq) with angles instead of their cosines and sines."""
+    """Convert Pinocchio's configuration (1, nq) to angles instead of cosines and sines."""
     parts = [np.zeros(0)]
     for moving in list(model.joints)[1:]:
         part = q[moving.idx_q : moving.idx_q + moving.nq]

@@ -1,4 +1,4 @@
-"""Pinocchio's layout of arrays and ours: every joint of a URDF, followers free and not, any order."""
+"""Conversion to and from Pinocchio's layout: every kind of joint, with and without mimics, in any order."""
 
 import numpy as np
 import pinocchio as pin

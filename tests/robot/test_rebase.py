@@ -1,4 +1,4 @@
-"""The change of base: poses, rates and forces, against differences and by hand."""
+"""The change of base: poses, velocities and forces, against finite differences and by hand."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ STEP = 1e-6
 
 
 def moved(robot, q, v, seconds):
-    """``q`` after ``seconds`` at ``v``."""
+    """Return ``q`` after ``seconds`` at the constant velocity ``v``."""
     model = pinocchio_model(robot)
     return np.stack([pin.integrate(model, *pair) for pair in zip(q, seconds * v, strict=True)])
 

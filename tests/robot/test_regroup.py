@@ -1,4 +1,4 @@
-"""Inertial regrouping: what it zeroes, and that joints do not feel it."""
+"""Inertial regrouping: which constants become zero, and that joint-space results do not change."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Another link as the floating base: the same mechanism, its joints' meaning, and which link is chosen."""
+"""Another link as the floating base: equal dynamics, the meaning of coordinates, and the link chosen."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ def floating(name):
 
 
 def random_tree(seed, bodies=7):
-    """A floating robot of reversible joints, a mimic among them where more than one has one DoF."""
+    """Return a floating robot of reversible joints, one of them a mimic if two or more have one freedom."""
     rng = np.random.default_rng(seed)
     kinds = [REVERSIBLE[k] for k in rng.integers(len(REVERSIBLE), size=bodies)]
     kinds[0] = JointKind.REVOLUTE
@@ -46,7 +46,7 @@ def random_tree(seed, bodies=7):
 
 
 def link_poses(robot, q):
-    """The pose of every link in the world, by Pinocchio."""
+    """Return the pose of every link in the world, computed by Pinocchio."""
     model = pinocchio_model(robot)
     data = model.createData()
     pin.forwardKinematics(model, data, to_pinocchio_q(robot, q))
@@ -57,7 +57,7 @@ def link_poses(robot, q):
 
 
 def assert_same_mechanism(robot, other, seed=0):
-    """Every link is where it was, and all seven functions agree once the arrays are changed over."""
+    """Check that every link keeps its pose, and that all seven functions agree on converted arrays."""
     change, given = Rebase(robot, other), random_states(robot, 3, seed)
     q, v = given["q"], given["v"]
     theirs = {
@@ -245,7 +245,7 @@ def test_the_middle_of_atlas_is_its_torso():
 
 
 def bushy(robot: Robot):
-    """A cost that counts the bodies on every path."""
+    """Return the sum of the path lengths of all bodies as a cost."""
     return float(sum(len(robot.path(i)) for i in range(len(robot.bodies))))
 
 
@@ -279,7 +279,7 @@ def test_the_trials_are_bounded(evaluations, links):
     ],
 )
 def test_of_a_large_robot_fewer_roots_are_compared(monkeypatch, most, links, skipped):
-    """Never fewer than two; with every cost 1 the work is the number of trials."""
+    """At least two roots are compared; as every cost is 1, the work is the number of trials."""
     monkeypatch.setattr(module, "MOST_WORK", most)
     found = best_root(floating("atlas"), lambda _: 1.0)
     assert [trial.link for trial in found.trials] == links

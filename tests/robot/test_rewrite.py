@@ -1,4 +1,4 @@
-"""The search for the cheapest rewrite: what it keeps, what it drops, and how often it asks."""
+"""The search for the cheapest rewrite: which rewrites it keeps, and how often it evaluates the cost."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from tests.support.strategies import ALL_KINDS, robots
 
 
 def constants(robot):
-    """How many of a robot's constants are neither 0 nor 1: a stand-in for its operation count."""
+    """Count the constants of a robot that are neither 0 nor 1, in place of its operation count."""
     count = 0
     for body in robot.bodies:
         placement, inertia = body.joint.placement, body.inertia
@@ -29,12 +29,12 @@ def constants(robot):
 
 
 def indifferent(_robot):
-    """A cost that nothing lowers."""
+    """Return a constant cost."""
     return 1.0
 
 
 class Counted:
-    """A cost that remembers how often it was asked, and never for the same robot twice."""
+    """A cost that counts its evaluations and fails if it is evaluated twice for the same robot."""
 
     def __init__(self, cost):
         self.cost = cost
@@ -55,7 +55,7 @@ FEWEST = {
     "tiago": (116, 106),
     "toy": (8, 8),
 }
-"""Constants of each robot with its axes aligned and its inertias regrouped, and of the best rewrite."""
+"""For each robot, the constants after aligning axes and regrouping inertias, and after the best rewrite."""
 
 
 @pytest.mark.parametrize("name", bundled())
@@ -71,7 +71,7 @@ def test_the_bundled_robots_get_cheaper_and_stay_themselves(name):
 
 
 def test_the_search_ends_where_its_evaluations_do():
-    """Were every robot cheaper than the one before, it would go on and on."""
+    """The budget of evaluations ends a search whose cost falls at every evaluation."""
     robot = load_urdf(path("iiwa14"))
     asked = []
 
@@ -126,12 +126,12 @@ def test_any_robot_stays_itself_and_gets_no_dearer(robot):
 
 
 def dear(robot):
-    """A count by which a robot of some ten bodies is large."""
+    """Return a cost so high that a robot of about ten bodies counts as large."""
     return 400.0 * constants(robot)
 
 
 class TestLarge:
-    """Robots of which the whole would be evaluated for each frame of each body."""
+    """Robots too large for evaluating the whole robot for each frame of each body."""
 
     def test_frames_are_judged_by_what_lies_around_them(self):
         robot = load_urdf(path("tiago"))

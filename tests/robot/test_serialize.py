@@ -1,4 +1,4 @@
-"""Robots as JSON: exact there and back, and the line that refuses each kind of bad data."""
+"""Robots as JSON: the round trip is exact, and bad data is refused."""
 
 import json
 from dataclasses import replace

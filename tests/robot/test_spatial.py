@@ -1,4 +1,4 @@
-"""Placements and inertias: against 6x6 matrices, and exact where they should be."""
+"""Placements and inertias: compared with 6x6 matrices, and exact where rounding must not show."""
 
 from math import cos, pi, sin
 

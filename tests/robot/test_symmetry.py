@@ -1,4 +1,4 @@
-"""Which limbs of a robot are alike."""
+"""The limbs of a robot that are alike."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Units of the interface: numbers change with the units of length, mass and time as their names say."""
+"""Units of the interface: results scale with the units of length, mass and time as the unit names say."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rbdhw.robot.units import Units
 from tests.support.mechanisms import BRANCHED, mechanism
 
 METRE, KILOGRAM, SECOND = 2.5, 0.3, 1.7
-"""How many of the new units a metre, a kilogram and a second are."""
+"""The number of new units in a metre, a kilogram and a second."""
 
 KINDS = [
     (JointKind.FLOATING, JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.SPHERICAL, JointKind.CONTINUOUS),
@@ -24,7 +24,7 @@ KINDS = [
 
 
 def size(unit: str) -> float:
-    """How many of the new units a unit such as ``m/(rad s^2)`` is."""
+    """Return the number of new units in one unit such as ``m/(rad s^2)``."""
     whole, _, divisor = unit.partition("/")
     return product(whole) / product(divisor.strip("()"))
 
@@ -40,7 +40,7 @@ def product(text: str) -> float:
 
 
 def rescaled(robot: Robot) -> Robot:
-    """The same robot in the new units."""
+    """Return the same robot in the new units."""
     bodies = []
     for body in robot.bodies:
         joint, inertia = body.joint, body.inertia
@@ -64,7 +64,7 @@ def moved(placement: Placement) -> Placement:
 
 
 def sizes(robot: Robot, array: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The sizes of an array's units, element by element."""
+    """Return the size of each element's unit in an array."""
     units = Units(robot)
     found = np.empty(shape)
     for index in np.ndindex(*shape):
@@ -127,7 +127,7 @@ def test_results_change_with_the_units(kinds, function):
     ],
 )
 def test_units_by_joint(array, index, unit):
-    """A turn, then a shift."""
+    """The robot has a rotation, then a translation."""
     robot = mechanism((JointKind.REVOLUTE, JointKind.PRISMATIC), (-1, 0), seed=1)
     assert Units(robot).of(array, index) == unit
 

@@ -1,4 +1,4 @@
-"""Reading URDF files: what becomes of them, and the exact line that refuses each kind of bad one."""
+"""Reading URDF files: the resulting robot, and the exact message for each refusal."""
 
 from itertools import pairwise
 
@@ -18,7 +18,7 @@ FREE = (link("world", ""), link("trunk"), joint("free", "world", "trunk", "float
 
 
 EMPTY = "ur3"
-"""The one published file that describes no robot: it has no links."""
+"""The one published file without links, which describes no robot."""
 
 ROBOTS = [path for path in EXAMPLES if path.stem != EMPTY]
 
@@ -333,7 +333,7 @@ TAKEN = {
     "point on a spherical joint": "as it is, with a singular mass matrix",
     "xacro beside links": "without it",
 }
-"""What is taken with a remark, by case."""
+"""Problems that are tolerated with a remark, by case."""
 
 
 @pytest.mark.parametrize("case", [case for case in REFUSED if case not in TAKEN])

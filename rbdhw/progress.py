@@ -1,4 +1,4 @@
-"""Which stage is at work: on a terminal a status line, in a log plain lines."""
+"""Progress of the stages: a status line on a terminal, plain lines in a log."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
 Progress = Callable[[str], None]
-"""Receives the stage at work, and after a colon how far it is: ``simulating: 3 of 12 tasks``."""
+"""Receives the current stage and, after a colon, its progress: ``simulating: 3 of 12 tasks``."""
 
 LASTING = 2.0
-"""Seconds after which a log names a stage. Shorter stages stay silent."""
+"""The seconds after which a log names a stage. Shorter stages are not logged."""
 
 PERIOD = 20.0
-"""Seconds without a line after which a log repeats what is at work."""
+"""The seconds without a line after which a log repeats the current stage."""
 
 STARTING = "starting"
 
 
 def silent(_text: str) -> None:
-    """A progress that shows nothing."""
+    """Discard the progress."""
 
 
 def within(stage: str, progress: Progress) -> Progress:
-    """A progress of one stage: it receives how far the stage is, without the stage's name."""
+    """Return a progress for use inside one stage: its texts are prefixed with the name of the stage."""
     return lambda text: progress(f"{stage}: {text}")
 
 
@@ -38,14 +38,14 @@ class Log:
     """Progress as plain lines, each with the time elapsed.
 
     :meth:`tick` writes a line when a stage has lasted :data:`LASTING` seconds, and whenever :data:`PERIOD`
-    seconds have passed without a line. It may run in another thread than the progress.
+    seconds have passed without a line. It may run in a different thread than the progress.
 
     Parameters
     ----------
     write
         Receives each line.
     clock
-        The time in seconds.
+        Returns the time in seconds.
     """
 
     def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
@@ -57,14 +57,14 @@ class Log:
         self._start = self._began = self._written = clock()
 
     def __call__(self, text: str) -> None:
-        """Enter a stage, or say how far it is."""
+        """Enter a stage, or update the progress of the current one."""
         with self._lock:
             if stage_of(text) != stage_of(self._text):
                 self._began, self._named = self._clock(), False
             self._text = text
 
     def tick(self) -> None:
-        """Write the line that is due, if one is."""
+        """Write a line if one is due."""
         with self._lock:
             now = self._clock()
             lasts = not self._named and now - self._began >= LASTING
@@ -74,13 +74,13 @@ class Log:
 
 
 def stage_of(text: str) -> str:
-    """The stage in a text of :data:`Progress`, without how far it is."""
+    """Return the stage in a text of :data:`Progress`, without the progress within it."""
     return text.partition(": ")[0]
 
 
 @contextmanager
 def shown() -> Iterator[Progress]:
-    """Show the progress on the error stream, in the form that suits a terminal or a log."""
+    """Show the progress on the error stream, as a status line on a terminal and as log lines elsewhere."""
     console = Console(stderr=True)
     with status_line(console) if console.is_terminal else log_lines(console) as progress:
         yield progress
@@ -88,7 +88,7 @@ def shown() -> Iterator[Progress]:
 
 @contextmanager
 def status_line(console: Console) -> Iterator[Progress]:
-    """The time elapsed, the stage and its counts on one line, which disappears at the end."""
+    """Show the elapsed time, the stage and its progress on one line, which is cleared at the end."""
     columns = (
         SpinnerColumn(),
         TimeElapsedColumn(),
@@ -101,7 +101,7 @@ def status_line(console: Console) -> Iterator[Progress]:
 
 @contextmanager
 def log_lines(console: Console, tick: float = 0.5) -> Iterator[Progress]:
-    """The lines of a :class:`Log`, which looks every ``tick`` seconds whether one is due."""
+    """Print the lines of a :class:`Log`, which is checked every ``tick`` seconds."""
     done = Event()
     log = Log(lambda line: print(line, file=console.file, flush=True))
 

@@ -1,4 +1,4 @@
-"""The robots that come with the package, as URDF files without meshes."""
+"""The bundled robots, as URDF files without meshes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ _FOLDER = Path(__file__).resolve().parent
 
 
 def bundled() -> dict[str, Path]:
-    """The bundled robots' URDF files by name, sorted by name."""
+    """Return the bundled robots' URDF files by name, sorted by name."""
     return {file.stem: file for file in sorted(_FOLDER.glob("*.urdf"))}
 
 
 def path(name: str) -> Path:
-    """The URDF file of the bundled robot ``name``; InputError, listing those that exist, if there is none."""
+    """Return the URDF file of the bundled robot ``name``.
+
+    Raises
+    ------
+    InputError
+        For an unknown name; the message lists the bundled robots.
+    """
     files = bundled()
     if name not in files:
         raise InputError(f"robot {name!r}: not bundled; expected one of {', '.join(files)}")

@@ -1,1 +1,1 @@
-"""Amaranth: one region, one submodule; trigonometry, delay lines, streams, top; Verilog."""
+"""The hardware in Amaranth: cores with a submodule per region, the packet interface, the Verilog writer."""

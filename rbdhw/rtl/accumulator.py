@@ -1,4 +1,4 @@
-"""An accumulator: adds up products, one a cycle, of one sum after the other."""
+"""A multiply-accumulate unit: one product a cycle, one sum after the other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rbdhw.target import Primitive
 
 @dataclass(frozen=True)
 class Adding:
-    """What is done with a product: its sign, the bits by which it is moved, and whether others follow."""
+    """How a product enters the sum: its sign, its shift, and whether more products of the same sum follow."""
 
     negative: bool
     shift: int
@@ -29,28 +29,28 @@ class Adding:
 
 
 class Accumulator(wiring.Component):
-    """A multiplier, a shifter and a sum.
+    """A multiplier, an aligner and a register of the sum.
 
     Parameters
     ----------
     widths
-        Of the operands.
+        Bits of the operands ``a`` and ``b``.
     width
-        Of the result.
+        Bits of the result.
     sum_bits
-        Of the sum.
+        Bits of the sum.
     drop
         Low bits of the sum that are rounded away.
     ii
         Cycles between tasks.
     adding
-        What is done with the product of the operands that come in a slot. In others the sum begins anew.
+        By slot, how the product of the operands that arrive in that slot enters the sum. After an idle slot a
+        new sum begins.
     registers, primitive
-        Pipeline registers of each product, one at least, and what multiplies: see
+        Pipeline registers of each product, at least one, and the device's multiplier: see
         :mod:`rbdhw.rtl.multiplier`.
-
     sequencer
-        Of the slots.
+        The counter of slots.
 
     Members
     -------
@@ -59,7 +59,7 @@ class Accumulator(wiring.Component):
     o : Out
         The rounded sum, ``latency`` cycles after its last operands.
     overflow : Out
-        Whether that does not fit.
+        Whether the rounded sum exceeds ``width`` bits; valid together with ``o``.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Accumulator(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Cycles from the last operands to the result."""
+        """Cycles from the last operands of a sum to the result."""
         return self.registers + 1
 
     def elaborate(self, _platform: object) -> Module:
@@ -97,7 +97,7 @@ class Accumulator(wiring.Component):
         product = multiply_add(
             m, "product", self.a, self.b, Const(0, 1), registers=self.registers, primitive=self.primitive
         )
-        term = self._moved(m, sequencer, later, product)
+        term = self._shift_product(m, sequencer, later, product)
         negative = sequencer.steps(m, "negative", {s: int(a.negative) for s, a in later.items()}, 1)
         more = sequencer.steps(m, "more", {s: int(a.more) for s, a in later.items()}, 1, other=0)
         start = half(self.drop)
@@ -114,8 +114,10 @@ class Accumulator(wiring.Component):
         ]
         return m
 
-    def _moved(self, m: Module, sequencer: Sequencer, adding: Mapping[int, Adding], product: Any) -> Any:
-        """The product moved by the slot's bits."""
+    def _shift_product(
+        self, m: Module, sequencer: Sequencer, adding: Mapping[int, Adding], product: Any
+    ) -> Any:
+        """Return the product, shifted as its slot requires."""
         shifts = sorted({own.shift for own in adding.values()})
         ways = []
         for shift in shifts:
@@ -130,5 +132,5 @@ class Accumulator(wiring.Component):
 
 
 def sum_bits(least: int, most: int) -> int:
-    """Bits of a sum that lies between these."""
+    """Return the bits of a signed sum in the range ``least`` to ``most``."""
     return 1 + max(most.bit_length(), (~least).bit_length())

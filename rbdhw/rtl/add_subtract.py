@@ -1,7 +1,8 @@
-"""The sum of a number and another that may be negated: as an expression, or in a family's carry cells.
+"""``number + term`` or ``number - term`` by a control bit: as an expression, or in a family's carry cells.
 
-A carry cell of Lattice's ECP5 (FPGA-TN-02200: CCU2C) adds two bits of numbers, of which it can turn one by a
-third input. Yosys turns the number in look-up tables before it is added, so the cells are named.
+A carry cell of Lattice's ECP5 (FPGA-TN-02200: CCU2C) adds two bits of each number and can invert the bits of
+one number under a third input. Yosys would spend separate look-up tables on the inversion, so these cells are
+instantiated.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from rbdhw.rtl.multiplexer import FAMILY
 from rbdhw.target import Primitive
 
 CELL = "turned_adder_ecp5"
-"""The module of such cells."""
+"""The name of the Verilog module built from these cells."""
 
 INIT = "16'h96aa"
-"""Of each half of a cell, whose last input is 1: the sum of the others, and what carries where that is 0."""
+"""The look-up table of half a cell with D = 1: propagate = A xor B xor C; where that is 0, the carry is A."""
 
 
 def add_subtract(
     m: Module, name: str, number: Any, term: Any, negative: Any, primitive: Primitive | None
 ) -> Any:
-    """``number + term``, or where ``negative`` ``number - term``, all of one width, which the result keeps.
+    """Return ``number + term``, or ``number - term`` where ``negative`` is 1.
 
-    ``name`` is that of the submodule.
+    All operands and the result have the same width. ``name`` names the submodule.
     """
     total = Signal(number.shape(), name=f"{name}_total")
     if primitive is None or primitive.name != FAMILY:
@@ -38,7 +39,7 @@ def add_subtract(
 
 
 def write_adders(verilog: str) -> str:
-    """A Verilog text and the module of such adders, if it names them."""
+    """Return the Verilog text, with the module :data:`CELL` appended if the text instantiates it."""
     return verilog + (MODULE if f"{CELL} " in verilog else "")
 
 
@@ -67,4 +68,4 @@ module {CELL} #(parameter WIDTH = 1) (
 `endif
 endmodule
 """
-"""Its Verilog; Verilator sees what it does, not the cells."""
+"""The Verilog of :data:`CELL`. Verilator compiles its behaviour instead of the cells."""

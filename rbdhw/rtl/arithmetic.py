@@ -13,7 +13,7 @@ from rbdhw.fixed.recoding import Term, pair_summands, round_constant
 
 
 def align(value: Any, operand: Operand) -> Any:
-    """An operand's value moved by its shift: zeros below, or low bits cut. Its sign is not applied."""
+    """Return an operand's value after its shift (zeros appended, or low bits cut), without its sign."""
     if operand.shift > 0:
         return Cat(Const(0, operand.shift), value).as_signed()
     if operand.shift < 0:
@@ -23,9 +23,9 @@ def align(value: Any, operand: Operand) -> Any:
 
 
 def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> Any:
-    """The exact sum of one or two operands with their shifts and signs, and half of the bits to be dropped.
+    """Return the exact sum of one or two shifted, signed operands, plus half of the bits to be dropped.
 
-    The half costs no adder where it fits the zeros below an operand.
+    The half needs no adder where it fits into the zeros below an operand.
     """
     parts = [align(value, operand) for value, operand in zip(values, operands, strict=True)]
     room = [k for k, operand in enumerate(operands) if not operand.negative and operand.shift >= drop > 0]
@@ -39,9 +39,9 @@ def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> An
 
 
 def add_or_subtract(operands: tuple[Operand, ...], values: list[Any], signs: list[Any], drop: int = 0) -> Any:
-    """What :func:`total` gives where the signs are bits: 1 for a negative operand. They are never 1 together.
+    """Return the sum of :func:`total` with signs that are signals: 1 negates the operand.
 
-    A sign that is None is that of the operand.
+    At most one sign may be 1 in a cycle. Where a sign is None, the operand's own sign applies.
     """
     parts = [align(value, operand) for value, operand in zip(values, operands, strict=True)]
     fixed = [sign is None and not operand.negative for sign, operand in zip(signs, operands, strict=True)]
@@ -60,24 +60,25 @@ def add_or_subtract(operands: tuple[Operand, ...], values: list[Any], signs: lis
 
 
 def scale(m: Module, name: str, value: Any, constant: int, drop: int = 0) -> Any:
-    """The exact product by a constant above 0, and half of the bits to be dropped, without a multiplier.
+    """Return the exact product by a positive constant, plus half of the bits to be dropped, in adders alone.
 
-    The adders are those that :func:`rbdhw.fixed.recoding.shift_add` counts; ``name`` is that of their sums.
+    :func:`rbdhw.fixed.recoding.shift_add` counts the same adders. ``name`` is the prefix of the partial sums'
+    names.
     """
 
-    def added(first: _Summand, second: _Summand) -> _Summand:
+    def add(first: _Summand, second: _Summand) -> _Summand:
         total = first.plus(second)
         partial = Signal.like(total.value, name=f"{name}_partial")
         m.d.comb += partial.eq(total.value)
         return replace(total, value=partial)
 
-    total = pair_summands([_Summand.of(term, value) for term in round_constant(constant, drop)], added)
+    total = pair_summands([_Summand.of(term, value) for term in round_constant(constant, drop)], add)
     return Cat(Const(0, total.shift), total.value).as_signed()
 
 
 @dataclass(frozen=True)
 class _Summand:
-    """A number, shifted, and negated or not."""
+    """A number with its shift and its sign."""
 
     value: Any
     shift: int
@@ -85,13 +86,16 @@ class _Summand:
 
     @classmethod
     def of(cls, term: Term, factor: Any) -> _Summand:
-        """A term of a product."""
+        """Return a term of the recoded product of ``factor``."""
         if term.one is None:
             return cls(Const(1, signed(2)), term.shift)
         return cls(Cat(Const(1, term.one), factor).as_signed(), term.shift, term.negative)
 
     def plus(self, other: _Summand) -> _Summand:
-        """The sum with a summand that starts no lower; what is below that passes by unless it is negated."""
+        """Return the sum with a summand whose shift is not smaller.
+
+        The low bits that the other summand does not reach are copied, unless they are negated.
+        """
         below = other.shift - self.shift
         if self.negative and not other.negative:
             return _Summand(Cat(Const(0, below), other.value).as_signed() - self.value, self.shift)
@@ -103,29 +107,29 @@ class _Summand:
 
 
 def negate(value: Any, sign: Any) -> Any:
-    """A number, or where a bit is 1 what is left of nothing without it."""
+    """Return ``-value`` where ``sign`` is 1, else ``value``."""
     return Mux(sign, -value, value).as_signed()
 
 
 def choose(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> Any:
-    """The second operand where the first, a flag, is 1, the third where it is 0, and half of ``drop``."""
+    """Return the second operand where the first, a flag, is 1, else the third; plus half of ``drop`` bits."""
     flag, *others = values
     first, second = (total((operand,), [value]) for operand, value in zip(operands[1:], others, strict=True))
     return plus_half(Mux(flag[0], first, second).as_signed(), drop)
 
 
 def plus_half(full: Any, drop: int) -> Any:
-    """A number and half of its ``drop`` low bits."""
+    """Return the number plus half of its ``drop`` low bits."""
     return full + half(drop) if drop else full
 
 
 def half(drop: int) -> int:
-    """What is added before ``drop`` bits are cut, so that the cut rounds half up."""
+    """Return the constant that makes a cut of ``drop`` bits round half up."""
     return 1 << (drop - 1) if drop else 0
 
 
 def cut(full: Any, operation: Operation) -> tuple[Any, Any]:
-    """The result of an operation and whether it overflowed, from the sum with the half added."""
+    """Return an operation's result and its overflow bit, from the full sum with the rounding half."""
     kept = full[min(operation.drop, len(full) - 1) :].as_signed()
     width = operation.format.width
     if len(kept) <= width:
@@ -135,17 +139,17 @@ def cut(full: Any, operation: Operation) -> tuple[Any, Any]:
 
 
 def saturate(full: Any, operation: Operation) -> tuple[Any, Any]:
-    """The result of an operation and whether it overflowed; then it is the largest integer of that sign."""
+    """Return what :func:`cut` returns, with the result saturated where it overflows."""
     value, overflow = cut(full, operation)
     limit = Cat((~full[-1]).replicate(operation.format.width - 1), full[-1])
     return Mux(overflow, limit.as_signed(), value), overflow
 
 
 def split_sum(m: Module, bits: Any, widths: Sequence[int]) -> list[Signal]:
-    """Signals of these widths that are the parts of ``bits``, lowest first.
+    """Return signals of these widths with the consecutive parts of ``bits``, lowest first.
 
-    One assignment takes it apart: slices, each of which names all of it, would make the netlist's size the
-    square of its own.
+    A single assignment splits the word. Separate slices would each repeat the whole word, and the netlist
+    would grow with the square of the word's size.
     """
     parts = [Signal(width) for width in widths]
     m.d.comb += Cat(*parts).eq(bits)

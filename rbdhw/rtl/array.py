@@ -1,4 +1,4 @@
-"""The array: accumulators, units for sines and reciprocals, and the memories of their operands."""
+"""The array core: accumulators, trigonometry and reciprocal units, and their operand memories."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from rbdhw.target import Primitive
 
 
 class ArrayCore(CoreInterface):
-    """A core of units that jobs share.
+    """A core of units that the jobs of a task share.
 
     Parameters
     ----------
     program, array
-        What to compute, and when and where.
+        The computation, and its schedule on the units.
     memory_stages
-        The shortest delay line of a result that is kept in a memory.
+        The shortest delay line of a result that uses a memory.
     primitive
-        The multiplier of the device's DSP blocks; without it the RTL is portable, and does the same.
+        The device's multiplier block; without it the RTL is portable, with the same results.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ArrayCore(CoreInterface):
         self._slots = Signal(self.ii, name="slots", init=1)
         m.d.sync += self._slots.eq(self._slots.rotate_left(1))
         m.d.comb += self.phase_zero.eq(self._slots[0])
-        self._words = self._decoded(m)
+        self._words = self._decode(m)
         self._results: dict[tuple[int, int], Signal] = {}
         self._overflows: dict[int, Signal] = {}
         memories: dict[Port, OperandMemory] = {}
@@ -75,14 +75,14 @@ class ArrayCore(CoreInterface):
         self._encode(m)
         return m
 
-    def _decoded(self, m: Module) -> dict[int, Any]:
-        """The words of the task that starts in this cycle, and its flags, by value."""
+    def _decode(self, m: Module) -> dict[int, Any]:
+        """Return the words and flags of the task that starts in this cycle, by value."""
         slots = split_sum(m, self.payload, self.program.slots)
         words = {
             word.value: slots[word.slot][: word.format.width].as_signed() for word in self.program.inputs
         }
         for flag in self.program.flags:
-            raised = self.raised(flag)
+            raised = self.flag_raised(flag)
             for value, bit in ((flag.value, raised), (~flag.value, ~raised)):
                 words[value] = Signal(signed(2), name=f"flag_{flag.name}_{value < 0:d}")
                 m.d.comb += words[value].eq(Cat(bit, Const(0, 1)))
@@ -92,7 +92,7 @@ class ArrayCore(CoreInterface):
         return self.program.operations[value]
 
     def _width(self, value: int) -> int:
-        """The width of a value; copies are as wide as an accumulator's results."""
+        """Return the width of a value; copies are as wide as an accumulator's results."""
         if value < 0:
             return self._operation(~value).format.width
         if value >= len(self.program.operations):
@@ -152,7 +152,7 @@ class ArrayCore(CoreInterface):
         self._overflows[unit] = register(m, hardware.overflow, 1)
 
     def _sum_bits(self, step: ArrayStep) -> int:
-        """Bits of a job's sum before it is rounded; a result's width and the guard's at least."""
+        """Return the bits of a job's sum before rounding, at least those of a result and the guard bits."""
         (value,) = step.job.values
         least = max(self.program.port_widths) + GUARD_BITS + 1
         if value >= len(self.program.operations):
@@ -166,8 +166,8 @@ class ArrayCore(CoreInterface):
         low, high = exact_interval(operation, formats)
         return max(least, sum_bits(low << GUARD_BITS, (high + 1) << GUARD_BITS))
 
-    def _chosen(self, m: Module, sequencer: Sequencer, name: str, choices: dict[int, Any]) -> Any:
-        """A signal by slot."""
+    def _select(self, m: Module, sequencer: Sequencer, name: str, choices: dict[int, Any]) -> Any:
+        """Return the signal of the current slot."""
         different = list({id(choice): choice for choice in choices.values()}.values())
         if len(different) == 1:
             return different[0]
@@ -186,7 +186,7 @@ class ArrayCore(CoreInterface):
         return multiplex(m, name, inputs, number, self.primitive)
 
     def _source(self, m: Module, unit: int, sequencer: Sequencer) -> None:
-        """Words of a task, kept while those of the next come."""
+        """Hold the words of a task while those of the next arrive."""
         choices = {}
         for step in self.array.steps_of[unit]:
             (value,) = step.job.values
@@ -196,7 +196,7 @@ class ArrayCore(CoreInterface):
             with m.If(self._slots[0]):
                 m.d.sync += kept.eq(self._words[value])
             choices[step.start % self.ii] = kept
-        self._results[unit, 0] = self._chosen(m, sequencer, f"source_{unit}", choices)
+        self._results[unit, 0] = self._select(m, sequencer, f"source_{unit}", choices)
 
     def _trigonometry(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
         name = f"trigonometry_{unit}"
@@ -209,7 +209,7 @@ class ArrayCore(CoreInterface):
             angles[slot] = operation.operands[0]
             offsets[slot] = operation.constant
         ways = {operand.shift: align(operands[0], operand) for operand in angles.values()}
-        angle = self._chosen(m, sequencer, f"{name}_angle", {s: ways[o.shift] for s, o in angles.items()})
+        angle = self._select(m, sequencer, f"{name}_angle", {s: ways[o.shift] for s, o in angles.items()})
         offset = sequencer.steps(m, f"{name}_offset", offsets, hardware.angle.shape())
         m.d.comb += hardware.angle.eq(angle + offset)
         self._results[unit, 0], self._results[unit, 1] = hardware.sin, hardware.cos
@@ -234,32 +234,32 @@ class ArrayCore(CoreInterface):
             value, overflow = saturate(hardware.y, operation)
             m.d.comb += result.eq(value)
             results[step.ready % self.ii], overflows[step.ready % self.ii] = result, overflow
-        self._results[unit, 0] = self._chosen(m, sequencer, f"{name}_o", results)
+        self._results[unit, 0] = self._select(m, sequencer, f"{name}_o", results)
         self._overflows[unit] = register(m, self._overflow_by_slot(overflows), 1)
 
     def _overflow_by_slot(self, overflows: dict[int, Any]) -> Any:
         return Cat(self._slots[slot] & overflow for slot, overflow in overflows.items()).any()
 
     def _connect(self, m: Module, memories: dict[Port, OperandMemory]) -> None:
-        """Let memories take the outputs that they are written from."""
+        """Connect the operand memories to the outputs that they store."""
         held: dict[Output, Any] = {}
         for port, memory in memories.items():
             for k, output in enumerate(outputs(self.array, port)):
-                m.d.comb += getattr(memory, f"i{k}").eq(self._held(m, held, output))
+                m.d.comb += getattr(memory, f"i{k}").eq(self._delay_output(m, held, output))
 
-    def _held(self, m: Module, held: dict[Output, Any], output: Output) -> Any:
-        """An output some cycles ago."""
+    def _delay_output(self, m: Module, held: dict[Output, Any], output: Output) -> Any:
+        """Return an output, delayed by its number of cycles."""
         if output.delay == 0:
             return self._results[output.unit, output.result]
         if output not in held:
-            before = self._held(m, held, Output(output.unit, output.result, output.delay - 1))
+            before = self._delay_output(m, held, Output(output.unit, output.result, output.delay - 1))
             name = f"unit_{output.unit}_{output.result}_before_{output.delay}"
             held[output] = Signal(before.shape(), name=name, reset_less=True)
             m.d.sync += held[output].eq(before)
         return held[output]
 
     def _encode(self, m: Module) -> None:
-        """The results of each function, when all of them are there."""
+        """Register the results of each function once all of them are computed."""
         lines: dict[int, dict[int, Any]] = {}
         reads: dict[int, set[int]] = defaultdict(set)
         for function, words in self.program.outputs.items():
@@ -295,7 +295,7 @@ class ArrayCore(CoreInterface):
         return stage(self.array.latency[function] - self._ready(value), self.ii)
 
     def _value(self, m: Module, value: int) -> Any:
-        """A value in the cycle in which it is ready, as wide as its format."""
+        """Return a value in the cycle in which it is ready, in the width of its format."""
         operation = self._operation(value)
         width = operation.format.width
         if operation.kind is Kind.CONSTANT:
@@ -308,7 +308,7 @@ class ArrayCore(CoreInterface):
         return own
 
     def _flags(self, function: str) -> dict[int, list[Any]]:
-        """Overflows of the values that a function depends on, by the cycle in which they can be read."""
+        """Return the overflow bits that concern a function, by the cycle in which they are valid."""
         reached = self.program.reached(function)
         flags: dict[int, list[Any]] = defaultdict(list)
         for value in sorted(reached):

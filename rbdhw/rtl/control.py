@@ -1,4 +1,4 @@
-"""Control of shared hardware: what changes from slot to slot, in registers that are set a cycle ahead."""
+"""Control of shared hardware: values that change from slot to slot, in registers set one cycle ahead."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from amaranth.hdl import Const, Module, Mux, Signal, unsigned
 
 
 class Sequencer:
-    """The slots and tasks of some hardware, counted close to it.
+    """Counters of slots and tasks, local to the hardware that they control.
 
     Parameters
     ----------
     m, name
-        Where the counters stand, and what their names begin with.
+        The module that holds the counters, and the prefix of their names.
     ii
-        Slots.
+        The number of slots.
     turns
-        Tasks that are told apart: a power of two.
+        The number of tasks that ``turn`` distinguishes, a power of two.
 
     Members
     -------
     slot, turn
-        Those of the current cycle; ``turn`` counts tasks.
+        The slot of the current cycle, and the count of tasks modulo ``turns``.
     next_turn
-        That of the next cycle.
+        The value of ``turn`` in the next cycle.
     """
 
     def __init__(self, m: Module, name: str, ii: int, turns: int = 1) -> None:
@@ -45,7 +45,10 @@ class Sequencer:
     def steps(
         self, m: Module, name: str, values: Mapping[int, int], shape: Any, *, other: int | None = None
     ) -> Signal:
-        """A number that has these values in these slots, in a register; in all others ``other``, or any."""
+        """Return a register that holds ``values[slot]`` in each slot, and ``other`` in the remaining slots.
+
+        Where ``other`` is None, its value in those slots is arbitrary.
+        """
         register = Signal(shape, name=name, reset_less=True)
         m.d.sync += register.eq(self.ahead(m, name, values, shape, other=other))
         return register
@@ -53,12 +56,12 @@ class Sequencer:
     def ahead(
         self, m: Module, name: str, values: Mapping[int, int], shape: Any, *, other: int | None = None
     ) -> Signal:
-        """The same, a cycle before, and not registered."""
+        """Return the value of :meth:`steps` one cycle earlier, as combinational logic."""
         chosen = Signal(shape, name=f"{name}_ahead")
         table = [values.get(slot, other) for slot in range(self._ii)]
         table += [None] * ((1 << len(self._next)) - self._ii)
-        # Bit by bit, as multiplexers: of a case statement synthesis makes a memory, and of a constant that is
-        # shifted a module of its own; both take long.
+        # A multiplexer for each bit: from a case statement synthesis would infer a memory, and from a shifted
+        # constant a separate module. Both take long.
         for bit in range(len(chosen)):
             column = [None if value is None else value >> bit & 1 for value in table]
             m.d.comb += chosen[bit].eq(_look_up(column, self._next))
@@ -66,7 +69,7 @@ class Sequencer:
 
 
 def _look_up(column: Sequence[int | None], number: Any) -> Any:
-    """The bit of a table that has a number; None may be either."""
+    """Return the bit of a table at an index; an entry of None may be either value."""
     known = {value for value in column if value is not None}
     if len(known) < 2:
         return Const(max(known, default=0), 1)
@@ -79,5 +82,5 @@ def _look_up(column: Sequence[int | None], number: Any) -> Any:
 
 
 def places(count: int) -> Any:
-    """The shape of a number that chooses among so many."""
+    """Return the shape of an index into ``count`` entries."""
     return unsigned(max(0, count - 1).bit_length())

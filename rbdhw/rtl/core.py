@@ -1,4 +1,4 @@
-"""The accelerator's core: every region of the bound design, from a task's words to its results."""
+"""The pipelined core: the submodules of all regions, from a task's words to its results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rbdhw.target import Primitive
 
 
 class ForwardBackward(Elaboratable):
-    """The Round-Trip Pipelines: the submodules of all steps that belong to a joint."""
+    """The round-trip pipelines: the submodules of all steps that belong to a joint."""
 
     def __init__(self, regions: list[RegionModule]) -> None:
         self._regions = regions
@@ -30,14 +30,14 @@ class ForwardBackward(Elaboratable):
 
 
 class PipelineCore(CoreInterface):
-    """A core of operators in the submodules of steps and joints.
+    """A core of dedicated and shared operators, grouped by step and joint.
 
     Parameters
     ----------
     program, bound
-        What to compute, and when and where.
+        The computation, and its schedule with the binding to units and regions.
     primitive
-        The multiplier of the device's DSP blocks; without it the RTL is portable, and does the same.
+        The device's multiplier block; without it the RTL is portable, with the same results.
     """
 
     def __init__(self, *, program: Program, bound: Bound, primitive: Primitive | None = None) -> None:
@@ -77,10 +77,10 @@ class PipelineCore(CoreInterface):
             elif value == group[0]:
                 self._take_turns(m, wires, group, [words[twin] for twin in group])
         for flag in self.program.flags:
-            m.d.comb += wires.tap(Tap(flag.value, 0)).eq(self.raised(flag))
+            m.d.comb += wires.tap(Tap(flag.value, 0)).eq(self.flag_raised(flag))
 
     def _take_turns(self, m: Module, wires: Wires, group: tuple[int, ...], words: list[Any]) -> None:
-        """Let the words of a task's limbs take turns: the later ones wait in registers."""
+        """Let twins, the same word of several limbs, share one signal; the later words wait in registers."""
         turn = wires.tap(Tap(group[0], 0))
         m.d.comb += turn.eq(words[0])
         for value, bits in zip(group[1:], words[1:], strict=True):
@@ -99,14 +99,15 @@ class PipelineCore(CoreInterface):
         m.d.comb += getattr(self, f"result_{function}").eq(result)
 
     def _overflow(self, m: Module, modules: list[RegionModule], function: str) -> Any:
-        """Whether anything that a function's results depend on overflowed, when they are computed.
+        """Return whether a value that the function's results depend on overflowed, valid with the results.
 
-        Flags wait in registers of their region before they meet others, as long as there is time.
+        Each flag stays in registers of its region for up to :data:`~rbdhw.rtl.region.SETTLED` cycles before
+        the flags are combined.
         """
         last = self.bound.latency[function]
         flags: dict[int, list[Any]] = defaultdict(list)
         for module in modules:
-            for place in module.counted:
+            for place in module.overflow_places:
                 if function in place.functions:
                     later = min(last - place.cycle, SETTLED)
                     flags[place.cycle + later].append(module.flag(place, later))

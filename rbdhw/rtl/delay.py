@@ -1,4 +1,4 @@
-"""Delay lines: a value kept for later steps of its task, in registers or in a memory."""
+"""Delay lines that keep a value for later steps of its task, in registers or in a memory."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 SHALLOW = 16
-"""Words of a memory that LUTs hold."""
+"""The most words of a memory that synthesis places in LUTs."""
 
 
 class BypassFifo(wiring.Component):
-    """A delay of a fixed number of enabled cycles, kept in a memory.
+    """A delay by a fixed number of enabled cycles, in a memory.
 
     Parameters
     ----------
     shape
-        Of the value.
+        Shape of the value.
     stages
         Enabled cycles from ``i`` to ``o``, at least two: ``stages - 1`` words and an output register.
 
     Members
     -------
     enable : In
-        Whether the line moves at the end of this cycle.
+        Whether the line advances at the end of this cycle.
     i : In
-        What enters.
+        The input.
     o : Out
-        What entered ``stages`` moves ago.
+        The input ``stages`` enabled cycles ago.
     """
 
     def __init__(self, *, shape: Any, stages: int) -> None:
@@ -61,11 +61,11 @@ class BypassFifo(wiring.Component):
 def delay_line(
     m: Module, value: Any, enable: Any, stages: tuple[int, ...], *, name: str, memory_stages: int
 ) -> dict[int, Any]:
-    """The stages of a value's delay line that are read.
+    """Build a value's delay line; return the signals of the stages that are read, by stage.
 
-    Between two of them the line is a memory where it is at least ``memory_stages`` long, registers
-    elsewhere (which synthesis may turn into shift-register LUTs: they are never reset). Behind a memory that
-    is deep enough for a block RAM, which is slow from its clock, the last stage is a register.
+    Between two such stages the line is a memory if it has at least ``memory_stages`` stages, else registers.
+    The registers are never reset, so synthesis may use shift-register LUTs. Behind a memory deep enough for a
+    block RAM the last stage is a register, because a block RAM's clock-to-output delay is long.
     """
     taps = {0: value}
     position = 0

@@ -1,4 +1,4 @@
-"""What every core looks like from outside: see :class:`rbdhw.rtl.shell.Core`."""
+"""The interface common to all cores: see :class:`rbdhw.rtl.shell.Core`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from rbdhw.protocol import EXTENDED, HEADER
 
 
 class CoreInterface(wiring.Component):
-    """Takes a task's words, answers with its results a fixed number of cycles later; never stalls.
+    """Accepts a task's words and gives its results after a fixed number of cycles; never stalls.
 
     Parameters
     ----------
     program
-        What to compute.
+        The computation.
     ii
         Cycles between tasks.
     latency
-        Cycles from a task's start to the cycle in which its last result is computed, by function.
+        By function, cycles from a task's start to the cycle in which its last result is computed.
 
     Members
     -------
@@ -32,12 +32,13 @@ class CoreInterface(wiring.Component):
     payload : In
         The words of the task that starts in this cycle, slot by slot.
     functions : In
-        One-hot: its function, in the order of the program's.
+        One-hot: the function of that task, in the program's order.
     options : In
-        The options of its header.
+        The options of that task's header.
     result_F, overflow_F : Out
-        For each function F the packed output words, and whether a value overflowed, of the task that
-        started ``latency(F)`` cycles ago; registered. The words stay until those of a next task may come.
+        For each function F the packed output words, and whether a value overflowed, of the task that started
+        ``latency(F)`` cycles ago. Both are registered and stay valid until the results of the next task may
+        arrive.
     """
 
     def __init__(self, program: Program, ii: int, latency: Mapping[str, int]) -> None:
@@ -61,15 +62,15 @@ class CoreInterface(wiring.Component):
         return self._ii
 
     def latency(self, function: str) -> int:
-        """Cycles from a task's start to its results."""
+        """Return the cycles from a task's start to its results."""
         return self._latency[function] + 1
 
     def result_bits(self, function: str) -> int:
-        """The width of a function's packed output words."""
+        """Return the width of a function's packed output words."""
         return sum(word.format.width for word in self.program.outputs[function])
 
-    def raised(self, flag: Flag) -> Any:
-        """Whether the task that starts in this cycle raises a flag."""
+    def flag_raised(self, flag: Flag) -> Any:
+        """Return whether the task that starts in this cycle raises a flag."""
         order = list(self.program.outputs)
         raised = Cat(self.functions[order.index(function)] for function in flag.functions).any()
         return raised & self.options[EXTENDED] if flag.optional else raised

@@ -1,7 +1,8 @@
-"""Wide multiplexers: as an expression, or in the cells of a family whose synthesis makes them badly.
+"""Wide multiplexers: as an expression, or in the cells of a family for which synthesis maps them badly.
 
-Lattice's ECP5 joins the look-up tables of a slice by dedicated multiplexers (FPGA-TN-02200: PFUMX, L6MUX21):
-sixteen choices take eight look-up tables a bit. Yosys makes more than thirty of them, so the cells are named.
+Lattice's ECP5 combines the look-up tables of a slice through dedicated multiplexers (FPGA-TN-02200: PFUMX,
+L6MUX21): sixteen inputs take eight look-up tables per bit. Yosys uses more than thirty, so these cells are
+instantiated.
 """
 
 from __future__ import annotations
@@ -15,22 +16,23 @@ from amaranth.hdl import Array, Cat, Instance, Module, Signal
 from rbdhw.target import Primitive
 
 CELL = "multiplexer_ecp5_"
-"""What the names of modules of such cells begin with; the number of choices follows."""
+"""The prefix of the modules' names; the number of inputs follows."""
 
 FAMILY = "MULT18X18D"
-"""The multiplier by which the family is known."""
+"""The multiplier block that identifies the family."""
 
 JOINED = 4
-"""Bits of choice up to which the dedicated multiplexers reach."""
+"""The most select bits for which the dedicated multiplexers suffice."""
 
 PAIR = "16'hCACA"
-"""The look-up table of two choices: C selects B instead of A."""
+"""The look-up table of a multiplexer of two: C selects B instead of A."""
 
 
 def multiplex(m: Module, name: str, inputs: Sequence[Any], choice: Any, primitive: Primitive | None) -> Any:
-    """The input, of several of one shape, whose number is ``choice``; of larger numbers any.
+    """Return the input with the number ``choice``, of several inputs of one shape.
 
-    ``name`` is what the names of submodules begin with.
+    Where ``choice`` exceeds the number of inputs, the result is arbitrary. ``name`` is the prefix of the
+    submodule's name.
     """
     if len(inputs) == 1:
         return inputs[0]
@@ -44,13 +46,16 @@ def multiplex(m: Module, name: str, inputs: Sequence[Any], choice: Any, primitiv
 
 
 def write_cells(verilog: str) -> str:
-    """A Verilog text and the modules of multiplexers that it names."""
+    """Return the Verilog text, with the modules of all multiplexers that it instantiates appended."""
     sizes = sorted({int(size) for size in re.findall(rf"\b{CELL}(\d+)\b", verilog)})
     return verilog + "".join(cell(size) for size in sizes)
 
 
 def cell(size: int) -> str:
-    """The Verilog module of a multiplexer of so many choices; Verilator sees what it does, not the cells."""
+    """Return the Verilog module of a multiplexer with ``size`` inputs.
+
+    Verilator compiles its behaviour instead of the cells.
+    """
     lines: list[str] = []
     out = _build_cell(lines, [f"i[{k} * WIDTH + k]" for k in range(size)])
     bits = (size - 1).bit_length()
@@ -76,7 +81,7 @@ def cell(size: int) -> str:
 
 
 def tables(size: int) -> int:
-    """Look-up tables that a multiplexer of so many choices takes a bit."""
+    """Return the look-up tables per bit of a multiplexer with ``size`` inputs."""
     if size <= 2:
         return size - 1
     bits = (size - 1).bit_length()
@@ -86,7 +91,7 @@ def tables(size: int) -> int:
 
 
 def _build_cell(lines: list[str], inputs: Sequence[str]) -> str:
-    """The wire of a choice among inputs."""
+    """Append the cells of a multiplexer; return the wire of its output."""
     size = len(inputs)
     if size == 1:
         return inputs[0]
@@ -98,7 +103,7 @@ def _build_cell(lines: list[str], inputs: Sequence[str]) -> str:
 
 
 def _join(lines: list[str], inputs: Sequence[str], bits: int) -> str:
-    """A choice among a power of two by look-up tables of pairs, and dedicated multiplexers."""
+    """Append a multiplexer of a power of two inputs: look-up tables of pairs, then dedicated multiplexers."""
     if bits == 1:
         return _pair(lines, inputs[0], inputs[1], 0)
     half = len(inputs) // 2

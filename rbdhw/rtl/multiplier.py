@@ -1,8 +1,8 @@
-"""Products with pipeline registers: in a device's DSP block, or as portable RTL that does the same.
+"""Products with pipeline registers, in a device's multiplier block or as equivalent portable RTL.
 
-As :mod:`rbdhw.target` says, the registers are of the operands; of the operands and the result; of the
-operands, the product, and the result. They are never reset or stopped. To each product a number is added:
-before the result's register, or behind it where the block cannot add.
+As :mod:`rbdhw.target` defines, one register holds the operands; a second holds the result; a third holds the
+product. The registers have neither reset nor enable. A number is added to each product: before the result's
+register, or after it where the block cannot add.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.target import Primitive, limbs
 
 MOST_REGISTERS = 3
-"""Of the operands, the product, and the result."""
+"""Registers of the operands, the product and the result."""
 
 SUM_BITS = 48
-"""The width of the sums of those blocks that add."""
+"""The width of the sum in a block that adds."""
 
 
 def multiply_add(
     m: Module, name: str, a: Any, b: Any, addend: Any, *, registers: int, primitive: Primitive | None
 ) -> Any:
-    """``a b + addend``, as many cycles after the operands as there are ``registers``.
+    """Return ``a b + addend``, ``registers`` cycles after the operands.
 
-    The addend is given :func:`addend_delay` cycles after the operands. ``name`` is that of the submodule.
+    The addend must arrive :func:`addend_delay` cycles after the operands. ``name`` names the submodule.
     """
     if registers == 0:
         product = Signal(signed(len(a) + len(b)), name=f"{name}_product")
@@ -41,29 +41,29 @@ def multiply_add(
 
 
 def addend_delay(registers: int, widths: tuple[int, int], primitive: Primitive | None) -> int:
-    """Cycles from the operands of a product to the number that is added to it."""
+    """Return the cycles from the operands of a product to its addend."""
     behind = primitive is not None and primitive.blocks(widths) == 1 and not primitive.adds
     return registers if behind else registers - (registers > 1)
 
 
 class Multiplier(wiring.Component):
-    """A product and an addition to it every cycle.
+    """A product and an addition, one per cycle.
 
     Parameters
     ----------
     widths, addend_width
-        Of the operands and of the number that is added.
+        Bits of the operands and of the addend.
     registers
-        One to three, which is also the latency.
+        Pipeline registers, 1 to 3; also the latency.
     primitive
-        The device's block; without it the RTL is portable. Where one does not do, several are joined.
+        The device's multiplier block; None for portable RTL. Operands too wide for one block use several.
 
     Members
     -------
     a, b : In
         The operands.
     addend : In
-        The number that is added, :func:`addend_delay` cycles after the operands.
+        The addend, :func:`addend_delay` cycles after the operands.
     o : Out
         The sum, ``registers`` cycles after the operands.
 
@@ -88,11 +88,11 @@ class Multiplier(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         if self.primitive is None:
-            result = self._portable(m)
+            result = self._multiply(m)
         elif self.primitive.blocks((len(self.a), len(self.b))) > 1 or self._overflows:
-            result = self._joined(m, self.primitive)
+            result = self._join_blocks(m, self.primitive)
         else:
-            a, b = self._ordered(self.primitive)
+            a, b = self._order_operands(self.primitive)
             addend = self.addend if self.primitive.adds else Const(0, 1)
             result = block(m, "block", self.primitive, a, b, addend, self.registers)
             result = result if self.primitive.adds else result + self.addend
@@ -104,12 +104,12 @@ class Multiplier(wiring.Component):
         """Whether the sum is wider than that of a block that adds."""
         return self.primitive is not None and self.primitive.adds and len(self.o) > SUM_BITS
 
-    def _ordered(self, primitive: Primitive) -> tuple[Any, Any]:
-        """The operands by the block's port."""
+    def _order_operands(self, primitive: Primitive) -> tuple[Any, Any]:
+        """Return the operands in the order of the block's ports."""
         turned = primitive.turned((len(self.a), len(self.b)))
         return (self.b, self.a) if turned else (self.a, self.b)
 
-    def _portable(self, m: Module) -> Any:
+    def _multiply(self, m: Module) -> Any:
         a, b = (_register(m, f"{name}_operand", getattr(self, name)) for name in "ab")
         product = a * b
         if self.registers == MOST_REGISTERS:
@@ -117,11 +117,11 @@ class Multiplier(wiring.Component):
         result = product + self.addend
         return _register(m, "result", result) if self.registers > 1 else result
 
-    def _joined(self, m: Module, primitive: Primitive) -> Any:
-        """The products of the operands' parts, each in a block with registers of its own, in one sum."""
+    def _join_blocks(self, m: Module, primitive: Primitive) -> Any:
+        """Return the sum of the partial products, each in a block with registers of its own."""
         a, b = (
             _parts(operand, port)
-            for operand, port in zip(self._ordered(primitive), primitive.ports, strict=True)
+            for operand, port in zip(self._order_operands(primitive), primitive.ports, strict=True)
         )
         registers = 2 if self.registers == MOST_REGISTERS else 1
         terms = []
@@ -134,7 +134,7 @@ class Multiplier(wiring.Component):
 
 
 def _parts(operand: Any, port: int) -> list[tuple[int, Any]]:
-    """The parts of an operand that fit a signed port, with their lowest bits' places."""
+    """Return the parts of an operand that fit a signed port, each with the position of its lowest bit."""
     parts, low = [], 0
     for width in limbs(len(operand), port):
         part = operand[low : low + width]
@@ -144,7 +144,7 @@ def _parts(operand: Any, port: int) -> list[tuple[int, Any]]:
 
 
 def _total(terms: list[Any]) -> Any:
-    """A sum in a tree."""
+    """Return the sum of the terms, as a balanced tree."""
     while len(terms) > 1:
         terms = [*terms[2:], terms[0] + terms[1]]
     return terms[0]
@@ -157,7 +157,7 @@ def _register(m: Module, name: str, value: Any) -> Any:
 
 
 def _extend(m: Module, name: str, value: Any, width: int) -> Any:
-    """A number with its sign in a port that is wider."""
+    """Return a number, sign extended to the width of a port."""
     port = Signal(signed(width), name=name)
     m.d.comb += port.eq(value)
     return port
@@ -174,7 +174,7 @@ def _dsp48(
     addend: Any,
     registers: int,
 ) -> Any:
-    """AMD's block (UG579, UG479): P = C + A B. The wider operand is on A, sign extended to its 30 bits."""
+    """AMD's block (UG579, UG479): P = C + A B. The wider operand goes to A, sign extended to its 30 bits."""
     operands, product, result = 1, int(registers == MOST_REGISTERS), int(registers > 1)
     o = Signal(signed(SUM_BITS))
     unused = ("ADREG", "ALUMODEREG", "CARRYINREG", "CARRYINSELREG", "CREG", "DREG", "INMODEREG", "OPMODEREG")
@@ -198,7 +198,7 @@ def _dsp48(
         i_B=_extend(m, f"{name}_b", b, 18),
         i_C=_extend(m, f"{name}_c", addend, SUM_BITS),
         i_D=Const(0, 27 if kind == "DSP48E2" else 25),
-        # X and Y take the product, Z takes C, and the three are added.
+        # X and Y select the product, Z selects C; the block adds the three.
         i_OPMODE=Const(0b011_01_01, opmode_bits),
         i_ALUMODE=Const(0, 4),
         i_INMODE=Const(0, 5),
@@ -254,8 +254,8 @@ _BLOCKS: dict[str, Callable[[Module, str, Any, Any, Any, int], Any]] = {
 
 
 def block(m: Module, name: str, primitive: Primitive, a: Any, b: Any, addend: Any, registers: int) -> Any:
-    """The result of one of a device's blocks, ``registers`` cycles after operands that fit its ports.
+    """Return the output of one multiplier block, ``registers`` cycles after operands that fit its ports.
 
-    What it adds is taken before the result's register, and by a block that cannot add is left out.
+    The block adds ``addend`` before the result's register; a block that cannot add ignores it.
     """
     return _BLOCKS[primitive.name](m, name, a, b, addend, registers)

@@ -1,7 +1,7 @@
-"""Names of Verilog for what a netlist holds.
+"""Verilog names for the modules, wires and cells of a netlist.
 
-A netlist names only some of its wires. The others take the name of a signal that is part of them, or of the
-instance's port that they belong to, or a number.
+The netlist names only some of its wires. Every other wire is named after a signal that is part of it, after
+the port of an instance that it connects to, or by a number.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ unique0 unsigned until until_with untyped use uwire var vectored virtual void wa
 weak0 weak1 while wildcard wire with within wor xnor xor
 """
 KEYWORDS = frozenset(_WORDS.split())
-"""Words that are no names, in Verilog and SystemVerilog."""
+"""Reserved words of Verilog and SystemVerilog."""
 
 
 class Scope:
-    """Gives names that are not taken."""
+    """A scope of unique names."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set(KEYWORDS)
         self._numbers: dict[str, int] = {}
 
-    def given(self, wanted: str) -> str:
-        """A plain name like the one that is wanted, with a number behind it where that is taken."""
+    def new_name(self, wanted: str) -> str:
+        """Return a valid name close to ``wanted``; a number is appended if the name is taken."""
         plain = re.sub(r"\W+", "_", wanted).strip("_") or "x"
         plain = f"n{plain}" if plain[0].isdigit() else plain
         name, number = plain, self._numbers.get(plain, 2)
@@ -56,38 +56,38 @@ class Scope:
 
 
 class DesignNames:
-    """The names of modules and of their ports, which instances repeat.
+    """The names of modules and of their ports, which are also needed at the instances.
 
     Members
     -------
     modules
-        The names of modules.
+        By module of the netlist, its name in Verilog.
     ports
-        By module, the names of its ports that have bits.
+        By module, the names of its ports, those without bits excepted.
     scopes
-        By module, the names in it.
+        By module, the scope of its names.
     """
 
     def __init__(self, modules: Sequence[Module]) -> None:
         top = Scope()
-        self.modules = {module.name: top.given(module.name) for module in modules}
+        self.modules = {module.name: top.new_name(module.name) for module in modules}
         self.scopes = {module.name: Scope() for module in modules}
         self.ports: dict[str, dict[str, str]] = {}
         for module in modules:
             ports = [wire.name for wire in module.wires.values() if wire.port and wire.width]
             ports.sort(key=is_numbered)
-            self.ports[module.name] = {name: self.scopes[module.name].given(stem(name)) for name in ports}
+            self.ports[module.name] = {name: self.scopes[module.name].new_name(stem(name)) for name in ports}
 
 
 class WireNames:
-    """The names of a module's wires, and of parts of them that have names of their own.
+    """The names of a module's wires, and of named parts of wires.
 
     Members
     -------
     wires
-        The name of every wire that is not just another's alias.
+        The name of every wire that is not merely an alias of another.
     used
-        The named parts that have been asked for, which the text must define.
+        The named parts that the text uses and therefore must define.
     """
 
     def __init__(self, module: Module, names: DesignNames, hidden: set[str]) -> None:
@@ -101,19 +101,19 @@ class WireNames:
         plain = [wire.name for wire in module.wires.values() if wire.width and wire.name not in unnamed]
         for name in plain:
             if name not in self.wires and not is_numbered(name):
-                self.wires[name] = self.given(name)
+                self.wires[name] = self.new_name(name)
         self._label(aliases - set(names.ports[module.name]))
-        attached = self._attached(names)
+        attached = self._derive_names(names)
         for name in plain:
             if name not in self.wires:
-                self.wires[name] = self._scope.given(attached.get(name, stem(name)))
+                self.wires[name] = self._scope.new_name(attached.get(name, stem(name)))
 
-    def given(self, name: str) -> str:
-        """A name of the module for something of the netlist."""
-        return self._scope.given(stem(name))
+    def new_name(self, name: str) -> str:
+        """Return a new name in the module for an element of the netlist."""
+        return self._scope.new_name(stem(name))
 
     def text(self, part: Part) -> str:
-        """A part of a wire in the text: by the name of what it is part of, if it has one."""
+        """Return the text of a part of a wire, through the name of a part that contains it if one exists."""
         for label, name in self._labels[part.wire]:
             if label.low <= part.low and part.low + part.width <= label.low + label.width:
                 self.used[name] = label
@@ -121,20 +121,20 @@ class WireNames:
         return self.plain(part)
 
     def plain(self, part: Part) -> str:
-        """A part of a wire by the name of the wire."""
+        """Return the text of a part of a wire, through the name of the wire."""
         width = self._module.wires[part.wire].width
         return _select(self.wires[part.wire], part.low, part.width, width)
 
     def _label(self, aliases: set[str]) -> None:
-        """Let parts of wires have the names of signals that are no more than these parts."""
+        """Name parts of wires after the signals that are exactly these parts."""
         for target, value in self._module.connections:
             if target in aliases and not is_numbered(target) and "[" not in target and len(value) == 1:
                 (part,) = value
                 if isinstance(part, Part) and part.width < self._module.wires[part.wire].width:
-                    self._labels[part.wire].append((part, self.given(target)))
+                    self._labels[part.wire].append((part, self.new_name(target)))
 
-    def _attached(self, names: DesignNames) -> dict[str, str]:
-        """Names for wires that have none: the port's to which they are connected, or a part's."""
+    def _derive_names(self, names: DesignNames) -> dict[str, str]:
+        """Derive names for unnamed wires, from a port that they connect to or from a named part."""
         found: dict[str, str] = {}
         for cell in self._module.cells:
             for port, value in cell.ports.items() if cell.kind in names.ports else ():
@@ -148,17 +148,17 @@ class WireNames:
 
 
 def is_numbered(name: str) -> bool:
-    """Whether the netlist has numbered a name, because it had none or one that was taken."""
+    """Return whether the netlist numbered this name, because it was missing or taken."""
     return "$" in name
 
 
 def stem(name: str) -> str:
-    """A name of the netlist without what it has put before and behind it."""
+    """Return a netlist name without the prefix and suffix that the netlist added."""
     return name.lstrip("\\").partition("$")[0] or "n"
 
 
 def whole(value: Value, module: Module) -> str | None:
-    """The wire that a value is, if it is all of one."""
+    """Return the wire of which a value is the whole, or None."""
     match value:
         case (Part(wire, _, width),) if width == module.wires[wire].width:
             return wire

@@ -1,4 +1,4 @@
-"""An operand memory: words from several outputs, one a cycle, read in any order some tasks later."""
+"""An operand memory: it stores one word per cycle and reads the words in any order, some tasks later."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from rbdhw.target import Primitive
 
 
 class OperandMemory(wiring.Component):
-    """A memory that is written in every cycle and read in every cycle; of constants alone a table by slot.
+    """A memory with one write and one read per cycle; a memory of constants alone becomes a table by slot.
 
     Parameters
     ----------
     width
-        Of a word.
+        Bits of a word.
     ii
         Cycles between tasks.
     contents
-        What is written and read.
+        The words that are written and read.
     inputs
-        The number of outputs that it takes words from.
+        The number of unit outputs that it stores words from.
     style
-        What synthesis is to make it of: ``block`` or ``distributed``.
+        The implementation requested from synthesis: ``block`` or ``distributed``.
     sequencer
-        Of as many turns as are kept, or more.
+        The counter of slots and tasks, with at least as many turns as ``contents`` keeps.
     primitive
-        By which the family of devices is known that multiplexers are made for.
+        The device's multiplier block, which identifies the family for the multiplexers.
 
     Members
     -------
     i0, i1, ... : In
-        What may be written.
+        The unit outputs.
     o : Out
-        The word that is read, a cycle after its address stood in its slot.
+        The word of the current slot's address, one cycle later.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class OperandMemory(wiring.Component):
         return m
 
     def _constants(self) -> dict[int, int]:
-        """What a memory of constants alone gives, by slot."""
+        """Return the output of a memory of constants alone, by slot."""
         words = self.contents.constants
         return {
             (slot + 1) % self.ii: words[what]
@@ -98,13 +98,13 @@ class OperandMemory(wiring.Component):
         }
 
     def _initial(self, bits: int) -> list[int]:
-        """Constants behind the slots of every turn."""
+        """Return the initial words: in every turn, zeros for the slots and then the constants."""
         row = [0] * self.ii + list(self.contents.constants)
         row += [0] * ((1 << bits) - len(row))
         return row * self.contents.turns
 
     def _address(self, m: Module, sequencer: Sequencer, bits: int) -> Any:
-        """The address by slot, in a register."""
+        """Return the read address by slot, in a register."""
         words = {slot: what for slot, what in self.contents.reads.items() if isinstance(what, Word)}
         constants = {slot: what for slot, what in self.contents.reads.items() if not isinstance(what, Word)}
         places_of = {slot: word.slot for slot, word in words.items()}
@@ -113,7 +113,7 @@ class OperandMemory(wiring.Component):
         turns = self.contents.turns
         if turns == 1:
             return low
-        # A constant stands in all turns.
+        # Every turn holds a copy of each constant.
         age = sequencer.ahead(m, "age", {slot: word.turns for slot, word in words.items()}, range(turns))
         turn = Signal(range(turns), name="read_turn", reset_less=True)
         m.d.sync += turn.eq(sequencer.next_turn - age)
@@ -121,5 +121,5 @@ class OperandMemory(wiring.Component):
 
 
 def _widen(value: Any, bits: int) -> Any:
-    """A number with zeros above it."""
+    """Return a number extended with zeros, or cut, to ``bits``."""
     return Cat(value, Const(0, bits - len(value))) if bits > len(value) else value[:bits]

@@ -1,4 +1,4 @@
-"""The reciprocal unit: one over a number of any format."""
+"""The reciprocal unit: 1 / x for fixed-point numbers of any format."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from rbdhw.rtl.trigonometry import after, pack, register
 from rbdhw.target import Primitive
 
 SHIFT_BITS = 9
-"""Bits of the shift that comes with an operand: binary points lie within some hundred bits."""
+"""Bits of an operand's shift: binary points lie within a few hundred bits."""
 
 MOST_EXTRA = 3
-"""Registers that a slow device may need beside those of the tables and products."""
+"""The most registers that a slow device may need in addition to those of the tables and products."""
 
 
 class ReciprocalUnit(wiring.Component):
-    """Computes what :func:`rbdhw.fixed.reciprocal.reciprocal` does; takes an operand every cycle.
+    """Computes :func:`rbdhw.fixed.reciprocal.reciprocal`, one operand per cycle.
 
     Parameters
     ----------
     spec
         Widths, tables and order of the polynomial.
     latency
-        Cycles from the operand to the result: one for the tables, one and its product's a power of the
-        polynomial. Up to three more register the count of leading zeros, then the magnitude before it, then
-        the result.
+        Cycles from the operand to the result: one for the tables, and for each power of the polynomial one
+        plus ``registers``. Up to three more cycles register the count of leading zeros, then the magnitude
+        before it, then the result.
     registers, primitive
-        Pipeline registers of each product, and what multiplies: see :mod:`rbdhw.rtl.multiplier`.
+        Pipeline registers of each product, and the device's multiplier: see :mod:`rbdhw.rtl.multiplier`.
 
     Members
     -------
     x : In
         The operand.
     shift : In
-        The right shift of the result where the operand's leading one is bit 0.
+        The right shift of the result for an operand whose leading one is bit 0.
     y : Out
-        The result, ``latency`` cycles later, behind a shifter where it is not registered.
+        The result, ``latency`` cycles later; unless registered, it comes from a shifter.
 
     Raises
     ------
     ValueError
-        For a latency of fewer or more cycles.
+        For a latency outside this range.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class ReciprocalUnit(wiring.Component):
         m.d.comb += zeros.eq(_leading_zeros(magnitude))
         given = (shift, negative, magnitude, zeros)
         shift, negative, magnitude, zeros = (after(m, extra >= 1, v) for v in given)
-        control = (self._limited(m, shift, zeros), negative, magnitude == 0)
+        control = (self._limit_shift(m, shift, zeros), negative, magnitude == 0)
         waiting = 1 + (spec.order - 1) * (1 + self.registers)
         by, negative, empty = (after(m, waiting, v) for v in control)
         half = Cat(by == k for k in range(1, spec.largest_shift + 1))
@@ -94,8 +94,8 @@ class ReciprocalUnit(wiring.Component):
         m.d.comb += self.y.eq(after(m, extra == MOST_EXTRA, result))
         return m
 
-    def _limited(self, m: Module, shift: Any, zeros: Any) -> Any:
-        """The right shift of the result, no more than makes all of it zero."""
+    def _limit_shift(self, m: Module, shift: Any, zeros: Any) -> Any:
+        """Return the right shift of the result, limited to 0 and to the shift that leaves nothing of it."""
         largest = self.spec.largest_shift
         wanted = Signal(signed(SHIFT_BITS + 1))
         by = Signal(range(largest + 1))
@@ -104,7 +104,7 @@ class ReciprocalUnit(wiring.Component):
         return by
 
     def _fraction(self, m: Module, magnitude: Any, zeros: Any) -> Any:
-        """The operand's bits after its leading one."""
+        """Return the operand's bits below its leading one."""
         spec = self.spec
         for k, bit in enumerate(zeros):
             shifted = Signal(spec.width, name=f"shifted_{k}")
@@ -114,9 +114,9 @@ class ReciprocalUnit(wiring.Component):
         return below[-spec.result_bits :]
 
     def _polynomial(self, m: Module, fraction: Any, addend: Any) -> Any:
-        """Horner's rule in the rest, a register after each power but the last.
+        """Evaluate the polynomial by Horner's rule, with a register after each power but the last.
 
-        ``addend`` is there beside the operands of the last product, and added to it.
+        ``addend`` arrives with the operands of the last product and is added to it.
         """
         spec = self.spec
         rest: Any = Cat(fraction[: spec.rest_bits - 1], ~fraction[spec.rest_bits - 1]).as_signed()
@@ -131,7 +131,7 @@ class ReciprocalUnit(wiring.Component):
         return self._power(m, 0, total, rest, coefficients[0] + addend)
 
     def _power(self, m: Module, power: int, total: Any, rest: Any, coefficient: Any) -> Any:
-        """The coefficient of a power and the product of those above it with the rest, cut to its bits."""
+        """Return one step of Horner's rule, the coefficient plus total times rest, with the low bits cut."""
         later = addend_delay(self.registers, (len(total), len(rest)), self.primitive)
         addend = after(m, later, coefficient) << self.spec.rest_bits
         full = multiply_add(
@@ -146,7 +146,7 @@ class ReciprocalUnit(wiring.Component):
         return full >> self.spec.rest_bits
 
     def _table(self, m: Module, index: Any) -> list[Any]:
-        """The coefficients of the mantissa's segment, a cycle later, by power."""
+        """Return the coefficients of the mantissa's segment by power, one cycle later."""
         widths = [coefficient_width(column) for column in self.spec.tables]
         words = [pack([int(c) for c in row], widths) for row in zip(*self.spec.tables, strict=True)]
         m.submodules.table = memory = Memory(shape=unsigned(sum(widths)), depth=len(words), init=words)
@@ -157,14 +157,14 @@ class ReciprocalUnit(wiring.Component):
 
 
 def _leading_zeros(bits: Any) -> Any:
-    """How many zeros stand above a number's leading one; any count where there is none."""
+    """Return the number of zeros above the leading one; arbitrary if there is no one."""
     below = (1 << (len(bits) - 1).bit_length()) - len(bits)
     count, _ = _count_zeros(Cat(Const(1, 1).replicate(below), bits))
     return count
 
 
 def _count_zeros(bits: Any) -> tuple[Any, Any]:
-    """The leading zeros of a number of ``2**k`` bits that is not zero; whether it is zero."""
+    """Return the leading zeros of a non-zero number of ``2**k`` bits, and whether the number is zero."""
     if len(bits) == 1:
         return Const(0, 0), ~bits[0]
     middle = len(bits) // 2

@@ -20,12 +20,12 @@ from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
 from rbdhw.target import Primitive
 
 SETTLED = 2
-"""Cycles after which an overflow stands in a register of its region."""
+"""Cycles after which a region's overflow flag is a register."""
 
 
 @dataclass(frozen=True)
 class Overflow:
-    """Whether a value overflows in this cycle, and in the one before, where that has been kept for it."""
+    """Whether a value overflows in this cycle, and in the previous one where that is available."""
 
     now: Any
     before: Any = None
@@ -33,7 +33,7 @@ class Overflow:
 
 @dataclass(frozen=True)
 class Place:
-    """When in a task, and for the tasks of which functions, an overflow counts."""
+    """The cycle of a task in which an overflow counts, and the functions whose tasks it concerns."""
 
     cycle: int
     functions: tuple[str, ...]
@@ -42,14 +42,14 @@ class Place:
 class Wires:
     """The signals that regions share: a task's values at the stages of their delay lines.
 
-    ``primitive`` is the multiplier of the device's DSP blocks, None where the RTL is to be portable.
+    ``primitive`` is the device's multiplier block, or None for portable RTL.
 
     Members
     -------
     slots : Signal
-        The slot of the current cycle, as one bit a slot.
+        The slot of the current cycle, one-hot.
     hosted
-        The values of each region, of twins the first.
+        The values of each region; twins, which share an operator, are represented by the first.
     names
         The name of each value.
     """
@@ -68,7 +68,7 @@ class Wires:
                 self.hosted[bound.hosts[value]].append(value)
 
     def tap(self, tap: Tap) -> Any:
-        """The signal of a value, or its twins, at a stage of its delay line; constants are constants."""
+        """Return the signal of a value, or of its twins, at a stage of its delay line; a constant as such."""
         operation = self.program.operations[tap.value]
         if operation.kind is Kind.CONSTANT:
             return Const(operation.constant, signed(operation.format.width))
@@ -80,12 +80,12 @@ class Wires:
         return self._taps[tap]
 
     def place(self, value: int) -> Place:
-        """Where an overflow of a value counts."""
+        """Return when and for which functions an overflow of a value counts."""
         concerned = tuple(f for f, values in self._reached.items() if value in values)
         return Place(self.bound.ready[value], concerned)
 
     def enable(self, value: int) -> Any:
-        """Whether a value's delay line moves at the end of this cycle."""
+        """Return whether a value's delay line advances at the end of this cycle."""
         bound = self.bound
         moves = {bound.ready[twin] % bound.ii for twin in bound.group(value)}
         return (
@@ -96,12 +96,13 @@ class Wires:
 class RegionModule(Elaboratable):
     """Computes and delays the values that the binding hosts in one region.
 
-    ``counted`` are the values computed here whose overflow counts, of twins the first, by where it does.
+    ``counted`` holds the values computed here whose overflow counts, by :class:`Place`; twins are represented
+    by the first.
     """
 
     def __init__(self, region: Region, wires: Wires) -> None:
         self.region = region
-        self.counted: dict[Place, list[int]] = defaultdict(list)
+        self.overflow_places: dict[Place, list[int]] = defaultdict(list)
         self._flags: dict[tuple[Place, int], Signal] = {}
         self._wires = wires
         bound = wires.bound
@@ -110,13 +111,14 @@ class RegionModule(Elaboratable):
         for first in self.values:
             for twin in bound.group(first):
                 if wires.program.operations[twin].checked:
-                    self.counted[wires.place(twin)].append(first)
+                    self.overflow_places[wires.place(twin)].append(first)
 
     def flag(self, place: Place, later: int) -> Signal:
-        """Whether any value overflowed that counts at a place, so many cycles after that.
+        """Return a flag: whether any value with this place overflowed, ``later`` cycles after that place.
 
-        A cycle later each value has its own register, or a shared multiplier one of what is checked; from
-        :data:`SETTLED` on all of them have one. So little but a check follows upon a value in its cycle.
+        After one cycle each value has its own register; results of a shared multiplier are checked again from
+        a register of its sum. From :data:`SETTLED` cycles on they share one register. Only the overflow check
+        follows a value combinationally.
         """
         name = "_".join([f"overflow_{self.region}", *place.functions, str(place.cycle), str(later)])
         return self._flags.setdefault((place, later), Signal(name=name, reset_less=later == SETTLED))
@@ -128,7 +130,7 @@ class RegionModule(Elaboratable):
         for value in self.values:
             kind = self._wires.program.operations[value].kind
             if kind is not Kind.INPUT and self._wires.bound.alone(value):
-                overflows[value] = Overflow(self._sum(m, value))
+                overflows[value] = Overflow(self._add(m, value))
         for number, unit in enumerate(self.units):
             if unit.resource in MULTIPLIERS:
                 overflows |= self._multiplier(m, unit, f"multiplier_{number}")
@@ -138,13 +140,14 @@ class RegionModule(Elaboratable):
                 self._trigonometry(m, unit, f"sin_cos_{number}")
         for value in self.values:
             self._delay(m, value)
-        self._raise(m, overflows)
+        self._drive_flags(m, overflows)
         return m
 
     def _counter(self, m: Module, name: str) -> Any:
-        """The slot of the current cycle as a number.
+        """Return a counter of slots.
 
-        Counters stand close to what they choose: one for the whole design would have thousands of loads.
+        Each counter stays close to what it selects: a single counter for the whole design would have
+        thousands of loads.
         """
         ii = self._wires.bound.ii
         counter = Signal(range(ii), name=name)
@@ -152,11 +155,11 @@ class RegionModule(Elaboratable):
             m.d.sync += counter.eq(Mux(counter == ii - 1, 0, counter + 1))
         return counter
 
-    def _raise(self, m: Module, overflows: dict[int, Overflow]) -> None:
-        """Let the flags that were asked for tell of overflows."""
+    def _drive_flags(self, m: Module, overflows: dict[int, Overflow]) -> None:
+        """Drive the requested flags."""
         before = {value: overflow.before for value, overflow in overflows.items()}
         for (place, later), flag in self._flags.items():
-            values = self.counted[place]
+            values = self.overflow_places[place]
             for value in values if later else ():
                 if before[value] is None:
                     name = f"{self._wires.names[value]}_overflow"
@@ -166,7 +169,7 @@ class RegionModule(Elaboratable):
             m.d["sync" if later == SETTLED else "comb"] += flag.eq(raised)
 
     def _operands(self, index: int) -> list[Any]:
-        """What a step takes, in the order of its operation's operands."""
+        """Return the operand signals of a step, in the order of its operation's operands."""
         bound = self._wires.bound
         start = bound.starts[index]
         return [
@@ -176,14 +179,14 @@ class RegionModule(Elaboratable):
     def _operation(self, index: int) -> Operation:
         return self._wires.program.operations[self._wires.bound.steps[index].results[0]]
 
-    def _sum(self, m: Module, value: int) -> Any:
-        """A sum, choice or product by a constant in adders, for twins in turn; its overflow."""
+    def _add(self, m: Module, value: int) -> Any:
+        """Compute a sum, choice or constant product in adders, which twins share; return its overflow."""
         group = self._wires.bound.group(value)
         operations = {self._slot(twin): self._wires.program.operations[twin] for twin in group}
         wires = {self._slot(twin): self._operands(self._step(twin)) for twin in group}
-        first = self._checked(value)
+        first = self._shared_operation(value)
         columns = [
-            self._turns(
+            self._select_operand(
                 m,
                 f"{self._wires.names[value]}_{k}",
                 {slot: operation.operands[k] for slot, operation in operations.items()},
@@ -200,10 +203,10 @@ class RegionModule(Elaboratable):
         m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
         return overflow
 
-    def _turns(
+    def _select_operand(
         self, m: Module, name: str, operands: dict[int, Operand], wires: dict[int, Any]
     ) -> tuple[Operand, Any, Any]:
-        """An operand by slot: what it is in all of them, its wire, and its sign where that differs."""
+        """Return an operand by slot: its common properties, its signal, and its sign as a signal or None."""
         first = next(iter(operands.values()))
         if len({operand.shift for operand in operands.values()}) > 1:
             wires = {slot: align(wires[slot], operand) for slot, operand in operands.items()}
@@ -211,11 +214,11 @@ class RegionModule(Elaboratable):
         sign = None
         if len({operand.negative for operand in operands.values()}) > 1:
             signs = {slot: Const(int(operand.negative), 1) for slot, operand in operands.items()}
-            sign = self._selected(m, f"{name}_sign", signs)[0]
-        return first, self._selected(m, name, wires), sign
+            sign = self._select(m, f"{name}_sign", signs)[0]
+        return first, self._select(m, name, wires), sign
 
-    def _checked(self, value: int) -> Operation:
-        """The operation of a value, that is checked where that of any of its twins is."""
+    def _shared_operation(self, value: int) -> Operation:
+        """Return a value's operation, with the overflow check if any of its twins has it."""
         operations = [self._wires.program.operations[twin] for twin in self._wires.bound.group(value)]
         return replace(operations[0], checked=any(operation.checked for operation in operations))
 
@@ -226,11 +229,11 @@ class RegionModule(Elaboratable):
         return self._wires.bound.starts[self._step(value)] % self._wires.bound.ii
 
     def _multiplier(self, m: Module, unit: Unit, name: str) -> dict[int, Overflow]:
-        """One multiplier and rounding adder, its operands and rounding chosen by slot; overflows by value."""
+        """Build a multiplier with its operands and rounding selected by slot; return overflows by value."""
         factors = {slot: self._factors(index) for slot, index in unit.steps.items()}
         phase = self._counter(m, f"{name}_phase")
         a, b = (
-            self._selected(m, f"{name}_{port}", {slot: pair[k] for slot, pair in factors.items()}, phase)
+            self._select(m, f"{name}_{port}", {slot: pair[k] for slot, pair in factors.items()}, phase)
             for k, port in enumerate("ab")
         )
         registers = self._wires.bound.registers.get(unit.resource, 0)
@@ -243,7 +246,7 @@ class RegionModule(Elaboratable):
         results = self._results(unit)
         before = Signal.like(full, name=f"{name}_before", reset_less=True) if len(results) > 1 else None
         for value in results:
-            checked = self._checked(value)
+            checked = self._shared_operation(value)
             result, overflow = cut(full, checked)
             m.d.comb += self._wires.tap(Tap(value, 0)).eq(result)
             overflows[value] = Overflow(overflow, None if before is None else cut(before, checked)[1])
@@ -252,13 +255,13 @@ class RegionModule(Elaboratable):
         return overflows
 
     def _rounding(self, m: Module, unit: Unit, later: int, name: str, phase: Any) -> Any:
-        """What rounds products so many cycles after their operands; from a register if there is time."""
+        """Return the rounding constant ``later`` cycles after the operands, registered if ``later > 0``."""
         ahead = min(later, 1)
         halves = {
             (slot + later - ahead) % self._wires.bound.ii: Const(half(self._operation(index).drop))
             for slot, index in unit.steps.items()
         }
-        chosen = self._selected(m, f"{name}_half", halves, phase)
+        chosen = self._select(m, f"{name}_half", halves, phase)
         if not ahead or isinstance(chosen, Const):
             return chosen
         register = Signal(chosen.shape(), name=f"{name}_rounding", reset_less=True)
@@ -266,13 +269,13 @@ class RegionModule(Elaboratable):
         return register
 
     def _results(self, unit: Unit) -> list[int]:
-        """The values that a unit computes, of twins the first."""
+        """Return the values that a unit computes; twins are represented by the first."""
         bound = self._wires.bound
         values = (value for index in unit.steps.values() for value in bound.steps[index].results)
         return list(dict.fromkeys(bound.group(value)[0] for value in values))
 
     def _reciprocal(self, m: Module, unit: Unit, name: str) -> dict[int, Overflow]:
-        """One reciprocal unit, its operand and shift chosen by slot; overflows by value."""
+        """Build a reciprocal unit with its operand and shift selected by slot; return overflows by value."""
         wires, bound = self._wires, self._wires.bound
         assert wires.program.reciprocal is not None
         (latency,) = {bound.steps[index].latency for index in unit.steps.values()}
@@ -284,18 +287,18 @@ class RegionModule(Elaboratable):
             (operands[slot],) = self._operands(index)
             shifts[slot] = Const(self._operation(index).constant, hardware.shift.shape())
         m.d.comb += [
-            hardware.x.eq(self._selected(m, f"{name}_x", operands)),
-            hardware.shift.eq(self._selected(m, f"{name}_shift", shifts)),
+            hardware.x.eq(self._select(m, f"{name}_x", operands)),
+            hardware.shift.eq(self._select(m, f"{name}_shift", shifts)),
         ]
         overflows: dict[int, Overflow] = {}
         for value in self._results(unit):
-            result, overflow = saturate(hardware.y, self._checked(value))
+            result, overflow = saturate(hardware.y, self._shared_operation(value))
             m.d.comb += wires.tap(Tap(value, 0)).eq(result)
             overflows[value] = Overflow(overflow)
         return overflows
 
     def _factors(self, index: int) -> tuple[Any, Any]:
-        """What a step multiplies, the wider first; constants of twins are as wide as the widest of them."""
+        """Return a step's factors, the wider first; constants of twins have the width of the widest."""
         operation = self._operation(index)
         factors = self._operands(index)
         if operation.kind is Kind.SCALE:
@@ -307,7 +310,7 @@ class RegionModule(Elaboratable):
         return first, second
 
     def _trigonometry(self, m: Module, unit: Unit, name: str) -> None:
-        """One trigonometry unit, its angle and the constant added to it chosen by slot."""
+        """Build a trigonometry unit with its angle and constant offset selected by slot."""
         wires = self._wires
         registers = wires.bound.registers.get(unit.resource, 0)
         spec = wires.program.trigonometry
@@ -319,14 +322,14 @@ class RegionModule(Elaboratable):
             angles[slot] = align(angle, operation.operands[0]) if operation.operands[0].shift else angle
             offsets[slot] = Const(operation.constant, hardware.angle.shape())
         m.d.comb += hardware.angle.eq(
-            self._selected(m, f"{name}_angle", angles) + self._selected(m, f"{name}_offset", offsets)
+            self._select(m, f"{name}_angle", angles) + self._select(m, f"{name}_offset", offsets)
         )
         for value in self._results(unit):
             kind = wires.program.operations[value].kind
             m.d.comb += wires.tap(Tap(value, 0)).eq(hardware.sin if kind is Kind.SIN else hardware.cos)
 
-    def _selected(self, m: Module, name: str, choices: dict[int, Any], phase: Any = None) -> Any:
-        """The choice of the current slot, which a counter tells; in a slot without one, any."""
+    def _select(self, m: Module, name: str, choices: dict[int, Any], phase: Any = None) -> Any:
+        """Return the choice of the current slot by a counter; arbitrary in a slot without a choice."""
         slots: dict[object, list[int]] = defaultdict(list)
         for slot, choice in sorted(choices.items()):
             same = (choice.value, len(choice)) if isinstance(choice, Const) else id(choice)
@@ -359,7 +362,7 @@ class RegionModule(Elaboratable):
 
 
 def combine(operation: Operation, columns: list[tuple[Operand, Any, Any]]) -> Any:
-    """A sum or choice of operands with their wires and, where these vary, their signs; before it is cut."""
+    """Return a sum or choice, before rounding, of operands with their signals and any varying signs."""
     operands = tuple(operand for operand, _, _ in columns)
     wires, signs = [wire for _, wire, _ in columns], [sign for _, _, sign in columns]
     if operation.kind is Kind.ADD:

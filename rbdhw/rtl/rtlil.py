@@ -1,6 +1,6 @@
-"""RTLIL, the text in which Amaranth hands over a netlist, as data.
+"""RTLIL, Amaranth's netlist format, as data.
 
-The grammar is Yosys' (its manual, "RTLIL text representation"), as far as Amaranth's back end uses it.
+The grammar is that of Yosys (its manual, "RTLIL text representation"), as far as Amaranth's back end uses it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Neighbouring bits of a wire."""
+    """Adjacent bits of a wire."""
 
     wire: str
     low: int
@@ -26,15 +26,15 @@ class Bits:
 
     @property
     def width(self) -> int:
-        """How many."""
+        """The number of bits."""
         return len(self.text)
 
 
 Value = tuple[Part | Bits, ...]
-"""Parts side by side, the most significant first."""
+"""Concatenated parts, the most significant first."""
 
 Constant = str | int
-"""A parameter or attribute: text, or a number."""
+"""A parameter or attribute: a text or a number."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Memory:
 
 @dataclass(slots=True)
 class Cell:
-    """An operator, register, port of a memory, or instance of a module."""
+    """An operator, a register, a memory port, or an instance of a module."""
 
     kind: str
     name: str
@@ -70,7 +70,7 @@ class Cell:
 
 @dataclass(slots=True)
 class Assign:
-    """Lets bits take a value."""
+    """An assignment of a value to bits of a wire."""
 
     target: Part
     value: Value
@@ -78,7 +78,7 @@ class Assign:
 
 @dataclass(slots=True)
 class Case:
-    """What happens where a test matches one of the patterns; without patterns it always does."""
+    """The statements for a test that matches one of the patterns; a case without patterns always matches."""
 
     patterns: tuple[str, ...]
     body: Body = field(default_factory=list)
@@ -86,7 +86,7 @@ class Case:
 
 @dataclass(slots=True)
 class Switch:
-    """Of several cases the first that matches. One that always does is the last."""
+    """A switch: the first matching case applies. A case that always matches is the last."""
 
     test: Value
     cases: list[Case] = field(default_factory=list)
@@ -97,14 +97,14 @@ Body = list[Assign | Switch]
 
 @dataclass(slots=True)
 class Process:
-    """A combinational process: of assignments to the same bits the last one that applies holds."""
+    """A combinational process: the last applicable assignment to a bit takes effect."""
 
     body: Body = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Module:
-    """A module, everything in the order of the text."""
+    """A module; its elements are in the order of the text."""
 
     name: str
     wires: dict[str, Wire] = field(default_factory=dict)
@@ -115,22 +115,22 @@ class Module:
 
 
 RESULTS = ("Y", "Q")
-"""The ports of operators and registers that drive a wire."""
+"""The output ports of operators and registers."""
 
 
 def read(text: str) -> list[Module]:
-    """The modules of a text, without operators and registers that have no bits.
+    """Return the modules of a text, without operators and registers of zero bits.
 
     Raises
     ------
     ValueError
-        For a statement that is unknown.
+        For an unknown statement.
     """
     return _Reader(text).modules()
 
 
 class _Reader:
-    """Reads one statement, on a line of its own, after the other."""
+    """A parser of one statement per line."""
 
     def __init__(self, text: str) -> None:
         self._lines = (line.split() for line in text.splitlines() if line.strip())
@@ -140,7 +140,7 @@ class _Reader:
         return [self._module(words[1]) for words in self._statements() if words[0] == "module"]
 
     def _statements(self) -> Iterator[list[str]]:
-        """The statements up to the end of the block; attributes are kept for what follows them."""
+        """Yield the statements up to the end of the block; keep attributes for the statement after them."""
         for words in self._lines:
             if words[0] == "attribute":
                 self._attributes[_plain(words[1])] = _constant(" ".join(words[2:]))
@@ -149,15 +149,15 @@ class _Reader:
             else:
                 yield words
 
-    def _taken(self) -> dict[str, Constant]:
+    def _take_attributes(self) -> dict[str, Constant]:
         attributes, self._attributes = self._attributes, {}
         return attributes
 
     def _module(self, name: str) -> Module:
         module = Module(name)
-        self._taken()
+        self._take_attributes()
         for words in self._statements():
-            attributes = self._taken()
+            attributes = self._take_attributes()
             match words[0]:
                 case "wire":
                     port = next((word for word in words[3:-1] if word in ("input", "output")), "")
@@ -187,7 +187,7 @@ class _Reader:
         return cell
 
     def _body(self, module: Module) -> Body:
-        """The statements of a process; cases begin new lists of them."""
+        """Return the statements of a process or, within it, up to the end of the block."""
         body: Body = []
         for words in self._statements():
             self._step(module, words, body)
@@ -215,7 +215,7 @@ class _Reader:
 
 
 def _assignment(module: Module, words: list[str]) -> Assign:
-    """The assignment to bits of one wire."""
+    """Return the assignment to bits of one wire."""
     length = 2 if words[1].startswith("[") else 1
     (target,) = _value(module, words[:length])
     assert isinstance(target, Part)
@@ -223,7 +223,7 @@ def _assignment(module: Module, words: list[str]) -> Assign:
 
 
 def _value(module: Module, words: list[str]) -> Value:
-    """The value of a sigspec, of which adjacent constants are one; parts without bits are left out."""
+    """Return the value of a sigspec; parts without bits are left out."""
     parts: list[Part | Bits] = []
     position = 0
     while position < len(words):
@@ -248,12 +248,12 @@ def _value(module: Module, words: list[str]) -> Value:
 
 
 def _plain(name: str) -> str:
-    """The name of an attribute, a parameter or a port as it is elsewhere."""
+    """Return the name of an attribute, a parameter or a port without RTLIL's backslash."""
     return name.removeprefix("\\")
 
 
 def _constant(text: str) -> Constant:
-    """Text in quotes, a decimal number, or bits of a width that does not matter."""
+    """Return the value of a quoted text, a decimal number, or bits; the width of the bits is ignored."""
     if text.startswith('"'):
         return text[1:-1].replace("\\\\", "\\")
     _, quote, bits = text.partition("'")

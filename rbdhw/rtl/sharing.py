@@ -1,7 +1,7 @@
-"""Operators of a netlist, each of them once.
+"""Common subexpression elimination: each operator of a netlist appears once.
 
-Amaranth repeats an expression at every place that uses it. Synthesis merges equal operators, but who reads or
-counts the text sees as many as there are uses.
+Amaranth repeats an expression wherever it is used. Synthesis merges equal operators, but a reader of the
+text, or a count of its operators, would see every copy.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ REDUCTIONS = ("$reduce_and", "$reduce_bool", "$reduce_or", "$reduce_xor")
 
 
 def share_operators(module: Module) -> Module:
-    """The module with one operator for equal ones, and without those that nothing reads."""
+    """Return the module with equal operators merged and unread operators removed."""
     count = len(module.cells) + 1
     while len(module.cells) < count:
         count = len(module.cells)
         module = _merge(module)
-    return _without_unread(module)
+    return _remove_unread(module)
 
 
 def is_operator(cell: Cell) -> bool:
-    """Whether a cell is an operator: its result follows from its inputs at once."""
+    """Return whether a cell is a combinational operator."""
     return cell.kind[0] == "$" and "Y" in cell.ports
 
 
 def _merge(module: Module) -> Module:
-    """The module with equal operators merged, and without those that only pass a value on."""
+    """Return the module with equal operators merged and trivial operators replaced by their values."""
     instead: dict[str, Value] = {}
     seen: dict[tuple[object, ...], str] = {}
     cells, aliases = [], []
@@ -41,7 +41,7 @@ def _merge(module: Module) -> Module:
         assert isinstance(result, Part)
         inputs = {port: _replace(value, instead) for port, value in cell.ports.items() if port != "Y"}
         key = (cell.kind, result.width, *cell.parameters.items(), *inputs.items())
-        known = _known_result(cell, inputs, result.width)
+        known = _fold(cell, inputs, result.width)
         if known is not None:
             instead[result.wire] = known
         elif key in seen:
@@ -55,8 +55,8 @@ def _merge(module: Module) -> Module:
     return _map_values(merged, lambda value: _replace(value, instead))
 
 
-def _known_result(cell: Cell, inputs: Mapping[str, Value], width: int) -> Value | None:
-    """The value that an operator passes on, or the constant that it is; None for one that computes."""
+def _fold(cell: Cell, inputs: Mapping[str, Value], width: int) -> Value | None:
+    """Return the input or constant that an operator always equals; None for an operator that computes."""
     kind, a, b = cell.kind, inputs["A"], inputs.get("B")
     if kind in ("$add", "$sub") and _number(b or ()) == 0:
         return _extend(a, width, bool(cell.parameters["A_SIGNED"]))
@@ -72,7 +72,7 @@ def _known_result(cell: Cell, inputs: Mapping[str, Value], width: int) -> Value 
 
 
 def _extend(value: Value, width: int, signed: bool) -> Value:
-    """A number with as many bits, of which those above it are its sign's or zeros."""
+    """Return a number extended, by its sign or by zeros, or cut to ``width``."""
     given = sum(part.width for part in value)
     if given >= width:
         return slice_value(value, 0, width)
@@ -85,13 +85,13 @@ def _extend(value: Value, width: int, signed: bool) -> Value:
 
 
 def _number(value: Value) -> int | None:
-    """A constant without a sign; None for anything else."""
+    """Return a constant as an unsigned number; None for any other value."""
     bits = "".join(part.text for part in value if isinstance(part, Bits))
     return int(bits or "0", 2) if all(isinstance(part, Bits) for part in value) else None
 
 
 def _replace(value: Value, instead: dict[str, Value]) -> Value:
-    """A value with parts of wires replaced by those of others."""
+    """Return a value with the parts of replaced wires substituted."""
     parts: list[Part | Bits] = []
     for part in value:
         if isinstance(part, Part) and part.wire in instead:
@@ -102,7 +102,7 @@ def _replace(value: Value, instead: dict[str, Value]) -> Value:
 
 
 def _map_values(module: Module, change: Callable[[Value], Value]) -> Module:
-    """The module with every value changed that something takes."""
+    """Return the module with ``change`` applied to every value that is read."""
     cells = []
     for cell in module.cells:
         kept = ("Y",) if is_operator(cell) else ()
@@ -124,8 +124,8 @@ def _map_body(body: Body, change: Callable[[Value], Value]) -> Body:
     return mapped
 
 
-def _without_unread(module: Module) -> Module:
-    """The module without operators and processes whose results nothing reads."""
+def _remove_unread(module: Module) -> Module:
+    """Return the module without operators and processes whose results are not read."""
     ports = {wire.name for wire in module.wires.values() if wire.port}
     while True:
         read = ports | set(wires_read(module))
@@ -141,7 +141,7 @@ def _sets(value: Value) -> set[str]:
 
 
 def wires_read(module: Module) -> Iterator[str]:
-    """The wires that cells, processes and ports take, each as often as it is taken."""
+    """Yield the wires that cells, processes and ports read, once for each use."""
     ports = {wire.name for wire in module.wires.values() if wire.port}
     values = [v for cell in module.cells for port, v in cell.ports.items() if not _is_result(cell, port)]
     values += [value for process in module.processes for value in _values(process.body)]
@@ -164,14 +164,14 @@ def _values(body: Body) -> Iterator[Value]:
 
 
 def driven_wire(process: Process) -> Part:
-    """The wire that a process sets; its first statement sets all of it."""
+    """Return the wire that a process drives; its first statement assigns all of it."""
     first = process.body[0]
     assert isinstance(first, Assign)
     return first.target
 
 
 def slice_value(value: Value, low: int, width: int) -> Value:
-    """Bits of a value."""
+    """Return ``width`` bits of a value from bit ``low`` on."""
     found: list[Part | Bits] = []
     position = 0
     for part in reversed(value):

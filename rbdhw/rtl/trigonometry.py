@@ -16,21 +16,21 @@ from rbdhw.target import Primitive
 
 
 class TrigonometryUnit(wiring.Component):
-    """Computes what :func:`rbdhw.fixed.trigonometry.sin_cos` does; takes an angle every cycle.
+    """Computes :func:`rbdhw.fixed.trigonometry.sin_cos`, one angle per cycle.
 
     Parameters
     ----------
     spec
         Widths, tables and order of the polynomial.
     registers, primitive
-        Pipeline registers of each product, and what multiplies: see :mod:`rbdhw.rtl.multiplier`.
+        Pipeline registers of each product, and the device's multiplier: see :mod:`rbdhw.rtl.multiplier`.
 
     Members
     -------
     angle : In
         The angle in steps of ``2**-phase_bits`` turns.
     sin, cos : Out
-        The results, ``latency`` cycles later, behind one level of logic.
+        The results, ``latency`` cycles later, through one level of logic.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class TrigonometryUnit(wiring.Component):
         return m
 
     def _table(self, m: Module, name: str, table: tuple[Any, ...]) -> list[Any]:
-        """The coefficients of the angle's segment, a cycle later, by power."""
+        """Return the coefficients of the angle's segment by power, one cycle later."""
         widths = [coefficient_width(column) for column in table]
         words = [pack([int(c) for c in row], widths) for row in zip(*table, strict=True)]
         m.submodules[name] = memory = Memory(shape=unsigned(sum(widths)), depth=len(words), init=words)
@@ -79,7 +79,10 @@ class TrigonometryUnit(wiring.Component):
     def _polynomial(
         self, m: Module, name: str, coefficients: list[Any], widths: tuple[int, ...], rest: Any
     ) -> Any:
-        """Horner's rule, a register after each power of the widths given; the clamped magnitude."""
+        """Return the clamped magnitude, by Horner's rule with a register after each power.
+
+        ``widths`` are those of the registers.
+        """
         spec = self.spec
         total = coefficients[-1]
         for power in reversed(range(1, spec.order)):
@@ -93,7 +96,7 @@ class TrigonometryUnit(wiring.Component):
         return register(m, clamped, signed(spec.width))
 
     def _power(self, m: Module, name: str, power: int, total: Any, rest: Any, coefficient: Any) -> Any:
-        """The coefficient of a power and the product of those above it with the rest, cut to its bits."""
+        """Return one step of Horner's rule, the coefficient plus total times rest, with the low bits cut."""
         later = addend_delay(self.registers, (len(total), len(rest)), self.primitive)
         cut = self.spec.product_cut(power)
         return (
@@ -111,14 +114,14 @@ class TrigonometryUnit(wiring.Component):
 
 
 def after(m: Module, cycles: int, value: Any) -> Any:
-    """A value some cycles later."""
+    """Return a value, delayed by ``cycles``."""
     for _ in range(cycles):
         value = register(m, value, value.shape())
     return value
 
 
 def register(m: Module, value: Any, shape: Any) -> Any:
-    """A value, a cycle later."""
+    """Return a value, delayed by one cycle."""
     later = Signal(shape, name="register", reset_less=True)
     m.d.sync += later.eq(value)
     return later
@@ -129,7 +132,7 @@ def _negate_if(condition: Any, value: Any) -> Any:
 
 
 def pack(row: list[int], widths: list[int]) -> int:
-    """Coefficients side by side in one word, the first lowest."""
+    """Pack coefficients into one word, the first in the lowest bits."""
     word, position = 0, 0
     for coefficient, width in zip(row, widths, strict=True):
         word |= (coefficient & ((1 << width) - 1)) << position

@@ -1,4 +1,4 @@
-"""Names of a program's values, by which signals are called: where they are computed, and what they are."""
+"""Signal names for a program's values, from where they are computed and what they are."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rbdhw.scalar import Region
 
 
 def value_names(program: Program, values: Iterable[int], hosts: Mapping[int, Region]) -> dict[int, str]:
-    """A name for each value.
+    """Return a name for each value.
 
-    Inputs and results are called after their words, a result by the first function that has it
-    (``id_tau_3``). What else a step computes is called after its host and its quantity
-    (``rnea_forward_3__alpha_z``), or else its number. Where values would share a name, as the parts of a sum
-    do, all but the last have their number behind it.
+    Inputs and results are named after their words, a result after the first function that returns it
+    (``id_tau_3``). Other values are named after their host and their quantity (``rnea_forward_3__alpha_z``),
+    or after their number. Of several values with the same name, such as the parts of a sum, all but the last
+    get their number as a suffix.
     """
     words: dict[int, str] = {}
     for word in (*program.inputs, *(word for own in program.outputs.values() for word in own)):

@@ -1,8 +1,8 @@
-"""The Verilog of a component: plain Verilog-2005, for people and for any tool.
+"""The Verilog of a component: readable, tool-independent Verilog-2005.
 
-Combinational logic stands in continuous assignments, clocked blocks hold registers alone. (Yosys' own writer
-makes ``always @*`` blocks, which simulators evaluate when an input changes: by the rules of SystemVerilog a
-block of inputs that never change is never evaluated.)
+Combinational logic is written as continuous assignments; clocked blocks contain only registers. (Yosys' own
+writer emits ``always @*`` blocks. SystemVerilog evaluates such a block when an input changes, so a block
+whose inputs never change is never evaluated.)
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from rbdhw.rtl.sharing import driven_wire, is_operator, share_operators, slice_v
 from rbdhw.runtime.garbage_collector import pause_collection, seldom_collect
 
 LONGEST_LINE = 118
-"""Characters up to which a line is not broken."""
+"""The most characters of a line."""
 
 LONGEST_LITERAL = 64
-"""Bits of the widest constant that is one literal."""
+"""The most bits of a constant in one literal."""
 
 SHORT_LITERAL = 4
-"""Bits up to which a constant is written in binary."""
+"""The most bits of a constant in binary notation."""
 
 UNARY = {
     "$neg": "-",
@@ -79,14 +79,14 @@ MEMORY_PORTS = ("$meminit_v2", "$memrd_v2", "$memwr_v2")
 
 
 def to_verilog(component: Any, name: str = "accelerator", header: Sequence[str] = ()) -> str:
-    """The Verilog of a component as the module ``name``, the same text for the same component.
+    """Return the Verilog of a component as module ``name``; the same component gives the same text.
 
-    The lines of ``header`` stand above it as comments.
+    The lines of ``header`` precede it as comments.
 
     Raises
     ------
     ValueError
-        For logic that the writer does not know, such as a division.
+        For logic that the writer does not support, such as a division.
     """
     with seldom_collect():
         netlist = rtlil.convert(component, name=name, emit_src=False)
@@ -101,7 +101,7 @@ def to_verilog(component: Any, name: str = "accelerator", header: Sequence[str] 
 
 
 def _break_line(line: str) -> list[str]:
-    """A line of code, or several where it is long."""
+    """Return a line of code, broken into several if it is too long."""
     if len(line) <= LONGEST_LINE:
         return [line]
     indent = " " * (len(line) - len(line.lstrip()))
@@ -116,7 +116,7 @@ def _break_line(line: str) -> list[str]:
 
 
 class _Writer:
-    """Writes one module."""
+    """The writer of one module."""
 
     def __init__(self, module: Module, names: DesignNames) -> None:
         self._module = module
@@ -135,10 +135,10 @@ class _Writer:
                 self._read.add(_part(cell.ports["DATA"]).wire)
         hidden = {driven_wire(process).wire for process in self._nexts.values()}
         self._names = WireNames(module, names, hidden)
-        self._memories = {name: self._names.given(name) for name in module.memories}
+        self._memories = {name: self._names.new_name(name) for name in module.memories}
 
     def _keep(self, cell: Cell, uses: Mapping[str, int]) -> None:
-        """Keep a register; a process that nothing else reads is written in its clocked block."""
+        """Record a register; a process that only this register reads moves into its clocked block."""
         if cell.parameters["CLK_POLARITY"] != 1:
             raise ValueError("register: of falling edges; expected rising ones")
         register, following = _part(cell.ports["Q"]).wire, cell.ports["D"]
@@ -149,14 +149,14 @@ class _Writer:
                 self._nexts[register] = self._processes.pop(following[0].wire)
 
     def lines(self) -> Iterator[str]:
-        """The module's text."""
+        """Yield the module's text."""
         wires = [wire for wire in self._module.wires.values() if wire.name in self._names.wires]
         outside = [wire for wire in wires if wire.name in self._ports]
-        body = [*self._instances(), *self._logic(), *self._storage(), *self._clocked()]
+        body = [*self._instances(), *self._logic(), *self._storage(), *self._clocked_blocks()]
         yield f"module {self._design.modules[self._module.name]} ("
-        yield from _list([f"{wire.port} {self._declared(wire)}" for wire in outside])
+        yield from _list([f"{wire.port} {self._declare(wire)}" for wire in outside])
         yield ");"
-        yield from (f"  {self._declared(wire)};" for wire in wires if wire.name not in self._ports)
+        yield from (f"  {self._declare(wire)};" for wire in wires if wire.name not in self._ports)
         for name, part in self._names.used.items():
             yield f"  wire {_range(part.width)}{name} = {self._names.plain(part)};"
         for (width, bits, labels), name in self._functions.items():
@@ -164,8 +164,8 @@ class _Writer:
         yield from (f"  {line}" for line in body)
         yield "endmodule"
 
-    def _declared(self, wire: Wire) -> str:
-        """A wire's or register's declaration, with the register's first value."""
+    def _declare(self, wire: Wire) -> str:
+        """Return the declaration of a wire or of a register with its initial value."""
         name = f"{_range(wire.width)}{self._names.wires[wire.name]}"
         if wire.name in self._registers:
             first = wire.attributes.get("init", 0)
@@ -173,7 +173,7 @@ class _Writer:
         return f"{'reg' if wire.name in self._read else 'wire'} {name}"
 
     def _text(self, value: Value) -> str:
-        """A value; what repeats stands there once, with its number."""
+        """Return the text of a value; repeated parts become a replication."""
         pieces: list[str] = []
         for part, same in groupby(value, key=_if_part):
             parts = list(same)
@@ -194,14 +194,14 @@ class _Writer:
                 yield from self._instance(cell)
 
     def _instance(self, cell: Cell) -> Iterator[str]:
-        """An instance, with a parameter or port a line."""
+        """Yield an instance, one parameter or port a line."""
         opening = self._design.modules.get(cell.kind, cell.kind.removeprefix("\\"))
         known = self._design.ports.get(cell.kind, {})
         if cell.parameters:
             yield f"{opening} #("
             yield from _list([f".{name}({_setting(value)})" for name, value in cell.parameters.items()])
             opening = ")"
-        yield f"{opening} {self._names.given(cell.name)} ("
+        yield f"{opening} {self._names.new_name(cell.name)} ("
         attached = [(known.get(f"\\{port}", port), value) for port, value in cell.ports.items() if value]
         yield from _list([f".{port}({self._text(value)})" for port, value in attached])
         yield ");"
@@ -217,7 +217,7 @@ class _Writer:
                     f"cell {cell.kind}: unknown; expected logic that the writer of Verilog knows"
                 )
         for process in self._processes.values():
-            for part, expression in self._chosen(process):
+            for part, expression in self._drive(process):
                 yield f"assign {self._names.plain(part)} = {expression};"
         for target, value in self._module.connections:
             if target in self._ports:
@@ -239,17 +239,17 @@ class _Writer:
         return f"{a} {BINARY[cell.kind]} {b}"
 
     def _operand(self, value: Value, signed: Constant, wide: int) -> str:
-        """An operand, as wide as the widest if it is a constant."""
+        """Return an operand; a constant is extended to the widest operand."""
         if all(isinstance(part, Bits) for part in value) and max(_width(value), wide) <= LONGEST_LITERAL:
             bits = "".join(part.text for part in value if isinstance(part, Bits)) or "0"
             return _literal(bits.rjust(wide, bits[0] if signed else "0"), "s" if signed else "")
         return f"$signed({self._text(value)})" if signed else self._text(value)
 
-    def _chosen(self, process: Process) -> Iterator[tuple[Part, str]]:
-        """What a process gives, by the parts of its wire that it sets together."""
+    def _drive(self, process: Process) -> Iterator[tuple[Part, str]]:
+        """Yield the expressions of a process, by the parts of its wire that are assigned together."""
         whole = driven_wire(process)
         if not any(isinstance(item, Switch) for item in process.body):
-            yield whole, self._text(_overlaid(whole, process.body))
+            yield whole, self._text(_overlay(whole, process.body))
             return
         ends = sorted({end for part in _targets(process.body) for end in (part.low, part.low + part.width)})
         for low, high in pairwise(ends):
@@ -257,7 +257,7 @@ class _Writer:
             yield part, self._expression(process.body, part, "")
 
     def _expression(self, body: Body, part: Part, before: str) -> str:
-        """What statements make of a part that was ``before``."""
+        """Return the expression of a part, formerly ``before``, after these statements."""
         for item in body:
             if isinstance(item, Switch):
                 before = self._choice(item, part, before)
@@ -266,13 +266,13 @@ class _Writer:
         return before
 
     def _choice(self, switch: Switch, part: Part, before: str) -> str:
-        """One of several expressions: by conditions, or where a number is tested by a case statement."""
+        """Return a choice of expressions: a chain of conditions, or a function call to test a number."""
         arms = [(case, self._expression(case.body, part, before)) for case in switch.cases]
         if not arms or arms[-1][0].patterns:
             arms.append((Case(()), before))
         wild = any("-" in pattern for case in switch.cases for pattern in case.patterns)
         if _width(switch.test) > 1 and len({text for _, text in arms}) > 1 and not wild:
-            return self._called(switch, part.width, arms)
+            return self._call(switch, part.width, arms)
         result = arms[-1][1]
         for case, text in reversed(arms[:-1]):
             if text != result:
@@ -280,8 +280,8 @@ class _Writer:
                 result = f"{self._condition(switch, case)} ? {inner} : {result}"
         return result
 
-    def _called(self, switch: Switch, width: int, arms: Sequence[tuple[Case, str]]) -> str:
-        """The call of a function that chooses an argument by a number, as its case statement says."""
+    def _call(self, switch: Switch, width: int, arms: Sequence[tuple[Case, str]]) -> str:
+        """Return the call of a function that selects an argument by a number with a case statement."""
         arguments = list(dict.fromkeys(text for _, text in arms))
         labels: list[list[str]] = [[] for _ in arguments]
         for case, text in arms:
@@ -290,11 +290,11 @@ class _Writer:
         labels[arguments.index(last)] = []
         key = (width, _width(switch.test), tuple(map(tuple, labels)))
         if key not in self._functions:
-            self._functions[key] = self._names.given(f"choice_of_{len(arguments)}")
+            self._functions[key] = self._names.new_name(f"choice_of_{len(arguments)}")
         return f"{self._functions[key]}({self._text(switch.test)}, {', '.join(arguments)})"
 
     def _function(self, name: str, width: int, bits: int, labels: Sequence[Sequence[str]]) -> Iterator[str]:
-        """A function of :meth:`_called`; the argument without a label is for all other numbers."""
+        """Yield a function of :meth:`_call`; the argument without labels is the default."""
         yield f"function {_range(width)}{name}("
         ports = [f"{_range(bits)}{name}_by", *(f"{_range(width)}{name}_{k}" for k in range(len(labels)))]
         yield from _list([f"input {port}" for port in ports])
@@ -306,7 +306,7 @@ class _Writer:
         yield "endfunction"
 
     def _condition(self, switch: Switch, case: Case) -> str:
-        """Whether a case's pattern matches."""
+        """Return the condition that a case's pattern matches."""
         alternatives = []
         for pattern in case.patterns:
             tests, low = [], len(pattern)
@@ -326,9 +326,9 @@ class _Writer:
 
     def _storage(self) -> Iterator[str]:
         for name, memory in self._module.memories.items():
-            given = ", ".join(f"{key} = {_setting(value)}" for key, value in memory.attributes.items())
-            if given:
-                yield f"(* {given} *)"
+            settings = ", ".join(f"{key} = {_setting(value)}" for key, value in memory.attributes.items())
+            if settings:
+                yield f"(* {settings} *)"
             yield f"reg {_range(memory.width)}{self._memories[name]} [0:{memory.size - 1}];"
         for cell in self._module.cells:
             if cell.kind in MEMORY_PORTS:
@@ -341,11 +341,11 @@ class _Writer:
                     yield from self._write_port(cell, memory_name)
 
     def _first_words(self, cell: Cell, memory: str) -> Iterator[str]:
-        """Zeros in a loop, the other words one by one."""
+        """Yield the initial words of a memory: zeros in a loop, the other words one by one."""
         bits = "".join(part.text for part in cell.ports["DATA"] if isinstance(part, Bits))
         width = int(cell.parameters["WIDTH"])
         words = [bits[end - width : end] for end in range(len(bits), 0, -width)]
-        index = self._names.given("word")
+        index = self._names.new_name("word")
         if any("1" not in word for word in words):
             yield f"integer {index};"
         yield "initial begin"
@@ -362,27 +362,27 @@ class _Writer:
         address = self._text(cell.ports["ADDR"]) or "0"
         if not cell.parameters["CLK_ENABLE"]:
             return f"assign {word} = {memory}[{address}];"
-        return self._enabled(cell, cell.ports["EN"], f"{word} <= {memory}[{address}];")
+        return self._clocked_statement(cell, cell.ports["EN"], f"{word} <= {memory}[{address}];")
 
     def _write_port(self, cell: Cell, memory: str) -> Iterator[str]:
-        """The statements of a write port, one for bits that are enabled together."""
+        """Yield the statements of a write port, one for each group of bits with a common enable."""
         place, data = f"{memory}[{self._text(cell.ports['ADDR'])}]", cell.ports["DATA"]
         low, width = 0, _width(data)
         for enable, same in groupby(reversed(list(_single_bits(cell.ports["EN"])))):
             count = sum(1 for _ in same)
             bits = f"[{low + count - 1}:{low}]" if count < width else ""
             statement = f"{place}{bits} <= {self._text(slice_value(data, low, count))};"
-            yield self._enabled(cell, (enable,), statement)
+            yield self._clocked_statement(cell, (enable,), statement)
             low += count
 
-    def _enabled(self, cell: Cell, enable: Value, statement: str) -> str:
-        """A statement in every cycle in which a memory's port is enabled."""
+    def _clocked_statement(self, cell: Cell, enable: Value, statement: str) -> str:
+        """Return a clocked block with one statement under a port's enable."""
         condition = "" if enable == (Bits("1"),) else f"if ({self._text(enable)}) "
         return f"always @(posedge {self._text(cell.ports['CLK'])}) {condition}{statement}"
 
     # Registers
 
-    def _clocked(self) -> Iterator[str]:
+    def _clocked_blocks(self) -> Iterator[str]:
         for register, cell in self._registers.items():
             own = Part(register, 0, self._module.wires[register].width)
             body: Body = [Assign(own, cell.ports["D"])]
@@ -391,7 +391,7 @@ class _Writer:
             yield from _under(f"always @(posedge {self._text(cell.ports['CLK'])})", self._block(body, own))
 
     def _block(self, body: Body, register: Part) -> list[str]:
-        """The statements of a register's block; a reset, which comes last and so wins, is written first."""
+        """Return the statements of a register's block, with the reset, which has priority, written first."""
         *others, last = body
         if not isinstance(last, Switch) or not _resets(last, register):
             return list(self._statements(body))
@@ -399,7 +399,7 @@ class _Writer:
         return reset + _under("else", otherwise) if otherwise else reset
 
     def _statements(self, body: Body) -> Iterator[str]:
-        """Statements of which, for the same bits, the last one that applies holds."""
+        """Yield non-blocking assignments, of which the last applicable one takes effect."""
         for item in body:
             if isinstance(item, Assign):
                 yield f"{self._names.plain(item.target)} <= {self._text(item.value)};"
@@ -407,7 +407,7 @@ class _Writer:
                 yield from self._branches(item)
 
     def _branches(self, switch: Switch) -> Iterator[str]:
-        """A chain of conditions, or where the test is a number a case statement."""
+        """Yield a chain of conditions, or a case statement where the test is a number."""
         cases = list(switch.cases)
         while cases and not cases[-1].body:
             cases.pop()
@@ -440,7 +440,7 @@ def _if_part(part: Part | Bits) -> Part | None:
 
 
 def _part(value: Value) -> Part:
-    """The one part that a value is."""
+    """Return the only part of a value."""
     (part,) = value
     assert isinstance(part, Part)
     return part
@@ -452,8 +452,8 @@ def _single_bits(value: Value) -> Iterator[Part | Bits]:
             yield from slice_value((part,), k, 1)
 
 
-def _overlaid(whole: Part, body: Body) -> Value:
-    """What assignments without conditions make of a part, of which the first sets all bits."""
+def _overlay(whole: Part, body: Body) -> Value:
+    """Return the value of a part after unconditional assignments, of which the first assigns all bits."""
     last = [0] * whole.width
     assignments = [item for item in body if isinstance(item, Assign)]
     for k, item in enumerate(assignments):
@@ -482,7 +482,7 @@ def _targets(body: Body) -> Iterator[Part]:
 
 
 def _move_into_clocked(body: Body, register: Part, *, first: bool = True) -> Body:
-    """The statements as those of a register, which keeps its value by itself."""
+    """Return the statements with the register as their target; it keeps its value without an assignment."""
     moved: Body = []
     for k, item in enumerate(body):
         if isinstance(item, Assign):
@@ -498,7 +498,7 @@ def _move_into_clocked(body: Body, register: Part, *, first: bool = True) -> Bod
 
 
 def _resets(switch: Switch, register: Part) -> bool:
-    """Whether a switch gives all of a register a constant where a bit is 1, and does nothing else."""
+    """Return whether a switch only assigns the whole register where one bit is 1."""
     if len(switch.cases) != 1 or switch.cases[0].patterns != ("1",):
         return False
     body = switch.cases[0].body
@@ -519,7 +519,7 @@ def _literal(bits: str, sign: str = "") -> str:
 
 
 def _literals(bits: str) -> list[str]:
-    """Constant bits as elements of a concatenation."""
+    """Return constant bits as elements of a concatenation."""
     if len(bits) <= LONGEST_LITERAL:
         return [_literal(bits)]
     if len(set(bits)) == 1:
@@ -535,18 +535,18 @@ def _constant(bits: str) -> str:
 
 
 def _setting(value: Constant) -> str:
-    """A parameter or attribute."""
+    """Return the text of a parameter or attribute."""
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _list(entries: Sequence[str]) -> Iterator[str]:
-    """Entries of a list, one a line."""
+    """Yield the entries of a list, one a line."""
     for k, entry in enumerate(entries):
         yield f"  {entry}{',' if k < len(entries) - 1 else ''}"
 
 
 def _under(head: str, statements: Sequence[str]) -> list[str]:
-    """Statements under a condition, in a block unless one line does that no ``else`` could mistake."""
+    """Return statements under a condition, in a block unless one line without a dangling ``else`` does."""
     ends = head == "else" or not head.startswith(("if", "else if"))
     if len(statements) == 1 and (ends or not statements[0].startswith(("if", "case"))):
         return [f"{head} {statements[0]}"]

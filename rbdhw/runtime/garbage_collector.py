@@ -1,7 +1,7 @@
-"""The garbage collector, held back while something large is made of many objects.
+"""Less frequent garbage collection while large structures are built.
 
-Graphs and netlists are millions of tuples that all live until they are done, and none of them is in a cycle.
-The collector would look through all of them again and again: half the time.
+Graphs and netlists are millions of tuples that live until the end and contain no cycles. With the default
+thresholds the collector would scan them repeatedly, for half of the run time.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 SELDOM = (100_000, 20, 20)
-"""Thresholds of the three generations while it is held back."""
+"""The thresholds of the three generations while the collector runs less often."""
 
 
 @contextmanager
 def seldom_collect() -> Iterator[None]:
-    """Hold the collector back, in a ``with`` block or, as a decorator, in a function."""
+    """Collect less often, in a ``with`` block or in a decorated function."""
     before = gc.get_threshold()
     gc.set_threshold(*SELDOM)
     try:
@@ -27,9 +27,9 @@ def seldom_collect() -> Iterator[None]:
 
 @contextmanager
 def pause_collection() -> Iterator[None]:
-    """Collect what has been left behind, and then nothing before the end of a ``with`` block or a function.
+    """Collect once, then not again until the end of a ``with`` block or of a decorated function.
 
-    For what holds no cycles: counting references frees it at once.
+    Use it for work without reference cycles, whose memory reference counting frees at once.
     """
     gc.collect()
     enabled = gc.isenabled()

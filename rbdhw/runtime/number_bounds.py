@@ -1,8 +1,8 @@
-"""How large and how small numbers may be: what lies beyond is a mistake, not a robot or a task.
+"""Bounds on the magnitude of input numbers: a number beyond them is a mistake, not a robot or a task.
 
-The bounds are far from all that is built, so that they refuse nothing that is meant, and near enough that
-products of several such numbers stay in the range of double precision. Where a limit of a URDF is beyond them
-it is a placeholder, and :mod:`rbdhw.robot.joints` takes no limit instead.
+The bounds are far beyond all that is built, so that they refuse no meaningful input, yet small enough that
+products of several such numbers stay within double precision. A joint limit in a URDF beyond them is a
+placeholder, and :mod:`rbdhw.robot.joints` treats it as no limit.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bound:
-    """The magnitudes that a quantity may have.
+    """The permitted magnitudes of a quantity.
 
     Parameters
     ----------
     largest
         The largest magnitude.
     unit
-        What it is counted in, as messages name it; empty for a ratio.
+        The unit, as messages name it; empty for a ratio.
     smallest
-        The smallest magnitude above zero.
+        The smallest magnitude other than zero.
     """
 
     largest: float
@@ -29,17 +29,17 @@ class Bound:
     smallest: float = 0.0
 
     def holds(self, *values: float) -> bool:
-        """Whether all values are zero or within the bounds."""
+        """Return whether all values are zero or within the bounds."""
         return all(value == 0.0 or self.smallest <= abs(value) <= self.largest for value in values)
 
     @property
     def positive(self) -> str:
-        """What a message says was expected of a quantity that is more than zero."""
+        """The expectation in a message about a quantity that must be positive."""
         return f"{self.smallest:g} to {self.largest:g} {self.unit}"
 
     @property
     def expected(self) -> str:
-        """What a message says was expected."""
+        """The expectation in a message."""
         unit = f" {self.unit}" if self.unit else ""
         if self.smallest:
             return f"0, or a magnitude of {self.smallest:g} to {self.largest:g}{unit}"
@@ -47,67 +47,70 @@ class Bound:
 
 
 LENGTH = Bound(1e6, "m")
-"""A thousand kilometres."""
+"""A length: up to a thousand kilometres."""
 
 ANGLE = Bound(1e6, "rad")
-"""Some 160,000 turns; beyond, the sine of a double loses digits that matter."""
+"""An angle: some 160,000 turns. Beyond that, the sine of a double loses significant digits."""
 
 POSITION = Bound(1e6, "rad or m")
-"""The range of a joint."""
+"""A joint position."""
 
 MASS = Bound(1e9, "kg", 1e-12)
-"""From a nanogram to a million tons, more than the largest machines that move."""
+"""A mass: from a nanogram to a million tonnes, more than the largest machines that move."""
 
 INERTIA = Bound(1e15, "kg m^2")
-"""The largest mass on a lever of a kilometre."""
+"""A moment of inertia: up to the largest mass at a distance of a kilometre."""
 
 ACCELERATION_OF_FREE_FALL = Bound(1e6, "m/s^2", 1e-9)
-"""From less than a space station feels to a fast centrifuge."""
+"""Gravity: from less than in a space station to a fast centrifuge."""
 
 VELOCITY = Bound(1e6, "rad/s or m/s", 1e-9)
-"""From a turn in two hundred years to beyond the fastest spindle."""
+"""A joint velocity: from a turn in two hundred years to beyond the fastest spindle."""
 
 ACCELERATION = Bound(1e9, "rad/s^2 or m/s^2", 1e-9)
-"""What reaches the largest velocity within a millisecond."""
+"""A joint acceleration: up to the largest velocity within a millisecond."""
 
 EFFORT = Bound(1e12, "N or Nm", 1e-12)
-"""From what bends a cell to more than any drive gives."""
+"""A joint effort: from the force that bends a cell to more than any drive delivers."""
 
 RATIO = Bound(500.0, "", 1e-6)
-"""Of a joint that mimics another: more than one gear reduces, and the pitch of the finest screw."""
+"""The ratio of a mimic joint: from the pitch of the finest screw to more than a single gear reduces."""
 
 TASK_NUMBER = 1e15
-"""The largest magnitude of a number in a task. Beyond the domain the task is flagged, beyond this refused."""
+"""The largest magnitude of a number in a task.
+
+A smaller number outside the domain is flagged; a larger number is refused.
+"""
 
 NAME_CHARACTERS = 1000
-"""Of an attribute in a URDF: no name or number has more."""
+"""The most characters of an attribute in a URDF."""
 
 JOINTS = 10_000
-"""Moving joints of a robot; a large published one has 73."""
+"""The most moving joints of a robot; a large published robot has 73."""
 
 MOST_II = 4096
-"""Cycles between tasks: an accelerator of one multiplier does several thousand products in as many."""
+"""The most cycles between tasks: a single multiplier computes several thousand products in this time."""
 
 CLOCK_MHZ = Bound(10_000.0, "MHz", 1e-3)
-"""No device of today reaches the largest clock."""
+"""A clock: the upper bound is beyond all devices of today."""
 
 BANDWIDTH = Bound(1e6, "GB/s", 1e-9)
-"""A petabyte a second is beyond any link."""
+"""The bandwidth of a link: up to a petabyte a second, beyond any link."""
 
 LEAST_ERROR = 1e-12
-"""The smallest error budget: double precision, by which errors are measured, tells no smaller ones apart."""
+"""The smallest error budget; errors are measured in double precision, which does not resolve smaller ones."""
 
 MOST_TASKS = 10**9
-"""Tasks of a simulation: weeks of work."""
+"""The most tasks of a simulation: weeks of run time."""
 
 LARGEST_SEED = 2**63 - 1
-"""Of random numbers."""
+"""The largest seed of random numbers."""
 
 URDF_BYTES = 16 << 20
-"""Of a URDF; meshes are files of their own."""
+"""The largest URDF in bytes; meshes are separate files."""
 
 DOMAIN_BYTES = 1 << 18
-"""Of a domain file: bounds for a thousand joints."""
+"""The largest domain file in bytes: bounds for a thousand joints."""
 
 DOMAIN_LINE = 2000
-"""Characters of a line of a domain file: a key of many parts is read in the square of their number."""
+"""The most characters of a line of a domain file; reading a dotted key takes time quadratic in its parts."""

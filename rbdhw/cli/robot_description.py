@@ -81,7 +81,7 @@ def joint_entries(robot: Robot) -> list[dict[str, Any]]:
                 "limits": [
                     {name: bound if isfinite(bound) else None for name, bound in vars(limits).items()}
                     | {"units": dict(zip(("position", "velocity", "effort"), UNITS[turns], strict=True))}
-                    for limits, turns in zip(joint.limits, joint.kind.turning, strict=True)
+                    for limits, turns in zip(joint.limits, joint.kind.angular, strict=True)
                 ],
             }
         )

@@ -316,14 +316,14 @@ def _motion_bounds(
 
 def _free_velocities(joint: Joint) -> list[Pair]:
     """The velocity limits of a joint of several degrees of freedom, or those of free motion."""
-    given = zip(joint.limits, joint.kind.turning, strict=True)
+    given = zip(joint.limits, joint.kind.angular, strict=True)
     free = {turning: (-velocity, velocity) for turning, velocity in FREE_VELOCITY.items()}
     return [_around(limits.velocity, free[turning]) for limits, turning in given]
 
 
 def _free_efforts(joint: Joint, wrench: list[Pair]) -> list[Pair]:
     """The effort limits of a joint of several degrees of freedom, or those of an external wrench."""
-    given = zip(joint.limits, joint.kind.turning, strict=True)
+    given = zip(joint.limits, joint.kind.angular, strict=True)
     return [_around(limits.effort, wrench[3 if turning else 0]) for limits, turning in given]
 
 
@@ -421,7 +421,7 @@ _BASE_UNITS = {
 def _angular_velocities(robot: Robot) -> list[bool]:
     """Which of the robot's velocities are angular."""
     own = (body.joint for body in robot.bodies if body.joint.mimic is None)
-    return [turns_ for joint in own for turns_ in joint.kind.turning]
+    return [turns_ for joint in own for turns_ in joint.kind.angular]
 
 
 def _angular_coordinates(robot: Robot) -> list[bool]:

@@ -87,7 +87,7 @@ class Substitutes:
         lower, upper = joint.limits[0].lower, joint.limits[0].upper
         if 0.0 < upper - lower <= FAR:
             return lower, upper
-        turns = joint.kind.turning[0]
+        turns = joint.kind.angular[0]
         unit = _UNITS[turns][0]
         reason = f"position limits {lower:g} to {upper:g} {unit} bound nothing"
         if math.isinf(upper - lower):
@@ -115,7 +115,7 @@ class Substitutes:
         if 0.0 < limit < FAST:
             return -limit, limit
         placeholder = FAST <= limit < math.inf
-        taken = (FAST_VELOCITY if placeholder else FREE_VELOCITY)[joint.kind.turning[0]]
+        taken = (FAST_VELOCITY if placeholder else FREE_VELOCITY)[joint.kind.angular[0]]
         self._take(joint, "velocity", _reason("velocity", limit), taken)
         return -taken, taken
 
@@ -155,7 +155,7 @@ class Substitutes:
         return tuple(lines)
 
     def _take(self, joint: Joint, entry: str, reason: str, bound: float) -> None:
-        unit = _UNITS[joint.kind.turning[0]][_ENTRIES.index(entry)]
+        unit = _UNITS[joint.kind.angular[0]][_ENTRIES.index(entry)]
         if self.strict:
             taken = _bound_text([bound], unit)
             raise InputError(
@@ -181,7 +181,7 @@ def holding_effort(robot: Robot, joint: Joint, acceleration: float) -> float:
             continue
         ratio = abs(mimic.multiplier) if mimic else 1.0
         mass, moment, inertia, reach = _carried_mass(robot, i)
-        static, moved, lever = (moment, inertia, reach) if body.joint.kind.turning[0] else (mass, mass, 1.0)
+        static, moved, lever = (moment, inertia, reach) if body.joint.kind.angular[0] else (mass, mass, 1.0)
         effort += ratio * (gravity * static + ratio * acceleration * moved)
         effort += ratio * gravity * total * lever if robot.floats else 0.0
     return effort

@@ -1,1 +1,1 @@
-"""Rigid-body dynamics over any scalar, with no idea of graphs or hardware."""
+"""Rigid-body dynamics over any scalar type; independent of graphs and hardware."""

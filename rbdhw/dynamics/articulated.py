@@ -1,8 +1,8 @@
 """The inverse of the mass matrix by articulated bodies, without the mass matrix.
 
-The way back gathers articulated inertias and, column by column, the wrenches that unit joint forces cause;
-the way out turns them into accelerations. Carpentier, "Analytical inverse of the joint space inertia matrix"
-(2018), known as MMinvGen in the published accelerators.
+The backward pass accumulates articulated inertias and, column by column, the wrenches that unit joint forces
+cause. The forward pass converts them to accelerations. Source: Carpentier, "Analytical inverse of the joint
+space inertia matrix" (2018); the published accelerators call it MMinvGen.
 """
 
 from __future__ import annotations
@@ -44,8 +44,11 @@ class Articulated:
             sum_of(self.linear, other.linear),
         )
 
-    def shifted(self, offset: Vector) -> Articulated:
-        """About a point at ``-offset``: ``H + r x M`` and ``I - H r x + r x (H + r x M)^T``."""
+    def shift_origin(self, offset: Vector) -> Articulated:
+        """Return the inertia about a point at ``-offset``.
+
+        With ``r`` the offset: ``H + r x M`` and ``I - H r x + r x (H + r x M)^T``.
+        """
         coupling = sum_of(self.coupling, cross_tensor(offset, self.linear))
         rotational = sum_of(
             self.rotational,
@@ -57,14 +60,14 @@ class Articulated:
 
 @dataclass(frozen=True)
 class Eliminated:
-    """A joint's column ``I S`` and the reciprocal of ``S^T I S``."""
+    """The column ``I S`` of a joint and the reciprocal of ``S^T I S``."""
 
     column: Wrench
     factor: Scalar
 
 
 def articulated_inverse(robot: Robot, q: Sequence[Coordinate]) -> list[list[Scalar]]:
-    """Rows of the lower triangle of ``M^-1`` of a fixed-base robot whose axes are all z."""
+    """Return the rows of the lower triangle of ``M^-1``, for a fixed-base robot whose axes are all z."""
     n = len(robot.bodies)
     inertias = [rigid(body.inertia) for body in robot.bodies]
     wrenches: list[dict[int, Wrench]] = [{} for _ in range(n)]
@@ -107,7 +110,7 @@ def _gather(
 def _release(
     robot: Robot, q: Sequence[Coordinate], joints: Sequence[Eliminated], rows: list[dict[int, Scalar]]
 ) -> None:
-    """The way out: each joint gives way to the accelerations that reach it."""
+    """Forward pass: complete ``rows`` with the accelerations that arrive at each joint from its parent."""
     accelerations: list[dict[int, Twist]] = []
     for i, body in enumerate(robot.bodies):
         with region("articulated_forward", i):
@@ -124,7 +127,7 @@ def _release(
 
 
 def rigid(inertia: Inertia) -> Articulated:
-    """One rigid body."""
+    """Return the articulated inertia of one rigid body."""
     xx, xy, xz, yy, yz, zz = inertia.rotational
     m, (x, y, z) = inertia.mass, inertia.first_moment
     return Articulated(
@@ -135,7 +138,7 @@ def rigid(inertia: Inertia) -> Articulated:
 
 
 def eliminate(joint: Joint, inertia: Articulated) -> Eliminated:
-    """What a joint's freedom takes out of an articulated inertia."""
+    """Return the column and the factor with which a joint is eliminated from an articulated inertia."""
     if joint.kind.rotates:
         return Eliminated((inertia.rotational[2], inertia.coupling[2]), reciprocal(inertia.rotational[2][2]))
     column = transpose_tensor(inertia.coupling)[2], inertia.linear[2]
@@ -143,7 +146,7 @@ def eliminate(joint: Joint, inertia: Articulated) -> Eliminated:
 
 
 def project(joint: Joint, inertia: Articulated, own: Eliminated) -> Articulated:
-    """The inertia that is felt through the joint: nothing about (or along) its axis."""
+    """Return the inertia seen through the joint, which is zero about (or along) its axis."""
     moment, force = own.column
     share = scale_wrench(-1.0 * own.factor, own.column)
     rotational = sum_of(inertia.rotational, outer(share[0], moment))
@@ -156,35 +159,35 @@ def project(joint: Joint, inertia: Articulated, own: Eliminated) -> Articulated:
 
 
 def without_z(tensor: Tensor) -> Tensor:
-    """A symmetric tensor whose entries with z are zero."""
+    """Return a symmetric tensor with its z row and column set to zero."""
     (xx, xy, _), (_, yy, _), _ = tensor
     return (xx, xy, 0.0), (xy, yy, 0.0), (0.0, 0.0, 0.0)
 
 
 def inertia_in_parent(joint: Joint, q: Coordinate, inertia: Articulated) -> Articulated:
-    """An articulated inertia in the parent's frame."""
+    """Transform an articulated inertia to the parent's frame."""
     if not joint.kind.rotates:
-        inertia = inertia.shifted(q.shift)
+        inertia = inertia.shift_origin(q.shift)
     rotation = joint.placement.rotation
     rotational, coupling, linear = (
         carry(rotation, q.tensor_out_of(tensor))
         for tensor in (inertia.rotational, inertia.coupling, inertia.linear)
     )
-    return Articulated(rotational, coupling, linear).shifted(joint.placement.translation)
+    return Articulated(rotational, coupling, linear).shift_origin(joint.placement.translation)
 
 
 def scale_wrench(factor: Scalar, wrench: Wrench) -> Wrench:
-    """A wrench times a scalar."""
+    """Return a wrench times a scalar."""
     return scale(factor, wrench[0]), scale(factor, wrench[1])
 
 
 def cross_tensor(a: Vector, tensor: Tensor) -> Tensor:
-    """``a x T``."""
+    """Return ``a x T``."""
     x, y, z = (cross(a, column) for column in transpose_tensor(tensor))
     return transpose_tensor((x, y, z))
 
 
 def cross_rows(tensor: Tensor, a: Vector) -> Tensor:
-    """``-T a x``: each row of ``T``, from ``a`` crossed with it."""
+    """Return ``-T a x``: the cross product of ``a`` with each row of ``T``."""
     x, y, z = (cross(a, row) for row in tensor)
     return x, y, z

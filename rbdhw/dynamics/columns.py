@@ -1,9 +1,10 @@
-"""First derivatives of inverse dynamics by columns, as the published accelerators have them.
+"""First derivatives of inverse dynamics by columns, as in the published accelerators.
 
-The recursive Newton-Euler algorithm is differentiated step by step: one column of velocities, accelerations
-and wrenches for each coordinate, in every frame from the coordinate's own joint to the leaves, and back to
-the root. Carpentier and Mansard, "Analytical derivatives of rigid body dynamics algorithms" (2018). The
-composite form (:mod:`rbdhw.dynamics.derivatives`) gives the same with a fraction of the operations.
+Each step of the recursive Newton-Euler algorithm is differentiated: there is one column of velocities,
+accelerations and wrenches for each coordinate, in every frame from the coordinate's own joint to the leaves,
+and back to the root. Source: Carpentier and Mansard, "Analytical derivatives of rigid body dynamics
+algorithms" (2018). The composite form (:mod:`rbdhw.dynamics.derivatives`) gives the same results with a
+fraction of the operations.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from rbdhw.robot.model import BASE, Inertia, Joint, Robot
 from rbdhw.scalar import Scalar, region
 
 Twist = tuple[Vector, Vector]
-"""Angular and linear part of a velocity or acceleration, at the frame's origin."""
+"""Angular and linear part of a velocity or acceleration at the frame's origin."""
 
 Column = dict[int, Twist]
-"""By coordinate; what is missing is zero."""
+"""A twist or wrench for each coordinate; missing entries are zero."""
 
 Matrix = list[list[Scalar]]
 
@@ -43,13 +44,13 @@ def column_derivatives(
     a: Sequence[Scalar],
     fext: Mapping[int, Wrench] | None = None,
 ) -> tuple[Matrix, Matrix]:
-    """Derivatives of ``tau = ID(q, v, a, fext)`` by ``q`` and ``v``; parameters as in ``rnea``.
+    """Return the derivatives of ``tau = ID(q, v, a, fext)`` by ``q`` and ``v``; parameters as in ``rnea``.
 
     Returns
     -------
     tuple of rows
-        Entry ``[i][j]`` is the derivative of ``tau[i]`` by coordinate or velocity ``j``; 0.0 for joints that
-        have nothing to do with each other.
+        Entry ``[i][j]`` is the derivative of ``tau[i]`` by coordinate or velocity ``j``. It is 0.0 if neither
+        joint is an ancestor of the other.
     """
     n = len(robot.bodies)
     passes = [_Differentiated(robot, q, v, by_position) for by_position in (True, False)]
@@ -84,7 +85,7 @@ def column_derivatives(
 
 
 class _Differentiated:
-    """The two passes, differentiated by all positions or by all velocities."""
+    """The forward and backward pass, differentiated by all positions or by all velocities."""
 
     def __init__(self, robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar], by_position: bool) -> None:
         self._robot, self._q, self._v, self._by_position = robot, q, v, by_position
@@ -93,7 +94,7 @@ class _Differentiated:
         self._wrenches: list[Column] = []
 
     def forward(self, i: int, carried: tuple[Twist, Twist], velocity: Twist, momentum: Wrench) -> None:
-        """Columns of body ``i``; ``carried`` is the parent's motion in its frame."""
+        """Compute the columns of body ``i``; ``carried`` is the parent's motion in the body's frame."""
         body = self._robot.bodies[i]
         rate, unit = axis(body.joint, self._v[i]), axis(body.joint, 1.0)
         velocities = self._carried(i, self._velocities)
@@ -113,7 +114,7 @@ class _Differentiated:
         self._wrenches.append(wrenches)
 
     def backward(self, i: int, wrench: Wrench, matrix: Matrix) -> None:
-        """Enter row ``i`` of the result, and carry the columns to the parent."""
+        """Fill in row ``i`` of the result, and add the columns to the parent's."""
         body = self._robot.bodies[i]
         for j, change in self._wrenches[i].items():
             matrix[i][j] = along(body.joint, change)[0]
@@ -126,14 +127,14 @@ class _Differentiated:
             parent[j] = add_twist(parent[j], change) if j in parent else change
 
     def _carried(self, i: int, columns: list[Column]) -> Column:
-        """The parent's columns in body ``i``'s frame."""
+        """Return the parent's columns in body ``i``'s frame."""
         body = self._robot.bodies[i]
         above = {} if body.parent == BASE else columns[body.parent]
         return {j: in_child(body.joint, self._q[i], twist) for j, twist in above.items()}
 
 
 def in_child(joint: Joint, q: Coordinate, twist: Twist) -> Twist:
-    """A parent's twist in the child's frame, at its origin."""
+    """Transform a parent's twist to the child's frame, at its origin."""
     angular, linear = twist
     linear = add(linear, cross(angular, joint.placement.translation))
     into = transpose(joint.placement.rotation)
@@ -143,23 +144,23 @@ def in_child(joint: Joint, q: Coordinate, twist: Twist) -> Twist:
 
 
 def axis(joint: Joint, rate: Scalar) -> Twist:
-    """The joint's axis times a rate."""
+    """Return the joint's axis times a rate, as a twist."""
     along_z = (0.0, 0.0, rate)
     return (along_z, ZERO) if joint.kind.rotates else (ZERO, along_z)
 
 
 def twist_rate(twist: Twist, other: Twist) -> Twist:
-    """The cross product of two motions."""
+    """Return the cross product of two motions."""
     return cross(twist[0], other[0]), add(cross(twist[0], other[1]), cross(twist[1], other[0]))
 
 
 def cross_wrench(twist: Twist, wrench: Wrench) -> Wrench:
-    """The cross product of a motion and a force."""
+    """Return the cross product of a motion and a force."""
     return add(cross(twist[0], wrench[0]), cross(twist[1], wrench[1])), cross(twist[0], wrench[1])
 
 
 def momentum_of(inertia: Inertia, twist: Twist) -> Wrench:
-    """A body's inertia times a twist."""
+    """Return a body's inertia times a twist."""
     xx, xy, xz, yy, yz, zz = inertia.rotational
     angular, linear = twist
     moment = add(
@@ -169,5 +170,5 @@ def momentum_of(inertia: Inertia, twist: Twist) -> Wrench:
 
 
 def add_twist(first: Twist, *others: Twist) -> Twist:
-    """The sum of twists or wrenches, left to right."""
+    """Return the sum of twists or wrenches, added left to right."""
     return add(first[0], *(x[0] for x in others)), add(first[1], *(x[1] for x in others))

@@ -1,13 +1,13 @@
-"""Composite rigid bodies: all that hangs from a joint, as seen from the joint's body frame.
+"""Composite rigid bodies: all bodies from a joint to the leaves as one, in the frame of the joint's body.
 
-Beside mass, first and second moments a composite carries its momentum ``p`` and its *gyration* ``G``, the
+Besides mass, first and second moments a composite has its momentum ``p`` and its *gyration* ``G``, the
 integral of ``v r^T`` over the mass. Forces do not change under a uniform velocity (Galilean invariance), so
-each frame counts its own origin as at rest and the linear velocity of the bodies is never needed; where a
-frame does not share its parent's origin, the difference of the origins' velocities is added.
+each frame takes its own origin as at rest, and the linear velocity of the bodies is never needed. When a
+composite moves to a frame with another origin, the relative velocity of the two origins is added.
 
 In these terms the body-Coriolis matrix of Echeandia and Wensing ("Numerical methods to compute the Coriolis
-matrix and Christoffel symbols for rigid-body systems", 2021) is ``2B = [[2 (tr G - G), 0], [-2 p x, 0]]``:
-twelve numbers, of which frame changes and sums keep the form.
+matrix and Christoffel symbols for rigid-body systems", 2021) is ``2B = [[2 (tr G - G), 0], [-2 p x, 0]]``. It
+has twelve numbers, and frame changes and sums keep this form.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rbdhw.dynamics.spatial import (
 from rbdhw.robot.model import BASE, Inertia, Joint, Robot
 from rbdhw.scalar import Scalar, label, region
 
-NOTHING: Tensor = (ZERO, ZERO, ZERO)
+ZERO_TENSOR: Tensor = (ZERO, ZERO, ZERO)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Composite:
     first: Vector
     second: Tensor
     momentum: Vector = ZERO
-    gyration: Tensor = NOTHING
+    gyration: Tensor = ZERO_TENSOR
 
     def __add__(self, other: Composite) -> Composite:
         return Composite(
@@ -57,8 +57,8 @@ class Composite:
             sum_of(self.gyration, other.gyration),
         )
 
-    def shifted(self, offset: Vector, boost: Vector) -> Composite:
-        """Seen from a point at ``-offset``, against which the origin so far moves at ``boost``."""
+    def shift_origin(self, offset: Vector, boost: Vector) -> Composite:
+        """Return the composite about a point at ``-offset``; ``boost`` is the old origin's velocity to it."""
         momentum = add(self.momentum, scale(self.mass, boost))
         across = outer(self.first, offset)
         second = sum_of(self.second, across, transpose_tensor(across), scale_square(self.mass, offset))
@@ -67,19 +67,19 @@ class Composite:
 
 
 def scale_square(factor: Scalar, a: Vector) -> Tensor:
-    """``factor a a^T``."""
+    """Return ``factor a a^T``."""
     return outer(scale(factor, a), a)
 
 
-def still(inertia: Inertia) -> Composite:
-    """One body at rest."""
+def composite_at_rest(inertia: Inertia) -> Composite:
+    """Return the composite of one body at rest."""
     xx, xy, xz, yy, yz, zz = second_moments(inertia)
     return Composite(inertia.mass, inertia.first_moment, ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
 
 
-def moving(inertia: Inertia, motion: Motion) -> Composite:
-    """One body with its angular velocity; its origin counts as at rest."""
-    body = still(inertia)
+def composite_in_motion(inertia: Inertia, motion: Motion) -> Composite:
+    """Return the composite of one body with its angular velocity; its origin counts as at rest."""
+    body = composite_at_rest(inertia)
     rows = transpose_tensor(body.second)
     x, y, z = (cross(motion.velocity, column) for column in rows)
     return Composite(
@@ -90,17 +90,17 @@ def moving(inertia: Inertia, motion: Motion) -> Composite:
 def composites(
     robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar], trip: RoundTrip
 ) -> list[Composite]:
-    """For each body the composite of all that hangs from its joint, in the body's frame."""
+    """Return for each body the composite of all bodies from its joint to the leaves, in the body's frame."""
     found: list[Composite] = []
     places = dofs(robot)
     for i, body in enumerate(robot.bodies):
         with region("composite", i):
-            found.append(moving(body.inertia, trip.motions[i]))
+            found.append(composite_in_motion(body.inertia, trip.motions[i]))
     for i in reversed(range(len(robot.bodies))):
         parent = robot.bodies[i].parent
         if parent != BASE:
             with region("composite", i):
-                boost = departure(robot.bodies[i].joint, q[i], v[places[i]], trip.motions[parent])
+                boost = origin_velocity(robot.bodies[i].joint, q[i], v[places[i]], trip.motions[parent])
                 found[parent] += in_parent(robot, i, q[i], boost, trip.motions[parent], found[i])
                 label("first_moment", found[parent].first)
                 label("second_moment", found[parent].second)
@@ -108,8 +108,8 @@ def composites(
     return found
 
 
-def still_composites(robot: Robot, q: Sequence[Coordinate]) -> list[Composite]:
-    """As :func:`composites`, of a robot at rest."""
+def composites_at_rest(robot: Robot, q: Sequence[Coordinate]) -> list[Composite]:
+    """Return :func:`composites` of a robot at rest."""
     rest = RoundTrip(STILL, [STILL] * len(robot.bodies), {}, [])
     return composites(robot, q, [0.0] * dofs(robot)[-1].stop, rest)
 
@@ -117,7 +117,7 @@ def still_composites(robot: Robot, q: Sequence[Coordinate]) -> list[Composite]:
 def in_parent(
     robot: Robot, i: int, q: Coordinate, boost: Vector, parent: Motion, composite: Composite
 ) -> Composite:
-    """Body ``i``'s composite in its parent's frame; ``boost`` is its :func:`departure`."""
+    """Transform body ``i``'s composite to its parent's frame; ``boost`` is its :func:`origin_velocity`."""
     joint = robot.bodies[i].joint
     turned = Composite(
         composite.mass,
@@ -126,21 +126,21 @@ def in_parent(
         q.out_of(composite.momentum),
         q.tensor_out_of(composite.gyration),
     )
-    shifted = turned.shifted(q.shift, boost)
+    at_offset = turned.shift_origin(q.shift, boost)
     rotation = joint.placement.rotation
     placed = Composite(
-        shifted.mass,
-        multiply(rotation, shifted.first),
-        carry(rotation, shifted.second),
-        multiply(rotation, shifted.momentum),
-        carry(rotation, shifted.gyration),
+        at_offset.mass,
+        multiply(rotation, at_offset.first),
+        carry(rotation, at_offset.second),
+        multiply(rotation, at_offset.momentum),
+        carry(rotation, at_offset.gyration),
     )
     offset = joint.placement.translation
-    return placed.shifted(offset, cross(parent.velocity, offset))
+    return placed.shift_origin(offset, cross(parent.velocity, offset))
 
 
-def departure(joint: Joint, q: Coordinate, v: Sequence[Scalar], parent: Motion) -> Vector:
-    """Velocity of a body's origin against its joint frame's, in the joint's frame."""
+def origin_velocity(joint: Joint, q: Coordinate, v: Sequence[Scalar], parent: Motion) -> Vector:
+    """Return the velocity of a body's origin relative to its joint frame's origin, in the joint's frame."""
     _, slide = rates(joint, v)
     velocity = multiply(transpose(joint.placement.rotation), parent.velocity)
     return add(cross(velocity, q.shift), q.out_of(slide))

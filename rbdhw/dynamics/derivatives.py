@@ -1,17 +1,17 @@
 """Mass matrix and first derivatives of inverse dynamics, by composite bodies.
 
-Each degree of freedom has four columns, which are carried from its joint's frame to those of its ancestors:
-the mass matrix's ``A``, those of the derivatives by position and by velocity, ``c1`` and ``c2``, and a moment
-``t`` that with ``A`` gives the entries on the other side of the diagonal::
+Each degree of freedom has four columns, which are transformed from its joint's frame to those of its
+ancestors: the mass matrix's ``A``, the columns ``c1`` and ``c2`` of the derivatives by position and by
+velocity, and a moment ``t``. ``t`` and ``A`` give the entries on the other side of the diagonal::
 
     A  = I S                 c1 = 2B dS + I ddS (+ S x* f at strict ancestors)
     t  = (2B)^T S            c2 = 2B S + I (dS + S')
 
-``I`` and ``B`` belong to the composite (:mod:`rbdhw.dynamics.composite`), ``dS`` and ``ddS`` are the axis
-moved with the parent's velocity and acceleration, ``S'`` is the axis moved with the body's own velocity (the
-same as ``dS`` where a joint has one degree of freedom). As every frame counts its own origin as at rest,
-``dS`` of a revolute joint is purely angular, and only ``t`` notices where the origins of two frames move
-apart. Derivatives by position are taken in the tangent space: the body moves along its own axes.
+``I`` and ``B`` belong to the composite (:mod:`rbdhw.dynamics.composite`). ``dS`` and ``ddS`` are the axis
+moved with the parent's velocity and acceleration. ``S'`` is the axis moved with the body's own velocity; it
+equals ``dS`` if the joint has one degree of freedom. As every frame takes its own origin as at rest, ``dS``
+of a revolute joint is purely angular, and only ``t`` depends on the relative velocity of two origins.
+Derivatives by position are taken in the tangent space: the body moves along its own axes.
 
 Source: Singh, Russell and Wensing, "Efficient analytical derivatives of rigid-body dynamics using spatial
 vector algebra" (2022), rewritten for second moments and gyrations.
@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rbdhw.dynamics.composite import Composite, composites, departure, still_composites
+from rbdhw.dynamics.composite import Composite, composites, composites_at_rest, origin_velocity
 from rbdhw.dynamics.joint import Coordinate, Direction, directions, dofs, rates
 from rbdhw.dynamics.rnea import Motion, RoundTrip, Wrench, along
 from rbdhw.dynamics.rnea import backward as in_parent_wrench
@@ -42,17 +42,17 @@ from rbdhw.robot.model import BASE, Joint, JointKind, Robot
 from rbdhw.scalar import Scalar, region
 
 Matrix = list[list[Scalar]]
-"""Rows of scalars; 0.0 where two degrees of freedom have nothing to do with each other."""
+"""Rows of scalars; an entry is 0.0 if neither degree of freedom is an ancestor of the other."""
 
 Twist = tuple[Vector, Vector]
-"""An angular and a linear part, in a body's axes, at its origin."""
+"""An angular and a linear part in a body's axes, at its origin."""
 
-NOWHERE: Twist = (ZERO, ZERO)
+ZERO_TWIST: Twist = (ZERO, ZERO)
 
 
 @dataclass(frozen=True)
 class Derivatives:
-    """``M``, and the derivatives of the joint forces by position and velocity, as rows."""
+    """``M`` and the derivatives of the joint forces by position and velocity, as rows."""
 
     mass_matrix: Matrix
     by_position: Matrix
@@ -74,7 +74,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Columns:
-    """The four columns of one degree of freedom, in the frame that they have reached."""
+    """The four columns of one degree of freedom, in the frame of the body reached so far."""
 
     mass: Wrench
     by_position: Wrench
@@ -83,10 +83,10 @@ class Columns:
 
 
 def mass_matrix(robot: Robot, q: Sequence[Coordinate]) -> Matrix:
-    """The mass matrix over all degrees of freedom, both halves (kg m^2, kg m, kg)."""
+    """Return the mass matrix over all degrees of freedom, both triangles (kg m^2, kg m, kg)."""
     places = dofs(robot)
     n = places[-1].stop
-    found = still_composites(robot, q)
+    found = composites_at_rest(robot, q)
     matrix: Matrix = [[0.0] * n for _ in range(n)]
     for i, body in enumerate(robot.bodies):
         for place, direction in zip(range(n)[places[i]], directions(body.joint), strict=True):
@@ -105,16 +105,16 @@ def mass_matrix(robot: Robot, q: Sequence[Coordinate]) -> Matrix:
 def inverse_dynamics_derivatives(
     robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar], trip: RoundTrip
 ) -> Derivatives:
-    """Derivatives of ``tau = ID(q, v, a, fext)``, and M, over all degrees of freedom.
+    """Return M and the derivatives of ``tau = ID(q, v, a, fext)``, over all degrees of freedom.
 
-    Those of a floating body are by its proper acceleration's coordinates: see
+    The derivatives for a floating body are at constant proper acceleration: see
     :mod:`rbdhw.dynamics.floating_base`.
 
     Parameters
     ----------
     trip
-        What :func:`rbdhw.dynamics.rnea.newton_euler` found for ``q``, ``v``, the accelerations and the
-        external wrenches, which stay constant in their links' frames.
+        The result of :func:`rbdhw.dynamics.rnea.newton_euler` for ``q``, ``v``, the accelerations and the
+        external wrenches, which are constant in their links' frames.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def inverse_dynamics_derivatives(
             own = v[places[i]]
             boost = ZERO
             if body.parent != BASE:
-                boost = departure(body.joint, q[i], own, trip.above(robot, i))
+                boost = origin_velocity(body.joint, q[i], own, trip.above(robot, i))
             frames.append(
                 _Frame(body.joint, q[i], boost, trip.above(robot, i), axes(body.joint, own, trip, i))
             )
@@ -156,7 +156,7 @@ def inverse_dynamics_derivatives(
 
 @dataclass(frozen=True)
 class _Frame:
-    """A body's joint and coordinate, its origin's velocity against the joint's, its parent, its axes."""
+    """A body's joint, its coordinate, its origin's velocity against the joint's, its parent, its axes."""
 
     joint: Joint
     q: Coordinate
@@ -166,7 +166,7 @@ class _Frame:
 
 
 def axes(joint: Joint, v: Sequence[Scalar], trip: RoundTrip, i: int) -> list[Axis]:
-    """The degrees of freedom of body ``i``'s joint."""
+    """Return the degrees of freedom of body ``i``'s joint."""
     if joint.kind is JointKind.FLOATING:
         return [floating_axis(direction, trip.motions[i]) for direction in directions(joint)]
     if i in trip.carried:
@@ -177,7 +177,7 @@ def axes(joint: Joint, v: Sequence[Scalar], trip: RoundTrip, i: int) -> list[Axi
 
 
 def single_axis(direction: Direction, motion: Motion) -> Axis:
-    """A joint's only axis, z, told with its body's own motion, which gives the same as the parent's."""
+    """Return the only axis of a joint, z, from its body's own motion; the parent's gives the same."""
     (x, y, _), (a, b, _) = motion.velocity, motion.linear
     rate: Vector = (y, -x, 0.0)
     second = field_column(motion, 2)
@@ -187,9 +187,10 @@ def single_axis(direction: Direction, motion: Motion) -> Axis:
 
 
 def joint_axis(direction: Direction, carried: Motion, motion: Motion, slide: Vector) -> Axis:
-    """One of several axes of a joint.
+    """Return one axis of a joint that has several.
 
-    ``carried`` is the parent's motion at the body's origin, against which this moves at ``slide``.
+    ``carried`` is the parent's motion at the body's origin. ``slide`` is the velocity of the origin relative
+    to it.
     """
     turns, k = direction
     unit = UNIT[k]
@@ -204,14 +205,14 @@ def joint_axis(direction: Direction, carried: Motion, motion: Motion, slide: Vec
 
 
 def floating_axis(direction: Direction, motion: Motion) -> Axis:
-    """An axis of a floating body, whose linear velocity and attitude have no effect."""
+    """Return an axis of a floating body, whose linear velocity and attitude have no effect."""
     turns, k = direction
     own = cross(motion.velocity, UNIT[k]) if turns else ZERO
-    return Axis(direction, NOWHERE, (own, ZERO), NOWHERE)
+    return Axis(direction, ZERO_TWIST, (own, ZERO), ZERO_TWIST)
 
 
 def field_column(motion: Motion, k: int) -> Vector:
-    """The acceleration, relative to the origin, of a body's point at a unit distance along axis ``k``."""
+    """Return the acceleration, relative to the origin, of the body's point at the tip of unit axis ``k``."""
     (ax, ay, az), (xx, yy, zz), (yz, xz, xy) = motion.angular, motion.squares, motion.products
     columns: tuple[Vector, ...] = (
         (-(yy + zz), xy + az, xz - ay),
@@ -222,20 +223,20 @@ def field_column(motion: Motion, k: int) -> Vector:
 
 
 def momentum_column(direction: Direction, body: Composite) -> Wrench:
-    """``I S``: what the composite needs of moment and force for a unit acceleration of the joint."""
+    """Return ``I S``: the moment and force for a unit acceleration of the joint."""
     turns, k = direction
     return momentum_of(body, (UNIT[k], ZERO) if turns else (ZERO, UNIT[k]))
 
 
 def momentum_of(body: Composite, twist: Twist) -> Wrench:
-    """``I`` times a twist."""
+    """Return ``I`` times a twist."""
     angular, linear = twist
     moment = add(about_axis(body.second, angular), cross(body.first, linear))
     return moment, add(cross(angular, body.first), scale(body.mass, linear))
 
 
 def own_columns(own: Axis, body: Composite) -> Columns:
-    """The columns of a degree of freedom in its own frame, all but the turned wrench."""
+    """Return the columns of a degree of freedom in its own frame, without the term ``S x* f``."""
     turns, k = own.direction
     unit = UNIT[k]
     accelerated, both = momentum_of(body, own.second), momentum_of(body, own.both)
@@ -249,7 +250,7 @@ def own_columns(own: Axis, body: Composite) -> Columns:
 
 
 def coriolis_of(body: Composite, angular: Vector) -> Wrench:
-    """``2B`` times a motion with this angular part; the linear part does not matter."""
+    """Return ``2B`` times a motion with this angular part; the linear part has no effect."""
     doubled = scale(2.0, angular)
     return about_axis(body.gyration, doubled), cross(doubled, body.momentum)
 
@@ -264,7 +265,7 @@ def _mirror(tensor: Tensor) -> Tensor:
 
 
 def about_axis(tensor: Tensor, a: Vector) -> Vector:
-    """``(tr T - T) a``: of second moments, the rotational inertia times ``a``."""
+    """Return ``(tr T - T) a``; for second moments this is the rotational inertia times ``a``."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = tensor
     x, y, z = a
     return (
@@ -275,7 +276,7 @@ def about_axis(tensor: Tensor, a: Vector) -> Vector:
 
 
 def with_turned_wrench(columns: Columns, direction: Direction, wrench: Wrench) -> Columns:
-    """The columns as the ancestors see them: the transmitted wrench moves with the joint."""
+    """Add ``S x* f``, the change of the transmitted wrench with the joint, for use at the ancestors."""
     moment, force = columns.by_position
     turns, k = direction
     unit = UNIT[k]
@@ -287,7 +288,7 @@ def with_turned_wrench(columns: Columns, direction: Direction, wrench: Wrench) -
 
 
 def in_parent(frame: _Frame, columns: Columns) -> Columns:
-    """Columns from a body's frame in its parent's."""
+    """Transform columns from a body's frame to its parent's."""
     joint, q = frame.joint, frame.q
     moment = q.out_of(columns.moment)
     moment = add(moment, scale(2.0, cross(frame.boost, q.out_of(columns.mass[1]))))
@@ -301,7 +302,7 @@ def in_parent(frame: _Frame, columns: Columns) -> Columns:
 
 
 def _enter(result: Derivatives, frame: _Frame, rows: slice, columns: Columns, place: int) -> None:
-    """The entries of column ``place`` in the rows of the joint in whose frame it is given."""
+    """Fill in column ``place`` at the rows of the joint in whose frame ``columns`` are given."""
     _enter_column(result.mass_matrix, rows, place, along(frame.joint, columns.mass), mirrored=True)
     _enter_column(result.by_position, rows, place, along(frame.joint, columns.by_position))
     _enter_column(result.by_velocity, rows, place, along(frame.joint, columns.by_velocity))
@@ -319,7 +320,7 @@ def _enter_column(
 def _enter_mirrored(
     result: Derivatives, above: Sequence[Axis], columns_at: slice, columns: Columns, place: int
 ) -> None:
-    """Row ``place`` in the columns of an ancestor's degrees of freedom, in whose frame it is given."""
+    """Fill in row ``place`` at the columns of an ancestor's axes ``above``, in whose frame it is given."""
     moment, force = columns.mass
     for column, axis in zip(range(len(result.mass_matrix))[columns_at], above, strict=True):
         turns, k = axis.direction

@@ -1,15 +1,15 @@
-"""The mass matrix as ``L^T D L`` in joint space, its inverse, and solves with the factors.
+"""The factorization ``L^T D L`` of the mass matrix in joint space, its inverse, and solves with the factors.
 
 Degrees of freedom are eliminated from the leaves to the root, which fills in nothing outside pairs of
 ancestor and descendant (Featherstone, *Rigid Body Dynamics Algorithms*, section 6.5). ``D`` has blocks of up
 to three degrees of freedom. Reciprocals are kept off the critical path:
 
-- A block is inverted by its adjugate with one reciprocal, and on the longest chains what the next pivot needs
-  is multiplied out while the reciprocal is on its way.
-- The last block of a tree above another, ``H - N/d``, is inverted as ``d adj(d H - N) / det(d H - N)``, whose
-  reciprocal does not wait for that of ``d``. Determinants of such products have a wide range, so ``H`` is one
-  degree of freedom, or ``d`` varies little: a floating base's linear block goes before its angular one, as
-  the mass that it starts from is known.
+- A block is inverted by its adjugate with one reciprocal. On the longest chains, the products for the next
+  pivot are computed while the reciprocal is in progress.
+- The last block of a tree above another, ``H - N/d``, is inverted as ``d adj(d H - N) / det(d H - N)``, so
+  its reciprocal does not wait for the reciprocal of ``d``. Determinants of such products have a wide range.
+  Therefore either ``H`` is one degree of freedom or ``d`` varies little: the linear block of a floating base
+  goes before its angular one, because the mass that it starts from is known.
 - Pivots that are known numbers (the inertia of a last link about its own axis) go first.
 """
 
@@ -24,16 +24,16 @@ from rbdhw.scalar import Scalar, reciprocal, region
 Rows = list[list[Scalar]]
 
 FEW = 6
-"""Of how many rows of an inverse a root's reciprocal is best the last factor."""
+"""The number of rows of an inverse up to which a root's reciprocal is multiplied last."""
 
 
 @dataclass(frozen=True)
 class Block:
     """Up to three degrees of freedom eliminated together.
 
-    ``members`` from the leaf on, ``above`` their common ancestors from the nearest on, ``adjugate`` times
-    ``factor`` the inverse of the block of ``D``, and ``rows`` the members' rows of ``L`` at the columns
-    ``above``.
+    ``members`` are in order from the leaf, and ``above`` are their common ancestors from the nearest on.
+    ``adjugate`` times ``factor`` is the inverse of the block of ``D``. ``rows`` are the members' rows of
+    ``L`` at the columns ``above``.
     """
 
     members: Group
@@ -42,18 +42,18 @@ class Block:
     factor: Scalar
     rows: Rows
 
-    def solved(self, vector: Sequence[Scalar]) -> list[Scalar]:
-        """The inverse of the block of ``D`` times a vector."""
+    def solve(self, vector: Sequence[Scalar]) -> list[Scalar]:
+        """Return the inverse of the block of ``D`` times a vector."""
         return _product(vector, _scale(self.adjugate, self.factor))
 
-    def solved_late(self, vector: Sequence[Scalar]) -> list[Scalar]:
-        """As :meth:`solved`, with the reciprocal last: sooner there, and some products more."""
+    def solve_late(self, vector: Sequence[Scalar]) -> list[Scalar]:
+        """Do as :meth:`solve`, with the reciprocal multiplied last: less latency, some products more."""
         return [x * self.factor for x in _product(vector, self.adjugate)]
 
 
 @dataclass(frozen=True)
 class Factors:
-    """The blocks of a matrix of ``size`` rows, in the order of their elimination."""
+    """The blocks of the factors of a matrix of ``size`` rows, in the order of their elimination."""
 
     size: int
     blocks: tuple[Block, ...]
@@ -61,34 +61,34 @@ class Factors:
 
 @dataclass(frozen=True)
 class Pivot:
-    """A block of ``D``, as its inverse is found: adjugate, and determinant."""
+    """The adjugate and the determinant of a block of ``D``."""
 
     adjugate: Rows
     determinant: Scalar
 
 
 def factorize(matrix: Rows, largest: int) -> Factors:
-    """The factors of a symmetric positive definite matrix.
+    """Factorize a symmetric positive definite matrix.
 
-    Degrees of freedom go from the last to the first along the matrix's elimination tree: entries that are the
-    float 0.0 couple nothing, and what is not coupled stays apart.
+    Degrees of freedom go from the last to the first along the matrix's elimination tree. Entries that are the
+    float 0.0 are not coupled; uncoupled parts stay separate.
 
     Parameters
     ----------
     matrix
         Rows; entries [i][j] with j <= i are read.
     largest
-        How many degrees of freedom may be eliminated together where that shortens the longest chain of
-        reciprocals (:func:`rbdhw.dynamics.pivots.groups`): one, two or three. A pivot that is a float is
-        known, and its reciprocal free.
+        The most degrees of freedom to eliminate together: one, two or three. They are eliminated together if
+        that shortens the longest chain of reciprocals (:func:`rbdhw.dynamics.pivots.groups`). A pivot that
+        is a float is known, and its reciprocal costs nothing.
     """
     parents = elimination_parents(matrix)
     work = _Elimination(parents, matrix)
     known = work.eliminate_known()
     steady = [i for i, row in enumerate(matrix) if isinstance(row[i], float)]
     order = groups(parents, known, largest, steady)
-    hurried = awaited_bodies(parents, order) if largest > 1 else [()] * len(order)
-    for step, following in zip(order, hurried, strict=True):
+    awaited = awaited_bodies(parents, order) if largest > 1 else [()] * len(order)
+    for step, following in zip(order, awaited, strict=True):
         if len(step) == 1:
             work.eliminate(step[0], following)
         else:
@@ -97,9 +97,9 @@ def factorize(matrix: Rows, largest: int) -> Factors:
 
 
 def inverse(factors: Factors) -> Rows:
-    """Rows of the lower triangle of the inverse.
+    """Return the rows of the lower triangle of the inverse.
 
-    ``L^-1`` is accumulated from the leaves on (``P - (P e_k) l_k^T``), and so follows the elimination.
+    ``L^-1`` is accumulated from the leaves on (``P - (P e_k) l_k^T``), in step with the elimination.
     """
     n = factors.size
     accumulated: Rows = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
@@ -119,7 +119,7 @@ def inverse(factors: Factors) -> Rows:
         for i in rows:
             with region("inverse", i):
                 own = [accumulated[i][member] for member in block.members]
-                shares = block.solved_late(own) if few else block.solved(own)
+                shares = block.solve_late(own) if few else block.solve(own)
                 for j in (j for j in rows if j <= i):
                     for share, member in zip(shares, block.members, strict=True):
                         result[i][j] = result[i][j] + share * accumulated[j][member]
@@ -127,7 +127,7 @@ def inverse(factors: Factors) -> Rows:
 
 
 def solve(factors: Factors, right: Sequence[Scalar]) -> list[Scalar]:
-    """``x`` with ``matrix x = right``."""
+    """Return ``x`` with ``matrix x = right``."""
     x = list(right)
     for block in factors.blocks:
         with region("solve", block.members[-1]):
@@ -136,7 +136,7 @@ def solve(factors: Factors, right: Sequence[Scalar]) -> list[Scalar]:
                     x[ancestor] = x[ancestor] - entry * x[member]
     for block in reversed(factors.blocks):
         with region("solve", block.members[-1]):
-            own = block.solved([x[member] for member in block.members])
+            own = block.solve([x[member] for member in block.members])
             for value, row, member in zip(own, block.rows, block.members, strict=True):
                 for entry, ancestor in zip(row, block.above, strict=True):
                     value = value - entry * x[ancestor]
@@ -145,7 +145,7 @@ def solve(factors: Factors, right: Sequence[Scalar]) -> list[Scalar]:
 
 
 class _Elimination:
-    """A matrix from which block after block is taken out."""
+    """A matrix from which one block after another is eliminated."""
 
     def __init__(self, parents: Sequence[int], matrix: Rows) -> None:
         self._parents = parents
@@ -154,11 +154,11 @@ class _Elimination:
 
     @property
     def factors(self) -> Factors:
-        """The blocks taken out."""
+        """The blocks eliminated so far."""
         return Factors(len(self._parents), tuple(self._blocks))
 
     def eliminate_known(self) -> set[int]:
-        """Take out the degrees of freedom whose pivots are floats, and say which they are."""
+        """Eliminate the degrees of freedom whose pivots are floats, and return them."""
         waiting = set(range(len(self._parents)))
         for i in reversed(range(len(self._parents))):
             free = all(self._parents[child] != i for child in waiting)
@@ -168,7 +168,7 @@ class _Elimination:
         return set(range(len(self._parents))) - waiting
 
     def eliminate(self, members: Group, following: Sequence[int] = ()) -> None:
-        """Take out a group; entries among ``following`` do not wait for the rows of L."""
+        """Eliminate a group; updates of entries among ``following`` do not wait for the rows of L."""
         with region("factorization", members[-1]):
             above = self._ancestors(members[-1])
             coupling = self._coupling(members, above)
@@ -190,7 +190,7 @@ class _Elimination:
             self._blocks.append(Block(members, above, pivot.adjugate, factor, _by_member(members, rows)))
 
     def eliminate_both(self, first: Group, last: Group) -> None:
-        """Take out all that is left of a tree: two groups, whose reciprocals do not wait for each other."""
+        """Eliminate the last two groups of a tree; their reciprocals do not wait for each other."""
         with region("factorization", last[-1]):
             coupling = self._coupling(first, last)
             pivot = _pivot(self._within(first))
@@ -211,11 +211,11 @@ class _Elimination:
             self._blocks.append(Block(last, (), adjugate, factor, _by_member(last, {})))
 
     def _coupling(self, members: Group, above: Sequence[int]) -> dict[int, list[Scalar]]:
-        """For each ancestor its entries with the members."""
+        """Return for each ancestor its entries with the members."""
         return {i: [self._entry(k, i) for k in members] for i in above}
 
     def _within(self, members: Group) -> Rows:
-        """The lower triangle of a group's block."""
+        """Return the lower triangle of a group's block."""
         return [[self._entry(i, j) for j in members[: a + 1]] for a, i in enumerate(members)]
 
     def _set(self, i: int, j: int, entry: Scalar) -> None:
@@ -225,7 +225,7 @@ class _Elimination:
         return self._lower[max(i, j)][min(i, j)]
 
     def _ancestors(self, i: int) -> tuple[int, ...]:
-        """From the parent to the root."""
+        """Return the ancestors of ``i`` from the parent to the root."""
         line = []
         while (i := self._parents[i]) != ROOT:
             line.append(i)
@@ -233,7 +233,7 @@ class _Elimination:
 
 
 def _pivot(lower: Rows) -> Pivot:
-    """Adjugate and determinant of a block of up to three rows, from its lower triangle."""
+    """Return adjugate and determinant of a block of up to three rows, from its lower triangle."""
     match lower:
         case [[a]]:
             return Pivot([[1.0]], a)
@@ -252,12 +252,12 @@ def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
 
 
 def _product(vector: Sequence[Scalar], matrix: Rows) -> list[Scalar]:
-    """A row vector times a symmetric matrix."""
+    """Return a row vector times a symmetric matrix."""
     return [_dot(vector, column) for column in matrix]
 
 
 def _by_member(members: Group, rows: Mapping[int, list[Scalar]]) -> Rows:
-    """Rows of L by member, from those by ancestor."""
+    """Transpose rows of L by ancestor to rows by member."""
     return [[row[place] for row in rows.values()] for place in range(len(members))]
 
 

@@ -1,15 +1,15 @@
-"""A body that floats, in coordinates that know neither gravity nor its linear velocity.
+"""A floating body in coordinates without gravity and linear velocity.
 
-Forces do not change under a uniform velocity, and gravity is felt like an acceleration. Everything that a
-floating body's linear velocity and attitude do to the dynamics therefore lies in its *proper acceleration*,
-what an accelerometer at its origin reads::
+Forces do not change under a uniform velocity, and gravity acts like an acceleration. The linear velocity and
+the attitude of a floating body therefore enter the dynamics only through its *proper acceleration*, which an
+accelerometer at its origin measures::
 
     A = a + w x v - g
 
-with ``a`` the derivative of the body-frame velocity ``v``, ``w`` the angular velocity and ``g`` gravity in
-the body frame. Inverse and forward dynamics work with ``A`` in place of ``a``; their derivatives by attitude
-and velocity follow from those of ``A``, by the columns of the mass matrix, or, after the inverse, by
-themselves.
+Here ``a`` is the derivative of the body-frame velocity ``v``, ``w`` the angular velocity and ``g`` gravity in
+the body frame. Inverse and forward dynamics use ``A`` in place of ``a``. The derivatives of inverse dynamics
+by attitude and velocity are the derivatives of ``A`` times columns of the mass matrix; those of forward
+dynamics follow from the derivatives of ``A`` directly.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from rbdhw.dynamics.spatial import UNIT, Vector, add, cross, subtract
 
 @dataclass(frozen=True)
 class FloatingBody:
-    """Angular and linear velocity, and gravity, in the body frame."""
+    """Angular velocity, linear velocity and gravity of a floating body, in the body frame."""
 
     angular: Vector
     linear: Vector
     gravity: Vector
 
     def proper(self, acceleration: Vector) -> Vector:
-        """The proper acceleration of a body whose linear velocity changes by ``acceleration``."""
+        """Return the proper acceleration for a rate of change ``acceleration`` of the linear velocity."""
         return subtract(add(acceleration, cross(self.angular, self.linear)), self.gravity)
 
     def coordinate(self, proper: Vector) -> Vector:
-        """The change of the linear velocity of a body with that proper acceleration."""
+        """Return the rate of change of the linear velocity for a proper acceleration."""
         return add(subtract(proper, cross(self.angular, self.linear)), self.gravity)
 
     def by_attitude(self) -> tuple[Vector, Vector, Vector]:
-        """Derivatives of ``A`` by turns about the body's axes; its place changes nothing."""
+        """Return the derivatives of ``A`` by rotations about the body's axes; position has no effect."""
         x, y, z = (cross(axis, self.gravity) for axis in UNIT)
         return x, y, z
 
     def by_linear(self) -> tuple[Vector, Vector, Vector]:
-        """Derivatives of ``A`` by the linear velocity."""
+        """Return the derivatives of ``A`` by the linear velocity."""
         x, y, z = (cross(self.angular, axis) for axis in UNIT)
         return x, y, z
 
     def by_angular(self) -> tuple[Vector, Vector, Vector]:
-        """Derivatives of ``A`` by the angular velocity."""
+        """Return the derivatives of ``A`` by the angular velocity."""
         x, y, z = (cross(axis, self.linear) for axis in UNIT)
         return x, y, z

@@ -1,9 +1,9 @@
-"""What a joint does to frames: where its coordinates put the body, and how its velocities move it.
+"""Joint kinematics: the pose of a body at its joint's coordinates, and its motion at the joint's velocities.
 
-Every robot here is elementary (:mod:`rbdhw.robot.elementary`) and has been through ``align_axes``: a joint of
-one degree of freedom turns about or shifts along z of its body frame, a planar one turns about z; only the
-first body may float. Velocities and forces are numbered over *all* joints here, those that mimic others
-included: these are the robot's degrees of freedom before its couplings.
+All robots here are elementary (:mod:`rbdhw.robot.elementary`) and processed by ``align_axes``: a joint of one
+degree of freedom rotates about or slides along z of its body frame, a planar one rotates about z, and only
+the first body may float. Velocities and forces are numbered over *all* joints, including mimics: these are
+the robot's degrees of freedom before its couplings.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rbdhw.robot.model import Joint, JointKind, Robot
 from rbdhw.scalar import Scalar
 
 Direction = tuple[bool, int]
-"""A degree of freedom in its body frame: whether it turns (or else slides), and about or along which axis."""
+"""A degree of freedom in its body frame: whether it is a rotation, and the index of its axis."""
 
 _FREE: tuple[Direction, ...] = ((False, 0), (False, 1), (False, 2), (True, 0), (True, 1), (True, 2))
 
@@ -45,10 +45,10 @@ _DIRECTIONS: dict[JointKind, tuple[Direction, ...]] = {
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A joint's configuration, offset included: a shift in the joint's frame, then a turn.
+    """A joint's configuration, including its offset: a translation in the joint's frame, then a rotation.
 
-    ``shift`` in metres. The turn is ``cos`` and ``sin`` of an angle about z, or an ``attitude``: the three
-    axes of the joint's frame in coordinates of the body's, as columns.
+    ``shift`` is in metres. The rotation is given by ``cos`` and ``sin`` of an angle about z or by
+    ``attitude``, whose columns are the axes of the joint's frame in coordinates of the body's.
     """
 
     cos: Scalar = 1.0
@@ -57,31 +57,31 @@ class Coordinate:
     attitude: Tensor | None = None
 
     def into(self, a: Vector) -> Vector:
-        """Coordinates of ``a`` in the body's axes."""
+        """Transform ``a`` from the joint's frame to the body's axes."""
         if self.attitude is not None:
             return apply(self.attitude, a)
         return rotate_into(self.cos, self.sin, a)
 
     def out_of(self, a: Vector) -> Vector:
-        """Coordinates in the joint's frame of ``a`` given in the body's axes."""
+        """Transform ``a`` from the body's axes to the joint's frame."""
         if self.attitude is not None:
             return apply(transpose_tensor(self.attitude), a)
         return rotate_out_of(self.cos, self.sin, a)
 
     def tensor_out_of(self, tensor: Tensor) -> Tensor:
-        """Entries in the joint's frame of a tensor given in the body's axes."""
+        """Transform a tensor from the body's axes to the joint's frame."""
         if self.attitude is not None:
             return tensor_out_of_axes(self.attitude, tensor)
         return tensor_out_of_turned(self.cos, self.sin, tensor)
 
 
 def directions(joint: Joint) -> tuple[Direction, ...]:
-    """The joint's degrees of freedom."""
+    """Return the joint's degrees of freedom."""
     return _DIRECTIONS[joint.kind]
 
 
 def dofs(robot: Robot) -> list[slice]:
-    """For each body its joint's place among all degrees of freedom."""
+    """Return for each body the slice of its joint among all degrees of freedom."""
     places, start = [], 0
     for body in robot.bodies:
         stop = start + body.joint.kind.nv
@@ -91,7 +91,7 @@ def dofs(robot: Robot) -> list[slice]:
 
 
 def rates(joint: Joint, own: Sequence[Scalar]) -> tuple[Vector, Vector]:
-    """Angular and linear part, in the body's axes, of the motion that the joint's velocities make."""
+    """Return the angular and linear part, in the body's axes, of the motion at the joint's velocities."""
     parts: tuple[list[Scalar], list[Scalar]] = ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
     for (turns, k), rate in zip(directions(joint), own, strict=True):
         parts[0 if turns else 1][k] = rate
@@ -100,7 +100,7 @@ def rates(joint: Joint, own: Sequence[Scalar]) -> tuple[Vector, Vector]:
 
 
 def attitude(quaternion: Sequence[Scalar], shrink: Scalar) -> Tensor:
-    """The :class:`Coordinate`'s attitude for ``[x y z w]``; ``shrink`` is one over its squared length."""
+    """Return :attr:`Coordinate.attitude` for ``[x y z w]``; ``shrink`` is one over its squared length."""
     x, y, z, w = quaternion
     xx, yy, zz, ww = x * x, y * y, z * z, w * w
     xy, xz, yz, wx, wy, wz = x * y, x * z, y * z, w * x, w * y, w * z
@@ -114,7 +114,7 @@ def attitude(quaternion: Sequence[Scalar], shrink: Scalar) -> Tensor:
 
 
 def coordinate(joint: Joint, own: Sequence[Scalar]) -> Coordinate:
-    """The coordinate of a joint whose own ``q`` (rad, m, quaternion) are floats or arrays."""
+    """Return the coordinate of a joint from its own ``q`` (rad, m, quaternion) in floats or arrays."""
     if joint.kind.quaternion is not None:
         quaternion = own[joint.kind.quaternion]
         shrink = 1.0 / sum(part * part for part in quaternion)
@@ -129,10 +129,10 @@ def coordinate(joint: Joint, own: Sequence[Scalar]) -> Coordinate:
 
 
 def coordinates(robot: Robot, q: Sequence[Scalar]) -> list[Coordinate]:
-    """The coordinates of all joints for numeric ``q`` (nq), in the order of the bodies."""
+    """Return the coordinates of all joints for numeric ``q`` (nq), in the order of the bodies."""
     return [coordinate(body.joint, q[place]) for body, place in zip(robot.bodies, robot.q_of, strict=True)]
 
 
 def turns(angle: float) -> float:
-    """An angle in radians as a fraction of a full turn."""
+    """Convert an angle in radians to a fraction of a full turn."""
     return angle / (2.0 * math.pi)

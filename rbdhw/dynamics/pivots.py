@@ -1,10 +1,10 @@
-"""Which degrees of freedom of a tree are eliminated together, so that few reciprocals wait for each other.
+"""Group the degrees of freedom of a tree for elimination, so that few reciprocals wait for each other.
 
-A degree of freedom and the ones above it on its line go together with one reciprocal. At a root, two groups
-may go in one step, when the second does not wait for the reciprocal of the first. A group can go once all
-that hangs from it is done.
+A degree of freedom and its next ancestors can be eliminated together, with one reciprocal. At a root, two
+groups can be eliminated in one step if the second does not need the reciprocal of the first. A group can be
+eliminated when all its descendants are.
 
-The trees here are elimination trees: ``parents`` of a matrix says for each index the next one whose entries
+The trees here are elimination trees: ``parents`` of a matrix gives for each index the next one whose entries
 change when it is eliminated.
 """
 
@@ -18,30 +18,31 @@ from rbdhw.scalar import Scalar
 ROOT = -1
 
 Group = tuple[int, ...]
-"""Degrees of freedom eliminated together, from the one farthest from the root on."""
+"""Degrees of freedom eliminated together, the one farthest from the root first."""
 
 Step = tuple[Group, ...]
-"""One group; or two at a root, in the order in which they go."""
+"""One group, or two at a root, in the order of elimination."""
 
-HURRY = 24
-"""How many more products it is worth to have a step on a longest chain end two products earlier."""
+CHAIN_WEIGHT = 24
+"""The number of extra products worth spending to end a step on a longest chain two products earlier."""
 
-JOINED = 16
-"""About how many products more two groups in one step take than one after the other."""
+PAIR_PRODUCTS = 16
+"""The approximate number of extra products of two groups in one step, compared with one after the other."""
 
 
 def elimination_parents(matrix: Sequence[Sequence[Scalar]]) -> list[int]:
-    """For each index the largest smaller one that it is coupled with when its turn comes, or -1.
+    """Return for each index its parent in the elimination tree, or -1.
 
-    Indices go from the last to the first. Entries that are the float 0.0 couple nothing, but two indices
-    coupled with a third that goes before them are coupled from then on. The entries that an elimination
-    changes all lie between an index and its ancestors (Liu, "The role of elimination trees in sparse
-    factorization", 1990).
+    Indices are eliminated from the last to the first. The parent of an index is the largest smaller index
+    coupled with it at its elimination. Entries that are the float 0.0 are not coupled, but two indices
+    coupled with a third that is eliminated before them are coupled from then on. The entries that an
+    elimination changes all lie between an index and its ancestors (Liu, "The role of elimination trees in
+    sparse factorization", 1990).
 
     Parameters
     ----------
     matrix
-        Rows of a symmetric matrix; those entries [i][j] with j < i are read.
+        Rows of a symmetric matrix; entries [i][j] with j < i are read.
     """
     coupled = [{j for j, entry in enumerate(row[:i]) if not _vanishes(entry)} for i, row in enumerate(matrix)]
     parents = []
@@ -60,22 +61,22 @@ def _vanishes(entry: Scalar) -> bool:
 def groups(
     parents: Sequence[int], done: Collection[int], largest: int, steady: Collection[int] = ()
 ) -> list[Step]:
-    """All degrees of freedom but those that are ``done``, in steps of few groups, in an order of elimination.
+    """Order the elimination of all degrees of freedom not in ``done``, in steps of one or two groups.
 
-    The longest chain of steps from a leaf to a root is as short as it can be; apart from it, they multiply
-    as little as they can.
+    The longest chain of steps from a leaf to a root is as short as possible. Among such orders, the number
+    of products is as small as possible.
 
     Parameters
     ----------
     parents
-        For each degree of freedom the one before it toward the root, a smaller number, or -1.
+        For each degree of freedom its parent in the tree, a smaller number, or -1.
     done
-        Those that are eliminated already, all that hangs from them included.
+        The degrees of freedom that are eliminated already, together with their descendants.
     largest
         The most degrees of freedom in a group.
     steady
-        Those whose entries vary little. A whole group of them at a root goes before the group that hangs
-        from it, in one step; otherwise only a root that stays alone shares its step with a group.
+        The degrees of freedom whose entries vary little. A whole group of them at a root goes before the
+        group below it, in one step. Otherwise only a root that is alone in its group shares its step.
     """
     search = _OrderSearch(parents, done, largest, frozenset(steady))
     found = []
@@ -88,32 +89,32 @@ def groups(
 
 
 def awaited_bodies(parents: Sequence[int], order: Sequence[Step]) -> list[Group]:
-    """For each step the degrees of freedom whose entries are to be there soon after its reciprocal.
+    """Return for each step the degrees of freedom whose entries must be ready soon after its reciprocal.
 
-    These are those of the step that comes after it, if both are on a longest chain and few limbs meet there:
-    such entries take a product more each.
+    These are the members of the next step, if both steps are on a longest chain and few limbs meet there;
+    each of their entries costs one more product.
     """
     step_of = {i: k for k, step in enumerate(order) for group in step for i in group}
     after = [step_of.get(parents[min(min(group) for group in step)]) for step in order]
     up, down = [1] * len(order), [0] * len(order)
-    for k, then in enumerate(after):
-        if then is not None:
-            up[then] = max(up[then], up[k] + 1)
-    for k, then in reversed(list(enumerate(after))):
-        if then is not None:
-            down[k] = down[then] + 1
+    for k, following in enumerate(after):
+        if following is not None:
+            up[following] = max(up[following], up[k] + 1)
+    for k, following in reversed(list(enumerate(after))):
+        if following is not None:
+            down[k] = down[following] + 1
     urgent = [a + b == max(up) for a, b in zip(up, down, strict=True)]
-    limbs = Counter(then for then, hurry in zip(after, urgent, strict=True) if hurry)
+    limbs = Counter(following for following, on_chain in zip(after, urgent, strict=True) if on_chain)
     found: list[Group] = []
-    for then, hurry in zip(after, urgent, strict=True):
-        members = () if then is None else tuple(i for group in order[then] for i in group)
+    for following, on_chain in zip(after, urgent, strict=True):
+        members = () if following is None else tuple(i for group in order[following] for i in group)
         entries = len(members) * (len(members) + 1) // 2
-        found.append(members if hurry and limbs[then] * entries <= HURRY else ())
+        found.append(members if on_chain and limbs[following] * entries <= CHAIN_WEIGHT else ())
     return found
 
 
 class _OrderSearch:
-    """What there is to choose from, and how good it is."""
+    """The candidate steps for each subtree, and the best of them for each allowed length of its chain."""
 
     def __init__(
         self, parents: Sequence[int], done: Collection[int], largest: int, steady: frozenset[int]
@@ -140,39 +141,39 @@ class _OrderSearch:
 
     @property
     def longest(self) -> int:
-        """The longest chain of steps, if each is as short as it can be."""
+        """The length of the longest chain of steps, if every chain is as short as possible."""
         return max((self._length[root] for root in self.children[ROOT]), default=0)
 
     def step(self, top: int, allowed: int) -> Step:
-        """What goes last of a subtree where that multiplies least and its chain is no longer than allowed."""
+        """Return the last step of a subtree in the order with the fewest products and the allowed chain."""
         return self._best[top, allowed][1]
 
     def hanging(self, step: Step) -> list[int]:
-        """The children of a step."""
+        """Return the children of a step's members that are not members."""
         own = [i for group in step for i in group]
         return [child for i in own for child in self.children[i] if child not in own]
 
     def _least(self, top: int, allowed: int) -> tuple[int, Step]:
-        """How many products more than its members one by one a subtree takes at least, and its last step."""
+        """Return the fewest extra products of a subtree, against single eliminations, and its last step."""
         fitting = [step for step in self._candidates(top) if self._chain(step) <= allowed]
         works = [self._work(step, allowed) for step in fitting]
         least = min(works)
         return least, fitting[works.index(least)]
 
     def _chain(self, step: Step) -> int:
-        """The most steps one after the other up to and with this one."""
+        """Return the length of the longest chain of steps that ends with this one."""
         return 1 + max((self._length[i] for i in self.hanging(step)), default=0)
 
     def _work(self, step: Step, allowed: int) -> int:
-        """About how many products more a step and all that hangs from it take."""
+        """Return the approximate number of extra products of a step and all its descendants."""
         total = sum(self._best[i, allowed - 1][0] for i in self.hanging(step))
-        for group in step:  # for each of its pairs, a product in every row of L and of the inverse
+        for group in step:  # each of its pairs costs a product in every row of L and of the inverse
             touched = self._above[group[-1]] + self._below[group[-1]] + 4
             total += len(group) * (len(group) - 1) // 2 * touched
-        return total + JOINED * (len(step) - 1)
+        return total + PAIR_PRODUCTS * (len(step) - 1)
 
     def _candidates(self, top: int) -> list[Step]:
-        """The steps that may be taken with this one nearest the root."""
+        """Return the possible steps in which ``top`` is nearest the root."""
         uppers = self._lines(top)
         steps: list[Step] = [(group,) for group in uppers]
         if top not in self.children[ROOT] or self._largest == 1:
@@ -186,7 +187,7 @@ class _OrderSearch:
         return steps
 
     def _lines(self, top: int) -> list[Group]:
-        """The groups with this one nearest the root."""
+        """Return the groups in which ``top`` is nearest the root."""
         last: list[Group] = [(top,)]
         found = last
         for _ in range(self._largest - 1):

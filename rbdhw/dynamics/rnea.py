@@ -1,10 +1,10 @@
-"""Inverse dynamics by the recursive Newton-Euler algorithm, in the form that multiplies least.
+"""Inverse dynamics by the recursive Newton-Euler algorithm, in the form with the fewest products.
 
-Luh, Walker and Paul's recursion with each body's own frame and the classical acceleration of the
-frame's origin (Khalil and Dombre, *Modeling, Identification and Control of Robots*, section 9.5): the
-linear velocity never appears. All second-order terms come from the three products and three squares
-of the angular velocity. The sum of its squares in the plane of a turn is known from the parent, so a
-joint squares only twice.
+This is the recursion of Luh, Walker and Paul in each body's own frame, with the classical acceleration of the
+frame's origin (Khalil and Dombre, *Modeling, Identification and Control of Robots*, section 9.5), so the
+linear velocity never appears. All second-order terms come from the three products and three squares of the
+angular velocity. The sum of its squares in the plane of a rotation is known from the parent, so a joint
+computes only two squares.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Wrench = tuple[Vector, Vector]
 class Motion:
     """A body's motion in its own frame.
 
-    Angular velocity and acceleration, the classical acceleration of the frame's origin (gravity
-    included, as an upward acceleration of the base), and the squares ``(xx, yy, zz)`` and products
-    ``(yz, xz, xy)`` of the angular velocity.
+    It consists of angular velocity and acceleration, the classical acceleration of the frame's origin
+    (gravity is included as an upward acceleration of the base), and the squares ``(xx, yy, zz)`` and
+    products ``(yz, xz, xy)`` of the angular velocity.
     """
 
     velocity: Vector
@@ -48,16 +48,16 @@ class Motion:
 
 
 STILL = Motion(ZERO, ZERO, ZERO, ZERO, ZERO)
-"""No motion at all, and no gravity."""
+"""A body at rest without gravity."""
 
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """What the two passes leave: the motion of each body, and the wrench that its joint transmits to it.
+    """The result of the two passes: the motion of each body, and the wrench that its joint transmits to it.
 
-    The wrench moves all bodies that hang from the joint, external wrenches taken off. ``base`` is the motion
-    of what the robot hangs from; ``carried``, for bodies on joints of several degrees of freedom, the motion
-    of the parent's point where the body's origin is, in the body's axes.
+    The wrench moves all bodies below the joint, after external wrenches are subtracted. ``base`` is the
+    motion of the base. ``carried`` has an entry for each body on a joint of several degrees of freedom: the
+    motion of the parent at the body's origin, in the body's axes.
     """
 
     base: Motion
@@ -66,18 +66,18 @@ class RoundTrip:
     wrenches: list[Wrench]
 
     def above(self, robot: Robot, i: int) -> Motion:
-        """The motion of body ``i``'s parent, in the parent's frame."""
+        """Return the motion of body ``i``'s parent, in the parent's frame."""
         parent = robot.bodies[i].parent
         return self.base if parent == BASE else self.motions[parent]
 
 
 def at_rest(gravity: Vector) -> Motion:
-    """The motion of a base that does not move where things fall with ``gravity`` (m/s^2)."""
+    """Return the motion of a base at rest under ``gravity`` (m/s^2)."""
     return Motion(ZERO, ZERO, subtract(ZERO, gravity), ZERO, ZERO)
 
 
-def turning(velocity: Vector, angular: Vector, linear: Vector) -> Motion:
-    """The motion with its squares and products multiplied out."""
+def make_motion(velocity: Vector, angular: Vector, linear: Vector) -> Motion:
+    """Return a motion with the squares and products of its angular velocity."""
     x, y, z = velocity
     return Motion(velocity, angular, linear, (x * x, y * y, z * z), (y * z, x * z, x * y))
 
@@ -89,9 +89,9 @@ def rnea(
     a: Sequence[Scalar],
     fext: Mapping[int, Wrench] | None = None,
 ) -> list[Scalar]:
-    """Joint forces ``tau = ID(q, v, a, fext)`` of a robot whose base is at rest; Nm or N, one a freedom.
+    """Return joint forces ``tau = ID(q, v, a, fext)`` for a base at rest, one for each freedom (Nm or N).
 
-    Parameters are those of :func:`newton_euler`.
+    The parameters are those of :func:`newton_euler`.
     """
     return joint_forces(robot, newton_euler(robot, q, v, a, at_rest(robot.gravity), fext))
 
@@ -104,18 +104,18 @@ def newton_euler(
     base: Motion,
     fext: Mapping[int, Wrench] | None = None,
 ) -> RoundTrip:
-    """Both passes of the recursive Newton-Euler algorithm: each body's motion and wrench.
+    """Run both passes of the recursive Newton-Euler algorithm: motion and wrench of each body.
 
     Parameters
     ----------
     q
-        One a body, in the order of ``robot.bodies``.
+        One for each body, in the order of ``robot.bodies``.
     v, a
-        One a degree of freedom (:func:`rbdhw.dynamics.joint.dofs`): rad/s, rad/s^2, m/s, m/s^2. The linear
-        velocity of a floating body has no effect here, and its linear acceleration is the proper one: see
-        :mod:`rbdhw.dynamics.floating_base`.
+        One for each degree of freedom (:func:`rbdhw.dynamics.joint.dofs`): rad/s, rad/s^2, m/s, m/s^2. The
+        linear velocity of a floating body has no effect here, and its linear acceleration is the proper
+        acceleration: see :mod:`rbdhw.dynamics.floating_base`.
     base
-        The motion of the frame on which the robot stands.
+        The motion of the robot's base.
     fext
         External wrench by body index: moment (Nm) and force (N) about and along its link frame.
     """
@@ -148,24 +148,24 @@ def newton_euler(
 
 
 def joint_forces(robot: Robot, trip: RoundTrip) -> list[Scalar]:
-    """The share of each wrench that its joint's motors bear, Nm or N, one a degree of freedom."""
+    """Return the part of each wrench along its joint's degrees of freedom (Nm or N, one for each)."""
     pairs = zip(robot.bodies, trip.wrenches, strict=True)
     return [force for body, wrench in pairs for force in along(body.joint, wrench)]
 
 
 def along(joint: Joint, wrench: Wrench) -> list[Scalar]:
-    """A wrench's shares about and along a joint's freedoms, in the joint's body frame."""
+    """Return a wrench's components along a joint's degrees of freedom, in the joint's body frame."""
     return [wrench[0 if turns else 1][k] for turns, k in directions(joint)]
 
 
 def _forward(
     robot: Robot, i: int, q: Coordinate, v: Sequence[Scalar], a: Sequence[Scalar], trip: RoundTrip
 ) -> Motion:
-    """The child's motion from its parent's."""
+    """Compute the motion of body ``i`` from its parent's."""
     joint, parent = robot.bodies[i].joint, trip.above(robot, i)
     if joint.kind is JointKind.FLOATING:
         trip.carried[i] = STILL
-        return turning((v[3], v[4], v[5]), (a[3], a[4], a[5]), (a[0], a[1], a[2]))
+        return make_motion((v[3], v[4], v[5]), (a[3], a[4], a[5]), (a[0], a[1], a[2]))
     into_child = transpose(joint.placement.rotation)
     velocity = multiply(into_child, parent.velocity)
     angular = multiply(into_child, parent.angular)
@@ -181,28 +181,29 @@ def _forward(
 
 
 def carry_into(q: Coordinate, carried: tuple[Vector, Vector, Vector]) -> Motion:
-    """The parent's motion in the axes and at the place that a joint's coordinate gives."""
+    """Return the parent's motion in the axes and at the position that a joint's coordinate gives."""
     velocity, angular, linear = carried
-    linear = add(linear, relative_acceleration(turning(*carried), q.shift))
-    return turning(q.into(velocity), q.into(angular), q.into(linear))
+    linear = add(linear, relative_acceleration(make_motion(*carried), q.shift))
+    return make_motion(q.into(velocity), q.into(angular), q.into(linear))
 
 
 def join(carried: Motion, rate: tuple[Vector, Vector], change: tuple[Vector, Vector]) -> Motion:
-    """A body's motion: its parent's, seen at its own origin, and its own by ``rate`` and its ``change``.
+    """Return a body's motion from its parent's motion at its origin and from its joint's motion.
 
-    Both are pairs of an angular and a linear part in the body's axes.
+    ``rate`` and ``change`` are the joint's velocity and acceleration, each an angular and a linear part in
+    the body's axes.
     """
     turn, slide = rate
     velocity = add(carried.velocity, turn)
     angular = add(carried.angular, cross(carried.velocity, turn), change[0])
     coriolis = cross(add(scale(2.0, carried.velocity), turn), slide)
-    return turning(velocity, angular, add(carried.linear, coriolis, change[1]))
+    return make_motion(velocity, angular, add(carried.linear, coriolis, change[1]))
 
 
 def revolute_forward(
     q: Coordinate, v: Scalar, a: Scalar, carried: tuple[Vector, Vector, Vector], plane: Scalar
 ) -> Motion:
-    """A turn by ``q`` about z at rate ``v``; ``plane`` is the squared velocity across z."""
+    """Rotate by ``q`` about z at rate ``v``; ``plane`` is the squared angular velocity perpendicular to z."""
     velocity, angular, linear = (q.into(vector) for vector in carried)
     x, y, z = velocity
     angular = add(angular, (y * v, -(x * v), a))
@@ -213,17 +214,17 @@ def revolute_forward(
 
 
 def prismatic_forward(q: Coordinate, v: Scalar, a: Scalar, carried: tuple[Vector, Vector, Vector]) -> Motion:
-    """A shift by ``q`` along z at rate ``v``: transport, Coriolis and own acceleration."""
+    """Slide by ``q`` along z at rate ``v``: transport, Coriolis and own acceleration."""
     velocity, angular, linear = carried
     x, y, _ = velocity
-    motion = turning(velocity, angular, linear)
+    motion = make_motion(velocity, angular, linear)
     coriolis = (2.0 * (y * v), -2.0 * (x * v), a)
     shifted = add(linear, relative_acceleration(motion, q.shift), coriolis)
     return Motion(velocity, angular, shifted, motion.squares, motion.products)
 
 
 def square_across_z(into_child: Matrix3, velocity: Vector, parent: Motion) -> Scalar:
-    """``x^2 + y^2`` of the parent's angular velocity in the child's axes before the turn."""
+    """Return ``x^2 + y^2`` of the parent's angular velocity in the child's axes before the rotation."""
     axis = into_child[2]
     for k in range(3):
         if abs(axis[k]) == 1.0:
@@ -233,7 +234,7 @@ def square_across_z(into_child: Matrix3, velocity: Vector, parent: Motion) -> Sc
 
 
 def relative_acceleration(motion: Motion, point: Vector) -> Vector:
-    """Acceleration of a point of the body relative to its origin: ``alpha x r + w x (w x r)``."""
+    """Return the acceleration of a body's point relative to its origin: ``alpha x r + w x (w x r)``."""
     (ax, ay, az), (xx, yy, zz), (yz, xz, xy) = motion.angular, motion.squares, motion.products
     x, y, z = point
     return (
@@ -244,14 +245,14 @@ def relative_acceleration(motion: Motion, point: Vector) -> Vector:
 
 
 def inertial_wrench(inertia: Inertia, motion: Motion) -> Wrench:
-    """Moment about the origin, and force, that give the body its motion."""
+    """Return the moment about the origin and the force that give the body its motion."""
     h = inertia.first_moment
     force = add(scale(inertia.mass, motion.linear), relative_acceleration(motion, h))
     return add(rotational_moment(inertia, motion), cross(h, motion.linear)), force
 
 
 def rotational_moment(inertia: Inertia, motion: Motion) -> Vector:
-    """``I alpha + w x I w`` as the moment of the acceleration field over the second moments of mass."""
+    """Return ``I alpha + w x I w``, the moment of the acceleration field, from the second moments of mass."""
     xx, xy, xz, yy, yz, zz = second_moments(inertia)
     (ax, ay, az), squares, (wyz, wxz, wxy) = motion.angular, motion.squares, motion.products
     return (
@@ -270,7 +271,7 @@ def rotational_moment(inertia: Inertia, motion: Motion) -> Vector:
 
 
 def without_external(wrench: Wrench, external: Wrench, link_frame: Placement) -> Wrench:
-    """The wrench that the joint must supply when the surroundings supply ``external``."""
+    """Return the wrench that the joint must supply if the environment supplies ``external``."""
     moment = multiply(link_frame.rotation, external[0])
     force = multiply(link_frame.rotation, external[1])
     moment = add(moment, cross(link_frame.translation, force))
@@ -278,7 +279,7 @@ def without_external(wrench: Wrench, external: Wrench, link_frame: Placement) ->
 
 
 def backward(joint: Joint, q: Coordinate, wrench: Wrench) -> Wrench:
-    """A body's wrench in its parent's frame, about the parent's origin."""
+    """Transform a body's wrench to its parent's frame, about the parent's origin."""
     moment, force = wrench
     moment, force = q.out_of(moment), q.out_of(force)
     moment = add(moment, cross(q.shift, force))

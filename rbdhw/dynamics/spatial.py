@@ -1,6 +1,6 @@
-"""Three-vector algebra over any scalar, and turns about the z axis.
+"""Algebra of 3-vectors over any scalar type, and rotations about the z axis.
 
-Vectors are tuples of three scalars, tensors tuples of three rows; constant matrices hold floats.
+Vectors are tuples of three scalars, and tensors are tuples of three rows. Constant matrices hold floats.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Tensor = tuple[Vector, Vector, Vector]
 ZERO: Vector3 = (0.0, 0.0, 0.0)
 
 UNIT: Matrix3 = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-"""The three axes."""
+"""The three unit vectors."""
 
 
 def add(*vectors: Vector) -> Vector:
-    """The sum of vectors, left to right."""
+    """Return the sum of vectors, added left to right."""
     x, y, z = vectors[0]
     for other in vectors[1:]:
         x, y, z = x + other[0], y + other[1], z + other[2]
@@ -28,17 +28,17 @@ def add(*vectors: Vector) -> Vector:
 
 
 def subtract(a: Vector, b: Vector) -> Vector:
-    """``a - b``."""
+    """Return ``a - b``."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
 def scale(factor: Scalar, a: Vector) -> Vector:
-    """``factor * a``."""
+    """Return ``factor * a``."""
     return factor * a[0], factor * a[1], factor * a[2]
 
 
 def cross(a: Vector, b: Vector) -> Vector:
-    """``a x b``."""
+    """Return ``a x b``."""
     return (
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
@@ -47,63 +47,63 @@ def cross(a: Vector, b: Vector) -> Vector:
 
 
 def multiply(matrix: Matrix3, a: Vector) -> Vector:
-    """A constant matrix times a vector."""
+    """Return a constant matrix times a vector."""
     x, y, z = (row[0] * a[0] + row[1] * a[1] + row[2] * a[2] for row in matrix)
     return x, y, z
 
 
 def transpose(matrix: Matrix3) -> Matrix3:
-    """The matrix with rows and columns exchanged."""
+    """Return the transpose of a constant matrix."""
     x, y, z = zip(*matrix, strict=True)
     return x, y, z
 
 
 def rotate_into(cos: Scalar, sin: Scalar, a: Vector) -> Vector:
-    """Coordinates of ``a`` in axes turned about z by the angle."""
+    """Return the coordinates of ``a`` in axes rotated about z by the angle."""
     return cos * a[0] + sin * a[1], cos * a[1] - sin * a[0], a[2]
 
 
 def rotate_out_of(cos: Scalar, sin: Scalar, a: Vector) -> Vector:
-    """Coordinates, before the turn about z, of ``a`` given in the turned axes."""
+    """Return the coordinates, in the original axes, of ``a`` given in axes rotated about z by the angle."""
     return cos * a[0] - sin * a[1], sin * a[0] + cos * a[1], a[2]
 
 
 def dot(a: Vector, b: Vector) -> Scalar:
-    """``a . b``."""
+    """Return ``a . b``."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def apply(tensor: Tensor, a: Vector) -> Vector:
-    """A tensor times a vector."""
+    """Return a tensor times a vector."""
     return dot(tensor[0], a), dot(tensor[1], a), dot(tensor[2], a)
 
 
 def outer(a: Vector, b: Vector) -> Tensor:
-    """``a b^T``."""
+    """Return ``a b^T``."""
     return scale(a[0], b), scale(a[1], b), scale(a[2], b)
 
 
 def sum_of(first: Tensor, *others: Tensor) -> Tensor:
-    """The sum of tensors, left to right."""
+    """Return the sum of tensors, added left to right."""
     x, y, z = (add(*rows) for rows in zip(first, *others, strict=True))
     return x, y, z
 
 
 def transpose_tensor(tensor: Tensor) -> Tensor:
-    """The tensor with rows and columns exchanged."""
+    """Return the transpose of a tensor."""
     x, y, z = zip(*tensor, strict=True)
     return x, y, z
 
 
 def carry(rotation: Matrix3, tensor: Tensor) -> Tensor:
-    """``R T R^T``: a tensor in the axes that the constant rotation leads to."""
+    """Return ``R T R^T``: a tensor in the axes into which the constant rotation transforms."""
     x, y, z = (multiply(rotation, row) for row in tensor)
     x, y, z = (multiply(rotation, column) for column in transpose_tensor((x, y, z)))
     return transpose_tensor((x, y, z))
 
 
 def tensor_out_of_axes(axes: Tensor, tensor: Tensor) -> Tensor:
-    """``E^T T E``: a tensor's entries in the axes that ``E`` leads from, of those that it leads to."""
+    """Return ``E^T T E``: a tensor given in the axes into which ``E`` transforms, in the original axes."""
     back = transpose_tensor(axes)
     x, y, z = (apply(back, row) for row in tensor)
     x, y, z = (apply(back, column) for column in transpose_tensor((x, y, z)))
@@ -111,10 +111,10 @@ def tensor_out_of_axes(axes: Tensor, tensor: Tensor) -> Tensor:
 
 
 def tensor_out_of_turned(cos: Scalar, sin: Scalar, tensor: Tensor) -> Tensor:
-    """A tensor's entries, before the turn about z, from those in the turned axes.
+    """Return, in the original axes, a tensor given in axes rotated about z.
 
-    The block across z turns by the double angle, of which its trace and antisymmetric part know nothing:
-    twelve products, or eight where the tensor is symmetric.
+    The 2x2 block perpendicular to z rotates by the double angle, which leaves its trace and antisymmetric
+    part unchanged. This takes twelve products, or eight if the tensor is symmetric.
     """
     if isinstance(cos, float) and cos == 1.0:
         return tensor

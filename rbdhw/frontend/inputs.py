@@ -16,7 +16,7 @@ from typing import Any
 
 from rbdhw.dynamics.floating_base import FloatingBody
 from rbdhw.dynamics.joint import Coordinate, attitude, turns
-from rbdhw.dynamics.rnea import Motion, Wrench, at_rest, turning
+from rbdhw.dynamics.rnea import Motion, Wrench, at_rest, make_motion
 from rbdhw.dynamics.spatial import Vector, add, apply, cross, multiply, scale, subtract, transpose
 from rbdhw.robot.model import Joint, JointKind, Robot
 from rbdhw.scalar import Scalar, region
@@ -97,7 +97,7 @@ class Task:
             linear, velocity = _halves(self._base_v)
             change, angular = _halves(self._base_a)
             proper = subtract(add(change, cross(velocity, linear)), self._fall)
-            return turning(velocity, angular, proper)
+            return make_motion(velocity, angular, proper)
 
     @cached_property
     def floating(self) -> FloatingBody | None:

@@ -1,4 +1,4 @@
-"""The golden model: every function in double precision, derived a second time and independently.
+"""The golden model: every function in double precision, in a second and independent derivation.
 
 It shares no code with :mod:`rbdhw.dynamics`. The tests compare it with Pinocchio.
 """

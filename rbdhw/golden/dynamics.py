@@ -1,13 +1,14 @@
 """The golden model: rigid-body dynamics and its first derivatives in plain 6x6 NumPy.
 
-A second derivation, independent of ``rbdhw.dynamics`` (which propagates composites): everything here is
-the textbook recursion with dense spatial matrices, and derivatives are propagated column by column.
+This derivation is independent of ``rbdhw.dynamics``, which propagates composites. It uses the textbook
+recursions with dense spatial matrices, and derivatives are propagated column by column.
 
 Inside, spatial vectors are ``[angular; linear]`` in body frames, column vectors of shape (N, 6, 1), and
-matrices are (N, 6, k), one for each of N tasks. The recursions treat mimics as freedoms of their own, and
-results are reduced by the constant ``G`` that maps the robot's velocities to all: ``G^T tau``, ``G^T M G``.
-At the interface, arrays follow Pinocchio, with the coordinates that :class:`rbdhw.robot.model.JointKind`
-tells, and derivatives with respect to ``q`` are taken in the tangent space (right perturbation).
+matrices are (N, 6, k), one for each of N tasks. The recursions treat mimics as independent joints, and
+results are reduced with the constant ``G`` that maps the robot's velocities to those of all joints:
+``G^T tau``, ``G^T M G``. At the interface, arrays follow Pinocchio, with the coordinates of
+:class:`rbdhw.robot.model.JointKind`. Derivatives with respect to ``q`` are taken in the tangent space (right
+perturbation).
 
 Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapters 3 to 6.
 """
@@ -26,16 +27,16 @@ from rbdhw.golden.system import System, system
 from rbdhw.robot.model import BASE, Robot
 
 Tasks = Mapping[str, Array]
-"""Arrays by name, each with the tasks along its first axis."""
+"""Arrays by name; the first axis of each is the task."""
 
 CHUNK = 512
-"""Tasks evaluated at once, so that memory stays bounded and the matrices stay near the processor."""
+"""The number of tasks evaluated at once, which bounds the memory and keeps the matrices in the cache."""
 
 MAX_CANCELLATION = 1e12
-"""Past this factor of rounding errors in its inverse, a mass matrix is taken for singular."""
+"""A mass matrix counts as singular if its inverse amplifies rounding errors by more than this factor."""
 
 MIN_QUATERNION = 1e-6
-"""A shorter quaternion tells no attitude; longer ones are brought to unit length."""
+"""A quaternion shorter than this is refused; longer ones are normalized."""
 
 _REQUIRED: dict[str, tuple[str, ...]] = {
     "id": ("q", "v", "a"),
@@ -51,14 +52,13 @@ FUNCTIONS = tuple(_REQUIRED)
 
 
 def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
-    """The arrays that ``function`` requires: the base's motion and gravity, too, if each task brings them.
+    """Return the names of the arrays that ``function`` requires, including given base motion and gravity.
 
-    Beside them, ``fext`` is optional (no use to ``m`` and ``minv``), and so is ``Minv`` for ``difd``.
-
+    ``fext`` is optional (``m`` and ``minv`` do not use it), and so is ``Minv`` for ``difd``.
     Raises
     ------
     InputError
-        If there is no such function.
+        There is no such function.
     """
     if function not in _REQUIRED:
         raise InputError(f"function '{function}': unknown; expected one of {', '.join(FUNCTIONS)}")
@@ -69,32 +69,32 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
 
 
 def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np.float64]]:
-    """One of the seven functions, for N tasks, in float64.
+    """Evaluate one of the seven functions for N tasks in float64.
 
     Parameters
     ----------
     function
         One of :data:`FUNCTIONS`.
     arrays
-        By name, of what :func:`inputs_of` lists: ``q`` (N, nq), ``v``, ``a``, ``tau`` (N, nv) in rad, m and
-        their rates, Nm, N; optionally ``fext`` (N, bodies, 6), the external force ``[force; moment]`` on each
-        body in its own URDF link frame, and for ``difd`` the ``Minv`` (N, nv, nv) to use. Others are ignored.
-        Quaternions are brought to unit length. ``base_v`` and ``base_a`` (N, 6) are the base link's spatial
-        velocity and acceleration ``[linear; angular]`` in its own frame, without gravity; ``gravity`` (N, 3)
-        is in the world's frame, or the base link's where the base's motion is given.
+        The arrays that :func:`inputs_of` lists: ``q`` (N, nq), ``v``, ``a``, ``tau`` (N, nv) in rad, m and
+        their rates, Nm and N. Optional are ``fext`` (N, bodies, 6), the external force ``[force; moment]`` on
+        each body in its own URDF link frame, and for ``difd`` the ``Minv`` (N, nv, nv) to use. Other arrays
+        are ignored. Quaternions are normalized. ``base_v`` and ``base_a`` (N, 6) are the base link's spatial
+        velocity and acceleration ``[linear; angular]`` in its own frame, without gravity. ``gravity`` (N, 3)
+        is in the world's frame, or in the base link's frame if the base's motion is given.
 
     Returns
     -------
     dict
         ``id``: ``tau`` (N, nv); ``fd``: ``a`` (N, nv); ``m``: ``M``; ``minv``: ``Minv``; ``did``: ``dtau_dq``
-        and ``dtau_dv``; ``dfd`` and ``difd``: ``da_dq`` and ``da_dv``, matrices of shape (N, nv, nv) with the
-        results along the rows and the variables along the columns.
+        and ``dtau_dv``; ``dfd`` and ``difd``: ``da_dq`` and ``da_dv``. Matrices have shape (N, nv, nv); rows
+        are results and columns are variables.
 
     Raises
     ------
     InputError
-        If the function is unknown, an array missing, not of real numbers or of another shape, a quaternion
-        zero, or the mass matrix singular.
+        The function is unknown; an array is missing, not of real numbers or of another shape; a quaternion
+        is zero; or the mass matrix is singular.
     """
     tasks = _check_inputs(robot, function, arrays)
     model = system(robot)
@@ -106,7 +106,7 @@ def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np
 
 
 def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array]:
-    """The arrays that the function uses, in float64 and of proven shapes, with defaults for the others."""
+    """Return the arrays that the function uses, as float64 of checked shapes, with defaults for the rest."""
     required = inputs_of(robot, function)
     for name in required:
         if name not in arrays:
@@ -128,7 +128,7 @@ def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array
 
 
 def _shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
-    """The shape of one task's part of each array."""
+    """Return the shape of each array without the task axis."""
     vector = (robot.nv,)
     vectors = {"q": (robot.nq,), "v": vector, "a": vector, "tau": vector, "gravity": (3,)}
     matrices = {"fext": (len(robot.bodies), 6), "Minv": (robot.nv, robot.nv)}
@@ -136,7 +136,7 @@ def _shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
 
 
 def with_unit_quaternions(robot: Robot, q: Array) -> Array:
-    """``q`` (N, nq) with its quaternions brought to unit length; InputError where one tells no attitude."""
+    """Return ``q`` (N, nq) with normalized quaternions; InputError if one is (nearly) zero."""
     q = q.copy()
     for body, own in zip(robot.bodies, robot.q_of, strict=True):
         if (part := body.joint.kind.quaternion) is None:
@@ -156,9 +156,9 @@ def with_unit_quaternions(robot: Robot, q: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Motion:
-    """Per link: X from its parent's frame, velocity, acceleration, and force; all joints' rates; the base.
+    """The motion of the base and of all joints, and for each link X from its parent's frame, v, a and f.
 
-    ``f`` is the net force on the link alone after the forward pass; the backward pass adds the children's.
+    After the forward pass ``f`` is the net force on the link alone; the backward pass adds the children's.
     """
 
     base: tuple[Array, Array]
@@ -169,12 +169,12 @@ class _Motion:
     f: list[Array]
 
     def parent(self, parent: int) -> tuple[Array, Array]:
-        """Velocity and acceleration of a link's parent, in the parent's frame."""
+        """Return velocity and acceleration of a link's parent, in the parent's frame."""
         return self.base if parent == BASE else (self.v[parent], self.a[parent])
 
 
 def _rnea_forward(model: System, tasks: Tasks, acceleration: Array) -> _Motion:
-    """Motion and net force of each link, root to leaves (Featherstone, table 5.1)."""
+    """Compute motion and net force of each link, root to leaves (Featherstone, table 5.1)."""
     rates, accelerations = ((u @ model.G.T)[..., np.newaxis] for u in (tasks["v"], acceleration))
     X = [link.X(tasks["q"]) for link in model.links]
     motion = _Motion(_base_motion(tasks), rates, X, [], [], [])
@@ -194,14 +194,14 @@ def _rnea_forward(model: System, tasks: Tasks, acceleration: Array) -> _Motion:
 
 
 def _base_motion(tasks: Tasks) -> tuple[Array, Array]:
-    """Velocity and acceleration (N, 6, 1) of the base; gravity enters as an acceleration against it."""
+    """Return velocity and acceleration (N, 6, 1) of the base; the acceleration includes minus gravity."""
     v, a = (np.roll(tasks[name], 3, axis=1)[..., np.newaxis] for name in ("base_v", "base_a"))
     a[:, 3:, 0] -= tasks["gravity"]
     return v, a
 
 
 def _rnea_backward(model: System, motion: _Motion) -> Array:
-    """tau (N, nv), leaves to root; leaves in ``motion.f`` the force across each joint."""
+    """Return tau (N, nv), leaves to root; ``motion.f`` becomes the force across each joint."""
     tau = np.empty(motion.rates.shape[:2])
     for i in reversed(range(len(model.links))):
         link = model.links[i]
@@ -212,10 +212,10 @@ def _rnea_backward(model: System, motion: _Motion) -> Array:
 
 
 def _derivative_forward(model: System, motion: _Motion) -> list[Array]:
-    """df/d[q, v] (N, 6, 2 n) of each link's net force, by columns, root to leaves.
+    """Return df/d[q, v] (N, 6, 2 n) of each link's net force, column by column, root to leaves.
 
-    The n columns of each half are all joints' coordinates. A perturbation of the joint's own moves whatever X
-    brings from the parent by ``(X m) x S``.
+    The n columns of each half are the coordinates of all joints. Perturbing the joint's own coordinate
+    changes a motion ``X m`` from the parent by ``(X m) x S``.
     """
     tasks, n = motion.rates.shape[:2]
     fixed = np.zeros((tasks, 6, 2 * n))
@@ -238,7 +238,7 @@ def _derivative_forward(model: System, motion: _Motion) -> list[Array]:
 
 
 def _derivative_backward(model: System, motion: _Motion, df: list[Array]) -> Array:
-    """dtau/d[q, v] (N, nv, 2 nv), leaves to root, from the forces across the joints."""
+    """Return dtau/d[q, v] (N, nv, 2 nv), leaves to root, from the forces across the joints."""
     tasks, n = motion.rates.shape[:2]
     dtau = np.empty((tasks, n, 2 * n))
     for i in reversed(range(len(model.links))):
@@ -251,7 +251,7 @@ def _derivative_backward(model: System, motion: _Motion, df: list[Array]) -> Arr
 
 
 def _reduce(model: System, matrix: Array) -> Array:
-    """``G^T matrix G`` (N, nv, nv): of all joints' freedoms, those of the robot."""
+    """Return ``G^T matrix G`` (N, nv, nv), which reduces all joints' coordinates to the robot's."""
     reduced: Array = model.G.T @ matrix @ model.G
     return reduced
 
@@ -261,7 +261,7 @@ def _inverse_dynamics(model: System, tasks: Tasks, acceleration: Array) -> Array
 
 
 def _inverse_dynamics_derivatives(model: System, tasks: Tasks, acceleration: Array) -> Array:
-    """dtau/d[q, v] (N, nv, 2 nv)."""
+    """Return dtau/d[q, v] (N, nv, 2 nv)."""
     motion = _rnea_forward(model, tasks, acceleration)
     df = _derivative_forward(model, motion)
     _rnea_backward(model, motion)
@@ -272,7 +272,7 @@ def _inverse_dynamics_derivatives(model: System, tasks: Tasks, acceleration: Arr
 
 
 def _mass_matrix(model: System, q: Array) -> Array:
-    """M (N, nv, nv) by composite rigid bodies (Featherstone, table 6.2)."""
+    """Return M (N, nv, nv) by composite rigid bodies (Featherstone, table 6.2)."""
     X = [link.X(q) for link in model.links]
     composite = [np.broadcast_to(link.inertia, (len(q), 6, 6)) for link in model.links]
     M = np.zeros((len(q), len(model.G), len(model.G)))
@@ -290,10 +290,10 @@ def _mass_matrix(model: System, q: Array) -> Array:
 
 
 def _mass_matrix_inverse(model: System, q: Array) -> Array:
-    """Minv (N, nv, nv), refused where rounding leaves nothing of it.
+    """Return Minv (N, nv, nv); InputError if M is singular up to rounding.
 
-    Each diagonal entry of ``Minv M`` is a sum to 1 of terms that depend on no unit; their magnitude says how
-    much of the result is cancelled.
+    Each diagonal entry of ``Minv M`` is a sum to 1 of terms that do not depend on units. The sum of their
+    magnitudes measures the cancellation.
     """
     M = _mass_matrix(model, q)
     try:
@@ -308,7 +308,7 @@ def _mass_matrix_inverse(model: System, q: Array) -> Array:
 
 
 def _forward_dynamics(model: System, tasks: Tasks) -> Array:
-    """The acceleration (N, nv) that solves ``M a = tau - C``, C being the torque without acceleration."""
+    """Return the acceleration (N, nv) that solves ``M a = tau - C``; C is the torque at zero acceleration."""
     bias = _inverse_dynamics(model, tasks, np.zeros_like(tasks["v"]))
     return (_mass_matrix_inverse(model, tasks["q"]) @ (tasks["tau"] - bias)[..., np.newaxis])[..., 0]
 
@@ -317,7 +317,7 @@ def _forward_dynamics(model: System, tasks: Tasks) -> Array:
 
 
 def _compute(model: System, function: str, tasks: Tasks) -> dict[str, Array]:
-    """What :func:`evaluate` returns, for one chunk of checked tasks."""
+    """Return the results of :func:`evaluate` for one chunk of checked tasks."""
     match function:
         case "id":
             return {"tau": _inverse_dynamics(model, tasks, tasks["a"])}
@@ -333,5 +333,5 @@ def _compute(model: System, function: str, tasks: Tasks) -> dict[str, Array]:
     if function == "did":
         return {"dtau_dq": dtau[..., :nv], "dtau_dv": dtau[..., nv:]}
     Minv = tasks["Minv"] if "Minv" in tasks else _mass_matrix_inverse(model, tasks["q"])
-    da = -Minv @ dtau  # tau is held still: M da + dtau = 0
+    da = -Minv @ dtau  # tau is constant: M da + dtau = 0
     return {"da_dq": da[..., :nv], "da_dv": da[..., nv:]}

@@ -1,4 +1,4 @@
-"""How far results are from the golden model's."""
+"""The error of results relative to the golden model's."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 NORM = "Frobenius norm of a task's whole result, relative to golden's or to the floor, the larger"
-"""What :func:`relative_errors` measures, for the manifest."""
+"""A description of :func:`relative_errors` for the manifest."""
 
 
 def relative_errors(
     results: Mapping[str, Array], reference: Mapping[str, Array], floor: float = 0.0
 ) -> Array:
-    """Per task (N,) the Frobenius norm of all arrays' differences over that of the reference.
+    """Return for each task (N,) the Frobenius norm of the differences over that of the reference.
+
+    The norms are over all arrays together.
 
     Parameters
     ----------
     floor
-        A reference whose norm is smaller counts as large as this, in the unit of the results. Where it is
-        zero, a reference of zeros is matched by zeros alone: any other result errs infinitely.
+        The least norm of the reference to divide by, in the unit of the results. If it is zero and the
+        reference is zero, the error is zero for zero results and infinite for others.
     """
     difference = norms({name: results[name] - reference[name] for name in reference})
     size = np.maximum(norms(reference), floor)
@@ -31,7 +33,7 @@ def relative_errors(
 
 
 def norms(arrays: Mapping[str, Array]) -> Array:
-    """Per task (N,) the Frobenius norm of all arrays."""
+    """Return for each task (N,) the Frobenius norm of all arrays together."""
     rows = [array.reshape(len(array), -1) for array in arrays.values()]
     found: Array = np.linalg.norm(np.hstack(rows), axis=1)
     return found

@@ -1,7 +1,7 @@
-"""Motion across one joint: its transform and its motion subspace, by kind.
+"""Motion across one joint: the transform and the motion subspace of each kind of joint.
 
-Every joint but the universal one has a motion subspace that is constant in the frame of the body it moves;
-a universal joint is two revolute ones, with a body without inertia between them.
+The motion subspace of every joint except the universal one is constant in the frame of the body it moves. A
+universal joint is modelled as two revolute joints with a massless body between them.
 
 Source: Featherstone, *Rigid Body Dynamics Algorithms*, section 4.4.
 """
@@ -18,7 +18,7 @@ from rbdhw.robot.spatial import turn_onto_z
 
 
 def constant_parts(joint: Joint) -> tuple[Joint, ...]:
-    """The joints, parent side first, that together are ``joint``, each with a constant motion subspace."""
+    """Return the joints, parent side first, that compose ``joint``; each has a constant motion subspace."""
     if joint.kind is not JointKind.UNIVERSAL:
         return (joint,)
     first = replace(joint, kind=JointKind.REVOLUTE)
@@ -26,7 +26,7 @@ def constant_parts(joint: Joint) -> tuple[Joint, ...]:
 
 
 def motion_subspace(joint: Joint) -> Array:
-    """S (6, nv_i), which maps the joint's velocity coordinates to its motion, in the body frame."""
+    """Return S (6, nv_i), which maps the joint's velocity coordinates to its motion, in the body frame."""
     axis, still, unit = np.array(joint.axis), np.zeros(3), list(np.eye(3))
     x, y, _ = _axes(joint)
     turn, shift = (axis, still), (still, axis)
@@ -45,7 +45,7 @@ def motion_subspace(joint: Joint) -> Array:
 
 
 def joint_transform(joint: Joint, q: Array) -> Array:
-    """X_J (N, 6, 6), across the joint alone, at the coordinates ``q`` (N, nq_i), offsets added."""
+    """Return X_J (N, 6, 6), across the joint alone, at coordinates ``q`` (N, nq_i) that include offsets."""
     axis, still, level = np.array(joint.axis), np.zeros(3), np.eye(3)
     match joint.kind:
         case JointKind.REVOLUTE | JointKind.CONTINUOUS:
@@ -69,17 +69,17 @@ def joint_transform(joint: Joint, q: Array) -> Array:
 
 
 def _axes(joint: Joint) -> Array:
-    """The body's axes (rows) turned so that the joint's axis is the third."""
+    """Return the x, y and z axes (rows) of a frame whose z is the joint's axis, in the body's frame."""
     return np.array(turn_onto_z(joint.axis)).T
 
 
 def _turn(axis: Array, angle: Array) -> Array:
-    """The coordinate transform E (N, 3, 3) into the frame turned about ``axis`` by ``angle`` (N, 1)."""
+    """Return the transform E (N, 3, 3) into the frame rotated about ``axis`` by ``angle`` (N, 1)."""
     K, angle = skew(axis), angle[..., np.newaxis]
     return np.eye(3) - np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
 
 
 def _quaternion_turn(quaternion: Array) -> Array:
-    """The coordinate transform E (N, 3, 3) into the frame turned by a unit quaternion ``[x y z w]``."""
+    """Return the transform E (N, 3, 3) into the frame rotated by a unit quaternion ``[x y z w]``."""
     K, w = skew(quaternion[:, :3]), quaternion[:, 3, np.newaxis, np.newaxis]
     return np.eye(3) - 2 * w * K + 2 * K @ K

@@ -1,12 +1,12 @@
-"""The seven functions by Pinocchio, which reads the URDF file itself: a reference of other hands.
+"""The seven functions by Pinocchio, which reads the URDF file itself: an external reference.
 
-Pinocchio is a library of the tests, not of the package, and is imported where it is first needed. Its model
-has every joint free; joints are matched by name, and a constant ``G`` maps the robot's velocities to the
-model's, which orders the joints otherwise. Mimics are reduced by it: ``G^T tau``, ``G^T M G``. Where
-Pinocchio can reduce them by itself, as in inverse dynamics and the mass matrix, its own reduction is taken.
+Pinocchio is a dependency of the tests, not of the package, and is imported when it is first needed. In its
+model every joint is independent. Joints are matched by name, and a constant ``G`` maps the robot's velocities
+to the model's, which orders the joints differently. ``G`` also reduces mimics: ``G^T tau``, ``G^T M G``. For
+inverse dynamics and the mass matrix, Pinocchio can reduce mimics itself, and its reduction is used.
 
-Our reader makes rotations exact that a file gives to fewer digits than a quarter turn has; so are the angles
-that Pinocchio gets, or results would differ by that much.
+:func:`rbdhw.robot.urdf.load_urdf` makes rotations exact if a file gives quarter turns with few digits. The
+angles passed to Pinocchio are made exact in the same way; otherwise results would differ by the rounding.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ Array = NDArray[np.float64]
 Arrays = dict[str, Array]
 
 DRIVEN_BY_FORCE = ("fd", "dfd")
-"""The functions whose tasks bring ``tau``; of the others, those with derivatives and ``id`` bring ``a``."""
+"""The functions whose tasks have ``tau`` as input; ``id`` and the other derivatives have ``a``."""
 
 ROUNDS = 5
-"""How often tasks are repeated to tell how fast they are."""
+"""The number of repetitions of a speed measurement."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A URDF file as Pinocchio reads it, for a robot that was read from the same file.
+    """A URDF file as Pinocchio reads it, and the robot read from the same file.
 
-    ``free`` has all joints free; ``reduced`` has its own mimics, or is None where there are none or Pinocchio
-    cannot place them.
+    In ``free`` all joints are independent. ``reduced`` has Pinocchio's own mimics; it is None if there are no
+    mimics or Pinocchio does not support them.
     """
 
     robot: Robot
@@ -52,17 +52,17 @@ class Reference:
 
     @staticmethod
     def available() -> None:
-        """Make sure that Pinocchio is installed; InputError where it is not."""
+        """Raise InputError if Pinocchio is not installed."""
         _pinocchio()
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], robot: Robot) -> Reference:
-        """The reference of ``robot``, on a fixed or a floating base as the robot is.
+        """Read the reference of ``robot``, on a fixed or a floating base like the robot.
 
         Raises
         ------
         InputError
-            If Pinocchio is not installed, refuses the file, or finds other joints in it than the robot has.
+            Pinocchio is not installed, refuses the file, or finds other joints than the robot has.
         """
         model = _build_model(path, robot, mimic=False)
         own = {body.joint.name for body in robot.bodies}
@@ -81,7 +81,7 @@ class Reference:
         return cls(robot, free, _Model(model, robot, kept))
 
     def evaluate(self, function: str, arrays: Mapping[str, Array]) -> Arrays:
-        """Results (N, ...) of a function without external forces; arrays and results as golden has them.
+        """Return the results (N, ...) of a function without external forces, in golden's arrays.
 
         See :func:`rbdhw.golden.dynamics.evaluate`.
         """
@@ -91,11 +91,11 @@ class Reference:
         return {name: np.stack([task[name] for task in tasks]) for name in tasks[0]}
 
     def rate(self, function: str, arrays: Mapping[str, Array]) -> Rate:
-        """How fast Pinocchio's algorithm is on one core, in the fastest of several rounds.
+        """Measure the speed of Pinocchio's algorithm on one core: the fastest of several rounds.
 
-        One call takes all tasks where Pinocchio has such a function, on one thread; else its function is
-        called for each task. Configurations are made before, and results are not copied. Followers of mimics
-        are joints of their own.
+        If Pinocchio has a function for many tasks, one call takes all of them, on one thread; otherwise the
+        function is called for each task. The time excludes the preparation of configurations and copies of
+        results. Mimics are independent joints.
         """
         drive = "tau" if function in DRIVEN_BY_FORCE else "a"
         return self.free.rate(function, zip(arrays["q"], arrays["v"], arrays[drive], strict=True))
@@ -108,7 +108,7 @@ class Reference:
         return self._reduced_task(function, q, v, u)
 
     def _reduced_task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
-        """Of all joints' freedoms, those of the robot; accelerations are solved for."""
+        """Evaluate one task with ``free``, reduced to the robot's coordinates, solving for accelerations."""
         M = self.free.task("m", q, v, u)["M"]
         if function in ("m", "minv"):
             return {"M": M} if function == "m" else {"Minv": _solve(M, np.eye(len(M)))}
@@ -124,14 +124,14 @@ class Reference:
 
 @dataclass(frozen=True)
 class Rate:
-    """How fast Pinocchio is: tasks a second, and whether one call took all of them (a batch)."""
+    """The speed of Pinocchio: tasks per second, and whether one call took all of them (a batch)."""
 
     tasks_per_second: float
     batch: bool
 
 
 def _fastest(run: Callable[[], object]) -> float:
-    """Seconds of the fastest of :data:`ROUNDS` runs."""
+    """Return the seconds of the fastest of :data:`ROUNDS` runs."""
     seconds = []
     for _ in range(ROUNDS):
         start = time.perf_counter()
@@ -141,17 +141,17 @@ def _fastest(run: Callable[[], object]) -> float:
 
 
 def _solve(M: Array, right: Array) -> Array:
-    """``M^-1 right``."""
+    """Return ``M^-1 right``."""
     return np.asarray(np.linalg.solve(M, right), np.float64)
 
 
 def has_mimics(robot: Robot) -> bool:
-    """Whether any joint follows another."""
+    """Return whether any joint mimics another."""
     return any(body.joint.mimic is not None for body in robot.bodies)
 
 
 class _Model:
-    """A Pinocchio model of some bodies' joints, in the robot's coordinates."""
+    """A Pinocchio model of the joints of ``bodies``, evaluated in the robot's coordinates."""
 
     def __init__(self, model: Any, robot: Robot, bodies: Sequence[Body]) -> None:
         self.model = model
@@ -168,7 +168,7 @@ class _Model:
             self._G[joint.idx_v : joint.idx_v + joint.nv, taken] = ratio * np.eye(joint.nv)
 
     def task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
-        """One task by Pinocchio's own algorithm, its results reduced to the robot's freedoms."""
+        """Evaluate one task with Pinocchio's algorithm and reduce the results to the robot's coordinates."""
         results = _CALLS[function](_pinocchio(), self.model, self._data, *self.given(q, v, u))
         named = zip(FUNCTIONS[function].outputs, results, strict=True)
         return {
@@ -184,7 +184,7 @@ class _Model:
         return Rate(len(given) / _fastest(run), batch=True)
 
     def batch(self, function: str, given: Sequence[tuple[Array, Array, Array]]) -> Callable[[], Array] | None:
-        """One call of Pinocchio's for all tasks, on one thread: results (nv, N); None where it has none."""
+        """Return a Pinocchio call for all tasks, on one thread, with results (nv, N); None if it has none."""
         pin = _pinocchio()
         call = getattr(pin, _BATCHES.get(function, ""), None)
         if call is None:
@@ -205,11 +205,11 @@ class _Model:
             call(pin, self.model, self._data, q, v, u)
 
     def given(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
-        """A task as Pinocchio takes it."""
+        """Convert a task to Pinocchio's coordinates."""
         return self._configuration(q), self._G @ v, self._G @ u
 
     def reduced(self, array: Array) -> Array:
-        """``G^T`` times a vector, ``G^T X G`` of a matrix."""
+        """Return ``G^T x`` for a vector, ``G^T X G`` for a matrix."""
         reduced: Array = self._G.T @ array
         return reduced if array.ndim == 1 else reduced @ self._G
 
@@ -221,7 +221,7 @@ class _Model:
 
 
 def _coordinates(body: Body, q: Array, size: int) -> Array:
-    """A joint's configuration as Pinocchio has it: free angles by cosine and sine, unit quaternions."""
+    """Return a joint's configuration in Pinocchio's layout: cosine and sine of angles, unit quaternions."""
     kind, mimic = body.joint.kind, body.joint.mimic
     if mimic is not None:
         q = mimic.multiplier * q + mimic.offset
@@ -234,7 +234,7 @@ def _coordinates(body: Body, q: Array, size: int) -> Array:
 
 
 def _held_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-    """Of the acceleration, at the forces that give ``a``."""
+    """Return the derivatives of the acceleration at the forces that give ``a``."""
     tau = pin.rnea(model, data, q, v, a).copy()
     return tuple(pin.computeABADerivatives(model, data, q, v, tau)[:2])
 
@@ -250,21 +250,21 @@ _CALLS: dict[str, Callable[..., tuple[Array, ...]]] = {
 }
 """Pinocchio's algorithms on ``model, data, q, v, a`` (or ``tau``); the next call may overwrite results.
 
-Of the ways to call them these are the fastest. Compared were the conventions of ``aba`` and ``crba``, the
-inverse by the Cholesky factors, and derivatives of the acceleration as products with the inverse.
+These calls are the fastest of those compared: the conventions of ``aba`` and ``crba``, the inverse by the
+Cholesky factors, and derivatives of the acceleration as products with the inverse.
 """
 
 _BATCHES = {"id": "rneaInParallel", "fd": "abaInParallel"}
-"""Pinocchio's functions of many tasks, on ``threads, pool, q, v, a`` (or ``tau``), results, by column."""
+"""Pinocchio's functions for many tasks, on ``threads, pool, q, v, a`` (or ``tau``), results, by column."""
 
 
 def _symmetric(upper: Array) -> Array:
-    """The matrix whose upper triangle Pinocchio fills in."""
+    """Return the symmetric matrix whose upper triangle Pinocchio computed."""
     return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
 
 
 def _with_exact_quarters(path: str | os.PathLike[str]) -> ET.Element:
-    """The URDF; its angles within :data:`rbdhw.robot.spatial.SNAP` of quarter turns are exact."""
+    """Parse the URDF and make angles within :data:`rbdhw.robot.spatial.SNAP` of quarter turns exact."""
     root = ET.parse(path).getroot()
     for origin in root.iter("origin"):
         if "rpy" in origin.attrib:

@@ -14,7 +14,7 @@ Array = NDArray[np.floating]
 
 
 def skew(r: Array) -> Array:
-    """The matrix ``r x`` (..., 3, 3) of a 3-vector (..., 3)."""
+    """Return the matrix ``r x`` (..., 3, 3) of a 3-vector (..., 3)."""
     x, y, z = np.moveaxis(r, -1, 0)
     zero = np.zeros_like(x)
     rows = ((zero, -z, y), (z, zero, -x), (-y, x, zero))
@@ -22,7 +22,7 @@ def skew(r: Array) -> Array:
 
 
 def blocks(upper_left: Array, upper_right: Array, lower_left: Array, lower_right: Array) -> Array:
-    """The 6x6 matrix of four 3x3 blocks, any of which may lack the axis of the tasks."""
+    """Return the 6x6 matrix of four 3x3 blocks; any block may lack the task axis."""
     shape = np.broadcast_shapes(upper_left.shape, upper_right.shape, lower_left.shape, lower_right.shape)
     matrix = np.empty((*shape[:-2], 6, 6))
     matrix[..., :3, :3], matrix[..., :3, 3:] = upper_left, upper_right
@@ -31,7 +31,7 @@ def blocks(upper_left: Array, upper_right: Array, lower_left: Array, lower_right
 
 
 def transform(E: Array, r: Array) -> Array:
-    """The matrix X that maps motion vectors into a frame at ``r``, turned by coordinate transform ``E``.
+    """Return the matrix X that maps motion vectors into a frame at ``r`` with coordinate transform ``E``.
 
     Its transpose maps force vectors back. (Featherstone, 2.8.)
     """
@@ -39,22 +39,22 @@ def transform(E: Array, r: Array) -> Array:
 
 
 def motion_cross(m: Array) -> Array:
-    """``m x`` (N, 6, 6), acting on motion vectors, of the motion vector ``m`` (N, 6, 1)."""
+    """Return ``m x`` (N, 6, 6), which acts on motion vectors, for the motion vector ``m`` (N, 6, 1)."""
     omega, linear = skew(m[:, :3, 0]), skew(m[:, 3:, 0])
     return blocks(omega, np.zeros((3, 3)), linear, omega)
 
 
 def force_cross(m: Array) -> Array:
-    """``m x*`` (N, 6, 6), acting on force vectors, of the motion vector ``m`` (N, 6, 1)."""
+    """Return ``m x*`` (N, 6, 6), which acts on force vectors, for the motion vector ``m`` (N, 6, 1)."""
     return -transpose(motion_cross(m))
 
 
 def cross_force(f: Array) -> Array:
-    """The matrix (N, 6, 6) that takes a motion vector ``m`` to ``m x* f``, for the force ``f`` (N, 6, 1)."""
+    """Return the matrix (N, 6, 6) that maps a motion ``m`` to ``m x* f``, for the force ``f`` (N, 6, 1)."""
     moment, force = skew(f[:, :3, 0]), skew(f[:, 3:, 0])
     return blocks(-moment, -force, -force, np.zeros((3, 3)))
 
 
 def transpose(matrix: Array) -> Array:
-    """The transpose of the last two axes."""
+    """Return the transpose of the last two axes."""
     return matrix.swapaxes(-1, -2)

@@ -1,7 +1,7 @@
-"""The robot as matrices: Featherstone's system model, with its mimics as freedoms of their own.
+"""The robot as matrices: Featherstone's system model, in which mimics are independent joints.
 
-The *links* of a system are the robot's bodies, and one without inertia inside each universal joint. Every
-link has velocities of its own, a mimic too; ``G`` maps the robot's velocities to all of them.
+The *links* of a system are the robot's bodies, and a massless link inside each universal joint. Every link
+has its own velocities, also that of a mimic; ``G`` maps the robot's velocities to those of all links.
 
 Source: Featherstone, *Rigid Body Dynamics Algorithms*, section 4.6; for ``G``, chapter 3 (explicit
 motion constraints).
@@ -22,13 +22,13 @@ from rbdhw.robot.model import BASE, Inertia, Joint, Placement, Robot
 
 @dataclass(frozen=True)
 class Link:
-    """One link: constants, and where its joint's coordinates lie.
+    """One link: its constants and the indices of its coordinates.
 
-    ``X_tree`` (6, 6) places the joint in the parent, ``S`` (6, nv_i) is its motion subspace, constant in the
-    link's frame. The joint's coordinates are ``ratio`` times those at ``q`` in the robot's, plus ``offset``;
-    its velocities are ``ratio`` times those at ``driver`` in the robot's, and lie at ``v`` among those of all
-    links. External forces are given for ``body`` of the robot (none inside a joint) in the frame into which
-    ``X_link`` maps motion.
+    ``X_tree`` (6, 6) places the joint in the parent. ``S`` (6, nv_i) is the motion subspace, constant in the
+    link's frame. The joint's coordinates are ``ratio`` times the robot's at ``q``, plus ``offset``. Its
+    velocities are ``ratio`` times the robot's at ``driver``; ``v`` is their slice among those of all links.
+    ``body`` is the robot's body whose external force acts on the link (None inside a joint), and ``X_link``
+    maps motion into the frame of that force.
     """
 
     parent: int
@@ -45,13 +45,13 @@ class Link:
     X_link: Array
 
     def X(self, q: Array) -> Array:
-        """The transform (N, 6, 6) from the parent's frame at the robot's coordinates ``q`` (N, nq)."""
+        """Return the transform (N, 6, 6) from the parent's frame at the robot's ``q`` (N, nq)."""
         return joint_transform(self.joint, self.ratio * q[:, self.q] + self.offset) @ self.X_tree
 
 
 @dataclass(frozen=True)
 class System:
-    """All links, each after its parent; ``G`` (velocities of all links, nv)."""
+    """All links, each after its parent, and ``G`` (velocities of all links, nv)."""
 
     name: str
     links: tuple[Link, ...]
@@ -60,7 +60,7 @@ class System:
 
 @lru_cache(maxsize=32)
 def system(robot: Robot) -> System:
-    """The system model of ``robot``."""
+    """Return the system model of ``robot``."""
     links: list[Link] = []
     places = {BASE: BASE}
     for i, body in enumerate(robot.bodies):
@@ -73,9 +73,9 @@ def system(robot: Robot) -> System:
 
 
 def _links(robot: Robot, i: int, parent: int, index: int, velocity: int) -> Iterator[Link]:
-    """The links of body ``i``, numbered from ``index``, the first below link ``parent``.
+    """Yield the links of body ``i``: the first has index ``index`` and hangs from link ``parent``.
 
-    Their velocities begin at ``velocity`` among those of all links.
+    Their velocities start at ``velocity`` among those of all links.
     """
     body, parts = robot.bodies[i], constant_parts(robot.bodies[i].joint)
     q, driver = robot.q_of[i].start, robot.v_of[i].start
@@ -100,7 +100,7 @@ def _links(robot: Robot, i: int, parent: int, index: int, velocity: int) -> Iter
 
 
 def _coupling(joint: Joint) -> tuple[float, float]:
-    """How a joint's coordinate follows from the robot's: the factor, and what is added."""
+    """Return ratio and offset with which a joint's coordinate follows from the robot's."""
     if joint.mimic is None:
         return 1.0, joint.offset
     return joint.mimic.multiplier, joint.mimic.offset + joint.offset
@@ -111,7 +111,7 @@ def _placement_transform(placement: Placement) -> Array:
 
 
 def _inertia(inertia: Inertia) -> Array:
-    """The spatial inertia (6, 6) about the frame's origin (Featherstone, 2.13)."""
+    """Return the spatial inertia (6, 6) about the frame's origin (Featherstone, 2.13)."""
     xx, xy, xz, yy, yz, zz = inertia.rotational
     hx = skew(np.array(inertia.first_moment))
     return blocks(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), hx, hx.T, inertia.mass * np.eye(3))

@@ -120,7 +120,7 @@ def _configuration(robot: Robot) -> Iterator[tuple[Joint, str, str, tuple[float 
 def _velocities(robot: Robot) -> Iterator[tuple[Joint, str, bool, Limits]]:
     for joint in _free(robot):
         parts = _RATES.get(joint.kind, ("",))
-        yield from zip([joint] * len(parts), parts, joint.kind.turning, joint.limits, strict=True)
+        yield from zip([joint] * len(parts), parts, joint.kind.angular, joint.limits, strict=True)
 
 
 def _finite_or_none(limit: float) -> float | None:

@@ -85,9 +85,9 @@ class JointKind(StrEnum):
         return _ANGLES.get(self, (self.rotates,) if self.nq == 1 else (False,) * self.nq)
 
     @property
-    def turning(self) -> tuple[bool, ...]:
+    def angular(self) -> tuple[bool, ...]:
         """For each velocity coordinate, whether it is angular (rad/s); the others are linear (m/s)."""
-        return _TURNING.get(self, self.angles)
+        return _ANGULAR.get(self, self.angles)
 
     @property
     def rotates(self) -> bool:
@@ -119,7 +119,7 @@ _ANGLES = {
     JointKind.PLANAR: (False, False, True),
 }
 
-_TURNING = {
+_ANGULAR = {
     JointKind.SPHERICAL: (True, True, True),
     JointKind.FLOATING: (False, False, False, True, True, True),
 }

@@ -1,4 +1,4 @@
-"""The inverse mass matrix by articulated bodies, against the golden model."""
+"""The inverse mass matrix by articulated bodies, compared with the golden model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.strategies import random_states, robots
 
 
 def assert_golden(source, robot):
-    """The inverse that a rewritten robot has is the source's."""
+    """A rewritten robot has the inverse of the original robot."""
     states = random_states(source, 3, seed=6)
     rows = articulated_inverse(robot, coordinates(robot, states["q"].T))
     expected = golden.evaluate(source, "minv", {"q": states["q"]})["Minv"]
@@ -30,7 +30,7 @@ def assert_golden(source, robot):
 
 
 @pytest.mark.parametrize("rewrite", [align_axes, lambda robot: regroup_inertias(align_axes(robot))])
-@pytest.mark.parametrize("name", sorted(bundled().keys() - {"tiago"}))  # has a mimic: see test_task
+@pytest.mark.parametrize("name", sorted(bundled().keys() - {"tiago"}))  # tiago has a mimic
 def test_bundled_robot(name, rewrite):
     source = load_urdf(bundled()[name])
     assert_golden(source, rewrite(source))

@@ -1,4 +1,4 @@
-"""Derivatives by columns, against the golden model and against the composite form."""
+"""Derivatives by columns, compared with the golden model and the composite form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TASKS = 3
 
 
 def assert_golden(source):
-    """Both halves of the gradient are the golden ones, external forces included."""
+    """Both derivatives equal the golden model's, with external forces."""
     robot = align_axes(source)
     states = random_states(source, TASKS, seed=4)
     fext = {i: (tuple(f[:, 3:].T), tuple(f[:, :3].T)) for i, f in enumerate(states["fext"].swapaxes(0, 1))}
@@ -35,7 +35,7 @@ def assert_golden(source):
                 np.testing.assert_allclose(entry, reference[:, i, j], rtol=0, atol=1e-9 * scale)
 
 
-@pytest.mark.parametrize("name", sorted(bundled().keys() - {"tiago"}))  # has a mimic: see test_task
+@pytest.mark.parametrize("name", sorted(bundled().keys() - {"tiago"}))  # tiago has a mimic
 def test_bundled_robot(name):
     assert_golden(load_urdf(bundled()[name]))
 

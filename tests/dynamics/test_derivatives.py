@@ -1,4 +1,4 @@
-"""Mass matrix and derivatives by composite bodies, against the golden model."""
+"""Mass matrix and derivatives by composite bodies, compared with the golden model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TASKS = 4
 
 
 def derivatives(robot: Robot, states: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """``M``, ``dtau_dq`` and ``dtau_dv`` (N, nv, nv) of a robot whose axes are z."""
+    """Return ``M``, ``dtau_dq`` and ``dtau_dv`` (N, nv, nv) of a robot whose axes are z."""
     q = coordinates(robot, states["q"].T)
     v, a = list(states["v"].T), list(states["a"].T)
     fext = {i: (tuple(f[:, 3:].T), tuple(f[:, :3].T)) for i, f in enumerate(states["fext"].swapaxes(0, 1))}
@@ -32,13 +32,13 @@ def derivatives(robot: Robot, states: dict[str, np.ndarray]) -> list[np.ndarray]
 
 
 def stacked(matrix: list[list[object]]) -> np.ndarray:
-    """Rows of arrays (N,) and floats as (N, n, n)."""
+    """Convert rows of arrays (N,) and floats to an array (N, n, n)."""
     rows = [np.stack([np.broadcast_to(entry, (TASKS,)) for entry in row]) for row in matrix]
     return np.moveaxis(np.stack(rows), -1, 0)
 
 
 def expected(robot: Robot, states: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """The same of the golden model."""
+    """Return the same matrices of the golden model."""
     by = golden.evaluate(robot, "did", states)
     return [golden.evaluate(robot, "m", states)["M"], by["dtau_dq"], by["dtau_dv"]]
 
@@ -48,7 +48,7 @@ def assert_equal(actual: list[np.ndarray], reference: list[np.ndarray]) -> None:
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-9 * max(1.0, abs(other).max()))
 
 
-@pytest.mark.parametrize("name", sorted(bundled().keys() - {"tiago"}))  # has a mimic: see test_task
+@pytest.mark.parametrize("name", sorted(bundled().keys() - {"tiago"}))  # tiago has a mimic
 @pytest.mark.parametrize("rewrite", [align_axes, lambda robot: regroup_inertias(align_axes(robot))])
 def test_bundled_robot(name, rewrite):
     source = load_urdf(bundled()[name])

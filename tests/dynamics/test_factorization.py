@@ -25,7 +25,7 @@ BUSH = (-1, 0, 1, 1, 0, 4, 5, 4, -1, 8)
 
 
 def ancestors(parents, i):
-    """The degrees of freedom between ``i`` and the root, ``i`` first."""
+    """Return the degrees of freedom between ``i`` and the root, ``i`` first."""
     found = []
     while i != -1:
         found.append(i)
@@ -34,7 +34,7 @@ def ancestors(parents, i):
 
 
 def tree_matrix(parents, seed):
-    """A random positive definite matrix, zero but for pairs of ancestor and descendant."""
+    """Return a random positive definite matrix that is zero except for pairs of ancestor and descendant."""
     rng = np.random.default_rng(seed)
     n = len(parents)
     factor = np.zeros((n, n))
@@ -47,7 +47,7 @@ def tree_matrix(parents, seed):
 
 @st.composite
 def trees(draw):
-    """Parents of up to ten degrees of freedom."""
+    """Draw the parents of up to ten degrees of freedom."""
     n = draw(st.integers(1, 10))
     return tuple(draw(st.integers(-1, i - 1)) for i in range(n))
 
@@ -62,7 +62,7 @@ def test_inverse_and_solves_of_any_tree(parents, largest, seed):
 @settings(max_examples=30, deadline=None)
 @given(trees(), st.integers(0, 1000))
 def test_pivots_that_are_known_go_first(parents, seed):
-    """All floats: nothing needs to go in pairs."""
+    """All pivots are floats, so none are eliminated in pairs."""
     matrix = tree_matrix(parents, seed)
     factors = factorize(matrix.tolist(), 2)
     assert [block.members for block in factors.blocks] == [(i,) for i in reversed(range(len(parents)))]
@@ -72,7 +72,7 @@ def test_pivots_that_are_known_go_first(parents, seed):
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 9), st.floats(0.0, 0.5), st.integers(1, 3), st.integers(0, 1000))
 def test_inverse_and_solves_of_any_pattern(size, density, largest, seed):
-    """Patterns that are no trees', as joints that follow others make them."""
+    """The sparsity is not that of a tree, as in robots with mimics."""
     rng = np.random.default_rng(seed)
     matrix = np.where(rng.random((size, size)) < density, rng.normal(size=(size, size)), 0.0)
     matrix = np.tril(matrix, -1) + np.tril(matrix, -1).T
@@ -83,7 +83,7 @@ def test_inverse_and_solves_of_any_pattern(size, density, largest, seed):
 @settings(max_examples=40, deadline=None)
 @given(trees(), st.integers(1, 3), st.integers(0, 1000))
 def test_inverse_and_solves_above_a_known_diagonal(limbs, largest, seed):
-    """A base of six whose first block starts from a mass, with limbs on it."""
+    """Limbs hang from a floating base whose first block starts from a known mass."""
     parents = with_base(limbs)
     matrix = tree_matrix(parents, seed)
     matrix[:3, :3] = np.eye(3) * (matrix[:3, :3].trace() + 1.0)
@@ -94,17 +94,17 @@ def test_inverse_and_solves_above_a_known_diagonal(limbs, largest, seed):
 
 
 def with_base(limbs):
-    """Parents of a base of six degrees of freedom and of limbs that hang from it."""
+    """Return the parents of a base of six degrees of freedom and of limbs on it."""
     return (-1, 0, 1, 2, 3, 4, *(parent + 6 for parent in limbs))
 
 
 def unknown(matrix):
-    """Rows whose entries but zeros are no floats, as those of a matrix of signals."""
+    """Return rows in which only zeros are floats, as in a matrix of signals."""
     return [[np.array([entry]) if entry else 0.0 for entry in row] for row in matrix]
 
 
 def check_factors(matrix, factors):
-    """The inverse and a solve from the factors of a matrix."""
+    """Check the inverse and a solve from the factors against the matrix."""
     n = len(matrix)
     rows = inverse(factors)
     full = np.zeros((n, n))
@@ -118,7 +118,7 @@ def check_factors(matrix, factors):
 
 
 @pytest.mark.parametrize("largest", [1, 2, 3])
-@pytest.mark.parametrize("name", sorted(bundled().keys() - {"tiago"}))  # has a mimic: see test_task
+@pytest.mark.parametrize("name", sorted(bundled().keys() - {"tiago"}))  # tiago has a mimic
 def test_inverse_of_a_bundled_robot(name, largest):
     robot = align_axes(load_urdf(bundled()[name]))
     states = random_states(robot, 3, seed=2)
@@ -131,9 +131,9 @@ def test_inverse_of_a_bundled_robot(name, largest):
 
 
 def traced(parents, largest, known=()):
-    """The graph of the inverse of a matrix of inputs, but for known entries of the diagonal.
+    """Return the graph of the inverse of a matrix of inputs; ``known`` diagonal entries are floats.
 
-    Among known degrees of freedom all is known.
+    Entries between two known degrees of freedom are floats, too.
     """
     make = Recorder()
     matrix = [[0.0] * len(parents) for _ in parents]
@@ -150,7 +150,7 @@ def traced(parents, largest, known=()):
 
 
 def chain_of_reciprocals(graph):
-    """The most reciprocals on a path."""
+    """Return the most reciprocals on a path."""
     depth = []
     for node in graph.nodes:
         before = max((depth[edge.node] for edge in node.args), default=0)
@@ -197,7 +197,7 @@ def test_products(parents, known, expected):
 
 
 def test_a_base_keeps_its_linear_block_apart():
-    """The known mass goes first, and its determinant into the other block."""
+    """The known mass goes first; its determinant is multiplied into the other block."""
     make = Recorder()
     matrix = [[make.input(f"H[{i},{j}]") for j in range(i + 1)] for i in range(9)]
     for i in range(3):

@@ -1,4 +1,4 @@
-"""Joint coordinates: offsets, kinds, turns."""
+"""Joint coordinates: offsets, kinds and rotations."""
 
 import math
 from dataclasses import replace

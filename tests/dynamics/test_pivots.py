@@ -64,7 +64,7 @@ def test_a_group_comes_after_all_that_hangs_from_it(data):
 
 
 def chain(parents, order):
-    """The most steps that wait for each other."""
+    """Return the most steps that wait for each other."""
     length = {-1: 0}
     for step in reversed(order):
         line = [i for group in step for i in group]
@@ -107,7 +107,7 @@ def test_elimination_parents_of(pairs, expected):
 
 
 def line(parents, i):
-    """The ancestors of ``i``."""
+    """Return the ancestors of ``i``."""
     found = set()
     while (i := parents[i]) != -1:
         found.add(i)
@@ -116,7 +116,7 @@ def line(parents, i):
 
 @given(st.data())
 def test_elimination_fills_in_nothing_outside_lines(data):
-    """Of random patterns, by eliminating numbers."""
+    """The parents of random patterns are checked by numeric elimination."""
     size = data.draw(st.integers(1, 8))
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
     matrix = np.tril(np.where(rng.random((size, size)) < 0.3, rng.normal(size=(size, size)), 0.0), -1)

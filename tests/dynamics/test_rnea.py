@@ -1,4 +1,4 @@
-"""Inverse dynamics on floats, and traced, against the golden model."""
+"""Inverse dynamics on floats and traced, compared with the golden model."""
 
 import numpy as np
 import pytest
@@ -24,12 +24,12 @@ TOLERANCE = 1e-9
 
 
 def wrenches(fext):
-    """External forces (N, bodies, 6), [force; moment], as the algorithm takes them: moment, then force."""
+    """Convert external forces (N, bodies, 6), [force; moment], to wrenches: moment, then force."""
     return {i: (tuple(fext[:, i, 3:].T), tuple(fext[:, i, :3].T)) for i in range(fext.shape[1])}
 
 
 def floats(robot, states, with_fext):
-    """``tau`` (N, nv) by the algorithm on arrays."""
+    """Return ``tau`` (N, nv) by the algorithm on arrays."""
     fext = wrenches(states["fext"]) if with_fext else None
     tau = rnea(robot, coordinates(robot, states["q"].T), states["v"].T, states["a"].T, fext)
     count = len(states["q"])

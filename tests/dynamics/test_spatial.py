@@ -1,4 +1,4 @@
-"""Three-vectors over floats and arrays."""
+"""Algebra of 3-vectors over floats and arrays."""
 
 import numpy as np
 import pytest

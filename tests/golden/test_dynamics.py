@@ -1,4 +1,4 @@
-"""The golden model against Pinocchio."""
+"""The golden model compared with Pinocchio."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BUNDLED = ("toy", "iiwa14", "hyq", "atlas")
 
 
 def with_link_frames(robot: Robot, seed: int) -> Robot:
-    """``robot`` with each body's external force given in some other frame of the body."""
+    """Return ``robot`` with each body's external force given in another frame of the body."""
     rng = np.random.default_rng(seed)
     frames = [Placement(random_rotation(rng), tuple(rng.uniform(-0.3, 0.3, 3))) for _ in robot.bodies]
     return robot.with_bodies(
@@ -43,7 +43,7 @@ def with_link_frames(robot: Robot, seed: int) -> Robot:
 
 
 def with_offsets(robot: Robot, seed: int) -> Robot:
-    """``robot`` with constants added to its one-DoF joints' coordinates."""
+    """Return ``robot`` with random constants added to the coordinates of its one-DoF joints."""
     rng = np.random.default_rng(seed)
     return robot.with_bodies(
         [
@@ -56,7 +56,7 @@ def with_offsets(robot: Robot, seed: int) -> Robot:
 
 
 def functions_of(robot: Robot) -> tuple[str, ...]:
-    """The functions that exist for a bundled robot: a free base without inertia leaves M singular."""
+    """Return the functions that exist for a bundled robot; a free base without inertia makes M singular."""
     base = robot.bodies[0]
     massless = base.joint.kind is JointKind.FLOATING and base.inertia.mass == 0.0
     return ("id", "m", "did") if massless else dynamics.FUNCTIONS
@@ -112,7 +112,7 @@ def test_urdf_equals_pinocchios_own_reading(name: str, base: str) -> None:
 
 
 def urdf_configuration(model: pin.Model, robot: Robot, q: np.ndarray) -> np.ndarray:
-    """One ``q`` (nq,) in Pinocchio's order, a continuous joint's angle as its cosine and sine."""
+    """Return one ``q`` (nq,) in Pinocchio's layout, with a continuous joint's angle as cosine and sine."""
     configuration, start = pin.neutral(model), 0
     for body in robot.bodies:
         kind, joint = body.joint.kind, model.getJointId(body.joint.name)
@@ -124,7 +124,7 @@ def urdf_configuration(model: pin.Model, robot: Robot, q: np.ndarray) -> np.ndar
 
 
 def urdf_forces(model: pin.Model, robot: Robot, fext: np.ndarray) -> pin.StdVec_Force:
-    """One task's external forces, given in the frames that Pinocchio read for the links."""
+    """Return one task's external forces in the frames that Pinocchio read for the links."""
     forces = pin.StdVec_Force([pin.Force.Zero()] * model.njoints)
     for body, wrench in zip(robot.bodies, fext, strict=True):
         frame = model.frames[model.getFrameId(body.name, pin.FrameType.BODY)]
@@ -183,7 +183,7 @@ def test_a_floating_robot_under_a_gravity_of_each_task() -> None:
 
 
 def test_the_joints_do_not_feel_who_moves_the_base() -> None:
-    """A floating robot's joint torques are those of the same robot carried along."""
+    """A floating robot has the same joint torques as a robot whose base motion is given."""
     robot = mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.HELICAL], (BASE, 0, 1), seed=14)
     robot = replace(robot, gravity_given=True)
     arrays = random_states(replace(robot, base_given=True), 3, seed=14)
@@ -227,7 +227,7 @@ def test_a_pendulums_torque_is_the_textbooks() -> None:
 
 
 def pendulum(mass: float, length: float) -> Robot:
-    """A point mass at ``length`` along x, turning about -y: it rises with a positive angle."""
+    """Return a point mass at ``length`` along x that rotates about -y; a positive angle raises it."""
     joint = Joint("hinge", JointKind.REVOLUTE, (0.0, -1.0, 0.0), Placement(), (Limits(-3.0, 3.0, 2.0, 20.0),))
     about = mass * length**2
     bob = Inertia(mass, (mass * length, 0.0, 0.0), (0.0, 0.0, 0.0, about, 0.0, about))

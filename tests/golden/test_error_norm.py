@@ -1,4 +1,4 @@
-"""The error metric: norms worked out by hand, and a manifest's figures beside Pinocchio's own results."""
+"""The error metric: norms computed by hand, and the manifest's errors against Pinocchio's results."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SAMPLES = 256
 
 
 def test_the_error_is_the_norm_of_the_difference_over_that_of_the_reference():
-    """0.5 of 5; 0.6 and 0.8, which are 1, of 2."""
+    """The errors are 0.5 of 5, and the norm 1 of (0.6, 0.8) of 2."""
     reference = {"tau": np.array([[3.0, 4.0], [0.0, -2.0]])}
     results = {"tau": np.array([[3.0, 4.5], [0.6, -1.2]])}
     np.testing.assert_allclose(relative_errors(results, reference), [0.1, 0.5], rtol=1e-12)
 
 
 def test_a_reference_below_the_floor_counts_as_large_as_that():
-    """0.5 of 5, which is above the floor of 4; 1 of 4, where the reference's norm is 2; none of a zero."""
+    """The errors are 0.5 of 5, above the floor of 4; 1 of the floor, above the norm 2; and 0 of zero."""
     reference = {"tau": np.array([[3.0, 4.0], [0.0, -2.0], [0.0, 0.0]])}
     results = {"tau": np.array([[3.0, 4.5], [0.6, -1.2], [0.0, 0.0]])}
     np.testing.assert_allclose(relative_errors(results, reference, 4.0), [0.1, 0.25, 0.0], rtol=1e-12)
@@ -33,7 +33,7 @@ def test_a_reference_below_the_floor_counts_as_large_as_that():
 
 @pytest.mark.parametrize(("name", "other"), [("dtau_dq", "dtau_dv"), ("dtau_dv", "dtau_dq")])
 def test_every_matrix_of_a_result_counts(name, other):
-    """The reference's norm is the root of 121 + 64, of both matrices; 3 and 4 of that are wrong."""
+    """The reference's norm is sqrt(121 + 64), over both matrices; the differences are 3 and 4."""
     reference = {name: np.array([[[1.0, 2.0], [4.0, 10.0]]]), other: np.full((1, 2, 2), 4.0)}
     results = {name: reference[name] + np.array([[3.0, 0.0], [0.0, -4.0]]), other: reference[other]}
     np.testing.assert_allclose(relative_errors(results, reference), [5.0 / np.sqrt(185.0)], rtol=1e-12)
@@ -43,14 +43,14 @@ def test_every_matrix_of_a_result_counts(name, other):
 
 @pytest.fixture(scope="module")
 def narrow():
-    """The toy with errors of some per mille, far above what two float64 libraries differ by."""
+    """The errors of the toy are about 0.1%, far above the difference of two float64 libraries."""
     options = BuildOptions(functions=("id", "fd", "did", "dfd"), width=14, samples=SAMPLES)
     return generate(path("toy"), options)
 
 
 @pytest.mark.parametrize("function", ["id", "fd", "did", "dfd"])
 def test_the_manifests_median_is_that_of_the_difference_from_pinocchio(narrow, function):
-    """Of other tasks than those of the manifest: medians of a thousand differ by a tenth."""
+    """The tasks differ from the manifest's, so medians over a thousand tasks differ by a tenth."""
     tasks = 4 * SAMPLES
     arrays = draw(narrow.robot, narrow.domain, tasks, np.random.default_rng(77), narrow.fext).arrays
     status, words = respond(narrow, function, encode(narrow, function, arrays))

@@ -1,4 +1,4 @@
-"""Every joint kind in the golden model, against Pinocchio and against differences."""
+"""Every joint kind in the golden model, compared with Pinocchio and with finite differences."""
 
 from __future__ import annotations
 

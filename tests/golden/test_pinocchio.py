@@ -1,4 +1,4 @@
-"""Pinocchio's rate: one call for many tasks gives the results of a call for each."""
+"""Pinocchio's batch call gives the same results as one call for each task."""
 
 from __future__ import annotations
 

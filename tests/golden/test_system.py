@@ -1,4 +1,4 @@
-"""Mimics in the golden model, against Pinocchio: reduced here, and as Pinocchio itself has them."""
+"""Mimics in the golden model, compared with Pinocchio: reduced with ``G``, and by Pinocchio itself."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_mimics_among_all_kinds(seed: int) -> None:
 
 
 def test_pinocchios_own_mimics_agree() -> None:
-    """Its recursions for mimics: inverse dynamics and the mass matrix."""
+    """Pinocchio has its own recursions for mimics in inverse dynamics and the mass matrix."""
     free = mechanism([TURN, SHIFT, TURN, TURN, SHIFT], BRANCHED, seed=4)
     robot = with_mimic(free, 4, 1, multiplier=-1.3, offset=0.4)
     q_offset = [body.joint.offset for body in free.bodies]

@@ -181,7 +181,7 @@ def _limits(kind: JointKind) -> tuple[Limits, ...]:
         return (UNLIMITED,) * kind.nv
     reach = math.inf if kind in (JointKind.CONTINUOUS, JointKind.CYLINDRICAL) else 2.5
     turn, shift = Limits(-reach, reach, 3.0, 100.0), Limits(-0.4, 0.6, 1.0, 200.0)
-    return tuple(turn if turns else shift for turns in kind.turning)
+    return tuple(turn if turns else shift for turns in kind.angular)
 
 
 def _vector(values: np.ndarray) -> Vector3:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 
 HEADER_BITS = 32
 HEADER = {"tag": (0, 16), "function": (16, 4), "options": (20, 4), "status": (24, 8)}
@@ -75,6 +76,34 @@ FLAGS: dict[str, tuple[tuple[str, ...], bool]] = {
 }
 """Bits that a core reads from the header: the functions whose tasks raise them, and whether only those
 tasks do that have the option :data:`EXTENDED`."""
+
+
+@dataclass(frozen=True)
+class WordName:
+    """The name of a word: an element of an array of the user's interface.
+
+    Inputs are named after the element alone, ``q[3]`` or ``fext[4,2]``, results after their function, too:
+    ``did.dtau_dq[2,5]``. A flag has no index.
+    """
+
+    array: str
+    index: tuple[int, ...] = ()
+    function: str | None = None
+
+    def __str__(self) -> str:
+        prefix = "" if self.function is None else f"{self.function}."
+        return (
+            f"{prefix}{self.array}[{','.join(map(str, self.index))}]" if self.index else prefix + self.array
+        )
+
+    @staticmethod
+    @lru_cache(maxsize=1 << 16)
+    def parse(text: str) -> WordName:
+        """Return the name that ``str`` gave."""
+        element, _, index = text.rstrip("]").partition("[")
+        function, dot, array = element.rpartition(".")
+        numbers = tuple(int(number) for number in index.split(",")) if index else ()
+        return WordName(array, numbers, function if dot else None)
 
 
 def flag_values(function: str, extended: bool) -> dict[str, bool]:

@@ -29,7 +29,6 @@ from rbdhw.estimate.model import shares
 from rbdhw.explore.candidates import alternatives, make_plan
 from rbdhw.golden.pinocchio import Reference
 from rbdhw.pipeline import emit_design
-from rbdhw.quantize.formats import draft_design
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.sim import bulk
@@ -105,7 +104,7 @@ def measure_link() -> list[Row]:
             options = BuildOptions(("dfd",), width=18, number=number, clock_mhz=clock_mhz, pacing=pacing)
             build = alternatives(source, options) if build is None else build.paced(options)
             plan = build.plan(build.interval())
-            packets = traffic(draft_design(plan.model, plan.domain, plan.program, options))["dfd"]
+            packets = traffic(plan.interface)["dfd"]
             most, rate = max(packets.bytes_in, packets.bytes_out), clock_mhz * 1e6 / plan.bound.ii
             taken = shares(plan.estimate, build.device)
             rows.append(
@@ -130,7 +129,7 @@ def measure_small() -> list[Row]:
     urdf = bundled()[SMALL_ROBOT]
     source = load_urdf(urdf)
     plan = make_plan(source, SMALL)
-    packets = traffic(draft_design(plan.model, plan.domain, plan.program, SMALL))
+    packets = traffic(plan.interface)
     arrays = sample(source, plan.domain, RATED, np.random.default_rng(0))
     reference = Reference.read(urdf, source)
     rows = []

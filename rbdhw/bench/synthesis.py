@@ -16,23 +16,15 @@ from rbdhw.boards.shell import ACCELERATOR
 from rbdhw.boards.tools import find_tool
 from rbdhw.boards.yosys import FAMILIES, synthesize_target
 from rbdhw.config import BuildOptions, Mounting
-from rbdhw.design.accelerator import accelerator, edge_of
+from rbdhw.design.accelerator import accelerator
 from rbdhw.errors import InputError
-from rbdhw.estimate.calibration import (
-    RESOURCES,
-    Calibration,
-    Measured,
-    Sample,
-    calibration,
-    fit_calibration,
-    weigh,
-)
+from rbdhw.estimate.calibration import Calibration, Sample, calibration, fit_calibration, weigh
 from rbdhw.estimate.model import blocks, parts
+from rbdhw.estimate.resources import RESOURCES, Resources
 from rbdhw.explore.candidates import make_plan
 from rbdhw.frontend.base import load_mounted
 from rbdhw.progress import Progress
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.quantize.formats import draft_design
 from rbdhw.robots import bundled
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import target as find_target
@@ -151,11 +143,10 @@ def measure_subject(subject: Subject, version: str, earlier: Sample | None = Non
     """
     device, options = find_target(subject.target), subject.options
     plan = make_plan(load_mounted(bundled()[subject.robot], options.mounting), options)
-    draft = draft_design(plan.model, plan.domain, plan.program, options)
-    verilog = to_verilog(accelerator(draft, plan.bound, device))
+    verilog = to_verilog(accelerator(plan.accelerator, plan.bound, device))
     digest = digest_of(verilog)
     same = earlier is not None and (earlier.verilog, earlier.yosys) == (digest, version)
-    cells = parts(plan.program, plan.bound, edge_of(draft), device)
+    cells = parts(plan.program, plan.bound, plan.interface, device)
     return Sample(
         **asdict(subject),
         parts={
@@ -175,20 +166,19 @@ def digest_of(verilog: str) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:DIGEST]
 
 
-def known_counts(subject: Subject, verilog: str) -> Measured | None:
+def known_counts(subject: Subject, verilog: str) -> Resources | None:
     """What Yosys counted in a design, by the package's table; None where it is not there, or was another."""
     digest = digest_of(verilog)
     own = (design for design in calibration().designs if subject_of(design) == subject)
     return next((design.measured for design in own if design.verilog == digest), None)
 
 
-def _count_cells(verilog: str, family: str) -> Measured:
+def _count_cells(verilog: str, family: str) -> Resources:
     """What Yosys counts in an accelerator."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"{ACCELERATOR}.v"
         source.write_text(verilog, encoding="utf-8")
-        counted = synthesize_target((source,), ACCELERATOR, FAMILIES[family], Path(folder) / "synthesis")
-    return Measured(**asdict(counted))
+        return synthesize_target((source,), ACCELERATOR, FAMILIES[family], Path(folder) / "synthesis")
 
 
 def calibrate(

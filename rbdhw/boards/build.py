@@ -12,7 +12,7 @@ from amaranth.build.run import BuildPlan
 
 from rbdhw.boards.nextpnr import Try
 from rbdhw.boards.shell import ACCELERATOR, BoardTop
-from rbdhw.boards.yosys import Resources
+from rbdhw.estimate.resources import Resources
 
 TOP = "top"
 """Name of the design, and the stem of its files."""

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rbdhw.boards.fit import Sharing, shortages
 from rbdhw.boards.shell import ACCELERATOR
-from rbdhw.boards.yosys import Resources
 from rbdhw.design.digests import MANIFEST, read_manifest
 from rbdhw.errors import InputError
+from rbdhw.estimate.fit import Sharing, shortages
+from rbdhw.estimate.resources import Resources
 from rbdhw.target import Target
 
 

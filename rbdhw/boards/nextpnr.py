@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdhw.boards.tools import find_tool, run_tool
-from rbdhw.boards.yosys import Resources
+from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress, silent, within
 
 NEXTPNR = "nextpnr-ecp5"

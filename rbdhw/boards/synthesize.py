@@ -15,8 +15,9 @@ from rbdhw.boards.nextpnr import DEVICES, LARGEST_SEED, SEED, TRIES, seeds_from
 from rbdhw.boards.place import place
 from rbdhw.boards.shell import ACCELERATOR, TDATA
 from rbdhw.boards.tools import ToolError, tool_version
-from rbdhw.boards.yosys import FAMILIES, Resources, speed_up, synthesize_target
+from rbdhw.boards.yosys import FAMILIES, speed_up, synthesize_target
 from rbdhw.errors import InputError
+from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress, silent
 from rbdhw.runtime.extras import check_installed
 from rbdhw.target import target as find_target

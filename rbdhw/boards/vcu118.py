@@ -24,8 +24,8 @@ from amaranth_boards.resources import ButtonResources, LEDResources, SwitchResou
 from rbdhw.boards.build import TOP, Implementation, commands, prepare
 from rbdhw.boards.tools import ToolError, run_tool
 from rbdhw.boards.uart import bit_cycles
-from rbdhw.boards.yosys import Resources
 from rbdhw.errors import InputError
+from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress, silent, within
 
 OSCILLATOR_MHZ = 125.0

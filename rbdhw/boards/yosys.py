@@ -11,29 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rbdhw.boards.tools import ToolError, find_tool, run_tool
+from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress, silent, within
-
-
-@dataclass(frozen=True)
-class Resources:
-    """What a design occupies on its device.
-
-    Parameters
-    ----------
-    luts : int
-        Look-up tables, those used as memory or shift registers included.
-    flip_flops : int
-        Registers and latches in the fabric.
-    dsp_blocks : int
-        DSP48E2 on UltraScale+, DSP48E1 on 7 series, MULT18X18D on ECP5.
-    block_rams : int
-        36 Kb blocks on UltraScale+ and 7 series (two halves make one), 18 Kb blocks on ECP5.
-    """
-
-    luts: int
-    flip_flops: int
-    dsp_blocks: int
-    block_rams: int
 
 
 @dataclass(frozen=True)

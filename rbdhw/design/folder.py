@@ -25,7 +25,6 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,15 +33,16 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rbdhw.config import DATA_WIDTHS, NUMBERS
 from rbdhw.design.digests import MANIFEST, content, json_object, read_manifest, seal
+from rbdhw.design.model import AcceleratorModel
+from rbdhw.design.packet_layout import packet_entries
 from rbdhw.domain.bounds import Domain, graph_ranges
 from rbdhw.errors import InputError, InternalError
-from rbdhw.fixed.program import Program, Word
+from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
-from rbdhw.fixed.single_precision import bound_as_singles
-from rbdhw.protocol import CODES, EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, Status
+from rbdhw.interface import Interface, program_interface
+from rbdhw.protocol import CODES
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
-from rbdhw.robot.units import Units
 from rbdhw.runtime.files import ASIDE, aside, check_folder, is_folder
 
 VERILOG = "accelerator.v"
@@ -55,150 +55,25 @@ COMPANIONS = ("selftest.v", "primitives.v", "accelerator.vlt", "accelerator.xdc"
 BUILD_PREFIX = "build-"
 """How the names of the folders start that tools keep in a design's folder."""
 
-SINGLE_BITS = 32
-"""Bits of a number that travels as an IEEE single."""
-
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Stream:
-    """What travels on the streams.
+class Design(AcceleratorModel):
+    """A generated accelerator: its model, its manifest and its hardware.
 
-    TDATA's width in bits, the code of each function of the build, what a number is: ``fixed`` (in two's
-    complement, packed tight) or ``float32``, and the functions whose answers are sent before others'.
+    ``manifest`` holds at least :func:`rbdhw.design.packet_layout.packet_entries`, ``companions`` the texts of
+    some of :data:`COMPANIONS`.
     """
 
-    data_width: int
-    codes: Mapping[str, int]
-    number: str = "fixed"
-    priority: tuple[str, ...] = ()
-
-    @property
-    def converts(self) -> bool:
-        """Whether numbers are IEEE singles, converted on chip."""
-        return self.number == "float32"
-
-    def beats(self, widths: Sequence[int]) -> int:
-        """The beats of a packet of a header and numbers of these widths."""
-        return -(-(HEADER_BITS + sum(widths)) // self.data_width)
-
-
-@dataclass(frozen=True)
-class Design:
-    """A generated accelerator.
-
-    ``robot`` is the one that the URDF describes, ``fext`` the indices of its bodies that take an external
-    force. ``manifest`` holds at least what :func:`interface` says, ``companions`` the texts of some of
-    :data:`COMPANIONS`.
-    """
-
-    robot: Robot
-    domain: Domain
-    program: Program
-    fext: tuple[int, ...]
     manifest: dict[str, Any]
     verilog: str
     companions: Mapping[str, str] = field(default_factory=dict)
 
-    @cached_property
-    def stream(self) -> Stream:
-        """What the manifest says of the streams; InputError where it does not."""
-        return _stream(self.manifest)
 
-    @property
-    def functions(self) -> tuple[str, ...]:
-        """The functions of the build, by their codes."""
-        return tuple(sorted(self.stream.codes, key=self.stream.codes.__getitem__))
-
-    def inputs(self, function: str, extended: bool = False) -> tuple[Word, ...]:
-        """The words of a request, by their slots; with ``extended`` those of optional arrays last."""
-        return input_words(self.program, function, extended, self.stream.number)
-
-    def outputs(self, function: str, extended: bool = False) -> tuple[Word, ...]:
-        """The words of a response, in order; with ``extended`` those of optional arrays last."""
-        return output_words(self.program, function, extended)
-
-    def request_widths(self, function: str, extended: bool = False) -> tuple[int, ...]:
-        """The width of each slot of a request: all up to the last in which a word travels."""
-        last = max((word.slot + 1 for word in self.inputs(function, extended)), default=0)
-        return tuple(SINGLE_BITS if self.stream.converts else width for width in self.program.slots[:last])
-
-    def response_widths(self, function: str, extended: bool = False) -> tuple[int, ...]:
-        """The width of each number of a response."""
-        words = self.outputs(function, extended)
-        return tuple(SINGLE_BITS if self.stream.converts else word.format.width for word in words)
-
-
-def input_words(
-    program: Program, function: str, extended: bool = False, number: str = "fixed"
-) -> tuple[Word, ...]:
-    """The input words that a task of ``function`` brings, by their slots, with bounds as they are checked."""
-    arrays = FUNCTIONS[function]
-    brought = arrays.inputs + arrays.optional_inputs if extended else arrays.inputs
-    words = sorted((w for w in program.inputs if array_of(w) in brought), key=lambda word: word.slot)
-    return tuple(map(bound_as_singles, words) if number == "float32" else words)
-
-
-def output_words(program: Program, function: str, extended: bool = False) -> tuple[Word, ...]:
-    """The words with which a task of ``function`` is answered, in order."""
-    optional = () if extended else FUNCTIONS[function].optional_outputs
-    return tuple(word for word in program.outputs[function] if array_of(word) not in optional)
-
-
-def array_of(word: Word) -> str:
-    """The array of the user's interface in which a word has its place."""
-    return word.name.partition("[")[0].rpartition(".")[2]
-
-
-def interface(
-    program: Program, robot: Robot, data_width: int, number: str = "fixed", priority: Sequence[str] = ()
-) -> dict[str, Any]:
-    """The manifest's ``stream``, and each function's words: how packets are laid out.
-
-    A word's ``slot`` is its place in a request; ``slots`` are the widths of these places in packed requests.
-    """
-    units = Units(robot)
-    codes = {function: code for function, code in CODES.items() if function in program.outputs}
-    stream = {
-        "tdata_width": data_width,
-        "number": number,
-        "header": {name: list(field) for name, field in HEADER.items()},
-        "options": {"extended": EXTENDED},
-        "status": {status.name.lower(): int(status) for status in Status},
-        "functions": codes,
-        "slots": list(program.slots),
-        "priority": list(priority),
-    }
-    inputs = {f: [_input(word, units) for word in input_words(program, f, True, number)] for f in codes}
-    outputs = {f: [_entry(word, units) for word in output_words(program, f, True)] for f in codes}
-    brought = {f: len(input_words(program, f)) for f in codes}
-    returned = {f: len(output_words(program, f)) for f in codes}
-    return {
-        "stream": stream,
-        "inputs": {f: words[: brought[f]] for f, words in inputs.items()},
-        "optional_inputs": {f: words[brought[f] :] for f, words in inputs.items()},
-        "outputs": {f: words[: returned[f]] for f, words in outputs.items()},
-        "optional_outputs": {f: words[returned[f] :] for f, words in outputs.items()},
-    }
-
-
-def _entry(word: Word, units: Units) -> dict[str, Any]:
-    array, index = array_of(word), _index_of(word)
-    entry: dict[str, Any] = {"name": word.name, "unit": word.unit if array == "q" else units.of(array, index)}
-    return entry | {"width": word.format.width, "binary_point": word.format.binary_point}
-
-
-def _index_of(word: Word) -> tuple[int, ...]:
-    """The place in its array at which a word stands."""
-    return tuple(int(place) for place in word.name.partition("[")[2].removesuffix("]").split(","))
-
-
-def _input(word: Word, units: Units) -> dict[str, Any]:
-    entry = _entry(word, units) | {"slot": word.slot}
-    if word.lowest is not None:
-        entry |= {"lowest": word.lowest, "highest": word.highest}
-    return entry
+def draft_design(model: AcceleratorModel) -> Design:
+    """Return a design of which only the model is known yet: the manifest describes its packets alone."""
+    return Design(**vars(model), manifest=packet_entries(model.interface, model.robot), verilog="")
 
 
 # Writing
@@ -343,9 +218,13 @@ def read(directory: Path) -> Design:
     program = _read_json(directory / "model.json", program_from_json)
     found = {name: directory / name for name in COMPANIONS if (directory / name).exists()}
     companions = {name: content(path).decode("utf-8") for name, path in found.items()}
-    design = Design(robot, domain, program, fext, manifest, verilog, companions)
-    _check(design, directory)
-    return design
+    interface = _read_interface(manifest, program, directory)
+    known = graph_ranges(robot, domain, fext)
+    unknown = [word.name for word in program.inputs if word.name not in known]
+    if unknown:
+        expected = f"expected an input of robot '{robot.name}' in robot.json and domain.json"
+        raise InputError(f"{directory / 'model.json'}: word '{unknown[0]}': unknown; {expected}")
+    return Design(robot, domain, program, fext, interface, manifest, verilog, companions)
 
 
 def _read_json(path: Path, parse: Callable[[dict[str, Any]], T]) -> T:
@@ -357,25 +236,22 @@ def _read_json(path: Path, parse: Callable[[dict[str, Any]], T]) -> T:
         raise InputError(f"{path}: damaged: {error}") from None
 
 
-def _check(design: Design, directory: Path) -> None:
-    """Refuse files that do not belong to one design."""
+def _read_interface(manifest: Mapping[str, Any], program: Program, directory: Path) -> Interface:
+    """Return the interface that a manifest describes; InputError if it is not that of the program."""
     path = directory / MANIFEST
     try:
-        codes = design.stream.codes
+        width, codes, number, priority = _read_stream(manifest)
     except InputError as error:
         raise InputError(f"{path}: damaged: {error}") from None
-    odd = sorted(set(codes) ^ set(design.program.outputs))
+    odd = sorted(set(codes) ^ set(program.outputs))
     if odd:
-        expected = f"expected the functions of model.json: {', '.join(design.program.outputs)}"
+        expected = f"expected the functions of model.json: {', '.join(program.outputs)}"
         raise InputError(f"{path}: function '{odd[0]}' is not in both; {expected}")
-    known = graph_ranges(design.robot, design.domain, design.fext)
-    unknown = [word.name for word in design.program.inputs if word.name not in known]
-    if unknown:
-        expected = f"expected an input of robot '{design.robot.name}' in robot.json and domain.json"
-        raise InputError(f"{directory / 'model.json'}: word '{unknown[0]}': unknown; {expected}")
+    return program_interface(program, width, number, priority)
 
 
-def _stream(manifest: Mapping[str, Any]) -> Stream:
+def _read_stream(manifest: Mapping[str, Any]) -> tuple[int, dict[str, int], str, tuple[str, ...]]:
+    """Return TDATA's width, the codes of the functions, the number format and the priority."""
     stream = manifest.get("stream")
     stream = stream if isinstance(stream, dict) else {}
     width, codes = stream.get("tdata_width"), stream.get("functions")
@@ -390,7 +266,7 @@ def _stream(manifest: Mapping[str, Any]) -> Stream:
     priority = stream.get("priority")
     if not isinstance(priority, list) or not all(function in codes for function in priority):
         raise InputError(f"stream.priority: {priority}; expected a list of some of {', '.join(codes)}")
-    return Stream(int(width), dict(codes), number, tuple(priority))
+    return int(width), dict(codes), number, tuple(priority)
 
 
 class _DomainFile(BaseModel):

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from rbdhw.design.folder import Design
+from rbdhw.interface import Interface
 from rbdhw.protocol import HEADER_BITS
 
 
@@ -51,14 +51,13 @@ def bytes_a_cycle(clock_mhz: float, bandwidth: float) -> float:
     return bandwidth * 1e3 / clock_mhz
 
 
-def traffic(design: Design) -> dict[str, Traffic]:
-    """The packets of each function of a design."""
-    stream = design.stream
+def traffic(interface: Interface) -> dict[str, Traffic]:
+    """Return the packets of each function, without options."""
     found = {}
-    for function in design.functions:
-        widths = design.request_widths(function), design.response_widths(function)
+    for function in interface.codes:
+        widths = interface.request_widths(function), interface.response_widths(function)
         octets = [math.ceil((HEADER_BITS + sum(bits)) / 8) for bits in widths]
-        found[function] = Traffic(*octets, *(stream.beats(bits) for bits in widths))
+        found[function] = Traffic(*octets, *(interface.beats(bits) for bits in widths))
     return found
 
 

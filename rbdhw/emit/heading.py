@@ -8,7 +8,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 
 from rbdhw.config import BuildOptions
-from rbdhw.design.folder import Design
+from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import Domain
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_to_json
@@ -17,23 +17,23 @@ DIGEST = 16
 """Hexadecimal digits of the digest."""
 
 
-def heading(design: Design, options: BuildOptions, ii: int, clock_mhz: float) -> tuple[str, ...]:
+def heading(model: AcceleratorModel, options: BuildOptions, ii: int, clock_mhz: float) -> tuple[str, ...]:
     """The lines of comment above the Verilog; the same for the same robot, domain and options.
 
     ``ii`` and ``clock_mhz`` are those of the schedule.
     """
-    first, second = design.program.port_widths
-    robot = design.robot
+    first, second = model.program.port_widths
+    robot = model.robot
     return (
         f"rbdhw {version('rbdhw')}: rigid-body dynamics of the robot {json.dumps(robot.name)}"
         f" with {robot.nv} degrees of freedom",
         "",
-        f"Functions: {', '.join(design.functions)}",
+        f"Functions: {', '.join(model.functions)}",
         f"Target: {options.target} at {clock_mhz:g} MHz, a task every {ii} cycles",
         f"Core: {options.asked_core}, products of {first} x {second} bits",
-        f"Streams: TDATA of {design.stream.data_width} bits, {design.stream.number} numbers",
+        f"Streams: TDATA of {model.interface.data_width} bits, {model.interface.number} numbers",
         f"Base: {options.mounting.base}; external forces: {json.dumps(options.fext)[1:-1]}",
-        f"Robot, domain and options: SHA-256 {digest(robot, design.domain, options)}...",
+        f"Robot, domain and options: SHA-256 {digest(robot, model.domain, options)}...",
         "",
         "manifest.json says what the words of packets are, selftest.v how to simulate.",
     )

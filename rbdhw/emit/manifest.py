@@ -10,12 +10,14 @@ from typing import Any
 from rbdhw.array import model as array_model
 from rbdhw.array.model import Array
 from rbdhw.config import BuildOptions
-from rbdhw.design.folder import Design
-from rbdhw.design.traffic import Traffic, traffic
+from rbdhw.design.packet_layout import packet_entries
+from rbdhw.design.traffic import Traffic, link_entry, traffic
 from rbdhw.emit.accuracy import error_entry, formats_entry
 from rbdhw.emit.operation_counts import program_counts
-from rbdhw.estimate.model import blocks
+from rbdhw.emit.remarks import plan_remarks
+from rbdhw.estimate.model import blocks, estimate_entry
 from rbdhw.explore.candidates import Plan
+from rbdhw.explore.limb_sharing import find_shared_limbs, sharing_entry
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.passes.prune import alive
@@ -42,29 +44,72 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
     }
 
 
-def manifest(draft: Design, plan: Plan, options: BuildOptions) -> dict[str, Any]:
-    """Everything of the manifest but the layout of packets."""
-    program, bound, device = plan.program, plan.bound, target(options.target)
+def manifest(plan: Plan, options: BuildOptions) -> dict[str, Any]:
+    """Return the manifest of a plan that was made with these options."""
+    source = plan.accelerator.robot
+    packets = packet_entries(plan.interface, source)
     return {
-        "robot": robot_entry(draft.robot),
-        "functions": {
-            function: function_counts(plan.graph, function)
-            | {"built": program_counts(program, function)}
-            | timing_entry(plan, function, packets)
-            for function, packets in traffic(draft).items()
-        },
-        "ii": bound.ii,
-        "clock_mhz": bound.clock_mhz,
-        "target": device.name,
-        "core": options.core,
-        "width": list(program.port_widths),
-        "dsp_blocks": blocks(program, bound, device),
-        **(array_entry(bound) if isinstance(bound, Array) else pipeline_entry(program, bound)),
-        "error": error_entry(plan.formats, options, draft.manifest["outputs"]),
+        "robot": robot_entry(source),
+        **hardware_entries(plan, options),
+        "error": error_entry(plan.formats, options, packets["outputs"]),
         "formats": formats_entry(plan.formats, options),
         "budget": options.budget,
         "versions": {name: version(name) for name in ("rbdhw", "amaranth", "numpy")},
         "seed": options.seed,
+        **choice_entries(plan, options),
+        "coordinates": coordinates_entry(source, {word.name for word in plan.program.inputs}),
+        "estimate": estimate_entry(plan.estimate, target(options.target), plan.taken.core),
+        "remarks": [
+            *source.remarks,
+            *plan.domain.remarks,
+            *plan.model.remarks,
+            *plan_remarks(plan, options),
+        ],
+        **packets,
+    }
+
+
+def hardware_entries(plan: Plan, options: BuildOptions) -> dict[str, Any]:
+    """Return what was built: each function's operations and timing, the schedule, the units."""
+    program, bound, device = plan.program, plan.bound, target(options.target)
+    return {
+        "functions": {
+            function: function_counts(plan.graph, function)
+            | {"built": program_counts(program, function)}
+            | timing_entry(plan, function, packets)
+            for function, packets in traffic(plan.interface).items()
+        },
+        "ii": bound.ii,
+        "clock_mhz": bound.clock_mhz,
+        "target": device.name,
+        "core": plan.taken.core,
+        "width": list(program.port_widths),
+        "dsp_blocks": blocks(program, bound, device),
+        **(array_entry(bound) if isinstance(bound, Array) else pipeline_entry(program, bound)),
+    }
+
+
+def choice_entries(plan: Plan, options: BuildOptions) -> dict[str, Any]:
+    """Return what was chosen and why: limbs that share, algorithms, the interval, the core."""
+    chosen: dict[str, Any] = {}
+    if isinstance(plan.bound, Bound):
+        groups = find_shared_limbs(plan.model.robot, options.share_limbs, plan.bound.ii)
+        chosen["limbs"] = sharing_entry(plan.model.robot, groups, plan.program, plan.bound, plan.costs)
+    return chosen | {
+        "algorithms": plan.model.choice.json() | {"rewrites": list(plan.model.rewrites)},
+        "interval": interval_entry(plan, options),
+        "cores": {"asked": options.asked_core} | plan.taken.json(),
+    }
+
+
+def interval_entry(plan: Plan, options: BuildOptions) -> dict[str, Any]:
+    """Return the initiation interval, the reason for it, and the interval that the link allows."""
+    bandwidth = options.pacing.bandwidth if options.pacing else None
+    return {
+        "ii": plan.bound.ii,
+        "why": plan.interval.why,
+        "fit": options.fit,
+        "link": link_entry(traffic(plan.interface), plan.bound.clock_mhz, bandwidth),
     }
 
 

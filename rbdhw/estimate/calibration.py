@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -19,6 +18,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from rbdhw.estimate.fabric import Cells
+from rbdhw.estimate.resources import RESOURCES, Resources
 
 TABLE = Path(__file__).with_name("calibration.json")
 """The results, in the repository and in a wheel."""
@@ -31,21 +31,8 @@ WEIGHED = ("luts", "flip_flops")
 
 COUNTED = ("dsp_blocks", "block_rams")
 
-RESOURCES = (*WEIGHED, *COUNTED)
-
 STIFFNESS = 0.003
 """How much a weight's distance from 1 counts beside the mean relative error, both squared."""
-
-
-class Measured(BaseModel):
-    """Counts of a synthesised design, by :data:`RESOURCES`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    luts: int
-    flip_flops: int
-    dsp_blocks: int
-    block_rams: int
 
 
 class Sample(BaseModel):
@@ -72,7 +59,7 @@ class Sample(BaseModel):
     dsp_blocks: int
     verilog: str
     yosys: str
-    measured: Measured
+    measured: Resources
 
     def entry(self) -> dict[str, Any]:
         """What the table keeps: all but what is usual."""
@@ -103,30 +90,16 @@ class Calibration(BaseModel):
         return rest.removesuffix("\n}") + f',\n  "designs": [\n{designs}\n  ]\n}}\n'
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """What a design takes, by :data:`RESOURCES`."""
-
-    luts: int
-    flip_flops: int
-    dsp_blocks: int
-    block_rams: int
-
-    def json(self) -> dict[str, int]:
-        """By resource."""
-        return {resource: getattr(self, resource) for resource in RESOURCES}
-
-
 def weigh(
     cells: Mapping[str, Cells], dsp_blocks: int, weights: Mapping[str, Mapping[str, float]]
-) -> Estimate:
+) -> Resources:
     """The estimate of a design from its parts; ``weights`` are those of its target and core."""
     luts, flip_flops = (
         round(sum(weights[resource][part] * getattr(cells[part], resource) for part in cells))
         for resource in WEIGHED
     )
     rams = sum(part.block_rams for part in cells.values())
-    return Estimate(luts, flip_flops, dsp_blocks, int(np.ceil(rams)))
+    return Resources(luts, flip_flops, dsp_blocks, int(np.ceil(rams)))
 
 
 def fit_weights(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:

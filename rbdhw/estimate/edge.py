@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from rbdhw.estimate.fabric import Cells, Fabric
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.protocol import HEADER_BITS
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import places, streams
 from rbdhw.rtl.domain_check import checks
 from rbdhw.rtl.merger import quotas
-from rbdhw.rtl.packet import Edge, Function
 
 RECORD_CYCLES = 2
 """Cycles from a task's start to its record."""
@@ -21,7 +21,7 @@ TO_SINGLE = Cells(luts=9.0, flip_flops=6.0)
 """What a converter of a lane takes a bit of the numbers inside the edge."""
 
 
-def edge_cells(edge: Edge, latency: Mapping[str, int], ii: int, fabric: Fabric) -> dict[str, Cells]:
+def edge_cells(interface: Interface, latency: Mapping[str, int], ii: int, fabric: Fabric) -> dict[str, Cells]:
     """What stands between the core and the streams, by the parts ``edge`` and ``buffers``.
 
     Parameters
@@ -29,68 +29,78 @@ def edge_cells(edge: Edge, latency: Mapping[str, int], ii: int, fabric: Fabric) 
     latency
         Cycles from a task's words to its results at the core's port, by function.
     """
-    kept = Cells(flip_flops=RECORD_CYCLES * (ADMITTED.size + len(edge.functions) + 1))
-    cells = _assembler(edge, fabric) + _domain_check(edge, fabric) + _merger(edge, fabric) + kept
+    kept = Cells(flip_flops=RECORD_CYCLES * (ADMITTED.size + len(interface.functions) + 1))
+    cells = (
+        _assembler(interface, fabric) + _domain_check(interface, fabric) + _merger(interface, fabric) + kept
+    )
     buffers = Cells()
-    for function in edge.functions:
+    for function in interface.functions:
         cycles = latency[function.name]
-        depth = places(edge, function, cycles, ii)
-        cells += _serialiser(edge, function, fabric) + Cells(flip_flops=2 * cycles + function.result_bits)
-        if streams(edge, function, cycles, ii):
-            beats = edge.response_beats(function, extended=True)
-            buffers += fabric.queue(edge.response_beat + 1, depth * beats)
+        depth = places(interface, function, cycles, ii)
+        cells += _serialiser(interface, function, fabric) + Cells(
+            flip_flops=2 * cycles + function.result_bits
+        )
+        if streams(interface, function, cycles, ii):
+            beats = interface.response_beats(function, extended=True)
+            buffers += fabric.queue(interface.response_beat + 1, depth * beats)
         else:
             buffers += fabric.queue(function.result_bits + 1, depth)
         buffers += fabric.queue(ADMITTED.size, depth)
-    if edge.converts:
-        cells += _converters(edge)
+    if interface.converts:
+        cells += _converters(interface)
     return {"edge": cells, "buffers": buffers}
 
 
-def _assembler(edge: Edge, fabric: Fabric) -> Cells:
+def _assembler(interface: Interface, fabric: Fabric) -> Cells:
     """Registers for the beats of a packet and for the task, and the choice of the last beat's place."""
-    ends = {edge.request_beats(function, extended) for function, extended in edge.modes()}
-    most, task = max(ends), edge.places[-1]
-    moved = max(len(ends) - 1, 0) * edge.request_beat
-    held = (most - 1) * edge.request_beat
+    ends = {interface.request_beats(function, extended) for function, extended in interface.modes()}
+    most, task = max(ends), interface.places[-1]
+    moved = max(len(ends) - 1, 0) * interface.request_beat
+    held = (most - 1) * interface.request_beat
     return Cells(luts=moved * fabric.select[2] + task / fabric.inputs, flip_flops=held + task + 32)
 
 
-def _domain_check(edge: Edge, fabric: Fabric) -> Cells:
-    found = {check for function in edge.functions for check in checks(edge, function.brought(extended=True))}
+def _domain_check(interface: Interface, fabric: Fabric) -> Cells:
+    found = {
+        check
+        for function in interface.functions
+        for check in checks(interface, function.brought(extended=True))
+    }
     bits = sum(width for _, width, _, _ in found)
     return Cells(luts=2.0 * bits * fabric.compare, flip_flops=len(found))
 
 
-def _serialiser(edge: Edge, function: Function, fabric: Fabric) -> Cells:
+def _serialiser(interface: Interface, function: FunctionWords, fabric: Fabric) -> Cells:
     """The choice of a beat among those of a response, and its register."""
-    beats = edge.response_beats(function, extended=True)
-    filled = _fill_cells(edge, function.result_bits)
+    beats = interface.response_beats(function, extended=True)
+    filled = _fill_cells(interface, function.result_bits)
     chosen = fabric.multiplexer(beats, filled) if beats > 1 else filled * 0.5
     return Cells(luts=chosen, flip_flops=filled + 2)
 
 
-def _fill_cells(edge: Edge, bits: int) -> int:
+def _fill_cells(interface: Interface, bits: int) -> int:
     """Bits that the longest beat of a response holds, its header included."""
-    return min(HEADER_BITS + bits, edge.response_beat)
+    return min(HEADER_BITS + bits, interface.response_beat)
 
 
-def _merger(edge: Edge, fabric: Fabric) -> Cells:
+def _merger(interface: Interface, fabric: Fabric) -> Cells:
     """The choice of each bit among the streams that have one there: responses, and headers of refusals.
 
     Beside the beat a register counts the packets that each stream has left in a round.
     """
-    lengths = sorted(_fill_cells(edge, bits) for bits in (0, *(f.result_bits for f in edge.functions)))
+    lengths = sorted(
+        _fill_cells(interface, bits) for bits in (0, *(f.result_bits for f in interface.functions))
+    )
     pieces = enumerate(pairwise([0, *lengths]))
     luts = sum(fabric.multiplexer(len(lengths) - k, end - start) for k, (start, end) in pieces)
-    counters = sum(quota.bit_length() for quota in quotas(edge))
+    counters = sum(quota.bit_length() for quota in quotas(interface))
     return Cells(luts=luts, flip_flops=lengths[-1] + 1 + counters)
 
 
-def _converters(edge: Edge) -> Cells:
+def _converters(interface: Interface) -> Cells:
     """Converters of every lane, both ways."""
-    ways = ((TO_FIXED, edge.request_field), (TO_SINGLE, edge.response_field))
+    ways = ((TO_FIXED, interface.request_field), (TO_SINGLE, interface.response_field))
     cells = Cells()
     for bit, width in ways:
-        cells += Cells(edge.lanes * width * bit.luts, edge.lanes * width * bit.flip_flops)
+        cells += Cells(interface.lanes * width * bit.luts, interface.lanes * width * bit.flip_flops)
     return cells

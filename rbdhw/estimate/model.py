@@ -8,12 +8,13 @@ from typing import Any
 
 from rbdhw.array.model import Array
 from rbdhw.estimate.array import array_blocks, array_cells
-from rbdhw.estimate.calibration import PARTS, RESOURCES, WEIGHED, Estimate, calibration, weigh
+from rbdhw.estimate.calibration import PARTS, WEIGHED, calibration, weigh
 from rbdhw.estimate.core import Counts, core_cells, counts, dsp_blocks
 from rbdhw.estimate.edge import edge_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
+from rbdhw.estimate.resources import RESOURCES, Resources
 from rbdhw.fixed.program import Program
-from rbdhw.rtl.packet import Edge
+from rbdhw.interface import Interface
 from rbdhw.schedule.model import Bound
 from rbdhw.target import Target
 
@@ -57,27 +58,27 @@ class CoreCost:
     """What the core of a design takes: its hardware counted, and on the device."""
 
     counts: Counts
-    estimate: Estimate
+    estimate: Resources
 
     def json(self) -> dict[str, int]:
         """Both in one table."""
         return {**vars(self.counts), **self.estimate.json()}
 
 
-def parts(program: Program, bound: Bound | Array, edge: Edge, device: Target) -> dict[str, Cells]:
+def parts(program: Program, bound: Bound | Array, interface: Interface, device: Target) -> dict[str, Cells]:
     """What the structure of each part of a design says, before it is weighed."""
     latency = {function: cycles + 1 for function, cycles in bound.latency.items()}
     if isinstance(bound, Array):
         core = array_cells(program, bound, device)
     else:
         core = core_cells(program, bound, device)
-    return core | edge_cells(edge, latency, bound.ii, FABRICS[device.family])
+    return core | edge_cells(interface, latency, bound.ii, FABRICS[device.family])
 
 
-def estimate(program: Program, bound: Bound | Array, edge: Edge, device: Target) -> Estimate:
+def estimate(program: Program, bound: Bound | Array, interface: Interface, device: Target) -> Resources:
     """What a whole accelerator takes on a device."""
     weights = weights_of(device, "array" if isinstance(bound, Array) else "pipeline")
-    return weigh(parts(program, bound, edge, device), blocks(program, bound, device), weights)
+    return weigh(parts(program, bound, interface, device), blocks(program, bound, device), weights)
 
 
 def blocks(program: Program, bound: Bound | Array, device: Target) -> int:
@@ -99,7 +100,7 @@ def weights_of(device: Target, core: str) -> Mapping[str, Mapping[str, float]]:
     return calibration().weights.get(device.name, {}).get(core, UNWEIGHED)
 
 
-def estimate_entry(found: Estimate, device: Target, core: str) -> dict[str, Any]:
+def estimate_entry(found: Resources, device: Target, core: str) -> dict[str, Any]:
     """What the manifest states of an estimate: counts, shares of the device, and how far off it may be.
 
     ``error`` holds the errors of the core's designs in the table, each robot's by the weights of the others;
@@ -110,17 +111,17 @@ def estimate_entry(found: Estimate, device: Target, core: str) -> dict[str, Any]
     return found.json() | {"shares": rounded, "error": error}
 
 
-def shares(found: Estimate, device: Target) -> dict[str, float]:
+def shares(found: Resources, device: Target) -> dict[str, float]:
     """The part of a device that a design takes, by resource."""
     return {resource: getattr(found, resource) / getattr(device, resource) for resource in RESOURCES}
 
 
-def load(found: Estimate, device: Target) -> float:
+def load(found: Resources, device: Target) -> float:
     """The shares of all resources of a device together: of two designs the one with less is cheaper."""
     return sum(shares(found, device).values())
 
 
-def short_of(found: Estimate, device: Target, share: float) -> list[Short]:
+def short_of(found: Resources, device: Target, share: float) -> list[Short]:
     """The resources of which a design takes more than a share of the device."""
     return [
         Short(resource, getattr(found, resource), getattr(device, resource), share)

@@ -9,12 +9,12 @@ from itertools import count
 from rbdhw.array.jobs import jobs
 from rbdhw.array.model import Array, ArrayResource
 from rbdhw.config import ASKED_FOR, CHEAPER_CORE, CORES, BuildOptions, reason
-from rbdhw.design.accelerator import edge_of
+from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.traffic import Traffic, traffic
 from rbdhw.domain.bounds import Domain, Overrides, input_domain
 from rbdhw.errors import InputError
-from rbdhw.estimate.calibration import Estimate
 from rbdhw.estimate.model import CoreCost, estimate
+from rbdhw.estimate.resources import Resources
 from rbdhw.explore.cores import CoreChoice, choose_core, realise
 from rbdhw.explore.initiation_interval import Candidates, Interval, interval
 from rbdhw.explore.limb_sharing import find_shared_limbs, least_interval, limb_inputs
@@ -23,20 +23,20 @@ from rbdhw.frontend.build_graph import Model, optimise, prepare, trace_model
 from rbdhw.frontend.solvability import check_solvable
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.twins import Twins, no_twins
+from rbdhw.interface import Interface
 from rbdhw.passes.twins import find_twins
 from rbdhw.progress import Progress, silent, within
 from rbdhw.quantize.formats import (
     Formats,
     Observed,
+    accelerator_model,
     add_inverse_bounds,
     choose_formats,
-    draft_design,
     observe,
 )
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import LimbGroup, limb_groups
-from rbdhw.rtl.packet import Edge
 from rbdhw.rtl.shell import packet_latency
 from rbdhw.schedule.model import MULTIPLIERS, Bound
 from rbdhw.schedule.problem import clock_of
@@ -51,10 +51,10 @@ class Plan:
     domain: Domain
     graph: Graph
     formats: Formats
-    edge: Edge
+    accelerator: AcceleratorModel
     bound: Bound | Array
     costs: dict[str, CoreCost]
-    estimate: Estimate
+    estimate: Resources
     interval: Interval
     taken: CoreChoice
 
@@ -62,6 +62,11 @@ class Plan:
     def program(self) -> Program:
         """The bit-exact program."""
         return self.formats.program
+
+    @property
+    def interface(self) -> Interface:
+        """The layout of packets."""
+        return self.accelerator.interface
 
     @property
     def pipeline(self) -> Bound:
@@ -78,7 +83,9 @@ class Plan:
     def latency(self) -> dict[str, int]:
         """For each function its :func:`~rbdhw.rtl.shell.packet_latency` in cycles."""
         core = self.core_latency
-        return {own.name: packet_latency(self.edge, own, core[own.name]) for own in self.edge.functions}
+        return {
+            own.name: packet_latency(self.interface, own, core[own.name]) for own in self.interface.functions
+        }
 
     @property
     def multipliers(self) -> int:
@@ -257,14 +264,14 @@ class Alternatives:
             program = formats.program
             self._progress(f"scheduling the {core} at an II of {ii}")
             bound, costs = realise(program, self.device, options, formats.groups)
-            edge = edge_of(draft_design(self._model, self._domain, program, options))
-            found = estimate(program, bound, edge, self.device)
+            accelerator = accelerator_model(self._model, self._domain, program, options)
+            found = estimate(program, bound, accelerator.interface, self.device)
             self._plans[core, ii] = Plan(
                 self._model,
                 self._domain,
                 self._graph,
                 formats,
-                edge,
+                accelerator,
                 bound,
                 costs,
                 found,
@@ -280,7 +287,8 @@ class Alternatives:
             clock = self.device.clock(self.options.clock_mhz)
         else:
             clock = clock_of(program, self.device, self.options.clock_mhz, ii)
-        return traffic(draft_design(self._model, self._domain, program, self.options)), clock.mhz
+        accelerator = accelerator_model(self._model, self._domain, program, self.options)
+        return traffic(accelerator.interface), clock.mhz
 
     def products(self, ii: int) -> int:
         """Products of one task of all functions that take multipliers at this interval, and any longer one.

@@ -10,8 +10,8 @@ from rbdhw.array.build import build_array
 from rbdhw.array.model import Array
 from rbdhw.config import CORES, BuildOptions
 from rbdhw.errors import InputError
-from rbdhw.estimate.calibration import Estimate
 from rbdhw.estimate.model import NAMES, CoreCost, core_cost, load, shares
+from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.binding import bind
@@ -39,14 +39,14 @@ class CoreChoice:
 
     core: str
     why: str
-    estimates: Mapping[str, Estimate]
+    estimates: Mapping[str, Resources]
 
     def json(self) -> dict[str, Any]:
         """What the manifest tells."""
         return {"why": self.why, "estimates": {core: own.json() for core, own in self.estimates.items()}}
 
 
-def choose_core(estimates: Mapping[str, Estimate], refused: Mapping[str, str], device: Target) -> CoreChoice:
+def choose_core(estimates: Mapping[str, Resources], refused: Mapping[str, str], device: Target) -> CoreChoice:
     """The core whose largest share of the device's resources is least; the pipeline where both are the same.
 
     So one that fits the device, or any share of it, comes before one that does not.
@@ -72,7 +72,7 @@ def choose_core(estimates: Mapping[str, Estimate], refused: Mapping[str, str], d
     return CoreChoice(core, ", ".join(reasons), estimates)
 
 
-def _largest(found: Estimate, device: Target) -> tuple[float, str]:
+def _largest(found: Resources, device: Target) -> tuple[float, str]:
     """The largest share of a device's resources that a design takes, and of which resource."""
     share, resource = max((share, resource) for resource, share in shares(found, device).items())
     return share, resource

@@ -11,8 +11,8 @@ from itertools import count
 from rbdhw.config import CHEAPER_CORE, LEAST_ARRAY_II, BuildOptions, reason
 from rbdhw.design.traffic import Traffic, slowest
 from rbdhw.errors import InputError
-from rbdhw.estimate.calibration import Estimate
 from rbdhw.estimate.model import percent, shares, short_of
+from rbdhw.estimate.resources import Resources
 from rbdhw.runtime.number_bounds import MOST_II
 from rbdhw.target import Target
 
@@ -48,7 +48,7 @@ class Candidates:
     serves: Callable[[int], bool]
     link: Callable[[int], tuple[dict[str, Traffic], float]]
     products: Callable[[int], int]
-    estimate: Callable[[int], Estimate]
+    estimate: Callable[[int], Resources]
 
 
 def interval(

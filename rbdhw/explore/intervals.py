@@ -12,8 +12,8 @@ from rbdhw.config import CHEAPER_CORE, CORES, BuildOptions, Pacing
 from rbdhw.design.traffic import rate_text
 from rbdhw.domain.bounds import Overrides
 from rbdhw.errors import InputError
-from rbdhw.estimate.calibration import RESOURCES
 from rbdhw.estimate.model import NAMES, shares
+from rbdhw.estimate.resources import RESOURCES
 from rbdhw.explore.candidates import Alternatives, alternatives
 from rbdhw.explore.initiation_interval import INTERVALS
 from rbdhw.frontend.read import read

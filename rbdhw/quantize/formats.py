@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.config import WIDTHS, BuildOptions
-from rbdhw.design.folder import Design, interface
+from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import Domain, graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA, Drawn, draw, error_floors
@@ -31,6 +31,7 @@ from rbdhw.golden.error_norm import relative_errors
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
 from rbdhw.graph.twins import Group, Twins
+from rbdhw.interface import program_interface
 from rbdhw.passes.specialise import reached_nodes
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import flag_values
@@ -242,7 +243,7 @@ def choose_formats(
         return fuse(draft, MOST_TERMS) if array else draft
 
     def measured(program: Program, tasks: int) -> Measured:
-        draft = draft_design(model, domain, program, options)
+        draft = accelerator_model(model, domain, program, options)
         return {f: function_errors(draft, observed, f, tasks) for f in options.functions}
 
     def reason(widths: Widths, row: Row) -> str:
@@ -377,22 +378,18 @@ def _used_by_flags(
     return used
 
 
-def draft_design(model: Model, domain: Domain, program: Program, options: BuildOptions) -> Design:
-    """The design so far: all but its Verilog and most of its manifest."""
-    return Design(
-        model.source,
-        domain,
-        program,
-        model.fext,
-        interface(program, model.source, options.data_width, options.number, options.priority),
-        "",
-    )
+def accelerator_model(
+    model: Model, domain: Domain, program: Program, options: BuildOptions
+) -> AcceleratorModel:
+    """Return the bit-exact model of a build whose program is known."""
+    interface = program_interface(program, options.data_width, options.number, options.priority)
+    return AcceleratorModel(model.source, domain, program, model.fext, interface)
 
 
-def function_errors(design: Design, observed: Observed, function: str, tasks: int) -> FunctionErrors:
+def function_errors(model: AcceleratorModel, observed: Observed, function: str, tasks: int) -> FunctionErrors:
     """Errors of the bit-exact model against the golden one in the first tasks, those not flagged."""
     drawn, floor = observed.tasks.first(tasks), observed.floors[function]
-    status, words = respond(design, function, encode(design, function, drawn.arrays))
+    status, words = respond(model, function, encode(model, function, drawn.arrays))
     reference = first(observed.reference[function], tasks)
-    errors = relative_errors(decode(design, function, words), reference, floor)
+    errors = relative_errors(decode(model, function, words), reference, floor)
     return FunctionErrors.of(errors, status == 0, drawn.stratum, STRATA, floor)

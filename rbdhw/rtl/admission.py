@@ -6,9 +6,10 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.interface import Interface
 from rbdhw.protocol import EXTENDED
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck
-from rbdhw.rtl.packet import Edge, task_layout
+from rbdhw.rtl.layouts import task_layout
 
 ADMITTED = data.StructLayout(
     {"tag": 16, "function": 4, "options": 4, "outside": 1, "malformed": 1, "not_finite": 1}
@@ -24,7 +25,7 @@ class Admission(wiring.Component):
 
     Parameters
     ----------
-    edge : Edge
+    interface : Interface
         How packets are laid out.
 
     Members
@@ -45,12 +46,12 @@ class Admission(wiring.Component):
         What is known of that task.
     """
 
-    def __init__(self, *, edge: Edge) -> None:
-        self.edge = edge
-        size = len(edge.functions) + 1
+    def __init__(self, *, interface: Interface) -> None:
+        self.interface = interface
+        size = len(interface.functions) + 1
         super().__init__(
             {
-                "i": In(stream.Signature(task_layout(edge))),
+                "i": In(stream.Signature(task_layout(interface))),
                 "phase_zero": In(1),
                 "available": In(size),
                 "leaves": Out(1),
@@ -62,8 +63,8 @@ class Admission(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.submodules.domain_check = check = DomainCheck(edge=self.edge)
-        known = len(self.edge.functions)
+        m.submodules.domain_check = check = DomainCheck(interface=self.interface)
+        known = len(self.interface.functions)
         task = self.i.p
         in_phase = Cat(self.phase_zero.replicate(known), 1)
         started = self.start

@@ -9,10 +9,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.protocol import EXTENDED, Status
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.domain_check import CHECKED
-from rbdhw.rtl.packet import Edge, Function, beat_layout
+from rbdhw.rtl.layouts import beat_layout
 from rbdhw.rtl.stream import Serialiser
 
 OVERHEAD = 3
@@ -31,25 +32,25 @@ RECORDED = CHECKED + QUEUE
 """Cycles from a task's start to that in which its record can be read, from a queue."""
 
 
-def streams(edge: Edge, function: Function, latency: int, initiation_interval: int) -> bool:
+def streams(interface: Interface, function: FunctionWords, latency: int, initiation_interval: int) -> bool:
     """Whether responses are put into beats as results come, and wait as such: deep and narrow.
 
     That takes a result that stands until its last beat is taken. Other results wait whole.
     """
-    beats = edge.response_beats(function, extended=True)
+    beats = interface.response_beats(function, extended=True)
     return MANY_BEATS <= beats <= initiation_interval and latency >= RECORDED
 
 
-def places(edge: Edge, function: Function, latency: int, initiation_interval: int) -> int:
+def places(interface: Interface, function: FunctionWords, latency: int, initiation_interval: int) -> int:
     """The :func:`buffer_depth` of a function's results, which bounds its tasks that are not yet answered.
 
     The output takes as many cycles as a response has beats. More places than that pace needs would let tasks
     wait in the accelerator, and others behind their responses, without one more answer a second.
     """
     taken = max(latency, RECORDED)
-    if streams(edge, function, latency, initiation_interval):
-        taken += edge.response_beats(function, extended=True)
-    return buffer_depth(taken, max(initiation_interval, edge.response_beats(function, extended=False)))
+    if streams(interface, function, latency, initiation_interval):
+        taken += interface.response_beats(function, extended=True)
+    return buffer_depth(taken, max(initiation_interval, interface.response_beats(function, extended=False)))
 
 
 def first_beat(latency: int) -> int:
@@ -118,7 +119,7 @@ class Completion(wiring.Component):
 
     Parameters
     ----------
-    edge : Edge
+    interface : Interface
         How packets are laid out.
     function : Function or None
         Whose tasks they are; None for tasks of unknown functions, whose responses are a header.
@@ -150,13 +151,19 @@ class Completion(wiring.Component):
     """
 
     def __init__(
-        self, *, edge: Edge, function: Function | None, latency: int, depth: int, streams: bool = False
+        self,
+        *,
+        interface: Interface,
+        function: FunctionWords | None,
+        latency: int,
+        depth: int,
+        streams: bool = False,
     ) -> None:
         if latency < 0:
             raise ValueError(f"latency {latency}: at least 0 was expected")
         if depth < 1 or depth & (depth - 1):
             raise ValueError(f"depth {depth}: a power of two was expected")
-        self.edge = edge
+        self.interface = interface
         self.function = function
         self.latency = latency
         self.depth = depth
@@ -169,7 +176,7 @@ class Completion(wiring.Component):
                 "result": In(function.result_bits if function else 0),
                 "overflow": In(1),
                 "available": Out(1),
-                "o": Out(stream.Signature(beat_layout(edge.response_beat))),
+                "o": Out(stream.Signature(beat_layout(interface.response_beat))),
                 "more": Out(1),
             }
         )
@@ -177,7 +184,7 @@ class Completion(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.places = places = Credits(depth=self.depth)
-        m.submodules.serialiser = serialiser = Serialiser(edge=self.edge, function=self.function)
+        m.submodules.serialiser = serialiser = Serialiser(interface=self.interface, function=self.function)
         m.submodules.records = records = self._fifo(m, ADMITTED.size, self.depth, self.recorded, self.record)
         record = data.View(ADMITTED, records.r_data)
         response = serialiser.i
@@ -218,7 +225,7 @@ class Completion(wiring.Component):
     def _queue(self, m: Module, beats: Any) -> Any:
         """Let beats wait for the output; whether the last of a response leaves."""
         assert self.function is not None
-        depth = self.depth * self.edge.response_beats(self.function, extended=True)
+        depth = self.depth * self.interface.response_beats(self.function, extended=True)
         beat = beats.p.as_value()
         m.submodules.beats = queue = self._fifo(m, len(beat), depth, beats.valid, beat)
         m.d.comb += [

@@ -17,8 +17,9 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
+from rbdhw.interface import SINGLE_BITS, Interface
 from rbdhw.protocol import EXTENDED, HEADER_BITS
-from rbdhw.rtl.packet import REQUEST_HEADER, SINGLE_BITS, Edge, beat_layout, request_layout
+from rbdhw.rtl.layouts import REQUEST_HEADER, beat_layout, request_layout
 from rbdhw.rtl.single_precision import FixedToSingle, SingleToFixed
 
 
@@ -73,7 +74,7 @@ class RequestConverter(wiring.Component):
 
     Parameters
     ----------
-    edge : Edge
+    interface : Interface
         How packets are laid out.
 
     Members
@@ -87,42 +88,44 @@ class RequestConverter(wiring.Component):
     latency = 1 + SingleToFixed.latency
     """Cycles from a beat to the same beat with integers."""
 
-    def __init__(self, *, edge: Edge) -> None:
-        self.edge = edge
+    def __init__(self, *, interface: Interface) -> None:
+        self.interface = interface
         self.words = {
             (word.slot, function.code): word
-            for function in edge.functions
+            for function in interface.functions
             for word in function.brought(extended=True)
         }
-        self.lanes = [self._lane(lane) for lane in range(edge.lanes)]
+        self.lanes = [self._lane(lane) for lane in range(interface.lanes)]
         super().__init__(
             {
-                "i": In(beat_layout(edge.data_width)),
+                "i": In(beat_layout(interface.data_width)),
                 "valid": In(1),
-                "o": Out(request_layout(edge.request_beat)),
+                "o": Out(request_layout(interface.request_beat)),
             }
         )
 
     def _lane(self, lane: int) -> SingleToFixed:
-        words = [word for (slot, _), word in self.words.items() if (slot + 1) % self.edge.lanes == lane]
+        words = [word for (slot, _), word in self.words.items() if (slot + 1) % self.interface.lanes == lane]
         wraps = any(word.lowest is None for word in words)
         formats = {self._field(word): None for word in words}
-        return SingleToFixed(formats=tuple(formats), width=self.edge.request_field, wraps=wraps)
+        return SingleToFixed(formats=tuple(formats), width=self.interface.request_field, wraps=wraps)
 
     def _field(self, word: Word) -> Format:
-        return Format(self.edge.request_field, word.format.binary_point)
+        return Format(self.interface.request_field, word.format.binary_point)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        beats = max(self.edge.request_beats(function, extended) for function, extended in self.edge.modes())
-        m.submodules.follower = follower = Follower(data_width=self.edge.data_width, beats=beats)
+        beats = max(
+            self.interface.request_beats(function, extended) for function, extended in self.interface.modes()
+        )
+        m.submodules.follower = follower = Follower(data_width=self.interface.data_width, beats=beats)
         m.d.comb += [follower.i.eq(self.i), follower.valid.eq(self.valid)]
         known = Cat(follower.o.last, follower.index == 0, follower.header)
         last, first, header = _after(m, known, self.latency - 1, (1, 1, HEADER_BITS))
         brought = self._brought(follower.header)
         for k, lane in enumerate(self.lanes):
             m.submodules[f"lane_{k}"] = lane
-            place = Cat(C(k, (self.edge.lanes - 1).bit_length()), follower.index)
+            place = Cat(C(k, (self.interface.lanes - 1).bit_length()), follower.index)
             words = self._of_lane(k)
             scales = {key: lane.scale_of(self._field(word)) for key, word in words.items()}
             wraps = {key: int(word.lowest is None) for key, word in words.items()}
@@ -144,16 +147,16 @@ class RequestConverter(wiring.Component):
     def _of_lane(self, lane: int) -> dict[tuple[int, int], Word]:
         """The words of a lane by beat and function."""
         return {
-            ((slot + 1) // self.edge.lanes, code): word
+            ((slot + 1) // self.interface.lanes, code): word
             for (slot, code), word in self.words.items()
-            if (slot + 1) % self.edge.lanes == lane
+            if (slot + 1) % self.interface.lanes == lane
         }
 
     def _brought(self, header: Any) -> Any:
         """How many slots the task of a header brings; none if its function is unknown."""
         brought: Any = 0
-        for function in self.edge.functions:
-            plain, extended = (self.edge.slots_of(function, x) for x in (False, True))
+        for function in self.interface.functions:
+            plain, extended = (self.interface.slots_of(function, x) for x in (False, True))
             own = Mux(header.options[EXTENDED], extended, plain) if extended != plain else plain
             brought = Mux(header.function == function.code, own, brought)
         return brought
@@ -166,7 +169,7 @@ class ResponseConverter(wiring.Component):
 
     Parameters
     ----------
-    edge : Edge
+    interface : Interface
         How packets are laid out.
 
     Members
@@ -180,34 +183,34 @@ class ResponseConverter(wiring.Component):
     latency = 1 + FixedToSingle.latency
     """Cycles from a beat to the same beat with singles."""
 
-    def __init__(self, *, edge: Edge) -> None:
-        self.edge = edge
-        self.lanes = [FixedToSingle(width=edge.response_field) for _ in range(edge.lanes)]
+    def __init__(self, *, interface: Interface) -> None:
+        self.interface = interface
+        self.lanes = [FixedToSingle(width=interface.response_field) for _ in range(interface.lanes)]
         self.exponents: list[dict[tuple[int, int], int]] = [{} for _ in self.lanes]
-        for function in edge.functions:
+        for function in interface.functions:
             for place, word in enumerate(function.returned(extended=True), 1):
-                beat, lane = divmod(place, edge.lanes)
+                beat, lane = divmod(place, interface.lanes)
                 self.exponents[lane][beat, function.code] = self.lanes[lane].exponent_of(word.format)
         super().__init__(
             {
-                "i": In(beat_layout(edge.response_beat)),
+                "i": In(beat_layout(interface.response_beat)),
                 "valid": In(1),
-                "o": Out(beat_layout(edge.data_width)),
+                "o": Out(beat_layout(interface.data_width)),
             }
         )
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        edge = self.edge
-        beats = max(edge.response_beats(function, extended) for function, extended in edge.modes())
-        m.submodules.follower = follower = Follower(data_width=edge.response_beat, beats=beats)
+        interface = self.interface
+        beats = max(interface.response_beats(function, extended) for function, extended in interface.modes())
+        m.submodules.follower = follower = Follower(data_width=interface.response_beat, beats=beats)
         m.d.comb += [follower.i.eq(self.i), follower.valid.eq(self.valid)]
         known = Cat(follower.o.last, follower.index == 0, follower.header)
         last, first, header = _after(m, known, self.latency - 1, (1, 1, HEADER_BITS))
         for k, lane in enumerate(self.lanes):
             m.submodules[f"lane_{k}"] = lane
             index, function = follower.index, follower.header.function
-            number = follower.o.data.word_select(k, edge.response_field)
+            number = follower.o.data.word_select(k, interface.response_field)
             m.d.comb += [
                 lane.number.eq(number if k else Mux(index == 0, 0, number)),
                 lane.exponent.eq(_look_up(m, f"exponent_{k}", index, function, self.exponents[k])),

@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
+from rbdhw.interface import Interface
 from rbdhw.rtl.arithmetic import split_sum
-from rbdhw.rtl.packet import Edge
 
 CHECKED = 2
 """Cycles from a task's words to whether one of them is outside."""
@@ -28,7 +28,7 @@ class DomainCheck(wiring.Component):
 
     Parameters
     ----------
-    edge : Edge
+    interface : Interface
         How packets are laid out.
 
     Members
@@ -43,13 +43,13 @@ class DomainCheck(wiring.Component):
         :data:`CHECKED` cycles later: whether a word of that task is outside.
     """
 
-    def __init__(self, *, edge: Edge) -> None:
-        self.edge = edge
+    def __init__(self, *, interface: Interface) -> None:
+        self.interface = interface
         super().__init__(
             {
-                "select": In(len(edge.functions)),
+                "select": In(len(interface.functions)),
                 "extended": In(1),
-                "words": In(edge.places[-1]),
+                "words": In(interface.places[-1]),
                 "outside": Out(1),
             }
         )
@@ -60,18 +60,18 @@ class DomainCheck(wiring.Component):
         extended = Signal(reset_less=True)
         outside = Signal(reset_less=True)
         flags: dict[Check, Any] = {}
-        for function in self.edge.functions:
-            for check in checks(self.edge, function.brought(extended=True)):
+        for function in self.interface.functions:
+            for check in checks(self.interface, function.brought(extended=True)):
                 flags.setdefault(check, Signal(name=f"outside_{check[0]}", reset_less=True))
-        parts = split_sum(m, self.words, self.edge.fields)
-        fields = dict(zip(self.edge.places, parts, strict=False))
+        parts = split_sum(m, self.words, self.interface.fields)
+        fields = dict(zip(self.interface.places, parts, strict=False))
         for (first, _, lowest, highest), flag in flags.items():
             field = fields[first].as_signed()
             m.d.sync += flag.eq((field < lowest) | (field > highest))
         found = []
-        for function in self.edge.functions:
+        for function in self.interface.functions:
             always, optional = (
-                Cat(flags[check] for check in checks(self.edge, words)).any()
+                Cat(flags[check] for check in checks(self.interface, words)).any()
                 for words in (function.inputs, function.optional_inputs)
             )
             found.append(always | extended & optional)
@@ -84,13 +84,13 @@ class DomainCheck(wiring.Component):
         return m
 
 
-def checks(edge: Edge, words: tuple[Word, ...]) -> list[Check]:
+def checks(interface: Interface, words: tuple[Word, ...]) -> list[Check]:
     """The comparisons that words need."""
     needed: list[Check] = []
     for word in words:
         if word.lowest is None or word.highest is None:
             continue
-        field = Format(edge.fields[word.slot], 0)
+        field = Format(interface.fields[word.slot], 0)
         if word.lowest > field.lowest or word.highest < field.highest:
-            needed.append((edge.places[word.slot], field.width, word.lowest, word.highest))
+            needed.append((interface.places[word.slot], field.width, word.lowest, word.highest))
     return needed

@@ -8,35 +8,36 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.rtl.packet import Edge, beat_layout
+from rbdhw.interface import Interface
+from rbdhw.rtl.layouts import beat_layout
 
 PREFERENCE = 4
 """How many times its share of a round a function with priority may send."""
 
 
-def precedence(edge: Edge) -> tuple[int, ...]:
+def precedence(interface: Interface) -> tuple[int, ...]:
     """The functions by their indices, in the order in which their responses are served.
 
     First come the functions with priority, in their order, then the others, shortest responses first. Last
     are the refusals of unknown functions, whose index is the number of functions.
     """
-    names = [function.name for function in edge.functions]
-    preferred = [names.index(name) for name in edge.priority]
+    names = [function.name for function in interface.functions]
+    preferred = [names.index(name) for name in interface.priority]
     others = [k for k in range(len(names)) if k not in preferred]
-    others.sort(key=lambda k: edge.response_beats(edge.functions[k], extended=True))
+    others.sort(key=lambda k: interface.response_beats(interface.functions[k], extended=True))
     return (*preferred, *others, len(names))
 
 
-def quotas(edge: Edge) -> tuple[int, ...]:
+def quotas(interface: Interface) -> tuple[int, ...]:
     """The most responses of each function in a round, in the order of their :func:`precedence`.
 
     In a round each function may send about as many beats as the longest response of all has, one with
     priority :data:`PREFERENCE` times as many. Of refusals there is one in a round.
     """
-    lengths = [edge.response_beats(function, extended=True) for function in edge.functions]
-    shares = [PREFERENCE if function.name in edge.priority else 1 for function in edge.functions]
+    lengths = [interface.response_beats(function, extended=True) for function in interface.functions]
+    shares = [PREFERENCE if function.name in interface.priority else 1 for function in interface.functions]
     packets = [share * (max(lengths) // length) for share, length in zip(shares, lengths, strict=True)]
-    return tuple([*packets, 1][k] for k in precedence(edge))
+    return tuple([*packets, 1][k] for k in precedence(interface))
 
 
 class Merger(wiring.Component):

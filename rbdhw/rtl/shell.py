@@ -8,11 +8,11 @@ from amaranth.hdl import Cat, Module, ResetSignal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.admission import Admission
 from rbdhw.rtl.completion import Completion, first_beat, places, streams
 from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
 from rbdhw.rtl.merger import Merger, precedence, quotas
-from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.stream import Assembler
 
 UNKNOWN_DEPTH = 4
@@ -44,7 +44,7 @@ class Core(Protocol):
         """Bits of a function's packed results."""
 
 
-def packet_latency(edge: Edge, function: Function, latency: int) -> int:
+def packet_latency(interface: Interface, function: FunctionWords, latency: int) -> int:
     """Cycles from a request's first beat in to its response's last beat out, with nothing else in flight.
 
     Neither stream pauses, and the task is a plain one, without optional arrays. It starts at the most
@@ -61,8 +61,10 @@ def packet_latency(edge: Edge, function: Function, latency: int) -> int:
     latency
         Its cycles in the core (:meth:`Core.latency`).
     """
-    further_beats = edge.request_beats(function, False) - 1 + edge.response_beats(function, False) - 1
-    conversion = RequestConverter.latency + ResponseConverter.latency if edge.converts else 0
+    further_beats = (
+        interface.request_beats(function, False) - 1 + interface.response_beats(function, False) - 1
+    )
+    conversion = RequestConverter.latency + ResponseConverter.latency if interface.converts else 0
     return further_beats + conversion + Assembler.latency + first_beat(latency) + Merger.latency
 
 
@@ -77,14 +79,8 @@ class Accelerator(wiring.Component):
     ----------
     core : Core
         The pipeline; it becomes the submodule ``core``.
-    functions : tuple of Function
-        What the accelerator can do, in the core's order.
-    data_width : int
-        Bits of TDATA.
-    number : str
-        What a number is in a packet: ``fixed`` or ``float32``.
-    priority : tuple of str
-        Functions whose responses go first, the first of them before the others.
+    interface : Interface
+        The layout of packets; its functions are the core's, in the core's order.
 
     Members
     -------
@@ -96,23 +92,21 @@ class Accelerator(wiring.Component):
     Raises
     ------
     ValueError
-        Where the core's payload is not as wide as all slots, its results are not as wide as the functions'
-        words or its initiation interval is below 1, and as :class:`~rbdhw.rtl.packet.Edge`.
+        If the core's payload is not as wide as all slots, its results are not as wide as the functions'
+        words, or its initiation interval is below 1.
     """
 
     def __init__(
         self,
         *,
         core: Core,
-        functions: tuple[Function, ...],
-        data_width: int,
-        number: str = "fixed",
-        priority: tuple[str, ...] = (),
+        interface: Interface,
     ) -> None:
-        self.edge = Edge(functions, data_width, number, priority)
-        _check_core(core, self.edge)
+        _check_core(core, interface)
         self.core = core
-        self.admission = Admission(edge=self.edge)
+        self.interface = interface
+        self.admission = Admission(interface=interface)
+        data_width = interface.data_width
         super().__init__(
             {
                 "s_axis_tdata": In(data_width),
@@ -129,11 +123,13 @@ class Accelerator(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.core = core = self.core
-        m.submodules.assembler = assembler = Assembler(edge=self.edge)
+        m.submodules.assembler = assembler = Assembler(interface=self.interface)
         m.submodules.admission = admission = self.admission
         completions = self._completions(m)
-        m.submodules.merger = merger = Merger(quotas=quotas(self.edge), bits=self.edge.response_beat)
-        order = precedence(self.edge)
+        m.submodules.merger = merger = Merger(
+            quotas=quotas(self.interface), bits=self.interface.response_beat
+        )
+        order = precedence(self.interface)
         wiring.connect(m, assembler.o, admission.i)
         m.d.comb += assembler.leaves.eq(admission.leaves)
         for k, completion in enumerate(completions):
@@ -156,30 +152,30 @@ class Accelerator(wiring.Component):
 
     def _converters(self, m: Module, assembler: Assembler, merger: Merger) -> tuple[Any, Any]:
         """The stream to which requests go, and that from which responses come."""
-        if not self.edge.converts:
+        if not self.interface.converts:
             return assembler.i, merger.o
-        m.submodules.from_singles = requests = Elastic(pipeline=RequestConverter(edge=self.edge))
-        m.submodules.to_singles = responses = Elastic(pipeline=ResponseConverter(edge=self.edge))
+        m.submodules.from_singles = requests = Elastic(pipeline=RequestConverter(interface=self.interface))
+        m.submodules.to_singles = responses = Elastic(pipeline=ResponseConverter(interface=self.interface))
         wiring.connect(m, requests.o, assembler.i)
         wiring.connect(m, merger.o, responses.i)
         return requests.i, responses.o
 
     def _payload(self, words: Any) -> Any:
         """The core's share of each slot's field."""
-        places = zip(self.edge.places, self.edge.slots, strict=False)
+        places = zip(self.interface.places, self.interface.slots, strict=False)
         return Cat(words[first : first + width] for first, width in places)
 
     def _completions(self, m: Module) -> list[Completion]:
         """One for each function, and the last for tasks of unknown ones, which see no core."""
         completions = []
-        for function in self.edge.functions:
+        for function in self.interface.functions:
             latency, ii = self.core.latency(function.name), self.core.ii
             completion = Completion(
-                edge=self.edge,
+                interface=self.interface,
                 function=function,
                 latency=latency,
-                depth=places(self.edge, function, latency, ii),
-                streams=streams(self.edge, function, latency, ii),
+                depth=places(self.interface, function, latency, ii),
+                streams=streams(self.interface, function, latency, ii),
             )
             m.d.comb += [
                 completion.result.eq(getattr(self.core, f"result_{function.name}")),
@@ -188,7 +184,7 @@ class Accelerator(wiring.Component):
             m.submodules[f"completion_{function.name}"] = completion
             completions.append(completion)
         m.submodules.refusal = refusal = Completion(
-            edge=self.edge, function=None, latency=0, depth=UNKNOWN_DEPTH
+            interface=self.interface, function=None, latency=0, depth=UNKNOWN_DEPTH
         )
         return [*completions, refusal]
 
@@ -205,11 +201,11 @@ class Accelerator(wiring.Component):
         ]
 
 
-def _check_core(core: Core, edge: Edge) -> None:
-    bits = sum(edge.slots)
+def _check_core(core: Core, interface: Interface) -> None:
+    bits = sum(interface.slots)
     if len(core.payload) != bits:
         raise ValueError(f"core: payload of {len(core.payload)} bits; the functions' slots have {bits}")
-    for function in edge.functions:
+    for function in interface.functions:
         bits = core.result_bits(function.name)
         if bits != function.result_bits:
             raise ValueError(

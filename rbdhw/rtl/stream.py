@@ -8,17 +8,10 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.protocol import EXTENDED, HEADER_BITS
 from rbdhw.rtl.arithmetic import split_sum
-from rbdhw.rtl.packet import (
-    REQUEST_HEADER,
-    Edge,
-    Function,
-    beat_layout,
-    request_layout,
-    response_layout,
-    task_layout,
-)
+from rbdhw.rtl.layouts import REQUEST_HEADER, beat_layout, request_layout, response_layout, task_layout
 
 
 class Assembler(wiring.Component):
@@ -30,7 +23,7 @@ class Assembler(wiring.Component):
 
     Parameters
     ----------
-    edge : Edge
+    interface : Interface
         How packets are laid out.
 
     Members
@@ -45,16 +38,16 @@ class Assembler(wiring.Component):
     latency = 1
     """Cycles from the last beat to the task."""
 
-    def __init__(self, *, edge: Edge) -> None:
-        self.edge = edge
+    def __init__(self, *, interface: Interface) -> None:
+        self.interface = interface
         self.last_beats = {
-            (function.name, extended): edge.request_beats(function, extended) - 1
-            for function, extended in edge.modes()
+            (function.name, extended): interface.request_beats(function, extended) - 1
+            for function, extended in interface.modes()
         }
-        self.layout = task_layout(edge)
+        self.layout = task_layout(interface)
         super().__init__(
             {
-                "i": In(stream.Signature(request_layout(edge.request_beat))),
+                "i": In(stream.Signature(request_layout(interface.request_beat))),
                 "o": Out(stream.Signature(self.layout)),
                 "leaves": In(1),
             }
@@ -62,7 +55,7 @@ class Assembler(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        width = self.edge.request_beat
+        width = self.interface.request_beat
         most = max(self.last_beats.values()) + 1
         index = Signal(range(most + 1))
         not_finite = Signal()
@@ -92,7 +85,7 @@ class Assembler(wiring.Component):
         now = self.i.p.data
         first = Mux(index == 0, now[:HEADER_BITS], held[0][:HEADER_BITS])
         header = data.View(REQUEST_HEADER, first)
-        functions = self.edge.functions
+        functions = self.interface.functions
         known = Cat(header.function == function.code for function in functions)
         fits = Cat(self._fits(function, header.options, index) for function in functions)
         packet = Cat(self._beat(k, index, held) for k in range(max(self.last_beats.values()) + 1))
@@ -102,10 +95,10 @@ class Assembler(wiring.Component):
             task.options.eq(header.options),
             task.select.eq(Cat(known, ~known.any())),
             task.malformed.eq(~(known & fits).any() | header.status.any()),
-            task.words.eq(packet[self.edge.request_field :]),
+            task.words.eq(packet[self.interface.request_field :]),
         ]
 
-    def _fits(self, function: Function, options: Any, index: Any) -> Any:
+    def _fits(self, function: FunctionWords, options: Any, index: Any) -> Any:
         """Whether a task of the function has options that it may have, and the length that they ask for."""
         plain = (options == 0) & (index == self.last_beats[function.name, False])
         if not function.extensible:
@@ -126,7 +119,7 @@ class Serialiser(wiring.Component):
 
     Parameters
     ----------
-    edge : Edge
+    interface : Interface
         How packets are laid out.
     function : Function or None
         Whose responses they are; None for responses without words.
@@ -140,22 +133,24 @@ class Serialiser(wiring.Component):
     latency = 1
     """Cycles from the response to its first beat."""
 
-    def __init__(self, *, edge: Edge, function: Function | None) -> None:
-        self.edge = edge
+    def __init__(self, *, interface: Interface, function: FunctionWords | None) -> None:
+        self.interface = interface
         self.function = function
         self.bits = function.result_bits if function else 0
         super().__init__(
             {
                 "i": In(stream.Signature(response_layout(self.bits))),
-                "o": Out(stream.Signature(beat_layout(edge.response_beat))),
+                "o": Out(stream.Signature(beat_layout(interface.response_beat))),
             }
         )
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        beats = [self.edge.response_beats(self.function, x) if self.function else 1 for x in (False, True)]
+        beats = [
+            self.interface.response_beats(self.function, x) if self.function else 1 for x in (False, True)
+        ]
         index = Signal(range(beats[True]))
-        beat = Signal(beat_layout(self.edge.response_beat), reset_less=True)
+        beat = Signal(beat_layout(self.interface.response_beat), reset_less=True)
         last = index == Mux(self.i.p.extended, beats[True] - 1, beats[False] - 1)
         moving = self.i.valid & (~self.o.valid | self.o.ready)
         m.d.comb += [self.i.ready.eq(moving & last), self.o.p.eq(beat)]
@@ -175,9 +170,9 @@ class Serialiser(wiring.Component):
 
     def _words(self, m: Module, index: Any, beats: int) -> Any:
         """The words' share of a beat; nothing of an empty response."""
-        width = self.edge.response_beat
+        width = self.interface.response_beat
         packet = Signal(beats * width)
-        m.d.comb += packet.eq(Cat(C(0, self.edge.response_field), *self._fields(m)))
+        m.d.comb += packet.eq(Cat(C(0, self.interface.response_field), *self._fields(m)))
         parts = Array(packet[k * width : (k + 1) * width] for k in range(beats))
         return Mux(self.i.p.empty, 0, parts[index])
 
@@ -188,7 +183,7 @@ class Serialiser(wiring.Component):
         fields: list[Any] = []
         words = self.function.returned(extended=True)
         values = split_sum(m, self.i.p.words, [word.format.width for word in words])
-        widths = self.edge.response_widths(self.function, extended=True)
+        widths = self.interface.response_fields(self.function, extended=True)
         for k, (value, width) in enumerate(zip(values, widths, strict=True)):
             missing = width - len(value)
             whole = Cat(value, value[-1].replicate(missing)) if missing else value

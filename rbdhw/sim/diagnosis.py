@@ -16,7 +16,7 @@ from rbdhw.design.folder import Design
 from rbdhw.domain.bounds import QUATERNION_SLACK
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Integers, wrap
-from rbdhw.protocol import flag_values
+from rbdhw.protocol import WordName, flag_values
 from rbdhw.robot.coordinates import Coordinate, configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import JointKind
 from rbdhw.sim.packets import encode
@@ -28,7 +28,6 @@ OUTSIDE, OVERFLOW = "outside", "overflow"
 """The names of the status bits that a cause belongs to."""
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_ELEMENT = re.compile(r"(\w+)\[([\d,]+)\]")
 
 _JOINT_ENTRIES = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "effort"}
 """The entry of a joint's table in a domain file that bounds an array."""
@@ -152,7 +151,7 @@ def order_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
 def _outside(
     design: Design, function: str, arrays: Tasks, words: Mapping[str, Integers], extended: bool
 ) -> Iterator[Cause]:
-    for word in design.inputs(function, extended):
+    for word in design.interface.inputs(function, extended):
         if word.lowest is None or word.highest is None:
             continue
         low, high = words[word.name] < word.lowest, words[word.name] > word.highest
@@ -178,9 +177,8 @@ def _outside(
 
 def _element(name: str) -> tuple[str, tuple[int, ...]]:
     """The array and index of an input word's name."""
-    match = _ELEMENT.fullmatch(name)
-    assert match is not None, name
-    return match[1], tuple(int(number) for number in match[2].split(","))
+    element = WordName.parse(name)
+    return element.array, element.index
 
 
 def _bounds(design: Design, array: str, index: tuple[int, ...]) -> tuple[float, float]:
@@ -289,7 +287,7 @@ def _first_overflows(
 
     idle = {word.name: np.array(0) for word in program.inputs}
     flags = {name: np.array(int(value)) for name, value in flag_values(function, extended).items()}
-    brought = design.inputs(function, extended)
+    brought = design.interface.inputs(function, extended)
     taken = {word.name: wrap(words[word.name], word.format.width) for word in brought}
     evaluate(program, {**idle, **flags, **taken}, (function,), watch)
     return first

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rbdhw.design.folder import Design
+from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.evaluate import evaluate, outside_domain
 from rbdhw.fixed.format import Integers, wrap
 from rbdhw.protocol import flag_values
@@ -17,7 +17,7 @@ _CHUNK = 4096
 
 
 def respond(
-    design: Design, function: str, words: Mapping[str, Integers], extended: bool = False
+    model: AcceleratorModel, function: str, words: Mapping[str, Integers], extended: bool = False
 ) -> tuple[Integers, dict[str, Integers]]:
     """Status (N,) and output words by name, (N,) each, for the input words (N,) of N tasks.
 
@@ -26,15 +26,15 @@ def respond(
     """
     tasks = len(next(iter(words.values())))
     status = np.zeros(tasks, np.int64)
-    results = {word.name: np.zeros(tasks, np.int64) for word in design.outputs(function, extended)}
+    results = {word.name: np.zeros(tasks, np.int64) for word in model.interface.outputs(function, extended)}
     flags = {name: np.array(int(value)) for name, value in flag_values(function, extended).items()}
-    idle = {word.name: np.array(0) for word in design.program.inputs}  # what only other functions have
-    brought = design.inputs(function, extended)
+    idle = {word.name: np.array(0) for word in model.program.inputs}  # what only other functions have
+    brought = model.interface.inputs(function, extended)
     for start in range(0, tasks, _CHUNK):
         part = slice(start, start + _CHUNK)
         given = {word.name: words[word.name][part] for word in brought}
         taken = {word.name: wrap(given[word.name], word.format.width) for word in brought}
-        answer = evaluate(design.program, {**idle, **flags, **taken}, (function,))
+        answer = evaluate(model.program, {**idle, **flags, **taken}, (function,))
         outside = outside_domain(brought, given)
         status[part] = OUTSIDE * outside + OVERFLOW * answer.overflow
         for name, values in results.items():

@@ -10,7 +10,6 @@ become singles.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -19,13 +18,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.design.folder import SINGLE_BITS, Design
+from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import graph_inputs
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
-from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, SYMMETRIC, Status, flag_values
+from rbdhw.interface import SINGLE_BITS
+from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, SYMMETRIC, Status, WordName, flag_values
 
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
@@ -47,8 +47,6 @@ _CHUNK = 4096
 
 _LANE = 64
 """Bits packed at once."""
-
-_ELEMENT = re.compile(r"(?:\w+\.)?(\w+)\[([\d,]+)\]")
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class Answers:
 
 
 def encode(
-    design: Design, function: str, arrays: Mapping[str, Array], extended: bool = False
+    model: AcceleratorModel, function: str, arrays: Mapping[str, Array], extended: bool = False
 ) -> dict[str, Integers]:
     """The input words and flags of N tasks, (N,) each, from arrays of the user's interface.
 
@@ -92,12 +90,14 @@ def encode(
     tasks = {name: arrays[name] for name in known if name in arrays}
     for name, array in tasks.items():
         check_finite(name, array)
-    tasks.setdefault("fext", np.zeros((len(tasks["q"]), len(design.robot.bodies), 6)))
-    turning = np.array(design.domain.wraps) & (np.abs(tasks["q"]) > np.pi)
+    tasks.setdefault("fext", np.zeros((len(tasks["q"]), len(model.robot.bodies), 6)))
+    turning = np.array(model.domain.wraps) & (np.abs(tasks["q"]) > np.pi)
     tasks["q"] = np.where(turning, np.arctan2(np.sin(tasks["q"]), np.cos(tasks["q"])), tasks["q"])
-    reals = graph_inputs(design.robot, tasks)
-    stands_for = convert if design.stream.converts else quantise
-    words = {word.name: stands_for(word, reals[word.name]) for word in design.inputs(function, extended)}
+    reals = graph_inputs(model.robot, tasks)
+    stands_for = convert if model.interface.converts else quantise
+    words = {
+        word.name: stands_for(word, reals[word.name]) for word in model.interface.inputs(function, extended)
+    }
     raised = flag_values(function, extended).items()
     return words | {flag: np.full(len(tasks["q"]), int(value)) for flag, value in raised}
 
@@ -133,7 +133,7 @@ def check_finite(name: str, array: Array) -> None:
 
 
 def decode(
-    design: Design, function: str, words: Mapping[str, Integers], extended: bool = False
+    model: AcceleratorModel, function: str, words: Mapping[str, Integers], extended: bool = False
 ) -> dict[str, Array]:
     """Arrays of the user's interface from the output words of N tasks, by their names.
 
@@ -141,22 +141,20 @@ def decode(
     ``dtau_dq`` (N, nv, nv), and one of a symmetric matrix stands for its mirror image, too. What no word
     gives is zero.
     """
-    nv, tasks = design.robot.nv, len(next(iter(words.values()), ()))
+    nv, tasks = model.robot.nv, len(next(iter(words.values()), ()))
     arrays = FUNCTIONS[function]
     results = {}
     for name in arrays.outputs + (arrays.optional_outputs if extended else ()):
         vector = name in VECTORS
         results[name] = np.zeros((nv, tasks) if vector else (nv, nv, tasks))
-    for word in design.outputs(function, extended):
-        match = _ELEMENT.fullmatch(word.name)
-        assert match is not None, word.name
-        index = tuple(int(number) for number in match[2].split(","))
+    for word in model.interface.outputs(function, extended):
+        place = WordName.parse(word.name)
         values = word.format.real(words[word.name])
-        if design.stream.converts:
+        if model.interface.converts:
             values = values.astype(np.float32).astype(np.float64)
-        results[match[1]][index] = values
-        if match[1] in SYMMETRIC:
-            results[match[1]][index[::-1]] = values
+        results[place.array][place.index] = values
+        if place.array in SYMMETRIC:
+            results[place.array][place.index[::-1]] = values
     return {name: np.moveaxis(array, -1, 0).copy() for name, array in results.items()}
 
 
@@ -164,22 +162,26 @@ def decode(
 
 
 def requests(
-    design: Design, function: str, tags: Integers, words: Mapping[str, Integers], extended: bool = False
+    model: AcceleratorModel,
+    function: str,
+    tags: Integers,
+    words: Mapping[str, Integers],
+    extended: bool = False,
 ) -> Bytes:
     """The packets (N, beats, bytes a beat) that ask for N tasks, of words as :func:`encode` gives.
 
     With ``extended`` they have the option EXTENDED.
     """
-    widths = design.request_widths(function, extended)
+    widths = model.interface.request_widths(function, extended)
     numbers = [np.zeros_like(tags) for _ in widths]
-    for word in design.inputs(function, extended):
-        numbers[word.slot] = _number(design, word, words)
-    header = _headers(design, function, tags, np.zeros_like(tags), extended)
-    return pack(header, numbers, widths, design.stream.data_width)
+    for word in model.interface.inputs(function, extended):
+        numbers[word.slot] = _number(model, word, words)
+    header = _headers(model, function, tags, np.zeros_like(tags), extended)
+    return pack(header, numbers, widths, model.interface.data_width)
 
 
 def responses(
-    design: Design,
+    model: AcceleratorModel,
     function: str,
     tags: Integers,
     status: Integers,
@@ -187,26 +189,30 @@ def responses(
     extended: bool = False,
 ) -> Bytes:
     """The packets (N, beats, bytes a beat) that answer N tasks, with ``extended`` such with that option."""
-    numbers = [_number(design, word, words) for word in design.outputs(function, extended)]
-    header = _headers(design, function, tags, status, extended)
-    return pack(header, numbers, design.response_widths(function, extended), design.stream.data_width)
+    numbers = [_number(model, word, words) for word in model.interface.outputs(function, extended)]
+    header = _headers(model, function, tags, status, extended)
+    return pack(
+        header, numbers, model.interface.response_widths(function, extended), model.interface.data_width
+    )
 
 
-def _headers(design: Design, function: str, tags: Integers, status: Integers, extended: bool) -> Integers:
-    code, options = design.stream.codes[function], int(extended) << EXTENDED
+def _headers(
+    model: AcceleratorModel, function: str, tags: Integers, status: Integers, extended: bool
+) -> Integers:
+    code, options = model.interface.codes[function], int(extended) << EXTENDED
     same = code << HEADER["function"][0] | options << HEADER["options"][0]
     return tags % TAGS << HEADER["tag"][0] | status << HEADER["status"][0] | same
 
 
-def _number(design: Design, word: Word, words: Mapping[str, Integers]) -> Integers:
+def _number(model: AcceleratorModel, word: Word, words: Mapping[str, Integers]) -> Integers:
     """What travels for a word."""
     values = words[word.name]
-    if not design.stream.converts:
+    if not model.interface.converts:
         return values
     return to_singles(values, word.format.binary_point).astype(np.int64)
 
 
-def answers(design: Design, beats: Beats, extended: bool = False) -> dict[str, Answers]:
+def answers(model: AcceleratorModel, beats: Beats, extended: bool = False) -> dict[str, Answers]:
     """The packets that came, by the function that they name, if it is one of the build.
 
     Those that repeat the option EXTENDED are told only with ``extended``, the others only without; those
@@ -217,9 +223,9 @@ def answers(design: Design, beats: Beats, extended: bool = False) -> dict[str, A
     header = _header(beats.data[starts])
     codes = np.where(field(header, "options") == int(extended) << EXTENDED, field(header, "function"), -1)
     found = {}
-    for function, code in design.stream.codes.items():
+    for function, code in model.interface.codes.items():
         places = np.flatnonzero(codes == code)
-        length = design.stream.beats(design.response_widths(function, extended))
+        length = model.interface.beats(model.interface.response_widths(function, extended))
         whole = ends[places] - starts[places] == length
         packets = np.zeros((len(places), length, beats.data.shape[1]), np.uint8)
         packets[whole] = beats.data[starts[places][whole, np.newaxis] + np.arange(length)]
@@ -228,13 +234,13 @@ def answers(design: Design, beats: Beats, extended: bool = False) -> dict[str, A
 
 
 def contents(
-    design: Design, function: str, packets: Bytes, extended: bool = False
+    model: AcceleratorModel, function: str, packets: Bytes, extended: bool = False
 ) -> tuple[Integers, dict[str, Integers]]:
     """Status (N,) and words by name, (N,) each, of responses (N, beats, bytes a beat)."""
-    order = design.outputs(function, extended)
-    header, numbers = unpack(packets, design.response_widths(function, extended))
+    order = model.interface.outputs(function, extended)
+    header, numbers = unpack(packets, model.interface.response_widths(function, extended))
     words = {word.name: number for word, number in zip(order, numbers, strict=True)}
-    if design.stream.converts:
+    if model.interface.converts:
         words = {word.name: _word(word, words[word.name]) for word in order}
     return field(header, "status"), words
 

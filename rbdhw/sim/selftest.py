@@ -72,7 +72,7 @@ def _text(design: Design, tasks: int, asked: list[str], answers: list[list[str]]
     return Template(bench).substitute(
         about=about,
         tasks=tasks,
-        width=design.stream.data_width,
+        width=design.interface.data_width,
         requests=len(asked),
         responses=sum(map(len, answers)),
         beats="\n".join(f"    {line}" for line in lines),

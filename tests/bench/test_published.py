@@ -89,5 +89,5 @@ def test_the_pace_of_tasks_without_a_pause(tmp_path):
     """Of hardware that takes a request's beats, waits a cycle, and then gives its answer's."""
     design = rail_design(data_width=32, bodies=2)
     write(design, tmp_path / "design")
-    widths = design.request_widths("id"), design.response_widths("id")
-    assert pace(tmp_path / "design", "id") == sum(map(design.stream.beats, widths)) + 1
+    widths = design.interface.request_widths("id"), design.interface.response_widths("id")
+    assert pace(tmp_path / "design", "id") == sum(map(design.interface.beats, widths)) + 1

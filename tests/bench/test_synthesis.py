@@ -16,7 +16,8 @@ from rbdhw.bench.synthesis import (
     yosys_version,
 )
 from rbdhw.errors import InputError
-from rbdhw.estimate.calibration import Calibration, Measured, calibration
+from rbdhw.estimate.calibration import Calibration, calibration
+from rbdhw.estimate.resources import Resources
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from rbdhw.target import TARGETS
@@ -62,7 +63,7 @@ def test_designs_are_found_by_what_they_are_told_with():
 
 def test_only_what_is_asked_for_is_measured_again(monkeypatch):
     """Of a table in which the hardware of every design is another, one design is asked for."""
-    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**COUNTS))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**COUNTS))
     table = calibration()
     other = tuple(design.model_copy(update={"verilog": "other"}) for design in table.designs)
     monkeypatch.setattr(synthesis, "yosys_version", lambda: table.yosys)
@@ -73,12 +74,12 @@ def test_only_what_is_asked_for_is_measured_again(monkeypatch):
     after = {synthesis.subject_of(design): design for design in found.designs}
     assert after.keys() == before.keys()
     assert [subject for subject in after if after[subject] != before[subject]] == [SMALL]
-    assert after[SMALL].measured == Measured(**COUNTS)
+    assert after[SMALL].measured == Resources(**COUNTS)
 
 
 def test_a_generated_design_is_the_hardware_of_its_subject(monkeypatch):
     """The comment above its modules makes it no other, and their text does."""
-    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**COUNTS))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**COUNTS))
     digest = measure_subject(SMALL, "any").verilog
     verilog = generate(path(SMALL.robot), SMALL.options).verilog
     assert verilog.startswith("// rbdhw ")
@@ -102,9 +103,9 @@ def test_tables_set_estimates_beside_counts():
 def test_what_has_not_changed_is_not_measured_again(monkeypatch):
     """Of two designs one is known; the table is kept after each."""
     other = replace(SMALL, ii=8)
-    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**COUNTS))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**COUNTS))
     first = synthesis.calibrate(EMPTY, lambda _: None, lambda _: None, [SMALL])
-    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**{**COUNTS, "luts": 2000}))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**{**COUNTS, "luts": 2000}))
     tables_kept, told = [], []
     found = synthesis.calibrate(first, tables_kept.append, told.append, [SMALL, other])
     assert [design.measured.luts for design in found.designs] == [1000, 2000]
@@ -122,21 +123,21 @@ def test_it_may_be_stopped_at_any_time(monkeypatch):
         if len(measured) == 1:
             raise KeyboardInterrupt
         measured.append(COUNTS)
-        return Measured(**COUNTS)
+        return Resources(**COUNTS)
 
     monkeypatch.setattr(synthesis, "_count_cells", stopped)
     with pytest.raises(KeyboardInterrupt):
         synthesis.calibrate(EMPTY, tables_kept.append, lambda _: None, [SMALL, *others])
     (kept,) = tables_kept
     assert [synthesis.subject_of(design) for design in kept.designs] == [SMALL]
-    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**{**COUNTS, "luts": 2000}))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**{**COUNTS, "luts": 2000}))
     found = synthesis.calibrate(kept, lambda _: None, lambda _: None, [SMALL, *others])
     assert [design.measured.luts for design in found.designs] == [1000, 2000, 2000]
 
 
 def test_a_table_of_another_yosys_stays_whole_when_it_is_stopped(monkeypatch):
     """Designs that have not been reached keep what the other version counted."""
-    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**COUNTS))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**COUNTS))
     monkeypatch.setattr(synthesis, "yosys_version", lambda: "9.99")
     tables_kept = []
     synthesis.calibrate(calibration(), tables_kept.append, lambda _: None, [SMALL])
@@ -148,9 +149,9 @@ def test_a_table_of_another_yosys_stays_whole_when_it_is_stopped(monkeypatch):
 
 
 def test_another_yosys_measures_everything_again(monkeypatch):
-    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**COUNTS))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**COUNTS))
     first = synthesis.calibrate(EMPTY, lambda _: None, lambda _: None, [SMALL])
-    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Measured(**{**COUNTS, "luts": 2000}))
+    monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**{**COUNTS, "luts": 2000}))
     monkeypatch.setattr(synthesis, "yosys_version", lambda: "9.99")
     found = synthesis.calibrate(first, lambda _: None, lambda _: None, [SMALL])
     assert (found.yosys, found.designs[0].measured.luts) == ("9.99", 2000)

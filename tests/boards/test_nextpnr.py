@@ -19,7 +19,7 @@ from rbdhw.boards.nextpnr import (
     seeds_from,
     state_of,
 )
-from rbdhw.boards.yosys import Resources
+from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress
 
 CLOCK = "$glbnet$clk"

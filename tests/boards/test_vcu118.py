@@ -10,8 +10,8 @@ import pytest
 
 from rbdhw.boards.tools import ToolError, find_tool, run_tool
 from rbdhw.boards.vcu118 import Mmcm, build_bitstream, mmcm_for, write_build_plan
-from rbdhw.boards.yosys import Resources
 from rbdhw.errors import InputError
+from rbdhw.estimate.resources import Resources
 
 TIMING = """
 | Design Timing Summary

@@ -14,13 +14,13 @@ from rbdhw.boards.yosys import (
     FAMILIES,
     LARGE,
     ULTRASCALE_PLUS,
-    Resources,
     count_resources,
     state_of,
     synthesis,
     synthesize_target,
 )
 from rbdhw.errors import InputError
+from rbdhw.estimate.resources import Resources
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from rbdhw.design.digests import MANIFEST, read_manifest, seal
-from rbdhw.design.folder import FILES, Stream, check_output, input_words, interface, read, write
+from rbdhw.design.folder import FILES, check_output, read, write
+from rbdhw.design.packet_layout import packet_entries
 from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Operand, Word
+from rbdhw.interface import program_interface
 from rbdhw.robot.model import JointKind
-from tests.support.designs import rail_design
+from tests.support.designs import rail_design, with_program
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def refusal_of(action, *arguments):
 
 
 def assert_same(read_back, design):
-    for name in ("robot", "program", "fext", "manifest", "verilog"):
+    for name in ("robot", "program", "fext", "interface", "manifest", "verilog"):
         assert getattr(read_back, name) == getattr(design, name), name
     assert read_back.domain.wraps == design.domain.wraps
     assert list(read_back.domain.bounds) == list(design.domain.bounds)
@@ -102,7 +104,7 @@ def test_same_design_same_bytes(design, folder, tmp_path):
 
 
 def test_the_manifest_says_how_packets_are_laid_out(design):
-    layout = interface(design.program, design.robot, 64)
+    layout = packet_entries(design.interface, design.robot)
     assert layout["stream"] == {
         "tdata_width": 64,
         "number": "fixed",
@@ -122,19 +124,19 @@ def test_the_manifest_says_how_packets_are_laid_out(design):
     entry = {"name": "id.tau[0]", "unit": "N", "width": 18, "binary_point": 11}
     assert layout["outputs"]["id"] == [entry]
     assert design.functions == ("id", "fd")
-    assert design.stream == Stream(64, {"id": 0, "fd": 1}, "fixed")
-    assert design.request_widths("id") == (20, 20, 20)
-    assert design.response_widths("id") == (18,)
-    assert design.stream.beats(design.request_widths("id")) == 2
-    assert design.stream.beats(design.response_widths("id")) == 1
-    assert [word.name for word in input_words(design.program, "m")] == ["q[0]"]
+    assert design.interface.codes == {"id": 0, "fd": 1}
+    assert design.interface.request_widths("id") == (20, 20, 20)
+    assert design.interface.response_widths("id") == (18,)
+    assert design.interface.beats(design.interface.request_widths("id")) == 2
+    assert design.interface.beats(design.interface.response_widths("id")) == 1
 
 
 def test_the_manifest_records_the_functions_with_priority(design, tmp_path):
-    layout = interface(design.program, design.robot, 64, priority=("fd",))
+    interface = program_interface(design.program, 64, priority=("fd",))
+    layout = packet_entries(interface, design.robot)
     assert layout["stream"]["priority"] == ["fd"]
-    write(replace(design, manifest=design.manifest | layout), tmp_path / "out")
-    assert read(tmp_path / "out").stream == Stream(64, {"id": 0, "fd": 1}, "fixed", ("fd",))
+    write(replace(design, interface=interface, manifest=design.manifest | layout), tmp_path / "out")
+    assert read(tmp_path / "out").interface == interface
 
 
 def named(*names, slots=None):
@@ -152,21 +154,25 @@ def extended(design):
         "difd": named("difd.da_dv[0,0]"),
     }
     program = replace(design.program, inputs=inputs, outputs=outputs)
-    return replace(design, program=program, manifest=interface(program, design.robot, 32))
+    return with_program(design, program)
 
 
 def test_optional_words_travel_last_and_only_when_asked(extended):
     def names(words):
         return [word.name for word in words]
 
-    assert names(extended.inputs("difd")) == ["q[0]", "a[0]"]
-    assert names(extended.inputs("difd", extended=True)) == ["q[0]", "a[0]", "Minv[0,0]"]
-    assert names(extended.inputs("dfd", extended=True)) == ["q[0]", "tau[0]"]
-    assert names(extended.outputs("dfd")) == ["dfd.da_dq[0,0]"]
-    assert names(extended.outputs("dfd", extended=True)) == ["dfd.da_dq[0,0]", "dfd.Minv[0,0]", "dfd.a[0]"]
-    assert extended.request_widths("difd") == extended.request_widths("dfd") == (8, 10)
-    assert extended.request_widths("difd", extended=True) == (8, 10, 11)
-    assert extended.response_widths("dfd", extended=True) == (8, 9, 10)
+    assert names(extended.interface.inputs("difd")) == ["q[0]", "a[0]"]
+    assert names(extended.interface.inputs("difd", extended=True)) == ["q[0]", "a[0]", "Minv[0,0]"]
+    assert names(extended.interface.inputs("dfd", extended=True)) == ["q[0]", "tau[0]"]
+    assert names(extended.interface.outputs("dfd")) == ["dfd.da_dq[0,0]"]
+    assert names(extended.interface.outputs("dfd", extended=True)) == [
+        "dfd.da_dq[0,0]",
+        "dfd.Minv[0,0]",
+        "dfd.a[0]",
+    ]
+    assert extended.interface.request_widths("difd") == extended.interface.request_widths("dfd") == (8, 10)
+    assert extended.interface.request_widths("difd", extended=True) == (8, 10, 11)
+    assert extended.interface.response_widths("dfd", extended=True) == (8, 9, 10)
     manifest = extended.manifest
     assert names_of(manifest["optional_inputs"]) == {"dfd": [], "difd": ["Minv[0,0]"]}
     assert names_of(manifest["optional_outputs"]) == {"dfd": ["dfd.Minv[0,0]", "dfd.a[0]"], "difd": []}
@@ -178,24 +184,24 @@ def names_of(entries):
 
 def test_a_slot_that_a_function_leaves_out_travels_nevertheless(extended):
     program = replace(extended.program, inputs=tuple(w for w in extended.program.inputs if w.name != "a[0]"))
-    design = replace(extended, program=program)
-    assert design.request_widths("difd") == (8,)
-    assert design.request_widths("difd", extended=True) == (8, 10, 11)
+    design = with_program(extended, program)
+    assert design.interface.request_widths("difd") == (8,)
+    assert design.interface.request_widths("difd", extended=True) == (8, 10, 11)
 
 
 def test_singles_are_all_of_one_width(extended):
-    singles = replace(extended, manifest=interface(extended.program, extended.robot, 32, "float32"))
-    assert singles.stream == Stream(32, {"dfd": 5, "difd": 6}, "float32")
-    assert singles.request_widths("difd", extended=True) == (32, 32, 32)
-    assert singles.response_widths("dfd") == (32,)
-    assert singles.stream.beats(singles.request_widths("difd", extended=True)) == 4
+    singles = with_program(extended, extended.program, number="float32")
+    assert singles.interface.codes == {"dfd": 5, "difd": 6}
+    assert singles.interface.request_widths("difd", extended=True) == (32, 32, 32)
+    assert singles.interface.response_widths("dfd") == (32,)
+    assert singles.interface.beats(singles.interface.request_widths("difd", extended=True)) == 4
 
 
 def test_bounds_of_singles_are_those_that_are_checked(design):
     fine = replace(design.program.inputs[0], format=Format(30, 20), lowest=-(2**25), highest=2**25 + 7)
     program = replace(design.program, inputs=(fine, *design.program.inputs[1:]))
-    singles = replace(design, program=program, manifest=interface(program, design.robot, 32, "float32"))
-    (word, *_), entry = singles.inputs("id"), singles.manifest["inputs"]["id"][0]
+    singles = with_program(design, program, number="float32")
+    (word, *_), entry = singles.interface.inputs("id"), singles.manifest["inputs"]["id"][0]
     assert (word.lowest, word.highest) == (entry["lowest"], entry["highest"]) == (-(2**25), 2**25 + 8)
 
 

@@ -7,11 +7,11 @@ from tests.support.designs import rail_design
 def test_packets_of_a_design_fill_whole_beats():
     """Three bodies of 16 bits: a header of 32 bits, and then a place for each number."""
     design = rail_design(data_width=64, bodies=3)
-    packets = traffic(design)
-    bits = 32 + sum(design.request_widths("id"))
+    packets = traffic(design.interface)
+    bits = 32 + sum(design.interface.request_widths("id"))
     assert packets["id"].bytes_in == -(-bits // 8)
     assert packets["id"].beats_in == -(-bits // 64)
-    assert packets["id"].bytes_out == -(-(32 + sum(design.response_widths("id"))) // 8)
+    assert packets["id"].bytes_out == -(-(32 + sum(design.interface.response_widths("id"))) // 8)
     assert list(packets) == ["id", "fd"]
 
 

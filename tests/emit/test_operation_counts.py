@@ -13,7 +13,7 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.program import Flag, Kind, Operand, Operation, Program, Word
 from rbdhw.fixed.trigonometry import trigonometry_spec
-from rbdhw.quantize.formats import MOST_TERMS, draft_design
+from rbdhw.quantize.formats import MOST_TERMS
 from rbdhw.scalar import Region
 
 FORMAT = Format(18, 9)
@@ -106,7 +106,7 @@ def test_what_only_other_functions_need_is_passed_through():
 def test_the_manifest_has_both_counts():
     """Those of the program that is built, and those of the graph with flags taken into account."""
     plan, options = plan_of("iiwa14"), BuildOptions(ALL, width=18)
-    facts = manifest(draft_design(plan.model, plan.domain, plan.program, options), plan, options)
+    facts = manifest(plan, options)
     for function, own in facts["functions"].items():
         assert own["built"] == program_counts(plan.program, function)
         assert {name: own[name] for name in own["built"]} == function_counts(plan.graph, function)

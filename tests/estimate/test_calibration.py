@@ -10,11 +10,9 @@ from rbdhw.bench.synthesis import error_rows, rows, subject_of, subjects
 from rbdhw.estimate.calibration import (
     COUNTED,
     PARTS,
-    RESOURCES,
     TABLE,
     WEIGHED,
     Calibration,
-    Estimate,
     Sample,
     calibration,
     fit_calibration,
@@ -22,6 +20,7 @@ from rbdhw.estimate.calibration import (
     weigh,
 )
 from rbdhw.estimate.model import estimate_entry, load, shares, short_of
+from rbdhw.estimate.resources import RESOURCES, Resources
 from rbdhw.explore.candidates import make_plan
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -165,7 +164,7 @@ class TestTable:
 
 
 class TestShares:
-    found = Estimate(luts=41_820, flip_flops=8364, dsp_blocks=156, block_rams=52)
+    found = Resources(luts=41_820, flip_flops=8364, dsp_blocks=156, block_rams=52)
     device = target("ecp5-85")
 
     def test_of_a_device(self):

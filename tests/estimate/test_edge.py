@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.design.accelerator import edge_of
 from rbdhw.estimate.edge import edge_cells
 from rbdhw.estimate.fabric import ECP5, ULTRASCALE_PLUS, Cells
 from tests.support.designs import rail_design
@@ -13,8 +12,8 @@ LATENCY = {"id": 10, "fd": 20}
 
 
 def cells(fabric=ULTRASCALE_PLUS, ii=1, bodies=3, data_width=64, number="fixed"):
-    edge = replace(edge_of(rail_design(data_width=data_width, bodies=bodies)), number=number)
-    return edge_cells(edge, LATENCY, ii, fabric)
+    interface = replace(rail_design(data_width=data_width, bodies=bodies).interface, number=number)
+    return edge_cells(interface, LATENCY, ii, fabric)
 
 
 @pytest.mark.parametrize("fabric", [ULTRASCALE_PLUS, ECP5])
@@ -40,13 +39,13 @@ def test_every_lane_of_singles_has_converters():
 
 def test_only_streams_that_have_a_bit_there_are_chosen_among():
     """In one beat a refusal's header, and the two answers; at the end of the longer one nothing else."""
-    edge = edge_of(rail_design(data_width=512, bodies=3))
-    long, other = edge.functions
+    interface = rail_design(data_width=512, bodies=3).interface
+    long, other = interface.functions
     short = replace(other, outputs=other.outputs[:1])
-    assert edge.response_beats(long, extended=True) == 1
+    assert interface.response_beats(long, extended=True) == 1
     fewer = long.result_bits - short.result_bits
     both, one = (
-        edge_cells(replace(edge, functions=(long, own)), LATENCY, 1, ULTRASCALE_PLUS)["edge"].luts
+        edge_cells(replace(interface, functions=(long, own)), LATENCY, 1, ULTRASCALE_PLUS)["edge"].luts
         for own in (replace(other, outputs=long.outputs), short)
     )
     chosen = ULTRASCALE_PLUS.multiplexer(2, fewer)
@@ -56,15 +55,15 @@ def test_only_streams_that_have_a_bit_there_are_chosen_among():
 
 def test_the_quotas_of_a_round_are_counted():
     """Answers of 2 and 8 beats: 4 and 1 packets in a round, and with priority 4 more of either."""
-    edge = edge_of(rail_design(data_width=32, bodies=12))
-    long, other = edge.functions
+    interface = rail_design(data_width=32, bodies=12).interface
+    long, other = interface.functions
     short = replace(other, outputs=other.outputs[:1])
-    edge = replace(edge, functions=(replace(long, name="m"), replace(short, name="id")))
-    assert [edge.response_beats(function, extended=True) for function in edge.functions] == [8, 2]
+    interface = replace(interface, functions=(replace(long, name="m"), replace(short, name="id")))
+    assert [interface.response_beats(function, extended=True) for function in interface.functions] == [8, 2]
     latency = {"m": 10, "id": 10}
-    kept = edge_cells(edge, latency, 1, ECP5)["edge"]
+    kept = edge_cells(interface, latency, 1, ECP5)["edge"]
     for priority, more in ((("id",), 5 - 3), (("m",), 3 - 1), (("m", "id"), 5 - 3 + 3 - 1)):
-        found = edge_cells(replace(edge, priority=priority), latency, 1, ECP5)["edge"]
+        found = edge_cells(replace(interface, priority=priority), latency, 1, ECP5)["edge"]
         assert found.flip_flops - kept.flip_flops == more
         assert found.luts == kept.luts
 

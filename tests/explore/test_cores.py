@@ -10,7 +10,7 @@ import pytest
 
 from rbdhw.config import CORES, BuildOptions, Pacing
 from rbdhw.errors import InputError
-from rbdhw.estimate.calibration import Estimate
+from rbdhw.estimate.resources import Resources
 from rbdhw.explore import candidates
 from rbdhw.explore.candidates import Alternatives, alternatives, make_plan
 from rbdhw.explore.cores import CoreChoice, choose_core
@@ -22,8 +22,8 @@ from rbdhw.robots import path
 from rbdhw.target import SPARE_BLOCK_RAMS, TARGETS, target
 
 ECP5 = target("ecp5-85")
-SMALL = Estimate(luts=8_364, flip_flops=100, dsp_blocks=78, block_rams=0)
-LARGE = Estimate(luts=50_184, flip_flops=100, dsp_blocks=1, block_rams=0)
+SMALL = Resources(luts=8_364, flip_flops=100, dsp_blocks=78, block_rams=0)
+LARGE = Resources(luts=50_184, flip_flops=100, dsp_blocks=1, block_rams=0)
 
 TOY = BuildOptions(
     tuple(FUNCTIONS), target="ecp5-85", width=18, data_width=64, samples=256, core="auto", ii=32

@@ -5,7 +5,7 @@ import pytest
 from rbdhw.config import BuildOptions, Pacing
 from rbdhw.design.traffic import Traffic
 from rbdhw.errors import InputError
-from rbdhw.estimate.calibration import Estimate
+from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Candidates, Interval, interval
 from rbdhw.target import target
 
@@ -19,7 +19,7 @@ def candidates(luts=lambda ii: 10_000 + 100_000 // ii, products=120, packets=PAC
 
     def estimate(ii):
         tried.append(ii)
-        return Estimate(luts(ii), 1000, -(-products // ii), 4)
+        return Resources(luts(ii), 1000, -(-products // ii), 4)
 
     return Candidates(serves, lambda _: (packets, 125.0), lambda _: products, estimate), tried
 

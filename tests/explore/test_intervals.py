@@ -9,7 +9,7 @@ from rbdhw.cli.tables import print_table
 from rbdhw.config import BuildOptions, Pacing
 from rbdhw.domain.bounds import Overrides
 from rbdhw.errors import InputError
-from rbdhw.estimate.calibration import RESOURCES
+from rbdhw.estimate.resources import RESOURCES
 from rbdhw.explore.initiation_interval import INTERVALS
 from rbdhw.explore.intervals import explore, remarks, tables
 from rbdhw.pipeline import generate

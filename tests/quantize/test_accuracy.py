@@ -17,7 +17,7 @@ from rbdhw.explore.candidates import make_plan
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
 from rbdhw.fixed.search import Try
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.quantize.formats import Formats, draft_design
+from rbdhw.quantize.formats import Formats
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sim.model import respond
@@ -96,16 +96,15 @@ def test_a_forced_width_beyond_the_default_budget_is_remarked():
 
 @pytest.fixture(scope="module")
 def iiwa():
-    """The draft of the iiwa's design at the default budget, by few tasks."""
+    """The plan of the iiwa's design at the default budget, chosen by few tasks."""
     options = BuildOptions(functions=("id", "fd", "dfd"), samples=1024)
-    return make_plan(load_urdf(path("iiwa14")), options), options
+    return make_plan(load_urdf(path("iiwa14")), options)
 
 
 @pytest.mark.parametrize("function", ["id", "fd", "dfd"])
 def test_the_default_budget_holds_where_robots_move(iiwa, function):
     """At rest, straight up, in elbow poses, and in motions of |v| <= 3 and |a| <= 4, drawn without strata."""
-    plan, options = iiwa
-    draft = draft_design(plan.model, plan.domain, plan.program, options)
+    plan, model = iiwa, iiwa.accelerator
     rng, tasks = np.random.default_rng(11), 400
     robot = plan.model.source
     arrays = sample(robot, input_domain(robot), tasks, rng)
@@ -117,9 +116,9 @@ def test_the_default_budget_holds_where_robots_move(iiwa, function):
     arrays["q"][:10] = 0.0
     arrays["q"][10:20] = np.eye(7)[3] * np.linspace(-2.0, 2.0, 10)[:, None]
     inside = (np.abs(arrays["tau"]) <= plan.domain.bounds["tau"][:, 1]).all(axis=1)
-    status, words = respond(draft, function, encode(draft, function, arrays))
+    status, words = respond(model, function, encode(model, function, arrays))
     assert (status[inside] == 0).all()
-    results, right = decode(draft, function, words), golden.evaluate(robot, function, arrays)
+    results, right = decode(model, function, words), golden.evaluate(robot, function, arrays)
     off = np.sqrt(sum(((results[n] - right[n]) ** 2).reshape(tasks, -1).sum(axis=1) for n in right))
     size = np.sqrt(sum((right[n] ** 2).reshape(tasks, -1).sum(axis=1) for n in right))
     floor = plan.formats.errors[function].floor
@@ -129,7 +128,7 @@ def test_the_default_budget_holds_where_robots_move(iiwa, function):
 
 
 def test_errors_of_all_functions_support_the_default_budget_in_every_stratum(iiwa):
-    plan, _ = iiwa
+    plan = iiwa
     for own in plan.formats.errors.values():
         assert own.bound <= 1e-3
         assert own.whole.samples == 4 * 1024

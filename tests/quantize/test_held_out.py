@@ -9,7 +9,7 @@ import pytest
 
 from rbdhw import golden
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Mounting
-from rbdhw.design.folder import Design
+from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.strata import STRATA, draw
 from rbdhw.errors import InputError
@@ -19,7 +19,7 @@ from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.graph.twins import no_twins
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.quantize.formats import Formats, add_inverse_bounds, choose_formats, draft_design, observe
+from rbdhw.quantize.formats import Formats, accelerator_model, add_inverse_bounds, choose_formats, observe
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -36,7 +36,7 @@ REASON = re.compile(
 )
 
 
-def design_of(robot: Robot, functions: tuple[str, ...], samples: int) -> tuple[Design, Formats]:
+def design_of(robot: Robot, functions: tuple[str, ...], samples: int) -> tuple[AcceleratorModel, Formats]:
     """A build at the default budget up to its formats."""
     options = BuildOptions(functions=functions, samples=samples)
     model = prepare(robot, functions)
@@ -45,7 +45,7 @@ def design_of(robot: Robot, functions: tuple[str, ...], samples: int) -> tuple[D
     if "difd" in functions:
         domain = add_inverse_bounds(domain, robot, options)
     formats = choose_formats(observe(model, graph, domain, options), options, no_twins(graph))
-    return draft_design(model, domain, formats.program, options), formats
+    return accelerator_model(model, domain, formats.program, options), formats
 
 
 def assert_held(robot: Robot, functions: tuple[str, ...], samples: int = 512) -> None:

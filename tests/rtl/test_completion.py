@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
+from rbdhw.interface import Interface
 from rbdhw.rtl.completion import Completion, Credits, buffer_depth
-from rbdhw.rtl.packet import Edge
 from tests.support.edge import ID
 
 
@@ -54,7 +54,7 @@ def test_credits() -> None:
 )
 def test_refusals(arguments: dict[str, int], text: str) -> None:
     with pytest.raises(ValueError, match=f"^{text}$"):
-        Completion(edge=Edge((ID,), 32), function=ID, **{"latency": 3, "depth": 8, **arguments})
+        Completion(interface=Interface((ID,), 32), function=ID, **{"latency": 3, "depth": 8, **arguments})
 
 
 def test_credits_refuse_no_depth() -> None:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from rbdhw.fixed.evaluate import outside_domain
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck, checks
-from rbdhw.rtl.packet import Edge, Function
 from tests.support.edge import DFD, DIFD, FUNCTIONS, ID, words
 
 
@@ -30,9 +30,9 @@ def bounded_words(draw: st.DrawFn) -> tuple[Word, ...]:
     return words(*widths, bounds={i: limit for i, limit in enumerate(limits) if limit})
 
 
-def flags(functions: tuple[Function, ...], tasks: list[tuple[int, int]], extended: int = 0) -> list[int]:
+def flags(functions: tuple[FunctionWords, ...], tasks: list[tuple[int, int]], extended: int = 0) -> list[int]:
     """What the component says of tasks (place of the function, packed words), one a cycle."""
-    dut = DomainCheck(edge=Edge(functions, 32))
+    dut = DomainCheck(interface=Interface(functions, 32))
     found: list[int] = []
 
     async def bench(ctx: Any) -> None:
@@ -65,7 +65,7 @@ def unpack(inputs: tuple[Word, ...], packed: list[int]) -> dict[str, np.ndarray]
 @settings(max_examples=30)
 @given(bounded_words(), st.randoms(use_true_random=False))
 def test_agrees_with_the_evaluator(inputs: tuple[Word, ...], rng: Any) -> None:
-    function = Function("id", inputs, ())
+    function = FunctionWords("id", inputs, ())
     packed = [rng.getrandbits(sum(word.format.width for word in inputs)) for _ in range(40)]
     expected = np.broadcast_to(outside_domain(inputs, unpack(inputs, packed)), len(packed))
     assert flags((function,), [(0, value) for value in packed]) == expected.astype(int).tolist()
@@ -97,13 +97,13 @@ def test_only_bounds_that_a_field_can_exceed_are_compared() -> None:
         Word("c", "", 2, Format(4, 0), slot=2),
         Word("d", "", 3, Format(5, 0), -15, 99, 3),
     )
-    edge = Edge((Function("id", inputs, ()),), 32)
-    assert checks(edge, inputs) == [(4, 4, -8, 6), (12, 5, -15, 99)]
-    wider = Edge((Function("id", inputs, ()), Function("fd", words(6), ())), 32)
+    interface = Interface((FunctionWords("id", inputs, ()),), 32)
+    assert checks(interface, inputs) == [(4, 4, -8, 6), (12, 5, -15, 99)]
+    wider = Interface((FunctionWords("id", inputs, ()), FunctionWords("fd", words(6), ())), 32)
     assert checks(wider, inputs[:2]) == [(0, 6, -8, 7), (6, 4, -8, 6)]
 
 
 def test_numbers_that_are_converted_stand_in_fields_of_their_own() -> None:
-    edge = Edge((ID, DFD, DIFD), 32, "float32")
-    assert edge.fields == (50,) * 5
-    assert checks(edge, DFD.inputs) == [(0, 50, -1000, 900), (100, 50, -2, 3)]
+    interface = Interface((ID, DFD, DIFD), 32, "float32")
+    assert interface.fields == (50,) * 5
+    assert checks(interface, DFD.inputs) == [(0, 50, -1000, 900), (100, 50, -2, 3)]

@@ -13,27 +13,27 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.merger import PREFERENCE, Merger, precedence, quotas
-from rbdhw.rtl.packet import Edge, Function
 from tests.support.edge import DFD, DIFD, ID, collect, words
 
-LONG = Function("did", words(12), words(*[18] * 20))
+LONG = FunctionWords("did", words(12), words(*[18] * 20))
 FUNCTIONS = (LONG, ID, DFD, DIFD)
 
 
 def test_short_responses_come_first_and_refusals_last() -> None:
     """Of 13, 2, 6 and 4 beats."""
-    edge = Edge(FUNCTIONS, 32)
-    assert [edge.response_beats(function, extended=True) for function in FUNCTIONS] == [13, 2, 6, 4]
-    assert precedence(edge) == (1, 3, 2, 0, 4)
-    assert quotas(edge) == (6, 3, 2, 1, 1)
+    interface = Interface(FUNCTIONS, 32)
+    assert [interface.response_beats(function, extended=True) for function in FUNCTIONS] == [13, 2, 6, 4]
+    assert precedence(interface) == (1, 3, 2, 0, 4)
+    assert quotas(interface) == (6, 3, 2, 1, 1)
 
 
 def test_functions_with_priority_come_before_and_have_a_larger_quota() -> None:
-    edge = Edge(FUNCTIONS, 32, priority=("did", "difd"))
+    interface = Interface(FUNCTIONS, 32, priority=("did", "difd"))
     assert PREFERENCE == 4
-    assert precedence(edge) == (0, 3, 1, 2, 4)
-    assert quotas(edge) == (4, 12, 6, 2, 1)
+    assert precedence(interface) == (0, 3, 1, 2, 4)
+    assert quotas(interface) == (4, 12, 6, 2, 1)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_functions_with_priority_come_before_and_have_a_larger_quota() -> None:
 )
 def test_priority_of_other_functions_is_refused(priority: tuple[str, ...], text: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        Edge(FUNCTIONS, 32, priority=priority)
+        Interface(FUNCTIONS, 32, priority=priority)
 
 
 @dataclass

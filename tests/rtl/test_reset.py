@@ -15,11 +15,11 @@ from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal
 from amaranth.sim import Simulator
 
 from rbdhw.fixed.program import Program
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.protocol import FUNCTIONS as ARRAYS
 from rbdhw.rtl.array import ArrayCore
 from rbdhw.rtl.completion import streams
 from rbdhw.rtl.core import PipelineCore
-from rbdhw.rtl.packet import Edge, Function
 from rbdhw.rtl.shell import Accelerator
 from tests.rtl import test_shell_floating as singles
 from tests.support.array_programs import array_of, mixed
@@ -54,21 +54,21 @@ class Bench(Elaboratable):
         return m
 
 
-def functions_of(program: Program) -> tuple[Function, ...]:
+def functions_of(program: Program) -> tuple[FunctionWords, ...]:
     """The functions of a made-up program, with the words that travel for each."""
 
     def brought(names: tuple[str, ...]) -> Any:
         return tuple(word for word in program.inputs if word.name.partition("[")[0] in names)
 
     return tuple(
-        Function(name, brought(ARRAYS[name].inputs), outputs, brought(ARRAYS[name].optional_inputs))
+        FunctionWords(name, brought(ARRAYS[name].inputs), outputs, brought(ARRAYS[name].optional_inputs))
         for name, outputs in program.outputs.items()
     )
 
 
 def fixed() -> Accelerator:
     core = FakeCore(ii=3, functions=FUNCTIONS, latencies=LATENCIES)
-    return Accelerator(core=core, functions=FUNCTIONS, data_width=WIDTH)
+    return Accelerator(core=core, interface=Interface(FUNCTIONS, WIDTH))
 
 
 def float32() -> Accelerator:
@@ -77,10 +77,10 @@ def float32() -> Accelerator:
 
 def standing() -> Accelerator:
     """Answers of ten beats, whose results stand at the core's port until the last is taken."""
-    functions = (ID, Function("fd", ID.inputs, words(*[32] * 9)))
+    functions = (ID, FunctionWords("fd", ID.inputs, words(*[32] * 9)))
     core = FakeCore(ii=12, functions=functions, latencies={"id": 7, "fd": 19})
-    assert streams(Edge(functions, WIDTH), functions[1], 19, 12)
-    return Accelerator(core=core, functions=functions, data_width=WIDTH)
+    assert streams(Interface(functions, WIDTH), functions[1], 19, 12)
+    return Accelerator(core=core, interface=Interface(functions, WIDTH))
 
 
 def pipeline() -> Accelerator:
@@ -94,15 +94,15 @@ def array() -> Accelerator:
 
 
 def accelerator(core: Any) -> Accelerator:
-    return Accelerator(core=core, functions=functions_of(core.program), data_width=WIDTH)
+    return Accelerator(core=core, interface=Interface(functions_of(core.program), WIDTH))
 
 
 def packet(dut: Accelerator, code: int, tag: int, rng: random.Random, extended: bool = False) -> list[Beat]:
     """A good task, of small positive numbers, or one of an unknown function."""
-    known = {function.code: function for function in dut.edge.functions}
-    count = dut.edge.request_beats(known[code], extended) if code in known else 1
+    known = {function.code: function for function in dut.interface.functions}
+    count = dut.interface.request_beats(known[code], extended) if code in known else 1
     numbers = [rng.randrange(1 << 10) for _ in range(count - 1)]
-    if dut.edge.converts:
+    if dut.interface.converts:
         numbers = [singles.single(float(number)) for number in numbers]
     header = tag | code << 16 | (EXTENDED if extended else 0) << 20
     return [(word, k == count - 1) for k, word in enumerate([header, *numbers])]
@@ -110,7 +110,7 @@ def packet(dut: Accelerator, code: int, tag: int, rng: random.Random, extended: 
 
 def noise(dut: Accelerator, rng: random.Random) -> list[Beat]:
     """A packet of any function and length, with numbers that are none among others."""
-    codes = [*(function.code for function in dut.edge.functions), UNKNOWN]
+    codes = [*(function.code for function in dut.interface.functions), UNKNOWN]
     beats = packet(dut, rng.choice(codes), rng.randrange(1 << 16), rng, rng.random() < 0.3)
     if rng.random() < 0.2:
         beats = beats[: rng.randrange(len(beats))] + [(rng.getrandbits(32), False)] * 3 + [(0, True)]
@@ -122,7 +122,7 @@ def noise(dut: Accelerator, rng: random.Random) -> list[Beat]:
 def test_after_a_reset_a_function_alone_is_answered_as_after_power_up(made) -> None:
     dut = made()
     bench = Bench(dut)
-    codes = [*(function.code for function in dut.edge.functions), UNKNOWN]
+    codes = [*(function.code for function in dut.interface.functions), UNKNOWN]
     answers: dict[int, list[list[tuple[int, Beat]]]] = {code: [] for code in codes}
 
     async def drive(ctx: Any, beats: list[Beat], cycles: int, rng: random.Random | None) -> list[Any]:

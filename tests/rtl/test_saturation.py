@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.completion import OVERHEAD, SPARE, places
-from rbdhw.rtl.packet import Function
 from rbdhw.rtl.shell import Accelerator, packet_latency
 from tests.rtl.test_shell import good_tasks
 from tests.support.edge import DFD, DIFD, ID, Bench, FakeCore, Packet, Task, by_function, response, words
@@ -32,15 +32,15 @@ class Saturated:
     beats: list[int]
     waits: dict[str, list[int]]
 
-    def least(self, function: Function) -> int:
+    def least(self, function: FunctionWords) -> int:
         """The latency of a task alone."""
-        return packet_latency(self.dut.edge, function, LATENCIES[function.name])
+        return packet_latency(self.dut.interface, function, LATENCIES[function.name])
 
 
 def saturated(tasks: list[Task], priority: tuple[str, ...] = (), ready: float = 1.0) -> Saturated:
     """Send tasks without a pause and time them, from the first beat in to the last beat out."""
     core = FakeCore(ii=1, functions=FUNCTIONS, latencies=LATENCIES)
-    dut = Accelerator(core=core, functions=FUNCTIONS, data_width=32, priority=priority)
+    dut = Accelerator(core=core, interface=Interface(FUNCTIONS, 32, priority=priority))
     bench = Bench(dut, ready=ready)
     packets = bench.run([task.packet(32, FUNCTIONS) for task in tasks], cycles=20_000, expected=len(tasks))
     ends = [cycle for cycle, (_, last) in bench.beats if last]
@@ -76,7 +76,7 @@ def test_every_answer_is_right_and_the_output_never_rests(mixed: Saturated) -> N
 
 def test_long_answers_wait_for_no_more_than_their_places(mixed: Saturated) -> None:
     """A task starts when there is a place for its answer. There are few, so it waits for few rounds."""
-    kept = places(mixed.dut.edge, LONG, LATENCIES["dfd"], 1)
+    kept = places(mixed.dut.interface, LONG, LATENCIES["dfd"], 1)
     assert kept == 4 >= -(-(LATENCIES["dfd"] + OVERHEAD) // LONGEST) + SPARE
     a_round = 9 * 2 + 18 + 4 * 4
     assert max(mixed.waits["dfd"]) <= mixed.least(LONG) + (kept + 1) * a_round
@@ -102,7 +102,7 @@ def test_priority_starves_no_other_function(few_long: list[Task]) -> None:
     """In each round of at most as many beats every function that waits is served."""
     found = saturated(few_long, priority=("difd", "dfd"))
     a_round = 9 * 2 + 4 * 18 + 4 * 4 * 4
-    own_places = places(found.dut.edge, ID, LATENCIES["id"], 1)
+    own_places = places(found.dut.interface, ID, LATENCIES["id"], 1)
     assert max(found.waits["id"]) <= found.least(ID) + own_places * a_round
     assert by_function(found.packets) == by_function(found.expected)
 

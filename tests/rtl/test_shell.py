@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from rbdhw.config import DATA_WIDTHS
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.completion import RECORDED, buffer_depth, streams
-from rbdhw.rtl.packet import Function
 from rbdhw.rtl.shell import Accelerator, packet_latency
 from rbdhw.rtl.verilog import to_verilog
 from tests.support.edge import (
@@ -42,21 +42,21 @@ from tests.support.edge import (
 
 
 def core_of(
-    ii: int = 1, latencies: dict[str, int] | None = None, functions: tuple[Function, ...] = FUNCTIONS
+    ii: int = 1, latencies: dict[str, int] | None = None, functions: tuple[FunctionWords, ...] = FUNCTIONS
 ) -> FakeCore:
     return FakeCore(ii=ii, functions=functions, latencies=latencies or LATENCIES)
 
 
 def accelerator(core: FakeCore, width: int) -> Accelerator:
-    return Accelerator(core=core, functions=core.order, data_width=width)
+    return Accelerator(core=core, interface=Interface(core.order, width))
 
 
-def answering(bits: int) -> Function:
+def answering(bits: int) -> FunctionWords:
     """``id`` with so many bits of results."""
-    return Function("id", ID.inputs, words(bits))
+    return FunctionWords("id", ID.inputs, words(bits))
 
 
-def good_tasks(count: int, seed: int, functions: tuple[Function, ...] = FUNCTIONS) -> list[Task]:
+def good_tasks(count: int, seed: int, functions: tuple[FunctionWords, ...] = FUNCTIONS) -> list[Task]:
     """Tasks of random functions, options and words, numbered by their tags."""
     rng = random.Random(seed)
     tasks = []
@@ -165,8 +165,8 @@ def test_long_responses_wait_in_beats(ii: int, latency: int, valid: float, ready
     function = replace(DFD, outputs=words(150), optional_outputs=words(130))
     core = core_of(ii, {"dfd": latency}, (function,))
     top = accelerator(core, 32)
-    assert top.edge.response_beats(function, extended=True) == 10
-    assert streams(top.edge, function, latency, ii) == (ii >= 10 and latency >= RECORDED)
+    assert top.interface.response_beats(function, extended=True) == 10
+    assert streams(top.interface, function, latency, ii) == (ii >= 10 and latency >= RECORDED)
     tasks = good_tasks(60, ii, (function,))
     bench = Bench(top, valid, ready, seed=latency)
     packets = bench.run([task.packet(32, (function,)) for task in tasks], cycles=4000, expected=60)
@@ -180,7 +180,7 @@ def test_long_responses_wait_in_beats(ii: int, latency: int, valid: float, ready
 def test_latency_of_the_edge(latency: int) -> None:
     """Two beats in and one out, and the record of a task takes two cycles."""
     dut = accelerator(core_of(1, {"id": latency}, (ID,)), 64)
-    assert packet_latency(dut.edge, ID, latency) == 6 + max(latency, 2)
+    assert packet_latency(dut.interface, ID, latency) == 6 + max(latency, 2)
     assert unloaded_latencies(dut, Task(1, ID.code, 0).packet(64, (ID,)), 1) == [6 + max(latency, 2)] * 2
 
 
@@ -193,12 +193,12 @@ def test_the_phase_and_the_turn_add_to_the_latency_of_a_task_alone(width: int, p
     function = functions[place]
     core = core_of(ii, functions=functions)
     dut = accelerator(core, width)
-    least = packet_latency(dut.edge, function, LATENCIES[function.name])
+    least = packet_latency(dut.interface, function, LATENCIES[function.name])
     first, *others = unloaded_latencies(dut, Task(1, function.code, 0).packet(width, functions), ii)
     assert sorted(others) == list(range(least, least + ii))
     assert least + (place > 0) <= first < least + ii + (place > 0)
     if width == 32 and place == 1:
-        assert streams(dut.edge, function, LATENCIES["dfd"], ii) == (ii == 10)
+        assert streams(dut.interface, function, LATENCIES["dfd"], ii) == (ii == 10)
 
 
 def alone(task: Task, width: int = 32) -> Packet:
@@ -322,8 +322,10 @@ def test_a_long_pause_of_the_sink_stops_the_source_and_loses_nothing(ii: int, wi
     assert not [cycle for cycle, _ in bench.sent if 300 <= cycle < 1000]
 
 
-@pytest.mark.parametrize("functions", [(Function("m", (), words(40)),), (ID, Function("m", (), words(40)))])
-def test_a_function_may_take_no_words(functions: tuple[Function, ...]) -> None:
+@pytest.mark.parametrize(
+    "functions", [(FunctionWords("m", (), words(40)),), (ID, FunctionWords("m", (), words(40)))]
+)
+def test_a_function_may_take_no_words(functions: tuple[FunctionWords, ...]) -> None:
     core = core_of(1, {"id": 3, "m": 5}, functions)
     tasks = [Task(k, 2, 0) for k in range(5)]
     packets = Bench(accelerator(core, 32)).run(
@@ -356,11 +358,12 @@ def test_reset_during_a_pause_frees_every_place() -> None:
 
 
 VERILOG = """
+from rbdhw.interface import Interface
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
 from tests.support.edge import FUNCTIONS, LATENCIES, FakeCore
 core = FakeCore(ii=2, functions=FUNCTIONS, latencies=LATENCIES)
-print(to_verilog(Accelerator(core=core, functions=FUNCTIONS, data_width=64)))
+print(to_verilog(Accelerator(core=core, interface=Interface(FUNCTIONS, 64))))
 """
 
 
@@ -403,10 +406,10 @@ def test_refuses_a_core_of_other_widths() -> None:
     narrow = core_of(functions=(ID,))
     text = "core: payload of 35 bits; the functions' slots have 105"
     with pytest.raises(ValueError, match=f"^{text}$"):
-        Accelerator(core=narrow, functions=FUNCTIONS, data_width=32)
+        Accelerator(core=narrow, interface=Interface(FUNCTIONS, 32))
     text = "core: id of 30 bits; the function's outputs have 29"
     with pytest.raises(ValueError, match=f"^{text}$"):
-        Accelerator(core=narrow, functions=(replace(ID, outputs=words(29)),), data_width=32)
+        Accelerator(core=narrow, interface=Interface((replace(ID, outputs=words(29)),), 32))
 
 
 def test_refuses_a_core_without_an_initiation_interval() -> None:
@@ -420,20 +423,20 @@ def test_refuses_a_data_width_and_a_number() -> None:
     with pytest.raises(ValueError, match=r"^data width 48: expected one of 32, 64, 128, 256, 512$"):
         accelerator(core_of(), 48)
     with pytest.raises(ValueError, match=r"^number 'float64': expected one of fixed, float32$"):
-        Accelerator(core=core_of(), functions=FUNCTIONS, data_width=64, number="float64")
+        Accelerator(core=core_of(), interface=Interface(FUNCTIONS, 64, number="float64"))
 
 
 @pytest.mark.parametrize(
     ("functions", "text"),
     [
         ((), "functions: at least one was expected"),
-        ((ID, Function("id", words(3), words(3))), "functions: a name appears twice"),
+        ((ID, FunctionWords("id", words(3), words(3))), "functions: a name appears twice"),
         (
-            (Function("inverse", words(3), words(3)),),
+            (FunctionWords("inverse", words(3), words(3)),),
             "function 'inverse': unknown; expected one of id, fd, m, minv, did, dfd, difd",
         ),
     ],
 )
-def test_refuses_functions(functions: tuple[Function, ...], text: str) -> None:
+def test_refuses_functions(functions: tuple[FunctionWords, ...], text: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        Accelerator(core=core_of(), functions=functions, data_width=32)
+        Accelerator(core=core_of(), interface=Interface(functions, 32))

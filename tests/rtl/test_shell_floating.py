@@ -16,7 +16,7 @@ from rbdhw.config import DATA_WIDTHS
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
-from rbdhw.rtl.packet import Function
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.shell import Accelerator, packet_latency
 from tests.support.edge import (
     EXTENDED,
@@ -38,18 +38,18 @@ def word(slot: int, width: int, binary_point: int, *bounds: int) -> Word:
     return Word(f"x[{slot}]", "", slot, Format(width, binary_point), *(bounds or (None, None)), slot)
 
 
-ID = Function(
+ID = FunctionWords(
     "id",
     (word(0, 12, 3, -1000, 900), word(1, 18, 10, -99_999, 99_999), word(2, 9, 9)),
     (word(0, 12, 5), word(1, 30, 20)),
 )
-DFD = Function(
+DFD = FunctionWords(
     "dfd",
     (word(0, 12, 3, -1000, 900), word(1, 18, 10, -99_999, 99_999), word(2, 3, 1, -2, 3)),
     (word(0, 36, 7), word(1, 12, -2), word(2, 33, 33)),
     optional_outputs=(word(3, 20, 10), word(4, 35, 4)),
 )
-DIFD = Function(
+DIFD = FunctionWords(
     "difd",
     (word(0, 12, 3, -1000, 900), word(1, 18, 10, -99_999, 99_999), word(2, 9, 9)),
     (word(0, 36, 30),),
@@ -109,7 +109,7 @@ class Task:
         count = -(-32 * (1 + len(returned)) // width)
         return as_beats(sum(lane << (32 * k) for k, lane in enumerate(lanes)), count, width)
 
-    def answer(self, function: Function, core: FakeCore) -> tuple[int, list[int]]:
+    def answer(self, function: FunctionWords, core: FakeCore) -> tuple[int, list[int]]:
         """Status and singles of a well-formed task."""
         returned = function.returned(bool(self.options))
         payload, place, status = 0, 0, 0
@@ -140,7 +140,7 @@ def core_of(ii: int = 1) -> FakeCore:
 
 
 def accelerator(core: FakeCore, width: int) -> Accelerator:
-    return Accelerator(core=core, functions=core.order, data_width=width, number="float32")
+    return Accelerator(core=core, interface=Interface(core.order, width, number="float32"))
 
 
 def some_single(rng: random.Random, own: Word) -> int:
@@ -262,7 +262,7 @@ def test_latency_of_a_task_alone(width: int, place: int) -> None:
     dut = accelerator(core_of(2), width)
     brought, returned = (-(-32 * (1 + len(own)) // width) for own in (function.inputs, function.outputs))
     least = brought - 1 + returned - 1 + 15 + LATENCIES[function.name]
-    assert packet_latency(dut.edge, function, LATENCIES[function.name]) == least
+    assert packet_latency(dut.interface, function, LATENCIES[function.name]) == least
     packet = Task(1, function.code, [0] * len(function.inputs)).packet(width)
     assert sorted(unloaded_latencies(dut, packet, 2)[1:]) == [least, least + 1]
 
@@ -289,7 +289,7 @@ def test_reset_in_mid_stream(start: int) -> None:
 
 
 def test_results_beyond_a_single_are_refused() -> None:
-    tiny = Function("id", ID.inputs, (word(0, 20, 130),))
+    tiny = FunctionWords("id", ID.inputs, (word(0, 20, 130),))
     core = FakeCore(ii=1, functions=(tiny,), latencies={"id": 1})
     text = "numbers of 2**-130 to 2**-111: beyond a normal single; expected 2**-126 to 2**127"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):

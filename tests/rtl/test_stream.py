@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from rbdhw.rtl.packet import Edge, Function
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.stream import Assembler, Serialiser
 from tests.support.edge import DFD, DIFD, FUNCTIONS, ID, collect, words
 
@@ -17,16 +17,16 @@ from tests.support.edge import DFD, DIFD, FUNCTIONS, ID, collect, words
 @pytest.mark.parametrize(("bits", "width", "expected"), [(0, 32, 1), (1, 32, 2), (96, 128, 1), (97, 128, 2)])
 def test_beats(bits: int, width: int, expected: int) -> None:
     numbers = words(bits) if bits else ()
-    edge = Edge((Function("id", numbers, numbers),), width)
-    assert edge.request_beats(edge.functions[0], False) == expected
-    assert edge.response_beats(edge.functions[0], False) == expected
+    interface = Interface((FunctionWords("id", numbers, numbers),), width)
+    assert interface.request_beats(interface.functions[0], False) == expected
+    assert interface.response_beats(interface.functions[0], False) == expected
 
 
 def test_requests_take_slots_and_responses_words() -> None:
-    edge = Edge(FUNCTIONS, 32)
-    assert edge.slots == edge.fields == (12, 18, 5, 20, 50)
-    assert edge.places == (0, 12, 30, 35, 55, 105)
-    requests = [(f.name, extended, edge.request_beats(f, extended)) for f, extended in edge.modes()]
+    interface = Interface(FUNCTIONS, 32)
+    assert interface.slots == interface.fields == (12, 18, 5, 20, 50)
+    assert interface.places == (0, 12, 30, 35, 55, 105)
+    requests = [(f.name, extended, interface.request_beats(f, extended)) for f, extended in interface.modes()]
     assert requests == [
         ("id", False, 3),
         ("dfd", False, 3),
@@ -34,19 +34,19 @@ def test_requests_take_slots_and_responses_words() -> None:
         ("difd", False, 3),
         ("difd", True, 5),
     ]
-    assert [edge.response_beats(f, extended) for f, extended in edge.modes()] == [2, 4, 6, 4, 4]
+    assert [interface.response_beats(f, extended) for f, extended in interface.modes()] == [2, 4, 6, 4, 4]
 
 
 def test_slots_that_a_function_leaves_out_travel_up_to_its_last() -> None:
-    sparse = Function("fd", (ID.inputs[0], DIFD.inputs[3]), ())
-    edge = Edge((ID, sparse, DIFD), 32)
-    assert edge.slots_of(sparse, False) == 4
-    assert edge.request_beats(sparse, False) == edge.request_beats(DIFD, False)
-    assert edge.slots_of(Function("m", (), words(5)), False) == 0
+    sparse = FunctionWords("fd", (ID.inputs[0], DIFD.inputs[3]), ())
+    interface = Interface((ID, sparse, DIFD), 32)
+    assert interface.slots_of(sparse, False) == 4
+    assert interface.request_beats(sparse, False) == interface.request_beats(DIFD, False)
+    assert interface.slots_of(FunctionWords("m", (), words(5)), False) == 0
 
 
 def test_the_assembler_offers_a_task_the_cycle_after_its_last_beat() -> None:
-    dut = Assembler(edge=Edge(FUNCTIONS, 256))
+    dut = Assembler(interface=Interface(FUNCTIONS, 256))
     seen: list[tuple[int, ...]] = []
 
     async def bench(ctx: Any) -> None:
@@ -69,7 +69,7 @@ def test_the_assembler_offers_a_task_the_cycle_after_its_last_beat() -> None:
 
 
 def test_the_assembler_gathers_the_next_packet_while_a_task_waits() -> None:
-    dut = Assembler(edge=Edge(FUNCTIONS, 32))
+    dut = Assembler(interface=Interface(FUNCTIONS, 32))
     ready: list[int] = []
 
     async def bench(ctx: Any) -> None:
@@ -95,7 +95,7 @@ def test_the_assembler_gathers_the_next_packet_while_a_task_waits() -> None:
 
 @pytest.mark.parametrize("where", [0, 1, 2])
 def test_the_assembler_tells_that_a_number_was_none_with_its_task_alone(where: int) -> None:
-    dut = Assembler(edge=Edge(FUNCTIONS, 32))
+    dut = Assembler(interface=Interface(FUNCTIONS, 32))
     seen: list[int] = []
 
     async def bench(ctx: Any) -> None:
@@ -118,8 +118,8 @@ HEADER = {"tag": 0x1234, "function": 6, "options": 1, "status": 3}
 
 
 def test_the_serialiser_pads_with_zeros_and_needs_no_pause_between_packets() -> None:
-    function = Function("id", (), words(18, 22))
-    dut = Serialiser(edge=Edge((function,), 32), function=function)
+    function = FunctionWords("id", (), words(18, 22))
+    dut = Serialiser(interface=Interface((function,), 32), function=function)
 
     def drive(ctx: Any, _cycle: int) -> None:
         ctx.set(dut.i.valid, 1)
@@ -130,7 +130,7 @@ def test_the_serialiser_pads_with_zeros_and_needs_no_pause_between_packets() -> 
 
 
 def test_the_serialiser_sends_optional_words_only_when_asked() -> None:
-    dut = Serialiser(edge=Edge((DFD,), 32), function=DFD)
+    dut = Serialiser(interface=Interface((DFD,), 32), function=DFD)
     value = (1 << 130) - 1
 
     def drive(ctx: Any, cycle: int) -> None:
@@ -144,8 +144,8 @@ def test_the_serialiser_sends_optional_words_only_when_asked() -> None:
 
 
 def test_the_serialiser_sends_no_words_of_an_empty_response() -> None:
-    function = Function("id", (), words(40))
-    dut = Serialiser(edge=Edge((function,), 128), function=function)
+    function = FunctionWords("id", (), words(40))
+    dut = Serialiser(interface=Interface((function,), 128), function=function)
 
     def drive(ctx: Any, _cycle: int) -> None:
         ctx.set(dut.i.valid, 1)
@@ -156,4 +156,4 @@ def test_the_serialiser_sends_no_words_of_an_empty_response() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(ValueError, match=r"^data width 16: expected one of 32, 64, 128, 256, 512$"):
-        Edge(FUNCTIONS, 16)
+        Interface(FUNCTIONS, 16)

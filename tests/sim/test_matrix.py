@@ -15,7 +15,6 @@ from rbdhw.emit.manifest import manifest
 from rbdhw.explore.candidates import make_plan
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.quantize.formats import draft_design
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robots import path
 from rbdhw.rtl.verilog import to_verilog
@@ -125,7 +124,7 @@ def test_random_tree(tmp_path, seed):
     options = BuildOptions(ii=2, width=18, fext="all", samples=1024)
     source = tree(seed)
     plan = make_plan(source, options)
-    draft = draft_design(plan.model, plan.domain, plan.program, options)
+    draft = plan.accelerator
     facts = manifest(draft, plan, options)
     verilog = to_verilog(accelerator(draft, plan.bound, target(options.target), portable=True))
     write(replace(draft, manifest=facts | draft.manifest, verilog=verilog), tmp_path / "design")

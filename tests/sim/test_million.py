@@ -11,7 +11,6 @@ from rbdhw.domain.sampling import sample
 from rbdhw.explore.candidates import make_plan
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.quantize.formats import draft_design
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sim.model import respond
@@ -35,7 +34,7 @@ def test_every_result_is_within_the_budget_or_flagged(tasks):
     """``tasks`` of each of the seven functions of iiwa14."""
     options = BuildOptions(functions=tuple(FUNCTIONS))
     plan = make_plan(load_urdf(path("iiwa14")), options)
-    design = draft_design(plan.model, plan.domain, plan.program, options)
+    design = plan.accelerator
     rng = np.random.default_rng(99)
     for function in FUNCTIONS:
         found = [beyond_budget(design, function, AT_ONCE, rng) for _ in range(tasks // AT_ONCE)]

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rbdhw.design.folder import interface
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format
@@ -17,7 +16,7 @@ from rbdhw.robot.model import JointKind
 from rbdhw.scalar import Region
 from rbdhw.sim import packets
 from rbdhw.sim.model import respond
-from tests.support.designs import rail_design
+from tests.support.designs import rail_design, with_program
 
 
 def as_integer(packet):
@@ -101,7 +100,8 @@ def turning_design():
     robot = design.robot.with_bodies([replace(body, joint=replace(body.joint, kind=JointKind.CONTINUOUS))])
     word = Word("q[0]", "turn", 0, Format(19, 19))
     program = replace(design.program, inputs=(word, *design.program.inputs[1:]))
-    return replace(design, robot=robot, program=program, domain=replace(design.domain, wraps=(True,)))
+    turning = replace(design, robot=robot, domain=replace(design.domain, wraps=(True,)))
+    return with_program(turning, program, 64)
 
 
 def test_an_angle_without_limits_wraps():
@@ -126,7 +126,7 @@ def test_output_words_become_arrays():
             for name, i, j in (("dtau_dq", 0, 2), ("dtau_dq", 2, 1), ("dtau_dv", 1, 1))
         )
     }
-    design = replace(design, program=replace(design.program, outputs=outputs))
+    design = with_program(design, replace(design.program, outputs=outputs))
     words = {word.name: np.array([1024 * k, -512]) for k, word in enumerate(outputs["did"], 1)}
     arrays = packets.decode(design, "did", words)
     expected = {"dtau_dq": np.zeros((2, 3, 3)), "dtau_dv": np.zeros((2, 3, 3))}
@@ -142,7 +142,7 @@ def of_three(**outputs):
     """The design of three bodies with the output words named, each one step below one."""
     design = rail_design(bodies=3)
     words = {f: tuple(Word(name, "", 0, Format(20, 10)) for name in names) for f, names in outputs.items()}
-    design = replace(design, program=replace(design.program, outputs=words))
+    design = with_program(design, replace(design.program, outputs=words))
     values = {
         f: {name: np.array([k, k + 1]) for k, name in enumerate(names, 1)} for f, names in outputs.items()
     }
@@ -192,7 +192,7 @@ def supplied_design(number="fixed"):
     )
     outputs = {f: (Word(f"{f}.da_dq[0,0]", "", 0, Format(36, 8)),) for f in ("dfd", "difd")}
     program = replace(design.program, inputs=inputs, outputs=outputs)
-    return replace(design, program=program, manifest=interface(program, design.robot, 32, number))
+    return with_program(design, program, number=number)
 
 
 def test_a_function_that_takes_no_words_is_answered():
@@ -200,7 +200,7 @@ def test_a_function_that_takes_no_words_is_answered():
     operations = (*design.program.operations, Operation(Kind.CONSTANT, (), Format(8, 2), Region("mass"), 77))
     outputs = {"m": (Word("m.M[0,0]", "kg", len(operations) - 1, Format(8, 2)),)}
     program = replace(design.program, operations=operations, inputs=(), outputs=outputs)
-    design = replace(design, program=program, manifest=interface(program, design.robot, 32))
+    design = with_program(design, program)
     words = packets.encode(design, "m", {"q": np.zeros((3, 1))})
     status, results = respond(design, "m", words)
     assert status.tolist() == [0, 0, 0]
@@ -290,7 +290,7 @@ def test_mixed_functions_merge_and_part_again():
     places = {"id": np.array([0, 3, 4, 8]), "fd": np.array([1, 2, 5, 6, 7])}
     sent = {}
     for function, where in places.items():
-        (word,) = design.outputs(function)
+        (word,) = design.interface.outputs(function)
         values = {word.name: rng.integers(word.format.lowest, word.format.highest, len(where))}
         sent[function] = packets.responses(design, function, tags[where], tags[where] % 4, values)
     beats = packets.merge(places, sent)
@@ -306,7 +306,6 @@ def test_mixed_functions_merge_and_part_again():
 
 def test_responses_are_told_apart_by_their_option():
     design, values = of_three(dfd=["dfd.da_dq[0,1]", "dfd.Minv[1,0]", "dfd.a[2]"])
-    design = replace(design, manifest=interface(design.program, design.robot, 32))
     tags, status = np.arange(2), np.zeros(2, np.int64)
     sent = {x: packets.responses(design, "dfd", tags, status, values["dfd"], x) for x in (False, True)}
     places = {False: np.array([0, 3]), True: np.array([1, 2])}
@@ -325,7 +324,7 @@ def test_responses_are_told_apart_by_their_option():
 def test_a_response_of_the_wrong_length_is_not_whole():
     """The second misses a beat, the fourth has one more, of which nothing is taken for an answer."""
     design = rail_design(data_width=32)
-    words = {design.outputs("id")[0].name: np.arange(4)}
+    words = {design.interface.outputs("id")[0].name: np.arange(4)}
     sent = packets.responses(design, "id", np.arange(4), np.zeros(4, np.int64), words)
     data = np.vstack([np.delete(sent.reshape(8, 4), 3, axis=0), sent[0, 1]])
     beats = packets.Beats(data, np.array([False, True, True, False, True, False, False, True]))

@@ -11,7 +11,7 @@ import pytest
 
 from rbdhw import golden
 from rbdhw.config import BuildOptions, Mounting
-from rbdhw.design.folder import write
+from rbdhw.design.folder import draft_design, write
 from rbdhw.domain.bounds import Domain, graph_inputs, graph_ranges, input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
@@ -23,7 +23,7 @@ from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_mo
 from rbdhw.frontend.functions import Algorithms
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.protocol import FUNCTIONS, SYMMETRIC
-from rbdhw.quantize.formats import draft_design, largest_magnitudes, raise_to_noise
+from rbdhw.quantize.formats import accelerator_model, largest_magnitudes, raise_to_noise
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
@@ -134,7 +134,7 @@ def written(file: Path, base: str, folder: Path) -> None:
         before = list(sizes)
         raise_to_noise(sizes, lower(graph, sizes, ranges, widths), functions, inputs, HEADROOM)
     program = lower(graph, sizes, ranges, widths)
-    write(draft_design(model, domain, program, options), folder)
+    write(draft_design(accelerator_model(model, domain, program, options)), folder)
 
 
 def pinocchio_results(model: pin.Model, function: str, arrays: Arrays) -> Arrays:

@@ -76,7 +76,8 @@ def test_without_traffic_the_cycles_are_the_hardwares(rail_folder, cache, bulk):
     report = simulate(rail_folder, 100, 7, bubbles=0.0, back_pressure=0.0, bulk=bulk, cache=cache)
     design = read(rail_folder)
     beats = {
-        f: design.stream.beats(design.request_widths(f)) + design.stream.beats(design.response_widths(f))
+        f: design.interface.beats(design.interface.request_widths(f))
+        + design.interface.beats(design.interface.response_widths(f))
         for f in design.functions
     }
     for function, figures in report.functions.items():

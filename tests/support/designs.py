@@ -11,7 +11,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from rbdhw.design.folder import Design, interface
+from rbdhw.design.folder import Design
+from rbdhw.design.packet_layout import packet_entries
 from rbdhw.domain.bounds import graph_inputs, graph_ranges, input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.fixed.lower import lower
@@ -19,6 +20,7 @@ from rbdhw.fixed.program import Kind, Operand, Operation, Program
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.interpret import node_values
 from rbdhw.graph.trace import Recorder
+from rbdhw.interface import program_interface
 from rbdhw.protocol import HEADER_BITS
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
 
@@ -63,18 +65,26 @@ def rail_design(data_width: int = 64, bodies: int = 1, width: int = 16) -> Desig
     robot = rail(bodies)
     program = rail_program(robot, width)
     allowed = {"floor": 1.0, "limit": 0.1}
+    interface = program_interface(program, data_width)
     manifest = {
         "robot": {"name": robot.name},
         "error": {"id": dict(allowed), "fd": dict(allowed)},
-        **interface(program, robot, data_width),
+        **packet_entries(interface, robot),
     }
-    draft = Design(robot, input_domain(robot), program, (), manifest, "")
+    draft = Design(robot, input_domain(robot), program, (), interface, manifest, "")
     return replace(draft, verilog=verilog(draft))
+
+
+def with_program(design: Design, program: Program, data_width: int = 32, number: str = "fixed") -> Design:
+    """Return the design with another program, and the interface and manifest that belong to it."""
+    interface = program_interface(program, data_width, number)
+    manifest = packet_entries(interface, design.robot)
+    return replace(design, program=program, interface=interface, manifest=manifest)
 
 
 def faulty(design: Design) -> Design:
     """The design with hardware that answers tag 3 wrongly, wavers with tag 35, and hangs at tag 40."""
-    right = f"assign m_axis_tdata = held[{design.stream.data_width - 1}:0];"
+    right = f"assign m_axis_tdata = held[{design.interface.data_width - 1}:0];"
     wrong = f"""
 reg wavering = 0;
 always @(posedge clk) wavering <= !wavering;
@@ -85,10 +95,10 @@ always @(posedge clk) wavering <= !wavering;
 
 def verilog(design: Design) -> str:
     """The hardware: collects a request, computes, sends the response."""
-    width = design.stream.data_width
-    stream = design.stream
-    inputs = {function: stream.beats(design.request_widths(function)) for function in design.functions}
-    outputs = {function: stream.beats(design.response_widths(function)) for function in design.functions}
+    stream = design.interface
+    width = stream.data_width
+    inputs = {function: stream.beats(stream.request_widths(function)) for function in design.functions}
+    outputs = {function: stream.beats(stream.response_widths(function)) for function in design.functions}
     most_in, most_out = max(inputs.values()), max(outputs.values())
     chosen = [
         f"4'd{stream.codes[function]}: begin response = response_{function}; beats = {outputs[function]}; end"
@@ -107,7 +117,7 @@ def verilog(design: Design) -> str:
 def _datapath(design: Design) -> list[str]:
     lines = []
     for function in design.functions:
-        names = {word.value: word for word in design.inputs(function)}
+        names = {word.value: word for word in design.interface.inputs(function)}
         low = list(accumulate(design.program.slots, initial=HEADER_BITS))
         places = {value: low[word.slot] for value, word in names.items()}
         for i, operation in enumerate(design.program.operations):
@@ -118,7 +128,7 @@ def _datapath(design: Design) -> list[str]:
             for i, word in names.items()
             if word.lowest is not None and word.highest is not None
         ]
-        used = design.outputs(function)
+        used = design.interface.outputs(function)
         words = [f"{function}_{word.value}[{word.format.width - 1}:0]" for word in reversed(used)]
         status = f"{{7'd0, {' || '.join(bounds)}}}"
         lines.append(f"wire [{sum(w.format.width for w in used) + HEADER_BITS - 1}:0] response_{function} =")

@@ -62,7 +62,7 @@ def disturbed(design: Design, tasks: int, seed: int) -> Disturbed:
         for function in design.functions
         for extended in (False, True)[: 1 + FUNCTIONS[function].extensible]
     ]
-    names = [kind for kind in KINDS if kind != "not_finite" or design.stream.converts]
+    names = [kind for kind in KINDS if kind != "not_finite" or design.interface.converts]
     for tag in range(tasks):
         function, extended = modes[rng.integers(len(modes))]
         kind = "good" if rng.random() < 0.4 else names[rng.integers(len(names))]
@@ -70,12 +70,12 @@ def disturbed(design: Design, tasks: int, seed: int) -> Disturbed:
         sent.append(packet)
         expected.setdefault(name, []).append(response)
         kinds[kind] += 1
-    return Disturbed(_stream(sent, design.stream.data_width // 8), expected, kinds)
+    return Disturbed(_stream(sent, design.interface.data_width // 8), expected, kinds)
 
 
 def answered(design: Design, beats: Beats) -> Responses:
     """The packets among beats that came out, in the shape of :attr:`Disturbed.expected`."""
-    names = {code: function for function, code in design.stream.codes.items()}
+    names = {code: function for function, code in design.interface.codes.items()}
     found: Responses = {}
     ends = np.flatnonzero(beats.last) + 1
     for first, end in zip([0, *ends[:-1]], ends, strict=True):
@@ -88,11 +88,11 @@ def _disturbed(
     design: Design, function: str, extended: bool, kind: str, tag: int, rng: np.random.Generator
 ) -> tuple[bytes, str, bytes]:
     """A packet, the function that answers it, and the response."""
-    size = design.stream.data_width // 8
+    size = design.interface.data_width // 8
     words = _words(design, function, extended, kind, rng)
     tags = np.array([tag])
     packet = requests(design, function, tags, words, extended).tobytes()
-    empty = {word.name: np.zeros(1, np.int64) for word in design.outputs(function, extended)}
+    empty = {word.name: np.zeros(1, np.int64) for word in design.interface.outputs(function, extended)}
 
     def refusal(status: int) -> bytes:
         return responses(design, function, tags, np.array([status]), empty, extended).tobytes()
@@ -110,7 +110,7 @@ def _disturbed(
             return _with_field(packet, "status", status), function, refusal(MALFORMED)
         case "unknown":
             return _unknown(design, packet, rng)
-        case "not_finite" if design.inputs(function, extended):
+        case "not_finite" if design.interface.inputs(function, extended):
             return _not_finite(design, function, extended, packet, rng), function, refusal(NOT_FINITE)
         case "padding":
             packet = _padded(design, function, extended, packet, rng)
@@ -129,9 +129,9 @@ def _words(
         name = sorted(set(arrays) & set(FUNCTIONS[function].inputs))[0]
         arrays[name] = arrays[name] * rng.choice([1.5, 10.0, 1e6, 1e30]) + 0.1
     words = encode(design, function, arrays, extended)
-    if kind == "garbage" and not design.stream.converts:
-        widths = design.request_widths(function, extended)
-        for word in design.inputs(function, extended):
+    if kind == "garbage" and not design.interface.converts:
+        widths = design.interface.request_widths(function, extended)
+        for word in design.interface.inputs(function, extended):
             top = 1 << widths[word.slot] - 1
             words[word.name] = rng.integers(-top, top, 1)
     return words
@@ -149,11 +149,13 @@ def _optional(
 
 def _unknown(design: Design, packet: bytes, rng: np.random.Generator) -> tuple[bytes, str, bytes]:
     """A packet of a function that is not in the build, of any length; a header answers it."""
-    codes = [code for code in range(1 << HEADER["function"][1]) if code not in design.stream.codes.values()]
+    codes = [
+        code for code in range(1 << HEADER["function"][1]) if code not in design.interface.codes.values()
+    ]
     if not codes:
         raise ValueError("no code is free")
     packet = _with_field(packet, "function", codes[rng.integers(len(codes))])
-    size = design.stream.data_width // 8
+    size = design.interface.data_width // 8
     answer = _with_field(packet[: HEADER_BITS // 8], "status", MALFORMED)
     return packet + rng.bytes(size * int(rng.integers(3))), "", answer.ljust(size, b"\0")
 
@@ -163,14 +165,14 @@ def _not_finite(
 ) -> bytes:
     """A packet with a single that is none."""
     singles = np.frombuffer(packet, "<u4").copy()
-    words = design.inputs(function, extended)
+    words = design.interface.inputs(function, extended)
     singles[1 + words[rng.integers(len(words))].slot] = rng.choice(NONE)
     return singles.tobytes()
 
 
 def _padded(design: Design, function: str, extended: bool, packet: bytes, rng: np.random.Generator) -> bytes:
     """A packet with any bits after its numbers."""
-    used = HEADER_BITS + sum(design.request_widths(function, extended))
+    used = HEADER_BITS + sum(design.interface.request_widths(function, extended))
     value = (
         int.from_bytes(packet, "little") | int.from_bytes(rng.bytes(len(packet)), "little") >> used << used
     )

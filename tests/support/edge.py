@@ -14,7 +14,7 @@ from amaranth.sim import Simulator
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
-from rbdhw.rtl.packet import Function
+from rbdhw.interface import FunctionWords
 
 OUTSIDE, OVERFLOW, MALFORMED, NOT_FINITE = 1, 2, 4, 8
 EXTENDED = 1
@@ -31,14 +31,14 @@ def words(*widths: int, bounds: Bounds | None = None, first: int = 0) -> tuple[W
     )
 
 
-ID = Function("id", words(12, 18, 5, bounds={0: (-1000, 900), 2: (-16, 9)}), words(12, 18))
-DFD = Function(
+ID = FunctionWords("id", words(12, 18, 5, bounds={0: (-1000, 900), 2: (-16, 9)}), words(12, 18))
+DFD = FunctionWords(
     "dfd",
     words(12, 18, 3, bounds={0: (-1000, 900), 2: (-2, 3)}),
     words(36, 41),
     optional_outputs=words(20, 33),
 )
-DIFD = Function(
+DIFD = FunctionWords(
     "difd",
     words(12, 18, 5, 20, bounds={0: (-1000, 900), 2: (-16, 9), 3: (-7, 500_000)}),
     words(77),
@@ -50,7 +50,7 @@ FUNCTIONS = (ID, DFD, DIFD)
 LATENCIES = {"id": 7, "dfd": 19, "difd": 12}
 
 
-def slot_widths(functions: Iterable[Function]) -> list[int]:
+def slot_widths(functions: Iterable[FunctionWords]) -> list[int]:
     """The widest word of each slot."""
     widest: dict[int, int] = {}
     for function in functions:
@@ -71,7 +71,7 @@ class FakeCore(wiring.Component):
     is and inverted in turn, if that came in phase; it overflows for some payloads.
     """
 
-    def __init__(self, *, ii: int, functions: tuple[Function, ...], latencies: dict[str, int]) -> None:
+    def __init__(self, *, ii: int, functions: tuple[FunctionWords, ...], latencies: dict[str, int]) -> None:
         self.ii = ii
         self.order = functions
         self.latencies = latencies
@@ -121,7 +121,7 @@ class FakeCore(wiring.Component):
             m.d.comb += getattr(self, f"overflow_{function.name}").eq(value[:2].all())
         return m
 
-    def answer(self, function: Function, payload: int, options: int) -> tuple[int, bool]:
+    def answer(self, function: FunctionWords, payload: int, options: int) -> tuple[int, bool]:
         """The result and the overflow flag."""
         size = self.bits + len(self.order) + 4
         selected = 1 << self.order.index(function)
@@ -147,17 +147,17 @@ class Task:
     status: int = 0
     surplus: int = 0
 
-    def function(self, functions: Iterable[Function]) -> Function | None:
+    def function(self, functions: Iterable[FunctionWords]) -> FunctionWords | None:
         """The function that it names, if it is known."""
         return {f.code: f for f in functions}.get(self.code)
 
-    def malformed(self, functions: Iterable[Function]) -> bool:
+    def malformed(self, functions: Iterable[FunctionWords]) -> bool:
         """Whether it is to be refused."""
         function = self.function(functions)
         allowed = (0, EXTENDED) if function and function.extensible else (0,)
         return function is None or bool(self.status or self.surplus) or self.options not in allowed
 
-    def packet(self, width: int, functions: tuple[Function, ...] = FUNCTIONS) -> Packet:
+    def packet(self, width: int, functions: tuple[FunctionWords, ...] = FUNCTIONS) -> Packet:
         """The beats; a task of an unknown function has one, and with it come ``surplus`` more."""
         function = self.function(functions)
         bits = payload_bits(function, self.options, functions) if function else 0
@@ -166,7 +166,7 @@ class Task:
         return as_beats(header | self.payload << 32, count, width)
 
 
-def payload_bits(function: Function, options: int, functions: tuple[Function, ...]) -> int:
+def payload_bits(function: FunctionWords, options: int, functions: tuple[FunctionWords, ...]) -> int:
     """Bits of a request's words."""
     inputs = function.inputs + (function.optional_inputs if options & EXTENDED else ())
     return sum(slot_widths(functions)[: max((word.slot + 1 for word in inputs), default=0)])
@@ -177,7 +177,9 @@ def as_beats(value: int, count: int, width: int) -> Packet:
     return [value >> (width * k) & ((1 << width) - 1) for k in range(count)]
 
 
-def response(task: Task, width: int, core: FakeCore, functions: tuple[Function, ...] = FUNCTIONS) -> Packet:
+def response(
+    task: Task, width: int, core: FakeCore, functions: tuple[FunctionWords, ...] = FUNCTIONS
+) -> Packet:
     """The response that a task deserves."""
     function = task.function(functions)
     header = task.tag | task.code << 16 | task.options << 20
@@ -193,7 +195,7 @@ def response(task: Task, width: int, core: FakeCore, functions: tuple[Function, 
     return as_beats(value, -(-(32 + bits) // width), width)
 
 
-def outside(function: Function, task: Task, functions: tuple[Function, ...]) -> bool:
+def outside(function: FunctionWords, task: Task, functions: tuple[FunctionWords, ...]) -> bool:
     """Whether a field of the task's payload is outside its word's domain."""
     found = False
     widths = slot_widths(functions)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.boards.fit import Sharing, shortages
-from rbdhw.boards.yosys import Resources
+from rbdhw.estimate.fit import Sharing, shortages
+from rbdhw.estimate.resources import Resources
 from rbdhw.target import target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rbdhw.boards.yosys import Resources
+from rbdhw.estimate.resources import Resources
 from rbdhw.target import Target
 
 

@@ -1,0 +1,55 @@
+"""How the manifest describes packets: the streams, and the words of each function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rbdhw.fixed.program import Word
+from rbdhw.interface import Interface
+from rbdhw.protocol import EXTENDED, HEADER, Status, WordName
+from rbdhw.robot.model import Robot
+from rbdhw.robot.units import Units
+
+
+def packet_entries(interface: Interface, robot: Robot) -> dict[str, Any]:
+    """Return the manifest's ``stream``, and for each function its words by input, output and option.
+
+    A word's ``slot`` is its place in a request; ``slots`` are the widths of these places in packed requests.
+    """
+    units = Units(robot)
+    stream = {
+        "tdata_width": interface.data_width,
+        "number": interface.number,
+        "header": {name: list(field) for name, field in HEADER.items()},
+        "options": {"extended": EXTENDED},
+        "status": {status.name.lower(): int(status) for status in Status},
+        "functions": interface.codes,
+        "slots": list(interface.slots),
+        "priority": list(interface.priority),
+    }
+    functions = interface.functions
+    return {
+        "stream": stream,
+        "inputs": {f.name: [_input(word, units) for word in f.inputs] for f in functions},
+        "optional_inputs": {f.name: [_input(word, units) for word in f.optional_inputs] for f in functions},
+        "outputs": {f.name: [_entry(word, units) for word in f.outputs] for f in functions},
+        "optional_outputs": {f.name: [_entry(word, units) for word in f.optional_outputs] for f in functions},
+    }
+
+
+def _entry(word: Word, units: Units) -> dict[str, Any]:
+    name = WordName.parse(word.name)
+    unit = word.unit if name.array == "q" else units.of(name.array, name.index)
+    return {
+        "name": word.name,
+        "unit": unit,
+        "width": word.format.width,
+        "binary_point": word.format.binary_point,
+    }
+
+
+def _input(word: Word, units: Units) -> dict[str, Any]:
+    entry = _entry(word, units) | {"slot": word.slot}
+    if word.lowest is not None:
+        entry |= {"lowest": word.lowest, "highest": word.highest}
+    return entry

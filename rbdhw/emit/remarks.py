@@ -1,0 +1,34 @@
+"""Remarks about a plan: results less accurate than asked for, and a design larger than its device."""
+
+from __future__ import annotations
+
+from rbdhw.config import BuildOptions
+from rbdhw.emit.accuracy import accuracy_remarks
+from rbdhw.estimate.fit import Sharing
+from rbdhw.estimate.model import short_of
+from rbdhw.explore.candidates import Plan
+from rbdhw.fixed.program import Kind
+from rbdhw.target import target
+
+
+def plan_remarks(plan: Plan, options: BuildOptions) -> tuple[str, ...]:
+    """Return sentences about a plan whose results are not accurate, or that its device cannot hold."""
+    return (*accuracy_remarks(plan.formats, options), *size_remarks(plan, options))
+
+
+def size_remarks(plan: Plan, options: BuildOptions) -> tuple[str, ...]:
+    """Return a sentence if the design exceeds its device: the resources, and an interval that would fit."""
+    device = target(options.target)
+    short = short_of(plan.estimate, device, 1.0)
+    if not short:
+        return ()
+    remedy = "a longer --ii"
+    blocks = plan.estimate.dsp_blocks
+    if blocks > device.dsp_blocks:
+        products = sum(operation.kind is Kind.MULTIPLY for operation in plan.program.operations)
+        least = Sharing(plan.bound.ii, products, plan.multipliers).interval_for(blocks, device.dsp_blocks)
+        remedy = f"an --ii of some {least} or more"
+    return (
+        f"{device.name}: by estimate the design takes {' and '.join(map(str, short))}; expected {remedy}, or "
+        "--ii auto, which finds the shortest that fits",
+    )

@@ -1,0 +1,35 @@
+"""What a design occupies on a device: estimated, or counted by a tool."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a design occupies on its device.
+
+    Parameters
+    ----------
+    luts : int
+        Look-up tables, those used as memory or shift registers included.
+    flip_flops : int
+        Registers and latches in the fabric.
+    dsp_blocks : int
+        DSP48E2 on UltraScale+, DSP48E1 on 7 series, MULT18X18D on ECP5.
+    block_rams : int
+        36 Kb blocks on UltraScale+ and 7 series (two halves make one), 18 Kb blocks on ECP5.
+    """
+
+    luts: int
+    flip_flops: int
+    dsp_blocks: int
+    block_rams: int
+
+    def json(self) -> dict[str, int]:
+        """Return the counts by :data:`RESOURCES`."""
+        return asdict(self)
+
+
+RESOURCES = tuple(field.name for field in fields(Resources))
+"""The names of the resources."""

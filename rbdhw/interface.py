@@ -1,0 +1,292 @@
+"""The packet interface: which words travel for each function, and how packets are laid out on the streams.
+
+A packet is one task or one response. Its bits fill the beats of an AXI4-Stream from the least significant
+end without gaps: a header of 32 bits, then the words, then zeros up to a whole number of beats. Packed words
+are in two's complement: those of a request are as wide as their slots, and each word of a response has its
+own width. With ``float32`` every word travels as 32 bits. Behind the converters each word then stands in a
+field of a common width, which is wide enough for any word, and the header has a field of the same width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from rbdhw.config import DATA_WIDTHS, NUMBERS
+from rbdhw.fixed.program import Program, Word
+from rbdhw.fixed.single_precision import bound_as_singles, check_singles
+from rbdhw.protocol import CODES, FUNCTIONS, HEADER_BITS, WordName
+
+SINGLE_BITS = 32
+"""Bits of a number that travels as an IEEE single."""
+
+FIXED, FLOAT32 = NUMBERS
+
+
+@dataclass(frozen=True)
+class FunctionWords:
+    """A function's words in the order of its packets, those of optional arrays apart."""
+
+    name: str
+    inputs: tuple[Word, ...]
+    outputs: tuple[Word, ...]
+    optional_inputs: tuple[Word, ...] = ()
+    optional_outputs: tuple[Word, ...] = ()
+
+    @property
+    def code(self) -> int:
+        """The function's code in the header."""
+        return CODES[self.name]
+
+    @property
+    def extensible(self) -> bool:
+        """Whether tasks of this function may set the option EXTENDED."""
+        return FUNCTIONS[self.name].extensible
+
+    def brought(self, extended: bool) -> tuple[Word, ...]:
+        """Return the words of a request."""
+        return self.inputs + self.optional_inputs if extended else self.inputs
+
+    def returned(self, extended: bool) -> tuple[Word, ...]:
+        """Return the words of a response."""
+        return self.outputs + self.optional_outputs if extended else self.outputs
+
+    @property
+    def result_bits(self) -> int:
+        """Bits of all output words, packed."""
+        return sum(word.format.width for word in self.returned(extended=True))
+
+
+@dataclass(frozen=True)
+class Interface:
+    """The layout of all packets, at the ports and behind the converters.
+
+    Parameters
+    ----------
+    functions
+        The functions of the accelerator, in the order of their codes.
+    data_width
+        The width of TDATA in bits.
+    number
+        What a number is on the streams: ``fixed`` (packed) or ``float32``.
+    priority
+        Functions whose responses are sent before those of others, the first first.
+
+    Raises
+    ------
+    ValueError
+        For an unknown width of TDATA or number format; if there are no functions, or a function appears
+        twice or is unknown; if ``priority`` names a function twice or one that is not there; for results
+        that singles cannot represent (:func:`rbdhw.fixed.single_precision.check_singles`).
+    """
+
+    functions: tuple[FunctionWords, ...]
+    data_width: int
+    number: str = FIXED
+    priority: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_data_width(self.data_width)
+        check_functions(self.functions)
+        check_priority(self.priority, self.functions)
+        if self.number not in NUMBERS:
+            raise ValueError(f"number '{self.number}': expected one of {', '.join(NUMBERS)}")
+        for function in self.functions if self.converts else ():
+            for word in function.returned(extended=True):
+                check_singles(word.format)
+
+    @property
+    def converts(self) -> bool:
+        """Whether the accelerator converts numbers at its ports."""
+        return self.number == FLOAT32
+
+    @property
+    def codes(self) -> dict[str, int]:
+        """The code of each function."""
+        return {function.name: function.code for function in self.functions}
+
+    def words(self, function: str) -> FunctionWords:
+        """Return the words of a function; KeyError for one that the accelerator does not have."""
+        return self._by_name[function]
+
+    @cached_property
+    def _by_name(self) -> dict[str, FunctionWords]:
+        return {function.name: function for function in self.functions}
+
+    def inputs(self, function: str, extended: bool = False) -> tuple[Word, ...]:
+        """Return the words of a request, by their slots; with ``extended``, optional ones last."""
+        return self.words(function).brought(extended)
+
+    def outputs(self, function: str, extended: bool = False) -> tuple[Word, ...]:
+        """Return the words of a response, in order; with ``extended``, optional ones last."""
+        return self.words(function).returned(extended)
+
+    # Packets at the ports
+
+    def beats(self, widths: Sequence[int]) -> int:
+        """Return the beats of a packet of a header and numbers of these widths."""
+        return -(-(HEADER_BITS + sum(widths)) // self.data_width)
+
+    @cached_property
+    def slots(self) -> tuple[int, ...]:
+        """The width of each slot of a packed request: that of the widest word that travels in it."""
+        words = [word for function in self.functions for word in function.brought(extended=True)]
+        widths = [0] * (1 + max((word.slot for word in words), default=-1))
+        for word in words:
+            widths[word.slot] = max(widths[word.slot], word.format.width)
+        return tuple(widths)
+
+    def request_widths(self, function: str, extended: bool = False) -> tuple[int, ...]:
+        """Return the width of each slot of a request, up to the last in which a word travels."""
+        slots = self.slots[: self.slots_of(self.words(function), extended)]
+        return tuple(SINGLE_BITS if self.converts else width for width in slots)
+
+    def response_widths(self, function: str, extended: bool = False) -> tuple[int, ...]:
+        """Return the width of each number of a response."""
+        words = self.outputs(function, extended)
+        return tuple(SINGLE_BITS if self.converts else word.format.width for word in words)
+
+    # Packets behind the converters
+
+    @property
+    def lanes(self) -> int:
+        """Numbers of 32 bits in a beat."""
+        return self.data_width // SINGLE_BITS
+
+    @cached_property
+    def request_field(self) -> int:
+        """Bits of a request's header and, if numbers are converted, of each of its words."""
+        return max(HEADER_BITS, *self.slots, 0) if self.converts else HEADER_BITS
+
+    @cached_property
+    def response_field(self) -> int:
+        """Bits of a response's header and, if numbers are converted, of each of its words."""
+        widths = [w.format.width for f in self.functions for w in f.returned(extended=True)]
+        return max(HEADER_BITS, *widths, 0) if self.converts else HEADER_BITS
+
+    @property
+    def request_beat(self) -> int:
+        """Bits of a request's beat behind the converters."""
+        return self.lanes * self.request_field
+
+    @property
+    def response_beat(self) -> int:
+        """Bits of a response's beat before the converters."""
+        return self.lanes * self.response_field
+
+    @cached_property
+    def fields(self) -> tuple[int, ...]:
+        """The width of each slot's field behind the converters."""
+        return tuple(self.request_field if self.converts else width for width in self.slots)
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """The first bit of each field among all fields, and then the number of bits of all."""
+        return tuple(accumulate(self.fields, initial=0))
+
+    def slots_of(self, function: FunctionWords, extended: bool) -> int:
+        """Return the number of slots of a request: up to the last in which a word travels."""
+        return max((word.slot + 1 for word in function.brought(extended)), default=0)
+
+    def request_beats(self, function: FunctionWords, extended: bool) -> int:
+        """Return the beats of a request."""
+        bits = self.request_field + self.places[self.slots_of(function, extended)]
+        return -(-bits // self.request_beat)
+
+    def response_fields(self, function: FunctionWords, extended: bool) -> tuple[int, ...]:
+        """Return the width of each word's field of a response before the converters."""
+        words = function.returned(extended)
+        return tuple(self.response_field if self.converts else word.format.width for word in words)
+
+    def response_beats(self, function: FunctionWords, extended: bool) -> int:
+        """Return the beats of a response."""
+        bits = self.response_field + sum(self.response_fields(function, extended))
+        return -(-bits // self.response_beat)
+
+    def modes(self) -> Iterator[tuple[FunctionWords, bool]]:
+        """Yield every function without and, if it is extensible, with the option EXTENDED."""
+        for function in self.functions:
+            yield from ((function, extended) for extended in (False, True)[: 1 + function.extensible])
+
+
+def program_interface(
+    program: Program, data_width: int, number: str = FIXED, priority: Sequence[str] = ()
+) -> Interface:
+    """Return the interface of an accelerator that computes a program.
+
+    Raises
+    ------
+    ValueError
+        As :class:`Interface`.
+    """
+    names = [function for function in CODES if function in program.outputs]
+    functions = tuple(_function_words(program, name, number) for name in names)
+    return Interface(functions, data_width, number, tuple(priority))
+
+
+def _function_words(program: Program, function: str, number: str) -> FunctionWords:
+    """Return a function's words; with ``float32`` the bounds of inputs are those that singles can reach."""
+    arrays = FUNCTIONS[function]
+    by_slot = sorted(program.inputs, key=lambda word: word.slot)
+    if number == FLOAT32:
+        by_slot = list(map(bound_as_singles, by_slot))
+    outputs = program.outputs[function]
+    return FunctionWords(
+        function,
+        tuple(word for word in by_slot if array_of(word) in arrays.inputs),
+        tuple(word for word in outputs if array_of(word) not in arrays.optional_outputs),
+        tuple(word for word in by_slot if array_of(word) in arrays.optional_inputs),
+        tuple(word for word in outputs if array_of(word) in arrays.optional_outputs),
+    )
+
+
+def array_of(word: Word) -> str:
+    """Return the array of the user's interface in which a word has its place."""
+    return WordName.parse(word.name).array
+
+
+def check_data_width(data_width: int) -> None:
+    """Check a width of TDATA.
+
+    Raises
+    ------
+    ValueError
+        For any width that is not in :data:`rbdhw.config.DATA_WIDTHS`.
+    """
+    if data_width not in DATA_WIDTHS:
+        raise ValueError(f"data width {data_width}: expected one of {', '.join(map(str, DATA_WIDTHS))}")
+
+
+def check_functions(functions: tuple[FunctionWords, ...]) -> None:
+    """Check the functions of an accelerator.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or a name appears twice or is unknown.
+    """
+    if not functions:
+        raise ValueError("functions: at least one was expected")
+    names = [function.name for function in functions]
+    if len(set(names)) != len(names):
+        raise ValueError("functions: a name appears twice")
+    for name in names:
+        if name not in FUNCTIONS:
+            raise ValueError(f"function '{name}': unknown; expected one of {', '.join(FUNCTIONS)}")
+
+
+def check_priority(priority: tuple[str, ...], functions: tuple[FunctionWords, ...]) -> None:
+    """Check the functions whose responses go first.
+
+    Raises
+    ------
+    ValueError
+        If one appears twice or is not among the functions.
+    """
+    if len(set(priority)) != len(priority):
+        raise ValueError("priority: a function appears twice")
+    for name in priority:
+        if name not in [function.name for function in functions]:
+            raise ValueError(f"priority: function '{name}' is not among those of the edge")

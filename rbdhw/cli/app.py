@@ -62,7 +62,7 @@ class Engine(StrEnum):
 def main() -> None:
     """Run the command line. Every expected failure prints one line on the error stream."""
     from rbdhw.boards.tools import ToolError
-    from rbdhw.sim.verilator import SimulationError
+    from rbdhw.sim.tools import SimulationError
 
     _prepare_streams()
     try:

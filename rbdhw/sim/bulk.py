@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.sim.packets import Beats
-from rbdhw.sim.verilator import Disturbance, Exchange, Harness, failure, make_simulator
+from rbdhw.sim.tools import failure
+from rbdhw.sim.verilator import Disturbance, Exchange, Harness, make_simulator
 
 _SOURCE = "bulk.cpp"
 

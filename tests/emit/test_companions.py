@@ -21,7 +21,7 @@ from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.primitives import models, models_of
 from rbdhw.sim.selftest import TASKS, selftest
-from rbdhw.sim.verilator import _verilator
+from rbdhw.sim.tools import find_verilator
 from rbdhw.target import target
 from tests.support.designs import rail_design
 
@@ -74,7 +74,7 @@ def test_selftest_passes_in_icarus(folder: Path, generation: str) -> None:
 
 def verilated(folder: Path, work: Path) -> str:
     """What the self-test prints in Verilator."""
-    verilator = _verilator()
+    verilator = find_verilator()
     named = [
         "--cc",
         "--exe",
@@ -146,7 +146,7 @@ def test_selftest_has_tasks_of_every_function_and_option() -> None:
 
 
 def test_lint_finds_nothing_that_is_not_waived(folder: Path) -> None:
-    verilator = _verilator()
+    verilator = find_verilator()
     root = {"VERILATOR_ROOT": str(verilator.parent.parent)}
     named = ["--lint-only", "-Wall", "--top-module", "accelerator"]
     said = run([str(verilator), *named, "accelerator.vlt", *SOURCES[1:]], folder, **os.environ, **root)

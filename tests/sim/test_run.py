@@ -16,7 +16,7 @@ from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.run import run
-from rbdhw.sim.verilator import SimulationError
+from rbdhw.sim.tools import SimulationError
 
 TASKS = 40
 

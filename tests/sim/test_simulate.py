@@ -26,7 +26,8 @@ from rbdhw.sim.simulate import (
     count_mismatches,
     simulate,
 )
-from rbdhw.sim.verilator import Disturbance, SimulationError
+from rbdhw.sim.tools import SimulationError
+from rbdhw.sim.verilator import Disturbance
 
 both_benches = pytest.mark.parametrize("bulk", [False, True], ids=["cocotb", "bulk"])
 

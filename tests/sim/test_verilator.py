@@ -12,7 +12,8 @@ from rbdhw.design.folder import write
 from rbdhw.errors import InputError
 from rbdhw.sim import bulk, verilator
 from rbdhw.sim.packets import Beats
-from rbdhw.sim.verilator import Disturbance, SimulationError, build, exchange
+from rbdhw.sim.tools import SimulationError, Tools
+from rbdhw.sim.verilator import Disturbance, build, exchange
 from tests.support.designs import rail_design
 
 
@@ -25,7 +26,7 @@ def refusal_of(action, *arguments):
 @pytest.mark.parametrize("bench", [verilator, bulk])
 def test_the_simulator_is_built_once_for_each_bench(rail_folder, cache, monkeypatch, bench):
     simulator = bench.build(rail_folder, cache)
-    monkeypatch.setattr(verilator, "_run", lambda *_: pytest.fail("built again"))
+    monkeypatch.setattr(Tools, "run_verilator", lambda *_: pytest.fail("built again"))
     assert bench.build(rail_folder, cache) == simulator
 
 

@@ -1,0 +1,105 @@
+"""Verilator's own library, compiled once and linked into the simulator of every design.
+
+Its sources and those of VPI do not depend on the design, and compiling them takes longer than a small design
+itself. The archive is kept in ``$XDG_CACHE_HOME/rbdhw`` (``~/.cache/rbdhw``), under the hash of what it is
+made from; deleting that folder costs time only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from rbdhw.runtime.files import aside
+from rbdhw.sim.tools import FLAGS, Tools
+
+ARCHIVE = "libverilated.a"
+
+_OBJECTS = ("verilated.o", "verilated_dpi.o", "verilated_threads.o", "verilated_vpi.o")
+_ENVIRONMENT = ("CXXFLAGS", "CPPFLAGS", "CPATH", "CPLUS_INCLUDE_PATH")
+_EMPTY = "module empty; endmodule\n"
+
+LINKING = [
+    f"VK_GLOBAL_OBJS=$(filter-out {' '.join(_OBJECTS)},$(addsuffix .o,$(VM_GLOBAL_FAST) $(VM_GLOBAL_SLOW)))",
+    f"LIBS={ARCHIVE}",
+]
+"""Variables for a design's makefile: link the archive, and compile only what is not in it."""
+
+
+def find_library(tools: Tools, options: tuple[str, ...], folder: Path) -> Path:
+    """The archive for models that Verilator makes with ``options``, compiled unless it is there already.
+
+    Where the user's cache cannot be written, it is kept in ``folder``, which can be; the logs of tools that
+    fail are left there.
+
+    Raises
+    ------
+    SimulationError
+        Where Verilator or the compiler fails.
+    """
+    name = f"verilated-{_digest(tools, options)}.a"
+    kept = [place / name for place in (_user_cache(), folder) if place is not None]
+    for archive in kept:
+        if archive.is_file():
+            return archive
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
+        made = _compile(tools, options, Path(work), folder)
+        for archive in kept[:-1]:
+            try:
+                _keep(made, archive)
+            except OSError:
+                continue
+            return archive
+        _keep(made, kept[-1])
+    return kept[-1]
+
+
+def _user_cache() -> Path | None:
+    """The folder of this package among the caches of the user, who may have none."""
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # no home
+        return None
+    return base / "rbdhw" if base.is_absolute() else None
+
+
+def _digest(tools: Tools, options: tuple[str, ...]) -> str:
+    """A hash of all that the archive is made from: sources, compiler and flags."""
+    compiler = subprocess.run(
+        [tools.compiler, "--version"], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    flags = [f"{name}={value}" for name, value in FLAGS.items()]
+    flags += [f"{name}={os.environ.get(name, '')}" for name in _ENVIRONMENT]
+    texts = [platform.machine(), tools.compiler, *_OBJECTS, *options, *flags]
+    digest = hashlib.sha256("\0".join(texts).encode() + compiler.stdout)
+    include = tools.root / "include"
+    for source in sorted(path for path in include.rglob("*") if path.is_file()):
+        digest.update(b"\0".join([str(source.relative_to(include)).encode(), source.read_bytes(), b""]))
+    return digest.hexdigest()[:16]
+
+
+def _compile(tools: Tools, options: tuple[str, ...], work: Path, logs: Path) -> Path:
+    """The archive, by the makefile of a model of nothing, which has the flags of every model."""
+    (work / "empty.v").write_text(_EMPTY, encoding="utf-8")
+    model = ["--vpi", "--top-module", "empty", "--prefix", "Vtop", "-Mdir", str(work), str(work / "empty.v")]
+    tools.run_verilator([*options, *model], logs / "verilator.log")
+    rule = f"{ARCHIVE}: {' '.join(_OBJECTS)}\n\t$(AR) rcs $@ $^\n"
+    (work / "library.mk").write_text(rule, encoding="utf-8")
+    tools.run_make(work, ["-f", "Vtop.mk", "-f", "library.mk", ARCHIVE], logs / "make.log")
+    return work / ARCHIVE
+
+
+def _keep(made: Path, archive: Path) -> None:
+    """Copy an archive to its place as a whole; another process may do the same at the same time."""
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    copy = aside(archive.parent)
+    try:
+        shutil.copyfile(made, copy)
+        copy.replace(archive)
+    finally:
+        copy.unlink(missing_ok=True)

@@ -1,0 +1,113 @@
+"""Verilator's library is compiled once for all designs, whoever else compiles it, wherever it may be kept."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rbdhw.sim import bulk, library
+from rbdhw.sim.library import ARCHIVE, find_library
+from rbdhw.sim.tools import SimulationError, Tools, find_tools
+
+OPTIONS = ("--cc", "--no-timing")
+
+
+@pytest.fixture
+def user_cache(tmp_path, monkeypatch):
+    """An empty cache of the user."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user's cache"))
+    return tmp_path / "user's cache" / "rbdhw"
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The folders in which the library was compiled, into an archive of the folder's name."""
+    found = []
+
+    def written(_tools, _options, work, _logs):
+        found.append(work)
+        (work / ARCHIVE).write_text(work.name)
+        return work / ARCHIVE
+
+    monkeypatch.setattr(library, "_compile", written)
+    return found
+
+
+def test_a_second_design_is_linked_with_the_library_of_the_first(
+    rail_folder, faulty_folder, tmp_path, user_cache, monkeypatch
+):
+    compiled = []
+    run_make = Tools.run_make
+
+    def recorded(tools, folder, arguments, log):
+        run_make(tools, folder, arguments, log)
+        compiled.append({path.name for path in folder.glob("verilated*.o")})
+
+    monkeypatch.setattr(Tools, "run_make", recorded)
+    for folder in (rail_folder, faulty_folder):
+        assert bulk.build(folder, tmp_path / "simulators").exists()
+    assert compiled == [set(library._OBJECTS), set(), set()]
+    assert [path.suffix for path in user_cache.iterdir()] == [".a"]
+
+
+def test_what_the_library_lacks_is_compiled_with_the_design(rail_folder, tmp_path):
+    design = tmp_path / "design"
+    design.mkdir()
+    text = (rail_folder / "accelerator.v").read_text()
+    random = "reg [31:0] noise; always @(posedge clk) if (!std::randomize(noise)) $stop;\nendmodule"
+    (design / "accelerator.v").write_text(random.join(text.rsplit("endmodule", 1)))
+    assert bulk.build(design).exists()
+
+
+def test_the_archive_is_found_again_by_what_it_is_made_from(tmp_path, user_cache, compiled, monkeypatch):
+    tools = find_tools()
+    first = find_library(tools, OPTIONS, tmp_path)
+    assert first.parent == user_cache
+    assert find_library(tools, OPTIONS, tmp_path / "other") == first
+    assert len(compiled) == 1
+    others = {first, find_library(tools, (*OPTIONS, "--trace"), tmp_path)}
+    others.add(find_library(replace(tools, compiler="/bin/echo"), OPTIONS, tmp_path))
+    monkeypatch.setenv("CXXFLAGS", "-g")
+    others.add(find_library(tools, OPTIONS, tmp_path))
+    assert len(others) == len(compiled) == 4
+
+
+def test_two_that_compile_at_once_both_find_a_whole_archive(tmp_path, user_cache, compiled, monkeypatch):
+    tools, alone, found = find_tools(), library._compile, []
+
+    def overtaken(*arguments):
+        monkeypatch.setattr(library, "_compile", alone)
+        found.append(find_library(tools, OPTIONS, tmp_path))
+        return alone(*arguments)
+
+    monkeypatch.setattr(library, "_compile", overtaken)
+    found.append(find_library(tools, OPTIONS, tmp_path))
+    assert len(compiled) == 2
+    assert found[0] == found[1]
+    assert list(user_cache.iterdir()) == [found[0]]
+    assert found[0].read_text() == compiled[-1].name
+
+
+@pytest.mark.parametrize("cache", ["file/cache", "relative", ""])
+def test_without_a_cache_of_the_user_it_is_kept_in_the_folder(tmp_path, compiled, monkeypatch, cache):
+    (tmp_path / "file").write_text("no folder")
+    if cache:
+        monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path / cache) if "/" in cache else cache)
+    else:
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError))
+    found = [find_library(find_tools(), OPTIONS, tmp_path / "build") for _ in range(2)]
+    assert found[0] == found[1]
+    assert list((tmp_path / "build").iterdir()) == [found[0]]
+    assert len(compiled) == 1
+
+
+def test_nothing_is_kept_of_a_library_that_does_not_compile(tmp_path, user_cache):
+    tools = replace(find_tools(), compiler="/bin/false")
+    with pytest.raises(SimulationError) as failure:
+        find_library(tools, OPTIONS, tmp_path)
+    assert f"its log is {tmp_path / 'make.log'}" in str(failure.value)
+    assert not user_cache.exists()

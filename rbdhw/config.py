@@ -370,12 +370,14 @@ class BuildOptions:
             expected = ", ".join((*CORES, CHEAPER_CORE))
             raise InputError(f"core: '{self.core}' is unknown; expected one of {expected}")
         least = self.least_ii if self.pacing is None else LEAST_ARRAY_II
-        refusal = self.array_refusal(least)
-        if self.core == "array" and refusal is not None:
+        refusal = self.refusal(self.asked_core, least)
+        if refusal is not None:
             raise InputError(refusal)
 
-    def array_refusal(self, ii: int) -> str | None:
-        """Why no array can be built for one task every ``ii`` cycles; None where one can."""
+    def refusal(self, core: str, ii: int) -> str | None:
+        """Return the reason that a core cannot be built for one task every ``ii`` cycles, or None."""
+        if core != "array":
+            return None
         if self.width is None or self.width > WIDEST_ARRAY:
             return f"width: the array core was expected with one of up to {WIDEST_ARRAY} bits"
         if ii < LEAST_ARRAY_II:

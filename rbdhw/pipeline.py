@@ -3,7 +3,7 @@
 ========  ====================================================================================
 read      the robot: its file, its base, its root (:mod:`rbdhw.frontend.read`)
 plan      the graph, number formats, initiation interval, core and schedule
-          (:mod:`rbdhw.explore.candidates`)
+          (:mod:`rbdhw.explore.search`)
 emit      Verilog, manifest and the files for other tools (:mod:`rbdhw.rtl`, :mod:`rbdhw.emit`)
 ========  ====================================================================================
 """
@@ -14,20 +14,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from rbdhw.config import BuildOptions
-from rbdhw.design.accelerator import accelerator
 from rbdhw.design.folder import Design
 from rbdhw.domain.bounds import Overrides
 from rbdhw.emit.companions import companions
 from rbdhw.emit.heading import heading
 from rbdhw.emit.manifest import manifest
 from rbdhw.emit.remarks import plan_remarks
-from rbdhw.explore.candidates import Plan, make_plan
+from rbdhw.explore.plan import Plan
+from rbdhw.explore.search import make_plan
 from rbdhw.frontend.read import read
 from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
+from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
-from rbdhw.target import target
 
 
 def generate(
@@ -63,11 +63,10 @@ def build_design(
 
 def emit_design(plan: Plan, options: BuildOptions) -> Design:
     """Return the design of a plan that was made with these options."""
-    device, schedule = target(options.target), plan.bound
-    above = heading(plan.accelerator, replace(options, core=plan.taken.core), schedule.ii, schedule.clock_mhz)
+    device, model = plan.core.device, plan.accelerator
+    above = heading(model, replace(options, core=plan.core.name), plan.ii, plan.clock_mhz)
+    hardware = Accelerator(core=plan.core.component(device.primitive), interface=model.interface)
     design = Design(
-        **vars(plan.accelerator),
-        manifest=manifest(plan, options),
-        verilog=to_verilog(accelerator(plan.accelerator, schedule, device), header=above),
+        **vars(model), manifest=manifest(plan, options), verilog=to_verilog(hardware, header=above)
     )
-    return replace(design, companions=companions(design, device, schedule.clock_mhz))
+    return replace(design, companions=companions(design, device, plan.clock_mhz))

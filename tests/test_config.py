@@ -140,7 +140,7 @@ def test_what_is_not_given_is_the_default():
 )
 def test_what_an_array_needs(options, needs):
     assert BuildOptions(**options).array_needs == needs
-    assert (BuildOptions(**options).array_refusal(8) is None) == (needs == ())
+    assert (BuildOptions(**options).refusal("array", 8) is None) == (needs == ())
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from rbdhw import golden
 from rbdhw.cli.robot_description import describe
 from rbdhw.config import BuildOptions, Pacing
+from rbdhw.cores.pipeline import schedule_pipeline
 from rbdhw.domain.bounds import JointBounds, Overrides, graph_inputs, input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
-from rbdhw.explore.candidates import make_plan
-from rbdhw.explore.cores import schedule_pipeline
+from rbdhw.explore.search import make_plan
 from rbdhw.fixed.program import Kind
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.frontend.functions import ALGORITHMS
@@ -136,15 +136,15 @@ class TestInterval:
     def test_the_link_decides_where_it_is_asked_to(self):
         options = BuildOptions(**{**TOY, "ii": 1, "data_width": 32}, pacing=Pacing())
         plan = make_plan(load_urdf(path("toy")), options)
-        assert plan.interval.ii == plan.bound.ii > 1
-        assert plan.interval.why.startswith(f"the streams: a task of id takes {plan.bound.ii} beats in and ")
+        assert plan.interval.ii == plan.ii > 1
+        assert plan.interval.why.startswith(f"the streams: a task of id takes {plan.ii} beats in and ")
 
     def test_limbs_that_must_share_get_an_interval_that_lets_them(self):
         """Four legs, and a bandwidth that needs no more than a cycle."""
         options = BuildOptions(width=18, samples=256, share_limbs="on", pacing=Pacing(bandwidth=1000.0))
         plan = make_plan(load_urdf(path("hyq")), options)
-        assert plan.bound.ii == 2
-        assert plan.bound.twins
+        assert plan.ii == 2
+        assert plan.core.schedule.twins
 
     def test_limbs_that_are_not_there_cannot_share(self):
         expected = "share-limbs: no limbs of iiwa14 are alike; expected auto or off"
@@ -330,7 +330,7 @@ class TestLimbs:
     def test_else_they_do_not(self, share, ii):
         options = BuildOptions(ii=ii, width=18, samples=256, share_limbs=share)
         plan = make_plan(load_urdf(path("hyq")), options)
-        assert plan.bound.twins == ()
+        assert plan.core.schedule.twins == ()
         limbs = generate(path("toy"), BuildOptions(**TOY)).manifest["limbs"]
         assert (limbs["groups"], limbs["shared"], limbs["costs"]) == ([], False, {})
 

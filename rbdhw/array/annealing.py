@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 
 from rbdhw.array.model import (
     HOLD,
-    Array,
     ArrayResource,
+    ArraySchedule,
     Constant,
     Factor,
     Output,
@@ -41,7 +41,9 @@ Move = tuple[int, int, int]
 """A job, the unit on which it is to be, and the slot in which it is to begin there."""
 
 
-def anneal(array: Array, outputs: Mapping[str, Sequence[int]], width: int, seed: int = 0) -> Array:
+def anneal(
+    array: ArraySchedule, outputs: Mapping[str, Sequence[int]], width: int, seed: int = 0
+) -> ArraySchedule:
     """An array that does the same in the same time on no more units, with fewer connections, or as many.
 
     Parameters
@@ -74,7 +76,7 @@ class _Place:
 class _State:
     """The places of all jobs, what follows from them, and what that costs."""
 
-    def __init__(self, array: Array) -> None:
+    def __init__(self, array: ArraySchedule) -> None:
         self.start = array
         self.ii = array.ii
         self.cost = 0.0
@@ -95,7 +97,7 @@ class _State:
             for write in row.values():
                 self._write(port, write)
 
-    def array(self) -> Array:
+    def array(self) -> ArraySchedule:
         """The array as it is now."""
         steps = []
         for k, step in enumerate(self.start.steps):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rbdhw.array.annealing import anneal
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import Array, ArrayResource, Timing
+from rbdhw.array.model import ArrayResource, ArraySchedule, Timing
 from rbdhw.array.placement import place_jobs
 from rbdhw.array.verify import verify
 from rbdhw.fixed.program import Program
@@ -26,7 +26,7 @@ USUAL_CHOICES = 16
 
 def build_array(
     program: Program, device: Target, clock_mhz: float | None, ii: int, share: float = 1.0
-) -> Array:
+) -> ArraySchedule:
     """The array that answers a fused program's task every ``ii`` cycles, verified.
 
     Without a clock :meth:`rbdhw.target.Target.clock` chooses it. Block RAMs are those of a share of the
@@ -82,7 +82,7 @@ def _period(device: Target, pipeline: Pipeline, shifts: int, inputs: int) -> flo
     )
 
 
-def _longest(array: Array, device: Target, pipeline: Pipeline) -> float:
+def _longest(array: ArraySchedule, device: Target, pipeline: Pipeline) -> float:
     shifts: dict[int, set[int]] = defaultdict(set)
     for step in array.steps:
         shifts[step.unit].update(term.shift for term in step.job.terms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rbdhw.array.model import Array, Constant, Output, Port
+from rbdhw.array.model import ArraySchedule, Constant, Output, Port
 
 SHALLOW = 32
 """Words of a memory that look-up tables hold cheaply."""
@@ -49,24 +49,24 @@ class Contents:
         return self.turns << self.slot_bits(ii)
 
 
-def contents(array: Array) -> dict[Port, Contents]:
+def contents(array: ArraySchedule) -> dict[Port, Contents]:
     """The contents of every operand memory."""
     return {port: _contents(array, port) for port in array.ports()}
 
 
-def block_memories(array: Array, held: Mapping[Port, Contents], most: int) -> frozenset[Port]:
+def block_memories(array: ArraySchedule, held: Mapping[Port, Contents], most: int) -> frozenset[Port]:
     """The memories that are block RAMs: the deepest that are written, up to so many, but no shallow ones."""
     deep = [port for port in held if held[port].depth(array.ii) > SHALLOW and held[port].choices]
     deep.sort(key=lambda port: (-held[port].depth(array.ii), port))
     return frozenset(deep[:most])
 
 
-def outputs(array: Array, port: Port) -> list[Output]:
+def outputs(array: ArraySchedule, port: Port) -> list[Output]:
     """The outputs that a memory takes words from."""
     return sorted({write.output for write in array.writes.get(port, {}).values()})
 
 
-def _contents(array: Array, port: Port) -> Contents:
+def _contents(array: ArraySchedule, port: Port) -> Contents:
     """What a memory holds, and when: a round of slots is one turn."""
     turns = 1 << (array.turns(port) - 1).bit_length()
     inputs = {output: k for k, output in enumerate(outputs(array, port))}
@@ -84,7 +84,7 @@ def _contents(array: Array, port: Port) -> Contents:
     return Contents(turns, choices, reads, constants)
 
 
-def _constants(array: Array, port: Port) -> Iterator[Constant]:
+def _constants(array: ArraySchedule, port: Port) -> Iterator[Constant]:
     for _, factor in array.reads(port):
         if isinstance(factor, Constant):
             yield factor

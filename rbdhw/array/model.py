@@ -173,7 +173,7 @@ class Write:
 
 
 @dataclass(frozen=True)
-class Array:
+class ArraySchedule:
     """A scheduled array.
 
     Parameters
@@ -220,7 +220,7 @@ class Array:
         """The write of each value to each memory."""
         return {(port, write.value): write for port, row in self.writes.items() for write in row.values()}
 
-    def without_idle_units(self) -> Array:
+    def without_idle_units(self) -> ArraySchedule:
         """The same, its units numbered anew without those that do nothing."""
         number = {unit: k for k, unit in enumerate(sorted({step.unit for step in self.steps}))}
 

@@ -20,8 +20,8 @@ from itertools import product
 
 from rbdhw.array.model import (
     HOLD,
-    Array,
     ArrayResource,
+    ArraySchedule,
     ArrayStep,
     Constant,
     Job,
@@ -67,7 +67,7 @@ def place_jobs(
     timing: Timing,
     registers: int,
     width: int,
-) -> Array:
+) -> ArraySchedule:
     """The array that does the jobs of one task every ``ii`` cycles.
 
     Parameters
@@ -94,7 +94,7 @@ def place_jobs(
             kept = {port: memory.slots for port, memory in placing.memories.items() if memory.slots}
             writes = {port: dict(sorted(slots.items())) for port, slots in kept.items()}
             steps = tuple(placing.steps)
-            array = Array(ii, clock_mhz, timing, units, steps, writes, latency, registers)
+            array = ArraySchedule(ii, clock_mhz, timing, units, steps, writes, latency, registers)
             return array.without_idle_units()
     raise InputError(f"ii: the array found no place for all operations in {ii} cycles; expected a larger ii")
 

@@ -14,8 +14,8 @@ from rbdhw.array.model import (
     HOLD,
     MEMORY_WORDS,
     READ,
-    Array,
     ArrayResource,
+    ArraySchedule,
     ArrayStep,
     Constant,
     Factor,
@@ -31,7 +31,7 @@ class ArrayError(Exception):
     """An array that does not compute its program: a defect of this package."""
 
 
-def verify(array: Array, jobs: Sequence[Job], results: Mapping[str, Sequence[int]]) -> None:
+def verify(array: ArraySchedule, jobs: Sequence[Job], results: Mapping[str, Sequence[int]]) -> None:
     """Check an array against the jobs that it has to do.
 
     Parameters
@@ -51,7 +51,7 @@ def verify(array: Array, jobs: Sequence[Job], results: Mapping[str, Sequence[int
     _check_reads(array)
 
 
-def _check_jobs(array: Array, jobs: Sequence[Job]) -> None:
+def _check_jobs(array: ArraySchedule, jobs: Sequence[Job]) -> None:
     """Every job is done once, with terms that are the same number; all others are copies."""
     made = Counter(value for step in array.steps for value in step.job.values)
     for value, times in made.items():
@@ -68,7 +68,7 @@ def _check_jobs(array: Array, jobs: Sequence[Job]) -> None:
         raise ArrayError(f"jobs differ: {sorted((done - asked).keys() | (asked - done).keys(), key=str)[:1]}")
 
 
-def _copies(array: Array, jobs: Sequence[Job]) -> dict[int, int]:
+def _copies(array: ArraySchedule, jobs: Sequence[Job]) -> dict[int, int]:
     """What is a copy, and of which value."""
     asked = {value for job in jobs for value in job.values}
     copies: dict[int, int] = {}
@@ -120,7 +120,7 @@ def _term(term: Term, copies: dict[int, int]) -> tuple[object, ...]:
     return values, constant >> zeros, term.negative, shift + zeros
 
 
-def _check_units(array: Array) -> None:
+def _check_units(array: ArraySchedule) -> None:
     """No unit does two things in a slot, and results come when the unit's timing says."""
     taken: Counter[tuple[int, int]] = Counter()
     for step in array.steps:
@@ -142,14 +142,14 @@ def _cycles(job: Job) -> int:
     return len(job.terms) or 1
 
 
-def _ready(array: Array, step: ArrayStep) -> int:
+def _ready(array: ArraySchedule, step: ArrayStep) -> int:
     """The cycle in which a step's results stand at the outputs; words are handed out where they start."""
     if step.job.resource is ArrayResource.SOURCE:
         return step.start
     return step.start + _cycles(step.job) - 1 + READ + array.timing.cycles[step.job.resource]
 
 
-def _check_results(array: Array, results: Mapping[str, Sequence[int]]) -> None:
+def _check_results(array: ArraySchedule, results: Mapping[str, Sequence[int]]) -> None:
     """A function's last result is there when the function's latency ends; words of the task are always."""
     ready = {value: step.ready for step in array.steps for value in step.job.values}
     handed = {
@@ -167,7 +167,7 @@ def _check_results(array: Array, results: Mapping[str, Sequence[int]]) -> None:
                 )
 
 
-def _check_writes(array: Array) -> None:
+def _check_writes(array: ArraySchedule) -> None:
     """Each write takes what its output holds in its cycle, in its slot."""
     makers = {value: step for step in array.steps for value in step.job.values}
     for port, row in array.writes.items():
@@ -184,7 +184,7 @@ def _check_writes(array: Array) -> None:
                 )
 
 
-def _check_reads(array: Array) -> None:
+def _check_reads(array: ArraySchedule) -> None:
     """Each operand stands in its memory when it is read, at the address that is read.
 
     A memory holds ``turns`` rounds of slots. A word goes to the place of its slot in the current round, where
@@ -223,7 +223,7 @@ def _operands(step: ArrayStep) -> Iterator[tuple[int, int, Factor]]:
             yield index, step.start + k, factor
 
 
-def _check_choices(port: Port, row: Mapping[int, Write], held: Contents, array: Array) -> None:
+def _check_choices(port: Port, row: Mapping[int, Write], held: Contents, array: ArraySchedule) -> None:
     """In the slot of a write the memory takes the output that the write names."""
     inputs = outputs(array, port)
     for slot, write in row.items():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from rbdhw.config import BuildOptions, Mounting
-from rbdhw.explore.candidates import Plan, make_plan
+from rbdhw.explore.plan import Plan
+from rbdhw.explore.search import make_plan
 from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model

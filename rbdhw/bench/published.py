@@ -26,7 +26,7 @@ from rbdhw.design.folder import read, write
 from rbdhw.design.traffic import traffic
 from rbdhw.domain.sampling import sample
 from rbdhw.estimate.model import shares
-from rbdhw.explore.candidates import alternatives, make_plan
+from rbdhw.explore.search import BuildSearch, make_plan, prepare_build
 from rbdhw.golden.pinocchio import Reference
 from rbdhw.pipeline import emit_design
 from rbdhw.robot.urdf import load_urdf
@@ -102,10 +102,12 @@ def measure_link() -> list[Row]:
         for number, clock_mhz in EDGES:
             pacing = Pacing(bandwidth=BANDWIDTH)
             options = BuildOptions(("dfd",), width=18, number=number, clock_mhz=clock_mhz, pacing=pacing)
-            build = alternatives(source, options) if build is None else build.paced(options)
+            build = (
+                build.with_options(options) if build else BuildSearch(prepare_build(source, options), options)
+            )
             plan = build.plan(build.interval())
             packets = traffic(plan.interface)["dfd"]
-            most, rate = max(packets.bytes_in, packets.bytes_out), clock_mhz * 1e6 / plan.bound.ii
+            most, rate = max(packets.bytes_in, packets.bytes_out), clock_mhz * 1e6 / plan.ii
             taken = shares(plan.estimate, build.device)
             rows.append(
                 {
@@ -114,7 +116,7 @@ def measure_link() -> list[Row]:
                     "MHz": f"{clock_mhz:g}",
                     "bytes in": packets.bytes_in,
                     "bytes out": packets.bytes_out,
-                    "II": plan.bound.ii,
+                    "II": plan.ii,
                     "tasks/s": f"{rate / 1e6:.4g} M",
                     "of the link": f"{most * rate / (BANDWIDTH * 1e9):.0%}",
                     "DSP blocks": f"{plan.estimate.dsp_blocks:,} ({taken['dsp_blocks']:.1%})",
@@ -130,19 +132,19 @@ def measure_small() -> list[Row]:
     source = load_urdf(urdf)
     plan = make_plan(source, SMALL)
     packets = traffic(plan.interface)
-    arrays = sample(source, plan.domain, RATED, np.random.default_rng(0))
+    arrays = sample(source, plan.prepared.domain, RATED, np.random.default_rng(0))
     reference = Reference.read(urdf, source)
     rows = []
     for function, own in packets.items():
-        cycles = own.cycles(plan.bound.ii)
-        rate, theirs = plan.bound.clock_mhz * 1e6 / cycles, reference.rate(function, arrays)
+        cycles = own.cycles(plan.ii)
+        rate, theirs = plan.clock_mhz * 1e6 / cycles, reference.rate(function, arrays)
         times = rate / theirs.tasks_per_second
         rows.append(
             {
                 "function": function,
                 "cycles a task": cycles,
                 "latency (cycles)": plan.latency[function],
-                "MHz": f"{plan.bound.clock_mhz:g}",
+                "MHz": f"{plan.clock_mhz:g}",
                 "tasks/s": f"{rate / 1e6:.4g} M",
                 "Pinocchio, tasks/s": f"{theirs.tasks_per_second / 1e6:.3g} M",
                 "Pinocchio, one call": "for all tasks" if theirs.batch else "a task",
@@ -191,9 +193,9 @@ def _own_row(functions: tuple[str, ...], ii: int, width: int) -> Row:
         "accelerator": "rbdhw",
         "functions": "all" if functions == ALL else ", ".join(functions),
         "bits": "×".join(map(str, plan.program.port_widths)),
-        "MHz": f"{plan.bound.clock_mhz:g}",
+        "MHz": f"{plan.clock_mhz:g}",
         "cycles a task": f"{cycles:g} ({ii})",
-        "latency": _latency(plan.latency[COMPARED], plan.bound.clock_mhz),
+        "latency": _latency(plan.latency[COMPARED], plan.clock_mhz),
         "DSP blocks": f"{found.dsp_blocks / device.dsp_blocks:.1%}, {how}",
         "LUTs": f"{found.luts / device.luts:.1%}, {how}",
         "largest error": f"{errors_of(plan, COMPARED).whole.max:.1e}",

@@ -296,7 +296,7 @@ def latencies(builds: Iterable[tuple[str, int, str | None]] = LATENCIES) -> Rows
         ports = "×".join(map(str, plan.program.port_widths))
         rows += [
             {"robot": name, "bits": ports, "inverse": inverse, "function": function, "cycles": cycles}
-            for function, cycles in plan.core_latency.items()
+            for function, cycles in plan.core.latency.items()
         ]
     return rows
 
@@ -318,7 +318,7 @@ def base_pivots() -> Rows:
             "pivots": inverse.replace("_", " "),
             "core latency (cycles)": plan_of(
                 "hyq", ("minv",), 27, inverse=inverse, base="floating"
-            ).core_latency["minv"],
+            ).core.latency["minv"],
         }
         for inverse in ("single_pivots", "paired_pivots", "block_pivots")
     ]
@@ -361,8 +361,8 @@ def _own_errors(name: str, width: int | None) -> Rows:
 
 def _uniform_errors(name: str) -> Rows:
     plan = plan_of(name)
-    source, robot = plan.model.source, plan.model.robot
-    drawn = draw(source, plan.domain, UNIFORM_TASKS, np.random.default_rng(1))
+    source, robot = plan.prepared.model.source, plan.prepared.model.robot
+    drawn = draw(source, plan.prepared.domain, UNIFORM_TASKS, np.random.default_rng(1))
     rows = []
     for function in ALL:
         floor = errors_of(plan, function).floor

@@ -16,16 +16,15 @@ from rbdhw.boards.shell import ACCELERATOR
 from rbdhw.boards.tools import find_tool
 from rbdhw.boards.yosys import FAMILIES, synthesize_target
 from rbdhw.config import BuildOptions, Mounting
-from rbdhw.design.accelerator import accelerator
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Calibration, Sample, calibration, fit_calibration, weigh
-from rbdhw.estimate.model import blocks, parts
 from rbdhw.estimate.resources import RESOURCES, Resources
-from rbdhw.explore.candidates import make_plan
+from rbdhw.explore.search import make_plan
 from rbdhw.frontend.base import load_mounted
 from rbdhw.progress import Progress
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import bundled
+from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import target as find_target
 
@@ -143,17 +142,17 @@ def measure_subject(subject: Subject, version: str, earlier: Sample | None = Non
     """
     device, options = find_target(subject.target), subject.options
     plan = make_plan(load_mounted(bundled()[subject.robot], options.mounting), options)
-    verilog = to_verilog(accelerator(plan.accelerator, plan.bound, device))
+    verilog = to_verilog(Accelerator(core=plan.core.component(device.primitive), interface=plan.interface))
     digest = digest_of(verilog)
     same = earlier is not None and (earlier.verilog, earlier.yosys) == (digest, version)
-    cells = parts(plan.program, plan.bound, plan.interface, device)
+    cells = plan.core.parts(plan.interface)
     return Sample(
         **asdict(subject),
         parts={
             name: (round(part.luts, 1), round(part.flip_flops, 1), round(part.block_rams, 1))
             for name, part in cells.items()
         },
-        dsp_blocks=blocks(plan.program, plan.bound, device),
+        dsp_blocks=plan.core.dsp_blocks,
         verilog=digest,
         yosys=version,
         measured=earlier.measured if earlier and same else _count_cells(verilog, device.family),

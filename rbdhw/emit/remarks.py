@@ -6,7 +6,7 @@ from rbdhw.config import BuildOptions
 from rbdhw.emit.accuracy import accuracy_remarks
 from rbdhw.estimate.fit import Sharing
 from rbdhw.estimate.model import short_of
-from rbdhw.explore.candidates import Plan
+from rbdhw.explore.plan import Plan
 from rbdhw.fixed.program import Kind
 from rbdhw.target import target
 
@@ -26,7 +26,7 @@ def size_remarks(plan: Plan, options: BuildOptions) -> tuple[str, ...]:
     blocks = plan.estimate.dsp_blocks
     if blocks > device.dsp_blocks:
         products = sum(operation.kind is Kind.MULTIPLY for operation in plan.program.operations)
-        least = Sharing(plan.bound.ii, products, plan.multipliers).interval_for(blocks, device.dsp_blocks)
+        least = Sharing(plan.ii, products, plan.core.multipliers).interval_for(blocks, device.dsp_blocks)
         remedy = f"an --ii of some {least} or more"
     return (
         f"{device.name}: by estimate the design takes {' and '.join(map(str, short))}; expected {remedy}, or "

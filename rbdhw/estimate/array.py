@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rbdhw.array.memories import Contents, block_memories, contents, outputs
-from rbdhw.array.model import MEMORY_WORDS, Array, ArrayResource
+from rbdhw.array.model import MEMORY_WORDS, ArrayResource, ArraySchedule
 from rbdhw.estimate.core import function_cells, line
 from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
 from rbdhw.fixed.fusion import GUARD_BITS
@@ -22,7 +22,7 @@ CONTROL_BITS = 8
 """Bits of the counters and registers that tell a memory or an accumulator what to do."""
 
 
-def array_cells(program: Program, array: Array, device: Target) -> dict[str, Cells]:
+def array_cells(program: Program, array: ArraySchedule, device: Target) -> dict[str, Cells]:
     """What the array takes, by the parts of :data:`rbdhw.estimate.calibration.PARTS`."""
     fabric = FABRICS[device.family]
     width = max(program.port_widths)
@@ -50,7 +50,7 @@ def array_cells(program: Program, array: Array, device: Target) -> dict[str, Cel
     return {"arithmetic": arithmetic, "selection": selection, "waiting": waiting, "units": units}
 
 
-def array_blocks(program: Program, array: Array, device: Target) -> int:
+def array_blocks(program: Program, array: ArraySchedule, device: Target) -> int:
     """DSP blocks of accumulators and of the units for sines and reciprocals."""
     products = {
         ArrayResource.ACCUMULATOR: (program.port_widths,),
@@ -66,7 +66,9 @@ def _multiplexers(fabric: Fabric, choices: int, width: int) -> float:
     return float(tables(choices) * width) if fabric.joined else fabric.multiplexer(choices, width)
 
 
-def _memory(array: Array, held: Contents, inputs: int, block: bool, width: int, fabric: Fabric) -> Cells:
+def _memory(
+    array: ArraySchedule, held: Contents, inputs: int, block: bool, width: int, fabric: Fabric
+) -> Cells:
     """An operand memory, and what tells its addresses and input by slot; or a table of constants."""
     if not inputs:
         return Cells(fabric.constants(array.ii, width), float(width))
@@ -79,7 +81,7 @@ def _memory(array: Array, held: Contents, inputs: int, block: bool, width: int, 
     return cells + fabric.distributed(width, held.depth(array.ii))
 
 
-def _delay_memories(program: Program, array: Array, device: Target, fabric: Fabric) -> Cells:
+def _delay_memories(program: Program, array: ArraySchedule, device: Target, fabric: Fabric) -> Cells:
     """Results that wait for the last of their function, and outputs that are kept for later slots."""
     cells = Cells()
     stages: dict[int, set[int]] = {}

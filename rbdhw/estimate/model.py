@@ -6,16 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rbdhw.array.model import Array
-from rbdhw.estimate.array import array_blocks, array_cells
-from rbdhw.estimate.calibration import PARTS, WEIGHED, calibration, weigh
-from rbdhw.estimate.core import Counts, core_cells, counts, dsp_blocks
-from rbdhw.estimate.edge import edge_cells
-from rbdhw.estimate.fabric import FABRICS, Cells
+from rbdhw.estimate.calibration import PARTS, WEIGHED, calibration
 from rbdhw.estimate.resources import RESOURCES, Resources
-from rbdhw.fixed.program import Program
-from rbdhw.interface import Interface
-from rbdhw.schedule.model import Bound
 from rbdhw.target import Target
 
 NAMES = {
@@ -51,48 +43,6 @@ class Short:
             f"{self.needed:,} {NAMES[self.resource]}, {self.needed - allowed:,} more than "
             f"{percent(self.share)} of {self.offered:,}"
         )
-
-
-@dataclass(frozen=True)
-class CoreCost:
-    """What the core of a design takes: its hardware counted, and on the device."""
-
-    counts: Counts
-    estimate: Resources
-
-    def json(self) -> dict[str, int]:
-        """Both in one table."""
-        return {**vars(self.counts), **self.estimate.json()}
-
-
-def parts(program: Program, bound: Bound | Array, interface: Interface, device: Target) -> dict[str, Cells]:
-    """What the structure of each part of a design says, before it is weighed."""
-    latency = {function: cycles + 1 for function, cycles in bound.latency.items()}
-    if isinstance(bound, Array):
-        core = array_cells(program, bound, device)
-    else:
-        core = core_cells(program, bound, device)
-    return core | edge_cells(interface, latency, bound.ii, FABRICS[device.family])
-
-
-def estimate(program: Program, bound: Bound | Array, interface: Interface, device: Target) -> Resources:
-    """What a whole accelerator takes on a device."""
-    weights = weights_of(device, "array" if isinstance(bound, Array) else "pipeline")
-    return weigh(parts(program, bound, interface, device), blocks(program, bound, device), weights)
-
-
-def blocks(program: Program, bound: Bound | Array, device: Target) -> int:
-    """DSP blocks of a design."""
-    if isinstance(bound, Array):
-        return array_blocks(program, bound, device)
-    return dsp_blocks(program, bound, device)
-
-
-def core_cost(program: Program, bound: Bound, device: Target) -> CoreCost:
-    """What the core alone takes."""
-    cells = core_cells(program, bound, device)
-    found = weigh(cells, dsp_blocks(program, bound, device), weights_of(device, "pipeline"))
-    return CoreCost(counts(program, bound), found)
 
 
 def weights_of(device: Target, core: str) -> Mapping[str, Mapping[str, float]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
+from typing import Protocol
 
 from rbdhw.config import CHEAPER_CORE, LEAST_ARRAY_II, BuildOptions, reason
 from rbdhw.design.traffic import Traffic, slowest
@@ -28,27 +28,20 @@ class Interval:
     why: str
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """What is known of a build at each initiation interval.
+class Candidates(Protocol):
+    """A build at any initiation interval, as the choice of the interval sees it."""
 
-    Parameters
-    ----------
-    serves
-        Whether a design can be built.
-    link
-        The packets of each function, and the clock in MHz.
-    products
-        Products of one task that take multipliers at this interval and any longer one.
-    estimate
-        What the scheduled design takes, on the core that takes less where there are several; InputError where
-        none can be built at this interval.
-    """
+    def serves(self, ii: int) -> bool:
+        """Return whether a design can be built at an interval."""
 
-    serves: Callable[[int], bool]
-    link: Callable[[int], tuple[dict[str, Traffic], float]]
-    products: Callable[[int], int]
-    estimate: Callable[[int], Resources]
+    def link(self, ii: int) -> tuple[dict[str, Traffic], float]:
+        """Return the packets of each function, and the clock in MHz."""
+
+    def products(self, ii: int) -> int:
+        """Return the products of one task that take multipliers at this interval and any longer one."""
+
+    def estimate(self, ii: int) -> Resources:
+        """Return the resources of the scheduled design; InputError if none can be built at this interval."""
 
 
 def interval(

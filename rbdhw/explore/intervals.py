@@ -14,8 +14,8 @@ from rbdhw.domain.bounds import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES, shares
 from rbdhw.estimate.resources import RESOURCES
-from rbdhw.explore.candidates import Alternatives, alternatives
 from rbdhw.explore.initiation_interval import INTERVALS
+from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.frontend.read import read
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
@@ -56,7 +56,7 @@ def explore(
     bandwidth = options.pacing.bandwidth if options.pacing else None
     every = replace(options, ii=None, pacing=Pacing(bandwidth=bandwidth), core=options.core or CHEAPER_CORE)
     source, _ = read(urdf, every, progress)
-    build = alternatives(source, every, overrides, progress)
+    build = BuildSearch(prepare_build(source, every, overrides, progress), every, progress=progress)
     chosen = _choose_interval(build, options)
     rows: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
@@ -68,7 +68,7 @@ def explore(
                 if every.core != CHEAPER_CORE or core == CORES[0]:
                     raise
                 refused.append({"ii": ii, "core": core, "why": str(error)})
-    packets, clock_mhz = build.traffic(rows[0]["ii"])
+    packets, clock_mhz = build.link(rows[0]["ii"])
     link = {
         function: {
             "bytes_in": own.bytes_in,
@@ -78,7 +78,7 @@ def explore(
         for function, own in packets.items()
     }
     return {
-        "robot": build.robot,
+        "robot": build.prepared.model.source.name,
         "target": options.target,
         "functions": list(packets),
         "clock_mhz": clock_mhz,
@@ -93,31 +93,31 @@ def explore(
     }
 
 
-def _choose_interval(build: Alternatives, options: BuildOptions) -> dict[str, Any] | None:
+def _choose_interval(build: BuildSearch, options: BuildOptions) -> dict[str, Any] | None:
     """The interval and core that ``generate`` takes with these options; None where they say nothing of it."""
     if options.ii is None and options.pacing is None and options.fit is None:
         return None
     options.check(tuple(FUNCTIONS))
     try:
-        asked = build.paced(options)
+        asked = build.with_options(options)
         interval = asked.interval()
-        core = asked.taken(interval.ii).core
+        core = asked.choose(interval.ii).core
     except InputError as error:
         return {"ii": None, "core": None, "why": str(error)}
     return {"ii": interval.ii, "core": core, "why": interval.why}
 
 
-def _row(build: Alternatives, core: str, ii: int) -> dict[str, Any]:
-    plan = build.planned(core, ii)
+def _row(build: BuildSearch, core: str, ii: int) -> dict[str, Any]:
+    plan = build.schedule(core, ii)
     return {
         "ii": ii,
         "core": core,
-        "multipliers": plan.multipliers,
+        "multipliers": plan.core.multipliers,
         **plan.estimate.json(),
         "shares": shares(plan.estimate, build.device),
         "latency": plan.latency,
-        "core_latency": plan.core_latency,
-        "tasks_per_second": round(plan.bound.clock_mhz * 1e6 / ii),
+        "core_latency": plan.core.latency,
+        "tasks_per_second": round(plan.clock_mhz * 1e6 / ii),
     }
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rbdhw.cores.pipeline import PipelineCore
 from rbdhw.errors import InputError
-from rbdhw.estimate.model import CoreCost
-from rbdhw.fixed.program import Kind, Program
+from rbdhw.fixed.program import Kind
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.twins import Twins
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import Limb, LimbGroup, limb_groups
-from rbdhw.schedule.model import Bound
 
 Meaning = tuple[str, tuple[int, ...]]
 """What an input is of its limb: its array, and its place in the limb's share of it."""
@@ -109,22 +108,11 @@ def _inputs(robot: Robot, limb: Limb) -> Iterator[tuple[str, Meaning]]:
             yield f"fext[{link},{k}]", ("fext", (place, k))
 
 
-def sharing_entry(
-    robot: Robot,
-    groups: Sequence[LimbGroup],
-    program: Program,
-    bound: Bound,
-    costs: Mapping[str, CoreCost],
-) -> dict[str, Any]:
-    """What the manifest tells of limbs that share hardware: who does, how much, and what else would cost.
-
-    Parameters
-    ----------
-    costs
-        Of both ways, by the values of ``--share-limbs``, where limbs could share.
-    """
-    computed = [value for value in bound.producer if program.operations[value].kind is not Kind.INPUT]
-    products = [value for value in computed if program.operations[value].kind in (Kind.MULTIPLY, Kind.SCALE)]
+def sharing_entry(robot: Robot, groups: Sequence[LimbGroup], core: PipelineCore) -> dict[str, Any]:
+    """Return what the manifest says of limbs that share hardware: which, how much, and the costs."""
+    operations, bound = core.program.operations, core.schedule
+    computed = [value for value in bound.producer if operations[value].kind is not Kind.INPUT]
+    products = [value for value in computed if operations[value].kind in (Kind.MULTIPLY, Kind.SCALE)]
 
     def split(values: Sequence[int]) -> dict[str, int]:
         shared = sum(len(bound.group(value)) > 1 for value in values)
@@ -135,5 +123,5 @@ def sharing_entry(
         "shared": bool(bound.twins),
         "operations": split(computed),
         "multiplications": split(products),
-        "costs": {way: cost.json() for way, cost in costs.items()},
+        "costs": {way: cost.json() for way, cost in core.costs.items()},
     }

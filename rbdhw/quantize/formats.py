@@ -210,7 +210,11 @@ def observe(
 
 @seldom_collect()
 def choose_formats(
-    observed: Observed, options: BuildOptions, twins: Twins, progress: Progress = silent
+    observed: Observed,
+    options: BuildOptions,
+    twins: Twins,
+    fuses_sums: bool = False,
+    progress: Progress = silent,
 ) -> Formats:
     """The bit-exact program: the most exact at the width asked for, or the cheapest that meets the budget.
 
@@ -225,7 +229,6 @@ def choose_formats(
     shifts = exponents(graph, twins)
     magnitudes = unify([draws.headroom * size for size in observed.magnitudes], twins, shifts)
     ranges = graph_ranges(model.source, domain, model.fext)
-    array = options.core == "array"
 
     tries = count(1)
 
@@ -240,7 +243,7 @@ def choose_formats(
             if seen == before:
                 break
             draft = lower(graph, seen, ranges, widths.raised(magnitudes, seen), twins)
-        return fuse(draft, MOST_TERMS) if array else draft
+        return fuse(draft, MOST_TERMS) if fuses_sums else draft
 
     def measured(program: Program, tasks: int) -> Measured:
         draft = accelerator_model(model, domain, program, options)
@@ -250,7 +253,7 @@ def choose_formats(
         node, times = planner.worst_node(widths, row)
         return node_reason(model.robot, graph, node, times)
 
-    planner = Planner(graph, magnitudes, observed.effects, twins, guard=0 if array else GUARD_BITS)
+    planner = Planner(graph, magnitudes, observed.effects, twins, guard=0 if fuses_sums else GUARD_BITS)
     search = FormatSearch(
         planner,
         lowered,

@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, signed
 
 from rbdhw.array.memories import block_memories, contents, outputs
-from rbdhw.array.model import Array, ArrayResource, ArrayStep, Output, Port
+from rbdhw.array.model import ArrayResource, ArraySchedule, ArrayStep, Output, Port
 from rbdhw.fixed.fusion import GUARD_BITS
 from rbdhw.fixed.program import Kind, Operation, Program, exact_interval
 from rbdhw.rtl.accumulator import Accumulator, Adding, sum_bits
@@ -26,7 +26,7 @@ from rbdhw.schedule.model import stage
 from rbdhw.target import Primitive
 
 
-class ArrayCore(CoreInterface):
+class ArrayComponent(CoreInterface):
     """A core of units that the jobs of a task share.
 
     Parameters
@@ -43,7 +43,7 @@ class ArrayCore(CoreInterface):
         self,
         *,
         program: Program,
-        array: Array,
+        array: ArraySchedule,
         memory_stages: int,
         primitive: Primitive | None = None,
     ) -> None:

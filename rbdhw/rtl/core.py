@@ -29,7 +29,7 @@ class ForwardBackward(Elaboratable):
         return m
 
 
-class PipelineCore(CoreInterface):
+class PipelineComponent(CoreInterface):
     """A core of dedicated and shared operators, grouped by step and joint.
 
     Parameters

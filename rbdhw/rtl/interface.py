@@ -1,4 +1,4 @@
-"""The interface common to all cores: see :class:`rbdhw.rtl.shell.Core`."""
+"""The interface common to all cores: see :class:`rbdhw.rtl.shell.CoreComponent`."""
 
 from __future__ import annotations
 

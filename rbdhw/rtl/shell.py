@@ -19,7 +19,7 @@ UNKNOWN_DEPTH = 4
 """Places for tasks of unknown functions."""
 
 
-class Core(Protocol):
+class CoreComponent(Protocol):
     """A pipeline that may be given a task in any cycle in which ``phase_zero`` is high, and never stalls.
 
     The task's words stand at ``payload`` in that cycle, slot by slot, its function (one-hot, in the
@@ -99,7 +99,7 @@ class Accelerator(wiring.Component):
     def __init__(
         self,
         *,
-        core: Core,
+        core: CoreComponent,
         interface: Interface,
     ) -> None:
         _check_core(core, interface)
@@ -201,7 +201,7 @@ class Accelerator(wiring.Component):
         ]
 
 
-def _check_core(core: Core, interface: Interface) -> None:
+def _check_core(core: CoreComponent, interface: Interface) -> None:
     bits = sum(interface.slots)
     if len(core.payload) != bits:
         raise ValueError(f"core: payload of {len(core.payload)} bits; the functions' slots have {bits}")

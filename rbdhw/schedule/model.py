@@ -179,6 +179,12 @@ class Bound:
         """The step that computes each value."""
         return {value: index for index, step in enumerate(self.steps) for value in step.results}
 
+    @property
+    def regions(self) -> list[Region]:
+        """The regions that host values, by step and joint."""
+        hosts = {self.hosts[value] for value in self.ready}
+        return sorted(hosts, key=lambda region: (region.step, -1 if region.joint is None else region.joint))
+
     def alone(self, value: int) -> bool:
         """Whether a step computes a value without a unit, in an operator of its own and its twins'."""
         return value in self.producer and self.steps[self.producer[value]].resource is None

@@ -9,7 +9,7 @@ import pytest
 from rbdhw.array import annealing
 from rbdhw.array.annealing import _Planning, _State, anneal
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import Array, ArrayResource, Constant, Term, Timing, kept_window, ways
+from rbdhw.array.model import ArrayResource, ArraySchedule, Constant, Term, Timing, kept_window, ways
 from rbdhw.array.placement import place_jobs
 from rbdhw.array.verify import verify
 from rbdhw.fixed.fusion import fuse
@@ -17,12 +17,12 @@ from tests.support.array_programs import LIMITS, chained, mixed, oldest, outputs
 from tests.support.builds import program_of
 
 
-def inputs(array: Array) -> int:
+def inputs(array: ArraySchedule) -> int:
     """What multiplexers in front of memories choose from, all together."""
     return sum(len({write.output for write in row.values()}) for row in array.writes.values())
 
 
-def shifts(array: Array) -> int:
+def shifts(array: ArraySchedule) -> int:
     """What shifters of accumulators choose from, all together."""
     return len({(step.unit, term.shift) for step in array.steps for term in step.job.terms})
 

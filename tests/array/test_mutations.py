@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import Array, ArrayStep, Constant, Job, Output, Port, Write
+from rbdhw.array.model import ArraySchedule, ArrayStep, Constant, Job, Output, Port, Write
 from rbdhw.array.verify import ArrayError, verify
-from rbdhw.rtl.array import ArrayCore
+from rbdhw.rtl.array import ArrayComponent
 from tests.support.array_programs import array_of, mixed, outputs_of
 from tests.support.mixed import mixed_words
 from tests.support.rtl_cores import expected, requests, responses
@@ -24,18 +24,18 @@ RESULTS = outputs_of(PROGRAM)
 TRIALS = 120
 """Changes of each kind."""
 
-Mutation = Callable[[random.Random], Array | None]
+Mutation = Callable[[random.Random], ArraySchedule | None]
 """The array with a change, or None where the draw changes nothing."""
 
 
-def with_steps(*changed: tuple[int, ArrayStep]) -> Array:
+def with_steps(*changed: tuple[int, ArrayStep]) -> ArraySchedule:
     steps = list(ARRAY.steps)
     for place, step in changed:
         steps[place] = step
     return replace(ARRAY, steps=tuple(steps))
 
 
-def with_row(port: Port, row: dict[int, Write]) -> Array:
+def with_row(port: Port, row: dict[int, Write]) -> ArraySchedule:
     return replace(ARRAY, writes=ARRAY.writes | {port: dict(sorted(row.items()))})
 
 
@@ -49,14 +49,14 @@ def a_place(rng: random.Random) -> int:
     return rng.randrange(len(ARRAY.steps))
 
 
-def a_start(rng: random.Random) -> Array:
+def a_start(rng: random.Random) -> ArraySchedule:
     """A step begins earlier or later, with its results or without."""
     place = a_place(rng)
     start = ARRAY.steps[place].start + rng.choice((-22, -11, -2, -1, 1, 2, 11, 22))
     return with_steps((place, (moved if rng.random() < 0.7 else replace)(ARRAY.steps[place], start=start)))
 
 
-def a_job_in_time(rng: random.Random) -> Array:
+def a_job_in_time(rng: random.Random) -> ArraySchedule:
     """A step begins elsewhere, and its words are written when they then come."""
     place = a_place(rng)
     step = moved(ARRAY.steps[place], start=ARRAY.steps[place].start + rng.choice((-11, -2, -1, 1, 2, 11)))
@@ -68,12 +68,12 @@ def a_job_in_time(rng: random.Random) -> Array:
     return replace(with_steps((place, step)), writes=writes)
 
 
-def a_unit(rng: random.Random) -> Array:
+def a_unit(rng: random.Random) -> ArraySchedule:
     place = a_place(rng)
     return with_steps((place, replace(ARRAY.steps[place], unit=rng.randrange(-1, len(ARRAY.units) + 1))))
 
 
-def two_starts(rng: random.Random) -> Array:
+def two_starts(rng: random.Random) -> ArraySchedule:
     """Two steps change places in time, or on units, or both."""
     a, b = a_place(rng), a_place(rng)
     one, other = ARRAY.steps[a], ARRAY.steps[b]
@@ -84,7 +84,7 @@ def two_starts(rng: random.Random) -> Array:
     return with_steps((a, one), (b, other))
 
 
-def a_term(rng: random.Random) -> Array | None:
+def a_term(rng: random.Random) -> ArraySchedule | None:
     """A term turned round, of other factors, of another sign or shift, or left out."""
     place = a_place(rng)
     job = ARRAY.steps[place].job
@@ -107,7 +107,7 @@ def a_term(rng: random.Random) -> Array | None:
     return with_steps((place, replace(ARRAY.steps[place], job=replace(job, terms=terms))))
 
 
-def a_job(rng: random.Random) -> Array:
+def a_job(rng: random.Random) -> ArraySchedule:
     """A step does another's job, or computes another's value."""
     place, other = a_place(rng), a_place(rng)
     job: Job = ARRAY.steps[other].job
@@ -116,7 +116,7 @@ def a_job(rng: random.Random) -> Array:
     return with_steps((place, replace(ARRAY.steps[place], job=job)))
 
 
-def a_write(rng: random.Random) -> Array | None:
+def a_write(rng: random.Random) -> ArraySchedule | None:
     """A word taken elsewhere, earlier or later, of another value, moved, doubled or left out."""
     port = rng.choice(list(ARRAY.writes))
     row = dict(ARRAY.writes[port])
@@ -145,7 +145,7 @@ def a_write(rng: random.Random) -> Array | None:
     return with_row(port, row)
 
 
-def a_latency(rng: random.Random) -> Array:
+def a_latency(rng: random.Random) -> ArraySchedule:
     function = rng.choice(list(ARRAY.latency))
     later = ARRAY.latency[function] + rng.choice((-11, -2, -1, 1, 2, 11))
     return replace(ARRAY, latency=ARRAY.latency | {function: later})
@@ -156,11 +156,11 @@ MUTATIONS: tuple[Mutation, ...] = (
 )  # fmt: skip
 
 
-def answers_right(array: Array) -> bool:
+def answers_right(array: ArraySchedule) -> bool:
     """Whether the array's RTL answers tasks of all functions as the evaluator does."""
     words = mixed_words(PROGRAM, 6, seed=3)
     asked = requests(PROGRAM, len(next(iter(words.values()))), 5)
-    core = ArrayCore(program=PROGRAM, array=replace(array, block_rams=4), memory_stages=4)
+    core = ArrayComponent(program=PROGRAM, array=replace(array, block_rams=4), memory_stages=4)
     return responses(core, words, 0, asked) == expected(PROGRAM, words, asked)
 
 

@@ -12,8 +12,8 @@ from rbdhw.array.jobs import jobs
 from rbdhw.array.memories import Word, contents
 from rbdhw.array.model import (
     MEMORY_WORDS,
-    Array,
     ArrayResource,
+    ArraySchedule,
     ArrayStep,
     Constant,
     Job,
@@ -33,14 +33,14 @@ ARRAY = array_of(PROGRAM, 16)
 RESULTS = outputs_of(PROGRAM)
 
 
-def refusal(array: Array) -> str:
+def refusal(array: ArraySchedule) -> str:
     """What the verifier has against an array."""
     with pytest.raises(ArrayError) as caught:
         verify(array, jobs(PROGRAM), RESULTS)
     return str(caught.value)
 
 
-def with_step(place: int, **changes) -> Array:
+def with_step(place: int, **changes) -> ArraySchedule:
     steps = list(ARRAY.steps)
     steps[place] = replace(steps[place], **changes)
     return replace(ARRAY, steps=tuple(steps))
@@ -55,7 +55,7 @@ def a_write(port: Port | None = None):
     return next((port, slot) for port in ports for slot in ARRAY.writes[port])
 
 
-def with_write(port: Port, slot: int, **changes) -> Array:
+def with_write(port: Port, slot: int, **changes) -> ArraySchedule:
     row = dict(ARRAY.writes[port])
     row[slot] = replace(row[slot], **changes)
     return replace(ARRAY, writes=ARRAY.writes | {port: row})
@@ -171,10 +171,10 @@ class TestTiny:
     JOBS = (Job((0,), ArrayResource.SOURCE), Job((1,), ArrayResource.ACCUMULATOR, (Term((0, Constant(3))),)))
     PORT = Port(1, 0)
 
-    def array(self, start: int, **changes) -> Array:
+    def array(self, start: int, **changes) -> ArraySchedule:
         """The sum begins in a cycle of the interval of 8; the word is written in cycle 1."""
         word, product = self.JOBS
-        whole = Array(
+        whole = ArraySchedule(
             8,
             50.0,
             Timing({ArrayResource.ACCUMULATOR: 3, ArrayResource.SOURCE: 0}),
@@ -186,7 +186,7 @@ class TestTiny:
         )
         return replace(whole, **changes)
 
-    def refusal(self, array: Array) -> str:
+    def refusal(self, array: ArraySchedule) -> str:
         with pytest.raises(ArrayError) as caught:
             verify(array, self.JOBS, {"id": (1,)})
         return str(caught.value)
@@ -203,7 +203,7 @@ class TestTiny:
     @pytest.mark.parametrize(("turns", "age"), [(1, 8), (2, 16), (4, 32)])
     def test_a_word_is_not_read_in_the_cycle_in_which_another_takes_its_place(self, monkeypatch, turns, age):
         """However many tasks the model says that the memory holds."""
-        monkeypatch.setattr(Array, "turns", lambda *_: turns)
+        monkeypatch.setattr(ArraySchedule, "turns", lambda *_: turns)
         verify(self.array(1 + age - 1), self.JOBS, {"id": (1,)})
         for later in (0, 1, 8):
             expected = f"{self.PORT}: value 0 is not there in cycle {1 + age + later}"

@@ -6,9 +6,9 @@ import pytest
 
 from rbdhw.bench.builds import ALL, plan_of, robot_of
 from rbdhw.config import BuildOptions
-from rbdhw.emit.manifest import function_counts, manifest, pipeline_entry
+from rbdhw.emit.manifest import function_counts, manifest
 from rbdhw.emit.operation_counts import program_counts
-from rbdhw.explore.candidates import make_plan
+from rbdhw.explore.search import make_plan
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.program import Flag, Kind, Operand, Operation, Program, Word
@@ -72,7 +72,7 @@ def test_sums_of_products():
 def test_all_products_have_multipliers(name):
     """At an interval of 1 every product has a multiplier of its own, or adders."""
     plan = plan_of(name)
-    entry = pipeline_entry(plan.program, plan.pipeline)
+    entry = plan.core.entries()
     built = [program_counts(plan.program, function)["multiplications"] for function in ALL]
     reached = {function: plan.program.reached(function) for function in ALL}
     products = {
@@ -109,6 +109,6 @@ def test_the_manifest_has_both_counts():
     facts = manifest(plan, options)
     for function, own in facts["functions"].items():
         assert own["built"] == program_counts(plan.program, function)
-        assert {name: own[name] for name in own["built"]} == function_counts(plan.graph, function)
+        assert {name: own[name] for name in own["built"]} == function_counts(plan.prepared.graph, function)
     entry = facts["functions"]["dfd"]
     assert sum(entry["built"]["multiplications"].values()) > sum(entry["multiplications"].values())

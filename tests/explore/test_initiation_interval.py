@@ -1,12 +1,14 @@
 """The initiation interval on hand-made candidates: what the link allows, what fits, and what is refused."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from rbdhw.config import BuildOptions, Pacing
 from rbdhw.design.traffic import Traffic
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
-from rbdhw.explore.initiation_interval import Candidates, Interval, interval
+from rbdhw.explore.initiation_interval import Interval, interval
 from rbdhw.target import target
 
 ECP5 = target("ecp5-85")
@@ -21,7 +23,10 @@ def candidates(luts=lambda ii: 10_000 + 100_000 // ii, products=120, packets=PAC
         tried.append(ii)
         return Resources(luts(ii), 1000, -(-products // ii), 4)
 
-    return Candidates(serves, lambda _: (packets, 125.0), lambda _: products, estimate), tried
+    build = SimpleNamespace(
+        serves=serves, link=lambda _: (packets, 125.0), products=lambda _: products, estimate=estimate
+    )
+    return build, tried
 
 
 def chosen(known=None, arrays=None, **options):
@@ -87,8 +92,7 @@ class TestLink:
         """At 2 and more cycles limbs share, and their words are wider."""
         grown = {"id": Traffic(70, 20, 3, 1)}
         known, _ = candidates()
-        link = lambda ii: (grown if ii > 1 else {"id": Traffic(60, 20, 2, 1)}, 125.0)  # noqa: E731
-        known = Candidates(known.serves, link, known.products, known.estimate)
+        known.link = lambda ii: (grown if ii > 1 else {"id": Traffic(60, 20, 2, 1)}, 125.0)
         assert interval(BuildOptions(pacing=Pacing()), 1, ECP5, known).ii == 3
 
     def test_limbs_that_must_share_need_an_interval_that_serves_them(self):

@@ -68,7 +68,7 @@ def test_an_array_that_finds_no_place_is_told(monkeypatch):
     def refuse(*_):
         raise InputError("ii: no place")
 
-    monkeypatch.setattr("rbdhw.explore.cores.arrayed", refuse)
+    monkeypatch.setattr("rbdhw.cores.array.build_array", refuse)
     options = replace(PIPELINE, core="auto")
     told = explore(path("toy"), options, intervals=(16,))
     assert [row["core"] for row in told["rows"]] == ["pipeline"]

@@ -13,7 +13,7 @@ from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA
 from rbdhw.emit.accuracy import accuracy_remarks, error_entry, formats_entry
-from rbdhw.explore.candidates import make_plan
+from rbdhw.explore.search import make_plan
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
 from rbdhw.fixed.search import Try
 from rbdhw.protocol import FUNCTIONS
@@ -106,16 +106,16 @@ def test_the_default_budget_holds_where_robots_move(iiwa, function):
     """At rest, straight up, in elbow poses, and in motions of |v| <= 3 and |a| <= 4, drawn without strata."""
     plan, model = iiwa, iiwa.accelerator
     rng, tasks = np.random.default_rng(11), 400
-    robot = plan.model.source
+    robot = plan.prepared.model.source
     arrays = sample(robot, input_domain(robot), tasks, rng)
-    lower, upper = plan.domain.bounds["v"].T
+    lower, upper = plan.prepared.domain.bounds["v"].T
     arrays["v"] = np.clip(rng.uniform(-3, 3, (tasks, 7)), lower, upper)
     arrays["a"] = rng.uniform(-4, 4, (tasks, 7))
     arrays["tau"] = golden.evaluate(robot, "id", arrays)["tau"]
     arrays["v"][:100] = arrays["a"][:100] = arrays["tau"][:100] = 0.0
     arrays["q"][:10] = 0.0
     arrays["q"][10:20] = np.eye(7)[3] * np.linspace(-2.0, 2.0, 10)[:, None]
-    inside = (np.abs(arrays["tau"]) <= plan.domain.bounds["tau"][:, 1]).all(axis=1)
+    inside = (np.abs(arrays["tau"]) <= plan.prepared.domain.bounds["tau"][:, 1]).all(axis=1)
     status, words = respond(model, function, encode(model, function, arrays))
     assert (status[inside] == 0).all()
     results, right = decode(model, function, words), golden.evaluate(robot, function, arrays)

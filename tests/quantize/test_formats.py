@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import input_domain
-from rbdhw.explore.candidates import make_plan
+from rbdhw.explore.search import make_plan
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model

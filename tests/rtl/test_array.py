@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rbdhw.fixed.fusion import fuse
-from rbdhw.rtl.array import ArrayCore
+from rbdhw.rtl.array import ArrayComponent
 from tests.rtl.test_functions import branching_program, program_of_graph
 from tests.support.array_programs import array_of, crowded, mixed
 from tests.support.builds import program_of, random_words
@@ -24,7 +24,7 @@ from tests.support.rtl_cores import expected, requests, responses
 def assert_bit_exact(program, ii, words, seed, *, skip=2, memory_stages=4, block_rams=4):
     asked = requests(program, len(next(iter(words.values()))), seed)
     array = replace(array_of(program, ii), block_rams=block_rams)
-    core = ArrayCore(program=program, array=array, memory_stages=memory_stages)
+    core = ArrayComponent(program=program, array=array, memory_stages=memory_stages)
     answers, wanted = responses(core, words, skip, asked), expected(program, words, asked)
     assert answers == wanted
     return [(request.function, flag) for request, (_, flag) in zip(asked, wanted, strict=True)]

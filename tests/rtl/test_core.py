@@ -22,7 +22,7 @@ from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import node_values
 from rbdhw.passes.prune import prune
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
-from rbdhw.rtl.core import PipelineCore
+from rbdhw.rtl.core import PipelineComponent
 from rbdhw.schedule.model import Resource
 from rbdhw.target import target
 from tests.support.builds import (
@@ -117,7 +117,7 @@ def test_short_memory_lines_delay_like_registers(memory_stages):
     program = skew_program(14)
     device = bound_of(program, "ecp5-85", 1, 60.0)
     bound = replace(device, memory_stages=memory_stages)
-    text = rtlil.convert(PipelineCore(program=program, bound=bound))
+    text = rtlil.convert(PipelineComponent(program=program, bound=bound))
     assert "bypass" in text
     assert_bit_exact(program, bound, both(program, skew(), 8))
 
@@ -192,7 +192,7 @@ def test_random_graphs(graph, ii, width, memory_stages):
 def test_latency_and_widths_are_those_of_the_bound_program():
     program = program_of("toy", 18, "all")
     bound = bound_of(program, "xcvu9p", 2)
-    core = PipelineCore(program=program, bound=bound)
+    core = PipelineComponent(program=program, bound=bound)
     assert core.ii == 2
     assert core.latency("id") == bound.latency["id"] + 1
     assert len(core.payload) == sum(word.format.width for word in program.inputs)
@@ -202,7 +202,7 @@ def test_latency_and_widths_are_those_of_the_bound_program():
 
 def test_the_hierarchy_shows_the_regions():
     program = program_of("toy", 14)
-    text = rtlil.convert(PipelineCore(program=program, bound=bound_of(program, "xcvu9p", 1)))
+    text = rtlil.convert(PipelineComponent(program=program, bound=bound_of(program, "xcvu9p", 1)))
     modules = [line.split()[1] for line in text.splitlines() if line.startswith("module ")]
     regions = {operation.region for operation in program.operations if operation.kind not in NO_HARDWARE}
     inside = {f"\\top.forward_backward.{region}" for region in regions if region.joint is not None}

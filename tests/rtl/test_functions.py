@@ -18,7 +18,7 @@ from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.interpret import node_values
 from rbdhw.passes.prune import prune
 from rbdhw.protocol import FLAGS
-from rbdhw.rtl.core import PipelineCore
+from rbdhw.rtl.core import PipelineComponent
 from rbdhw.schedule.model import Resource
 from tests.support.builds import bound_of, random_words
 from tests.support.graphs import REGION, graphs
@@ -137,7 +137,7 @@ def test_random_graphs_with_choices_and_reciprocals(graph, ii, width, memory_sta
 
 def test_words_of_different_functions_share_a_slot():
     program = mixed_program(18)
-    core = PipelineCore(program=program, bound=bound_of(program, "xcvu9p", 2))
+    core = PipelineComponent(program=program, bound=bound_of(program, "xcvu9p", 2))
     assert len(core.payload) == sum(program.slots) == 18 + 18 + 22 + 22
     assert (len(core.functions), len(core.options)) == (3, 4)
     assert [word.slot for word in program.inputs] == [0, 1, 2, 2, 3]
@@ -145,5 +145,5 @@ def test_words_of_different_functions_share_a_slot():
 
 def test_reciprocal_units_stand_in_their_regions():
     program = mixed_program(18)
-    text = rtlil.convert(PipelineCore(program=program, bound=bound_of(program, "xcvu9p", 1)))
+    text = rtlil.convert(PipelineComponent(program=program, bound=bound_of(program, "xcvu9p", 1)))
     assert text.count("module \\top.forward_backward.inverse_0.reciprocal_") >= 3

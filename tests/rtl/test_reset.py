@@ -17,9 +17,9 @@ from amaranth.sim import Simulator
 from rbdhw.fixed.program import Program
 from rbdhw.interface import FunctionWords, Interface
 from rbdhw.protocol import FUNCTIONS as ARRAYS
-from rbdhw.rtl.array import ArrayCore
+from rbdhw.rtl.array import ArrayComponent
 from rbdhw.rtl.completion import streams
-from rbdhw.rtl.core import PipelineCore
+from rbdhw.rtl.core import PipelineComponent
 from rbdhw.rtl.shell import Accelerator
 from tests.rtl import test_shell_floating as singles
 from tests.support.array_programs import array_of, mixed
@@ -85,12 +85,12 @@ def standing() -> Accelerator:
 
 def pipeline() -> Accelerator:
     program = mixed_program(12)
-    return accelerator(PipelineCore(program=program, bound=bound_of(program, "xcvu9p", 3)))
+    return accelerator(PipelineComponent(program=program, bound=bound_of(program, "xcvu9p", 3)))
 
 
 def array() -> Accelerator:
     program = mixed(12)
-    return accelerator(ArrayCore(program=program, array=array_of(program, 9), memory_stages=4))
+    return accelerator(ArrayComponent(program=program, array=array_of(program, 9), memory_stages=4))
 
 
 def accelerator(core: Any) -> Accelerator:

@@ -9,10 +9,10 @@ from functools import cache
 import pytest
 
 from rbdhw.config import BuildOptions
+from rbdhw.cores.pipeline import core_cost, schedule_pipeline
 from rbdhw.errors import InputError
 from rbdhw.estimate.core import counts
-from rbdhw.estimate.model import core_cost, load
-from rbdhw.explore.cores import schedule_pipeline
+from rbdhw.estimate.model import load
 from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.fixed.program import Kind, Operand
 from rbdhw.passes.twins import find_twins

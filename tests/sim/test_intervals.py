@@ -9,8 +9,8 @@ import pytest
 
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
-from rbdhw.explore.candidates import Alternatives, alternatives
 from rbdhw.explore.initiation_interval import Interval
+from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.pipeline import emit_design
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
@@ -24,9 +24,9 @@ TASKS = 100
 
 
 @cache
-def build() -> Alternatives:
+def build() -> BuildSearch:
     """The formats, which are the same at every interval."""
-    return alternatives(SOURCE, OPTIONS)
+    return BuildSearch(prepare_build(SOURCE, OPTIONS), OPTIONS)
 
 
 def intervals():
@@ -40,9 +40,9 @@ def intervals():
 def test_schedule_and_hardware_are_exact(tmp_path, ii):
     """The verifier has passed the schedule when there is a plan."""
     plan = build().plan(Interval(ii, "tested"))
-    products = sum(len(unit.steps) for unit in plan.bound.units if unit.resource in MULTIPLIERS)
-    assert plan.bound.ii == ii
-    assert plan.multipliers <= 1.1 * products / ii + 1
+    products = sum(len(unit.steps) for unit in plan.pipeline.units if unit.resource in MULTIPLIERS)
+    assert plan.ii == ii
+    assert plan.core.multipliers <= 1.1 * products / ii + 1
     write(emit_design(plan, replace(OPTIONS, ii=ii)), tmp_path / "design")
     report = simulate(tmp_path / "design", TASKS, seed=ii, bulk=True)
     assert (report.tasks, report.mismatches) == (TASKS, 0)

@@ -9,17 +9,15 @@ import numpy as np
 import pytest
 
 from rbdhw.config import BuildOptions
-from rbdhw.design.accelerator import accelerator
 from rbdhw.design.folder import write
-from rbdhw.emit.manifest import manifest
-from rbdhw.explore.candidates import make_plan
-from rbdhw.pipeline import generate
+from rbdhw.explore.search import make_plan
+from rbdhw.pipeline import emit_design, generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robots import path
+from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.sim.simulate import Report, simulate
-from rbdhw.target import target
 from tests.support.strategies import random_direction, random_inertia, random_rotation
 
 KINDS = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
@@ -124,8 +122,7 @@ def test_random_tree(tmp_path, seed):
     options = BuildOptions(ii=2, width=18, fext="all", samples=1024)
     source = tree(seed)
     plan = make_plan(source, options)
-    draft = plan.accelerator
-    facts = manifest(draft, plan, options)
-    verilog = to_verilog(accelerator(draft, plan.bound, target(options.target), portable=True))
-    write(replace(draft, manifest=facts | draft.manifest, verilog=verilog), tmp_path / "design")
+    portable = Accelerator(core=plan.core.component(None), interface=plan.interface)
+    design = replace(emit_design(plan, options), verilog=to_verilog(portable), companions={})
+    write(design, tmp_path / "design")
     assert_exact(simulate(tmp_path / "design", 100, seed), 100)

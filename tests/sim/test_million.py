@@ -8,7 +8,7 @@ import pytest
 from rbdhw import golden
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.domain.sampling import sample
-from rbdhw.explore.candidates import make_plan
+from rbdhw.explore.search import make_plan
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf

@@ -7,7 +7,7 @@ import numpy as np
 from rbdhw.array.annealing import anneal
 from rbdhw.array.build import timing
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import Array, ArrayResource, Constant, Job, Term
+from rbdhw.array.model import ArrayResource, ArraySchedule, Constant, Job, Term
 from rbdhw.array.placement import place_jobs
 from rbdhw.array.verify import verify
 from rbdhw.fixed.fusion import fuse
@@ -58,7 +58,7 @@ def chained(between: int, ends: int = 1) -> list[Job]:
     return chain + [Job((between + 1 + end,), ArrayResource.ACCUMULATOR, last) for end in range(ends)]
 
 
-def oldest(array: Array) -> int:
+def oldest(array: ArraySchedule) -> int:
     """The most cycles from the write of a word to a read of it."""
     reads = ((port, cycle, factor) for port in array.ports() for cycle, factor in array.reads(port))
     return max(
@@ -83,7 +83,7 @@ def shared(words: int) -> Program:
     return fuse(lower(graph, sizes, ranges, plain_widths(graph, 18)), MOST_TERMS)
 
 
-def placed_of(program: Program, ii: int, registers: int = 2) -> Array:
+def placed_of(program: Program, ii: int, registers: int = 2) -> ArraySchedule:
     """A fused program's array as it is placed."""
     width = max(program.port_widths)
     return place_jobs(
@@ -96,7 +96,7 @@ def outputs_of(program: Program) -> dict[str, tuple[int, ...]]:
     return {function: tuple(word.value for word in words) for function, words in program.outputs.items()}
 
 
-def array_of(program: Program, ii: int, registers: int = 2) -> Array:
+def array_of(program: Program, ii: int, registers: int = 2) -> ArraySchedule:
     """A fused program's array, after exchanges, verified."""
     array = anneal(placed_of(program, ii, registers), outputs_of(program), max(program.port_widths))
     verify(array, jobs(program), outputs_of(program))

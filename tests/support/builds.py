@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 
 from rbdhw.config import BuildOptions
+from rbdhw.cores.pipeline import schedule_pipeline
 from rbdhw.domain.bounds import Domain, graph_inputs, graph_ranges, input_domain
 from rbdhw.domain.sampling import sample
-from rbdhw.explore.cores import schedule_pipeline
 from rbdhw.fixed.evaluate import Result, evaluate
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.gains import Strata, gains

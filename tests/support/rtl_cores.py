@@ -13,8 +13,8 @@ from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Program, Word
 from rbdhw.protocol import EXTENDED, FUNCTIONS, flag_values
-from rbdhw.rtl.array import ArrayCore
-from rbdhw.rtl.core import PipelineCore
+from rbdhw.rtl.array import ArrayComponent
+from rbdhw.rtl.core import PipelineComponent
 from rbdhw.schedule.model import Bound
 
 
@@ -71,11 +71,11 @@ def respond(
     asked: Sequence[Request] = (),
 ) -> list[Any]:
     """``(output words, overflow)`` of each task; after every ``skip`` tasks one slot idles."""
-    return responses(PipelineCore(program=program, bound=bound), words, skip, asked)
+    return responses(PipelineComponent(program=program, bound=bound), words, skip, asked)
 
 
 def responses(
-    core: PipelineCore | ArrayCore,
+    core: PipelineComponent | ArrayComponent,
     words: Mapping[str, Integers],
     skip: int = 0,
     asked: Sequence[Request] = (),

@@ -9,12 +9,12 @@ from functools import cache
 import pytest
 
 from rbdhw.config import CORES, BuildOptions, Pacing
+from rbdhw.cores.choice import CoreChoice, choose_core
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
-from rbdhw.explore import candidates
-from rbdhw.explore.candidates import Alternatives, alternatives, make_plan
-from rbdhw.explore.cores import CoreChoice, choose_core
+from rbdhw.explore import search
 from rbdhw.explore.initiation_interval import Interval
+from rbdhw.explore.search import BuildSearch, make_plan, prepare_build
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
@@ -55,24 +55,28 @@ class TestCheaper:
         assert str(error.value) == "clock: too fast"
 
 
+def search_of(options: BuildOptions) -> BuildSearch:
+    return BuildSearch(prepare_build(load_urdf(path("toy")), options), options)
+
+
 @cache
-def build() -> Alternatives:
-    return alternatives(load_urdf(path("toy")), TOY)
+def build() -> BuildSearch:
+    return search_of(TOY)
 
 
 class TestBuilds:
     def test_the_taken_core_is_the_cheaper_of_both(self):
         plan = build().plan(Interval(32, "tried"))
-        both = {core: build().planned(core, 32).estimate for core in CORES}
-        assert plan.taken.estimates == both
-        assert plan.taken.core == "array"
+        both = {core: build().schedule(core, 32).estimate for core in CORES}
+        assert plan.choice.estimates == both
+        assert plan.core.name == "array"
         assert plan.estimate == both["array"]
         assert both["array"].luts < both["pipeline"].luts
 
     def test_at_short_intervals_there_is_no_array(self):
         why = "no array (ii: 4 is too few for the array core; expected 8 or more)"
         assert build().cores(4) == ("pipeline",)
-        assert build().taken(4) == CoreChoice("pipeline", why, {})
+        assert build().choose(4) == CoreChoice("pipeline", why, {})
 
     @pytest.mark.parametrize(
         ("options", "why"),
@@ -86,16 +90,16 @@ class TestBuilds:
         ],
     )
     def test_builds_that_can_have_no_array(self, options, why):
-        own = alternatives(load_urdf(path("toy")), toy(**options))
-        assert own.taken(32) == CoreChoice("pipeline", f"no array ({why})", {})
+        own = search_of(toy(**options))
+        assert own.choose(32) == CoreChoice("pipeline", f"no array ({why})", {})
 
     def test_an_array_that_finds_no_place_is_left(self, monkeypatch):
         def refuse(*_):
             raise InputError("ii: no place")
 
-        monkeypatch.setattr("rbdhw.explore.cores.arrayed", refuse)
-        own = alternatives(load_urdf(path("toy")), toy(functions=("id",)))
-        taken = own.taken(32)
+        monkeypatch.setattr("rbdhw.cores.array.build_array", refuse)
+        own = search_of(toy(functions=("id",)))
+        taken = own.choose(32)
         assert taken.core == "pipeline"
         assert taken.why.endswith(", no array (ii: no place)")
 
@@ -107,25 +111,25 @@ class TestBuilds:
                 calls[name] += 1
                 return do(*given)
 
-            monkeypatch.setattr(candidates, name, call)
+            monkeypatch.setattr(search, name, call)
 
-        counted("fix", candidates.fix)
-        counted("observe", candidates.observe)
-        own = alternatives(load_urdf(path("toy")), toy(functions=("id",)))
+        counted("choose_formats", search.choose_formats)
+        counted("observe", search.observe)
+        own = search_of(toy(functions=("id",)))
         for ii in (4, 8, 16, 32):
             own.plan(Interval(ii, "tried"))
-        assert calls == {"fix": 2, "observe": 1}
+        assert calls == {"choose_formats": 2, "observe": 1}
 
     def test_each_core_has_its_formats(self):
-        programs = [build().planned(core, 32).program for core in CORES]
+        programs = [build().schedule(core, 32).program for core in CORES]
         assert len({len(program.operations) for program in programs}) == 2
         assert build().program(32) == programs[1]
         assert build().program(4) == programs[0]
 
     def test_products_are_those_that_no_core_can_do_without(self):
-        array = alternatives(load_urdf(path("toy")), toy(core="array"))
+        array = search_of(toy(core="array"))
         assert build().products(32) < array.products(32)
-        units = array.planned("array", 32).multipliers
+        units = array.schedule("array", 32).core.multipliers
         assert array.products(32) <= 32 * units
 
     def test_the_manifest_tells_which_core_and_why(self):
@@ -157,7 +161,7 @@ def smaller(monkeypatch):
 
 def share(core, ii):
     """The share of the look-up tables, a little more than the toy takes, that decides in these tests."""
-    return 1.001 * build().planned(core, ii).estimate.luts / SMALLER.luts
+    return 1.001 * build().schedule(core, ii).estimate.luts / SMALLER.luts
 
 
 def searched(**options):
@@ -169,12 +173,12 @@ class TestIntervals:
     def test_arrays_are_searched_at_their_own_intervals(self):
         fit = share("array", 16)
         plan = searched(core="array", fit=fit)
-        assert 8 < plan.interval.ii == plan.bound.ii <= 16
+        assert 8 < plan.interval.ii == plan.ii <= 16
         assert plan.interval.why == f"the fewest that fit {100.0 * fit:g}% of ecp5-85"
         assert plan.estimate.luts <= fit * SMALLER.luts
 
     def test_the_shortest_array_is_where_a_search_begins(self):
-        assert searched(core="array", fit=0.9).bound.ii == 8
+        assert searched(core="array", fit=0.9).ii == 8
 
     def test_operand_memories_keep_to_the_share(self, monkeypatch):
         """Of half of the block RAMs, but for those that are left to other parts, four memories."""
@@ -182,15 +186,15 @@ class TestIntervals:
         source = load_urdf(path("toy"))
         plan = make_plan(source, toy(core="array", fit=0.5))
         free = make_plan(source, toy(core="array"))
-        assert (plan.bound.block_rams, free.bound.block_rams) == (4, SPARE_BLOCK_RAMS + 8)
+        assert (plan.core.schedule.block_rams, free.core.schedule.block_rams) == (4, SPARE_BLOCK_RAMS + 8)
         assert plan.estimate.block_rams < free.estimate.block_rams
         assert plan.estimate.luts > free.estimate.luts
-        assert free.bound.steps == plan.bound.steps
+        assert free.core.schedule.steps == plan.core.schedule.steps
 
     def test_both_cores_are_searched(self):
         """Arrays alone get as small as that of the longest interval."""
         fit = share("array", 64)
-        assert searched(fit=fit).taken.core == "array"
+        assert searched(fit=fit).core.name == "array"
         with pytest.raises(InputError) as error:
             searched(fit=fit, core="pipeline")
         assert str(error.value).startswith("fit: at an ii of ")
@@ -198,15 +202,15 @@ class TestIntervals:
 
     def test_the_link_is_asked_by_the_core_that_is_taken(self):
         plan = make_plan(load_urdf(path("toy")), toy(ii=1, data_width=32, pacing=Pacing()))
-        assert plan.taken.core == "pipeline"
-        assert plan.taken.why.startswith("no array (ii: ")
+        assert plan.core.name == "pipeline"
+        assert plan.choice.why.startswith("no array (ii: ")
 
     def test_a_refusal_considers_both_cores(self):
         fit, source = share("array", 64), load_urdf(path("toy"))
         with pytest.raises(InputError) as error:
             make_plan(source, toy(ii=8, fit=fit))
-        assert str(error.value).endswith(f" of ecp5-85; an ii of {searched(fit=fit).bound.ii} would fit")
+        assert str(error.value).endswith(f" of ecp5-85; an ii of {searched(fit=fit).ii} would fit")
         with pytest.raises(InputError) as error:
             make_plan(source, toy(ii=8, fit=fit, core="pipeline"))
-        array = f"with --core array one of {searched(fit=fit).bound.ii}"
+        array = f"with --core array one of {searched(fit=fit).ii}"
         assert str(error.value).endswith(f" of ecp5-85; none up to 64 would fit, {array}")

@@ -1,0 +1,7 @@
+"""The kinds of cores that can compute a build, by the names that ``--core`` takes."""
+
+from rbdhw.cores.array import ArrayCore
+from rbdhw.cores.core import Core
+from rbdhw.cores.pipeline import PipelineCore
+
+KINDS: dict[str, type[Core]] = {kind.name: kind for kind in (PipelineCore, ArrayCore)}

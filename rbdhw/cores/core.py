@@ -1,0 +1,129 @@
+"""A core: a program scheduled on hardware of one kind.
+
+Each kind is a class. Before anything is scheduled, the class says how programs are lowered for it and when it
+can be built; its objects are scheduled programs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+from rbdhw.config import BuildOptions
+from rbdhw.estimate.calibration import weigh
+from rbdhw.estimate.edge import edge_cells
+from rbdhw.estimate.fabric import FABRICS, Cells
+from rbdhw.estimate.model import weights_of
+from rbdhw.estimate.resources import Resources
+from rbdhw.fixed.program import Program
+from rbdhw.graph.twins import Group
+from rbdhw.interface import Interface
+from rbdhw.rtl.shell import CoreComponent
+from rbdhw.target import Primitive, Target
+
+
+class CoreSchedule(Protocol):
+    """What every schedule of a core has."""
+
+    @property
+    def ii(self) -> int:
+        """Cycles between tasks."""
+
+    @property
+    def clock_mhz(self) -> float:
+        """The clock of the schedule."""
+
+    @property
+    def latency(self) -> dict[str, int]:
+        """For each function, the cycles from a task's start to the cycle of its last output."""
+
+
+@dataclass(frozen=True)
+class Core(ABC):
+    """A program scheduled on a device.
+
+    Parameters
+    ----------
+    program
+        The bit-exact program.
+    device
+        The device.
+    schedule
+        When and where each operation is computed.
+
+    Members
+    -------
+    name
+        The name that ``--core`` takes.
+    fuses_sums
+        Whether the program's sums of products are rounded once, by an accumulator.
+    shares_limbs
+        Whether symmetric limbs can take turns in the same hardware.
+    """
+
+    program: Program
+    device: Target
+    schedule: CoreSchedule
+
+    name: ClassVar[str]
+    fuses_sums: ClassVar[bool]
+    shares_limbs: ClassVar[bool]
+
+    @classmethod
+    @abstractmethod
+    def build(cls, program: Program, device: Target, options: BuildOptions, twins: Sequence[Group]) -> Self:
+        """Schedule a program at the interval and clock of the options, and verify the schedule.
+
+        Raises
+        ------
+        InputError
+            If the clock is too fast, or the interval too short.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:
+        """Return the clock in MHz at which the core would run, before it is scheduled."""
+
+    @staticmethod
+    @abstractmethod
+    def products(program: Program) -> int:
+        """Return the products of one task of all functions that take multipliers at long intervals."""
+
+    @property
+    @abstractmethod
+    def multipliers(self) -> int:
+        """Multipliers, without those inside the trigonometry and reciprocal units."""
+
+    @property
+    @abstractmethod
+    def dsp_blocks(self) -> int:
+        """DSP blocks of the whole core."""
+
+    @abstractmethod
+    def cells(self) -> dict[str, Cells]:
+        """Return the cells of each part of the core, before they are weighted."""
+
+    @abstractmethod
+    def entries(self) -> dict[str, Any]:
+        """Return what the manifest says of the core's units."""
+
+    @abstractmethod
+    def component(self, primitive: Primitive | None) -> CoreComponent:
+        """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
+
+    @property
+    def latency(self) -> dict[str, int]:
+        """For each function, the cycles from a task's words at the core to its results."""
+        return {function: cycles + 1 for function, cycles in self.schedule.latency.items()}
+
+    def parts(self, interface: Interface) -> dict[str, Cells]:
+        """Return the cells of each part of an accelerator with this core, before they are weighted."""
+        fabric = FABRICS[self.device.family]
+        return self.cells() | edge_cells(interface, self.latency, self.schedule.ii, fabric)
+
+    def estimate(self, interface: Interface) -> Resources:
+        """Return the estimated resources of an accelerator with this core."""
+        return weigh(self.parts(interface), self.dsp_blocks, weights_of(self.device, self.name))

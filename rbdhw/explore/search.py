@@ -1,0 +1,301 @@
+"""The search for a build: number formats, core and schedule at any initiation interval, each made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any, TypeVar
+
+from rbdhw.config import CHEAPER_CORE, CORES, BuildOptions, reason
+from rbdhw.cores import KINDS
+from rbdhw.cores.choice import CoreChoice, choose_core
+from rbdhw.cores.core import Core
+from rbdhw.design.model import AcceleratorModel
+from rbdhw.design.traffic import Traffic, traffic
+from rbdhw.domain.bounds import Overrides, input_domain
+from rbdhw.errors import InputError
+from rbdhw.estimate.resources import Resources
+from rbdhw.explore.initiation_interval import Interval, interval
+from rbdhw.explore.limb_sharing import find_shared_limbs, least_interval, limb_inputs
+from rbdhw.explore.plan import Plan, Prepared, Scheduled
+from rbdhw.fixed.program import Program
+from rbdhw.frontend.build_graph import optimise, prepare, trace_model
+from rbdhw.frontend.solvability import check_solvable
+from rbdhw.graph.twins import Twins, no_twins
+from rbdhw.passes.twins import find_twins
+from rbdhw.progress import Progress, silent, within
+from rbdhw.quantize.formats import (
+    Formats,
+    Observed,
+    accelerator_model,
+    add_inverse_bounds,
+    choose_formats,
+    observe,
+)
+from rbdhw.remarks import warn
+from rbdhw.robot.model import Robot
+from rbdhw.robot.symmetry import limb_groups
+from rbdhw.target import Target, target
+
+T = TypeVar("T")
+
+
+def make_plan(
+    source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
+) -> Plan:
+    """Run every stage before the RTL.
+
+    Raises
+    ------
+    InputError
+        For a robot, option or override that cannot be built.
+    """
+    search = BuildSearch(prepare_build(source, options, overrides, progress), options, progress=progress)
+    return search.plan(search.interval())
+
+
+def prepare_build(
+    source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
+) -> Prepared:
+    """Run the stages that do not depend on number formats or the schedule.
+
+    Raises
+    ------
+    InputError
+        For a robot, option or override that cannot be built.
+    """
+    device = target(options.target)
+    domain = input_domain(source, overrides, strict=options.mounting.strict)
+    warn(domain.remarks)
+    check_solvable(source, options.functions)
+    model = prepare(source, options.functions, options.fext, device.delays, options.algorithms, progress)
+    warn(model.remarks)
+    if "difd" in options.functions:
+        domain = add_inverse_bounds(domain, source, options)
+    progress("tracing")
+    return Prepared(model, domain, optimise(trace_model(model, options.functions), device.delays))
+
+
+class Cache:
+    """Results of stages, by the stage and all that the result depends on."""
+
+    def __init__(self) -> None:
+        self._results: dict[tuple[Any, ...], Any] = {}
+
+    def get(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+        """Return the result kept under a key; make it if there is none."""
+        if key not in self._results:
+            self._results[key] = make()
+        found: T = self._results[key]
+        return found
+
+
+@dataclass(frozen=True)
+class BuildSearch:
+    """A build at any initiation interval, on any core that the options allow.
+
+    Number formats depend on the core, and on the interval only by the limbs that share hardware at it.
+    Searches of one robot that share a cache make each of these results once.
+    """
+
+    prepared: Prepared
+    options: BuildOptions
+    cache: Cache = field(default_factory=Cache)
+    progress: Progress = silent
+
+    def with_options(self, options: BuildOptions) -> BuildSearch:
+        """Return the same build with another interval, pace, clock, stream or core; results are shared."""
+        return replace(self, options=options)
+
+    @property
+    def device(self) -> Target:
+        """The target."""
+        return target(self.options.target)
+
+    @property
+    def robot(self) -> Robot:
+        """The robot as it is computed."""
+        return self.prepared.model.robot
+
+    @property
+    def least(self) -> int:
+        """The fewest cycles between tasks: those asked for, or the next that can be built.
+
+        Raises
+        ------
+        InputError
+            If limbs must share hardware but cannot.
+        """
+        if self.options.pacing is None:
+            return self.options.least_ii
+        if self.options.share_limbs == "on":
+            find_shared_limbs(self.robot, "on", least_interval(limb_groups(self.robot)))
+        return next(ii for ii in count(self.options.least_ii) if self.serves(ii))
+
+    def interval(self) -> Interval:
+        """Return the cycles between tasks that the options give or choose.
+
+        Raises
+        ------
+        InputError
+            If the device does not hold the design.
+        """
+        return interval(self.options, self.least, self.device, self, self.arrays())
+
+    def plan(self, chosen: Interval) -> Plan:
+        """Return the whole plan at an interval, on the core that is chosen there.
+
+        Raises
+        ------
+        InputError
+            If it cannot be built.
+        """
+        choice = self.choose(chosen.ii)
+        scheduled = self.schedule(choice.core, chosen.ii)
+        return Plan(**vars(scheduled), prepared=self.prepared, interval=chosen, choice=choice)
+
+    # Cores
+
+    def serves(self, ii: int) -> bool:
+        """Return whether there is a core for an interval."""
+        return bool(self.cores(ii))
+
+    def cores(self, ii: int) -> tuple[str, ...]:
+        """Return the cores that can be built at an interval, among those that the options allow."""
+        asked = CORES if self.options.core == CHEAPER_CORE else (self.options.asked_core,)
+        return tuple(core for core in asked if self._is_possible(KINDS[core], ii))
+
+    def _is_possible(self, kind: type[Core], ii: int) -> bool:
+        """Return whether a kind of core can be built at an interval, limbs that must share included."""
+        if self.options.refusal(kind.name, ii) is not None:
+            return False
+        if not kind.shares_limbs or self.options.share_limbs != "on":
+            return True
+        groups = limb_groups(self.robot)
+        return all(any(ii % size == 0 for size in range(2, len(group) + 1)) for group in groups)
+
+    def choose(self, ii: int) -> CoreChoice:
+        """Return the core of a build at an interval: the only one that can be built, or the cheaper one.
+
+        Raises
+        ------
+        InputError
+            If none can be built.
+        """
+        return self.cache.get(("choice", ii, self.options.core, *self._edge()), lambda: self._choose(ii))
+
+    def _choose(self, ii: int) -> CoreChoice:
+        if self.options.core != CHEAPER_CORE:
+            return CoreChoice(self.options.asked_core, reason(self.options.core), {})
+        for core in CORES:
+            refusal = self.options.refusal(core, ii)
+            if refusal is not None:
+                only = next(other for other in CORES if other != core)
+                return CoreChoice(only, f"no {core} ({refusal})", {})
+        estimates, refused = {}, {}
+        for core in self.cores(ii):
+            try:
+                estimates[core] = self.schedule(core, ii).estimate
+            except InputError as error:
+                refused[core] = str(error)
+        return choose_core(estimates, refused, self.device)
+
+    # Stages
+
+    def schedule(self, core: str, ii: int) -> Scheduled:
+        """Return the build on a core at an interval.
+
+        Raises
+        ------
+        InputError
+            If it cannot be built.
+        """
+        return self.cache.get(("schedule", core, ii, *self._edge()), lambda: self._schedule(core, ii))
+
+    def _schedule(self, core: str, ii: int) -> Scheduled:
+        options = replace(self.options, ii=ii, core=core)
+        formats = self.formats(core, ii)
+        self.progress(f"scheduling the {core} at an II of {ii}")
+        built = KINDS[core].build(formats.program, self.device, options, formats.groups)
+        accelerator = self._accelerator(formats.program)
+        return Scheduled(formats, accelerator, built, built.estimate(accelerator.interface))
+
+    def _edge(self) -> tuple[Any, ...]:
+        """Return the options on which a schedule depends beside its core and interval."""
+        own = self.options
+        return own.clock_mhz, own.data_width, own.number, own.priority, own.share_limbs, own.fit
+
+    def formats(self, core: str, ii: int) -> Formats:
+        """Return the number formats of a build on a core at an interval.
+
+        Raises
+        ------
+        InputError
+            If the error budget is not met.
+        """
+        share = self.options.share_limbs if KINDS[core].shares_limbs else "off"
+        groups = find_shared_limbs(self.robot, share, ii)
+        return self.cache.get(("formats", core, groups), lambda: self._formats(core, ii))
+
+    def _formats(self, core: str, ii: int) -> Formats:
+        kind, options = KINDS[core], replace(self.options, ii=ii, core=core)
+        observed = self.observed()
+        stage = f"choosing number formats of the {core}"
+        self.progress(stage)
+        twins = limb_twins(self.prepared, options) if kind.shares_limbs else no_twins(self.prepared.graph)
+        return choose_formats(observed, options, twins, kind.fuses_sums, within(stage, self.progress))
+
+    def observed(self) -> Observed:
+        """Return what random tasks show of the graph."""
+        return self.cache.get(("observed",), self._observe)
+
+    def _observe(self) -> Observed:
+        self.progress("observing random tasks")
+        return observe(self.prepared.model, self.prepared.graph, self.prepared.domain, self.options)
+
+    def _accelerator(self, program: Program) -> AcceleratorModel:
+        return accelerator_model(self.prepared.model, self.prepared.domain, program, self.options)
+
+    # What the choice of an interval asks
+
+    def program(self, ii: int) -> Program:
+        """Return the bit-exact program for the core that is chosen at an interval."""
+        return self.formats(self.choose(ii).core, ii).program
+
+    def link(self, ii: int) -> tuple[dict[str, Traffic], float]:
+        """Return the packets of each function, and the clock in MHz."""
+        program, kind = self.program(ii), KINDS[self.choose(ii).core]
+        clock_mhz = kind.clock(program, self.device, self.options, ii)
+        return traffic(self._accelerator(program).interface), clock_mhz
+
+    def products(self, ii: int) -> int:
+        """Return the products of one task that take multipliers at this interval and any longer one.
+
+        An array takes no fewer than a pipeline, because its multipliers also add.
+        """
+        core = self.cores(ii)[0]
+        return KINDS[core].products(self.formats(core, ii).program)
+
+    def estimate(self, ii: int) -> Resources:
+        """Return the resources of the build at an interval, on the core that is chosen there."""
+        return self.schedule(self.choose(ii).core, ii).estimate
+
+    def arrays(self) -> BuildSearch | None:
+        """Return the search on the array alone; None if arrays are searched anyway, or are impossible."""
+        if self.options.asked_core != CORES[0] or self.options.array_needs:
+            return None
+        return self.with_options(replace(self.options, core="array"))
+
+
+def limb_twins(prepared: Prepared, options: BuildOptions) -> Twins:
+    """Return the nodes of the graph that symmetric limbs compute in turn.
+
+    Raises
+    ------
+    InputError
+        If sharing is asked for but is impossible.
+    """
+    robot, graph = prepared.model.robot, prepared.graph
+    groups = find_shared_limbs(robot, options.share_limbs, options.least_ii)
+    return find_twins(graph, limb_inputs(robot, groups)) if groups else no_twins(graph)

@@ -1,8 +1,8 @@
 """The command line: ``rbdhw info | generate | simulate | run | synthesize | bench``.
 
-Exit status 0: done; 1: found wrong (a mismatch, an error beyond the budget, too many flagged tasks, timing
-missed, a tool that failed); 2: bad input, a design too large for its device, or a missing program or extra,
-in one line.
+The exit status is 0 for success. It is 1 for a negative result: a mismatch, an error beyond the budget, too
+many flagged tasks, missed timing, or a failing tool. It is 2 for bad input, a design too large for its
+device, or a missing program or extra; the message is one line.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Urdf = Annotated[Path, typer.Argument(metavar="URDF", help="The robot's description.")]
-Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `generate` wrote.")]
+Urdf = Annotated[Path, typer.Argument(metavar="URDF", help="The robot description.")]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A design folder, written by `generate`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 class Engine(StrEnum):
-    """What answers `run`."""
+    """The implementation that computes the results of `run`."""
 
     MODEL = "model"
     RTL = "rtl"
@@ -70,7 +70,7 @@ def main() -> None:
         sys.stdout.flush()
         sys.exit(status)
     except TyperException as error:
-        if error.format_message():  # empty where no command was named: the help is printed already
+        if error.format_message():  # empty without a command: the help is already printed
             print(f"rbdhw: {one_line(_usage(error))}", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except InputError as error:
@@ -83,12 +83,12 @@ def main() -> None:
         place = error.filename or "standard output"
         reason = f"{error.strerror or error}; expected a place that can be read and written"
         print(f"rbdhw: {one_line(f'{place}: {reason}')}", file=sys.stderr)
-        sys.stdout = io.StringIO()  # what is not written yet must not fail again at the end
+        sys.stdout = io.StringIO()  # buffered output must not fail a second time at exit
         sys.exit(BAD_INPUT)
 
 
 def _prepare_streams() -> None:
-    """Let anything be printed: a name that is no Unicode, and without an output to print to."""
+    """Make printing safe for names that cannot be encoded, and for a missing output stream."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -98,7 +98,7 @@ def _prepare_streams() -> None:
 
 
 def _usage(error: TyperException) -> str:
-    """What is wrong with a command line, and which help describes the right ones."""
+    """Return the usage error in one line, with the command whose help describes the correct usage."""
     commands = typer.main.get_group(app).commands
     command = " ".join(["rbdhw", *(word for word in sys.argv[1:2] if word in commands)])
     message = " ".join(error.format_message().split()).removesuffix(".")
@@ -106,7 +106,7 @@ def _usage(error: TyperException) -> str:
 
 
 def _print_version(asked: bool) -> None:
-    """Print the version of the package, and end there."""
+    """Print the version of the package and exit."""
     if asked:
         print(f"rbdhw {version('rbdhw')}")
         raise typer.Exit
@@ -131,11 +131,11 @@ def _print_json(data: Any) -> None:
 def info(
     urdf: Urdf,
     explore: Annotated[
-        bool, typer.Option("--explore", help="Compare initiation intervals from 1 to 64 instead.")
+        bool, typer.Option("--explore", help="Compare the initiation intervals from 1 to 64 instead.")
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Where --explore plots, as PNG and SVG."),
+        typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the plots of --explore."),
     ] = None,
     *,
     build: BuildArguments,
@@ -144,8 +144,8 @@ def info(
     """Describe the robot: its joints, the operations of each function and the algorithms.
 
     With --explore, compare the hardware at many initiation intervals.
-    Only then may options of the hardware and --output be given.
-    --ii, --bandwidth and --fit mark the interval that generate would take.
+    The hardware options and --output require --explore.
+    --ii, --bandwidth and --fit mark the interval that generate would choose.
     """
     if explore:
         _explore(urdf, build, output, as_json)
@@ -153,7 +153,7 @@ def info(
     idle = [name for name in OF_HARDWARE if name in build.given] + ["output"] * (output is not None)
     if idle:
         name = idle[0].replace("_", "-")
-        raise InputError(f"{name}: changes nothing that info prints; expected it with --explore")
+        raise InputError(f"{name}: has no effect on info without --explore; expected both or neither")
     options, _ = build.parse()
     with shown() as progress:
         data = describe(urdf, options, progress)
@@ -164,7 +164,7 @@ def info(
 
 
 def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bool) -> None:
-    """The tables of intervals, and in a folder their plot."""
+    """Print the tables of initiation intervals, and write their plots to a folder."""
     from rbdhw.explore.intervals import explore, remarks, tables
     from rbdhw.explore.plot import check_plotting, plot
 
@@ -196,8 +196,8 @@ def generate(
 ) -> None:
     """Write the Verilog, its bit-exact model and its manifest.
 
-    An earlier design in the folder is replaced.
-    The build folders that tools made from it are removed.
+    A design that is already in the folder is replaced.
+    The build folders of that design are removed.
     """
     design_folder.check_output(output)
     options, overrides = build.parse()
@@ -213,16 +213,16 @@ def generate(
 @app.command()
 def simulate(
     directory: Directory,
-    tasks: Annotated[int, typer.Option(min=1, help="Random tasks.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of tasks, bubbles and back-pressure.")] = 0,
-    bulk: Annotated[bool, typer.Option("--bulk", help="Drive many tasks by C++, not by cocotb.")] = False,
+    tasks: Annotated[int, typer.Option(min=1, help="Number of random tasks.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the tasks and of the stream's pauses.")] = 0,
+    bulk: Annotated[bool, typer.Option("--bulk", help="Use a C++ bench, faster than cocotb.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run random tasks through the RTL in Verilator and compare each bit with the model."""
-    from rbdhw.sim.simulate import simulate as simulated
+    from rbdhw.sim import simulate as simulation
 
     with shown() as progress:
-        report = simulated(directory, tasks, seed, bulk=bulk, progress=progress)
+        report = simulation.simulate(directory, tasks, seed, bulk=bulk, progress=progress)
     if as_json:
         _print_json(report.json())
     else:
@@ -238,19 +238,19 @@ def simulate(
 def run(
     directory: Directory,
     function: Annotated[str, typer.Argument(metavar="FUNCTION", help="One of the design's functions.")],
-    input_file: Annotated[Path, typer.Option("--input", help="npz with q, v, a or tau, fext.")],
-    output_file: Annotated[Path, typer.Option("--output", help="npz to write.")],
+    input_file: Annotated[Path, typer.Option("--input", help="The npz file with q, v, a or tau, fext.")],
+    output_file: Annotated[Path, typer.Option("--output", help="The npz file to write.")],
     engine: Annotated[
-        Engine, typer.Option(help="Bit-exact model, RTL in Verilator, or float64.")
+        Engine, typer.Option(help="The bit-exact model, the RTL in Verilator, or float64.")
     ] = Engine.MODEL,
-    extended: Annotated[bool, typer.Option("--extended", help="Of dfd, ask for Minv and a as well.")] = False,
+    extended: Annotated[bool, typer.Option("--extended", help="For dfd, also return Minv and a.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Answer your own vectors, one row a task."""
-    from rbdhw.sim.run import run as ran
+    """Compute a function for your own vectors, one row a task."""
+    from rbdhw.sim import run as runner
 
     with shown() as progress:
-        outcome = ran(
+        outcome = runner.run(
             directory,
             function,
             input_file,
@@ -276,27 +276,26 @@ def synthesize(
     directory: Directory,
     target: Annotated[
         str | None,
-        typer.Option(help="The device; xcvu9p and xc7a200t are counted, ecp5-85 also placed and routed."),
+        typer.Option(help="The device: xcvu9p or xc7a200t (synthesis only), or ecp5-85 (with placement)."),
     ] = None,
-    board: Annotated[str | None, typer.Option(help="Build for a board: ulx3s-85f or vcu118.")] = None,
+    board: Annotated[str | None, typer.Option(help="The board: ulx3s-85f or vcu118.")] = None,
     clock: Annotated[
-        float | None, typer.Option(help="MHz to reach, instead of the clock that the design was made for.")
+        float | None, typer.Option(help="The clock to reach, in MHz; the design's own by default.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the first placement; 1 by default.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the first placement; 1 by default.")] = None,
     tries: Annotated[
         int | None,
-        typer.Option(help="Most placements, each with the next seed, to reach the clock; 3 by default."),
+        typer.Option(help="The most placements, with successive seeds, to reach the clock; 3 by default."),
     ] = None,
-    count: Annotated[bool, typer.Option("--count", help="Only count, do not place.")] = False,
+    count: Annotated[bool, typer.Option("--count", help="Only count resources; skip placement.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Synthesise with Yosys, place and route with nextpnr; for a board, make its bitstream."""
-    from rbdhw.boards.synthesize import TimingError
-    from rbdhw.boards.synthesize import synthesize as synthesized
+    """Synthesise with Yosys, place and route with nextpnr; for a board, build the bitstream."""
+    from rbdhw.boards import synthesize as synthesis
 
     with shown() as progress:
         try:
-            report = synthesized(
+            report = synthesis.synthesize(
                 directory,
                 target=target,
                 board=board,
@@ -306,14 +305,14 @@ def synthesize(
                 count=count,
                 progress=progress,
             )
-        except TimingError as missed:
-            _report_synthesis(directory, missed.report, as_json)
+        except synthesis.TimingError as error:
+            _report_synthesis(directory, error.report, as_json)
             raise
     _report_synthesis(directory, report, as_json)
 
 
 def _report_synthesis(directory: Path, report: dict[str, Any], as_json: bool) -> None:
-    """What synthesis found, as JSON or a short table."""
+    """Print the result of synthesis, as JSON or as a short table."""
     if as_json:
         _print_json(report)
     else:
@@ -322,32 +321,32 @@ def _report_synthesis(directory: Path, report: dict[str, Any], as_json: bool) ->
 
 @app.command()
 def bench(
-    output: Annotated[Path | None, typer.Option(help="Write the tables, in Markdown, to this file.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Write the tables to this file, in Markdown.")] = None,
     sweep: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Check every URDF in or below a folder instead."),
+        typer.Option(metavar="FOLDER", help="Instead, check every URDF in a folder and its subfolders."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, max=1024, help="Processes of a sweep; as many as cores by default.")
+        int | None, typer.Option(min=1, max=1024, help="Processes of a sweep; by default one per core.")
     ] = None,
     synthesis: Annotated[
-        bool, typer.Option("--synthesis", help="Synthesise instead, and keep what estimates are held to.")
+        bool, typer.Option("--synthesis", help="Instead, synthesise designs to calibrate the estimates.")
     ] = False,
     only: Annotated[
-        str, typer.Option(metavar="TEXT", help="Tables, or designs, whose titles contain it.")
+        str, typer.Option(metavar="TEXT", help="Only tables, or designs, whose titles contain TEXT.")
     ] = "",
     write: Annotated[
         Path | None,
         typer.Option(
-            metavar="DOCUMENT", help="Measure the tables that it has places for, and put each in its place."
+            metavar="DOCUMENT", help="Measure the tables that the document has markers for, and insert them."
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure the figures of the README again, sweep a folder of robots, or synthesise for the estimates."""
+    """Measure the figures of the README, check a folder of robots, or calibrate the estimates."""
     if write is not None and (sweep is not None or synthesis):
         other = "--sweep" if sweep is not None else "--synthesis"
-        raise InputError(f"write: documents have no places for tables of {other}; expected one of the two")
+        raise InputError(f"write: cannot be combined with {other}; expected one of the two")
     for written in (output, write):
         if written is not None:
             check_file(written)
@@ -365,19 +364,18 @@ def bench(
 
 
 def _sweep(folder: Path, jobs: int | None, output: Path | None, as_json: bool) -> None:
-    """Sweep a folder; exit status 1 where a robot fails a check."""
-    from rbdhw.bench.robot_sweep import markdown
-    from rbdhw.bench.robot_sweep import sweep as swept
+    """Check a folder of robots; exit with status 1 if a robot fails a check."""
+    from rbdhw.bench import robot_sweep
 
     with shown() as progress:
-        found = swept(folder, progress, jobs)
-    _report(found.json(), markdown(found), output, as_json)
+        found = robot_sweep.sweep(folder, progress, jobs)
+    _report(found.json(), robot_sweep.markdown(found), output, as_json)
     if not found.passed:
         raise typer.Exit(FOUND_WRONG)
 
 
 def _calibrate(only: str, output: Path | None, as_json: bool) -> None:
-    """Write the package's table that estimates are held to, and compare both."""
+    """Rewrite the package's calibration table from synthesis, and compare the estimates with it."""
     from rbdhw.bench.readme_tables import markdown
     from rbdhw.bench.synthesis import calibrate, select_subjects, tables
 
@@ -392,7 +390,7 @@ def _calibrate(only: str, output: Path | None, as_json: bool) -> None:
 
 
 def _report(results: Any, text: str, output: Path | None, as_json: bool) -> None:
-    """Tables to a file if one is named; to standard output JSON, or else the tables."""
+    """Write the tables to the output file if there is one; print JSON, or without a file the tables."""
     if output is not None:
         write_text(output, text)
     if as_json:

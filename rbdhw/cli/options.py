@@ -1,4 +1,4 @@
-"""The command line's options of a build: what `generate` takes, and `info` for the build it describes."""
+"""The command-line options that describe a build, shared by `generate` and `info`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rbdhw.protocol import FUNCTIONS
 ALL_FUNCTIONS = ",".join(FUNCTIONS)
 
 ROBOT, HARDWARE = "Robot and functions", "Hardware"
-"""The two groups of options in the help. Those of the hardware do not change what `info` says of a robot."""
+"""The two groups of options in the help. `info` without --explore refuses the hardware options."""
 
 
 def _robot(*names: str, **settings: Any) -> Any:
@@ -42,33 +42,33 @@ def _hardware(*names: str, **settings: Any) -> Any:
 
 ALGORITHM_HELP = "; ".join(f"{step}={' | '.join(names)}" for step, names in ALGORITHMS.items())
 
-Functions = Annotated[str, _robot(help="Which functions, with commas: " + ", ".join(FUNCTIONS) + ".")]
+Functions = Annotated[str, _robot(help="The functions, comma-separated: " + ", ".join(FUNCTIONS) + ".")]
 Fext = Annotated[
     list[str] | None,
     _robot(
         "--fext",
         metavar="LINKS",
-        help="Links that take an external force: none, all, or names with commas; may be repeated. A "
-        "backslash makes the next character part of a name.",
+        help="Links with an external force: none, all, or comma-separated names; may be repeated. A "
+        "backslash escapes the next character of a name.",
     ),
 ]
 AlgorithmList = Annotated[
     list[str] | None,
-    _robot("--algorithm", help=f"Instead of the cheapest, may be repeated: {ALGORITHM_HELP}."),
+    _robot("--algorithm", help=f"Overrides the cheapest algorithm; may be repeated: {ALGORITHM_HELP}."),
 ]
-BaseName = Annotated[str, _robot("--base", help="How the root may move: " + ", ".join(BASES) + ".")]
+BaseName = Annotated[str, _robot("--base", help="The motion of the root: " + ", ".join(BASES) + ".")]
 Gravity = Annotated[
-    str | None, _robot(help="x,y,z in m/s^2, or 'task' if each brings its own; 0,0,-9.81 by default.")
+    str | None, _robot(help="x,y,z in m/s^2, or 'task' to send it with each task; 0,0,-9.81 by default.")
 ]
 Root = Annotated[
     str | None, _robot(help="The link that floats instead of the root, or 'auto' for the cheapest.")
 ]
 JointOrder = Annotated[
-    str, _robot(help="Order of the joints: pinocchio (a link's joints by name) or file (as listed).")
+    str, _robot(help="The order of the joints: pinocchio (a link's joints by name) or file (as listed).")
 ]
 Strict = Annotated[
     bool,
-    _robot("--strict", help="Refuse a file with anything amiss that is otherwise taken with a warning."),
+    _robot("--strict", help="Treat warnings about the URDF file as errors."),
 ]
 TargetName = Annotated[str, _robot(help="The device: xcvu9p, xc7a200t or ecp5-85.")]
 
@@ -76,47 +76,47 @@ Ii = Annotated[
     str | None,
     _hardware(
         metavar="N|auto",
-        help="Cycles between tasks; auto: as few as the link allows. 1 by default, with --fit as few as fit.",
+        help="Cycles between tasks; auto: the fewest that the link allows. By default 1, or with --fit the "
+        "fewest that fit.",
     ),
 ]
 Bandwidth = Annotated[
     float | None,
-    _hardware(metavar="GB/s", help="Of the link, each way; by default what the streams carry."),
+    _hardware(metavar="GB/s", help="Bandwidth of the link each way; by default that of the streams."),
 ]
 Fit = Annotated[
     str | None,
-    _hardware(metavar="PERCENT", help="Share of the target to stay within by estimate; chooses the II."),
+    _hardware(metavar="PERCENT", help="The largest estimated share of the target; chooses the II."),
 ]
-Clock = Annotated[float | None, _hardware(metavar="MHZ", help="MHz; the target's own by default.")]
+Clock = Annotated[float | None, _hardware(metavar="MHZ", help="The clock; the target's own by default.")]
 MaxError = Annotated[
     float | None,
-    _hardware(metavar="E", help="Largest relative error; 1e-3 by default where no width is given."),
+    _hardware(metavar="E", help="The largest relative error; 1e-3 by default if no width is given."),
 ]
-Width = Annotated[int | None, _hardware(help="Operand bits of the multipliers, 8 to 32.")]
+Width = Annotated[int | None, _hardware(help="Bits of the multipliers' operands, 8 to 32.")]
 Tdata = Annotated[int, _hardware(help="Bits of the streams: 32, 64, 128, 256 or 512.")]
-Number = Annotated[str, _hardware(help="What travels on the streams: fixed or float32.")]
+Number = Annotated[str, _hardware(help="The number format on the streams: fixed or float32.")]
 Priority = Annotated[
     str,
     _hardware(
         metavar="FUNCTIONS",
-        help="Functions whose answers are sent before others', with commas, the first first. By default "
-        "short answers are sent before long ones, and all share the output.",
+        help="Comma-separated functions whose responses are sent first, in this order. By default short "
+        "responses are sent before long ones, and all functions share the output.",
     ),
 ]
 ShareLimbs = Annotated[
-    str, _hardware(help="Whether symmetric limbs take turns in one's hardware: auto, on or off.")
+    str, _hardware(help="Whether symmetric limbs share the hardware of one: auto, on or off.")
 ]
 CoreName = Annotated[
     str | None,
     _hardware(
         "--core",
-        help="What computes: pipeline; array (smaller from an II of some 16 on, with more latency); or auto, "
-        "the one that takes less of the target. generate takes pipeline by default; info --explore "
-        "compares both.",
+        help="The core: pipeline; array (smaller from an II of about 16 on, with more latency); or auto, "
+        "which selects the smaller. generate uses pipeline by default; info --explore compares both.",
     ),
 ]
-Domain = Annotated[Path | None, _hardware(metavar="FILE", help="TOML file with bounds of the inputs.")]
-Seed = Annotated[int, _hardware(help="Of all random draws.")]
+Domain = Annotated[Path | None, _hardware(metavar="FILE", help="A TOML file with bounds of the inputs.")]
+Seed = Annotated[int, _hardware(help="Seed of all random numbers.")]
 
 
 def build_options(
@@ -143,12 +143,12 @@ def build_options(
     domain: Domain = None,
     seed: Seed = 0,
 ) -> tuple[BuildOptions, Overrides]:
-    """The build that the command line asks for, and the bounds of its inputs that it overrides.
+    """Return the build options, and the bounds of inputs that override the defaults.
 
     Raises
     ------
     InputError
-        For an option that says nothing of a build, and a domain file that cannot be read.
+        For an invalid option, or a domain file that cannot be read.
     """
     share = parse_share(fit)
     cycles, pacing = parse_interval(ii, bandwidth, share)
@@ -175,7 +175,7 @@ def build_options(
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """The names in a list with commas, each once."""
+    """Return the distinct names in a comma-separated list."""
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
@@ -186,38 +186,38 @@ OF_HARDWARE = tuple(
     for name, parameter in PARAMETERS.items()
     if parameter.annotation.__metadata__[0].rich_help_panel == HARDWARE
 )
-"""The options that describe the hardware, in the order of the help."""
+"""The hardware options, in the order of the help."""
 
 
 @dataclass(frozen=True)
 class BuildArguments:
-    """What the command line says of a build.
+    """The build options as parsed from the command line.
 
     Parameters
     ----------
     values
         The arguments of :func:`build_options`.
     given
-        The names of those that stand on the command line.
+        The names of the options that appear on the command line.
     """
 
     values: Mapping[str, Any]
     given: frozenset[str]
 
     def parse(self, **instead: Any) -> tuple[BuildOptions, Overrides]:
-        """What :func:`build_options` makes of the arguments, some of them replaced."""
+        """Return :func:`build_options` of the arguments, with the arguments ``instead`` replaced."""
         return build_options(**{**self.values, **instead})
 
 
 def takes_build_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with the parameters of :func:`build_options` in place of its parameter ``build``.
+    """Return a command with the parameters of :func:`build_options` in place of its parameter ``build``.
 
-    ``command`` takes them together, as :class:`BuildArguments`.
+    ``command`` receives them together, as :class:`BuildArguments`.
     """
     own = inspect.signature(command, eval_str=True).parameters
 
     @wraps(command)
-    def called(context: typer.Context, **arguments: Any) -> None:
+    def call(context: typer.Context, **arguments: Any) -> None:
         values = {name: arguments.pop(name) for name in PARAMETERS}
         command(build=BuildArguments(values, _given_options(context)), **arguments)
 
@@ -225,12 +225,12 @@ def takes_build_options(command: Callable[..., None]) -> Callable[..., None]:
     for name, parameter in own.items():
         replaced = PARAMETERS.values() if name == "build" else (parameter,)
         parameters += [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in replaced]
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return called
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return call
 
 
 def _given_options(context: typer.Context) -> frozenset[str]:
-    """The names of the options that stand on the command line."""
+    """Return the names of the options that appear on the command line."""
     sources = {name: context.get_parameter_source(name) for name in PARAMETERS}
     return frozenset(name for name, source in sources.items() if source and source.name == "COMMANDLINE")

@@ -1,4 +1,4 @@
-"""What there is to tell of a robot before anything is built: joints, operations, algorithms, limbs."""
+"""The description of a robot before a build: joints, operations, algorithms, limbs."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from rbdhw.robot.symmetry import limb_groups
 from rbdhw.target import target
 
 UNITS = {True: ("rad", "rad/s", "Nm"), False: ("m", "m/s", "N")}
-"""Units of a position, a velocity and an effort, of a degree of freedom that turns and of one that slides."""
+"""Units of the position, velocity and effort of a rotational (True) or translational degree of freedom."""
 
 
 def describe(urdf: Path, options: BuildOptions, progress: Progress = silent) -> dict[str, Any]:
-    """The robot, the operations of each function of the graph that would be built, and its algorithms.
+    """Return the robot, the operations of each function in the graph of this build, and its algorithms.
 
     Raises
     ------
     InputError
-        For a robot or option that cannot be built.
+        For a robot or an option that cannot be built.
     """
     source, trials = read(urdf, options, progress)
     delays = target(options.target).delays
@@ -58,15 +58,15 @@ def describe(urdf: Path, options: BuildOptions, progress: Progress = silent) -> 
 
 
 def find_used_inputs(graph: Graph) -> set[str]:
-    """The inputs on which a graph's results depend."""
+    """Return the inputs that a graph's results depend on."""
     kept = alive(graph)
     return {name for name, node in graph.inputs.items() if kept[node]}
 
 
 def joint_entries(robot: Robot) -> list[dict[str, Any]]:
-    """Each joint: its kind, the link that it moves, that link's parent, what it mimics, and its limits.
+    """Return each joint: its kind, its link and that link's parent, what it mimics, and its limits.
 
-    There are as many limits as degrees of freedom. What has no limit is None.
+    There is one entry of limits for each degree of freedom. A missing limit is None.
     """
     entries = []
     for body in robot.bodies:

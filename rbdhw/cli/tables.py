@@ -1,4 +1,4 @@
-"""What the command line prints for people: tables of a robot, a design and a simulation."""
+"""Printed tables of a robot, a design, a simulation and a synthesis."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from rbdhw.design.traffic import rate_text
 from rbdhw.estimate.model import NAMES
 
 LINE_WIDTH = 80
-"""Columns of text, and of a table that does not go to a terminal."""
+"""Columns of text, and of tables if the output is not a terminal."""
 
 INDENT = "  "
 
 OPERATIONS, LATENCY, ERROR = "operations\nmul / add", "latency\ncycles / µs", "error\nmedian / max"
-"""Headings of two lines, for two figures in a cell."""
+"""Two-line headings of cells with two figures."""
 
 
 def print_text(text: str, indent: str = "") -> None:
-    """Text on standard output in lines of :data:`LINE_WIDTH`; further lines of a paragraph are indented."""
+    """Print text in lines of :data:`LINE_WIDTH`; ``indent`` precedes the further lines of a paragraph."""
     for line in text.splitlines():
         print(
             textwrap.fill(
@@ -35,7 +35,7 @@ def print_text(text: str, indent: str = "") -> None:
 
 
 def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """A table on standard output below the lines of its title; the first column is of names."""
+    """Print a table below its title; the first column holds names."""
     print_text(title)
     table = Table(box=MARKDOWN)
     for k, column in enumerate(columns):
@@ -46,7 +46,7 @@ def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
 
 
 def print_description(data: dict[str, Any]) -> None:
-    """What ``rbdhw info`` tells of a robot and of the operations that its functions take."""
+    """Print the result of ``rbdhw info``: the robot, and the operations of its functions."""
     robot = data["robot"]
     print(f"{robot['name']}: {freedoms_text(robot)}, depth {robot['depth']}")
     names = ("name", "kind", "link", "parent")
@@ -76,7 +76,7 @@ def print_description(data: dict[str, Any]) -> None:
 
 
 def print_coordinates(coordinates: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """Each coordinate of q and v: its joint, unit and limits, and whether it travels to the accelerator."""
+    """Print each coordinate of q and v: its joint, unit and limits, and how it is sent to the accelerator."""
     for array, title in (("q", "configuration"), ("v", "velocity; a and tau have the same order")):
         rows = [
             [
@@ -94,7 +94,7 @@ def print_coordinates(coordinates: Mapping[str, Sequence[Mapping[str, Any]]]) ->
 
 
 def freedoms_text(robot: Mapping[str, Any]) -> str:
-    """The number of joints, whether the base floats, and the degrees of freedom if they are not as many."""
+    """Return the number of joints, a floating base, and the degrees of freedom if their number differs."""
     floats = robot["base"] == "floating"
     joints = len(robot["joints"]) - floats
     text = f"{joints} joint" + "s" * (joints != 1) + " and a floating base" * floats
@@ -102,7 +102,7 @@ def freedoms_text(robot: Mapping[str, Any]) -> str:
 
 
 def print_limbs(limbs: dict[str, Any]) -> None:
-    """The limbs that are alike, and the hardware at the least interval at which all of them can share."""
+    """Print the groups of symmetric limbs, and the hardware at the least interval that lets all share it."""
     if limbs["groups"]:
         rows = [
             [f"share-limbs={way}", *(str(count) for count in counts.values())]
@@ -113,14 +113,14 @@ def print_limbs(limbs: dict[str, Any]) -> None:
 
 
 def print_roots(trials: list[dict[str, Any]]) -> None:
-    """The links tried as roots, and their costs."""
+    """Print the candidate root links and their costs."""
     rows = [[trial["link"], str(trial["depth"]), f"{trial['cost']:.0f}"] for trial in trials]
     if rows:
         print_table("roots", ["link", "depth", "cost"], rows)
 
 
 def print_algorithms(algorithms: dict[str, Any]) -> None:
-    """The algorithms taken, and what each alternative would cost, all functions together."""
+    """Print the chosen algorithms, and the cost of each alternative summed over all functions."""
     rows = []
     for step, choice in algorithms.items():
         for name, cost in choice["costs"].items():
@@ -133,7 +133,7 @@ def print_algorithms(algorithms: dict[str, Any]) -> None:
 
 
 def print_manifest(manifest: dict[str, Any], output: Path) -> None:
-    """A short table of a design: what its functions take, and how fast they are."""
+    """Print a short table of a design: the operations, latency, throughput and error of its functions."""
     robot, rows = manifest["robot"], []
     for name, function in manifest["functions"].items():
         error, built = manifest["error"][name], function["built"]
@@ -163,7 +163,7 @@ def print_manifest(manifest: dict[str, Any], output: Path) -> None:
 
 
 def print_accuracy(manifest: dict[str, Any]) -> None:
-    """Each function's errors by stratum, its error floor and its largest step, and why widths are these."""
+    """Print each function's errors by stratum, its error floor and largest step, and the choice of widths."""
     errors = manifest["error"]
     strata = {
         name: {kind: (part["median"], part["max"]) for kind, part in own["strata"].items()}
@@ -180,7 +180,7 @@ def print_accuracy(manifest: dict[str, Any]) -> None:
 
 
 def _print_strata(title: str, strata: Mapping[str, Mapping[str, tuple[float | None, float | None]]]) -> None:
-    """A table of errors, functions by strata; its numbers are short, so that five strata fit a line."""
+    """Print a table of errors, functions by strata; its numbers are short, so that five strata fit a line."""
     kinds = list(dict.fromkeys(kind for own in strata.values() for kind in own))
     rows = [
         [name, *(_short_errors(*own.get(kind, (None, None))) for kind in kinds)]
@@ -194,7 +194,7 @@ def _short_errors(median: float | None, largest: float | None) -> str:
 
 
 def _hardware_text(manifest: dict[str, Any]) -> str:
-    """What all functions of a design share."""
+    """Return a line about the hardware that all functions share."""
     width = " x ".join(str(bits) for bits in manifest["width"])
     return (
         f"{manifest['clock_mhz']:g} MHz, II {manifest['ii']}, {manifest['multipliers']:,} multipliers, "
@@ -207,7 +207,7 @@ def _latency_cell(cycles: int | None, clock_mhz: float) -> str:
 
 
 def print_interval(manifest: dict[str, Any]) -> None:
-    """Why tasks come at this interval, what the design takes by estimate, and why its core was chosen."""
+    """Print the initiation interval, the estimated resources and the choice of the core, with the reasons."""
     chosen, found = manifest["interval"], manifest["estimate"]
     taken = [f"{found[name]:,} {NAMES[name]} ({share:.1%})" for name, share in found["shares"].items()]
     print_text(f"II {chosen['ii']}: {chosen['why']}", INDENT)
@@ -217,7 +217,7 @@ def print_interval(manifest: dict[str, Any]) -> None:
 
 
 def print_sharing(limbs: dict[str, Any]) -> None:
-    """The limbs that are alike, and what it costs to let them share hardware or not."""
+    """Print the groups of symmetric limbs, and the cost with and without shared hardware."""
     costs = limbs["costs"]
     if not costs:
         return
@@ -231,7 +231,7 @@ def print_sharing(limbs: dict[str, Any]) -> None:
 
 
 def limbs_text(groups: list[list[str]]) -> str:
-    """Groups of limbs in a line, each limb by the name of its first link."""
+    """Return groups of limbs in one line; a limb is named by its first link."""
     return "; ".join(", ".join(group) for group in groups)
 
 
@@ -240,7 +240,7 @@ def _error_cell(median: float | None, largest: float | None) -> str:
 
 
 def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
-    """A short table of a simulation."""
+    """Print a short table of a simulation."""
     rows = []
     for name, function in report["functions"].items():
         rows.append(
@@ -275,7 +275,7 @@ def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
 
 
 def _traffic_text(traffic: dict[str, Any]) -> str:
-    """Under which traffic latencies were measured."""
+    """Return a line about the traffic under which latencies were measured."""
     mixed = ", functions mixed" if traffic["mixed_functions"] else ""
     return (
         f"latency: least measured under {traffic['bubbles']:.0%} bubbles and "
@@ -284,11 +284,11 @@ def _traffic_text(traffic: dict[str, Any]) -> str:
 
 
 MOST_CAUSES = 10
-"""Causes of flagged tasks that are printed; `--json` lists all."""
+"""The most causes of flagged tasks that are printed; `--json` lists all."""
 
 
 def print_causes(causes: Sequence[Mapping[str, Any]]) -> None:
-    """Why tasks were flagged, the causes of most tasks first."""
+    """Print the causes of flagged tasks, the most frequent first."""
     for cause in causes[:MOST_CAUSES]:
         print(textwrap.fill(cause["text"], LINE_WIDTH, initial_indent="  ", subsequent_indent="    "))
     if len(causes) > MOST_CAUSES:
@@ -296,7 +296,7 @@ def print_causes(causes: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_synthesis(directory: Path, report: dict[str, Any]) -> None:
-    """A short table of what synthesis found."""
+    """Print a short table of a synthesis."""
     versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
     tries = ", ".join(f"seed {one['seed']}: {one['clock_mhz_achieved']:g} MHz" for one in report["tries"])
     rows = [

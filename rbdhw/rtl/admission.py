@@ -1,4 +1,4 @@
-"""When a task may enter the core, and what is remembered of it."""
+"""Admission: when a task may enter the core, and the record that the edge keeps of it."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from rbdhw.rtl.layouts import task_layout
 ADMITTED = data.StructLayout(
     {"tag": 16, "function": 4, "options": 4, "outside": 1, "malformed": 1, "not_finite": 1}
 )
-"""What the edge keeps of a task while the core works on it."""
+"""The record of a task that the edge keeps while the core computes."""
 
 
 class Admission(wiring.Component):
-    """Lets a task start where there is room for its result and the core is in phase.
+    """Starts a task when there is room for its result and the core is in phase.
 
-    A malformed task of a known function starts too, so that its response keeps its place among those of
-    the function. One of an unknown function has no need of the phase.
+    A malformed task of a known function starts as well, so that its response keeps its place in that
+    function's order. A task of an unknown function does not wait for the phase.
 
     Parameters
     ----------
     interface : Interface
-        How packets are laid out.
+        The packet layout.
 
     Members
     -------
-    i : In(stream.Signature(task_layout(edge)))
+    i : In(stream.Signature(task_layout(interface)))
         Tasks.
     phase_zero : In(1)
-        Whether the core takes a task in this cycle.
+        Whether the core accepts a task in this cycle.
     available : In(functions + 1)
-        By function, and last for the unknown: whether there is room for a result.
+        One bit per function, the last for unknown functions: whether there is room for a result.
     leaves : Out(1)
-        Whether a task of any function at the input leaves it in this cycle.
+        Whether a task of any function would leave the input in this cycle.
     start : Out(functions + 1)
-        One-hot: the task at the input leaves it in this cycle.
+        One-hot: the task at the input starts in this cycle.
     recorded : Out(functions + 1)
-        ``start``, :data:`~rbdhw.rtl.domain_check.CHECKED` cycles later.
+        ``start``, delayed by :data:`~rbdhw.rtl.domain_check.CHECKED` cycles.
     record : Out(ADMITTED)
-        What is known of that task.
+        The record of that task.
     """
 
     def __init__(self, *, interface: Interface) -> None:

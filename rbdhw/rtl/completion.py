@@ -1,4 +1,4 @@
-"""From admitted tasks to response packets, in order, with a place kept for every result."""
+"""Completion: from admitted tasks to response packets in order, with reserved room for every result."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from rbdhw.rtl.layouts import beat_layout
 from rbdhw.rtl.stream import Serialiser
 
 OVERHEAD = 3
-"""Cycles from a result at the core's port to the return of its place, in a packet of one beat."""
+"""Cycles from a result at the core's port to the release of its place, for a response of one beat."""
 
 SPARE = 2
-"""Places beyond those that a steady flow needs, for waits of the output."""
+"""Places in addition to those of a steady flow, for stalls of the output."""
 
 MANY_BEATS = 8
-"""Beats from which on a response is worth a queue of beats."""
+"""The fewest beats of a response for which a queue of beats pays off."""
 
 QUEUE = 2
-"""Cycles through an empty queue."""
+"""Latency of an empty queue in cycles."""
 
 RECORDED = CHECKED + QUEUE
-"""Cycles from a task's start to that in which its record can be read, from a queue."""
+"""Cycles from a task's start until its record can be read from the queue of records."""
 
 
 def streams(interface: Interface, function: FunctionWords, latency: int, initiation_interval: int) -> bool:
-    """Whether responses are put into beats as results come, and wait as such: deep and narrow.
+    """Return whether responses are queued as beats (deep and narrow) instead of as whole results.
 
-    That takes a result that stands until its last beat is taken. Other results wait whole.
+    This requires that a result stays at the core's port until its last beat is taken.
     """
     beats = interface.response_beats(function, extended=True)
     return MANY_BEATS <= beats <= initiation_interval and latency >= RECORDED
 
 
 def places(interface: Interface, function: FunctionWords, latency: int, initiation_interval: int) -> int:
-    """The :func:`buffer_depth` of a function's results, which bounds its tasks that are not yet answered.
+    """Return the :func:`buffer_depth` for a function's results, which bounds its unanswered tasks.
 
-    The output takes as many cycles as a response has beats. More places than that pace needs would let tasks
-    wait in the accelerator, and others behind their responses, without one more answer a second.
+    The output needs as many cycles as a response has beats. With more places than this pace requires, more
+    tasks would wait in the accelerator and block others, at the same throughput.
     """
     taken = max(latency, RECORDED)
     if streams(interface, function, latency, initiation_interval):
@@ -54,18 +54,18 @@ def places(interface: Interface, function: FunctionWords, latency: int, initiati
 
 
 def first_beat(latency: int) -> int:
-    """Cycles from a task's start to its response's first beat, if nothing waits.
+    """Return the cycles from a task's start to the first beat of its response, without contention.
 
-    ``latency`` counts the cycles to the result. The response passes one queue: the result's, or else that of
-    its beats.
+    ``latency`` is the number of cycles to the result. The response passes through one queue, of results or of
+    beats.
     """
     return max(latency, CHECKED) + QUEUE + Serialiser.latency
 
 
 def buffer_depth(latency: int, pace: int) -> int:
-    """Places, a power of two, that let a task start every ``pace`` cycles.
+    """Return the number of places, a power of two, with which a task can start every ``pace`` cycles.
 
-    ``latency`` counts from the start of a task to the last that the response waits for.
+    ``latency`` is the number of cycles from a task's start until all parts of its response are ready.
     """
     in_flight = -(-(latency + OVERHEAD) // pace)
     return 1 << (in_flight + SPARE - 1).bit_length()
@@ -77,14 +77,14 @@ class Credits(wiring.Component):
     Parameters
     ----------
     depth : int
-        Places in all.
+        The total number of places.
 
     Members
     -------
     take, give : In(1)
-        A place is taken, or free again, from the next cycle on.
+        Take or release a place, effective in the next cycle.
     available : Out(1)
-        Whether there is a free place; a register.
+        Whether a place is free; a register.
 
     Raises
     ------
@@ -113,41 +113,43 @@ class Credits(wiring.Component):
 class Completion(wiring.Component):
     """Answers the admitted tasks of one function.
 
-    Nothing is held up on the way in: whoever admits a task looks at ``available`` first. The first beat
-    is offered as :func:`first_beat` says, if the output is free. Results wait whole, or
-    else in beats.
+    The input has no back-pressure: a task may be admitted only while ``available`` is 1. With a free output
+    the first beat is offered after :func:`first_beat` cycles. Either whole results wait in a queue, or beats
+    do.
 
     Parameters
     ----------
     interface : Interface
-        How packets are laid out.
+        The packet layout.
     function : Function or None
-        Whose tasks they are; None for tasks of unknown functions, whose responses are a header.
+        The function; None for tasks of unknown functions, whose response is only a header.
     latency : int
-        Cycles from ``start`` to the cycle in which the result stands at ``result``.
+        Cycles from ``start`` until the result is valid at ``result``.
     depth : int
-        Tasks that can be admitted and not yet answered, a power of two (:func:`buffer_depth`).
+        The most admitted tasks without an answer, a power of two (:func:`buffer_depth`).
     streams : bool
-        Whether beats wait instead of results, which then stand until their last beat is taken.
+        Whether beats are queued instead of results. A result must then stay at the port until its last beat
+        is taken.
 
     Members
     -------
     start : In(1)
         A task is admitted.
     recorded, record : In(1), In(ADMITTED)
-        Later, once for each task and in order: what is known of it.
+        The record of each task, once and in order, after its start.
     result, overflow : In
         The packed result, and whether a value overflowed.
     available : Out(1)
         Whether a task may be admitted in this cycle.
-    o : Out(stream.Signature(beat_layout(edge.response_beat)))
+    o : Out(stream.Signature(beat_layout(interface.response_beat)))
+        The beats of the responses.
     more : Out(1)
-        Whether another response is offered in the cycle after the last beat of the one at ``o`` leaves.
+        Whether another response follows without a gap, in the cycle after the last beat of the current one.
 
     Raises
     ------
     ValueError
-        For a negative latency, and a depth that is no power of two.
+        For a negative latency or a depth that is not a power of two.
     """
 
     def __init__(
@@ -188,7 +190,9 @@ class Completion(wiring.Component):
         m.submodules.records = records = self._fifo(m, ADMITTED.size, self.depth, self.recorded, self.record)
         record = data.View(ADMITTED, records.r_data)
         response = serialiser.i
-        overflow, ready = self._standing(m, response) if self.streams else self._waiting(m, response)
+        overflow, ready = (
+            self._connect_port(m, response) if self.streams else self._connect_queue(m, response)
+        )
         m.d.comb += [
             records.r_en.eq(response.ready),
             response.valid.eq(records.r_rdy & ready),
@@ -197,14 +201,14 @@ class Completion(wiring.Component):
         ]
         m.d.comb += self._response(response.p, record, overflow)
         if self.streams:
-            m.d.comb += places.give.eq(self._queue(m, serialiser.o))
+            m.d.comb += places.give.eq(self._queue_beats(m, serialiser.o))
         else:
             m.d.comb += [places.give.eq(response.ready), self.more.eq(response.valid)]
             wiring.connect(m, serialiser.o, wiring.flipped(self.o))
         return m
 
-    def _standing(self, m: Module, response: Any) -> tuple[Any, Any]:
-        """A result that stands at the port: whether it overflowed, and whether it is there."""
+    def _connect_port(self, m: Module, response: Any) -> tuple[Any, Any]:
+        """Connect the result that stays at the port; return its overflow bit and whether it is valid."""
         done, busy = self._done(m), Signal()
         with m.If(response.ready):
             m.d.sync += busy.eq(0)
@@ -213,8 +217,8 @@ class Completion(wiring.Component):
         m.d.comb += response.p.words.eq(self.result)
         return self.overflow, done | busy
 
-    def _waiting(self, m: Module, response: Any) -> tuple[Any, Any]:
-        """The first of the results in a queue: whether it overflowed, and whether it is there."""
+    def _connect_queue(self, m: Module, response: Any) -> tuple[Any, Any]:
+        """Connect the first result of a queue; return its overflow bit and whether it is valid."""
         if self.function is None:
             return 0, 1
         word = Cat(self.result, self.overflow)
@@ -222,8 +226,8 @@ class Completion(wiring.Component):
         m.d.comb += [response.p.words.eq(results.r_data), results.r_en.eq(response.ready)]
         return results.r_data[-1], results.r_rdy
 
-    def _queue(self, m: Module, beats: Any) -> Any:
-        """Let beats wait for the output; whether the last of a response leaves."""
+    def _queue_beats(self, m: Module, beats: Any) -> Any:
+        """Queue the beats for the output; return whether the last beat of a response leaves in this cycle."""
         assert self.function is not None
         depth = self.depth * self.interface.response_beats(self.function, extended=True)
         beat = beats.p.as_value()
@@ -238,7 +242,7 @@ class Completion(wiring.Component):
         return queue.r_rdy & self.o.ready & self.o.p.last
 
     def _response(self, response: Any, record: Any, overflow: Any) -> list[Any]:
-        """The assignments of a response's header, and of what it carries beside it."""
+        """Return the assignments of a response's header and flags."""
         header, status = response.header, response.header.status
         counts = ~record.malformed & ~record.not_finite
         extensible = self.function is not None and self.function.extensible
@@ -255,13 +259,13 @@ class Completion(wiring.Component):
         ]
 
     def _fifo(self, m: Module, width: int, depth: int, write: Any, word: Any) -> SyncFIFOBuffered:
-        """A queue in memory; one more than ``depth`` is its output register."""
+        """Return a queue in memory; its output register holds one entry more than ``depth``."""
         fifo = SyncFIFOBuffered(width=width, depth=depth + 1)
         m.d.comb += [fifo.w_en.eq(write), fifo.w_data.eq(word)]
         return fifo
 
     def _done(self, m: Module) -> Any:
-        """``start``, ``latency`` cycles later."""
+        """Return ``start``, delayed by ``latency`` cycles."""
         if not self.latency:
             return self.start
         flow = Signal(self.latency)

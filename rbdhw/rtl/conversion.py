@@ -1,7 +1,7 @@
-"""Beats of singles turned into beats of integers, and back, at the accelerator's edge.
+"""Conversion of beats at the accelerator's edge, between singles and integers.
 
-Each lane of the stream has a converter (:mod:`rbdhw.rtl.single_precision`). In every beat the function in the
-packet's header and the beat's number in the packet select the word that the lane's number belongs to.
+Each lane of the stream has a converter (:mod:`rbdhw.rtl.single_precision`). The function in the packet's
+header and the index of the beat in the packet select the word, and so the format, of each lane.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from rbdhw.rtl.single_precision import FixedToSingle, SingleToFixed
 
 
 class Follower(wiring.Component):
-    """Tells which beat of its packet each beat is, and what the packet's header says; a cycle later.
+    """Adds to each beat its index in its packet and the packet's header; one cycle of latency.
 
     Parameters
     ----------
     data_width : int
         Bits of a beat.
     beats : int
-        Beats to be told apart; all further ones are alike.
+        The largest index; further beats keep it.
 
     Members
     -------
     i, valid : In(beat_layout(data_width)), In(1)
-        A beat, and whether it is one.
+        A beat, and whether it is valid.
     o : Out(beat_layout(data_width))
-        The beat of the cycle before.
+        The beat of the previous cycle.
     index, header : Out
-        Its number in its packet, and the header of that.
+        The index of that beat in its packet, and the header of that packet.
     """
 
     def __init__(self, *, data_width: int, beats: int) -> None:
@@ -67,26 +67,26 @@ class Follower(wiring.Component):
 
 
 class RequestConverter(wiring.Component):
-    """Turns the singles of requests into integers, and tells where one was none.
+    """Converts the singles of requests to integers and flags infinities, not-a-numbers and subnormals.
 
-    Only numbers in slots that the task's function and options bring are looked at. The pipeline never
-    stalls; :class:`Elastic` makes it one that may.
+    Only the slots that the task's function and options require are checked. The pipeline never stalls;
+    :class:`Elastic` adds flow control.
 
     Parameters
     ----------
     interface : Interface
-        How packets are laid out.
+        The packet layout.
 
     Members
     -------
-    i, valid : In(beat_layout(edge.data_width)), In(1)
-        A beat, and whether it is one.
-    o : Out(request_layout(edge.request_beat))
-        It, :attr:`latency` cycles later.
+    i, valid : In(beat_layout(interface.data_width)), In(1)
+        A beat, and whether it is valid.
+    o : Out(request_layout(interface.request_beat))
+        The converted beat, :attr:`latency` cycles later.
     """
 
     latency = 1 + SingleToFixed.latency
-    """Cycles from a beat to the same beat with integers."""
+    """Cycles from a beat to the converted beat."""
 
     def __init__(self, *, interface: Interface) -> None:
         self.interface = interface
@@ -121,8 +121,8 @@ class RequestConverter(wiring.Component):
         m.submodules.follower = follower = Follower(data_width=self.interface.data_width, beats=beats)
         m.d.comb += [follower.i.eq(self.i), follower.valid.eq(self.valid)]
         known = Cat(follower.o.last, follower.index == 0, follower.header)
-        last, first, header = _after(m, known, self.latency - 1, (1, 1, HEADER_BITS))
-        brought = self._brought(follower.header)
+        last, first, header = _delay(m, known, self.latency - 1, (1, 1, HEADER_BITS))
+        brought = self._slot_count(follower.header)
         for k, lane in enumerate(self.lanes):
             m.submodules[f"lane_{k}"] = lane
             place = Cat(C(k, (self.interface.lanes - 1).bit_length()), follower.index)
@@ -145,15 +145,15 @@ class RequestConverter(wiring.Component):
         return m
 
     def _of_lane(self, lane: int) -> dict[tuple[int, int], Word]:
-        """The words of a lane by beat and function."""
+        """Return the words of a lane by beat index and function code."""
         return {
             ((slot + 1) // self.interface.lanes, code): word
             for (slot, code), word in self.words.items()
             if (slot + 1) % self.interface.lanes == lane
         }
 
-    def _brought(self, header: Any) -> Any:
-        """How many slots the task of a header brings; none if its function is unknown."""
+    def _slot_count(self, header: Any) -> Any:
+        """Return the number of slots that a task with this header fills; 0 if the function is unknown."""
         brought: Any = 0
         for function in self.interface.functions:
             plain, extended = (self.interface.slots_of(function, x) for x in (False, True))
@@ -163,25 +163,25 @@ class RequestConverter(wiring.Component):
 
 
 class ResponseConverter(wiring.Component):
-    """Turns the integers of responses into singles.
+    """Converts the integers of responses to singles.
 
-    The pipeline never stalls; :class:`Elastic` makes it one that may.
+    The pipeline never stalls; :class:`Elastic` adds flow control.
 
     Parameters
     ----------
     interface : Interface
-        How packets are laid out.
+        The packet layout.
 
     Members
     -------
-    i, valid : In(beat_layout(edge.response_beat)), In(1)
-        A beat, and whether it is one.
-    o : Out(beat_layout(edge.data_width))
-        It, :attr:`latency` cycles later.
+    i, valid : In(beat_layout(interface.response_beat)), In(1)
+        A beat, and whether it is valid.
+    o : Out(beat_layout(interface.data_width))
+        The converted beat, :attr:`latency` cycles later.
     """
 
     latency = 1 + FixedToSingle.latency
-    """Cycles from a beat to the same beat with singles."""
+    """Cycles from a beat to the converted beat."""
 
     def __init__(self, *, interface: Interface) -> None:
         self.interface = interface
@@ -206,7 +206,7 @@ class ResponseConverter(wiring.Component):
         m.submodules.follower = follower = Follower(data_width=interface.response_beat, beats=beats)
         m.d.comb += [follower.i.eq(self.i), follower.valid.eq(self.valid)]
         known = Cat(follower.o.last, follower.index == 0, follower.header)
-        last, first, header = _after(m, known, self.latency - 1, (1, 1, HEADER_BITS))
+        last, first, header = _delay(m, known, self.latency - 1, (1, 1, HEADER_BITS))
         for k, lane in enumerate(self.lanes):
             m.submodules[f"lane_{k}"] = lane
             index, function = follower.index, follower.header.function
@@ -221,12 +221,12 @@ class ResponseConverter(wiring.Component):
 
 
 class Elastic(wiring.Component):
-    """A pipeline that never stalls between two streams: it stands still while its output waits.
+    """Connects a pipeline without stalls to two streams: the whole pipeline stops while its output waits.
 
     Parameters
     ----------
     pipeline
-        Takes ``i`` (and ``valid``) in every cycle, gives ``o`` its ``latency`` later.
+        The pipeline; it accepts ``i`` and ``valid`` in every cycle and gives ``o`` after its ``latency``.
 
     Members
     -------
@@ -245,7 +245,7 @@ class Elastic(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Cycles from a beat to the same beat at the output."""
+        """Cycles from a beat to the converted beat, if the output never waits."""
         return self.pipeline.latency
 
     def elaborate(self, _platform: object) -> Module:
@@ -266,8 +266,8 @@ class Elastic(wiring.Component):
         return m
 
 
-def _after(m: Module, value: Any, cycles: int, widths: tuple[int, ...]) -> list[Any]:
-    """The parts of a value some cycles later."""
+def _delay(m: Module, value: Any, cycles: int, widths: tuple[int, ...]) -> list[Any]:
+    """Return the parts of a value, delayed by ``cycles``."""
     for k in range(cycles):
         held = Signal(len(value), name=f"known_{k}", reset_less=True)
         m.d.sync += held.eq(value)
@@ -277,7 +277,7 @@ def _after(m: Module, value: Any, cycles: int, widths: tuple[int, ...]) -> list[
 
 
 def _look_up(m: Module, name: str, index: Any, function: Any, entries: Mapping[tuple[int, int], int]) -> Any:
-    """The entry for a beat's index and a function's code; where there is none, any."""
+    """Return the entry for a beat index and a function code; arbitrary where there is none."""
     values = list(entries.values())
     entry = Signal(range(min(0, *values, 0), max(0, *values, 0) + 1), name=name)
     by_index: dict[int, dict[int, int]] = {}

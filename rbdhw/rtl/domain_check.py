@@ -1,4 +1,4 @@
-"""Whether a task's input words lie in their declared domain."""
+"""The check that a task's input words lie in their declared domain."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from rbdhw.interface import Interface
 from rbdhw.rtl.arithmetic import split_sum
 
 CHECKED = 2
-"""Cycles from a task's words to whether one of them is outside."""
+"""Cycles from a task's words to the result of the check."""
 
 Check = tuple[int, int, int, int]
-"""First bit and width of a field, and the lowest and the highest integer of its word's domain."""
+"""First bit and width of a field, and the lowest and highest integer of its word's domain."""
 
 
 class DomainCheck(wiring.Component):
-    """Compares every input word with its bounds, for one task a cycle.
+    """Compares every input word with its bounds, one task per cycle.
 
-    The whole field is compared, which may be wider than the word. Functions that take the same word in the
-    same place share its comparison. A bound that the field cannot exceed costs nothing.
+    The comparison covers the whole field, which may be wider than the word. Functions with the same word in
+    the same place share a comparison. A bound that the field cannot exceed needs no logic.
 
     Parameters
     ----------
     interface : Interface
-        How packets are laid out.
+        The packet layout.
 
     Members
     -------
     select : In(functions)
         One-hot: the task's function.
     extended : In(1)
-        Whether its optional words came too.
+        Whether the task carries its optional words.
     words : In(bits)
         The fields of the task's slots.
     outside : Out(1)
-        :data:`CHECKED` cycles later: whether a word of that task is outside.
+        Whether a word of that task lies outside its domain, :data:`CHECKED` cycles later.
     """
 
     def __init__(self, *, interface: Interface) -> None:
@@ -85,7 +85,7 @@ class DomainCheck(wiring.Component):
 
 
 def checks(interface: Interface, words: tuple[Word, ...]) -> list[Check]:
-    """The comparisons that words need."""
+    """Return the comparisons that these words need."""
     needed: list[Check] = []
     for word in words:
         if word.lowest is None or word.highest is None:

@@ -1,4 +1,4 @@
-"""Several streams of response packets made one, so that short responses do not wait for many long ones."""
+"""A merger of response streams in which short responses do not wait for many long ones."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rbdhw.interface import Interface
 from rbdhw.rtl.layouts import beat_layout
 
 PREFERENCE = 4
-"""How many times its share of a round a function with priority may send."""
+"""The factor on the share of beats that a function with priority may send in a round."""
 
 
 def precedence(interface: Interface) -> tuple[int, ...]:
-    """The functions by their indices, in the order in which their responses are served.
+    """Return the function indices in the order of service.
 
-    First come the functions with priority, in their order, then the others, shortest responses first. Last
-    are the refusals of unknown functions, whose index is the number of functions.
+    Functions with priority come first, in their given order; then the others, the shortest responses first.
+    The last index, the number of functions, is that of responses to unknown functions.
     """
     names = [function.name for function in interface.functions]
     preferred = [names.index(name) for name in interface.priority]
@@ -29,10 +29,10 @@ def precedence(interface: Interface) -> tuple[int, ...]:
 
 
 def quotas(interface: Interface) -> tuple[int, ...]:
-    """The most responses of each function in a round, in the order of their :func:`precedence`.
+    """Return the most responses of each function in a round, in the order of :func:`precedence`.
 
-    In a round each function may send about as many beats as the longest response of all has, one with
-    priority :data:`PREFERENCE` times as many. Of refusals there is one in a round.
+    In a round each function may send about as many beats as the longest response has, or :data:`PREFERENCE`
+    times as many if it has priority. Unknown functions get one response a round.
     """
     lengths = [interface.response_beats(function, extended=True) for function in interface.functions]
     shares = [PREFERENCE if function.name in interface.priority else 1 for function in interface.functions]
@@ -41,15 +41,15 @@ def quotas(interface: Interface) -> tuple[int, ...]:
 
 
 class Merger(wiring.Component):
-    """Makes one stream of packets of several; a packet is never interrupted.
+    """Merges several streams of packets into one without interrupting a packet.
 
-    Packets are served in rounds. At the end of a packet the next one comes from the first input that waits
-    and has sent fewer packets in this round than its quota. If only inputs wait that have used their quotas,
-    a new round begins. So an input that waits is served after at most the rest of this round and, if its own
-    quota is used, the share of the inputs before it in the next.
+    Packets are served in rounds. At the end of a packet the turn goes to the first waiting input that has
+    sent fewer packets in this round than its quota. If every waiting input has used its quota, a new round
+    begins. A waiting input is therefore served at the latest after the rest of the current round and, if its
+    own quota is used, the shares of the inputs before it in the next round.
 
-    A beat leaves the cycle after it is taken; the output comes from registers. A register holds whose turn
-    it is: while nothing waits, the turn stays where it is, and an input without it waits a cycle.
+    A beat leaves one cycle after it is accepted; the outputs are registers. The turn is a register as well:
+    while no input waits, it stays where it is, and an input without the turn waits one cycle.
 
     Parameters
     ----------
@@ -61,19 +61,20 @@ class Merger(wiring.Component):
     Members
     -------
     i : In(stream.Signature(beat_layout(bits))).array(len(quotas))
-        In the order of precedence.
+        The inputs in the order of precedence.
     more : In(len(quotas))
-        Whether an input will offer another packet in the cycle after the last beat of this one.
+        Whether an input offers another packet in the cycle after the last beat of the current one.
     o : Out(stream.Signature(beat_layout(bits)))
+        The merged stream.
 
     Raises
     ------
     ValueError
-        For no input, and a quota below 1.
+        For an empty list of quotas, or a quota below 1.
     """
 
     latency = 1
-    """Cycles from a beat to the same beat at the output, if its input has the turn."""
+    """Cycles from a beat to the same beat at the output, for the input with the turn."""
 
     def __init__(self, *, quotas: tuple[int, ...], bits: int) -> None:
         if not quotas:
@@ -113,7 +114,7 @@ class Merger(wiring.Component):
         return m
 
     def _pass_on(self, m: Module, turn: Any, granted: Any, *, ends: Any) -> None:
-        """Give the turn to the next packet, and count the one that ``ends`` in this cycle."""
+        """Choose the input of the next packet, and count the current packet if ``ends`` is 1."""
         left = [Signal(range(quota + 1), name=f"left_{k}", init=quota) for k, quota in enumerate(self.quotas)]
         inputs = range(len(self.quotas))
         waiting = Cat(Mux(granted[k], self.more[k], self.i[k].valid) for k in inputs)

@@ -1,6 +1,6 @@
-"""IEEE singles turned into integers of any format, and back.
+"""Converters between IEEE singles and integers of any format.
 
-Both converters do what :mod:`rbdhw.fixed.single_precision` says, bit for bit, a number a cycle.
+Both implement :mod:`rbdhw.fixed.single_precision` bit for bit, one number per cycle.
 """
 
 from __future__ import annotations
@@ -21,38 +21,39 @@ MANTISSA_BITS = FRACTION_BITS + 1
 
 
 class SingleToFixed(wiring.Component):
-    """The integer nearest to a single, ties upward: a new one every cycle.
+    """The integer nearest to a single, ties upward; one number per cycle.
 
-    What does not fit saturates, or wraps if asked to. Infinities, not-a-numbers and subnormals are refused
+    A number out of range saturates, or wraps on request. Infinities, not-a-numbers and subnormals are refused
     and give zero.
 
     Parameters
     ----------
     formats : tuple of Format
-        What may be asked for, all of that width.
+        The formats that may be requested, all of ``width`` bits.
     width : int
-        Bits of the integers, 32 or more.
+        Bits of the integers, at least 32.
     wraps : bool
-        Whether any may wrap.
+        Whether any number may wrap.
 
     Members
     -------
     single : In(SINGLE)
+        The single.
     used : In(1)
-        Whether there is a number; else it gives zero.
+        Whether the input is a number; if not, the result is zero.
     scale : In
-        :meth:`scale_of` the format asked for.
+        :meth:`scale_of` the requested format.
     wrap : In(1)
-        Whether it wraps.
+        Whether the number wraps.
     number : Out(signed(width))
         The integer, :attr:`latency` cycles later; registered.
     refused : Out(1)
-        Whether the single was none; with ``number``.
+        Whether the single was refused; valid together with ``number``.
 
     Raises
     ------
     ValueError
-        For fewer bits.
+        For a width below 32.
     """
 
     latency = 4
@@ -77,7 +78,7 @@ class SingleToFixed(wiring.Component):
         )
 
     def scale_of(self, chosen: Format) -> int:
-        """By how much a mantissa, moved up as far as it may go, moves down for an exponent of zero."""
+        """Return the right shift, for an exponent of zero, of a mantissa in the highest position."""
         return self._up + EXPONENT_BIAS + FRACTION_BITS - chosen.binary_point
 
     def elaborate(self, _platform: object) -> Module:
@@ -115,7 +116,7 @@ class SingleToFixed(wiring.Component):
         return m
 
     def _round(self, m: Module, value: Any, shift: Any, beyond: Any, empty: Any) -> None:
-        """Move down with one bit more, then round, and saturate what lies beyond."""
+        """Shift right with one extra bit, round, and saturate numbers out of range."""
         moved = Signal(signed(self._up + MANTISSA_BITS + 2), reset_less=True)
         saturates, negative = Signal(reset_less=True), Signal(reset_less=True)
         number = Signal(signed(self.width), reset_less=True)
@@ -130,20 +131,21 @@ class SingleToFixed(wiring.Component):
 
 
 class FixedToSingle(wiring.Component):
-    """The single nearest to an integer at its binary point, ties to even: a new one every cycle.
+    """The single nearest to a fixed-point number, ties to even; one number per cycle.
 
-    Zero is plus zero. The formats are such that no result leaves the normal range
+    Zero becomes plus zero. The formats are such that every result is zero or a normal number
     (:func:`rbdhw.fixed.single_precision.check_singles`).
 
     Parameters
     ----------
     width : int
-        Bits of the integer, 32 or more.
+        Bits of the integer, at least 32.
 
     Members
     -------
     number : In(signed(width))
-    exponent : In(8)
+        The integer.
+    exponent : In(signed(11))
         :meth:`exponent_of` its format.
     single : Out(SINGLE)
         The single, :attr:`latency` cycles later; registered.
@@ -151,7 +153,7 @@ class FixedToSingle(wiring.Component):
     Raises
     ------
     ValueError
-        For fewer bits.
+        For a width below 32.
     """
 
     latency = 4
@@ -164,7 +166,7 @@ class FixedToSingle(wiring.Component):
         super().__init__({"number": In(signed(width)), "exponent": In(signed(11)), "single": Out(SINGLE)})
 
     def exponent_of(self, chosen: Format) -> int:
-        """The exponent field of an integer whose magnitude takes all bits."""
+        """Return the exponent field of an integer whose magnitude uses all bits."""
         return EXPONENT_BIAS + self.width - 1 - chosen.binary_point
 
     def elaborate(self, _platform: object) -> Module:
@@ -190,7 +192,7 @@ class FixedToSingle(wiring.Component):
         return m
 
     def _normalise(self, m: Module, steps: list[int], sign: Any, exponent: Any, magnitude: Any) -> Any:
-        """Move up past the zeros on top, by any of the steps; a cycle later."""
+        """Shift left past leading zeros by these steps; one cycle of latency."""
         for step in steps:
             clear = ~magnitude[-step:].any()
             magnitude = Mux(clear, Cat(C(0, step), magnitude)[: self.width], magnitude)

@@ -1,4 +1,4 @@
-"""Packets taken apart and put together."""
+"""Assembly of tasks from beats, and of beats from responses."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ from rbdhw.rtl.layouts import REQUEST_HEADER, beat_layout, request_layout, respo
 
 
 class Assembler(wiring.Component):
-    """Gathers the beats of a packet into a task.
+    """Assembles the beats of a packet into a task.
 
-    A task is offered the cycle after its last beat. While it waits, the beats of the next packet are
-    taken up to the last, and that one when the task has left, or in the very cycle in which it leaves if any
-    task would: so packets of one beat pass at one a cycle. A packet that is too long is taken to its end.
+    A task is offered one cycle after its last beat. While it waits, the beats of the next packet are accepted
+    except for the last, which is accepted once the task has left, or in the cycle in which it leaves provided
+    that a task of any function would (``leaves``). Packets of one beat therefore pass at one per cycle. A
+    packet that is too long is accepted to its end.
 
     Parameters
     ----------
     interface : Interface
-        How packets are laid out.
+        The packet layout.
 
     Members
     -------
-    i : In(stream.Signature(request_layout(edge.request_beat)))
-    o : Out(stream.Signature(task_layout(edge)))
+    i : In(stream.Signature(request_layout(interface.request_beat)))
+        Beats of requests.
+    o : Out(stream.Signature(task_layout(interface)))
+        Tasks.
     leaves : In(1)
-        Whether any task at the output would be taken in this cycle. It is known earlier than ``o.ready``,
-        which may be high without it.
+        Whether a task of any function at the output would be accepted in this cycle. It is valid earlier than
+        ``o.ready``, which may be 1 while ``leaves`` is 0.
     """
 
     latency = 1
@@ -63,12 +66,12 @@ class Assembler(wiring.Component):
         task = Signal(self.layout, reset_less=True)
         free = ~self.o.valid | self.leaves
         m.d.comb += [self.i.ready.eq(~self.i.p.last | free), self.o.p.eq(task)]
-        # The many registers of beats and of the task take what may be no beat, so that they wait for little.
+        # These many registers load even where no beat is valid, to keep the logic of their enables short.
         for k, beat in enumerate(held):
             with m.If(index == k):
                 m.d.sync += beat.eq(self.i.p.data)
         with m.If(free):
-            m.d.sync += self._completed(task, index, held)
+            m.d.sync += self._assign_task(task, index, held)
             m.d.sync += task.not_finite.eq(not_finite | self.i.p.not_finite)
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
@@ -80,8 +83,8 @@ class Assembler(wiring.Component):
                 m.d.sync += index.eq(index + 1)
         return m
 
-    def _completed(self, task: Any, index: Any, held: list[Any]) -> list[Any]:
-        """The assignments of a task from the beats held and the last one, which has ``index``."""
+    def _assign_task(self, task: Any, index: Any, held: list[Any]) -> list[Any]:
+        """Return the assignments of a task from the stored beats and the last one, number ``index``."""
         now = self.i.p.data
         first = Mux(index == 0, now[:HEADER_BITS], held[0][:HEADER_BITS])
         header = data.View(REQUEST_HEADER, first)
@@ -99,35 +102,37 @@ class Assembler(wiring.Component):
         ]
 
     def _fits(self, function: FunctionWords, options: Any, index: Any) -> Any:
-        """Whether a task of the function has options that it may have, and the length that they ask for."""
+        """Return whether the function permits these options and the packet has the length that they imply."""
         plain = (options == 0) & (index == self.last_beats[function.name, False])
         if not function.extensible:
             return plain
         return plain | (options == 1 << EXTENDED) & (index == self.last_beats[function.name, True])
 
     def _beat(self, k: int, index: Any, held: list[Any]) -> Any:
-        """Beat ``k`` of a complete packet: the one at the input where a packet may end with it."""
+        """Return beat ``k`` of a complete packet: the input where a packet may end there, else as stored."""
         if k == max(self.last_beats.values()):
             return self.i.p.data
         return Mux(index == k, self.i.p.data, held[k]) if k in self.last_beats.values() else held[k]
 
 
 class Serialiser(wiring.Component):
-    """Puts a response into beats, of which it offers the first the cycle after.
+    """Splits a response into beats; the first is offered one cycle later.
 
-    The response is held at the input until its last beat is in the output register.
+    The response must stay at the input until its last beat is in the output register.
 
     Parameters
     ----------
     interface : Interface
-        How packets are laid out.
+        The packet layout.
     function : Function or None
-        Whose responses they are; None for responses without words.
+        The function of the responses; None for responses without words.
 
     Members
     -------
     i : In(stream.Signature(response_layout(function.result_bits)))
-    o : Out(stream.Signature(beat_layout(edge.response_beat)))
+        Responses.
+    o : Out(stream.Signature(beat_layout(interface.response_beat)))
+        Beats.
     """
 
     latency = 1
@@ -169,7 +174,7 @@ class Serialiser(wiring.Component):
         return Mux(index == 0, self.i.p.header.as_value(), 0)
 
     def _words(self, m: Module, index: Any, beats: int) -> Any:
-        """The words' share of a beat; nothing of an empty response."""
+        """Return the bits of a beat that hold words; zero for an empty response."""
         width = self.interface.response_beat
         packet = Signal(beats * width)
         m.d.comb += packet.eq(Cat(C(0, self.interface.response_field), *self._fields(m)))
@@ -177,7 +182,7 @@ class Serialiser(wiring.Component):
         return Mux(self.i.p.empty, 0, parts[index])
 
     def _fields(self, m: Module) -> list[Any]:
-        """All numbers, each in its field; nothing of those that do not travel."""
+        """Return all words, each extended to its field; optional words of a plain response are zero."""
         if self.function is None:
             return []
         fields: list[Any] = []

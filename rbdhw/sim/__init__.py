@@ -1,1 +1,1 @@
-"""Judges of the generated hardware: the golden model and the simulation benches."""
+"""Verification of the generated hardware: the bit-exact model, the simulation benches and diagnosis."""

@@ -1,4 +1,4 @@
-"""The arrays in an npz file that anyone may have made: nothing is believed before it is checked."""
+"""Arrays of untrusted npz files: every size is checked before memory is allocated."""
 
 from __future__ import annotations
 
@@ -25,33 +25,34 @@ _ENCRYPTED = 1
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 _DEFLATION = 1032
-"""The most bytes that a byte of deflated data stands for."""
+"""The most bytes that one byte of deflated data expands to."""
 
 _EXPECTED = "expected an array that np.savez wrote"
 _BROKEN = (
     *(OSError, ValueError, TypeError, LookupError, EOFError, RuntimeError, MemoryError, OverflowError),
     *(SyntaxError, TokenError, zipfile.BadZipFile, zlib.error, struct.error),
 )
-"""What reading a damaged archive or header may raise."""
+"""The exceptions that reading a damaged archive or header may raise."""
 
 
 @dataclass(frozen=True)
 class Archive:
-    """The arrays that were asked for, and the names of the others."""
+    """The requested arrays, and the names of the others."""
 
     arrays: dict[str, NDArray[np.generic]]
     others: tuple[str, ...]
 
 
 def read_archive(path: Path, names: Collection[str]) -> Archive:
-    """Those arrays of an npz file that have one of some names.
+    """Return the arrays of an npz file whose names are in ``names``.
 
-    What an array's header tells is held against the size of the archive before anything is allocated.
+    The sizes that an array's header declares are compared with the size of the archive before memory is
+    allocated.
 
     Raises
     ------
     InputError
-        The line names the file, and the array that cannot be used.
+        The message names the file and the unusable array.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -68,7 +69,7 @@ def read_archive(path: Path, names: Collection[str]) -> Archive:
                         raise InputError(f"{path}: array '{name}': given twice; expected it once")
                     members[name] = info
                 arrays = {
-                    name: _array(archive, info, size, f"{path}: array '{name}'")
+                    name: _read_array(archive, info, size, f"{path}: array '{name}'")
                     for name, info in members.items()
                     if name in names
                 }
@@ -80,8 +81,10 @@ def read_archive(path: Path, names: Collection[str]) -> Archive:
     return Archive(arrays, tuple(sorted(members.keys() - arrays.keys())))
 
 
-def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int, where: str) -> NDArray[np.generic]:
-    """One array of an archive of ``size`` bytes."""
+def _read_array(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int, where: str
+) -> NDArray[np.generic]:
+    """Return one array of an archive of ``size`` bytes."""
     if info.flag_bits & _ENCRYPTED:
         raise InputError(f"{where}: is encrypted; {_EXPECTED}")
     if info.compress_type not in _COMPRESSIONS:
@@ -92,12 +95,12 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int, where: st
         raise InputError(f"{where}: {reason}; {_EXPECTED}")
     try:
         with archive.open(info) as member:
-            shape, fortran, dtype = _header(member)
+            shape, fortran, dtype = _read_header(member)
             if not np.can_cast(dtype, np.float64, "same_kind"):
                 raise InputError(f"{where}: holds {_text(dtype)}; expected real numbers")
-            told, left = math.prod(shape) * dtype.itemsize, info.file_size - member.tell()
-            if told != left:
-                reason = f"its header tells of {told:,} bytes, but {left:,} follow"
+            declared, left = math.prod(shape) * dtype.itemsize, info.file_size - member.tell()
+            if declared != left:
+                reason = f"its header declares {declared:,} bytes, but {left:,} follow"
                 raise InputError(f"{where}: {reason}; {_EXPECTED}")
             content = member.read()
         return np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")
@@ -105,13 +108,13 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int, where: st
         raise InputError(f"{where}: cannot be read ({_reason(error)}); {_EXPECTED}") from error
 
 
-def _header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """An array's shape, whether it is in Fortran's order, and what it holds."""
+def _read_header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return an array's shape, whether it is in Fortran order, and its element type."""
     readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     version = npy.read_magic(member)
     if version not in readers:
         raise ValueError(f"format {version[0]}.{version[1]}")
-    with warnings.catch_warnings():  # of headers that Python 2 wrote, and of old names of types
+    with warnings.catch_warnings():  # about headers written by Python 2, and about deprecated type names
         warnings.simplefilter("ignore")
         header: tuple[tuple[int, ...], bool, np.dtype[Any]] = readers[version](member)
     if min(header[0], default=0) < 0:

@@ -1,7 +1,7 @@
-"""The cocotb bench: puts request packets into the accelerator and takes what comes out.
+"""The cocotb bench: sends request packets to the accelerator and records the responses.
 
-Runs inside the simulator, started by :mod:`rbdhw.sim.verilator` in a folder of its own: ``job.json`` and
-``requests.npz`` lie there, ``responses.npz`` is written there.
+It runs inside the simulator, which :mod:`rbdhw.sim.verilator` starts in a folder of its own. The bench reads
+``job.json`` and ``requests.npz`` from this folder and writes ``responses.npz`` to it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from cocotb.triggers import RisingEdge
 
 RESET_CYCLES = 4
 LINGER_CYCLES = 64
-"""Cycles to wait, after all responses, for one too many."""
+"""Cycles to wait for surplus responses after the last expected one."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What to do: the beats to send, as integers, and the traffic around them.
+    """The beats to send, as integers, and the parameters of the traffic.
 
-    ``bubbles`` and ``back_pressure`` are the probabilities that a beat is held back, and that the
-    receiver is not ready, in a cycle; the bench gives up after ``patience`` cycles without a transfer.
+    ``bubbles`` is the probability per cycle that a beat is held back, ``back_pressure`` the probability that
+    the receiver is not ready. The bench gives up after ``patience`` cycles without a transfer.
     """
 
     beats: list[int]
@@ -40,7 +40,10 @@ class Job:
 
 @dataclass
 class Record:
-    """What happened: the cycles in which beats went in, and the beats that came out with theirs."""
+    """The result: the cycles in which beats were sent, and the received beats with their cycles (``taken``).
+
+    ``violations`` counts cycles in which an offered beat changed before the receiver was ready.
+    """
 
     sent: list[int] = field(default_factory=list)
     beats: list[int] = field(default_factory=list)
@@ -51,7 +54,7 @@ class Record:
 
 @cocotb.test()
 async def exchange(dut: Any) -> None:
-    """Reset the accelerator, do the job, and write the record."""
+    """Reset the accelerator, run the job, and write the record."""
     folder = Path.cwd()
     job, size = _load(folder)
     dut.s_axis_tvalid.value = 0
@@ -65,13 +68,13 @@ async def exchange(dut: Any) -> None:
 
 
 async def run(dut: Any, job: Job) -> Record:
-    """Send all beats and collect beats until every packet is answered, one for one."""
+    """Send all beats, and receive beats until every packet has a response."""
     record, rng, edge = Record(), random.Random(job.seed), RisingEdge(dut.clk)
     in_valid, in_ready, in_last, in_data = _port(dut, "s_axis")
     out_valid, out_ready, out_last, out_data = _port(dut, "m_axis")
     expected, total = sum(job.last), len(job.beats)
     offering = ready = False
-    waiting: tuple[int, bool] | None = None  # the beat that was offered to a receiver not ready
+    waiting: tuple[int, bool] | None = None  # the beat offered while the receiver was not ready
     answered = cycle = quiet = 0
     while quiet < (job.patience if answered < expected else LINGER_CYCLES):
         await edge
@@ -108,7 +111,7 @@ def _port(dut: Any, name: str) -> list[Any]:
 
 
 def _load(folder: Path) -> tuple[Job, int]:
-    """The job, and the bytes of a beat."""
+    """Return the job, and the bytes of a beat."""
     traffic = json.loads((folder / "job.json").read_text())
     with np.load(folder / "requests.npz") as requests:
         data, last = requests["data"], requests["last"]

@@ -1,4 +1,4 @@
-"""Why the bit-exact model flags tasks: which input left its domain, or which value inside overflowed."""
+"""Causes of flagged tasks in the bit-exact model: an input outside its domain, or an internal overflow."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Tasks = Mapping[str, Array]
 
 OUTSIDE, OVERFLOW = "outside", "overflow"
-"""The names of the status bits that a cause belongs to."""
+"""The names of the status bits that causes belong to."""
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -40,25 +40,25 @@ _BASE_ENTRIES = {
     "base_a": ("linear_acceleration", "angular_acceleration"),
     "fext": ("force", "moment"),
 }
-"""The entries of the table of a moving base, or of external forces: linear, then angular."""
+"""The entries that bound a moving base or an external force: linear, then angular."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """One reason for which tasks of a function were flagged.
+    """One cause of flagged tasks of a function.
 
     Parameters
     ----------
     function
-        The function whose tasks these are.
+        The function of the tasks.
     status
         The status bit: :data:`OUTSIDE` or :data:`OVERFLOW`.
     signal
-        The input, as the user's array and index with its joint, or the submodule and value that overflowed.
+        The input, as array, index and joint in the user's terms, or the submodule and value that overflowed.
     tasks
-        How many tasks were flagged for it. A task whose values overflowed counts for the first of them.
+        The number of tasks. A task with several overflows counts for the first one.
     task, value
-        The row of the task that went farthest beyond the bounds, and its value there.
+        The row of the task that exceeded the bounds by the most, and its value.
     lower, upper, unit
         The bounds, and the unit of all three.
     remedy
@@ -78,7 +78,7 @@ class Cause:
 
     @property
     def excess(self) -> float:
-        """How far the value lies beyond the bounds, in their width."""
+        """The distance of the value from the bounds, relative to their width."""
         beyond = max(self.value - self.upper, self.lower - self.value, 0.0)
         return beyond / max(self.upper - self.lower, math.ulp(1.0))
 
@@ -93,21 +93,21 @@ class Cause:
         return f"{self.function}: {head}: {self.signal} {worst} ({many}); {self.remedy}"
 
     def json(self) -> dict[str, Any]:
-        """The cause for scripts."""
+        """Return the cause in the form of the JSON report."""
         return vars(self) | {"text": self.text}
 
 
 def diagnose(
     design: Design, function: str, arrays: Tasks, extended: bool = False, rows: Integers | None = None
 ) -> tuple[Cause, ...]:
-    """Why the model flags tasks; the causes of most tasks first.
+    """Return the causes for which the model flags these tasks, the most frequent first.
 
     Parameters
     ----------
     arrays
         The tasks, in the user's interface.
     rows
-        The tasks' numbers in the causes; their places in ``arrays`` by default.
+        The task numbers for the causes; by default their places in ``arrays``.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def diagnose(
 
 
 def merge_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
-    """One cause for each function, status and signal: tasks are added up, the farthest value is kept."""
+    """Merge causes of the same function, status and signal; tasks are added, the farthest value is kept."""
     found: dict[tuple[str, str, str], Cause] = {}
     for cause in causes:
         key = cause.function, cause.status, cause.signal
@@ -141,7 +141,7 @@ def merge_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
 
 
 def order_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
-    """Causes of most tasks first."""
+    """Return the causes ordered by their number of tasks, the most first."""
     return tuple(sorted(causes, key=lambda cause: (-cause.tasks, cause.function, cause.status, cause.signal)))
 
 
@@ -176,20 +176,20 @@ def _outside(
 
 
 def _element(name: str) -> tuple[str, tuple[int, ...]]:
-    """The array and index of an input word's name."""
+    """Return the array and index of an input word's name."""
     element = WordName.parse(name)
     return element.array, element.index
 
 
 def _bounds(design: Design, array: str, index: tuple[int, ...]) -> tuple[float, float]:
-    """The domain of an input in the user's unit."""
+    """Return the domain of an input in the user's unit."""
     row = index[0] * design.robot.nv + index[1] if array == "Minv" else index[-1]
     lower, upper = design.domain.bounds[array][row].tolist()
     return lower, upper
 
 
 def _coordinate(design: Design, array: str, index: tuple[int, ...]) -> Coordinate | None:
-    """The coordinate that an element of q, v, a or tau belongs to."""
+    """Return the coordinate of an element of q, v, a or tau; None for other arrays."""
     if array == "q":
         return configuration_coordinates(design.robot)[index[0]]
     return velocity_coordinates(design.robot)[index[0]] if array in _JOINT_ENTRIES else None
@@ -203,7 +203,7 @@ def _owner(design: Design, array: str, index: tuple[int, ...]) -> str:
 
 
 def _remedy(design: Design, array: str, index: tuple[int, ...]) -> str:
-    """Where a domain file widens the bounds of an input."""
+    """Return how to widen the bounds of an input in a domain file."""
     coordinate = _coordinate(design, array, index)
     if coordinate is not None and coordinate.kind is JointKind.FLOATING:
         return f"widen {_entry('base', _BASE_ENTRIES[array][index[0] // 3])}"
@@ -222,16 +222,16 @@ def _entry(table: str, entry: str) -> str:
 
 
 def _key(name: str) -> str:
-    """A name as a key of TOML."""
+    """Return a name as a key in TOML."""
     return name if _BARE_KEY.fullmatch(name) else json.dumps(name)
 
 
-# Values inside that overflowed
+# Internal overflows
 
 
 @dataclass(frozen=True)
 class _Overflow:
-    """A value, the tasks in which it was the first that overflowed, and its integers before they wrapped."""
+    """A value, the tasks in which it was the first to overflow, and its integers before wrapping."""
 
     value: int
     tasks: NDArray[np.bool_]
@@ -241,8 +241,10 @@ class _Overflow:
 def _overflows(
     design: Design, function: str, arrays: Tasks, words: Mapping[str, Integers], extended: bool
 ) -> Iterator[Cause]:
-    """A cause for each joint whose quaternion is too far from unit length, and for each value of the others
-    that overflowed first in some task.
+    """Yield the causes of overflows.
+
+    A quaternion that is too far from unit length explains the overflows of its task. For the other tasks the
+    cause is the value that overflowed first.
     """
     first = _first_overflows(design, function, words, extended)
     explained = np.zeros(len(arrays["q"]), np.bool_)
@@ -309,7 +311,7 @@ def _overflow(
 
 
 def _quaternion_lengths(design: Design, arrays: Tasks) -> dict[str, Array]:
-    """The lengths of the quaternions by joint."""
+    """Return the lengths of the quaternions by joint."""
     lengths = {}
     for body, place in zip(design.robot.bodies, design.robot.q_of, strict=True):
         part = body.joint.kind.quaternion

@@ -1,4 +1,4 @@
-"""Models of the blocks and cells of devices that a design's Verilog names."""
+"""Simulation models of the device blocks and cells that a design's Verilog instantiates."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _NONE = "// The accelerator names no block of its device, so nothing is needed h
 
 
 def models() -> dict[str, str]:
-    """The Verilog of every model by its file's name, that of its module."""
+    """Return the Verilog of every model by file name; the file is named after its module."""
     folder = files("rbdhw").joinpath("rtl", "primitives")
     found = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".v")), key=lambda e: e.name)
     return {entry.name: entry.read_text(encoding="utf-8") for entry in found}
 
 
 def models_of(verilog: str) -> str:
-    """The Verilog of the models of all blocks and cells that a design names."""
+    """Return the Verilog of the models of all blocks and cells that a design instantiates."""
     words = set(re.findall(r"\b[A-Z][A-Z0-9]+\b", verilog))
     named = [text for name, text in models().items() if name.removesuffix(".v") in words]
     return "\n".join(named) or _NONE

@@ -1,4 +1,4 @@
-"""The user's own vectors through the bit-exact model, the RTL, or the golden model: npz in, npz out."""
+"""The user's own vectors through the bit-exact model, the RTL or the golden model: npz in, npz out."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ENGINES = ("model", "rtl", "golden")
 
 @dataclass(frozen=True)
 class Loaded:
-    """Checked arrays, the names of those in the file that the function does not need, and warnings."""
+    """Checked arrays, the names of unused arrays in the file, and warnings."""
 
     arrays: dict[str, Array]
     ignored: tuple[str, ...]
@@ -55,7 +55,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What :func:`run` did: ``causes`` say why tasks were flagged, those of most tasks first."""
+    """The result of :func:`run`; ``causes`` explain the flagged tasks, the most frequent first."""
 
     tasks: int
     flagged: int
@@ -64,15 +64,15 @@ class Outcome:
     warnings: tuple[str, ...]
 
     def json(self) -> dict[str, Any]:
-        """The outcome as ``run --json`` prints it."""
+        """Return the outcome as ``run --json`` prints it."""
         return vars(self) | {"causes": [cause.json() for cause in self.causes]}
 
 
 ASYMMETRY = 1e-6
-"""How far, relative to its largest element, a matrix given as symmetric may be from it."""
+"""The largest asymmetry of a symmetric input matrix, relative to its largest element."""
 
 _GIVING = {"Minv": "minv", "a": "fd"}
-"""The function whose whole result an optional result is."""
+"""By optional result, the function that computes it."""
 
 
 def run(
@@ -88,33 +88,33 @@ def run(
 ) -> Outcome:
     """Compute a function of the design in a folder for the tasks in an npz file.
 
-    Arrays are in the order and conventions of :mod:`rbdhw.robot.pinocchio`; a ``q`` with the columns of
-    Pinocchio's own model is taken as well. Arrays that the function does not need are ignored.
+    Arrays have the order and conventions of :mod:`rbdhw.robot.pinocchio`; a ``q`` with the columns of
+    Pinocchio's own model is converted. Arrays that the function does not need are ignored.
 
     Parameters
     ----------
     source, target
-        The npz files: arrays as in :func:`rbdhw.golden.dynamics.evaluate`, and beside the results ``status``
-        (N,), zero where the inputs are within the domain and nothing overflowed.
+        The npz files. The source has arrays as in :func:`rbdhw.golden.dynamics.evaluate`. The target gets the
+        results and ``status`` (N,), zero if the inputs are within the domain and nothing overflowed.
     engine
         ``model``, ``rtl`` (the Verilog in Verilator, kept in ``cache``) or ``golden`` (float64).
     extended
-        Ask for the function's optional results, too (``Minv`` and ``a`` of ``dfd``). Optional arrays in the
-        file (``Minv`` for ``difd``) travel in any case.
+        Also compute the function's optional results (``Minv`` and ``a`` of ``dfd``). Optional arrays in the
+        file (``Minv`` for ``difd``) are sent in any case.
     progress
-        Receives each stage as it begins.
+        Receives each stage at its start.
 
     Returns
     -------
     Outcome
-        How many tasks there were, and why which were flagged.
+        The number of tasks, and why tasks were flagged.
 
     Raises
     ------
     InputError
-        For anything that cannot be used, before anything is written.
+        For unusable input, before anything is written.
     SimulationError
-        Where the RTL cannot be built, or does not answer every task.
+        If the RTL cannot be built, or does not answer every task.
     """
     design = read(directory)
     _check_request(design, directory, function, engine, extended)
@@ -144,7 +144,7 @@ def run(
 
 
 def _check_request(design: Design, directory: Path, function: str, engine: str, extended: bool) -> None:
-    """Refuse a function that the design lacks, an unknown engine, and results that the function lacks."""
+    """Check the function, the engine and the request for optional results."""
     if function not in design.functions:
         expected = f"expected one of {', '.join(design.functions)}"
         raise InputError(f"function '{function}': not in the design {directory}; {expected}")
@@ -156,17 +156,17 @@ def _check_request(design: Design, directory: Path, function: str, engine: str, 
 
 
 def _rows(arrays: Mapping[str, Array], rows: Integers) -> dict[str, Array]:
-    """Some rows of every array."""
+    """Return these rows of every array."""
     return {name: array[rows] for name, array in arrays.items()}
 
 
 def load(design: Design, function: str, path: Path) -> Loaded:
-    """The arrays in an npz file that the function takes, checked.
+    """Return the checked arrays of an npz file that the function uses.
 
     Raises
     ------
     InputError
-        The line names the file, the array and what was expected of it.
+        The message names the file, the array and what was expected of it.
     """
     required = golden.inputs_of(design.robot, function)
     every = FUNCTIONS[function].inputs + FUNCTIONS[function].optional_inputs
@@ -180,7 +180,7 @@ def load(design: Design, function: str, path: Path) -> Loaded:
             expected = "expected none, or a design generated with --algorithm products=dense"
             raise InputError(f"{path}: array '{name}': this build solves with factors of its own; {expected}")
     try:
-        checked = _in_own_layout(design, arrays)
+        checked = _convert_layout(design, arrays)
         golden.with_unit_quaternions(design.robot, checked["q"])
         _check_forces(design, checked.get("fext"))
         for name in SYMMETRIC:
@@ -191,14 +191,14 @@ def load(design: Design, function: str, path: Path) -> Loaded:
 
 
 def _takes(design: Design, array: str) -> bool:
-    """Whether words of an array can come with a task."""
+    """Return whether the design accepts words of an array."""
     return any(word.name.startswith(f"{array}[") for word in design.program.inputs)
 
 
 def golden_results(
     design: Design, function: str, arrays: Mapping[str, Array], extended: bool
 ) -> Mapping[str, Array]:
-    """What the golden model says, with the function's optional results if they are asked for."""
+    """Return the golden model's results, with the function's optional results if ``extended``."""
     results: dict[str, Array] = dict(golden.evaluate(design.robot, function, arrays))
     for name in FUNCTIONS[function].optional_outputs if extended else ():
         results[name] = golden.evaluate(design.robot, _GIVING[name], arrays)[name]
@@ -213,12 +213,12 @@ def rtl(
     cache: Path | None = None,
     extended: bool = False,
 ) -> tuple[Integers, dict[str, Integers]]:
-    """Status (N,) and output words of the Verilog for the input words (N,) of N tasks.
+    """Return the status (N,) and output words of the Verilog for the input words (N,) of N tasks.
 
     Raises
     ------
     SimulationError
-        Where it cannot be built, or does not answer every task once and in order.
+        If it cannot be built, or does not answer every task once and in order.
     """
     tags = np.arange(len(next(iter(words.values()))))
     sequence = merge({function: tags}, {function: requests(design, function, tags, words, extended)})
@@ -231,8 +231,8 @@ def rtl(
     return contents(design, function, answered.packets, extended)
 
 
-def _in_own_layout(design: Design, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
-    """The arrays checked, and converted where ``q`` has the columns of Pinocchio's model."""
+def _convert_layout(design: Design, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
+    """Return the checked arrays, converted if ``q`` has the columns of Pinocchio's model."""
     robot, q = design.robot, arrays["q"]
     if q.ndim != 2:
         remedy = "; for one task use q[np.newaxis]" if q.ndim == 1 else ""
@@ -246,7 +246,7 @@ def _in_own_layout(design: Design, arrays: Mapping[str, NDArray[np.generic]]) ->
 
 
 _CONVERTED = {"q", "v", "a", "tau"}
-"""The arrays that Pinocchio's model may lay out differently."""
+"""The arrays whose layout may differ in Pinocchio's model."""
 
 
 def _convert(layout: PinocchioLayout, name: str, array: Array) -> Array:
@@ -259,7 +259,7 @@ def _convert(layout: PinocchioLayout, name: str, array: Array) -> Array:
 
 
 def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[str, tuple[int, ...]]:
-    """The shape that each array must have in Pinocchio's layout, or the robot's own where that is None."""
+    """Return the required shape of each array, in Pinocchio's layout or, if that is None, the robot's own."""
     nq, nv = (robot.nq, robot.nv) if layout is None else (layout.nq, layout.nv)
     vector, matrix = (tasks, nv), (tasks, robot.nv, robot.nv)
     wrenches = (tasks, len(robot.bodies), 6)
@@ -270,7 +270,7 @@ def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[st
 def _check_array(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) -> Array:
     if array.shape != shape:
         raise InputError(f"array '{name}': shape {array.shape}; expected {shape}")
-    with np.errstate(over="ignore"):  # a longer number may become infinite
+    with np.errstate(over="ignore"):  # a wider number may become infinite
         numbers = array.astype(np.float64)
     check_finite(name, numbers)
     places = np.argwhere(np.abs(numbers) > TASK_NUMBER)
@@ -282,7 +282,7 @@ def _check_array(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) 
 
 
 def _check_forces(design: Design, fext: Array | None) -> None:
-    """Refuse a force on a body that takes none in this build."""
+    """Refuse a force on a body that has no external force in this build."""
     if fext is None:
         return
     pushed = np.any(fext != 0.0, axis=2)
@@ -297,7 +297,7 @@ def _check_forces(design: Design, fext: Array | None) -> None:
 
 
 def _check_symmetric(name: str, array: Array | None) -> None:
-    """Refuse a matrix of which only the lower triangle travels where the upper says something else."""
+    """Refuse a matrix whose upper triangle differs from the lower, because only the lower is sent."""
     if array is None or not array.size:
         return
     difference = np.abs(array - array.swapaxes(1, 2))

@@ -1,4 +1,4 @@
-"""A test bench in plain Verilog that travels with a design, and its tasks with the model's answers."""
+"""A self-contained test bench in plain Verilog, with tasks and the bit-exact model's responses."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ TASKS = 24
 """Tasks of each function."""
 
 EXTENDED_EVERY = 3
-"""One task in so many has the option EXTENDED, where a function knows it."""
+"""One task in this many has the option EXTENDED, for functions that support it."""
 
 SEED = 0
-"""Of the tasks."""
+"""Seed of the tasks."""
 
 
 def selftest(design: Design) -> str:
-    """The Verilog of a module ``selftest`` that sends tasks of all functions and compares all answers."""
+    """Return the Verilog module ``selftest``, which sends tasks of all functions and checks the responses."""
     rng = np.random.default_rng(SEED)
     functions = np.repeat(np.array(design.functions), TASKS)
     rng.shuffle(functions)
@@ -63,7 +63,7 @@ def selftest(design: Design) -> str:
 
 
 def _text(design: Design, tasks: int, asked: list[str], answers: list[list[str]]) -> str:
-    """The bench of these beats, the answers by their function's code."""
+    """Return the bench with these beats; ``answers`` are indexed by function code."""
     lines = [f"first[{code}] = {place};" for code, place in enumerate(_firsts(answers))]
     lines += [f"request[{k}] = {beat};" for k, beat in enumerate(asked)]
     lines += [f"response[{k}] = {beat};" for k, beat in enumerate(beat for own in answers for beat in own)]
@@ -80,11 +80,11 @@ def _text(design: Design, tasks: int, asked: list[str], answers: list[list[str]]
 
 
 def _firsts(answers: list[list[str]]) -> list[int]:
-    """Where the answers of each function begin, and where the last end."""
+    """Return the index of each function's first response beat, and of the end."""
     return list(accumulate(map(len, answers), initial=0))
 
 
 def _beats(data: Bytes, last: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Iterator[str]:
-    """Beats as Verilog has them: TLAST and TDATA."""
+    """Yield beats as Verilog concatenations of TLAST and TDATA."""
     for beat, ends in zip(data, last, strict=True):
         yield f"{{1'b{ends:d}, {8 * len(beat)}'h{beat[::-1].tobytes().hex()}}}"

@@ -1,7 +1,7 @@
-"""Random tasks through the RTL, held bit for bit against the model and, in error, against golden.
+"""Simulation of random tasks: RTL compared bit for bit with the model, and in error with the golden model.
 
-Tasks go through in pieces, so that memory does not grow with their number. Each piece has random numbers and
-a simulation of its own; in bulk as many pieces as there are processors are in work at once.
+The tasks are split into pieces, so that memory does not grow with their number. Each piece has its own random
+numbers and its own simulation. In bulk mode the processors simulate several pieces at once.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ PIECE_TASKS = 16_384
 """The most tasks in a piece."""
 
 PIECE_WORDS = 1 << 22
-"""The most words of results in a piece: what a piece keeps is some ten times as many numbers."""
+"""The most result words in a piece; a piece stores about ten times as many numbers."""
 
 MOST_AT_ONCE = 8
-"""Pieces in work at once, however many processors there are."""
+"""The most pieces in simulation at once, on any number of processors."""
 
 
 @dataclass(frozen=True)
 class StratumReport:
-    """The tasks of one function and one stratum that came back.
+    """The answered tasks of one function in one stratum.
 
-    ``flagged`` counts those whose status is not zero. Errors are those of the others, relative to the norm of
-    golden's result or to the function's floor, the larger; None where there are none.
+    ``flagged`` counts the tasks whose status is not zero. The errors are those of the other tasks, relative
+    to the norm of the golden result or to the function's floor, whichever is larger; None if there are none.
     """
 
     tasks: int
@@ -64,7 +64,7 @@ class StratumReport:
 
     @classmethod
     def of(cls, errors: Array, unflagged: NDArray[np.bool_]) -> StratumReport:
-        """The report of tasks with these errors (N,), of which those marked count."""
+        """Return the report of tasks with these errors (N,); the errors of unflagged tasks count."""
         kept = errors[unflagged]
         figures = (float(np.median(kept)), float(kept.max())) if len(kept) else (None, None)
         return cls(len(errors), len(errors) - len(kept), *figures)
@@ -72,14 +72,14 @@ class StratumReport:
 
 @dataclass(frozen=True)
 class FunctionReport:
-    """One function's tasks, extended ones among them.
+    """The tasks of one function, extended ones included.
 
-    ``mismatches`` counts responses that differ from the model's in any bit, are missing or are too many;
-    ``flagged`` the tasks whose status is not zero. Errors are relative to golden, in the Frobenius norm of a
-    task's whole result, or to the function's floor, the larger. They are those of the tasks that came back
-    unflagged; None where there are none. ``limit`` is the largest that is allowed. ``latency_cycles`` is the
-    least number of cycles, under the report's traffic, from a task's first beat in to its response's last
-    beat out; None where nothing came back.
+    ``mismatches`` counts responses that differ from the model's in any bit, are missing or are surplus.
+    ``flagged`` counts the tasks whose status is not zero. The errors are those of the answered unflagged
+    tasks, in the Frobenius norm of a task's whole result, relative to the norm of the golden result or to the
+    function's floor, whichever is larger; None if there are none. ``limit`` is the largest permitted error.
+    ``latency_cycles`` is the least number of cycles, under the report's traffic, from the first beat of a
+    task to the last beat of its response; None without responses.
     """
 
     tasks: int
@@ -92,18 +92,18 @@ class FunctionReport:
     strata: dict[str, StratumReport]
 
     def json(self) -> dict[str, Any]:
-        """The function's part of the report as `simulate --json` prints it."""
+        """Return the function's part of the report, as `simulate --json` prints it."""
         return vars(self) | {"strata": {name: vars(own).copy() for name, own in self.strata.items()}}
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a simulation found.
+    """The result of a simulation.
 
-    ``stray`` counts responses that belong to no function, and breaches of the stream's protocol; ``cycles``
-    run from the first beat in to the last beat out, summed over the pieces. The tasks of all ``functions``
-    were mixed, and ``traffic`` held beats back. ``causes`` say why the model flags tasks, those of most tasks
-    first.
+    ``stray`` counts responses that belong to no function, and violations of the stream protocol. ``cycles``
+    runs from the first beat sent to the last beat received, summed over the pieces. The tasks of all
+    ``functions`` are mixed, under the random ``traffic``. ``causes`` explain the tasks that the model flags,
+    the most frequent cause first.
     """
 
     tasks: int
@@ -115,25 +115,25 @@ class Report:
 
     @property
     def mismatches(self) -> int:
-        """Mismatches of all functions, and what belongs to none."""
+        """The mismatches of all functions, and the stray responses."""
         return self.stray + sum(report.mismatches for report in self.functions.values())
 
     @property
     def flagged(self) -> int:
-        """Tasks of all functions whose status is not zero."""
+        """The tasks of all functions whose status is not zero."""
         return sum(report.flagged for report in self.functions.values())
 
     @property
     def failures(self) -> list[str]:
-        """What is wrong, a line each: mismatches, errors beyond the limit, too many flagged tasks."""
+        """The failures, one line each: mismatches, errors beyond the limit, too many flagged tasks."""
         lines = []
         if self.stray:
             lines.append(
-                f"answers of no function, and breaches of the stream's protocol: {self.stray}; expected none"
+                f"responses of no function, or violations of the stream protocol: {self.stray}; expected 0"
             )
         for name, own in self.functions.items():
             if own.mismatches:
-                lines.append(f"{name}: answers that are not the model's: {own.mismatches}; expected none")
+                lines.append(f"{name}: responses that differ from the model's: {own.mismatches}; expected 0")
             for stratum, part in own.strata.items():
                 if part.error_max is not None and not part.error_max <= own.limit:
                     lines.append(
@@ -146,16 +146,16 @@ class Report:
                     f"expected at most {FLAGGED_SHARE:.0%}; the causes name the remedies"
                 )
         if all(own.error_median is None for own in self.functions.values()):
-            lines.append("no task came back unflagged, so no error is known; expected one at least")
+            lines.append("no response is unflagged, so no error can be measured; expected at least one")
         return lines
 
     @property
     def ok(self) -> bool:
-        """Whether the RTL is bit-exact, within budget, and flags few tasks."""
+        """Whether the RTL is bit-exact, within the error budget, and flags few tasks."""
         return not self.failures
 
     def json(self) -> dict[str, Any]:
-        """The report as `simulate --json` prints it."""
+        """Return the report as `simulate --json` prints it."""
         return {
             "tasks": self.tasks,
             "mismatches": self.mismatches,
@@ -175,9 +175,9 @@ class Report:
 
 @dataclass(frozen=True)
 class _Batch:
-    """The tasks of one key in a piece: places in it, the tasks, packets to send and to expect back.
+    """The tasks of one key in a piece: their places in it, their arrays, the packets to send and to expect.
 
-    ``causes`` say why the model flags some of them.
+    ``causes`` explain the tasks that the model flags.
     """
 
     places: Integers
@@ -189,7 +189,7 @@ class _Batch:
 
 @dataclass(frozen=True)
 class _Found:
-    """What a batch's responses were: each one's status, error, stratum and latency (cycles)."""
+    """The responses to a batch: the status, error, stratum and latency (cycles) of each."""
 
     tasks: int
     mismatches: int
@@ -202,7 +202,7 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Piece:
-    """What a piece's simulation found: ``stray`` is what belongs to no batch."""
+    """The result of a piece's simulation; ``stray`` counts what belongs to no batch."""
 
     stray: int
     cycles: int
@@ -220,27 +220,27 @@ def simulate(
     cache: Path | None = None,
     progress: Progress = silent,
 ) -> Report:
-    """Simulate the design in a folder on random tasks of all strata, all its functions mixed.
+    """Simulate the design in a folder on random tasks of all strata, with its functions mixed.
 
-    Half of the tasks that can be are extended: they bring or ask for the optional arrays.
+    Half of the tasks that can be extended are: they send or request the optional arrays.
 
     Parameters
     ----------
     bubbles, back_pressure
         As in :class:`~rbdhw.sim.verilator.Disturbance`.
     bulk
-        Drive the RTL from C++ instead of cocotb: for hundreds of thousands of tasks.
+        Use the C++ bench instead of cocotb, for hundreds of thousands of tasks.
     cache
-        Keeps the simulator, by default in the design's folder.
+        The folder of the simulator; by default a folder in the design's.
     progress
-        Receives each stage, and how far it is.
+        Receives each stage and its progress.
 
     Raises
     ------
     InputError
-        For a folder that holds no design, a number that cannot be, or a missing tool.
+        For a folder without a design, a number out of range, or a missing tool.
     SimulationError
-        Where Verilator, the compiler or the simulation fails.
+        If Verilator, the compiler or the simulation fails.
     """
     design = read(directory)
     _check(tasks, seed, {"bubbles": bubbles, "back-pressure": back_pressure})
@@ -266,7 +266,7 @@ def simulate(
 
 def _check(tasks: int, seed: int, probabilities: Mapping[str, float]) -> None:
     if not 1 <= tasks <= MOST_TASKS:
-        raise InputError(f"tasks: {tasks} cannot be simulated; expected 1 to {MOST_TASKS}")
+        raise InputError(f"tasks: {tasks} is out of range; expected 1 to {MOST_TASKS}")
     if not 0 <= seed <= LARGEST_SEED:
         raise InputError(f"seed: {seed} starts no random numbers; expected 0 to {LARGEST_SEED}")
     for name, probability in probabilities.items():
@@ -275,13 +275,13 @@ def _check(tasks: int, seed: int, probabilities: Mapping[str, float]) -> None:
 
 
 def _piece_tasks(design: Design) -> int:
-    """How many tasks a piece has; the same on every machine, as they say which tasks are drawn."""
+    """Return the tasks of a piece; the number determines the draws, so it does not depend on the machine."""
     most = max(len(words) for words in design.program.outputs.values())
     return max(1, min(PIECE_TASKS, PIECE_WORDS // most))
 
 
 def _in_order(work: Callable[[int], _Piece], starts: range, at_once: int) -> Iterator[_Piece]:
-    """What ``work`` makes of each start, in order; a failure leaves what has not begun."""
+    """Yield the results of ``work`` for each start, in order; after a failure no further work begins."""
     with ThreadPoolExecutor(at_once) as executor:
         yield from executor.map(work, starts)
 
@@ -290,7 +290,7 @@ def _in_order(work: Callable[[int], _Piece], starts: range, at_once: int) -> Ite
 
 
 def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -> dict[Key, _Batch]:
-    """Tasks whose tags count from ``first``, in random order over all functions."""
+    """Return batches of tasks, numbered from ``first``, in random order over all functions."""
     drawn = draw(design.robot, design.domain, tasks, rng, design.fext)
     functions = np.array(design.functions)[rng.integers(len(design.functions), size=tasks)]
     extended = rng.random(tasks) < 0.5
@@ -321,7 +321,7 @@ def _batch(design: Design, key: Key, first: int, places: Integers, drawn: Drawn)
     return _Batch(places, Drawn(own, drawn.stratum[places]), asked, answer, causes)
 
 
-# What came back
+# Responses
 
 
 def _simulate_batches(
@@ -349,7 +349,7 @@ def _simulate_batches(
 def _compare_batch(
     design: Design, key: Key, batch: _Batch, answered: Answers, outcome: Exchange, first_beats: Integers
 ) -> _Found:
-    """How a batch was answered; ``first_beats`` are the places of each task's first."""
+    """Compare a batch with its responses; ``first_beats`` are the places of each task's first beat."""
     mismatches = count_mismatches(batch.expected, answered)
     status, errors = _errors(design, key, batch, answered)
     out = outcome.taken[outcome.responses.last][answered.places[: len(status)]]
@@ -359,14 +359,14 @@ def _compare_batch(
 
 
 def count_mismatches(expected: Bytes, answered: Answers) -> int:
-    """Responses that are not the expected ones bit for bit, in order; a missing or a further one is one."""
+    """Return the number of responses that differ from the expected ones, plus the missing or surplus ones."""
     count = min(len(expected), len(answered.packets))
     same = (expected[:count] == answered.packets[:count]).all(axis=(1, 2)) & answered.whole[:count]
     return int(np.count_nonzero(~same)) + abs(len(expected) - len(answered.packets))
 
 
 def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple[Integers, Array]:
-    """Status and relative error of each response that answers a task."""
+    """Return the status and relative error of each response that belongs to a task."""
     count = min(len(batch.places), len(answered.places))
     status, words = contents(design, key[0], answered.packets[:count], key[1])
     reference = golden_results(design, key[0], batch.drawn.first(count).arrays, key[1])
@@ -375,7 +375,7 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
 
 
 def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Disturbance) -> Report:
-    """The report of all pieces."""
+    """Return the report of all pieces."""
     every = [(key[0], found) for piece in pieces for key, found in piece.batches.items()]
     functions = {
         function: _function_report([found for name, found in every if name == function], limit)
@@ -387,7 +387,7 @@ def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Disturban
 
 
 def _function_report(own: list[_Found], limit: float) -> FunctionReport:
-    """The report of all batches of one function."""
+    """Return the report of all batches of one function."""
     errors = np.concatenate([np.zeros(0), *(found.errors for found in own)])
     unflagged = np.concatenate([np.zeros(0, np.int64), *(found.status for found in own)]) == 0
     stratum = np.concatenate([np.zeros(0, np.int64), *(found.stratum for found in own)])

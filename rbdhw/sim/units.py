@@ -1,4 +1,4 @@
-"""Warnings about arrays whose numbers look as if they were in another unit than the interface's."""
+"""Warnings about input arrays whose values suggest a different unit than the interface's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GUESSES = {
 
 
 def suspicions(design: Design, arrays: Mapping[str, Array]) -> Iterator[str]:
-    """A warning for each coordinate of ``q`` (N, nq) and ``v`` (N, nv) that looks to be in another unit."""
+    """Yield a warning for each coordinate of ``q`` (N, nq) and ``v`` (N, nv) that seems in another unit."""
     for name, coordinates in (
         ("q", configuration_coordinates(design.robot)),
         ("v", velocity_coordinates(design.robot)),

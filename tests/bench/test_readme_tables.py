@@ -178,7 +178,7 @@ class TestDocument:
 
     @pytest.mark.parametrize("option", [("--synthesis",), ("--sweep", "robots")])
     def test_tables_without_places(self, document, told, option):
-        reason = f"documents have no places for tables of {option[0]}; expected one of the two"
+        reason = f"cannot be combined with {option[0]}; expected one of the two"
         assert told("bench", "--write", document, *option) == f"write: {reason}"
 
     def test_a_folder_is_no_document(self, tmp_path, told):

@@ -135,7 +135,7 @@ def test_exploring_takes_the_options_of_generate(rbdhw, tmp_path):
     ],
 )
 def test_options_that_change_nothing_of_a_description_are_refused(told, option, name):
-    line = f"{name}: changes nothing that info prints; expected it with --explore"
+    line = f"{name}: has no effect on info without --explore; expected both or neither"
     assert told("info", path("toy"), *option) == line
 
 

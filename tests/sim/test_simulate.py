@@ -299,10 +299,10 @@ class TestVerdict:
     @pytest.mark.parametrize(
         ("report", "line"),
         [
-            ({"mismatches": 3}, "fd: answers that are not the model's: 3; expected none"),
+            ({"mismatches": 3}, "fd: responses that differ from the model's: 3; expected 0"),
             (
                 {"stray": 2},
-                "answers of no function, and breaches of the stream's protocol: 2; expected none",
+                "responses of no function, or violations of the stream protocol: 2; expected 0",
             ),
             (
                 {"rest": 2.04e-4},
@@ -326,7 +326,7 @@ class TestVerdict:
         none = {"error_median": None, "error_max": None}
         blind = FunctionReport(1, 0, 1, **none, limit=1e-3, latency_cycles=9, strata={})
         report = Report(1, 0, 9, {"id": blind}, Disturbance())
-        expected = "no task came back unflagged, so no error is known; expected one at least"
+        expected = "no response is unflagged, so no error can be measured; expected at least one"
         assert report.failures == [expected]
         assert replace(report, functions={"id": blind, "fd": RIGHT}).ok
 
@@ -349,14 +349,14 @@ def test_a_design_that_flags_everything_fails(rail_folder, tmp_path, rbdhw):
             f"rbdhw: {folder}: {name}: {own['tasks']} of {own['tasks']} tasks are {flagged}"
             for name, own in report["functions"].items()
         ),
-        f"rbdhw: {folder}: no task came back unflagged, so no error is known; expected one at least",
+        f"rbdhw: {folder}: no response is unflagged, so no error can be measured; expected at least one",
     ]
 
 
 def test_a_mismatch_ends_in_exit_status_1(faulty_folder, rbdhw):
     status, out, err = rbdhw("simulate", faulty_folder, "--tasks", 30, "--seed", 1, "--bulk", "--json")
     assert (status, json.loads(out)["mismatches"]) == (1, 1)
-    assert err.endswith(": answers that are not the model's: 1; expected none\n")
+    assert err.endswith(": responses that differ from the model's: 1; expected 0\n")
     assert err.count("\n") == 1
 
 
@@ -373,7 +373,7 @@ def test_an_answer_of_an_unknown_function_is_stray(rail_folder, cache, tmp_path)
 
 
 def test_numbers_that_cannot_be_are_refused(rail_folder, tmp_path):
-    expected = "tasks: 0 cannot be simulated; expected 1 to 1000000000"
+    expected = "tasks: 0 is out of range; expected 1 to 1000000000"
     assert refusal_of(simulate, rail_folder, 0, 0) == expected
     expected = "seed: -1 starts no random numbers; expected 0 to 9223372036854775807"
     assert refusal_of(simulate, rail_folder, 1, -1) == expected

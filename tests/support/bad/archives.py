@@ -157,7 +157,7 @@ ARCHIVES: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "terabytes": (
         member(described(shape="(1000000000000, 2)", content=b"")),
-        f"array 'q': its header tells of 16,000,000,000,000 bytes, but 0 follow; {AN_ARRAY}",
+        f"array 'q': its header declares 16,000,000,000,000 bytes, but 0 follow; {AN_ARRAY}",
     ),
     "more than there are numbers for": (
         member(described(shape="(1" + 99 * "0" + ", 2)")),
@@ -171,11 +171,11 @@ ARCHIVES: dict[str, tuple[Callable[[Path], None], str]] = {
     "a shape of words": (member(described(shape="'3, 2'")), "array 'q': cannot be read (shape is not valid"),
     "a byte too few": (
         member(described(content=ZEROS.tobytes()[1:])),
-        "array 'q': its header tells of 48 bytes, but 47 follow",
+        "array 'q': its header declares 48 bytes, but 47 follow",
     ),
     "a byte too many": (
         member(described(content=ZEROS.tobytes() + b"x")),
-        "array 'q': its header tells of 48 bytes, but 49 follow",
+        "array 'q': its header declares 48 bytes, but 49 follow",
     ),
     "an unknown type": (member(described("'zzz'")), "array 'q': cannot be read (descr is not a valid dtype"),
     "objects": (member(described("'|O'")), "array 'q': holds Python objects; expected real numbers"),

@@ -137,13 +137,13 @@ COMMANDS: dict[tuple[object, ...], str] = {
     ("forge",): "no such command 'forge'; expected what `rbdhw --help` describes",
     ("--nonsense",): "no such option: --nonsense; expected what `rbdhw --help` describes",
     ("info",): "missing argument 'URDF'; expected what `rbdhw info --help` describes",
-    ("info", path("toy"), "--ii", 4): "ii: changes nothing that info prints; expected it with --explore",
+    ("info", path("toy"), "--ii", 4): "ii: has no effect on info without --explore; expected both or neither",
     (
         "info",
         path("toy"),
         "-o",
         "plots",
-    ): "output: changes nothing that info prints; expected it with --explore",
+    ): "output: has no effect on info without --explore; expected both or neither",
     ("info", path("toy"), "--explore", "-o", os.devnull): "is not a folder; expected a folder to plot to",
     ("info", path("toy"), "--explore", "-o", 300 * "n"): "File name too long; expected a folder to plot to",
     ("info", path("toy"), "--explore", "--ii", LARGE): f"ii: {LARGE} is not possible",
@@ -171,7 +171,7 @@ COMMANDS: dict[tuple[object, ...], str] = {
 
 SIMULATIONS: dict[tuple[object, ...], str] = {
     ("--tasks", 0): "invalid value for '--tasks': Input should be greater than or equal to 1",
-    ("--tasks", 10**30): f"tasks: {10**30} cannot be simulated; expected 1 to 1000000000",
+    ("--tasks", 10**30): f"tasks: {10**30} is out of range; expected 1 to 1000000000",
     ("--tasks", 5000 * "1"): "exceeded maximum size; expected what `rbdhw simulate --help` describes",
     ("--seed", -1): "seed: -1 starts no random numbers; expected 0 to 9223372036854775807",
     ("--seed", 10**30): f"seed: {10**30} starts no random numbers; expected 0 to 9223372036854775807",

@@ -304,7 +304,7 @@ class TestAllFunctions:
         """Nothing of the program is unused, and no input that the functions do not read is left."""
         options = BuildOptions(functions=chosen, width=18, samples=256)
         program = make_plan(load_urdf(path("iiwa14")), options).program
-        used = set().union(*(program.reached(function) for function in chosen))
+        used = set().union(*(program.operations_of(function) for function in chosen))
         idle = [o for i, o in enumerate(program.operations) if i not in used]
         assert idle == []
         arrays = {word.name.partition("[")[0] for word in program.inputs}

@@ -26,7 +26,7 @@ def program_counts(program: Program, function: str) -> dict[str, Any]:
     """
     products: Counter[_Product] = Counter()
     additions = reciprocals = 0
-    for i in program.reached(function):
+    for i in program.operations_of(function):
         operation = program.operations[i]
         match operation.kind:
             case Kind.ADD:

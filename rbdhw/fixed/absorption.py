@@ -1,9 +1,10 @@
-"""Vanishing terms: what a sum rounds away, whatever its value, need not be computed.
+"""Absorbed terms: remove terms of sums that rounding always discards, whatever their value.
 
-Every signal has a few bits at least. Where one is so small beside what it is added to that rounding takes all
-of it, the sum is its other operand, and what only the lost term was computed from is left out. If that alone
-tells a function of an overflow, the sum takes the sign of what the term scales instead, which vanishes as
-well. Results and overflows stay as they are, bit for bit.
+Every signal has a few bits at least. If a term is so small beside the other operand of its sum that rounding
+discards all of it, the sum equals the other operand, and everything that is computed only for the term is
+removed. If the overflow of such a removed value would be the only sign of an overflow in a function, the sum
+takes the sign of the value that the term scales instead, which is absorbed, too. Results and overflow flags
+do not change by a bit.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ from rbdhw.graph.twins import Group
 
 
 def remove_absorbed_terms(program: Program, twins: Sequence[Group] = ()) -> tuple[Program, tuple[Group, ...]]:
-    """The program without terms that vanish and what nothing needs then; and the twins that are left.
+    """Return the program without absorbed terms and the values needed only for them; and the remaining twins.
 
     Parameters
     ----------
     twins
-        Values that one piece of hardware may compute in turn, in groups. They lose a term where each of them
-        can, and stay as long as one of them is needed.
+        Groups of values that one piece of hardware may compute in turn. A group loses a term only if each of
+        its members can, and it remains as long as one of its members is needed.
     """
     group_of = {value: group for group in twins for value in group}
     terms = dict(_find_absorbed(program, group_of))
     while True:
-        operations, same = _lessen(program, terms, group_of)
+        operations, same = _drop_terms(program, terms, group_of)
         flagging = _flag_sources(program, replace(program, operations=tuple(operations)), terms)
         if not flagging:
             break
@@ -52,7 +53,7 @@ def remove_absorbed_terms(program: Program, twins: Sequence[Group] = ()) -> tupl
 
 
 def _find_absorbed(program: Program, group_of: Mapping[int, Group]) -> Iterator[tuple[int, int]]:
-    """The sums that lose an operand, and which of the two; of twins all or none, and the same."""
+    """Yield the sums that lose an operand, and which of the two; in a group all or none lose the same one."""
     for i, operation in enumerate(program.operations):
         group = group_of.get(i, (i,))
         if operation.kind is not Kind.ADD or len(operation.operands) != 2 or i != group[0]:
@@ -63,16 +64,16 @@ def _find_absorbed(program: Program, group_of: Mapping[int, Group]) -> Iterator[
 
 
 def _is_absorbed(program: Program, operation: Operation, k: int) -> bool:
-    """Whether rounding takes all of an operand: less than half a step, added to whole steps."""
+    """Return whether rounding discards an operand: it is below half a step, added to whole steps."""
     lost, other = operation.operands[k], operation.operands[1 - k]
     bits = max(program.operations[lost.value].format.width - 1 + lost.shift, 0)
     return other.shift >= operation.drop and bits < operation.drop - 1
 
 
-def _lessen(
+def _drop_terms(
     program: Program, terms: Mapping[int, int], group_of: Mapping[int, Group]
 ) -> tuple[list[Operation], dict[int, int]]:
-    """The operations without these terms, and the sums that are now the same as another value."""
+    """Return the operations without these terms, and the sums that now equal another value."""
     operations = list(program.operations)
     same: dict[int, int] = {}
     for i, k in terms.items():
@@ -88,7 +89,7 @@ def _lessen(
 
 
 def _unscale(program: Program, kept: Mapping[Group, int]) -> Program:
-    """The program whose sums, in place of terms that vanish, take the sign bits of what these scale."""
+    """Replace absorbed terms of these sums by the sign bits of the values that the terms scale."""
     operations = list(program.operations)
     for group, k in kept.items():
         lost = [operations[twin].operands[k].value for twin in group]
@@ -102,12 +103,12 @@ def _unscale(program: Program, kept: Mapping[Group, int]) -> Program:
 
 
 def _only_scales(operation: Operation) -> bool:
-    """Whether an operation tells of no overflow but that of its operand, and multiplies that."""
+    """Return whether an operation multiplies its operand by a constant and cannot overflow itself."""
     return operation.kind is Kind.SCALE and not operation.checked
 
 
 def _passes(program: Program, operation: Operation) -> bool:
-    """Whether a sum of one operand is that."""
+    """Return whether a sum of one operand equals the operand."""
     (operand,) = operation.operands
     width = program.operations[operand.value].format.width
     return operand == Operand(operand.value) and width == operation.format.width and not operation.checked
@@ -116,7 +117,7 @@ def _passes(program: Program, operation: Operation) -> bool:
 def _needed_values(
     program: Program, operations: Sequence[Operation], same: Mapping[int, int], group_of: Mapping[int, Group]
 ) -> set[int]:
-    """What the results need, all twins of what they need, and all inputs."""
+    """Return the values that the results need, all twins of these values, and all inputs."""
     waiting = [i for i, operation in enumerate(operations) if operation.kind is Kind.INPUT]
     waiting += [word.value for words in program.outputs.values() for word in words]
     needed: set[int] = set()
@@ -131,19 +132,19 @@ def _needed_values(
 
 
 def _flag_sources(before: Program, after: Program, terms: Mapping[int, int]) -> set[int]:
-    """The sums whose lost terms may be larger, as something overflows of which a function would not tell."""
+    """Return the sums whose lost term is the only sign of a possible overflow in some function."""
     found: set[int] = set()
     for function in before.outputs:
-        told = after.reached(function)
-        for i in before.reached(function).intersection(terms):
-            if _may_overflow(before, before.operations[i].operands[terms[i]].value, told):
+        reported = after.operations_of(function)
+        for i in before.operations_of(function).intersection(terms):
+            if _may_overflow(before, before.operations[i].operands[terms[i]].value, reported):
                 found.add(i)
     return found
 
 
-def _may_overflow(program: Program, value: int, told: frozenset[int]) -> bool:
-    """Whether a value may overflow, or what it is computed from, but for those whose overflows are told."""
-    waiting, seen = [value], set(told)
+def _may_overflow(program: Program, value: int, reported: frozenset[int]) -> bool:
+    """Return whether a value or its operands may overflow, except for those in ``reported``."""
+    waiting, seen = [value], set(reported)
     while waiting:
         value = waiting.pop()
         if value not in seen:

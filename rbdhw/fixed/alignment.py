@@ -1,9 +1,9 @@
-"""Alignment of twins: by which powers of two their values differ, so that one format serves them all.
+"""Alignment of twins: the powers of two by which their values differ, so that one format serves them all.
 
-Constants of a graph have mantissas only, and edges carry the powers of two. So where a limb's constant is
-just below a power of two and another's just above it, values of the one are twice as large and are taken half
-as large. Their integers are the same kind of number if the binary points differ by one: that is what an
-*exponent* says, for a node against the first of its twins.
+The constants of a graph are mantissas, and edges carry the powers of two. If the constant of one limb is just
+below a power of two and that of another just above it, values of the first are twice as large and are used
+with half the weight. The integers are the same if the binary points differ by one. The *exponent* of a node
+is this difference from the first of its twins.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from rbdhw.graph.twins import Twins
 
 
 def exponents(graph: Graph, twins: Twins) -> list[int]:
-    """For each node the power of two that makes its value one to compare with that of its group's first.
+    """Return for each node the power of two that makes its value comparable with the first of its group.
 
-    Products and reciprocals take what their arguments have; a factor may have any, and has the one that lets
-    the sums that take it add alike. Zero for all that are no twins.
+    Products and reciprocals have the exponent that follows from their arguments. The exponent of a constant
+    factor is free and is chosen so that the sums which use the product are aligned. It is zero for nodes
+    without twins.
     """
     shifts = _Shifts(len(graph.nodes))
     for i in twins.order:
@@ -30,7 +31,7 @@ def exponents(graph: Graph, twins: Twins) -> list[int]:
 
 
 def unify(magnitudes: Sequence[float], twins: Twins, shifts: Sequence[int]) -> list[float]:
-    """The magnitudes of nodes, of each twin the largest of its group."""
+    """Return the magnitudes of nodes, with those of twins raised to the largest of their group."""
     found = list(magnitudes)
     for group in twins.groups:
         largest = max(math.ldexp(magnitudes[i], shifts[i]) for i in group)
@@ -57,7 +58,7 @@ def _relate(graph: Graph, twins: Twins, shifts: _Shifts, i: int, first: int) -> 
 
 
 def _pairs(graph: Graph, twins: Twins, i: int, first: int) -> Iterator[tuple[Edge, Edge]]:
-    """The arguments of a twin that are no constants, with those of its group's first that correspond."""
+    """Yield the arguments of a twin, except constants, with the corresponding ones of its group's first."""
     left = list(graph.nodes[first].args)
     for edge in graph.nodes[i].args:
         known = twins.leader.get(edge.node, edge.node)
@@ -68,7 +69,7 @@ def _pairs(graph: Graph, twins: Twins, i: int, first: int) -> Iterator[tuple[Edg
 
 
 class _Shifts:
-    """Integers of which some are known, and of others only how they differ: a forest of differences."""
+    """Integers of which some are fixed and others have fixed differences: a forest of differences."""
 
     def __init__(self, size: int) -> None:
         self._parent: list[int | None] = [None] * size
@@ -76,21 +77,21 @@ class _Shifts:
         self._free = [False] * size
 
     def free(self, i: int) -> None:
-        """Let a number be anything."""
+        """Make a number free."""
         self._free[i] = True
 
     def pin(self, i: int, value: int) -> None:
-        """Let a number have a value."""
+        """Fix a number to a value."""
         self._above[i] = value
 
     def value(self, i: int) -> int:
-        """A number; one that could still be anything is zero from now on."""
+        """Return a number; if it is still free, it is fixed to zero."""
         root, above = self._root(i)
         self._free[root] = False
         return self._above[root] + above
 
     def tie(self, i: int, other: int, difference: int) -> None:
-        """Let ``i`` be ``other`` plus a difference, if both are not known already."""
+        """Require ``i`` to be ``other`` plus a difference, unless both are fixed already."""
         (root, above), (other_root, other_above) = self._root(i), self._root(other)
         if root == other_root:
             return
@@ -101,7 +102,7 @@ class _Shifts:
             self._parent[other_root], self._above[other_root] = root, -gap
 
     def _root(self, i: int) -> tuple[int, int]:
-        """The number at the root of a tree, and by how much ``i`` is above it."""
+        """Return the number at the root of the tree of ``i``, and how much ``i`` is above it."""
         above = 0
         while (parent := self._parent[i]) is not None:
             above += self._above[i]

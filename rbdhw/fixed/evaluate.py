@@ -1,4 +1,4 @@
-"""The bit-exact evaluator: what the hardware answers, for many tasks at once, in NumPy integers."""
+"""The bit-exact evaluator: the hardware's results for many tasks at once, in NumPy integers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rbdhw.fixed.trigonometry import sin_cos
 
 @dataclass(frozen=True)
 class Result:
-    """Output words by name, and per task whether a value overflowed or an input left its domain."""
+    """Output words by name; for each task, whether a value overflowed or an input left its domain."""
 
     words: dict[str, Integers]
     overflow: NDArray[np.bool_]
@@ -24,7 +24,7 @@ class Result:
 
 
 Watch = Callable[[int, Integers], None]
-"""Called with an operation that overflows in some task, and its results before they wrap."""
+"""A function that is called with an operation that overflows in some task, and its unwrapped results."""
 
 
 def evaluate(
@@ -33,10 +33,11 @@ def evaluate(
     functions: tuple[str, ...] = (),
     watch: Watch | None = None,
 ) -> Result:
-    """The output words of all functions (or of those named) for input words of shape (N,) each.
+    """Return the output words of all functions (or of those named) for input words of shape (N,) each.
 
-    ``words`` holds what these functions read, their flags (0 or 1) among it; the result tells of overflows of
-    operations that they reach. ``watch`` sees each operation that overflows in some task, in their order.
+    ``words`` holds the inputs of these functions, including their flags (0 or 1). The result reports
+    overflows of the operations that these functions need. ``watch`` is called for each operation that
+    overflows in some task, in program order.
     """
     tasks = np.broadcast_shapes(*(np.shape(values) for values in words.values()))
     overflow = np.zeros(tasks, dtype=np.bool_)
@@ -59,9 +60,9 @@ def evaluate(
 
 
 def largest_values(program: Program, words: Mapping[str, Integers], function: str) -> dict[int, float]:
-    """The largest magnitude of every operation that a function reaches, before it wraps, as a real number.
+    """Return the largest magnitude of every operation that a function needs, as a real number.
 
-    Nothing wraps on the way, so that rounding errors are seen where values cancel but for them.
+    Values are not wrapped, so that rounding errors show where values would otherwise cancel.
     """
     values: dict[int, Integers] = {}
     found: dict[int, float] = {}
@@ -75,7 +76,7 @@ def largest_values(program: Program, words: Mapping[str, Integers], function: st
 
 
 def outside_domain(inputs: tuple[Word, ...], words: Mapping[str, Integers]) -> NDArray[np.bool_]:
-    """Per task, whether any input word lies outside its declared domain."""
+    """Return for each task whether any input word is outside its declared domain."""
     outside: NDArray[np.bool_] = np.zeros((), dtype=np.bool_)
     for word in inputs:
         if word.lowest is not None and word.highest is not None:
@@ -90,7 +91,7 @@ def _compute(
     values: Mapping[int, Integers],
     words: Mapping[str, Integers],
 ) -> Integers:
-    """The operation's result before it wraps; a choice that the functions decide has only what it takes."""
+    """Return the operation's result before it wraps; a choice may have only the operand that it takes."""
     taken = (operand for operand in operation.operands if operand.value in values)
     operands = [_operand(operand, values) for operand in taken]
     match operation.kind:
@@ -119,14 +120,14 @@ def _compute(
 
 
 def _terms(operation: Operation, values: Mapping[int, Integers]) -> Iterator[Integers]:
-    """The terms of a sum of products."""
+    """Yield the terms of a sum of products."""
     for operand, first, second in operation.pairs:
         term = align(values[first] * values[second], operand.shift)
         yield -term if operand.negative else term
 
 
 def _round(fresh: Integers, drop: int) -> Integers:
-    """What :func:`round_half_up` gives, in place where it can be: nothing else holds the array."""
+    """Round as :func:`round_half_up`, in place if possible: nothing else refers to the array."""
     if drop == 0 or fresh.ndim == 0:
         return round_half_up(fresh, drop)
     fresh += 1 << (drop - 1)
@@ -135,13 +136,13 @@ def _round(fresh: Integers, drop: int) -> Integers:
 
 
 def _fits(operation: Operation, full: Integers) -> bool:
-    """Whether the results of all tasks fit."""
+    """Return whether the results of all tasks fit."""
     lowest, highest = operation.format.lowest, operation.format.highest
     return bool(full.min(initial=0) >= lowest and full.max(initial=0) <= highest)
 
 
 def _fit(operation: Operation, full: Integers) -> Integers:
-    """The result as its format holds it: reciprocals saturate, all others wrap."""
+    """Fit the result into its format: reciprocals saturate, all others wrap."""
     if operation.kind is Kind.RECIPROCAL:
         return np.clip(full, operation.format.lowest, operation.format.highest)
     return wrap(full, operation.format.width)

@@ -1,4 +1,4 @@
-"""Error figures: how far results are from the golden model's, by stratum, and which budgets they support."""
+"""Error figures: errors relative to the golden model, by stratum, and the budgets that they support."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 HEADROOM = 3.0
-"""How far below a budget the largest error of the held-out samples has to stay.
+"""The factor by which the largest error of the held-out samples must stay below a budget.
 
-Among a hundred times as many tasks some err more; at rest, of the iiwa's derivatives, 2.4 times as much.
+Among a hundred times as many tasks some have larger errors: 2.4 times as large for the derivatives of
+the iiwa at rest.
 """
 
 FLAGGED_SHARE = 0.01
-"""The largest share of tasks within the domain that may overflow, and be flagged."""
+"""The largest share of tasks within the domain that may overflow and be flagged."""
 
 LARGEST_LIMIT = 0.1
-"""The largest error that a simulation allows, whatever the design: beyond it results are of no use."""
+"""The largest error that a simulation allows for any design; results with larger errors are useless."""
 
 
 def most_flagged(tasks: int) -> int:
-    """The most of some tasks that may be flagged in a design that flags :data:`FLAGGED_SHARE` of all.
+    """Return the most of ``tasks`` that may be flagged in a design that flags :data:`FLAGGED_SHARE` of all.
 
-    One more than three standard deviations above the mean: chance exceeds that less than once in 400 times.
+    The limit is three standard deviations above the mean plus one; chance exceeds it less than once in 400
+    times.
     """
     mean = FLAGGED_SHARE * tasks
     return int(mean + 3.0 * math.sqrt(mean) + 1.0)
@@ -35,8 +37,8 @@ def most_flagged(tasks: int) -> int:
 class ErrorFigures:
     """Errors of tasks that are not flagged, in the Frobenius norm of each task's whole result.
 
-    They are relative to the norm of golden's result or to a floor, the larger. ``median`` and ``max`` are
-    over those of the ``samples`` tasks that are not ``flagged``; infinite where there are none.
+    Errors are relative to the norm of golden's result or to a floor, whichever is larger. ``median`` and
+    ``max`` are over the tasks of ``samples`` that are not ``flagged``, and infinite if there are none.
     """
 
     median: float
@@ -46,7 +48,7 @@ class ErrorFigures:
 
     @classmethod
     def of(cls, errors: NDArray[np.float64], unflagged: NDArray[np.bool_]) -> ErrorFigures:
-        """The figures of tasks' errors (N,), of which those marked count."""
+        """Return the figures of tasks' errors (N,); only tasks marked in ``unflagged`` (N,) count."""
         kept = errors[unflagged]
         flagged = len(errors) - len(kept)
         if not len(kept):
@@ -61,11 +63,11 @@ class FunctionErrors:
     Parameters
     ----------
     whole
-        Over tasks of all strata.
+        Figures over tasks of all strata.
     strata
-        Of each stratum by itself.
+        Figures of each stratum.
     floor
-        The norm below which a result counts as large as that, in the units of its numbers.
+        The least norm by which an error is divided, in the units of the results.
     """
 
     whole: ErrorFigures
@@ -81,7 +83,7 @@ class FunctionErrors:
         names: Sequence[str],
         floor: float,
     ) -> FunctionErrors:
-        """The figures of tasks' errors (N,), whose strata are indices of names."""
+        """Return the figures of tasks' errors (N,); ``stratum`` (N,) holds indices of ``names``."""
         parts = {
             name: ErrorFigures.of(errors[stratum == k], unflagged[stratum == k])
             for k, name in enumerate(names)
@@ -96,10 +98,10 @@ class FunctionErrors:
 
     @property
     def bounds(self) -> dict[str, float]:
-        """For each stratum the smallest budget that its figures support.
+        """For each stratum, the smallest budget that its figures support.
 
-        They are infinite where more tasks are flagged than may be: of all tasks :data:`FLAGGED_SHARE`, and of
-        a stratum what chance may make of that.
+        A bound is infinite if too many tasks are flagged: more than :data:`FLAGGED_SHARE` of all tasks, or
+        more than :func:`most_flagged` of a stratum.
         """
         if self.whole.flagged > FLAGGED_SHARE * self.whole.samples:
             return dict.fromkeys(self.strata, math.inf)
@@ -109,7 +111,7 @@ class FunctionErrors:
         }
 
     def limit(self, budget: float | None) -> float:
-        """The largest error that a simulation allows: the budget, or without one what the figures support."""
+        """Return the largest error that a simulation allows: the budget, or without one the bound."""
         return min(self.bound, LARGEST_LIMIT) if budget is None else budget
 
 

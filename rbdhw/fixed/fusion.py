@@ -1,7 +1,7 @@
 """Fusion: trees of sums and products become sums of products, each computed by one accumulator.
 
-A sum that one other sum alone takes needs no number format of its own: its terms are added to that sum
-directly. What is left are sums of products, rounded once, and the values that are stored between them.
+A sum that is used only by one other sum needs no format of its own: its terms are added to the other sum
+directly. The result consists of sums of products, each rounded once, and the values stored between them.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from rbdhw.fixed.program import Interval, Kind, Operand, Operation, Program, Wor
 from rbdhw.scalar import Region
 
 GUARD_BITS = 6
-"""Bits below a result's last to which the terms of its sum are cut before they are added and rounded.
+"""The number of bits below a result's last to which the terms of its sum are cut before they are added.
 
-Cutting moves a term by half a guard step on average; twenty terms by a sixth of the result's step.
+Cutting moves a term by half a guard step on average, and twenty terms by a sixth of the result's step.
 """
 
 CONSTANTS = Region("constants")
-"""Where factors of scaled values belong."""
+"""The region of factors of scaled values."""
 
 _SUMS = (Kind.ADD, Kind.MULTIPLY, Kind.SCALE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A product of two values, or a value (``second`` None) or constant times one, at a power of two."""
+    """A product of two values, or of a value and a constant (``second`` None), times a power of two."""
 
     first: int
     second: int | None
@@ -38,7 +38,7 @@ class _Term:
 
 
 def fuse(program: Program, most: int) -> Program:
-    """The program with every sum and product as a sum of products; results keep their binary points.
+    """Convert every sum and product of the program to sums of products; results keep their binary points.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def fuse(program: Program, most: int) -> Program:
     Raises
     ------
     InputError
-        Where a product is wider than the ordinary multiplier.
+        A product is wider than the ordinary multiplier.
     """
     if program.wide:
         raise InputError(
@@ -70,7 +70,7 @@ class _Fusion:
         self._intervals: list[Interval] = []
 
     def program(self) -> Program:
-        """The fused program."""
+        """Build the fused program."""
         before = self._before
         terms, absorbed = self._terms()
         for i, operation in enumerate(before.operations):
@@ -93,7 +93,7 @@ class _Fusion:
         )
 
     def _terms(self) -> tuple[dict[int, list[_Term]], set[int]]:
-        """The terms of every sum and product, at its own step, and those that a sum took over."""
+        """Return the terms of every sum and product, at its own step, and the values merged into sums."""
         terms: dict[int, list[_Term]] = {}
         absorbed: set[int] = set()
         for i, operation in enumerate(self._before.operations):
@@ -117,7 +117,7 @@ class _Fusion:
         return terms, absorbed
 
     def _operation(self, i: int, operation: Operation, terms: list[_Term]) -> Operation:
-        """An operation with operands of the new program; a result that was wider keeps its range."""
+        """Return an operation on values of the new program; a result that was wider keeps its range."""
         fitted = Format(self._width, operation.format.binary_point - self._lost[i])
         if operation.kind in _SUMS:
             operands = tuple(operand for term in terms for operand in self._pair(term, self._lost[i]))
@@ -126,7 +126,7 @@ class _Fusion:
             rounded = min(round_half_up(operation.constant, self._lost[i]), fitted.highest)
             kept = Format(operation.format.width - self._lost[i], fitted.binary_point)
             return replace(operation, constant=rounded, format=kept)
-        operands = tuple(self._moved_operand(operand) for operand in operation.operands)
+        operands = tuple(self._move_operand(operand) for operand in operation.operands)
         if operation.kind is Kind.RECIPROCAL:
             lost = self._lost[operation.operands[0].value]
             plain = replace(operands[0], shift=operation.operands[0].shift)
@@ -139,15 +139,15 @@ class _Fusion:
         return replace(operation, operands=(flag, *moved), format=fitted, drop=GUARD_BITS)
 
     def _pair(self, term: _Term, lost: int) -> tuple[Operand, Operand]:
-        """A term of a sum that loses low bits, as its factors may have."""
+        """Return the operands of a term of a sum that loses ``lost`` low bits; factors may have lost some."""
         second = self._constant(term.constant) if term.second is None else self._place[term.second]
         shift = term.exponent + GUARD_BITS - lost + self._lost[term.first]
         if term.second is not None:
             shift += self._lost[term.second]
         return Operand(self._place[term.first], term.negative, shift), Operand(second)
 
-    def _moved_operand(self, operand: Operand) -> Operand:
-        """An operand of the new program: what lost low bits is moved by as many."""
+    def _move_operand(self, operand: Operand) -> Operand:
+        """Return an operand of the new program, shifted by the low bits that its value lost."""
         lost = self._lost[operand.value]
         return replace(operand, value=self._place[operand.value], shift=operand.shift + lost)
 
@@ -158,7 +158,7 @@ class _Fusion:
         return self._constants[value]
 
     def _add(self, operation: Operation) -> int:
-        """Append an operation, checked where its result may not fit."""
+        """Append an operation; it is checked if its result may not fit."""
         low, high = exact_interval(operation, self._intervals)
         lowest, highest = operation.format.lowest, operation.format.highest
         fits = lowest <= low and high <= highest
@@ -169,20 +169,20 @@ class _Fusion:
         return len(self._operations) - 1
 
     def _format(self, word: Word) -> Format:
-        """An output word's format: that of its value, as far as this has changed."""
+        """Return an output word's format, changed as the format of its value was."""
         width = self._operations[self._place[word.value]].format.width
         return Format(width, word.format.binary_point - self._lost[word.value])
 
 
 def _move_term(term: _Term, operand: Operand, drop: int) -> _Term:
-    """A term of an operand as one of the sum that takes it, and then drops bits."""
+    """Return a term of an operand as a term of the sum that uses the operand and then drops bits."""
     return replace(
         term, negative=term.negative != operand.negative, exponent=term.exponent + operand.shift - drop
     )
 
 
 def _uses(program: Program) -> Counter[int]:
-    """How often each value is an operand or an output word."""
+    """Return for each value how often it is an operand or an output word."""
     uses = Counter(operand.value for operation in program.operations for operand in operation.operands)
     uses.update({word.value for words in program.outputs.values() for word in words})
     return uses

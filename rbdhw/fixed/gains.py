@@ -1,14 +1,14 @@
-"""Noise gains: how much an error at each node of a graph raises the error of each function's results.
+"""Noise gains: the effect of an error at each node of a graph on the error of each function's results.
 
-Rounding at a node adds an error of which only the mean square matters. To first order a result moves by the
-error times the node's adjoint, so one pass through the graph backward, from results that are multiplied by
-random signs, gives the effect of all nodes at once: over the signs, the mean of a node's adjoint squared is
-the sum of the squares of its derivatives.
+Rounding at a node adds an error, whose mean square is what matters. To first order a result changes by the
+error times the node's adjoint. One backward pass through the graph, from results multiplied by random signs,
+gives the effect of all nodes at once: the mean over the signs of a node's squared adjoint is the sum of the
+squares of its derivatives.
 
-Each kind of tasks (stratum) has a mean of its own, for errors are held to a budget in each. Over the whole
-domain the few tasks with the largest errors (poses close to singular ones) decide the mean. What matters in
-the others is in a second mean, in which each task counts by the inverse of its own mean square error: that
-is close to the geometric mean of errors.
+Each kind of tasks (stratum) has its own mean, because the errors of each must meet a budget. Over the whole
+domain, the few tasks with the largest errors (poses close to singular ones) dominate the mean. A second mean
+shows what matters in the others: in it each task has the inverse of its own mean square error as weight,
+which comes close to the geometric mean of errors.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Gains:
     Parameters
     ----------
     rows
-        The function and the stratum of each row. Each way of answering has one for each stratum, of the mean
-        over its tasks, and one of the geometric mean in the first. A function that takes optional inputs
-        answers in two ways, with and without them, and each optional array that it gives is one.
+        The function and the stratum of each row. Each kind of answer has one row for each stratum, with the
+        mean over its tasks, and one with the geometric mean of the first stratum. A function with optional
+        inputs has two kinds of answer, with and without them, and each optional output array is another.
     noise
-        (rows, nodes): a row's mean square for a mean square of one at a node, in the node's unit.
+        (rows, nodes): the mean square in a row for a mean square of one at a node, in the node's unit.
     relative
-        (rows, nodes): the same for an error as large as the value, of nodes that scale: an error of
-        their factor as a share of it. Zero for other nodes.
+        (rows, nodes): the same for an error as large as the value, for nodes that scale; it is the effect of
+        a relative error of their factor. Zero for other nodes.
     """
 
     rows: tuple[Row, ...]
@@ -56,16 +56,16 @@ class Gains:
 
 @dataclass(frozen=True)
 class Strata:
-    """The kinds of the tasks by which gains are found.
+    """The strata of the tasks from which gains are computed.
 
     Parameters
     ----------
     names
-        Of the strata, the one over the whole domain first.
+        The names of the strata; the first one is over the whole domain.
     of
-        (N,): each task's stratum, as an index.
+        (N,): the index of each task's stratum.
     floors
-        By function, the norm below which a result counts as large as that.
+        By function, the least norm of a result by which an error is divided.
     """
 
     names: tuple[str, ...]
@@ -75,9 +75,9 @@ class Strata:
 
 @dataclass(frozen=True)
 class _Way:
-    """Results that are judged by their common norm, and the flags of the tasks that have them.
+    """Results that have a common norm, and the flags of the tasks that have these results.
 
-    ``like`` is the function whose results these are in the ordinary way, with the floor of their norm.
+    ``like`` is the function that has these results as its ordinary outputs; its floor is used.
     """
 
     function: str
@@ -87,12 +87,12 @@ class _Way:
 
 
 def gains(graph: Graph, inputs: Mapping[str, Array], strata: Strata, rng: np.random.Generator) -> Gains:
-    """The gains of every node, as means over the tasks of each stratum.
+    """Return the gains of every node, as means over the tasks of each stratum.
 
     Parameters
     ----------
     inputs
-        Values of the graph's inputs, flags apart: (N,) each.
+        Values of the graph's inputs except flags: (N,) each.
     """
     tasks = len(next(iter(inputs.values())))
     ways = list(_ways(graph))
@@ -114,13 +114,13 @@ def gains(graph: Graph, inputs: Mapping[str, Array], strata: Strata, rng: np.ran
 
 
 def optional_results(functions: Iterable[str]) -> dict[str, str]:
-    """For each array that the functions give on request, the function that gives it alone."""
+    """Return, for each optional output array of the functions, the function that has it as only output."""
     wanted = {array for function in functions for array in FUNCTIONS[function].optional_outputs}
     return {own.outputs[0]: name for name, own in FUNCTIONS.items() if set(own.outputs) <= wanted}
 
 
 def _ways(graph: Graph) -> Iterator[_Way]:
-    """The ways of answering of every function that the graph has results of."""
+    """Yield the kinds of answer of every function that the graph has results of."""
     for function, arrays in FUNCTIONS.items():
         outputs: dict[str, list[tuple[float, Edge]]] = {}
         for name, edge in graph.outputs:
@@ -139,12 +139,12 @@ def _ways(graph: Graph) -> Iterator[_Way]:
 
 
 def _weight(array: str, index: str) -> float:
-    """How often a word counts in the result's norm, as a factor: twice off a symmetric array's diagonal."""
+    """Return the weight of a word in the result's norm: sqrt(2) off the diagonal of a symmetric array."""
     return 2.0**0.5 if array in SYMMETRIC and len(set(index.split(","))) > 1 else 1.0
 
 
 def _seeds(way: _Way, values: list[Array], signs: Array, floor: float) -> dict[int, Array]:
-    """The adjoints (N,) with which the backward pass starts: random signs over the results' norms."""
+    """Return the adjoints (N,) at the start of the backward pass: random signs over the results' norms."""
     results = [weight * factor(edge) * values[edge.node] for weight, edge in way.outputs]
     norm = np.sqrt(sum(np.square(result) for result in results))
     size = np.maximum(norm, floor)
@@ -158,11 +158,11 @@ def _seeds(way: _Way, values: list[Array], signs: Array, floor: float) -> dict[i
 def _means(
     graph: Graph, values: list[Array], sizes: Array, seeds: dict[int, Array], stratum: NDArray[np.int64]
 ) -> tuple[Array, Array]:
-    """Mean squares of adjoints, and of adjoints times values where that is of use: (rows, nodes) each.
+    """Return mean squares of adjoints, and of adjoints times values for nodes that scale: (rows, nodes) each.
 
-    The first row's mean is weighted by the inverse of each task's mean square error, were all nodes as
-    precise as each other; so it tells of the geometric mean. It is of the first stratum. A row for the mean
-    of each stratum follows. ``sizes`` are the values' largest magnitudes.
+    In the mean of the first row, each task's weight is the inverse of its mean square error if all nodes were
+    equally precise, which approximates the geometric mean; it is over the first stratum. Then follows one row
+    with the mean over each stratum. ``sizes`` are the largest magnitudes of the values.
     """
     effects = np.zeros((len(graph.nodes), len(values[0])), np.float32)
     for i, adjoint in _backward(graph, values, seeds):
@@ -177,7 +177,7 @@ def _means(
 
 
 def _weights(errors: Array, stratum: NDArray[np.int64]) -> Array:
-    """How much each task counts in each row's mean (rows, N); ``errors`` are the tasks' mean squares."""
+    """Return the weight of each task in each row (rows, N); ``errors`` are the tasks' mean squares."""
     own = stratum == np.unique(stratum)[:, np.newaxis]
     means = own / own.sum(axis=1, keepdims=True)
     geometric = means[0] * np.exp(means[0] @ np.log(errors)) / errors
@@ -185,7 +185,7 @@ def _weights(errors: Array, stratum: NDArray[np.int64]) -> Array:
 
 
 def _backward(graph: Graph, values: list[Array], adjoints: dict[int, Array]) -> Iterator[tuple[int, Array]]:
-    """The adjoint (N,) of every node on which the results depend, the last first."""
+    """Yield the adjoint (N,) of every node on which the results depend, the last node first."""
     for i in reversed(range(len(graph.nodes))):
         adjoint = adjoints.pop(i, None)
         if adjoint is None:
@@ -200,7 +200,7 @@ def _backward(graph: Graph, values: list[Array], adjoints: dict[int, Array]) -> 
 
 
 def _slopes(node: Node, values: list[Array], value: Array) -> tuple[Array | float | None, ...]:
-    """The derivative of a node's value by each of its arguments; None where it has none."""
+    """Return the derivatives of a node's value by its arguments; None for no derivative."""
     args = [values[edge.node] for edge in node.args]
     turn = 2.0 * np.pi
     match node.op:
@@ -224,5 +224,5 @@ def _slopes(node: Node, values: list[Array], value: Array) -> tuple[Array | floa
 
 
 def factor(edge: Edge) -> float:
-    """The sign and power of two of an edge."""
+    """Return the sign and power of two of an edge as a factor."""
     return math.ldexp(-1.0 if edge.negative else 1.0, edge.shift)

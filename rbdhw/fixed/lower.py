@@ -1,4 +1,4 @@
-"""Lowering: a graph, the magnitude of each node, and a width become a bit-exact program."""
+"""Lowering: convert a graph, with the magnitude of each node and widths, to a bit-exact program."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from rbdhw.graph.twins import Twins, no_twins
 from rbdhw.protocol import FLAGS
 
 CUT_BITS = 2
-"""Bits below a sum's last to which its operands are cut before they are added and rounded."""
+"""The number of bits, below a sum's last, to which its operands are cut before they are added and rounded."""
 
 INPUT_MARGIN = 1.02
-"""Headroom over an input's bounds: in 8 bits and more, no bound is a word that saturation gives."""
+"""The headroom over an input's bounds: with 8 bits or more, a saturated word is never within the bounds."""
 
 NOISE_BITS = 2
-"""The powers of two by which a result's range is above one step of what it is computed from, at least.
+"""The least ratio of a result's range to one step of its operands, as a power of two.
 
-Where values cancel but for rounding errors, or nearly always are rounded to zero, samples tell nothing of it.
+Samples do not show such a range if values cancel except for rounding errors, or almost always round to zero.
 """
 
 FLAG_FORMAT = Format(2, 0)
@@ -46,9 +46,9 @@ FLAG_FORMAT = Format(2, 0)
 
 @dataclass(frozen=True)
 class InputRange:
-    """The declared domain of an input in the graph's unit; one that wraps is an angle in turns.
+    """The declared domain of an input in the graph's unit; an input that wraps is an angle in turns.
 
-    Inputs of different functions that name the same ``slot`` share a place in the packets.
+    Inputs of different functions with the same ``slot`` share a place in the packets.
     """
 
     lower: float
@@ -65,21 +65,21 @@ def lower(
     widths: Widths,
     twins: Twins | None = None,
 ) -> Program:
-    """The program of a graph; its operation ``i`` computes node ``i``, and what comes after negates outputs.
+    """Convert a graph to a program; operation ``i`` computes node ``i``, and appended ones negate outputs.
 
-    Operations of twins differ in constants, signs, and what they take from outside of their limbs; else they
-    are the same where these values let them.
+    Operations of twins differ in constants, signs, and operands from outside of their limbs. Otherwise they
+    are the same as far as these operands allow.
 
     Parameters
     ----------
     magnitudes
         The largest magnitude of each node over the sampled domain.
     domain
-        The range of every input of the graph, by name, and of the joint forces, for their unit.
+        The range of every input of the graph by name, and of the joint forces, whose units are needed.
     widths
-        Of its signals.
+        The widths of the signals.
     twins
-        With magnitudes that are :func:`rbdhw.fixed.alignment.unify`, and equal widths.
+        Nodes with equal widths and with magnitudes from :func:`rbdhw.fixed.alignment.unify`.
     """
     twins = twins or no_twins(graph)
     lowering = _Lowering(graph, magnitudes, domain, widths, twins)
@@ -112,12 +112,12 @@ class _Lowering:
         self._intervals: dict[int, Interval] = {}
 
     def append(self, operation: Operation) -> int:
-        """Add an operation behind those of all nodes; the new value's index."""
+        """Append an operation after those of all nodes, and return the index of its value."""
         self.add(len(self._operations), operation)
         return len(self._operations) - 1
 
     def add(self, i: int, operation: Operation) -> None:
-        """Let an operation compute the value ``i``, checked where its result may not fit."""
+        """Set the operation that computes value ``i``; it is checked if its result may not fit."""
         low, high = exact_interval(operation, self._intervals)
         lowest, highest = operation.format.lowest, operation.format.highest
         fits = lowest <= low and high <= highest
@@ -125,7 +125,7 @@ class _Lowering:
         self._intervals[i] = (max(low, lowest), min(high, highest)) if fits else (lowest, highest)
 
     def operation(self, i: int, node: Node) -> Operation:
-        """The integer operation of a node."""
+        """Return the integer operation of a node."""
         match node.op:
             case Op.INPUT if node.name in FLAGS:
                 return Operation(Kind.INPUT, (), FLAG_FORMAT, node.region, name=node.name)
@@ -149,7 +149,7 @@ class _Lowering:
                 return self._select(i, node)
 
     def program(self) -> Program:
-        """The finished program, with output words appended to the operations."""
+        """Return the finished program, with the operations of output words appended."""
         outputs: dict[str, list[Word]] = {}
         for name, edge in self._graph.outputs:
             outputs.setdefault(name.split(".")[0], []).append(self._output(name, edge))
@@ -170,7 +170,7 @@ class _Lowering:
         )
 
     def _flags(self, functions: Iterable[str]) -> Iterator[Flag]:
-        """The flags of the graph, for the functions of the graph."""
+        """Yield the flags of the graph, restricted to the functions of the graph."""
         for name, index in self._graph.inputs.items():
             if name in FLAGS:
                 raising, optional = FLAGS[name]
@@ -182,7 +182,7 @@ class _Lowering:
         slot = slots.setdefault(bounds.slot or name, len(slots))
         if bounds.wraps:
             return Word(name, bounds.unit, index, chosen, slot=slot)
-        lowest, highest = chosen.quantised(np.array([bounds.lower, bounds.upper])).tolist()
+        lowest, highest = chosen.quantise(np.array([bounds.lower, bounds.upper])).tolist()
         return Word(name, bounds.unit, index, chosen, lowest, highest, slot)
 
     def _output(self, name: str, edge: Edge) -> Word:
@@ -206,7 +206,7 @@ class _Lowering:
             return Format(phase_bits, phase_bits)
         alike = [self._domain[self._graph.nodes[twin].name] for twin in self._group(i)]
         largest = max(abs(bound) for bounds in alike for bound in (bounds.lower, bounds.upper))
-        # An angle that is a factor as well, which some joint takes to follow it, is narrower.
+        # An angle that is also a factor (in the coordinate of a mimic) has an ordinary, narrower format.
         if bounds.unit == "turn" and self._factors.isdisjoint(self._group(i)):
             beyond = round(math.ldexp(largest, phase_bits)) + 1
             return Format(beyond.bit_length() + 1, phase_bits)
@@ -215,13 +215,13 @@ class _Lowering:
         return Format(width, width - 1 - exponent)
 
     def _format(self, i: int, exact: int, coarsest: int = sys.maxsize) -> Format:
-        """The node's format; ``exact`` fractional bits represent it without loss.
+        """Return the node's format; ``exact`` fractional bits represent it without loss.
 
-        ``coarsest`` is the binary point of the coarsest step by which rounding errors move it.
+        ``coarsest`` is the binary point of the coarsest step by which rounding errors change the value.
         """
         known = exponent_above(MARGIN * self._magnitudes[i])
         exponent = max(known, NOISE_BITS - coarsest)
-        bits = self._widths.widened(self._widths.bits[i], exponent - known)
+        bits = self._widths.add_bits(self._widths.bits[i], exponent - known)
         binary_point = min(bits - 1 - exponent, exact)
         return Format(max(2, binary_point + 1 + exponent), binary_point)
 
@@ -229,15 +229,15 @@ class _Lowering:
         return self._operations[edge.node].format.binary_point - edge.shift
 
     def _group(self, i: int) -> tuple[int, ...]:
-        """A node and its twins."""
+        """Return a node and its twins."""
         return self._twins.group_of.get(self._twins.leader.get(i, i), (i,))
 
     def _together(self, i: int, points: Callable[[int], int]) -> list[int]:
-        """A binary point of each of a node's twins, as it would be that node's for the same integers."""
+        """Return ``points`` of each of a node's twins, converted to the exponent of the node."""
         return [points(twin) - self._exponents[twin] + self._exponents[i] for twin in self._group(i)]
 
-    def _ordered(self, i: int) -> list[Edge]:
-        """A node's arguments, of twins in the order in which they correspond."""
+    def _order_arguments(self, i: int) -> list[Edge]:
+        """Return a node's arguments; those of twins are in corresponding order."""
         leader = self._twins.leader
         args = list(self._graph.nodes[i].args)
         if i in leader:
@@ -249,19 +249,19 @@ class _Lowering:
         coarsest = self._together(i, self._coarsest_term)
         chosen = self._format(i, min(finest), min(coarsest))
         common = min(max(finest), chosen.binary_point + CUT_BITS)
-        operands = tuple(self._aligned(edge, common) for edge in self._ordered(i))
+        operands = tuple(self._align(edge, common) for edge in self._order_arguments(i))
         return Operation(Kind.ADD, operands, chosen, node.region, drop=common - chosen.binary_point)
 
-    def _aligned(self, edge: Edge, binary_point: int) -> Operand:
-        """An edge as an operand whose last bit has this binary point.
+    def _align(self, edge: Edge, binary_point: int) -> Operand:
+        """Return an edge as an operand whose last bit has this binary point.
 
-        A shift to the right by all bits but the sign leaves the sign, and a larger one does the same. So none
-        is larger than :data:`MOST_SHIFT`, however small a term is.
+        A right shift by all bits but the sign leaves the sign, and a larger shift does the same. Therefore no
+        shift exceeds :data:`MOST_SHIFT`, however small a term is.
         """
         return Operand(edge.node, edge.negative, max(binary_point - self._point(edge), -MOST_SHIFT))
 
     def _coarsest_term(self, i: int) -> int:
-        """The coarsest binary point of what a node adds up; constants are exact."""
+        """Return the coarsest binary point of a node's terms, without constants, which are exact."""
         args = self._graph.nodes[i].args
         return min(self._point(edge) for edge in args if self._graph.nodes[edge.node].op is not Op.CONSTANT)
 
@@ -269,7 +269,7 @@ class _Lowering:
         formats = {edge.node: self._operations[edge.node].format for edge in node.args}
         coarsest = self._together(i, self._coarsest_product)
         chosen = self._format(i, min(self._together(i, self._product_point)), min(coarsest))
-        wider_first = sorted(self._ordered(i), key=lambda edge: -formats[edge.node].width)
+        wider_first = sorted(self._order_arguments(i), key=lambda edge: -formats[edge.node].width)
         operands = tuple(Operand(edge.node) for edge in wider_first)
         drop = self._product_point(i) - chosen.binary_point
         return Operation(Kind.MULTIPLY, operands, chosen, node.region, drop=drop)
@@ -278,7 +278,7 @@ class _Lowering:
         return sum(self._operations[edge.node].format.binary_point for edge in self._graph.nodes[i].args)
 
     def _coarsest_product(self, i: int) -> int:
-        """The binary point of the step of a factor, times the other at its largest."""
+        """Return the binary point of one step of a factor times the other factor at its largest."""
         first, second = (self._operations[edge.node].format for edge in self._graph.nodes[i].args)
         return first.binary_point + second.binary_point + 1 - max(first.width, second.width)
 
@@ -291,7 +291,7 @@ class _Lowering:
         return Operation(Kind.SCALE, operands, chosen, node.region, constants[i], drop)
 
     def _constants(self, group: Sequence[int]) -> tuple[dict[int, int], dict[int, int]]:
-        """The factors of twins as integers, of which the largest has all bits, and their binary points."""
+        """Return the factors of twins as integers (the largest has all bits), and their binary points."""
         bits = min(self._widths.constants[twin] for twin in group) - 1
         rise = {
             twin: self._exponents[twin] - self._exponents[self._graph.nodes[twin].args[0].node]
@@ -314,14 +314,14 @@ class _Lowering:
         chosen = self._format(i, min(finest))
         common = min(max(finest), chosen.binary_point + CUT_BITS)
         operands = [
-            Operand(edge.node, edge.negative) if self._is_zero(edge) else self._aligned(edge, common)
+            Operand(edge.node, edge.negative) if self._is_zero(edge) else self._align(edge, common)
             for edge in values
         ]
         drop = common - chosen.binary_point
         return Operation(Kind.SELECT, (Operand(flag.node), *operands), chosen, node.region, drop=drop)
 
     def _choice_point(self, i: int) -> int:
-        """The finest binary point of what a node chooses from."""
+        """Return the finest binary point of the values that a node chooses from."""
         return max(self._point(edge) for edge in self._graph.nodes[i].args[1:] if not self._is_zero(edge))
 
     def _is_zero(self, edge: Edge) -> bool:
@@ -337,14 +337,14 @@ class _Lowering:
 
     def _turn(self, node: Node) -> Operation:
         spec = self._trigonometry
-        operand = self._aligned(node.args[0], spec.phase_bits)
+        operand = self._align(node.args[0], spec.phase_bits)
         kind = Kind.SIN if node.op is Op.SIN else Kind.COS
         offset = round(math.ldexp(node.value, spec.phase_bits)) % 2**spec.phase_bits
         return Operation(kind, (operand,), spec.format, node.region, offset)
 
 
 def _find_alternating(graph: Graph, twins: Twins) -> frozenset[int]:
-    """The twins that leave the graph as they are in some limbs and negated in others."""
+    """Return the twins that are outputs with their sign in some limbs and negated in others."""
     signs: dict[int, set[bool]] = {}
     for _, edge in graph.outputs:
         signs.setdefault(edge.node, set()).add(edge.negative)
@@ -357,13 +357,13 @@ def _find_alternating(graph: Graph, twins: Twins) -> frozenset[int]:
 
 
 def _factors(graph: Graph) -> frozenset[int]:
-    """The nodes that are multiplied."""
+    """Return the nodes that are factors of products."""
     products = (node for node in graph.nodes if node.op in (Op.MULTIPLY, Op.SCALE))
     return frozenset(edge.node for node in products for edge in node.args)
 
 
 def _inverter(graph: Graph, widths: Widths) -> ReciprocalSpec | None:
-    """The unit for all reciprocals of a graph, if it has any."""
+    """Return the unit for all reciprocals of a graph, or None if it has none."""
     nodes = [(i, node.args[0].node) for i, node in enumerate(graph.nodes) if node.op is Op.RECIPROCAL]
     if not nodes:
         return None
@@ -372,7 +372,7 @@ def _inverter(graph: Graph, widths: Widths) -> ReciprocalSpec | None:
 
 
 def _integer(value: float, bits: int) -> tuple[int, int]:
-    """A mantissa (or zero) as an integer of at most ``bits`` bits and its binary point, reduced."""
+    """Return a mantissa (or zero) as an odd integer of at most ``bits`` bits, and its binary point."""
     integer = min(round(math.ldexp(value, bits - 1)), 2**bits - 1)
     point = bits - 1
     while integer and integer % 2 == 0:

@@ -1,8 +1,8 @@
-"""Polynomials in integers by Horner's rule: how wide their coefficients and running sums are.
+"""Polynomials in integers by Horner's rule: the widths of their coefficients and running sums.
 
-A table has the coefficients of each power, an entry a segment. Beginning with the highest power, a sum is
-multiplied by the rest of the argument, the product cut, and the coefficient below added to it. The rest is
-signed and takes every value of its bits.
+A table holds the coefficients of one power, one entry for each segment. Beginning with the highest power,
+a sum is multiplied by the rest of the argument, the product is cut, and the next lower coefficient is added.
+The rest is signed and takes every value of its bits.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import numpy as np
 from rbdhw.fixed.format import Integers
 
 LEAST_WIDTH = 2
-"""Of the words that hold coefficients, those that are all zero too."""
+"""The least width of the words that hold coefficients, even if all are zero."""
 
 
 def coefficient_width(column: Integers) -> int:
-    """Bits of the signed words that hold the coefficients of one power."""
+    """Return the width of the signed words that hold the coefficients of one power."""
     return _signed_width(column, column)
 
 
 def operand_widths(table: Sequence[Integers], rest_bits: int, cuts: Sequence[int]) -> tuple[int, ...]:
-    """Bits of what the rest is multiplied by, from power 1 up: of the sum of a power and all above it.
+    """Return the widths of the sums that are multiplied by the rest, from power 1 up.
 
-    ``cuts[k]`` are the low bits that the product below power ``k + 1`` loses. The least and the largest sum
-    of every segment are those at the ends of the rest, as cutting keeps the order of what is cut: so they
-    are exact up to order 2, and bounds beyond it.
+    The sum at a power includes all higher powers. ``cuts[k]`` is the number of low bits that the product
+    below power ``k + 1`` loses. The least and the largest sum of every segment occur at the ends of the rest,
+    because cutting preserves the order. The widths are exact up to order 2, and upper bounds above it.
     """
     lowest_rest, highest_rest = -(1 << (rest_bits - 1)), (1 << (rest_bits - 1)) - 1
     low = high = table[-1]
@@ -42,6 +42,6 @@ def operand_widths(table: Sequence[Integers], rest_bits: int, cuts: Sequence[int
 
 
 def _signed_width(low: Integers, high: Integers) -> int:
-    """Bits of a signed word that holds all integers between the least and the largest given."""
+    """Return the width of a signed word that holds all integers between the least and the largest given."""
     most = max(int(high.max()), ~int(low.min()))
     return max(most.bit_length() + 1, LEAST_WIDTH)

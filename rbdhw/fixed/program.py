@@ -1,13 +1,13 @@
 """The bit-exact program: the graph with every number an integer of known format.
 
-This is the contract between the evaluator (:mod:`rbdhw.fixed.evaluate`) and the hardware: both do what
-an :class:`Operation` says, bit for bit.
+It is the contract between the evaluator (:mod:`rbdhw.fixed.evaluate`) and the hardware: both implement every
+:class:`Operation` bit for bit.
 
-An operand is its value's integer moved by ``shift`` bits (left, or right with the low bits cut), negated
-if ``negative``. A sum adds its operands, a product multiplies them, a scale multiplies by the integer
-``constant``, a choice takes one; then ``drop`` low bits are rounded away
-(:func:`rbdhw.fixed.format.round_half_up`) and the result wraps to ``format``. Where ``checked``, a result
-that does not fit flags the tasks of the functions that it reaches.
+An operand is the integer of its value, shifted by ``shift`` bits (left, or right with the low bits cut), and
+negated if ``negative``. A sum adds its operands, a product multiplies them, a scale multiplies by the integer
+``constant``, and a choice selects one. Then ``drop`` low bits are rounded away
+(:func:`rbdhw.fixed.format.round_half_up`) and the result wraps to ``format``. If an operation is ``checked``,
+a result that does not fit flags the tasks of the functions that depend on it.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ from rbdhw.fixed.trigonometry import TrigonometrySpec
 from rbdhw.scalar import Region
 
 MOST_WIDTH = 63
-"""Bits of the widest value: the evaluator has its integers in 64."""
+"""The width of the widest value; the evaluator uses integers of 64 bits."""
 
 MOST_SHIFT = MOST_WIDTH
-"""The largest shift of an operand, either way; to the right it leaves no more than the sign of any value."""
+"""The largest shift of an operand in either direction; to the right it leaves only the sign of any value."""
 
 
 class Kind(StrEnum):
-    """What an operation does."""
+    """The kind of an operation."""
 
     INPUT = "input"
-    """The word called ``name``."""
+    """The input word called ``name``."""
     CONSTANT = "constant"
     ADD = "add"
-    """One operand or two."""
+    """The sum of one or two operands."""
     MULTIPLY = "multiply"
     SCALE = "scale"
     SIN = "sin"
-    """Of the operand, an angle in turns, plus ``constant`` steps of the trigonometry unit's phase."""
+    """The sine of the operand, an angle in turns, plus ``constant`` steps of the unit's phase."""
     COS = "cos"
     RECIPROCAL = "reciprocal"
     """One over the operand, shifted by ``constant``, as the reciprocal unit computes it.
 
-    What does not fit saturates instead of wrapping; the reciprocal of zero is the largest integer.
+    A result that does not fit saturates instead of wrapping; the reciprocal of zero is the largest integer.
     """
     DOT = "dot"
-    """The sum of the products of its operands in pairs; the first has the product's sign and shift."""
+    """The sum of products of operands in pairs; the first of each pair has the product's sign and shift."""
     SELECT = "select"
-    """The second operand where the first, a flag, is 1; the third where it is 0."""
+    """The second operand if the first, a flag, is 1; the third if it is 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An earlier value as an operation takes it."""
+    """A reference to an earlier value with a sign and a shift."""
 
     value: int
     negative: bool = False
@@ -64,7 +64,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One integer operation; its result is the value of the same index."""
+    """One integer operation; its result is the value with the same index."""
 
     kind: Kind
     operands: tuple[Operand, ...]
@@ -77,7 +77,7 @@ class Operation:
 
     @property
     def pairs(self) -> Iterator[tuple[Operand, int, int]]:
-        """Of a sum of products: each product's sign and shift, and its two factors."""
+        """For a sum of products: sign and shift of each product, and its two factors."""
         for k in range(0, len(self.operands), 2):
             first, second = self.operands[k : k + 2]
             yield first, first.value, second.value
@@ -85,12 +85,12 @@ class Operation:
 
 @dataclass(frozen=True)
 class Word:
-    """A number at the accelerator's edge.
+    """A number at the accelerator's interface.
 
-    ``name`` is the graph's (``q[0]``, ``id.tau[0]``), ``unit`` what one stands for. For an input,
-    ``lowest`` and ``highest`` are the integers of the declared domain; outside them the task is flagged.
-    An angle without limits has none: it wraps. ``slot`` is the word's place in a packet: words of
-    different functions may share one (accelerations and forces), which is as wide as the widest of them.
+    ``name`` is the graph's (``q[0]``, ``id.tau[0]``), and ``unit`` is the unit of the real value. For an
+    input, ``lowest`` and ``highest`` are the integers of the declared domain; outside of them the task is
+    flagged. They are None for an angle without limits, which wraps. ``slot`` is the word's place in a packet.
+    Words of different functions (accelerations and forces) may share a slot, which is as wide as the widest.
     """
 
     name: str
@@ -106,8 +106,8 @@ class Word:
 class Flag:
     """An input operation of 0 or 1 that the core derives from a task's header.
 
-    ``name`` is one of :data:`rbdhw.protocol.FLAGS`; ``functions`` are those whose tasks raise it, only
-    with the option EXTENDED where ``optional``.
+    ``name`` is one of :data:`rbdhw.protocol.FLAGS`. The tasks of ``functions`` set it; if ``optional``, only
+    with the option EXTENDED.
     """
 
     name: str
@@ -120,8 +120,8 @@ class Flag:
 class Program:
     """Operations in order, the input words, the flags, and the output words of each function.
 
-    ``port_widths`` are those of an ordinary multiplier: of each product one operand fits the first, the other
-    the second, but of those in ``wide``.
+    ``port_widths`` are the operand widths of an ordinary multiplier: one operand of each product fits the
+    first, the other the second, except for the products in ``wide``.
     """
 
     operations: tuple[Operation, ...]
@@ -134,7 +134,7 @@ class Program:
 
     @cached_property
     def slots(self) -> tuple[int, ...]:
-        """The width of each slot of a request: that of the widest word that travels in it."""
+        """The width of each slot of a request: that of the widest word in it."""
         widths = [0] * (1 + max((word.slot for word in self.inputs), default=-1))
         for word in self.inputs:
             widths[word.slot] = max(widths[word.slot], word.format.width)
@@ -142,7 +142,7 @@ class Program:
 
     @cached_property
     def wide(self) -> dict[int, tuple[int, int]]:
-        """Products that no ordinary multiplier computes: the widths of their operands, the wider first."""
+        """Products too wide for an ordinary multiplier: the widths of their operands, the wider first."""
         found: dict[int, tuple[int, int]] = {}
         for i, operation in enumerate(self.operations):
             if operation.kind in (Kind.MULTIPLY, Kind.SCALE):
@@ -156,12 +156,12 @@ class Program:
 
     @cached_property
     def wide_port_widths(self) -> tuple[int, int]:
-        """Operand widths of the multiplier that computes every wide product."""
+        """Operand widths of the multiplier that can compute every wide product."""
         first, second = zip(*self.wide.values(), strict=True)
         return max(first), max(second)
 
-    def reached(self, function: str) -> frozenset[int]:
-        """The operations on which a function's results depend, flags that it decides taken into account."""
+    def operations_of(self, function: str) -> frozenset[int]:
+        """Return the operations on which a function's results depend, with the flags that it fixes."""
         decided = {
             flag.value: function in flag.functions
             for flag in self.flags
@@ -181,7 +181,7 @@ class Program:
         return frozenset(found)
 
     def order(self, functions: tuple[str, ...]) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """The operations that the functions reach, each with the values that nothing needs after it."""
+        """Return the operations that the functions need, each with the values not needed after it."""
         if functions not in self._orders:
             self._orders[functions] = self._order(functions)
         return self._orders[functions]
@@ -191,7 +191,7 @@ class Program:
         return {}
 
     def _order(self, functions: tuple[str, ...]) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        needed: set[int] = set().union(*(self.reached(function) for function in functions))
+        needed: set[int] = set().union(*(self.operations_of(function) for function in functions))
         kept = {word.value for function in functions for word in self.outputs[function]}
         last: dict[int, int] = {}
         for i in sorted(needed):
@@ -210,7 +210,7 @@ Intervals = Sequence[Interval] | Mapping[int, Interval]
 
 
 def exact_interval(operation: Operation, intervals: Intervals) -> Interval:
-    """Bounds of an arithmetic operation's result before it wraps, from bounds of all earlier values."""
+    """Return bounds of an operation's result before it wraps, from bounds of all earlier values."""
     low, high = 0, 0
     bounds = [_operand_interval(operand, intervals) for operand in operation.operands]
     match operation.kind:

@@ -1,10 +1,10 @@
-"""Reciprocals in integers: what the reciprocal unit computes, bit for bit.
+"""Reciprocals in integers: the result of the reciprocal unit, bit for bit.
 
-The operand's magnitude is shifted until its leading one is its top bit, which makes it a mantissa ``m`` in
-[1, 2). The mantissa's next ``index_bits`` name a segment of the table; a polynomial of ``order`` 1 or 2,
-which meets ``1/m`` at the segment's Chebyshev nodes, covers the rest. The result takes the operand's sign, is
-shifted right by as much as the formats and the operand's size say, and rounded once, at the end. So one unit
-serves operands and results of any format: an operation tells it one shift.
+The operand's magnitude is shifted until its leading one is the top bit, which makes it a mantissa ``m`` in
+[1, 2). The mantissa's next ``index_bits`` select a segment of the table. A polynomial of ``order`` 1 or 2,
+which equals ``1/m`` at the segment's Chebyshev nodes, covers the rest. The result gets the operand's sign, is
+shifted right according to the formats and the operand's size, and is rounded once, at the end. Thus one unit
+serves operands and results of any format; each operation gives it one shift.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from rbdhw.fixed.format import Format, Integers
 from rbdhw.fixed.polynomial import operand_widths
 
 GUARD = 3
-"""Bits by which the mantissa's reciprocal is longer than the widest result."""
+"""The number of bits by which the mantissa's reciprocal is longer than the widest result."""
 
 MOST_INDEX_BITS = {1: 10, 2: 11}
-"""The largest table for polynomials of each order."""
+"""The largest number of index bits for polynomials of each order."""
 
 
 @dataclass(frozen=True)
 class ReciprocalSpec:
     """Parameters of the unit.
 
-    ``width`` is that of the widest operand; ``result_bits`` are the fractional bits of the mantissa and of
-    its reciprocal, before the result is rounded.
+    ``width`` is the width of the widest operand. ``result_bits`` is the number of fractional bits of the
+    mantissa and of its reciprocal, before the result is rounded.
     """
 
     width: int
@@ -40,7 +40,7 @@ class ReciprocalSpec:
 
     @property
     def rest_bits(self) -> int:
-        """Bits of the mantissa within a segment, and those that a product with them loses."""
+        """Bits of the mantissa within a segment; a product with the rest is cut by as many bits."""
         return self.result_bits - self.index_bits
 
     @property
@@ -50,16 +50,16 @@ class ReciprocalSpec:
 
     @property
     def beyond(self) -> int:
-        """What stands for the reciprocal of zero: it fits no result."""
+        """The result for zero, which exceeds every format."""
         return 1 << (self.result_bits + 1)
 
     @property
     def accuracy(self) -> float:
         """A bound of the absolute error of the mantissa's reciprocal, which lies in (1/2, 1].
 
-        The result's relative error is at most twice that, and half a step of its format for rounding. Of
-        the steps counted one is for the last cut and the rounded coefficient beside it, one for operands
-        with more bits than the mantissa, the others for the coefficients and products before.
+        The result's relative error is at most twice that, plus half a step of its format for rounding. The
+        bound includes one step for the last cut and the rounded coefficient added to it, one for operands
+        with more bits than the mantissa, and the rest for the other coefficients and products.
         """
         steps = 2.0 + 0.25 * self.order + 0.5 * (self.order - 1)
         return remainder(self.index_bits, self.order) + math.ldexp(steps, -self.result_bits)
@@ -68,7 +68,7 @@ class ReciprocalSpec:
     def tables(self) -> tuple[Integers, ...]:
         """Coefficients by power of the rest; entry ``k`` belongs to segment ``k``.
 
-        Power 0 holds half a step more, which centres the error of cutting what stands below it.
+        Power 0 includes half a step, which centres the error of cutting the bits below it.
         """
         half_segment = math.ldexp(1.0, -self.index_bits - 1)
         middle = 1.0 + half_segment * (2.0 * np.arange(2**self.index_bits) + 1.0)
@@ -83,24 +83,24 @@ class ReciprocalSpec:
 
     @property
     def multipliers(self) -> tuple[tuple[int, int], ...]:
-        """Operand widths of the unit's multipliers, one a power."""
+        """Operand widths of the unit's multipliers, one for each power."""
         cuts = [self.rest_bits] * self.order
         return tuple((width, self.rest_bits) for width in operand_widths(self.tables, self.rest_bits, cuts))
 
     def coefficient_bits(self, power: int) -> int:
-        """Fractional bits of the coefficient of ``rest**power``: the rest is below ``2**-index_bits``."""
+        """Return the fractional bits of the coefficient of ``rest**power`` (the rest is < 2**-index_bits)."""
         return self.result_bits - power * self.index_bits
 
 
 def remainder(index_bits: int, order: int) -> float:
-    """The largest error of the polynomials of this order, which is that in the first segment."""
+    """Return the largest error of the polynomials of this order, which occurs in the first segment."""
     half_segment = math.ldexp(1.0, -index_bits - 1)
     error: float = half_segment ** (order + 1) / 2**order
     return error
 
 
 def reciprocal_spec(width: int, result_width: int) -> ReciprocalSpec:
-    """The smallest unit whose polynomials err by at most a quarter of a step of the widest result."""
+    """Return the smallest unit whose polynomials err by at most 1/4 step of the widest result."""
     quarter_step = math.ldexp(1.0, -result_width - 1)
     for order, most in MOST_INDEX_BITS.items():
         for index_bits in range(3, most + 1):
@@ -110,15 +110,15 @@ def reciprocal_spec(width: int, result_width: int) -> ReciprocalSpec:
 
 
 def shift_of(spec: ReciprocalSpec, operand: Format, result: Format) -> int:
-    """The right shift of the result where the operand's leading one is bit 0."""
+    """Return the right shift of the result for an operand whose leading one is bit 0."""
     return spec.result_bits - operand.binary_point - result.binary_point
 
 
 def reciprocal(spec: ReciprocalSpec, x: Integers, shift: int) -> Integers:
-    """The rounded reciprocals of integers, before they saturate.
+    """Return the rounded reciprocals of integers, before they saturate.
 
-    Whatever is too large for the unit's widest result stays too large for it; so does the reciprocal of
-    zero, which counts as positive.
+    A result too large for the unit's widest format stays too large for it. So does the reciprocal of zero,
+    which counts as positive.
     """
     magnitude = np.abs(x)
     leading = np.frexp(magnitude.astype(np.float64))[1].astype(np.int64) - 1
@@ -131,7 +131,7 @@ def reciprocal(spec: ReciprocalSpec, x: Integers, shift: int) -> Integers:
 
 
 def _polynomial(spec: ReciprocalSpec, fraction: Integers) -> Integers:
-    """The reciprocal of a mantissa, given its fraction: Horner's rule in steps from the segment's middle."""
+    """Return the reciprocal of a mantissa from its fraction: Horner's rule from the segment's middle."""
     index = fraction >> spec.rest_bits
     rest = (fraction & (2**spec.rest_bits - 1)) - 2 ** (spec.rest_bits - 1)
     total: Integers = spec.tables[spec.order][index]

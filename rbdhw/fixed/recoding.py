@@ -1,4 +1,4 @@
-"""Products by constants without a multiplier: sums of the other factor, shifted."""
+"""Products by constants without a multiplier: sums of shifted copies of the other factor."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ Summand = TypeVar("Summand")
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What is added up: the factor times a signed power of two, a one below it that rounds, or both.
+    """A term of the sum: the factor times a signed power of two, a one below it for rounding, or both.
 
     Parameters
     ----------
     shift
-        The lowest bit.
+        The position of the lowest bit.
     negative
-        Whether it is subtracted.
+        Whether the term is subtracted.
     one
-        How far the factor lies above a one at the lowest bit; 0 without one, None where there is a one alone.
+        The distance of the factor above a one at the lowest bit; 0 if there is no one, None if there is only
+        a one.
     """
 
     shift: int
@@ -29,9 +30,9 @@ class Term:
 
 
 def recode(constant: int) -> tuple[Term, ...]:
-    """The fewest signed powers of two that add up to a constant, the lowest first.
+    """Return the fewest signed powers of two that add up to a constant, the lowest first.
 
-    No two of them are neighbours: the constant in canonical signed digits (Reitwiesner, 1960).
+    No two of them are adjacent: this is the canonical signed digit form (Reitwiesner, 1960).
     """
     terms, rest, shift = [], constant, 0
     while rest:
@@ -45,9 +46,9 @@ def recode(constant: int) -> tuple[Term, ...]:
 
 
 def round_constant(constant: int, drop: int) -> tuple[Term, ...]:
-    """The terms of a product by a constant and of half of ``drop`` bits, the lowest first.
+    """Return the terms of a product by a constant plus half of ``drop`` bits for rounding, the lowest first.
 
-    The half takes no term of its own where the factor is added above it.
+    The half takes no term of its own if a factor is added above it.
     """
     terms = list(recode(constant))
     if drop:
@@ -61,7 +62,7 @@ def round_constant(constant: int, drop: int) -> tuple[Term, ...]:
 
 
 def pair_summands(summands: Sequence[Summand], add: Callable[[Summand, Summand], Summand]) -> Summand:
-    """The sum of one summand or more, neighbours added first."""
+    """Return the sum of one or more summands; neighbours are added first."""
     while len(summands) > 1:
         pairs = zip(summands[::2], summands[1::2], strict=False)
         summands = [*(add(a, b) for a, b in pairs), *summands[len(summands) & ~1 :]]
@@ -70,7 +71,7 @@ def pair_summands(summands: Sequence[Summand], add: Callable[[Summand, Summand],
 
 @dataclass(frozen=True, slots=True)
 class ShiftAdd:
-    """Adders that multiply by a constant: the bits of all, their number, and that on the longest way."""
+    """The adders that multiply by a constant: their bits, their number, and the most on a path."""
 
     bits: int
     adders: int
@@ -79,7 +80,7 @@ class ShiftAdd:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """A summand: its lowest bit, the one above its highest, and the adders so far."""
+    """A summand: its lowest bit, the bit above its highest, its sign, and the adders so far."""
 
     low: int
     top: int
@@ -87,7 +88,7 @@ class _Sum:
     found: ShiftAdd = ShiftAdd(0, 0, 0)
 
     def plus(self, other: _Sum) -> _Sum:
-        """The sum with a summand that starts no lower; what is below that passes by unless it is negated."""
+        """Add a summand that starts no lower; low bits below it need no adder unless this is negated."""
         top = max(self.top, other.top) + 1
         start = self.low if self.negative and not other.negative else other.low
         mine, others = self.found, other.found
@@ -100,7 +101,7 @@ class _Sum:
 
 
 def shift_add(width: int, constant: int, drop: int) -> ShiftAdd:
-    """What multiplies a number of a width by a constant above 0, and rounds ``drop`` bits."""
+    """Return the adders that multiply a number of a width by a positive constant and round ``drop`` bits."""
     spans = [
         _Sum(term.shift, term.shift + (2 if term.one is None else term.one + width), term.negative)
         for term in round_constant(constant, drop)

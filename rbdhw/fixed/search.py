@@ -1,7 +1,7 @@
-"""The width search: the cheapest widths whose program meets an error budget.
+"""The width search: find the cheapest widths whose program meets an error budget.
 
-Errors are predicted by the planner and measured on the bit-exact program. How far the largest error lies
-above the predicted root mean square depends little on widths, so few measurements make predictions good.
+The planner predicts errors, and they are measured on the bit-exact program. The ratio of the largest error to
+the predicted root mean square depends little on widths, so few measurements make the predictions good.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from rbdhw.fixed.program import Program
 from rbdhw.fixed.widths import WIDE_PORT, WIDEST, Planner, Widths, port_widths
 
 FIRST_RATIO = 16.0
-"""What a budget is to the root mean square error that may be predicted, before anything was measured."""
+"""The assumed ratio of a budget to the allowed prediction (root mean square) before any measurement."""
 
 CAUTION = 1.1
-"""By how much predictions are corrected beyond what measurements of too large errors say, for each."""
+"""The extra factor by which a prediction is corrected for each measurement with too large errors."""
 
 WASTE = 1.5
-"""How far below a budget errors may stay for the search to end."""
+"""The factor by which errors may stay below a budget when the search ends."""
 
 NEAR = 3
-"""How far from the width chosen last others are looked at next, besides those that fill a DSP block."""
+"""The range around the last width that is searched next, besides the widths that fill a DSP block."""
 
 UNREACHABLE = 1e-6
-"""The share of a budget that makes the planner spare all that it can."""
+"""The share of a budget that no widths reach; it makes the planner use all the bits that it can."""
 
 ROUNDS = 6
-"""Measurements of some tasks, and then of all tasks, in which the search has to come to an end."""
+"""The largest number of measurements, first on some tasks and then on all tasks."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Try:
     Parameters
     ----------
     widths
-        Operand widths of an ordinary multiplier, and of the wider ones if there are any.
+        Operand widths of an ordinary multiplier, and of the wide multiplier if there is one.
     bound
         The smallest budget that the errors support.
     worst
-        The function and the stratum that need it.
+        The function and the stratum that determine it.
     whole
         Whether all held-out tasks were evaluated, or only some.
     """
@@ -86,10 +86,9 @@ class Fixed:
 
 
 class _Ratio:
-    """What the budget is to the root mean square error that may be predicted for a function and stratum.
+    """The ratio of the budget to the allowed prediction (root mean square) for a function and stratum.
 
-    The best guess so far; above every one at which errors were too large, below every one at which they were
-    not.
+    It is the best guess so far: above every ratio with too large errors, and below every other one.
     """
 
     def __init__(self, value: float = FIRST_RATIO) -> None:
@@ -99,7 +98,7 @@ class _Ratio:
         self._enough = math.inf
 
     def learn(self, budget: float, predicted: float, bound: float) -> None:
-        """Correct the guess after errors that support the budget ``bound`` were measured."""
+        """Correct the guess after a measurement whose errors support the budget ``bound``."""
         tried = budget / predicted
         if bound > budget:
             self._too_small = max(self._too_small, tried)
@@ -115,18 +114,18 @@ class _Ratio:
 
 
 class FormatSearch:
-    """Finds widths.
+    """The search for widths.
 
     Parameters
     ----------
     lower
-        Makes the program of widths.
+        Returns the program for widths.
     measure, glance
-        The errors of a program's results over all held-out tasks, and over some of them.
+        Return the errors of a program over all held-out tasks, and over some of them.
     blocks
-        DSP blocks of a multiplier with these operand widths.
+        Returns the DSP blocks of a multiplier with these operand widths.
     reason
-        Why the errors of a function in a stratum are what they are, at given widths.
+        Returns an explanation of the errors of a function in a stratum at given widths.
 
     Members
     -------
@@ -152,21 +151,21 @@ class FormatSearch:
         self._blocks = blocks
 
     def best(self, width: int) -> Fixed:
-        """The program with nearly the least errors that ordinary multipliers of this width allow."""
-        return self._made(self._planner.widths(width), self._measure)
+        """Return the program with nearly the least errors that ordinary multipliers of this width allow."""
+        return self._evaluate(self._planner.widths(width), self._measure)
 
     def cheapest(self, budget: float, widths: Sequence[int]) -> Fixed:
-        """The program with the fewest DSP blocks, and then bits, whose errors support a budget.
+        """Return the program with the fewest DSP blocks, then bits, whose errors support a budget.
 
         Parameters
         ----------
         widths
-            What an ordinary multiplier's may be, ascending.
+            The allowed widths of an ordinary multiplier, ascending.
 
         Raises
         ------
         InputError
-            Where none meets it; the line names the error that the largest width supports.
+            No width meets the budget; the message names the error that the largest width supports.
         """
         ratios = {row: _Ratio() for row in self._planner.rows}
         near = widths
@@ -174,10 +173,10 @@ class FormatSearch:
             ratios = {row: _Ratio(ratio.value) for row, ratio in ratios.items()}
             for _ in range(ROUNDS):
                 allowed = {row: budget / ratio.value for row, ratio in ratios.items()}
-                chosen = self._predicted_cheapest(allowed, near) or self._predicted_cheapest(allowed, widths)
+                chosen = self._predict_cheapest(allowed, near) or self._predict_cheapest(allowed, widths)
                 if chosen is None:
                     return self._least(budget, widths)
-                found = self._made(chosen, measure)
+                found = self._evaluate(chosen, measure)
                 self._learn(ratios, budget, chosen, found)
                 if measure is self._measure and found.bound <= budget:
                     return found
@@ -187,7 +186,7 @@ class FormatSearch:
         return self._least(budget, widths)
 
     def cost(self, widths: Widths) -> tuple[int, int, int]:
-        """DSP blocks, were no multiplier shared; wide products; bits of signals and of multipliers' ports."""
+        """Return DSP blocks without sharing, wide products, and the bits of signals and multiplier ports."""
         products = self._planner.products(widths)
         wide = products[(products > widths.ports).any(axis=1)]
         blocks = self._blocks(widths.ports) * (len(products) - len(wide))
@@ -204,7 +203,7 @@ class FormatSearch:
             if predicted > 0.0 and row in bounds:
                 ratios[row].learn(budget, predicted, bounds[row])
 
-    def _predicted_cheapest(self, allowed: Mapping[Row, float], widths: Sequence[int]) -> Widths | None:
+    def _predict_cheapest(self, allowed: Mapping[Row, float], widths: Sequence[int]) -> Widths | None:
         chosen, least = None, None
         for width in widths:
             for widest in WIDEST:
@@ -218,9 +217,9 @@ class FormatSearch:
         return chosen
 
     def _least(self, budget: float, widths: Sequence[int]) -> Fixed:
-        """The program with the least errors of all, if these support the budget."""
+        """Return the program with the least errors of all, if these support the budget; else InputError."""
         unreachable = dict.fromkeys(self._planner.rows, UNREACHABLE * budget)
-        found = self._made(self._planner.widths(widths[-1], unreachable, WIDEST[-1]), self._measure)
+        found = self._evaluate(self._planner.widths(widths[-1], unreachable, WIDEST[-1]), self._measure)
         if found.bound <= budget:
             return found
         function, stratum = found.worst
@@ -240,7 +239,7 @@ class FormatSearch:
             f"{remedies}"
         )
 
-    def _made(self, widths: Widths, measure: Callable[[Program], Measured]) -> Fixed:
+    def _evaluate(self, widths: Widths, measure: Callable[[Program], Measured]) -> Fixed:
         program = self._lower(widths)
         found = Fixed(program, widths, measure(program))
         wide = self._planner.products(widths)

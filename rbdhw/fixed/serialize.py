@@ -1,4 +1,4 @@
-"""A ``Program`` as plain JSON data and back, exactly, with a short list for each operation."""
+"""Convert a ``Program`` to plain JSON data and back, exactly; each operation is a short list."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ class _Document(BaseModel):
 
 
 def program_to_json(program: Program) -> dict[str, Any]:
-    """``program`` as dictionaries, lists, strings and integers that any JSON writer takes.
+    """Convert ``program`` to dictionaries, lists, strings and integers that any JSON writer accepts.
 
     An operation is the list ``[kind, operands, width, binary point, region, constant, drop, checked,
     name]``, an operand ``[value, negative, shift]``, a word ``[name, unit, value, width, binary point,
-    lowest, highest, slot]``, a flag ``[name, value, functions, optional]``. Regions are told once, as
-    ``[step, joint]``, and referred to by their place.
+    lowest, highest, slot]``, a flag ``[name, value, functions, optional]``. Regions are listed once, as
+    ``[step, joint]``, and operations refer to them by index.
     """
     regions = {
         region: i for i, region in enumerate(sorted({o.region for o in program.operations}, key=_order))
@@ -129,13 +129,13 @@ def program_to_json(program: Program) -> dict[str, Any]:
 
 
 def program_from_json(data: dict[str, Any]) -> Program:
-    """The program that :func:`program_to_json` wrote as ``data``.
+    """Return the program that :func:`program_to_json` converted to ``data``.
 
     Raises
     ------
     InputError
-        A field is missing or of the wrong type, or the whole is no program: operands come before their
-        operation and are as many as its kind takes, every input has a word, and every word a value.
+        A field is missing or of the wrong type, or a rule is broken: operands are earlier operations, their
+        number fits the kind, every input operation has one word or flag, and every word has a value.
     """
     try:
         document = _Document.model_validate(data)
@@ -159,7 +159,7 @@ def program_from_json(data: dict[str, Any]) -> Program:
 
 
 def _order(region: Region) -> tuple[str, int]:
-    """A key that sorts regions with and without a joint."""
+    """Return a key that sorts regions with and without a joint."""
     return region.step, -1 if region.joint is None else region.joint
 
 
@@ -236,7 +236,7 @@ def _check_words(document: _Document) -> None:
 
 
 def _words(document: _Document) -> Iterator[tuple[str, _Word]]:
-    """Every word with the place where it stands."""
+    """Yield every word with its location in the document."""
     yield from (("inputs", word) for word in document.inputs)
     for function, words in document.outputs.items():
         yield from ((f"outputs.{function}", word) for word in words)

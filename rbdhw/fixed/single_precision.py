@@ -1,4 +1,4 @@
-"""IEEE singles as the accelerator's edge converts them, bit for bit, in NumPy."""
+"""Conversion of IEEE singles at the accelerator's interface, bit for bit, in NumPy."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
 
 Singles = NDArray[np.uint32]
-"""Bits of IEEE singles."""
+"""IEEE singles as bits."""
 
 FRACTION_BITS = 23
 EXPONENT_BIAS = 127
 EXPONENT_ALL_ONES = 255
 
 FINE = 1 << 16
-"""Bounds from here on, in steps, may be moved by a single's rounding."""
+"""The size of a bound, in steps, from which on the rounding of a single may move it."""
 
 
 def from_singles(
     singles: Singles, field: Format, *, wraps: bool = False
 ) -> tuple[Integers, NDArray[np.bool_]]:
-    """Integers of a field nearest to singles (ties upward), and which of these were no numbers.
+    """Return the integers of a field nearest to singles (ties upward), and which singles are not numbers.
 
-    What does not fit the field saturates, or wraps if ``wraps``. Infinities, not-a-numbers and subnormals
-    are no numbers; their integers are zero. A zero of either sign is zero.
+    A value that does not fit the field saturates, or wraps if ``wraps``. Infinities, NaNs and subnormals are
+    not numbers here; their integers are zero. A zero of either sign is zero.
     """
     exponent = singles >> FRACTION_BITS & EXPONENT_ALL_ONES
     fraction = singles & (1 << FRACTION_BITS) - 1
     refused = (exponent == EXPONENT_ALL_ONES) | ((exponent == 0) & (fraction != 0))
     values = np.where(refused, np.float32(0.0), singles.view(np.float32)).astype(np.float64)
     if not wraps:
-        return field.quantised(values), refused
+        return field.quantise(values), refused
     steps = np.floor(np.ldexp(values, field.binary_point) + 0.5)
     return wrap(np.fmod(steps, 2.0**field.width).astype(np.int64), field.width), refused
 
 
 def to_singles(integers: Integers, binary_point: int) -> Singles:
-    """The singles nearest to integers of up to 53 bits times ``2**-binary_point``, ties to even.
+    """Return the singles nearest to integers of up to 53 bits times ``2**-binary_point``, ties to even.
 
-    Zero is plus zero. :func:`check_singles` says for which binary points no result leaves the normal range.
+    Zero becomes plus zero. :func:`check_singles` checks that all results are in the normal range.
     """
     return np.ldexp(integers.astype(np.float64), -binary_point).astype(np.float32).view(np.uint32)
 
 
 def check_singles(word: Format) -> None:
-    """Accept a format whose numbers are all zero or normal singles.
+    """Check that all numbers of a format are zero or normal singles.
 
     Raises
     ------
     ValueError
-        For any other.
+        Some numbers are not.
     """
     lowest, highest = -word.binary_point, word.width - 1 - word.binary_point
     if lowest <= -EXPONENT_BIAS or highest > EXPONENT_BIAS:
@@ -64,10 +64,10 @@ def check_singles(word: Format) -> None:
 
 
 def bound_as_singles(word: Word) -> Word:
-    """The input word with bounds that hold for every single nearest to a number of its domain.
+    """Return the input word with bounds that contain every single nearest to a number of its domain.
 
-    A word may be about as fine as a single, or finer: the single nearest to a bound may then become an
-    integer beyond it.
+    If a word is about as fine as a single, or finer, the single nearest to a bound may be converted to an
+    integer beyond the bound.
     """
     if word.lowest is None or word.highest is None:
         return word

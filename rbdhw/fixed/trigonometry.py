@@ -1,9 +1,9 @@
-"""Sine and cosine in integers: what the trigonometry unit computes, bit for bit.
+"""Sine and cosine in integers: the result of the trigonometry unit, bit for bit.
 
-The angle is a fraction of a turn, so range reduction is dropping whole turns. Its top two bits name the
-quadrant, the next ``index_bits`` a segment of it; the tables hold sine and cosine at the segment's middle
-and their slopes (and half curvatures) per turn, and a Taylor polynomial of ``order`` 1 or 2 covers the
-rest. The largest value, 1, is not representable and becomes the largest integer.
+The angle is a fraction of a turn, so range reduction drops whole turns. The top two bits select the quadrant,
+and the next ``index_bits`` a segment of it. The tables hold sine and cosine at the segment's middle and their
+slopes (and half curvatures) per turn; a Taylor polynomial of ``order`` 1 or 2 covers the rest. The value 1 is
+not representable and becomes the largest integer.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from rbdhw.fixed.format import Format, Integers
 from rbdhw.fixed.polynomial import operand_widths
 
 GUARD = 3
-"""Bits kept below the result's last until the final rounding."""
+"""The number of bits kept below the result's last until the final rounding."""
 
 
 @dataclass(frozen=True)
 class TrigonometrySpec:
     """Parameters of the unit.
 
-    ``width`` is that of the results, whose binary point is ``width - 1``; ``phase_bits`` is the
-    binary point of the angle in turns.
+    ``width`` is the width of the results, whose binary point is ``width - 1``. ``phase_bits`` is the binary
+    point of the angle in turns.
     """
 
     width: int
@@ -46,10 +46,10 @@ class TrigonometrySpec:
 
     @property
     def accuracy(self) -> float:
-        """A bound of the absolute error, for any angle that the phase represents exactly.
+        """A bound of the absolute error for any angle that the phase represents exactly.
 
-        Half a step of rounding, the polynomial's remainder, one guard step for the table and each
-        product, and the step lost at the value 1.
+        It includes half a step of rounding, the polynomial's remainder, one guard step for the table and for
+        each product, and the step lost at the value 1.
         """
         half_segment: float = math.pi / 4.0 / 2**self.index_bits
         remainder = half_segment ** (self.order + 1) / math.factorial(self.order + 1)
@@ -60,34 +60,34 @@ class TrigonometrySpec:
     def tables(self) -> tuple[tuple[Integers, ...], tuple[Integers, ...]]:
         """Coefficients of sine and of cosine by order; entry ``k`` belongs to segment ``k``.
 
-        Their fractional bits are those of :meth:`coefficient_bits`. Order 0 holds half a step of the
-        result more than the function's value, so that cutting the sum's low bits rounds it.
+        Their fractional bits are :meth:`coefficient_bits`. Order 0 includes half a step of the result, so
+        that cutting the low bits of the sum rounds it.
         """
         middles = (np.arange(2**self.index_bits) + 0.5) / 2 ** (self.index_bits + 2) * 2.0 * np.pi
         s, c = np.sin(middles), np.cos(middles)
         turn = 2.0 * np.pi
         sine = (s, turn * c, -turn * turn * s / 2.0)
         cosine = (c, -turn * s, -turn * turn * c / 2.0)
-        return self._quantised(sine), self._quantised(cosine)
+        return self._quantise(sine), self._quantise(cosine)
 
     @property
     def multipliers(self) -> tuple[tuple[int, int], ...]:
-        """Operand widths of the unit's multipliers, for sine and for cosine one a power."""
+        """Operand widths of the unit's multipliers, one for each power of sine and of cosine."""
         return tuple((width, self.rest_bits) for table in self.tables for width in self.operand_widths(table))
 
     def operand_widths(self, table: tuple[Integers, ...]) -> tuple[int, ...]:
-        """Bits of what the rest is multiplied by, from power 1 up: :func:`operand_widths`."""
+        """Return the widths of the sums that are multiplied by the rest: :func:`operand_widths`."""
         return operand_widths(table, self.rest_bits, [self.product_cut(power) for power in range(self.order)])
 
     def coefficient_bits(self, power: int) -> int:
-        """Fractional bits of the coefficient of ``rest**power``.
+        """Return the fractional bits of the coefficient of ``rest**power``.
 
-        The rest is below ``2**-(index_bits + 3)`` of a turn, so its coefficient needs that many
-        fewer bits a power.
+        The rest is below ``2**-(index_bits + 3)`` of a turn, so the coefficient needs ``index_bits + 2``
+        fewer bits for each power.
         """
         return self.width - 1 + GUARD - power * (self.index_bits + 2)
 
-    def _quantised(self, coefficients: tuple[np.ndarray, ...]) -> tuple[Integers, ...]:
+    def _quantise(self, coefficients: tuple[np.ndarray, ...]) -> tuple[Integers, ...]:
         rounded = [
             np.floor(np.ldexp(values, self.coefficient_bits(power)) + 0.5).astype(np.int64)
             for power, values in enumerate(coefficients[: self.order + 1])
@@ -96,12 +96,12 @@ class TrigonometrySpec:
         return tuple(rounded)
 
     def product_cut(self, power: int) -> int:
-        """Fractional bits that a product with the rest has beyond the coefficient of ``rest**power``."""
+        """Return the fractional bits of a product with the rest beyond those of the coefficient below it."""
         return self.coefficient_bits(power + 1) + self.phase_bits - self.coefficient_bits(power)
 
 
 def trigonometry_spec(width: int) -> TrigonometrySpec:
-    """The smallest unit whose polynomial errs by less than a quarter of a step of ``width`` bits."""
+    """Return the smallest unit whose polynomials err by less than 1/4 step of ``width`` bits."""
     quarter_step = 2.0 ** -(width + 1)
     for order in (1, 2):
         for index_bits in range(3, 11):
@@ -112,7 +112,7 @@ def trigonometry_spec(width: int) -> TrigonometrySpec:
 
 
 def sin_cos(spec: TrigonometrySpec, phase: Integers) -> tuple[Integers, Integers]:
-    """Sine and cosine of ``phase * 2**-phase_bits`` turns, for any integer phase."""
+    """Return sine and cosine of ``phase * 2**-phase_bits`` turns, for any integer phase."""
     phase = phase & (2**spec.phase_bits - 1)
     quadrant = phase >> (spec.phase_bits - 2)
     index = (phase >> spec.rest_bits) & (2**spec.index_bits - 1)
@@ -127,7 +127,7 @@ def sin_cos(spec: TrigonometrySpec, phase: Integers) -> tuple[Integers, Integers
 def _polynomial(
     spec: TrigonometrySpec, table: tuple[Integers, ...], index: Integers, rest: Integers
 ) -> Integers:
-    """Horner's rule in ``rest``, phase steps from the segment's middle; rounded once, at the end."""
+    """Evaluate Horner's rule in ``rest``, phase steps from the segment's middle; round once, at the end."""
     total = table[spec.order][index]
     for power in reversed(range(1, spec.order)):
         total = table[power][index] + (total * rest >> spec.product_cut(power))

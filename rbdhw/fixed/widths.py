@@ -1,11 +1,12 @@
-"""Widths: how many bits each node of a graph may have.
+"""Widths: choose the number of bits of each node of a graph.
 
-A multiplier has two ports, of which the second may be narrower (a DSP block's: 27x18). One operand of each
-product must then be narrow. Which, is decided by least harm: narrow nodes are a vertex cover of the products,
-weighed by what their rounding does to the results (:mod:`rbdhw.fixed.gains`). Where an error budget asks for
-more, narrow nodes are spared: those first that matter most for each product that becomes wider than an
-ordinary multiplier. At last every node loses the bits that matter little: all get the same share in the
-errors, for a bit moved from one to another would then cost more than it gains.
+A multiplier has two ports, the second of which may be narrower (27x18 in a DSP block). One operand of each
+product must then be narrow. The choice minimises harm: narrow nodes are a vertex cover of the products, with
+the effect of their rounding on the results as weights (:mod:`rbdhw.fixed.gains`). If an error budget requires
+more bits, narrow nodes are spared, which makes some products wider than an ordinary multiplier. Nodes with
+the largest effect for each such product are spared first. Finally every node loses bits that matter little,
+until all nodes have the same share in the errors: moving a bit from one to another would then cost more than
+it gains.
 """
 
 from __future__ import annotations
@@ -29,40 +30,40 @@ Array = NDArray[np.float64]
 Bits = NDArray[np.int64]
 
 NARROW_PORT = 18
-"""The second operand of a DSP multiplier (DSP48E2: 27x18, MULT18X18D: 18x18)."""
+"""The width of the second operand of a DSP multiplier (DSP48E2: 27x18, MULT18X18D: 18x18)."""
 
 WIDE_PORT = 27
-"""The widest operand of a multiplier with a narrow port."""
+"""The width of the widest operand of a multiplier with a narrow port."""
 
 WIDEST = (27, 32)
-"""The widest operands of products made wider: the least where these will do."""
+"""Widths of the widest operands of wide products; the first one that meets the budget is used."""
 
 GUARD_BITS = 4
-"""Bits that a signal which no multiplier reads may have beyond the multiplier's width."""
+"""The number of bits beyond the multiplier's width for a signal that is not multiplied."""
 
 LEAST_BITS = 6
-"""The fewest bits that a signal is cut to: the errors it inherits then stay within its margin."""
+"""The least width of a signal; errors from its operands then stay within its margin."""
 
 LEAST_TURN = 8
-"""The fewest bits that sines and cosines are cut to."""
+"""The least width of sines and cosines."""
 
 MARGIN = 1.25
-"""Headroom over the largest magnitude seen while sampling."""
+"""The headroom over the largest sampled magnitude."""
 
 SLACK = 1.01
-"""How far the cutting of bits may take mean squares above the least that a width allows."""
+"""The factor by which cutting bits may raise mean squares above the least that a width allows."""
 
-REACH = 0.5
-"""The share of mean squares allowed that sparing, if any, has to reach, to let bits be cut elsewhere."""
+SPARING_TARGET = 0.5
+"""The share of the allowed mean squares that sparing must reach, so that bits can be cut elsewhere."""
 
-TAKEN = 0.9
-"""The share of mean squares allowed up to which others are made narrow in place of those that are spared."""
+NARROWING_LIMIT = 0.9
+"""The share of the allowed mean squares up to which other nodes are narrowed in place of spared ones."""
 
-FREE = 0.25
-"""What sparing a node counts where it makes no product wider, as a share of one."""
+SPARING_COST = 0.25
+"""The cost of sparing a node that makes no product wider, as a share of one product."""
 
 HALVINGS = 20
-"""Steps of the search for the largest share in the errors."""
+"""The number of bisection steps for the largest share in the errors."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -80,9 +81,9 @@ class Widths:
     bits
         For each node, the most bits that it may have.
     constants
-        For each node that scales, the most bits of its factor, the sign included.
+        For each node that scales, the most bits of its factor, including the sign.
     spared
-        Nodes that are wider than an ordinary multiplier allows with all that they are multiplied by.
+        Nodes that are wider than an ordinary multiplier allows for some of their products.
     """
 
     ports: tuple[int, int]
@@ -91,34 +92,34 @@ class Widths:
     constants: dict[int, int]
     spared: frozenset[int] = frozenset()
 
-    def raised(self, before: Sequence[float], after: Sequence[float]) -> Widths:
-        """The same where magnitudes turned out to be larger: nodes keep their steps where ports allow it."""
+    def fit_magnitudes(self, before: Sequence[float], after: Sequence[float]) -> Widths:
+        """Return the widths for larger magnitudes: nodes keep their steps if the ports allow it."""
         rises = (exponent_above(b) - exponent_above(a) for a, b in zip(before, after, strict=True))
-        return replace(self, bits=tuple(map(self.widened, self.bits, rises)))
+        return replace(self, bits=tuple(map(self.add_bits, self.bits, rises)))
 
-    def widened(self, bits: int, by: int) -> int:
-        """A node's bits and some more, as far as both ports have room for them."""
+    def add_bits(self, bits: int, by: int) -> int:
+        """Return a node's bits plus ``by``, limited by the narrower port."""
         return min(bits + max(by, 0), max(bits, self.ports[1]))
 
 
 def port_widths(width: int) -> tuple[int, int]:
-    """A multiplier's operand widths: up to 27 bits the second fits one DSP's narrow port."""
+    """Return a multiplier's operand widths: up to 27 bits the second fits the narrow port of one DSP."""
     return (width, min(width, NARROW_PORT)) if width <= WIDE_PORT else (width, width)
 
 
 def plain_widths(graph: Graph, width: int) -> Widths:
-    """As wide as the ports allow, with few narrow nodes; what errors do to the results is not looked at."""
+    """Return widths up to the ports', with few narrow nodes; the effect of errors is not considered."""
     factors = FactorLimits(graph)
     narrow = factors.cover(np.ones(2 * factors.nodes)) if width > NARROW_PORT else frozenset()
     return factors.widths(width, factors.caps(width, narrow if width <= WIDE_PORT else frozenset()))
 
 
 class FactorLimits:
-    """What the products of a graph multiply, in pairs of members.
+    """The factors of the products of a graph, as pairs of members.
 
-    Nodes are members by their index; the factor of the scaling node ``i`` is the member ``nodes + i``. Sines
-    and cosines, which come out of one kind of unit, are as wide as each other, and so are twins: the first
-    stands for all (``first``, for each member). Nodes that no product takes may be wider by ``guard`` bits.
+    A node is a member by its index; the constant factor of a scaling node ``i`` is the member ``nodes + i``.
+    Sines and cosines, which one kind of unit computes, have equal widths, and so have twins: the first one
+    represents all (``first``, for each member). Nodes that are not multiplied may be wider by ``guard`` bits.
     """
 
     def __init__(self, graph: Graph, twins: Twins | None = None, guard: int = GUARD_BITS) -> None:
@@ -149,14 +150,14 @@ class FactorLimits:
 
     @cached_property
     def forced(self) -> frozenset[int]:
-        """The members of every cover: what is squared, and sines and cosines."""
+        """The members of every cover: nodes that are squared, and sines and cosines."""
         return frozenset(a for a, b in self.pairs if a == b).union(self.turns[:1])
 
     def cover(self, costs: Array) -> frozenset[int]:
-        """Members of every pair that together cost little (members,).
+        """Return members that cover every pair at low total cost; ``costs`` has shape (members,).
 
-        The cheapest for each pair that they cover are chosen first; in the end those are left out, the
-        dearest first, that others make superfluous.
+        The members cheapest for each pair that they cover are chosen first. At the end, members that others
+        make unnecessary are removed, the most expensive first.
         """
         chosen = set(self.forced)
         left = {a: sum(b not in chosen for b in others) for a, others in self.partners.items()}
@@ -180,7 +181,7 @@ class FactorLimits:
     def caps(
         self, width: int, narrow: frozenset[int], spared: frozenset[int] = frozenset(), widest: int = 0
     ) -> Bits:
-        """The most bits of every member: some are narrow, and some are spared and may be the widest."""
+        """Return the most bits of every member; ``narrow`` ones fit the port, ``spared`` ones may be wide."""
         wide = max(width, widest) if spared else width
         caps = np.full(2 * self.nodes, wide + self._guard)
         caps[self.nodes :] = width
@@ -192,7 +193,7 @@ class FactorLimits:
         return found
 
     def widths(self, width: int, bits: Bits, spared: frozenset[int] = frozenset()) -> Widths:
-        """The widths that bits of members are; factors fill the wide port where what they scale is narrow."""
+        """Return bits of members as widths; factors fill the wide port if the node they scale is narrow."""
         ports = port_widths(width)
         wide = [member for member in spared if bits[member] > ports[1]]
         wider = np.flatnonzero(np.isin(self.first, wide)).tolist()
@@ -210,24 +211,24 @@ class FactorLimits:
         )
 
     def bits(self, widths: Widths) -> Bits:
-        """The bits of members (members,) that widths say."""
+        """Return the bits of members (members,) in widths."""
         factors = [widths.constants.get(i, 2) for i in range(self.nodes)]
         return np.array([*widths.bits, *factors])
 
 
 class Planner:
-    """Chooses widths by what errors at the nodes of a graph do to its results.
+    """Chooses widths by the effect of errors at the nodes of a graph on its results.
 
     Parameters
     ----------
     magnitudes
         The largest magnitude of each node over the sampled domain.
     gains
-        Of the same graph.
+        The gains of the same graph.
     twins
-        Nodes that have equal widths; their magnitudes are those of :func:`rbdhw.fixed.alignment.unify`.
+        Nodes with equal widths and with magnitudes from :func:`rbdhw.fixed.alignment.unify`.
     guard
-        Bits that a signal which no multiplier reads may have beyond the multiplier's width.
+        The number of bits beyond the multiplier's width for a signal that is not multiplied.
     """
 
     def __init__(
@@ -248,7 +249,7 @@ class Planner:
         self._angles = _angles(graph)
 
     def predicted(self, widths: Widths) -> dict[Row, float]:
-        """The root mean square error of each function's results, by stratum: the worst of its rows."""
+        """Return the root mean square error of each function by stratum: the worst of its rows."""
         totals = np.sqrt(self._gains @ self._errors(self._factors.bits(widths))).tolist()
         found: dict[Row, float] = {}
         for row, total in zip(self.rows, totals, strict=True):
@@ -256,9 +257,9 @@ class Planner:
         return found
 
     def worst_node(self, widths: Widths, row: Row) -> tuple[int, float]:
-        """The node whose rounding adds most to the errors of a function's results in a stratum.
+        """Return the node whose rounding adds most to the errors of a function in a stratum.
 
-        With it, how many times as large as those results its largest value counts in them.
+        The second result is the effect of the node's largest value, relative to the function's results.
         """
         nodes, errors = self._factors.nodes, self._errors(self._factors.bits(widths))
         own = np.array([self._gains[k] for k, name in enumerate(self.rows) if name == row])
@@ -268,23 +269,23 @@ class Planner:
         return int(node), float(np.sqrt(own[k, node]) * largest)
 
     def products(self, widths: Widths) -> Bits:
-        """(products, 2): operand widths of every product, the wider first."""
+        """Return the operand widths of every product (products, 2), the wider first."""
         pairs = np.array(self._factors.pairs, dtype=np.int64).reshape(-1, 2)
         return -np.sort(-self._factors.bits(widths)[pairs], axis=1)
 
     def widths(
         self, width: int, allowed: Mapping[Row, float] | None = None, widest: int = WIDEST[0]
     ) -> Widths:
-        """The widths of signals for ordinary multipliers of this width.
+        """Return the widths of signals for ordinary multipliers of this width.
 
         Parameters
         ----------
         allowed
-            The root mean square error of each function and stratum that may be predicted; where an ordinary
-            multiplier does not reach it, nodes are spared. Without it none is, and errors are nearly the
-            least that the width allows.
+            The largest predicted root mean square error for each function and stratum. If an ordinary
+            multiplier does not reach it, nodes are spared. Without it no node is spared, and errors are
+            nearly the least that the width allows.
         widest
-            The most bits of a node that is spared.
+            The most bits of a spared node.
         """
         if allowed is None:
             squares = self._gains @ self._errors(self._factors.caps(width, self._factors.forced))
@@ -292,15 +293,15 @@ class Planner:
             squares = np.array([allowed[row] ** 2 for row in self.rows])
         gains = self._gains / np.maximum(squares, TINY)[:, np.newaxis]
         narrow = self._narrow(width, gains)
-        spared = frozenset() if allowed is None else self._spared(width, narrow, gains, widest)
-        tight = self._taken_back(width, narrow - spared, spared, gains, widest) if spared else narrow
+        spared = frozenset() if allowed is None else self._choose_spared(width, narrow, gains, widest)
+        tight = self._narrow_more(width, narrow - spared, spared, gains, widest) if spared else narrow
         caps = self._factors.caps(width, tight, spared - tight, widest)
         reached = SLACK * gains @ self._errors(caps)
         limits = np.maximum(reached, TINY if allowed is None else 1.0)
-        return self._factors.widths(width, self._trimmed(caps, gains / limits[:, np.newaxis]), spared - tight)
+        return self._factors.widths(width, self._trim(caps, gains / limits[:, np.newaxis]), spared - tight)
 
     def _errors(self, bits: Bits) -> Array:
-        """Mean squares of the rounding errors of members with these bits; of factors as shares of them."""
+        """Return mean squares of the rounding errors of members with these bits; relative for factors."""
         nodes, turns = self._factors.nodes, self._factors.turns
         points = bits - 1 - self._exponents
         if turns:
@@ -310,7 +311,10 @@ class Planner:
         return np.concatenate([np.exp2(-2.0 * points[:nodes]) / 12.0, np.square(shares)])
 
     def _harm(self, fewer: Bits, more: Bits, gains: Array) -> Array:
-        """(rows, members): what fewer bits than more add to the mean squares, at the first of those alike."""
+        """Return the increase of mean squares from ``more`` to ``fewer`` bits (rows, members).
+
+        The increase of followers is added to that of their first member.
+        """
         harm: Array = gains * (self._errors(fewer) - self._errors(more))
         factors, own = self._factors, harm.copy()
         np.add.at(harm.T, factors.first[factors.followers], own.T[factors.followers])
@@ -319,7 +323,7 @@ class Planner:
         return harm
 
     def _narrow(self, width: int, gains: Array) -> frozenset[int]:
-        """The members that are as narrow as the second port."""
+        """Return the members that are as narrow as the second port."""
         if width > WIDE_PORT:
             return frozenset()
         everything = frozenset(self._factors.partners)
@@ -328,11 +332,11 @@ class Planner:
         fewer, more = self._factors.caps(width, everything), self._factors.caps(width, frozenset())
         return self._factors.cover(self._harm(fewer, more, gains).sum(axis=0))
 
-    def _spared(self, width: int, narrow: frozenset[int], gains: Array, widest: int) -> frozenset[int]:
-        """The members to spare, so that errors fall to their share of the mean squares allowed.
+    def _choose_spared(self, width: int, narrow: frozenset[int], gains: Array, widest: int) -> frozenset[int]:
+        """Return the members to spare, so that errors fall to their share of the allowed mean squares.
 
-        Those narrow ones go first that take away most for each product that becomes wider; where all of them
-        are not enough, every member is spared.
+        Narrow members with the largest effect for each product that becomes wider are spared first. If
+        sparing all of them is not enough, every member is spared.
         """
         fewer = self._factors.caps(width, narrow)
         more = self._factors.caps(width, frozenset(), narrow, widest)
@@ -340,27 +344,27 @@ class Planner:
         totals = gains @ self._errors(fewer)
         spared: set[int] = set()
         before = -1 if (totals > 1.0).any() else 0
-        while (totals > REACH).any() and len(spared) > before:
-            above, before = totals > REACH, len(spared)
+        while (totals > SPARING_TARGET).any() and len(spared) > before:
+            above, before = totals > SPARING_TARGET, len(spared)
             for member in self._by_worth(narrow, spared, harm[above].sum(axis=0), width <= NARROW_PORT):
                 spared.add(member)
                 totals = totals - harm[:, member]
-                if (totals[above] <= REACH).any():
+                if (totals[above] <= SPARING_TARGET).any():
                     break
         return frozenset(self._factors.partners if (totals > 1.0).any() else spared)
 
     def _by_worth(self, narrow: frozenset[int], spared: set[int], worth: Array, equal: bool) -> Iterator[int]:
-        """Narrow members by what sparing them is worth for each product that becomes wider.
+        """Yield narrow members, those with the largest worth for each product that becomes wider first.
 
-        A product is wider than an ordinary multiplier where neither operand is narrow, or, with ``equal``
-        ports, where one is not.
+        A product is wider than an ordinary multiplier if neither operand is narrow, or, with ``equal`` ports,
+        if one operand is not.
         """
         partners = self._factors.partners
 
         def price(member: int) -> float:
             others = partners[member]
             wider = sum(o == member or (o in narrow and o not in spared) == equal for o in others)
-            return (wider + FREE) / float(worth[member]) if worth[member] > 0.0 else np.inf
+            return (wider + SPARING_COST) / float(worth[member]) if worth[member] > 0.0 else np.inf
 
         queue = [(price(member), member) for member in sorted(narrow - spared)]
         heapq.heapify(queue)
@@ -377,12 +381,12 @@ class Planner:
                 for other in narrow.intersection(partners[member]) - spared:
                     heapq.heappush(queue, (price(other), other))
 
-    def _taken_back(
+    def _narrow_more(
         self, width: int, tight: frozenset[int], spared: frozenset[int], gains: Array, widest: int
     ) -> frozenset[int]:
-        """The narrow members, and those that make up for the spared ones: harmless where these do harm.
+        """Return the narrow members with harmless ones added, which compensate for the spared ones.
 
-        Those go first whose narrowing costs least for each product that is wide no more.
+        Members whose narrowing costs least for each product that is no longer wide are added first.
         """
         factors, equal = self._factors, width <= NARROW_PORT
         wide = factors.caps(width, tight, spared, widest)
@@ -398,7 +402,7 @@ class Planner:
         while queue:
             known, member = heapq.heappop(queue)
             left = saved(member)
-            if member in narrow or not left or (totals + harm[:, member] > TAKEN).any():
+            if member in narrow or not left or (totals + harm[:, member] > NARROWING_LIMIT).any():
                 continue
             if price[member] / left > known:
                 heapq.heappush(queue, (price[member] / left, member))
@@ -410,8 +414,8 @@ class Planner:
                     heapq.heappush(queue, (price[other] / saved(other), other))
         return frozenset(narrow)
 
-    def _trimmed(self, caps: Bits, gains: Array) -> Bits:
-        """The fewest bits below the caps with mean squares below one, each node having the same share."""
+    def _trim(self, caps: Bits, gains: Array) -> Bits:
+        """Return the fewest bits below the caps with mean squares below one and equal shares of nodes."""
         turns, nodes = self._factors.turns, self._factors.nodes
         with np.errstate(divide="ignore"):
             points = 0.5 * np.log2(gains.max(axis=0))
@@ -438,7 +442,7 @@ class Planner:
 
 
 def _angles(graph: Graph) -> list[int]:
-    """The inputs that sines and cosines are of."""
+    """Return the inputs whose sines and cosines the graph computes."""
     found = [False] * len(graph.nodes)
     for i in reversed(range(len(graph.nodes))):
         node = graph.nodes[i]

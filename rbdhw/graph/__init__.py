@@ -1,1 +1,1 @@
-"""The scalar dataflow graph: nodes, tracing, float interpreter, invariants, exact text."""
+"""The scalar dataflow graph: nodes, tracing, float interpreter, invariants and an exact text format."""

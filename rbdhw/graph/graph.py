@@ -1,8 +1,8 @@
-"""The scalar dataflow graph and the builder that alone makes its nodes.
+"""The scalar dataflow graph, and the builder that creates all of its nodes.
 
-An edge is a node times a sign and a power of two, both free in hardware, so negations and shifts are
-never nodes. The builder folds constants, zeros and ones and returns the node it already has for a
-computation it has seen; hence no graph, whichever pass rebuilt it, holds a duplicate or a trivial node.
+An edge is a node times a sign and a power of two. Both cost nothing in hardware, so negations and shifts are
+never nodes. The builder folds constants, zeros and ones, and it returns the existing node for a computation
+that it has seen before. Hence no graph contains a duplicate or a trivial node, whichever pass built it.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from rbdhw.scalar import Region
 
 
 class Op(StrEnum):
-    """What a node computes from its arguments (and ``value``, where it says so)."""
+    """The operation of a node on its arguments, and on ``value`` if mentioned."""
 
     INPUT = "input"
-    """A number that comes with the task, called ``name``."""
+    """A number of the task, called ``name``."""
     CONSTANT = "constant"
-    """``value``."""
+    """The constant ``value``."""
     ADD = "add"
     """The sum of two edges; the second may be negative."""
     MULTIPLY = "multiply"
-    """The product of two variables."""
+    """The product of two values that are not constant."""
     SCALE = "scale"
-    """A variable times the constant ``value``, which lies in [1, 2) and is not 1."""
+    """A value times the constant ``value``, which is between 1 and 2 (1 excluded)."""
     SIN = "sin"
     """The sine of (argument + ``value``) turns."""
     COS = "cos"
     """The cosine of (argument + ``value``) turns."""
     RECIPROCAL = "reciprocal"
-    """One over a variable."""
+    """One over a value that is not constant."""
     SELECT = "select"
-    """The second argument where the first, a flag, is 1; the third where it is 0."""
+    """The second argument if the first, a flag, is 1; the third if it is 0."""
 
 
 class Edge(NamedTuple):
     """A node's value times ``2**shift``, negated if ``negative``.
 
-    A tuple, as nodes are: searches build millions of them, and compare them.
+    Edges and nodes are tuples because searches build and compare millions of them.
     """
 
     node: int
@@ -50,22 +50,22 @@ class Edge(NamedTuple):
     shift: int = 0
 
     def negated(self) -> Edge:
-        """Minus this edge."""
+        """Return minus this edge."""
         return Edge(self.node, not self.negative, self.shift)
 
     def shifted(self, shift: int) -> Edge:
-        """This edge times ``2**shift``."""
+        """Return this edge times ``2**shift``."""
         return Edge(self.node, self.negative, self.shift + shift)
 
     def applied(self, other: Edge) -> Edge:
-        """This edge's sign and shift on top of another edge's."""
+        """Return ``other`` with this edge's sign and shift applied to it."""
         if not (self.negative or self.shift):
             return other
         return Edge(other.node, other.negative != self.negative, other.shift + self.shift)
 
 
 class Node(NamedTuple):
-    """One operation; ``region`` is the algorithm's step it was first needed in."""
+    """One operation; ``region`` is the step of the algorithm that needed it first."""
 
     op: Op
     args: tuple[Edge, ...]
@@ -76,9 +76,9 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes in topological order, and the named edges that leave the graph.
+    """Nodes in topological order, and the named edges that are the outputs.
 
-    A function's outputs are the entries of ``outputs`` whose name starts with it (``id.tau[3]``).
+    The name of an output of a function starts with the function's (``id.tau[3]``).
     """
 
     nodes: tuple[Node, ...]
@@ -86,12 +86,12 @@ class Graph:
 
     @cached_property
     def inputs(self) -> dict[str, int]:
-        """The input nodes by name, in order of appearance."""
+        """The index of each input node by name, in order of appearance."""
         return {node.name: i for i, node in enumerate(self.nodes) if node.op is Op.INPUT}
 
     @cached_property
     def uses(self) -> tuple[int, ...]:
-        """For each node, how many arguments and outputs refer to it."""
+        """For each node, the number of arguments and outputs that refer to it."""
         count = [0] * len(self.nodes)
         for node in self.nodes:
             for edge in node.args:
@@ -101,52 +101,52 @@ class Graph:
         return tuple(count)
 
     def count(self, op: Op) -> int:
-        """How many nodes compute this."""
+        """Return the number of nodes with this operation."""
         return sum(node.op is op for node in self.nodes)
 
 
 def mantissa(value: float) -> tuple[float, bool, int]:
-    """``value`` (finite, not zero) as a mantissa in [1, 2), its sign, and its power of two."""
+    """Return the mantissa in [1, 2), the sign and the power of two of ``value`` (finite, not zero)."""
     fraction, exponent = math.frexp(abs(value))
     return 2.0 * fraction, value < 0.0, exponent - 1
 
 
-LOPSIDED = 16
-"""The most binary places by which a sum's second edge may be shifted up against its first: beyond it the
-edges change places, or products of such sums would outgrow double precision."""
+MAX_SHIFT = 16
+"""The largest shift of a sum's second edge relative to its first. Above it the edges change places; otherwise
+products of such sums would exceed the range of double precision."""
 
 
 class GraphBuilder:
-    """Makes nodes: folds what is constant, trivial or already there."""
+    """Creates nodes; constants and trivial operations are folded, and existing nodes are reused."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._known: dict[tuple[Op, tuple[Edge, ...], float, str], int] = {}
 
     def finish(self, outputs: list[tuple[str, Edge]]) -> Graph:
-        """The graph of all nodes made so far with these outputs."""
+        """Return the graph of all nodes created so far, with these outputs."""
         return Graph(tuple(self.nodes), tuple(outputs))
 
     def input(self, name: str, region: Region) -> Edge:
-        """The number called ``name`` of the task."""
+        """Return the input called ``name``."""
         return Edge(self._node(Op.INPUT, (), 0.0, name, region))
 
     def constant(self, value: float, region: Region) -> Edge:
-        """A constant edge; its node holds only the mantissa, so that 3 and -6 share one."""
+        """Return a constant edge; its node holds only the mantissa, so that 3 and -6 share one."""
         if value == 0.0:
             return Edge(self._node(Op.CONSTANT, (), 0.0, "", region))
         scale, negative, shift = mantissa(value)
         return Edge(self._node(Op.CONSTANT, (), scale, "", region), negative, shift)
 
     def constant_value(self, edge: Edge) -> float | None:
-        """The value of a constant edge; None for any other."""
+        """Return the value of a constant edge, or None for any other edge."""
         node = self.nodes[edge.node]
         if node.op is not Op.CONSTANT:
             return None
         return math.ldexp(-node.value if edge.negative else node.value, edge.shift)
 
     def add(self, a: Edge, b: Edge, region: Region) -> Edge:
-        """``a + b``; multiples of one node stay a sum where they do not make a power of two of it."""
+        """Return ``a + b``; two multiples of one node are combined only into zero or a power of two."""
         known_a, known_b = self.constant_value(a), self.constant_value(b)
         if known_a is not None and known_b is not None:
             return self.constant(known_a + known_b, region)
@@ -158,14 +158,14 @@ class GraphBuilder:
             if factor == 0.0 or mantissa(factor)[0] == 1.0:
                 return self.scale(Edge(a.node), factor, region)
         first, second = sorted((a, b), key=lambda edge: (edge.node, edge.shift))
-        if second.shift - first.shift > LOPSIDED:
+        if second.shift - first.shift > MAX_SHIFT:
             first, second = second, first
         common = Edge(0, first.negative, first.shift)
         rest = Edge(second.node, second.negative != first.negative, second.shift - first.shift)
         return common.applied(Edge(self._node(Op.ADD, (Edge(first.node), rest), 0.0, "", region)))
 
     def multiply(self, a: Edge, b: Edge, region: Region) -> Edge:
-        """``a * b``."""
+        """Return ``a * b``."""
         known_a, known_b = self.constant_value(a), self.constant_value(b)
         if known_a is not None:
             return self.scale(b, known_a, region)
@@ -176,7 +176,7 @@ class GraphBuilder:
         return Edge(product, a.negative != b.negative, a.shift + b.shift)
 
     def scale(self, a: Edge, factor: float, region: Region) -> Edge:
-        """``a`` times a constant; scales of scales become one."""
+        """Return ``a`` times a constant; a scale of a scale becomes one scale."""
         if factor == 0.0:
             return self.constant(0.0, region)
         known = self.constant_value(a)
@@ -192,7 +192,7 @@ class GraphBuilder:
         return Edge(source.node, a.negative != negative, a.shift + shift)
 
     def cos(self, a: Edge, offset: float, region: Region) -> Edge:
-        """``cos(2 pi (a + offset))``: even, so the sign of ``a`` goes; half turns become a sign."""
+        """Return ``cos(2 pi (a + offset))``; it is even in ``a``, and half turns become a sign."""
         if a.negative:
             a, offset = a.negated(), -offset
         known = self.constant_value(a)
@@ -206,16 +206,16 @@ class GraphBuilder:
         return Edge(self._node(op, (a,), rest, "", region), quarter % 4 in (1, 2))
 
     def sin(self, a: Edge, offset: float, region: Region) -> Edge:
-        """``sin(2 pi (a + offset)) = cos(2 pi (a + offset - 1/4))``."""
+        """Return ``sin(2 pi (a + offset)) = cos(2 pi (a + offset - 1/4))``."""
         return self.cos(a, offset - 0.25, region)
 
     def reciprocal(self, a: Edge, region: Region) -> Edge:
-        """``1 / a``.
+        """Return ``1 / a``.
 
         Raises
         ------
         ZeroDivisionError
-            For a constant zero.
+            ``a`` is the constant zero.
         """
         known = self.constant_value(a)
         if known is not None:
@@ -223,7 +223,7 @@ class GraphBuilder:
         return Edge(self._node(Op.RECIPROCAL, (Edge(a.node),), 0.0, "", region), a.negative, -a.shift)
 
     def select(self, flag: Edge, a: Edge, b: Edge, region: Region) -> Edge:
-        """``a`` where ``flag`` is 1, ``b`` where it is 0; their common sign and shift move to the result."""
+        """Return ``a`` if ``flag`` is 1, ``b`` if it is 0; a common sign and shift move to the result."""
         known = self.constant_value(flag)
         if known is not None or a == b:
             return b if known == 0.0 else a
@@ -234,7 +234,7 @@ class GraphBuilder:
         return common.applied(Edge(self._node(Op.SELECT, (flag, *plain), 0.0, "", region)))
 
     def copy(self, node: Node, args: tuple[Edge, ...]) -> Edge:
-        """``node`` again, on other arguments: the step every rewriting pass is made of."""
+        """Create ``node`` again with other arguments; every pass rebuilds a graph with this method."""
         match node.op:
             case Op.INPUT:
                 return self.input(node.name, node.region)
@@ -264,5 +264,5 @@ class GraphBuilder:
 
 
 def _exact(offset: float) -> float:
-    """A phase offset with rounding noise around zero removed."""
+    """Return a phase offset with rounding noise around zero removed."""
     return 0.0 if abs(offset) < 1e-12 else offset

@@ -1,4 +1,4 @@
-"""The float interpreter: what a graph computes, in double precision, for many tasks at once."""
+"""The float interpreter: evaluate a graph in double precision for many tasks at once."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Array = NDArray[np.float64]
 
 
 def interpret(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Every output of the graph; each input holds one value a task (shape (N,)).
+    """Return every output of the graph; each input holds one value per task (shape (N,)).
 
     Raises
     ------
     KeyError
-        Where an input of the graph is not given.
+        An input of the graph is missing.
     """
     values = node_values(graph, inputs)
     return {name: _edge_value(values, edge) for name, edge in graph.outputs}
 
 
 def node_values(graph: Graph, inputs: Mapping[str, Array]) -> list[Array]:
-    """The value of every node, in the graph's order, each of the inputs' shape."""
+    """Return the value of every node, in the graph's order and in the shape of the inputs."""
     shape = np.broadcast_shapes(*(np.shape(inputs[name]) for name in graph.inputs))
     values: list[Array] = []
     for node in graph.nodes:

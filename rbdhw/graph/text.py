@@ -1,4 +1,4 @@
-"""Graphs as text, one line a node, and back without losing a bit.
+"""Convert graphs to text with one line per node, and back, without losing a bit.
 
 ::
 
@@ -20,23 +20,23 @@ _EDGE = re.compile(r"(-?)n(\d+)(?:<<(-?\d+))?")
 
 
 class GraphTextError(Exception):
-    """A line that is not graph text; the message names the line."""
+    """A line is not graph text; the message names the line."""
 
 
 def dumps(graph: Graph) -> str:
-    """The graph as text."""
+    """Return the graph as text."""
     lines = [f"n{i} = {_node_text(node)}" for i, node in enumerate(graph.nodes)]
     lines += [f"out {name} {_edge_text(edge)}" for name, edge in graph.outputs]
     return "\n".join(lines) + "\n"
 
 
 def loads(text: str) -> Graph:
-    """The graph that a text describes.
+    """Return the graph that a text describes.
 
     Raises
     ------
     GraphTextError
-        Where a line cannot be read.
+        A line cannot be parsed.
     """
     nodes: list[Node] = []
     outputs: list[tuple[str, Edge]] = []

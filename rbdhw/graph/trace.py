@@ -1,4 +1,4 @@
-"""The recording scalar: arithmetic on it leaves nodes in a graph."""
+"""The recording scalar: arithmetic with it creates nodes of a graph."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rbdhw.scalar import current_region
 
 
 class Signal:
-    """A recorded number: an edge of the graph that its builder is making.
+    """A recorded number: an edge of the graph under construction.
 
-    Mixes with floats; a product with 0.0 is the float 0.0, and a result that turns out constant is
-    a float again, so zeros and ones vanish wherever the algorithm carries them.
+    Signals mix with floats. A product with 0.0 is the float 0.0, and a result that is constant is a float
+    again, so zeros and ones are folded wherever the algorithm uses them.
     """
 
     __slots__ = ("builder", "edge")
@@ -42,11 +42,11 @@ class Signal:
     __rmul__ = __mul__
 
     def reciprocal(self) -> Signal | float:
-        """``1 / self``."""
+        """Return ``1 / self``."""
         return self._wrap(self.builder.reciprocal(self.edge, current_region()))
 
     def label(self, quantity: str) -> None:
-        """Say what this number is, if the current region computes it and has not said before."""
+        """Name the quantity of this number, if the current region computes it and it has no name yet."""
         node = self.builder.nodes[self.edge.node]
         if (
             node.args
@@ -68,20 +68,20 @@ class Signal:
 
 
 class Recorder:
-    """Names the inputs and outputs of a graph that is being traced."""
+    """Creates the inputs and outputs of a graph that is being traced."""
 
     def __init__(self) -> None:
         self.builder = GraphBuilder()
         self.outputs: list[tuple[str, Edge]] = []
 
     def input(self, name: str) -> Signal:
-        """A number that comes with the task."""
+        """Return an input of the graph: a number of the task."""
         return Signal(self.builder, self.builder.input(name, current_region()))
 
     def cos_sin(self, turns: Signal | float, offset: float) -> tuple[Signal | float, Signal | float]:
-        """Cosine and sine of an angle given in turns, plus a constant offset in turns."""
+        """Return cosine and sine of an angle in turns plus a constant offset in turns."""
         make = self.builder
-        # An angle is known where a joint follows another by a factor of zero: it stands still.
+        # The angle is constant if a joint mimics another with the factor zero.
         if isinstance(turns, Signal):
             angle = turns
         else:
@@ -92,13 +92,13 @@ class Recorder:
         )
 
     def select(self, flag: Signal | bool, a: Signal | float, b: Signal | float) -> Signal | float:
-        """``a`` where ``flag`` is 1 and ``b`` where it is 0; a flag known now chooses now."""
+        """Return ``a`` if ``flag`` is 1 and ``b`` if it is 0; a flag that is a bool selects at once."""
         if isinstance(flag, bool):
             return a if flag else b
         x, y = (flag._edge(value) for value in (a, b))
         return flag._wrap(self.builder.select(flag.edge, x, y, current_region()))
 
     def output(self, name: str, value: Signal | float) -> None:
-        """Let a value leave the graph under this name."""
+        """Add an output with this name and value."""
         edge = value.edge if isinstance(value, Signal) else self.builder.constant(value, current_region())
         self.outputs.append((name, edge))

@@ -1,4 +1,4 @@
-"""Twins: nodes of symmetric limbs that compute the same thing, each with its own limb's numbers."""
+"""Twins: corresponding nodes of symmetric limbs, which do the same computation on each limb's values."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from functools import cached_property
 from rbdhw.graph.graph import Graph
 
 Group = tuple[int, ...]
-"""Twins, one of each limb, in the order of the limbs."""
+"""Twins, one from each limb, in the order of the limbs."""
 
 
 @dataclass(frozen=True)
 class Twins:
-    """Groups of nodes that one piece of hardware may compute in turn; no node is in two of them.
+    """Groups of nodes that one piece of hardware may compute in turn; a node is in one group at most.
 
-    ``order`` holds all nodes of the graph, arguments before what takes them, and the members of each group in
-    a row.
+    ``order`` contains all nodes of the graph: arguments come before their users, and the members of a group
+    are consecutive.
     """
 
     groups: tuple[Group, ...]
@@ -26,25 +26,25 @@ class Twins:
 
     @cached_property
     def leader(self) -> dict[int, int]:
-        """For each twin the first of its group."""
+        """For each twin, the first node of its group."""
         return {i: group[0] for group in self.groups for i in group}
 
     @cached_property
     def group_of(self) -> dict[int, Group]:
-        """The groups by their leaders."""
+        """The groups by their first node."""
         return {group[0]: group for group in self.groups}
 
 
 def no_twins(graph: Graph) -> Twins:
-    """The twins of a graph of which no limb is shared."""
+    """Return the twins of a graph in which no limb is shared: none."""
     return Twins((), tuple(range(len(graph.nodes))))
 
 
-def in_order(graph: Graph, groups: Sequence[Group]) -> Twins:
-    """Groups as twins, but of those that wait for each other in a circle as few as need be.
+def order_twins(graph: Graph, groups: Sequence[Group]) -> Twins:
+    """Return groups as twins, without those that make an order impossible.
 
-    Members of a group are computed at times that are fixed to each other, so a group must not need what
-    another computes from one of its own members.
+    The members of a group are computed at fixed times relative to each other, so the groups must not depend
+    on each other in a cycle. As few groups as possible are removed to break cycles.
     """
     kept = {group[0]: group for group in groups}
     while True:
@@ -55,7 +55,7 @@ def in_order(graph: Graph, groups: Sequence[Group]) -> Twins:
 
 
 def _order(graph: Graph, groups: dict[int, Group]) -> tuple[list[int], list[int]]:
-    """Nodes in order as far as groups let them, and the leaders of groups that wait in a circle."""
+    """Return nodes in order as far as possible, and the leaders of groups to remove from a cycle."""
     leader = {i: first for first, group in groups.items() for i in group}
     waiting = [len({edge.node for edge in node.args}) for node in graph.nodes]
     left = {first: sum(waiting[i] for i in group) for first, group in groups.items()}

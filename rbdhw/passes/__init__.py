@@ -1,1 +1,1 @@
-"""Passes: one file each, ``Graph -> Graph``, the function computed unchanged."""
+"""Passes: one file each, ``Graph -> Graph``; the computed function does not change."""

@@ -1,4 +1,4 @@
-"""balance: add the terms of a sum in the order in which they arrive."""
+"""balance: add the terms of a sum in the order in which they become ready."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rbdhw.passes.sums import sum_roots, terms
 from rbdhw.scalar import Region
 
 Delay = Callable[[Op], float]
-"""Time from a node's last argument to its result, in any unit."""
+"""The time from a node's last argument to its result, in any unit."""
 
 
 def balance(graph: Graph, delay: Delay) -> Graph:
     """Reassociate sums so that each is ready as early as its terms allow (Huffman's rule).
 
-    Only additions whose result is used once are taken apart, so none is computed twice.
+    Only additions whose result is used once are reassociated, so none is computed twice.
     """
     roots = sum_roots(graph)
     balancer = _Balancer(delay)

@@ -1,4 +1,4 @@
-"""factor: ``c a + c b`` becomes ``c (a + b)``, and so for variable factors."""
+"""factor: replace ``c a + c b`` by ``c (a + b)``, for constant and variable factors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Factor = tuple[str, Hashable]
 
 
 def factor(graph: Graph) -> Graph:
-    """Draw out of each sum the factor that most of its products share, again and again.
+    """Factor out of each sum, repeatedly, the factor that most of its products share.
 
-    A product counts only where this sum is its single use, so each factor drawn out of k products
-    saves k - 1 multiplications and costs no addition.
+    A product counts only if this sum is its only use. Therefore each factor shared by k products saves k - 1
+    multiplications and costs no addition.
     """
     roots = sum_roots(graph)
     builder = GraphBuilder()
@@ -30,51 +30,51 @@ def factor(graph: Graph) -> Graph:
         elif i in roots:
             own = [edge.applied(moved[edge.node]) for edge in terms(graph, i, roots)]
             once = {moved[edge.node].node for edge in terms(graph, i, roots) if graph.uses[edge.node] == 1}
-            moved[i] = _Sum(builder, once, node.region).factored(own)
+            moved[i] = _Sum(builder, once, node.region).build(own)
     return prune(builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in graph.outputs]))
 
 
 class _Sum:
-    """One sum being rebuilt; ``once`` holds the products that nothing else uses."""
+    """One sum to rebuild; ``once`` holds the products that have no other use."""
 
     def __init__(self, builder: GraphBuilder, once: set[int], region: Region) -> None:
         self._builder = builder
         self._once = once
         self._region = region
 
-    def factored(self, edges: list[Edge]) -> Edge:
-        """The sum of the edges with like terms gathered and common factors drawn out."""
-        edges = self._gathered(edges)
+    def build(self, edges: list[Edge]) -> Edge:
+        """Return the sum of the edges, with like terms collected and common factors factored out."""
+        edges = self._collect(edges)
         shared = self._most_shared(edges)
         if shared is None:
             return self._total(edges)
         inside = [edge for edge in edges if shared in self._factors(edge)]
         outside = [edge for edge in edges if shared not in self._factors(edge)]
-        rest = [self.factored(outside)] if outside else []
-        cofactor = self.factored([self._without(edge, shared) for edge in inside])
+        rest = [self.build(outside)] if outside else []
+        cofactor = self.build([self._without(edge, shared) for edge in inside])
         return self._total([*rest, self._times(cofactor, shared)])
 
-    def _gathered(self, edges: list[Edge]) -> list[Edge]:
-        """The terms with those of the same variable added up: ``c a + d a`` is one product.
+    def _collect(self, edges: list[Edge]) -> list[Edge]:
+        """Add up the terms of one variable: ``c a + d a`` becomes one product.
 
-        Multiples by powers of two, which cost nothing, stay apart where their sum is none.
+        Multiples by powers of two cost nothing, so they stay separate unless their sum is one, too.
         """
         coefficients: dict[int, list[tuple[Edge, float]]] = {}
         for edge in edges:
             base, coefficient = self._term(edge)
             coefficients.setdefault(base, []).append((edge, coefficient))
-        gathered: list[Edge] = []
+        collected: list[Edge] = []
         for base, own in coefficients.items():
             total = sum(coefficient for _, coefficient in own)
             trivial = total == 0.0 or mantissa(total)[0] == 1.0
             if len(own) > 1 and (trivial or any(edge.node != base for edge, _ in own)):
-                gathered.append(self._builder.scale(Edge(base), total, self._region))
+                collected.append(self._builder.scale(Edge(base), total, self._region))
             else:
-                gathered.extend(edge for edge, _ in own)
-        return gathered
+                collected.extend(edge for edge, _ in own)
+        return collected
 
     def _term(self, edge: Edge) -> tuple[int, float]:
-        """An edge as a node and the constant it is multiplied by."""
+        """Return a node and the constant with which an edge multiplies it."""
         coefficient = math.ldexp(-1.0 if edge.negative else 1.0, edge.shift)
         node = self._node(edge)
         if node.op is Op.SCALE and edge.node in self._once:

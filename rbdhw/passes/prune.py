@@ -1,4 +1,4 @@
-"""prune: leave out what no output reaches."""
+"""prune: remove nodes that no output depends on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rbdhw.graph.graph import Edge, Graph, GraphBuilder
 
 
 def prune(graph: Graph) -> Graph:
-    """The graph without its dead nodes; folds and shares anew on the way."""
+    """Return the graph without dead nodes; rebuilding it folds and shares nodes again."""
     builder = GraphBuilder()
     moved: dict[int, Edge] = {}
     for i, (node, kept) in enumerate(zip(graph.nodes, alive(graph), strict=True)):
@@ -16,7 +16,7 @@ def prune(graph: Graph) -> Graph:
 
 
 def alive(graph: Graph) -> list[bool]:
-    """For each node, whether an output reaches it."""
+    """Return for each node whether an output depends on it."""
     found = [False] * len(graph.nodes)
     for _, edge in graph.outputs:
         found[edge.node] = True

@@ -1,4 +1,4 @@
-"""specialise: what one function needs of a graph, with the flags of its tasks known."""
+"""specialise: extract the part of a graph that one function needs, with the flags of its tasks fixed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Op
 
 
 def specialise(graph: Graph, function: str, flags: Mapping[str, bool]) -> Graph:
-    """One function's outputs, and what they depend on; inputs named in ``flags`` become constants.
+    """Return the graph of one function's outputs; inputs named in ``flags`` become constants.
 
-    Nodes that these constants make superfluous are left in it.
+    Nodes that become unnecessary through these constants are not removed.
     """
     outputs = [(name, edge) for name, edge in graph.outputs if name.startswith(f"{function}.")]
     needed = reached_nodes(graph, function, flags)
@@ -31,7 +31,7 @@ def specialise(graph: Graph, function: str, flags: Mapping[str, bool]) -> Graph:
 
 
 def reached_nodes(graph: Graph, function: str, flags: Mapping[str, bool]) -> list[bool]:
-    """For each node, whether the function's outputs depend on it; choices by ``flags`` are made."""
+    """Return for each node whether the function's outputs depend on it, with choices by ``flags`` made."""
     decided = {i: flags[name] for name, i in graph.inputs.items() if name in flags}
     found = [False] * len(graph.nodes)
     for name, edge in graph.outputs:

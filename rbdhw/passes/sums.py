@@ -1,4 +1,4 @@
-"""Sums of many terms, as the passes that rearrange additions see them."""
+"""Sums of many terms, for the passes that rearrange additions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rbdhw.graph.graph import Edge, Graph, Op
 
 
 def sum_roots(graph: Graph) -> frozenset[int]:
-    """The additions whose result is used elsewhere than in exactly one other addition."""
+    """Return the additions whose result is used elsewhere than in exactly one other addition."""
     users: dict[int, int] = {}
     for node in graph.nodes:
         if node.op is Op.ADD:
@@ -22,7 +22,7 @@ def sum_roots(graph: Graph) -> frozenset[int]:
 
 
 def terms(graph: Graph, root: int, roots: frozenset[int]) -> Iterator[Edge]:
-    """The terms of the sum at ``root``: what its tree of once-used additions adds up."""
+    """Yield the terms of the sum at ``root``: the leaves of its tree of additions that are used once."""
     stack = [Edge(root)]
     while stack:
         top = stack.pop()

@@ -1,14 +1,14 @@
-"""twins: find the nodes of symmetric limbs that compute the same thing.
+"""twins: find the nodes of symmetric limbs that do the same computation.
 
-A node's *home* is the limb whose inputs it depends on, apart from what all limbs together have made. What one
-limb's values make of another's, as in inverses that couple limbs through a floating base, is at home in one
-of them and looks at the other: a *distance* further on in the circle of limbs.
+The *home* of a node is the limb whose inputs it depends on; values common to all limbs do not count. A
+product of values of two limbs, as in inverses that couple limbs through a floating base, has one of them as
+its home and the other as its *partner*, which is a *distance* further on in the cycle of limbs.
 
-Nodes get colours that do not tell limbs apart: inputs by what they are of their limb, others by their
-operation and by the colours of what they take. Constants count for nothing, and a sum for all its terms at
-once, in whatever order they are added. Where several nodes of a limb have one colour, what takes them splits
-it, again and again (colour refinement of graphs), as long as all limbs are split alike. Twins are nodes of
-one colour in different homes.
+Nodes get colours that are independent of the limb: inputs by their meaning within the limb, other nodes by
+their operation and the colours of their arguments. The values of constants have no effect. A sum is coloured
+by all of its terms at once, whatever their order. If several nodes of a limb have one colour, it is split by
+the users of the nodes, again and again (colour refinement of graphs), as long as all limbs are split alike.
+Twins are nodes of the same colour with different homes.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdhw.graph.graph import Graph, Op
-from rbdhw.graph.twins import Group, Twins, in_order
+from rbdhw.graph.twins import Group, Twins, order_twins
 from rbdhw.passes.sums import sum_roots, terms
 
 Limb = Mapping[str, Hashable]
-"""The inputs of one limb, by name: what each is of its limb, which corresponding inputs share."""
+"""The inputs of one limb by name: the meaning of each within the limb, equal for corresponding inputs."""
 
 
 @dataclass(frozen=True)
 class _Home:
-    """The limb of a group at which a node is at home, of so many, and how far on is the one it looks at."""
+    """The home of a node: ``limb`` of ``count`` in ``group``, and the distance to its partner."""
 
     group: int
     limb: int
@@ -34,16 +34,16 @@ class _Home:
     distance: int = 0
 
     def to(self, other: _Home) -> tuple[int, int, int]:
-        """Where another is, seen from here."""
+        """Return the position of another home relative to this one."""
         return other.group - self.group, (other.limb - self.limb) % self.count, other.distance
 
     @property
-    def looked_at(self) -> int:
+    def partner(self) -> int:
         return (self.limb + self.distance) % self.count
 
 
 def find_twins(graph: Graph, limbs: Sequence[Sequence[Limb]]) -> Twins:
-    """The twins of each group of limbs."""
+    """Return the twins of each group of limbs."""
     homes: dict[str, _Home] = {}
     meanings: dict[str, Hashable] = {}
     for g, group in enumerate(limbs):
@@ -53,16 +53,16 @@ def find_twins(graph: Graph, limbs: Sequence[Sequence[Limb]]) -> Twins:
     colours = _Colours(graph, homes, meanings)
     colours.refine()
     alike = [lists for lists in colours.classes() if _balance(lists)]
-    return in_order(graph, sorted(_match(graph, alike)))
+    return order_twins(graph, sorted(_match(graph, alike)))
 
 
 def _balance(lists: Sequence[Sequence[int]]) -> bool:
-    """Whether as many nodes of a colour are at home in each limb."""
+    """Return whether all limbs have the same number of nodes."""
     return len({len(own) for own in lists}) == 1
 
 
 def _match(graph: Graph, alike: Sequence[Sequence[list[int]]]) -> Iterator[Group]:
-    """Groups of nodes of the same colour, one of each limb; of several in a limb those that take twins."""
+    """Yield groups of nodes of the same colour, one from each limb; nodes are matched by their arguments."""
     leader: dict[int, int] = {}
 
     def arguments(i: int) -> tuple[list[int], int]:
@@ -77,7 +77,8 @@ def _match(graph: Graph, alike: Sequence[Sequence[list[int]]]) -> Iterator[Group
 class _Colours:
     """Colours of a graph's nodes, refined round by round.
 
-    A term of a sum is taken by the sum's root, whatever additions lie between; these are taken by it too.
+    The user of a term is the root of its sum, whatever additions lie between. The root is also the user of
+    these additions.
     """
 
     def __init__(self, graph: Graph, homes: Mapping[str, _Home], meanings: Mapping[str, Hashable]) -> None:
@@ -94,7 +95,7 @@ class _Colours:
             self.of.append(self._number(key))
 
     def classes(self) -> list[list[list[int]]]:
-        """The nodes of each colour that are at home in limbs, by limb."""
+        """Return the nodes of each colour that have a home, by limb."""
         found: dict[Hashable, list[list[int]]] = {}
         for i, home in enumerate(self.homes):
             if home is not None:
@@ -103,7 +104,7 @@ class _Colours:
         return list(found.values())
 
     def refine(self) -> None:
-        """Split colours that several nodes of a limb have, as long as the limbs stay in balance."""
+        """Split colours that several nodes of a limb have, as long as all limbs are split alike."""
         waiting = [lists for lists in self.classes() if len(lists[0]) > 1 and _balance(lists)]
         split = True
         while split:
@@ -123,7 +124,7 @@ class _Colours:
             waiting = again
 
     def _parts(self, lists: Sequence[Sequence[int]]) -> dict[Hashable, list[list[int]]]:
-        """The nodes of a colour, by limb, told apart by what they take and what in their limb takes them."""
+        """Split the nodes of a colour, by limb, according to their arguments and their users in the limb."""
         parts: dict[Hashable, list[list[int]]] = {}
         for k, own in enumerate(lists):
             for i in own:
@@ -134,7 +135,7 @@ class _Colours:
         return parts
 
     def _seen(self, i: int, home: _Home | None) -> list[tuple[tuple[int, int, int], int]]:
-        """What a node takes, seen from its home."""
+        """Return the arguments of a node as seen from its home."""
         seen = [(self._relation(home, argument), self.of[argument]) for argument in self._arguments[i]]
         return seen if self._nodes[i].op is Op.SELECT else sorted(seen)
 
@@ -143,7 +144,7 @@ class _Colours:
         return (0, -1, 0) if home is None or there is None else home.to(there)
 
     def _home(self, i: int) -> _Home | None:
-        """The home of a node that takes nodes of known homes."""
+        """Return the home of a node from the homes of its arguments."""
         found = {self.homes[argument] for argument in self._arguments[i]} - {None}
         if len(found) < 2:
             return next(iter(found), None)
@@ -152,11 +153,11 @@ class _Colours:
             (pair,) = far
             near = {home.limb for home in found if home is not None and not home.distance}
             same = all(home is not None and home.group == pair.group for home in found)
-            return pair if same and near <= {pair.limb, pair.looked_at} else None
+            return pair if same and near <= {pair.limb, pair.partner} else None
         return self._pair(i) if not far and self._nodes[i].op is Op.MULTIPLY else None
 
     def _pair(self, i: int) -> _Home | None:
-        """The home of a product of two limbs' values: that of the factor whose colour comes first."""
+        """Return the home of a product of two limbs' values: that of the factor with the lower colour."""
         first, second = sorted(self._arguments[i], key=self.of.__getitem__)
         a, b = self.homes[first], self.homes[second]
         if a is None or b is None or a.group != b.group or self.of[first] == self.of[second]:
@@ -168,7 +169,7 @@ class _Colours:
 
 
 def _flatten(graph: Graph) -> tuple[list[list[int]], list[list[int]]]:
-    """What each node takes, a sum's root all its terms; and what takes each, a sum's root all inside."""
+    """Return arguments and users of each node; a sum's root has all its terms, and uses all inside it."""
     roots = sum_roots(graph)
     arguments = [[edge.node for edge in node.args] for node in graph.nodes]
     users: list[list[int]] = [[] for _ in graph.nodes]
@@ -185,7 +186,7 @@ def _flatten(graph: Graph) -> tuple[list[list[int]], list[list[int]]]:
 
 
 def _inside(graph: Graph, root: int, roots: frozenset[int]) -> Iterator[int]:
-    """The additions of the sum at ``root`` whose results only other additions of it take."""
+    """Yield the additions inside the sum at ``root``, which only other additions of the sum use."""
     waiting = [root]
     while waiting:
         for edge in graph.nodes[waiting.pop()].args:

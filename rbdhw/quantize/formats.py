@@ -242,7 +242,7 @@ def choose_formats(
             seen = unify(seen, twins, shifts)
             if seen == before:
                 break
-            draft = lower(graph, seen, ranges, widths.raised(magnitudes, seen), twins)
+            draft = lower(graph, seen, ranges, widths.fit_magnitudes(magnitudes, seen), twins)
         return fuse(draft, MOST_TERMS) if fuses_sums else draft
 
     def measured(program: Program, tasks: int) -> Measured:

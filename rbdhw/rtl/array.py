@@ -309,7 +309,7 @@ class ArrayComponent(CoreInterface):
 
     def _flags(self, function: str) -> dict[int, list[Any]]:
         """Return the overflow bits that concern a function, by the cycle in which they are valid."""
-        reached = self.program.reached(function)
+        reached = self.program.operations_of(function)
         flags: dict[int, list[Any]] = defaultdict(list)
         for value in sorted(reached):
             if self._operation(value).checked:

@@ -61,7 +61,7 @@ class Wires:
         self.slots = Signal(bound.ii, name="slots", init=1)
         self._taps: dict[Tap, Signal] = {}
         self.names = value_names(program, bound.ready, bound.hosts)
-        self._reached = {function: program.reached(function) for function in program.outputs}
+        self._reached = {function: program.operations_of(function) for function in program.outputs}
         self.hosted: dict[Region, list[int]] = defaultdict(list)
         for value in sorted(bound.ready):
             if value == bound.group(value)[0]:

@@ -105,7 +105,7 @@ def encode(
 def quantise(word: Word, values: Array) -> Integers:
     """The word's integers for values in its unit: saturated, or wrapped for an angle without limits."""
     if word.lowest is not None:
-        return word.format.quantised(values)
+        return word.format.quantise(values)
     steps = np.floor(np.ldexp(values, word.format.binary_point) + 0.5).astype(np.int64)
     return wrap(steps, word.format.width)
 

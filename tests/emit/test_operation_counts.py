@@ -74,7 +74,7 @@ def test_all_products_have_multipliers(name):
     plan = plan_of(name)
     entry = plan.core.entries()
     built = [program_counts(plan.program, function)["multiplications"] for function in ALL]
-    reached = {function: plan.program.reached(function) for function in ALL}
+    reached = {function: plan.program.operations_of(function) for function in ALL}
     products = {
         i
         for own in reached.values()

@@ -1,4 +1,4 @@
-"""Terms that rounding takes whole: programs without them do the same, bit for bit."""
+"""Absorbed terms: programs without them give the same results, bit for bit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INPUTS = 4
 
 
 def program(*operations: Operation, outputs: tuple[int, ...]) -> Program:
-    """A program of four words and what follows them; operations whose results may not fit are checked."""
+    """Return a program of four words and further operations; those whose results may not fit are checked."""
     whole = [Operation(Kind.INPUT, (), WORD, REGION, name=f"w{k}") for k in range(INPUTS)]
     intervals = [(WORD.lowest, WORD.highest)] * INPUTS
     for operation in operations:
@@ -62,7 +62,7 @@ def add(first: Operand, second: Operand, width: int, drop: int) -> Operation:
 
 
 def assert_same(before: Program, after: Program, words: dict[str, np.ndarray]) -> None:
-    """Whatever a function is told, results and overflows, it is told by either program."""
+    """Check that both programs give the same results and overflow flags for every function."""
     for function in before.outputs:
         first, second = (evaluate(each, words, (function,)) for each in (before, after))
         assert second.overflow.tolist() == first.overflow.tolist()
@@ -142,12 +142,12 @@ def test_what_another_function_tells_of_is_not_told_to_this_one():
     assert after.operations[:5] == both.operations[:5]
     (left,) = after.operations[5:]
     assert left.operands == (Operand(1, shift=2), Operand(4, shift=-5))
-    assert after.reached("id") >= {4}
+    assert after.operations_of("id") >= {4}
     assert_same(both, after, random_words(both, 300, 3))
 
 
 def limbs(second: int) -> Program:
-    """Two limbs alike, but for the width of what the second adds."""
+    """Two limbs are alike except for the width of the value that the second one adds."""
     return program(
         scale(0, 5, 6, 6),
         scale(1, 5, second, 6),
@@ -187,7 +187,7 @@ def test_a_twin_that_is_needed_keeps_the_other():
 
 
 def random_program(rng: np.random.Generator) -> Program:
-    """Sums, products and scales of earlier values, with shifts by which many terms vanish; of functions."""
+    """Draw a program of sums, products and scales with shifts by which many terms are absorbed."""
     operations: list[Operation] = []
     widths = [WORD.width] * INPUTS
     for _ in range(12):

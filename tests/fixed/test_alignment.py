@@ -1,4 +1,4 @@
-"""Powers of two between twins, and the formats that follow."""
+"""Powers of two between twins, and the resulting formats."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ LIMBS = [[{"x": "own"}, {"y": "own"}]]
 
 
 def scaled(a: float, b: float, tail=None) -> tuple[Graph, Twins]:
-    """For x and y their product with a constant plus z, and what a tail makes of that."""
+    """Return a graph with a constant times x or y plus z, processed further by ``tail``."""
     builder = GraphBuilder()
     x, y, z = (builder.input(name, REGION) for name in ("x", "y", "z"))
     sums = [
@@ -44,14 +44,14 @@ def scaled(a: float, b: float, tail=None) -> tuple[Graph, Twins]:
 
 
 def of_group(graph: Graph, twins: Twins, op: Op) -> list[int]:
-    """The exponents of the one group of an operation."""
+    """Return the exponents of the only group with this operation."""
     (group,) = (group for group in twins.groups if graph.nodes[group[0]].op is op)
     found = exponents(graph, twins)
     return [found[i] for i in group]
 
 
 def test_a_factor_has_the_exponent_that_its_sum_asks_for():
-    """1.1 z' + z and 0.9 z' + z: the mantissas are 1.1 and 1.8, the second value is twice what is added."""
+    """In 1.1 z' + z and 0.9 z' + z the mantissas are 1.1 and 1.8; the second product is used halved."""
     graph, twins = scaled(1.1, 0.9)
     assert of_group(graph, twins, Op.SCALE) == [0, -1]
     assert of_group(graph, twins, Op.ADD) == [0, 0]
@@ -86,7 +86,7 @@ def test_twins_have_the_largest_magnitude_of_their_group():
 
 
 def lowered(limbs: int, trunk: bool, width: int = 18):
-    """A robot with limbs, its twins, and the program of its inverse dynamics and mass matrix."""
+    """Return a robot with limbs, its twins, and the program of its inverse dynamics and mass matrix."""
     model = prepare(limbed(limbs, 2, seed=limbs, trunk=trunk), ("id", "minv"))
     graph = optimise(trace(model.robot, ("id", "minv")), target("xcvu9p").delays)
     twins = find_twins(graph, limb_inputs(model.robot, find_shared_limbs(model.robot, "on", limbs)))

@@ -1,4 +1,4 @@
-"""The evaluator against unbounded integers, operation by operation; overflow is never silent."""
+"""The evaluator compared with unbounded integers, operation by operation; every overflow is flagged."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ from tests.support.strategies import ALL_KINDS, robots
 
 
 def assert_equal_to_reference(program, words, tasks):
-    """Every value equals the reference's; whatever does not fit is an operation that is checked."""
+    """Check every value against the reference, and that an operation whose result may not fit is checked."""
     everything = with_all_values(program)
     result = evaluate(everything, words)
     for task in range(tasks):
@@ -79,7 +79,7 @@ def test_every_value_of_choices_and_reciprocals(function, extended, width):
 @pytest.mark.parametrize(("function", "extended"), MODES)
 def test_each_function_is_as_accurate_as_its_width(function, extended, width):
     program, inputs = mixed_program(width), mixed_inputs(2000, seed=width)
-    words = {word.name: word.format.quantised(inputs[word.name]) for word in program.inputs}
+    words = {word.name: word.format.quantise(inputs[word.name]) for word in program.inputs}
     flags = mixed_flags(function, extended)
     result = evaluate(program, {**words, **flags}, (function,))
     truth = interpret(mixed_graph(), {**inputs, **flags})
@@ -91,10 +91,10 @@ def test_each_function_is_as_accurate_as_its_width(function, extended, width):
 
 
 def test_a_reciprocal_of_zero_is_the_largest_number_and_flags_only_what_needs_it():
-    """``q + 0.3`` is zero in no domain, but ``id`` does not ask for its reciprocal, ``fd`` does."""
+    """``q + 0.3`` can be zero in the domain; ``fd`` needs its reciprocal and ``id`` does not."""
     program = mixed_program(18)
     zero = next(i for i, op in enumerate(program.operations) if op.kind is Kind.RECIPROCAL)
-    position = program.inputs[0].format.quantised(np.array([-0.3, -0.30002, -0.29998, 0.5]))
+    position = program.inputs[0].format.quantise(np.array([-0.3, -0.30002, -0.29998, 0.5]))
     words = {"q[0]": position, **{word.name: np.zeros(4, np.int64) for word in program.inputs[1:]}}
     everything = replace(program, outputs={**program.outputs, **with_all_values(program).outputs})
     flags = mixed_flags("fd", False)
@@ -123,7 +123,7 @@ def test_no_tasks_have_no_results():
 
 
 def test_inputs_far_outside_the_domain_overflow_and_say_so():
-    """The largest words of the format reach operations that sampling never filled."""
+    """The largest words of the format produce values that sampling never reached."""
     program = program_of("iiwa14", 18)
     words = {word.name: np.full(4, word.format.highest) for word in program.inputs}
     for k, word in enumerate(program.inputs):
@@ -136,7 +136,7 @@ def test_inputs_far_outside_the_domain_overflow_and_say_so():
 
 @pytest.mark.parametrize(("robot", "width"), [("toy", 18), ("iiwa14", 18), ("hyq", 22)])
 def test_an_understated_magnitude_is_never_silent(robot, width):
-    """One node after the other gets too small a format: its tasks are flagged, or right all the same."""
+    """Each node in turn gets too small a format; then its tasks are flagged or still correct."""
     model, graph = model_of(robot), graph_of(robot)
     domain = input_domain(model.source)
     ranges = graph_ranges(model.source, domain, ())
@@ -178,7 +178,7 @@ def test_tasks_of_the_domain_are_hardly_ever_flagged(robot):
 
 @pytest.mark.parametrize(("robot", "width"), [("iiwa14", 18), ("iiwa14", 28), ("hyq", 14)])
 def test_values_stay_near_the_float_interpreter(robot, width):
-    """Node by node: the error of every value is small beside its declared magnitude."""
+    """The error of every node is small relative to its declared magnitude."""
     model, graph = model_of(robot), graph_of(robot)
     program = with_all_values(program_of(robot, width))
     domain = input_domain(model.source)
@@ -189,7 +189,7 @@ def test_values_stay_near_the_float_interpreter(robot, width):
     for i, values in enumerate(truth):
         word = program.outputs["all"][i]
         error = np.abs(word.format.real(result.words[word.name]) - values)[~result.overflow]
-        # cancellations carry the absolute error of larger terms: hence the robot-wide floor
+        # cancellation keeps the absolute errors of larger terms, hence the floor for the whole robot
         assert error.max() <= 2.0 ** (8 - min(width, 18)) * max(sizes[i], 0.05 * np.median(sizes))
 
 

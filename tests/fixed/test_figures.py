@@ -33,7 +33,7 @@ def test_without_an_unflagged_task_errors_are_infinite():
 
 
 def test_figures_support_three_times_their_largest_error():
-    """Other tasks have larger errors. Where more than a hundredth is flagged, they support none."""
+    """Tasks beyond the samples have larger errors. Over 1% of flagged tasks support no budget."""
     assert figures(flagged=10).bound == 1.5e-3
     assert figures(flagged=11).bound == math.inf
 
@@ -54,7 +54,7 @@ def test_simulations_allow_the_budget_or_what_the_figures_support():
 
 @pytest.mark.parametrize(("tasks", "most"), [(1, 1), (10, 2), (100, 5), (1000, 20), (100_000, 1095)])
 def test_chance_is_allowed_for(tasks, most):
-    """A design that flags a hundredth of all tasks fails in fewer than one of 400 cases."""
+    """A design that flags a hundredth of all tasks exceeds the limit in fewer than 1 of 400 cases."""
     assert most_flagged(tasks) == most
     tail = 1.0 - math.fsum(
         math.exp(k * math.log(0.01 * tasks) - 0.01 * tasks - math.lgamma(k + 1)) for k in range(most + 1)

@@ -1,4 +1,4 @@
-"""Formats and the one rounding."""
+"""Formats and rounding."""
 
 import math
 from fractions import Fraction
@@ -36,13 +36,13 @@ def test_a_format_knows_its_step_and_bounds():
     ],
 )
 def test_real_values_become_the_nearest_word_ties_upward_saturated(value, expected):
-    assert Format(4, 2).quantised(np.array([value])).tolist() == [expected]
+    assert Format(4, 2).quantise(np.array([value])).tolist() == [expected]
 
 
 def test_words_and_reals_round_trip_exactly():
     for chosen in (Format(9, 4), Format(9, -4), Format(9, 20)):
         words = np.arange(chosen.lowest, chosen.highest + 1)
-        np.testing.assert_array_equal(chosen.quantised(chosen.real(words)), words)
+        np.testing.assert_array_equal(chosen.quantise(chosen.real(words)), words)
         assert chosen.real(words)[1] - chosen.real(words)[0] == chosen.step
 
 

@@ -1,4 +1,4 @@
-"""Fusion: sums of products against what they replace, and against exact arithmetic."""
+"""Fusion: sums of products compared with the original program and with exact arithmetic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORD = Format(8, 4)
 
 
 def program(*operations: Operation, outputs: tuple[int, ...]) -> Program:
-    """A program of three words a, b, c and what follows them."""
+    """Return a program of three words a, b, c and the given operations."""
     inputs = tuple(Operation(Kind.INPUT, (), WORD, REGION, name=name) for name in "abc")
     whole = (*inputs, *operations)
     return Program(

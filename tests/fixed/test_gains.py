@@ -1,4 +1,4 @@
-"""Noise gains: derivatives of results, taken by finite differences and in the bit-exact program."""
+"""Noise gains compared with finite differences and with the bit-exact program."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ n11 = add n10 n0 @ decode
 
 
 def strata_of(of, **floors):
-    """Tasks of strata a, b and c, by their indices."""
+    """Return the strata a, b and c of tasks given by their indices."""
     return Strata(("a", "b", "c"), np.array(of), floors)
 
 
@@ -37,7 +37,7 @@ TASKS = {"x": np.linspace(0.1, 0.4, 7), "y": np.linspace(0.6, 0.9, 7)}
 
 
 def nudged(graph, node, flags, step):
-    """The outputs with a node's value raised by ``step``: what comes after it is computed anew."""
+    """Return the outputs after a node's value is raised by ``step`` and all later nodes are recomputed."""
     values = node_values(graph, {**TASKS, **flags})
     held = {f"held{i}": values[i] for i in range(node + 1)}
     held[f"held{node}"] = values[node] + step
@@ -71,7 +71,7 @@ def test_gains_are_the_squares_of_derivatives(function, given):
 
 
 def test_each_stratum_has_a_mean_of_its_own_and_the_first_a_geometric_one():
-    """Results are the inputs, so that the gain is one over the square of each, or of the floor."""
+    """The results are the inputs, so the gain is one over the square of each, or of the floor."""
     graph = loads("n0 = input x @ decode\nout id.tau[0] n0\n")
     inputs = {"x": np.array([1.0, 0.5, 4.0, 0.1, 0.25, 2.0])}
     found = gains(graph, inputs, strata_of([0, 2, 0, 2, 2, 0], id=0.2), np.random.default_rng(0))

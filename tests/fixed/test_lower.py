@@ -1,4 +1,4 @@
-"""Lowering: formats fit ports and magnitudes, words at the edge say what the domain is."""
+"""Lowering: formats fit ports and magnitudes, and words at the interface match the domain."""
 
 import math
 
@@ -27,7 +27,7 @@ def program(text, magnitudes, width, ranges=UNIT):
 
 
 def rows(program):
-    """Operations in short."""
+    """Return operations in a short form."""
     return [
         (
             str(op.kind),
@@ -60,7 +60,7 @@ def test_of_each_product_one_operand_fits_each_port(robot, fext, width):
 
 
 def test_unchecked_operations_cannot_leave_their_formats():
-    """The intervals again, from the program alone."""
+    """Compute the intervals again, from the program alone."""
     built = program_of("iiwa14", 18)
     intervals = []
     for op in built.operations:
@@ -100,7 +100,7 @@ def test_a_product_keeps_the_bits_its_width_allows():
     [("n3 = add n0 -n1<<-{far} @ decode", 1), ("n3 = select n2 n0 -n1<<-{far} @ decode", 2)],
 )
 def test_of_a_term_far_below_the_last_bit_the_sign_is_left(line, operand, far):
-    """All larger shifts give the same, so none is larger than files take."""
+    """All larger shifts give the same result, so shifts are limited to what the file format allows."""
     text = "n0 = input x @ decode\nn1 = input y @ decode\nn2 = input acceleration_given @ decode\n"
     built = program(f"{text}{line.format(far=far)}\nout fd.s n3\n", [1.0, 3.0, 1.0, 1.0], 18)
     assert built.operations[3].operands[operand] == Operand(1, True, -MOST_SHIFT)
@@ -131,7 +131,7 @@ def test_a_sum_aligns_its_operands_two_bits_below_its_last():
     ],
 )
 def test_a_result_holds_steps_of_what_it_is_computed_from(text):
-    """Samples found it almost zero, but rounding errors are not: three steps of the coarsest, either way."""
+    """Samples are almost zero, but rounding errors are not: three steps of the coarsest either way."""
     built = program(text, [1.0, 3.0, 3.0, 2.0, 1e-12], 12)
     formats = [op.format for op in built.operations]
     a, b = (formats[operand.value] for operand in built.operations[4].operands)
@@ -193,12 +193,12 @@ def test_angles_travel_in_steps_of_the_phase():
 @pytest.mark.parametrize("width", [8, 9, 18, 32])
 @pytest.mark.parametrize("bound", [0.9895, 0.99, 1.0, 1.97, 1.98, 0.0625, 123.4])
 def test_a_word_beyond_the_domain_never_saturates_onto_its_bound(bound, width):
-    """Or a number far outside would pass for one inside."""
+    """Otherwise a number far outside of the domain would count as inside."""
     text = "n0 = input x @ decode\nn1 = multiply n0 n0 @ decode\nout id.p n1\n"
     built = program(text, [bound, bound**2], width, {"x": InputRange(-bound, bound, "m")})
     word = built.inputs[0]
     reals = np.array([math.inf, 1e9, 1.5 * bound, bound, 0.0, -bound, -1.5 * bound, -1e9, math.nan])
-    result = evaluate(built, {"x": word.format.quantised(reals)})
+    result = evaluate(built, {"x": word.format.quantise(reals)})
     assert result.outside.tolist() == [True, True, True, False, False, False, True, True, True]
 
 
@@ -211,20 +211,20 @@ def test_an_angle_beyond_the_domain_never_saturates_onto_its_bound(bound):
         assert word.format.lowest < word.lowest
         assert word.highest < word.format.highest
         reals = np.array([1e9, 0.7 * bound, -bound, -1e9])
-        result = evaluate(built, {"x": word.format.quantised(reals)})
+        result = evaluate(built, {"x": word.format.quantise(reals)})
         assert result.outside.tolist() == [True, False, False, True]
 
 
 @pytest.mark.parametrize("bound", [0.5 + 2.0**-12, 0.75 + 2.0**-12, 1.0 - 2.0**-12])
 def test_a_bound_between_two_words_is_inside(bound):
-    """A tie is rounded upward in the word of the bound and in that of the input alike."""
+    """Ties are rounded upward both in the bound's word and in the input's."""
     built = program(
         "n0 = input x @ decode\nn1 = multiply n0 n0 @ decode\nout id.p n1\n",
         [1.0, 1.0],
         12,
         {"x": InputRange(-bound, bound, "m")},
     )
-    words = {"x": built.inputs[0].format.quantised(np.array([bound, -bound]))}
+    words = {"x": built.inputs[0].format.quantise(np.array([bound, -bound]))}
     assert evaluate(built, words).outside.tolist() == [False, False]
 
 
@@ -284,7 +284,7 @@ def test_a_reciprocal_is_as_wide_as_a_factor_and_always_checked(width):
     assert operation.checked
     assert operation.constant == spec.result_bits - built.operations[0].format.binary_point - (width - 5)
     assert spec.width >= built.operations[0].format.width
-    words = built.inputs[0].format.quantised(np.linspace(0.137, 1.0, 200))
+    words = built.inputs[0].format.quantise(np.linspace(0.137, 1.0, 200))
     inverse = built.outputs["id"][1].format.real(evaluate(built, {"x": words}).words["id.s"])
     exact = 1.0 / built.inputs[0].format.real(words)
     assert np.abs(inverse - exact).max() <= 0.5 * operation.format.step + 8.0 * spec.accuracy

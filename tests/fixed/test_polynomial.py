@@ -1,4 +1,4 @@
-"""Widths of coefficients and running sums, against every value that they take."""
+"""Widths of coefficients and running sums, compared with every value that they take."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from rbdhw.fixed.trigonometry import trigonometry_spec
 
 
 def sums(table, rest_bits, cuts):
-    """All running sums by power from 1 up, a row a value of the rest."""
+    """Return all running sums by power from 1 up, with one row for each value of the rest."""
     rest = np.arange(-(2 ** (rest_bits - 1)), 2 ** (rest_bits - 1))[:, None]
     total = table[-1][None, :]
     found = [total]

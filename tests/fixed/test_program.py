@@ -1,4 +1,4 @@
-"""Intervals of operations, by brute force."""
+"""Intervals of operations, compared with brute force."""
 
 import itertools
 import math
@@ -18,7 +18,7 @@ def operation(kind, operands, constant=0, drop=0):
 
 
 def result(op, values):
-    """One result, as the documentation of an operation says."""
+    """Return one result as the documentation of :class:`Operation` defines it."""
     moved = [math.floor(values[o.value] * 2.0**o.shift) * (-1 if o.negative else 1) for o in op.operands]
     total = {Kind.ADD: sum, Kind.MULTIPLY: math.prod, Kind.SCALE: lambda x: x[0] * op.constant}[op.kind](
         moved
@@ -75,9 +75,9 @@ def test_a_reciprocal_may_always_be_too_large():
     ],
 )
 def test_a_function_reaches_what_its_flags_let_it(function, reached):
-    """Of a choice that an option makes both values; of one that the function makes only the one it takes."""
+    """A choice by an option needs both values; a choice by the function needs only the chosen one."""
     program = mixed_program(18)
-    names = {program.operations[i].name for i in program.reached(function)}
+    names = {program.operations[i].name for i in program.operations_of(function)}
     assert names - {""} == reached
 
 
@@ -114,7 +114,7 @@ def test_other_operations_fill_their_format(kind):
     ],
 )
 def test_a_product_is_wide_where_its_operands_fit_the_ports_neither_way(widths, constant, wide):
-    """At ports of 20 and 18 bits."""
+    """The ports are 20 and 18 bits wide."""
     inputs = [Operation(Kind.INPUT, (), Format(width, 0), REGION, name=f"x{width}") for width in widths]
     operands = tuple(Operand(i) for i in range(len(widths)))
     kind = Kind.MULTIPLY if constant is None else Kind.SCALE

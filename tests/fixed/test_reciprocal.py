@@ -1,4 +1,4 @@
-"""Reciprocals in integers: accuracy over all operands, signs, formats, what does not fit."""
+"""Reciprocals in integers: accuracy over all operands, signs, formats, and results that do not fit."""
 
 import math
 from fractions import Fraction
@@ -21,7 +21,7 @@ WIDTHS = (8, 10, 12, 14, 18, 22, 27, 32)
 
 
 def operands(width):
-    """Every operand but zero where they are few; else many of every size, with those around powers of two."""
+    """Return every operand except zero if they are few, else many of every size and near powers of two."""
     if width <= 16:
         every = np.arange(-(2 ** (width - 1)), 2 ** (width - 1))
         return every[every != 0]
@@ -34,7 +34,7 @@ def operands(width):
 
 
 def errors(spec, x, shift):
-    """Absolute errors of results in their steps, and the results."""
+    """Return absolute errors of results in their steps, and the results."""
     found = reciprocal(spec, x, shift)
     exact = 2.0 ** (spec.result_bits - shift) / x.astype(np.longdouble)
     return np.abs(found - exact).astype(np.float64), found
@@ -43,7 +43,7 @@ def errors(spec, x, shift):
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("spare", [0, 4])
 def test_the_error_stays_within_the_stated_accuracy_for_every_operand(width, spare):
-    """Of the result: half a step, and the mantissa's error scaled with it; at several places of the point."""
+    """The error is at most half a step plus the scaled error of the mantissa's reciprocal."""
     spec = reciprocal_spec(width + spare, width)
     x = operands(width + spare)
     for shift in (GUARD + 1, 0, -2, -(width // 2), 4 - width - spare):
@@ -57,7 +57,7 @@ def test_the_error_stays_within_the_stated_accuracy_for_every_operand(width, spa
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_mantissa_is_accurate_to_a_step_of_the_result(width):
-    """Without a shift the result is the mantissa's reciprocal itself, in (1/2, 1]."""
+    """Without a shift the result is the mantissa's reciprocal, in (1/2, 1]."""
     spec = reciprocal_spec(width, width)
     x = np.concatenate([2 ** (width - 2) + np.arange(2 ** min(width - 2, 16)), operands(width)])
     x = x[np.abs(x) >= 2 ** (width - 2)]
@@ -71,7 +71,7 @@ def test_the_mantissa_is_accurate_to_a_step_of_the_result(width):
 
 
 def interpolated(spec, mantissa):
-    """The polynomials that meet the reciprocal at each segment's Chebyshev nodes, by Lagrange's formula."""
+    """The polynomials equal the reciprocal at each segment's Chebyshev nodes (Lagrange's formula)."""
     half = 2.0 ** (-spec.index_bits - 1)
     middle = (np.floor(mantissa / (2.0 * half)) + 0.5) * (2.0 * half)
     places = np.cos((2.0 * np.arange(spec.order + 1) + 1.0) * np.pi / (2.0 * spec.order + 2.0))
@@ -88,8 +88,9 @@ def interpolated(spec, mantissa):
 
 @pytest.mark.parametrize("width", [10, 14, 18, 22, 24, 27, 32])
 def test_the_error_is_centred(width):
-    """In steps of the mantissa's reciprocal the cut bits leave no mean beside the polynomials; of the result
-    it is an eighth of a step at most: a sixteenth of the last rounding, and what the polynomials leave.
+    """Relative to the polynomials, the mean error is near zero in steps of the mantissa's reciprocal.
+
+    In steps of the result it is at most 1/8: 1/16 from the last rounding, and the rest from the polynomials.
     """
     spec = reciprocal_spec(width, width)
     x = np.random.default_rng(width).integers(2 ** (width - 2), 2 ** (width - 1), 200_000)
@@ -103,7 +104,7 @@ def test_the_error_is_centred(width):
 
 @pytest.mark.parametrize("width", [9, 18, 32])
 def test_a_negative_operand_has_the_negative_reciprocal(width):
-    """But for ties, which both signs round upward."""
+    """Ties are an exception: both signs are rounded upward."""
     spec = reciprocal_spec(width, width)
     x = operands(width)
     x = x[x > 0]
@@ -115,7 +116,7 @@ def test_a_negative_operand_has_the_negative_reciprocal(width):
 
 @pytest.mark.parametrize("width", [8, 18, 27, 32])
 def test_what_is_too_large_stays_too_large(width):
-    """Whatever the shift, a result beyond the widest format stays beyond; zero has such a result."""
+    """A result beyond the widest format stays beyond it at any shift; so does the reciprocal of zero."""
     spec = reciprocal_spec(width + 4, width)
     x = operands(width + 4)
     for shift in (-width - 9, -1, 0, 3, -300):
@@ -153,7 +154,7 @@ def test_powers_of_two_and_thirds():
 )
 def test_the_shift_follows_from_the_formats(operand, result, value):
     spec = reciprocal_spec(18, 18)
-    words = operand.quantised(np.array([value]))
+    words = operand.quantise(np.array([value]))
     inverse = result.real(reciprocal(spec, words, shift_of(spec, operand, result)))
     exact = 1.0 / operand.real(words)
     assert abs(inverse - exact) <= 0.5 * result.step + 2.0 * spec.accuracy * abs(exact)

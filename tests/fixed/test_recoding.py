@@ -23,7 +23,7 @@ def test_fewest_terms():
 
 @pytest.mark.parametrize("drop", [1, 3, 4, 6, 7, 12])
 def test_the_half_is_added_where_the_factor_leaves_room_or_alone(drop):
-    """105 is 1 + 8 (-1) + 16 (-1) + 128; in the term of the largest."""
+    """105 is 1 - 8 - 16 + 128; for up to 7 dropped bits the half is merged into the largest term."""
     terms = round_constant(105, drop)
     assert [term.shift for term in terms] == sorted(term.shift for term in terms)
     ones = [term for term in terms if term.one != 0]
@@ -49,9 +49,9 @@ def test_neighbours_are_paired_first():
     ("constant", "drop", "expected"),
     [
         (4, 0, ShiftAdd(0, 0, 0)),
-        (4, 2, ShiftAdd(0, 0, 0)),  # the half lies in the zeros
-        (5, 0, ShiftAdd(9, 1, 1)),  # 8 bits and a carry; two bits pass by
-        (7, 0, ShiftAdd(12, 1, 1)),  # 8 x - x: none passes by
+        (4, 2, ShiftAdd(0, 0, 0)),  # the half is in the zero bits
+        (5, 0, ShiftAdd(9, 1, 1)),  # 8 bits and a carry; two bits need no adder
+        (7, 0, ShiftAdd(12, 1, 1)),  # 8 x - x: every bit needs the adder
         (5, 4, ShiftAdd(9 + 9, 2, 2)),  # the half is added last
         (85, 0, ShiftAdd(9 + 9 + 12, 3, 2)),
     ],

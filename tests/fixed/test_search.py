@@ -29,7 +29,7 @@ ROWS = (("id", "box"), ("fd", "box"))
 
 
 class Bench:
-    """Measures what the planner predicts, times a ratio for each function that the search does not know."""
+    """A search whose measured errors are the predictions times a ratio unknown to the search."""
 
     def __init__(self, ratios, device="xcvu9p", flagged=0):
         noise = np.array([[30.0, 1.0, 1.0, 1.0, 1.0, 0.0], [0.0, 9.0, 1.0, 0.0, 0.0, 1.0]])
@@ -69,7 +69,7 @@ def test_a_budget_is_met_and_not_by_far(ratios, budget):
 
 @pytest.mark.parametrize(("device", "plain"), [("xcvu9p", (27, 18)), ("ecp5-85", (18, 18))])
 def test_blocks_come_first(device, plain):
-    """As long as products fit the ports of one block, none is wide."""
+    """No product is wide as long as products fit the ports of one block."""
     for budget in (1e-2, 1e-3, 1e-4, 3e-5, 1e-5, 1e-6):
         bench = Bench({"id": 16.0, "fd": 16.0}, device)
         widths = bench.search.cheapest(budget, WIDTHS).program
@@ -152,7 +152,7 @@ def test_eighteen_bits_are_enough_for_the_iiwa():
 
 @pytest.mark.parametrize("budget", [1e-2, 1e-3, 1e-5])
 def test_widening_reaches_budgets_that_one_width_misses(budget):
-    """At 18 bits, and at 27 with a narrow port, inverse dynamics of the iiwa supports some 5e-4."""
+    """At 18 bits, and at 27 bits with a narrow port, inverse dynamics of the iiwa supports about 5e-4."""
     found = made("iiwa14", max_error=budget)
     program, errors = found.program, found.errors
     assert errors["id"].bound <= budget

@@ -1,4 +1,4 @@
-"""Programs through JSON and back."""
+"""Programs as JSON: the round trip is exact, and bad data is refused."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_flag_needs_its_input():
 
 
 def damaged(where, value):
-    """What is said of the rail's program with one entry replaced."""
+    """Return the error message for the rail's program with one entry replaced."""
     data = copy.deepcopy(program_to_json(rail_program(rail())))
     inner = data
     for key in where[:-1]:

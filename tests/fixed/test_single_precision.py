@@ -1,4 +1,4 @@
-"""Singles and integers of known binary point, against exact fractions."""
+"""Conversion between singles and integers of known binary point, compared with exact fractions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def singles_of(*values):
 
 
 def some_singles(seed, count=20_000):
-    """Of every exponent and kind, those near ties among them."""
+    """Return singles of every exponent and kind, including some near ties."""
     rng = np.random.default_rng(seed)
     singles = rng.integers(0, 2**32, count, dtype=np.uint32)
     halves = (rng.integers(-300, 300, count) / 2.0 + rng.choice([0.0, 2.0**-20, -(2.0**-20)], count)).astype(
@@ -102,7 +102,7 @@ def test_bounds_hold_for_the_singles_nearest_to_the_domain():
     for width in (12, 24, 25, 26, 30, 36):
         chosen = Format(width, 17)
         for upper in rng.uniform(2.0 ** (width - 20), 2.0 ** (width - 18.1), 300):
-            lowest, highest = chosen.quantised(np.array([-upper, upper])).tolist()
+            lowest, highest = chosen.quantise(np.array([-upper, upper])).tolist()
             word = bound_as_singles(Word("x", "", 0, chosen, lowest, highest))
             ends, _ = from_singles(singles_of(-upper, upper), Format(40, 17))
             assert word.lowest <= ends[0] <= ends[1] <= word.highest

@@ -1,4 +1,4 @@
-"""Sine and cosine in integers: accuracy over the whole circle, symmetry, size."""
+"""Sine and cosine in integers: accuracy over the whole circle, symmetry, size of the tables."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ PI = np.arctan2(np.longdouble(0.0), np.longdouble(-1.0))
 
 
 def phases(spec):
-    """Every phase where they are few; else a dense sample, with every segment's edges and middle."""
+    """Return every phase if they are few, else a dense sample with every segment's ends and middle."""
     if spec.width <= 16:
         return np.arange(2**spec.phase_bits)
     edges = np.arange(2 ** (spec.index_bits + 2) + 1) << spec.rest_bits
@@ -19,7 +19,7 @@ def phases(spec):
 
 
 def errors(spec, phase):
-    """The absolute errors of sine and cosine, in steps of the result."""
+    """Return the absolute errors of sine and cosine, in steps of the result."""
     angle = (phase % 2**spec.phase_bits) / 2**spec.phase_bits * 2.0 * np.pi
     sine, cosine = sin_cos(spec, phase)
     return [
@@ -38,14 +38,14 @@ def test_the_error_stays_within_the_stated_accuracy_all_round(width):
 
 
 def first_quadrant(spec):
-    """Phases of the first quadrant, where cutting bits makes both results smaller."""
+    """Return phases of the first quadrant, in which cutting bits makes both results smaller."""
     quarter = 2 ** (spec.phase_bits - 2)
     return np.random.default_rng(3).integers(0, quarter, 200_000)
 
 
 @pytest.mark.parametrize("width", [8, 10, 12, 16, 18, 20, 22, 24, 27, 28, 32])
 def test_the_error_is_centred(width):
-    """The mean is what the polynomials leave, a thirtieth of a step; cut bits would add half a step.
+    """The mean error is that of the polynomials, 1/30 step; uncompensated cutting would add half a step.
 
     The references are NumPy's sine and cosine, and a Taylor polynomial about each segment's middle.
     """

@@ -1,4 +1,4 @@
-"""Widths: which operands are narrow, which nodes are spared, and how many bits the others need."""
+"""Widths: narrow operands, spared nodes, and the bits of all other nodes."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ def test_a_cover_has_a_member_of_every_pair_and_none_to_spare(graph, seed):
 
 
 def test_the_harmless_operands_are_narrow():
-    """One node of two products against two nodes of one each: by number, and by what they matter."""
+    """One node of two products, or two nodes of one product each: chosen by number, and by effect."""
     assert plain_widths(loads(STAR), 27).bits == (18, 27, 27, 31, 31)
     for harm, narrow in ((1.0, [True, False, False]), (9.0, [False, True, True])):
         bits = planner(STAR, [[harm, 1.0, 1.0, 0.0, 0.0]]).widths(27).bits[:3]
@@ -62,7 +62,7 @@ def test_the_harmless_operands_are_narrow():
 def test_a_node_that_is_larger_than_thought_keeps_its_step_where_the_narrow_port_has_room():
     chosen = replace(plain_widths(loads(STAR), 27), bits=(6, 15, 27, 31, 31))
     before, after = [1.0, 1.0, 1.0, 1.0, 0.0], [8.0, 1000.0, 8.0, 1.0, 1e-9]
-    assert chosen.raised(before, after).bits == (9, 18, 27, 31, 31)
+    assert chosen.fit_magnitudes(before, after).bits == (9, 18, 27, 31, 31)
 
 
 def test_sines_and_cosines_and_what_is_squared_are_narrow():
@@ -86,7 +86,7 @@ def test_a_factor_fills_the_wide_port_where_the_scaled_node_is_narrow():
 
 @pytest.mark.parametrize("width", [16, 18, 23, 27, 28, 32])
 def test_cut_bits_cost_little(width):
-    """Errors at the widths chosen are at most a little above those with every bit that ports allow."""
+    """Errors at the chosen widths are at most a little above those with every bit that ports allow."""
     graph = graph_of("iiwa14")
     rng = np.random.default_rng(1)
     noise = np.exp(rng.normal(0.0, 4.0, (1, len(graph.nodes))))
@@ -105,7 +105,7 @@ def test_predictions_fall_fourfold_with_each_bit():
 
 
 def test_nodes_are_spared_where_errors_allowed_are_below_what_ports_reach():
-    """The last of a cover is spared as well where nothing less will do."""
+    """The last member of a cover is spared, too, if nothing less meets the budget."""
     found = planner(STAR, [[100.0, 1.0, 2.0, 0.01, 0.01]])
     reached = found.predicted(found.widths(27))[ID]
     assert found.widths(27, {ID: 1.01 * reached}).spared == frozenset()
@@ -141,7 +141,7 @@ def test_all_sines_and_cosines_have_the_same_width():
 
 
 def test_others_are_narrow_in_place_of_what_is_spared():
-    """A hub is spared; of its partners those stay wide that matter most, as few as will do."""
+    """A hub is spared; of its partners, as few as possible stay wide: those with the largest effect."""
     text = "".join(f"n{i} = input x{i} @ decode\n" for i in range(6))
     text += "".join(f"n{i + 5} = multiply n0 n{i} @ decode\n" for i in range(1, 6))
     text += "".join(f"out id.a[{i}] n{i + 5}\n" for i in range(1, 6))

@@ -1,4 +1,4 @@
-"""The builder: what it folds, what it shares, how it normalises."""
+"""The builder: folding, sharing and normalisation."""
 
 import math
 
@@ -26,7 +26,7 @@ def y(build, x):
 
 
 def operations(build):
-    """The operations made so far, in order; constants aside."""
+    """Return the operations of the nodes so far, in order, without constants."""
     return [str(node.op) for node in build.nodes if node.op is not Op.CONSTANT]
 
 

@@ -1,4 +1,4 @@
-"""The float interpreter against direct evaluation."""
+"""The float interpreter, compared with direct evaluation."""
 
 from fractions import Fraction
 

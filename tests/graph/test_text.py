@@ -1,4 +1,4 @@
-"""Graphs as text: exact round trip, and the line that cannot be read."""
+"""Graphs as text: the round trip is exact, and an unreadable line is refused."""
 
 import pytest
 from hypothesis import given, settings

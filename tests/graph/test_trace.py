@@ -1,4 +1,4 @@
-"""The recording scalar: arithmetic leaves the nodes it needs, and no others."""
+"""The recording scalar: arithmetic creates the nodes it needs, and no others."""
 
 import math
 
@@ -13,7 +13,7 @@ from rbdhw.scalar import Region, current_region, label, reciprocal, region
 
 
 def traced(function, *names):
-    """The graph of a function of named inputs."""
+    """Return the graph of a function of named inputs."""
     recorder = Recorder()
     recorder.output("f", function(*(recorder.input(name) for name in names)))
     return recorder.builder.finish(recorder.outputs)
@@ -72,7 +72,7 @@ def test_cos_and_sin_of_an_angle_in_turns():
     ],
 )
 def test_cos_and_sin_of_a_known_angle_are_numbers(turns, offset, cosine, sine):
-    """Quarter turns exactly: their zeros vanish wherever they multiply."""
+    """Quarter turns are exact, so their zeros are folded in products."""
     recorder = Recorder()
     found = recorder.cos_sin(turns, offset)
     assert all(isinstance(value, float) for value in found)

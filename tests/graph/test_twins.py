@@ -1,14 +1,14 @@
-"""Groups of nodes that hardware computes in turn."""
+"""Groups of nodes that one piece of hardware computes in turn."""
 
 from rbdhw.graph.graph import Graph, GraphBuilder
-from rbdhw.graph.twins import in_order, no_twins
+from rbdhw.graph.twins import no_twins, order_twins
 from rbdhw.scalar import Region
 
 REGION = Region("rnea_forward", 0)
 
 
 def two_chains() -> tuple[Graph, list[list[int]]]:
-    """For each of two inputs its double product with a third; the nodes of both chains."""
+    """Return a graph that multiplies each of two inputs twice by a third, and the nodes of both chains."""
     builder = GraphBuilder()
     x, y, z = (builder.input(name, REGION) for name in ("x", "y", "z"))
     chains = []
@@ -29,7 +29,7 @@ def test_without_twins_nodes_are_in_their_own_order():
 
 def test_members_of_a_group_come_in_a_row_after_all_that_they_take():
     graph, ((a, b), (c, d)) = two_chains()
-    twins = in_order(graph, [(a, c), (b, d)])
+    twins = order_twins(graph, [(a, c), (b, d)])
     assert twins.groups == ((a, c), (b, d))
     assert twins.order == (0, 1, 2, a, c, b, d)
     assert twins.leader == {a: a, c: a, b: b, d: b}
@@ -38,11 +38,11 @@ def test_members_of_a_group_come_in_a_row_after_all_that_they_take():
 
 def test_a_group_that_takes_from_itself_is_given_up():
     graph, ((a, b), _) = two_chains()
-    assert in_order(graph, [(a, b)]).groups == ()
+    assert order_twins(graph, [(a, b)]).groups == ()
 
 
 def test_of_groups_that_wait_for_each_other_one_is_given_up():
     graph, ((a, b), (c, d)) = two_chains()
-    twins = in_order(graph, [(a, d), (b, c)])
+    twins = order_twins(graph, [(a, d), (b, c)])
     assert len(twins.groups) == 1
     assert sorted(twins.order) == list(range(len(graph.nodes)))

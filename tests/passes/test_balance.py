@@ -1,4 +1,4 @@
-"""balance: the same sums, earlier."""
+"""balance: the same sums are ready earlier."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def slow_products(op):
 
 
 def arrival(graph, delay):
-    """When the last output stands."""
+    """Return the time at which the last output is ready."""
     times = []
     for node in graph.nodes:
         times.append(max((times[edge.node] for edge in node.args), default=0.0) + delay(node.op))
@@ -54,7 +54,7 @@ def arrival(graph, delay):
 
 
 def chain(terms):
-    """The sum of inputs, one after the other."""
+    """Return the graph of a sum of inputs that is added from left to right."""
     builder = GraphBuilder()
     total = builder.input("x[0]", REGION)
     for k in range(1, terms):

@@ -1,4 +1,4 @@
-"""factor: fewer products, the same values."""
+"""factor: fewer products give the same values."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""prune leaves out what no output reaches, and changes nothing else."""
+"""prune: nodes that no output depends on are removed, and nothing else changes."""
 
 import pytest
 from hypothesis import given, settings

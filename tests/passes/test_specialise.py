@@ -1,4 +1,4 @@
-"""One function's share of a graph."""
+"""specialise: the part of a graph that one function needs."""
 
 from rbdhw.graph.graph import Op
 from rbdhw.graph.trace import Recorder
@@ -6,7 +6,7 @@ from rbdhw.passes.specialise import reached_nodes, specialise
 
 
 def chosen_graph():
-    """Two functions that share a choice between an input and a sine."""
+    """Return a graph of two functions that share a choice between an input and a sine."""
     make = Recorder()
     flag, x, y = (make.input(name) for name in ("given", "x", "y"))
     _, sine = make.cos_sin(y, 0.0)

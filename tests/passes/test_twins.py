@@ -1,4 +1,4 @@
-"""Twins: nodes of symmetric limbs that compute the same thing."""
+"""twins: nodes of symmetric limbs that do the same computation."""
 
 import pytest
 
@@ -16,7 +16,7 @@ LIMBS = [[{"x": "own"}, {"y": "own"}]]
 
 
 def built(record) -> Graph:
-    """A graph of inputs x, y and z with the outputs that a function of a builder and them returns."""
+    """Return a graph of inputs x, y and z whose outputs ``record(builder, x, y, z)`` returns."""
     builder = GraphBuilder()
     edges = [builder.input(name, REGION) for name in ("x", "y", "z")]
     outputs = record(builder, *edges)
@@ -24,7 +24,7 @@ def built(record) -> Graph:
 
 
 def named(graph: Graph, twins) -> set[tuple[tuple[Op, float], ...]]:
-    """The groups with operations and constants for nodes."""
+    """Return the groups of twins with each node replaced by its operation and constant."""
     return {tuple((graph.nodes[i].op, graph.nodes[i].value) for i in group) for group in twins.groups}
 
 

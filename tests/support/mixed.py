@@ -77,7 +77,7 @@ def mixed_words(program: Program, tasks: int, seed: int) -> dict[str, Integers]:
     for word in program.inputs:
         lowest, highest = word.format.lowest, word.format.highest
         wild = np.array([lowest, highest, *rng.integers(lowest, highest, tasks, endpoint=True)])
-        words[word.name] = np.concatenate([word.format.quantised(inside[word.name]), wild])
+        words[word.name] = np.concatenate([word.format.quantise(inside[word.name]), wild])
     return words
 
 

@@ -1,4 +1,4 @@
-"""What a build is asked to be, checked as far as it can be without a robot."""
+"""The options of a build, and the checks of them that do not need a robot."""
 
 from __future__ import annotations
 
@@ -17,69 +17,69 @@ from rbdhw.runtime.number_bounds import (
 )
 
 DATA_WIDTHS = (32, 64, 128, 256, 512)
-"""Bits of TDATA that the streams may have."""
+"""The possible widths of TDATA of the streams."""
 
 NUMBERS = ("fixed", "float32")
-"""What numbers at the edge may be."""
+"""The possible number formats at the interface."""
 
 WIDTHS = range(8, 33)
-"""Operand widths that a multiplier may have."""
+"""The possible operand widths of a multiplier."""
 
 DEFAULT_MAX_ERROR = 1e-3
-"""The error budget where neither a budget nor a width is asked for."""
+"""The error budget if neither a budget nor a width is given."""
 
 
 BASES = ("fixed", "floating", "given")
-"""How the root link may move: not at all, freely, or as each task says."""
+"""The motion of the root link: none, free, or given by each task."""
 
 SHARING = ("auto", "on", "off")
-"""Whether symmetric limbs share hardware: where that is cheaper, always, or never."""
+"""Whether symmetric limbs share hardware: if that is cheaper, always, or never."""
 
 CORES = ("pipeline", "array")
-"""What computes: operators of their own for sums, with products in turn; or units that all jobs share."""
+"""The kinds of cores: a pipeline with an operator for each sum and shared multipliers, or an array."""
 
 CHEAPER_CORE = "auto"
-"""In place of a core: the one that takes less of the device."""
+"""A value in place of a core: the core that takes less of the device."""
 
 LEAST_ARRAY_II = 8
-"""The fewest cycles between tasks in which an array's units have something to share."""
+"""The least interval of an array; at fewer cycles between tasks its units share too little."""
 
 WIDEST_ARRAY = 18
-"""Operand bits of the widest products of an array."""
+"""The largest operand width of an array."""
 
 ASKED_FOR, THE_DEFAULT = "asked for", "the default"
-"""Why an option has its value: the user gave it, or did not."""
+"""The origin of an option's value: the user gave it, or did not."""
 
 PER_TASK = "task"
-"""In place of a gravity vector: each task brings its own."""
+"""A value in place of a gravity vector: each task has its own."""
 
 
 JOINT_ORDERS = ("pinocchio", "file")
-"""The order of a link's joints: by name, as Pinocchio visits them, or as the file lists them."""
+"""The order of a link's joints: by name, as Pinocchio visits them, or as in the file."""
 
 CHEAPEST_ROOT = "auto"
-"""In place of a root link: the one from which the accelerator costs least."""
+"""A value in place of a root link: the one from which the accelerator costs least."""
 
 LINK_PACE = "auto"
-"""In place of cycles between tasks: as few as the link allows and the device holds."""
+"""A value in place of an interval: as few cycles between tasks as the link and the device allow."""
 
 NO_LINKS, ALL_LINKS = "none", "all"
-"""In place of the links that take an external force."""
+"""Values in place of the links that take an external force."""
 
 Links = str | tuple[str, ...]
-"""Which links take an external force: :data:`NO_LINKS`, :data:`ALL_LINKS`, or their names."""
+"""The links that take an external force: :data:`NO_LINKS`, :data:`ALL_LINKS`, or their names."""
 
 
 @dataclass(frozen=True)
 class Pacing:
-    """What decides how many cycles lie between tasks, where they are not given.
+    """The criteria that choose the number of cycles between tasks if it is not given.
 
     Parameters
     ----------
     link
-        Whether tasks come no faster than their packets can come and go.
+        Whether tasks come no faster than their packets can be transferred.
     bandwidth
-        GB/s (10**9 bytes a second) of that link, each way; None is the streams' own.
+        The bandwidth of the link in each direction (GB/s, 10**9 bytes per second); None is the streams' own.
     """
 
     link: bool = True
@@ -87,25 +87,25 @@ class Pacing:
 
 
 def reason(given: object | None) -> str:
-    """Why an option has its value: :data:`THE_DEFAULT` for None, which stands for an option not given."""
+    """Return the origin of an option's value: :data:`THE_DEFAULT` for None, else :data:`ASKED_FOR`."""
     return THE_DEFAULT if given is None else ASKED_FOR
 
 
 def parse_links(texts: Sequence[str]) -> Links:
-    """The links that texts name, each one name or several with commas; without texts no links.
+    """Parse the names of links; each text holds one name, or several separated by commas.
 
-    A backslash makes the character behind it a part of the name: ``left\\,lower`` is one link, and ``\\all``
-    is a link of that name, where ``all`` stands for every link.
+    Without texts there are no links. A backslash makes the next character part of the name: ``left\\,lower``
+    is one link, and ``\\all`` is a link called ``all``, while ``all`` stands for every link.
 
     Raises
     ------
     InputError
-        For an empty name, and where what stands for every link or none is not alone.
+        A name is empty, or the word for all links or for none is not alone.
     """
     words = [word for text in texts for word in _words(text)]
     for name, plain in words:
         if not name:
-            raise InputError(f"fext: '' is no link; expected {NO_LINKS}, {ALL_LINKS}, or names of links")
+            raise InputError(f"fext: '' is not a link; expected {NO_LINKS}, {ALL_LINKS}, or names of links")
         if plain and name in (NO_LINKS, ALL_LINKS):
             if len(words) == 1:
                 return name
@@ -115,14 +115,14 @@ def parse_links(texts: Sequence[str]) -> Links:
 
 
 def link_text(name: str) -> str:
-    """A link's name as :func:`parse_links` takes it."""
+    """Return a link's name in the syntax of :func:`parse_links`."""
     if name in (NO_LINKS, ALL_LINKS):
         return f"\\{name}"
     return name.replace("\\", "\\\\").replace(",", "\\,")
 
 
 def _words(text: str) -> Iterator[tuple[str, bool]]:
-    """The names in a text, and whether each stands there without a backslash."""
+    """Yield the names in a text, and whether each is written without a backslash."""
     name, plain = "", True
     characters = iter(text)
     for character in characters:
@@ -139,7 +139,7 @@ def _words(text: str) -> Iterator[tuple[str, bool]]:
 def parse_interval(
     text: str | None, bandwidth: float | None, fit: float | None
 ) -> tuple[int | None, Pacing | None]:
-    """Cycles between tasks if they are given, and what chooses them if they are to be chosen.
+    """Parse the number of cycles between tasks, or the criteria that choose it.
 
     Parameters
     ----------
@@ -149,13 +149,13 @@ def parse_interval(
     Raises
     ------
     InputError
-        For anything else, and for a bandwidth that decides nothing.
+        The text is anything else, or a bandwidth is given that has no effect.
     """
     if text == LINK_PACE:
         return None, Pacing(bandwidth=bandwidth)
     if bandwidth is not None:
         raise InputError(
-            f"bandwidth: {bandwidth:g} GB/s decide nothing here; expected it with ii {LINK_PACE}"
+            f"bandwidth: {bandwidth:g} GB/s has no effect here; expected it together with ii {LINK_PACE}"
         )
     if text is None:
         return None, None if fit is None else Pacing(link=False)
@@ -163,16 +163,16 @@ def parse_interval(
         return int(text), None
     except ValueError:
         expected = f"expected a number of cycles or {LINK_PACE}"
-        raise InputError(f"ii: '{text}' is no interval; {expected}") from None
+        raise InputError(f"ii: '{text}' is not an interval; {expected}") from None
 
 
 def parse_share(text: str | None) -> float | None:
-    """``60%`` or ``0.6`` as a share of 1.
+    """Parse ``60%`` or ``0.6`` as a share of 1.
 
     Raises
     ------
     InputError
-        For anything that is no share above 0 and up to 1.
+        The text is not a share above 0 and up to 1.
     """
     if text is None:
         return None
@@ -181,24 +181,24 @@ def parse_share(text: str | None) -> float | None:
     except ValueError:
         share = math.nan
     if not 0.0 < share <= 1.0:
-        raise InputError(f"fit: '{text}' is no share of a device; expected a percentage such as 60%")
+        raise InputError(f"fit: '{text}' is not a share of a device; expected a percentage such as 60%")
     return share
 
 
 @dataclass(frozen=True)
 class Mounting:
-    """How the robot stands in the world.
+    """The base, gravity and root of the robot in the world.
 
     Parameters
     ----------
     base
         ``fixed``, ``floating`` (six degrees of freedom at the root, in its frame) or ``given`` (each task
-        brings the root's velocity and acceleration).
+        contains the root's velocity and acceleration).
     gravity
-        Acceleration of free fall in the world frame (m/s^2), the root's frame for a given base, or
-        :data:`PER_TASK`; None is the usual one, 9.81 m/s^2 down z.
+        Acceleration of free fall (m/s^2) in the world frame, or in the root's frame for a given base; or
+        :data:`PER_TASK`. None is 9.81 m/s^2 along -z.
     strict
-        Whether a file is refused where something in it is amiss or missing that could be taken with a remark.
+        Whether to refuse a file with problems that could otherwise be tolerated with a remark.
     root
         The link that floats instead of the file's root, or :data:`CHEAPEST_ROOT`.
     joint_order
@@ -212,12 +212,12 @@ class Mounting:
     joint_order: str = JOINT_ORDERS[0]
 
     def check(self) -> None:
-        """Refuse what no robot can stand on.
+        """Refuse unknown values.
 
         Raises
         ------
         InputError
-            For an unknown base, gravity or joint order.
+            The base, the gravity or the joint order is unknown, or the gravity exceeds its bound.
         """
         if self.base not in BASES:
             raise InputError(f"base: '{self.base}' is unknown; expected one of {', '.join(BASES)}")
@@ -232,12 +232,12 @@ class Mounting:
 
 
 def parse_gravity(text: str | None) -> tuple[float, float, float] | str | None:
-    """``x,y,z`` in m/s^2 as numbers, :data:`PER_TASK` as it is.
+    """Parse ``x,y,z`` in m/s^2; :data:`PER_TASK` and None are returned unchanged.
 
     Raises
     ------
     InputError
-        For anything else.
+        The text is anything else.
     """
     if text is None or text == PER_TASK:
         return text
@@ -246,7 +246,7 @@ def parse_gravity(text: str | None) -> tuple[float, float, float] | str | None:
     except ValueError:
         x = y = z = math.nan
     if not all(map(math.isfinite, (x, y, z))):
-        raise InputError(f"gravity: '{text}' is no vector; expected x,y,z in m/s^2 or {PER_TASK}")
+        raise InputError(f"gravity: '{text}' is not a vector; expected x,y,z in m/s^2 or {PER_TASK}")
     return x, y, z
 
 
@@ -257,41 +257,42 @@ class BuildOptions:
     Parameters
     ----------
     functions
-        Which of the dynamics functions the accelerator answers.
+        The dynamics functions of the accelerator.
     ii
-        Cycles between tasks; with ``pacing`` the fewest that may be chosen. None takes 1.
+        Cycles between tasks; with ``pacing`` the fewest that may be chosen. None means 1.
     pacing
-        By what the cycles between tasks are chosen; None takes ``ii``.
+        The criteria that choose the cycles between tasks; None uses ``ii``.
     fit
-        The share of the target's DSP blocks, look-up tables, flip-flops and block RAMs that the accelerator
-        may take, by estimate; None leaves it unchecked. With ``pacing`` the fewest cycles that fit are taken.
+        The largest share of the target's DSP blocks, look-up tables, flip-flops and block RAMs that the
+        accelerator may use, by estimate; None is unchecked. With ``pacing`` the fewest cycles that fit are
+        chosen.
     clock_mhz
-        The clock to schedule for; None takes the target's own.
+        The clock to schedule for; None uses the target's default.
     max_error
-        The largest relative error of any result (Frobenius norm); the narrowest width that meets it
-        on held-out samples is taken.
+        The largest relative error of any result (Frobenius norm). The cheapest widths that meet it on
+        held-out samples are chosen.
     width
-        The multipliers' operand width, instead of searching one.
+        The multipliers' operand width, instead of a search.
     fext
         The :data:`Links` that take an external force.
     data_width
-        Bits of TDATA.
+        The width of TDATA in bits.
     number
-        What a number at the edge is: ``fixed`` (packed, each at its own width) or ``float32``.
+        The number format at the interface: ``fixed`` (packed, each number at its own width) or ``float32``.
     priority
-        Functions whose answers are sent before those of others, the first of them first.
+        Functions whose answers are sent before others; the first one has the highest priority.
     algorithms
-        Algorithms asked for instead of the cheapest, by step.
+        Algorithms to use instead of the cheapest, by step.
     mounting
-        How the robot of a file stands in the world.
+        The base, gravity and root of the robot in the world.
     share_limbs
         One of :data:`SHARING`.
     core
-        One of :data:`CORES`, or :data:`CHEAPER_CORE`. None takes the first of :data:`CORES`.
+        One of :data:`CORES`, or :data:`CHEAPER_CORE`. None uses the first of :data:`CORES`.
     samples
-        Tasks drawn to find ranges, and again to measure errors.
+        The number of tasks drawn to find ranges, and of as many drawn to measure errors.
     seed
-        Of all random draws.
+        The seed of all random draws.
     """
 
     functions: tuple[str, ...] = ("id",)
@@ -314,12 +315,12 @@ class BuildOptions:
     seed: int = 0
 
     def check(self, known_functions: tuple[str, ...]) -> None:
-        """Refuse what no build can be.
+        """Refuse options that no build can satisfy.
 
         Raises
         ------
         InputError
-            For the first option that cannot be met, with what was expected.
+            An option cannot be satisfied; the message describes the first one and the expectation.
         """
         self.mounting.check()
         for function in self.functions:
@@ -333,9 +334,13 @@ class BuildOptions:
             raise InputError(f"ii: {self.ii} is not possible; expected 1 to {MOST_II} cycles between tasks")
         bandwidth = self.pacing.bandwidth if self.pacing else None
         if bandwidth is not None and not (bandwidth > 0.0 and BANDWIDTH.holds(bandwidth)):
-            raise InputError(f"bandwidth: {bandwidth:g} GB/s is no bandwidth; expected {BANDWIDTH.positive}")
+            raise InputError(
+                f"bandwidth: {bandwidth:g} GB/s is not a bandwidth; expected {BANDWIDTH.positive}"
+            )
         if self.fit is not None and not 0.0 < self.fit <= 1.0:
-            raise InputError(f"fit: {self.fit:g} is no share of a device; expected more than 0 and up to 1")
+            raise InputError(
+                f"fit: {self.fit:g} is not a share of a device; expected more than 0 and up to 1"
+            )
         if self.share_limbs not in SHARING:
             expected = ", ".join(SHARING)
             raise InputError(f"share-limbs: '{self.share_limbs}' is unknown; expected one of {expected}")
@@ -346,11 +351,11 @@ class BuildOptions:
             )
         if self.max_error is not None and not LEAST_ERROR <= self.max_error < 1.0:
             expected = f"expected {LEAST_ERROR:g} or more, and less than 1"
-            raise InputError(f"max-error: {self.max_error:g} is no budget; {expected}")
+            raise InputError(f"max-error: {self.max_error:g} is not a budget; {expected}")
         if self.clock_mhz is not None and not (self.clock_mhz > 0.0 and CLOCK_MHZ.holds(self.clock_mhz)):
-            raise InputError(f"clock: {self.clock_mhz:g} MHz is no clock; expected {CLOCK_MHZ.positive}")
+            raise InputError(f"clock: {self.clock_mhz:g} MHz is not a clock; expected {CLOCK_MHZ.positive}")
         if not 0 <= self.seed <= LARGEST_SEED:
-            raise InputError(f"seed: {self.seed} starts no random numbers; expected 0 to {LARGEST_SEED}")
+            raise InputError(f"seed: {self.seed} is not a seed; expected 0 to {LARGEST_SEED}")
         if self.data_width not in DATA_WIDTHS:
             expected = ", ".join(str(width) for width in DATA_WIDTHS)
             raise InputError(f"tdata: {self.data_width} bits are not supported; expected one of {expected}")
@@ -379,7 +384,7 @@ class BuildOptions:
         if core != "array":
             return None
         if self.width is None or self.width > WIDEST_ARRAY:
-            return f"width: the array core was expected with one of up to {WIDEST_ARRAY} bits"
+            return f"width: the array core supports up to {WIDEST_ARRAY} bits; expected 8 to {WIDEST_ARRAY}"
         if ii < LEAST_ARRAY_II:
             return f"ii: {ii} is too few for the array core; expected {LEAST_ARRAY_II} or more"
         if self.share_limbs == "on":
@@ -388,7 +393,7 @@ class BuildOptions:
 
     @property
     def array_needs(self) -> tuple[str, ...]:
-        """The options that an array core needs at any interval and this build does not have."""
+        """The options that an array core needs at any interval and that this build lacks."""
         needs = []
         if self.width is None or self.width > WIDEST_ARRAY:
             needs.append(f"--width {WIDEST_ARRAY}")
@@ -398,7 +403,7 @@ class BuildOptions:
 
     @property
     def least_ii(self) -> int:
-        """Cycles between tasks, with ``pacing`` the fewest that may be chosen."""
+        """The cycles between tasks; with ``pacing``, the fewest that may be chosen."""
         return 1 if self.ii is None else self.ii
 
     @property
@@ -408,7 +413,7 @@ class BuildOptions:
 
     @property
     def budget(self) -> float | None:
-        """The error budget that applies: none where a width alone was asked for."""
+        """The error budget that applies: None if only a width is given."""
         if self.max_error is None and self.width is None:
             return DEFAULT_MAX_ERROR
         return self.max_error

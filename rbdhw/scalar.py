@@ -1,8 +1,8 @@
-"""The scalar protocol: what the dynamics algorithms ask of the numbers they compute with.
+"""The scalar protocol: the operations that the dynamics algorithms need from their numbers.
 
 Algorithms are written once, over any scalar with ``+ - *`` and :func:`reciprocal`. Floats and NumPy arrays
-compute; the recording scalar of :mod:`rbdhw.graph.trace` leaves a dataflow graph. The constants 0.0 and 1.0
-stay Python floats, so that a recording scalar can make structural zeros and ones vanish.
+compute values; the recording scalar of :mod:`rbdhw.graph.trace` creates a dataflow graph. The constants 0.0
+and 1.0 stay Python floats, so that a recording scalar can fold structural zeros and ones.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Scalar = Any
-"""A number, an array of numbers, or a recording scalar; ``+``, ``-`` and ``*`` mix it with floats."""
+"""A number, an array of numbers, or a recording scalar; all mix with floats in ``+``, ``-`` and ``*``."""
 
 
 def reciprocal(x: Scalar) -> Scalar:
-    """``1 / x``."""
+    """Return ``1 / x``."""
     return x.reciprocal() if hasattr(x, "reciprocal") else 1.0 / x
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Region:
-    """A step of an algorithm at one joint: the unit from which one hardware submodule is built.
+    """A step of an algorithm at one joint; one hardware submodule is built from each region.
 
-    ``step`` names the algorithm's pass (``rnea_forward``); ``joint`` indexes ``Robot.bodies``, or is
-    None where the step belongs to no single joint. ``quantity`` names what a number of the step is, for
-    people who read the hardware; it makes no other region.
+    ``step`` names the pass of the algorithm (``rnea_forward``). ``joint`` indexes ``Robot.bodies``, or is
+    None if the step does not belong to a single joint. ``quantity`` names a number of the step for readers of
+    the hardware; it does not distinguish regions.
     """
 
     step: str
@@ -44,7 +44,7 @@ _current: ContextVar[Region] = ContextVar("region", default=Region("accelerator"
 
 @contextmanager
 def region(step: str, joint: int | None = None) -> Iterator[None]:
-    """Say that what is computed inside the ``with`` block belongs to this step at this joint."""
+    """Assign everything computed inside the ``with`` block to this step at this joint."""
     token = _current.set(Region(step, joint))
     try:
         yield
@@ -53,12 +53,12 @@ def region(step: str, joint: int | None = None) -> Iterator[None]:
 
 
 def current_region() -> Region:
-    """The region that is being computed."""
+    """Return the region that is being computed."""
     return _current.get()
 
 
 def label(quantity: str, value: Any, axes: str = "") -> None:
-    """Say what a number of the current region is, or each of a vector's or tensor's: ``alpha_z``."""
+    """Name a number of the current region, or each component of a vector or tensor: ``alpha_z``."""
     if isinstance(value, tuple):
         for axis, part in zip("xyz", value, strict=True):
             label(quantity, part, axes + axis)

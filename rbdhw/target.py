@@ -1,12 +1,12 @@
-"""Target devices: what the schedule and the binding need to know of them.
+"""Target devices: their delays, multipliers and resources, for scheduling and binding.
 
-Delays are those of operators in the fabric between two registers, routing included: ECP5 at speed grade 6
-fitted to placed and routed designs of this project, UltraScale+ and 7 series at speed grade -2 estimates in
-the range of the data sheets (AMD DS923, DS181), which no tool here checks. ``overhead`` is what a cycle loses
-to clock-to-output, setup, and uncertainty.
+Delays are those of operators in the fabric between two registers, including routing. For ECP5 (speed grade 6)
+they are fitted to placed and routed designs of this project. For UltraScale+ and 7 series (speed grade -2)
+they are estimates in the range of the data sheets (AMD DS923, DS181), which no tool here checks. ``overhead``
+is the part of a cycle lost to clock-to-output, setup and uncertainty.
 
-A multiplier is combinational where the clock allows it, and else has up to three pipeline registers: of its
-operands; of its operands and its result; of its operands, the product, and the result.
+A multiplier is combinational if the clock allows it. Otherwise it has up to three pipeline registers: of its
+operands; of its operands and its result; or of its operands, the product, and the result.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from itertools import accumulate
 from rbdhw.errors import InputError
 
 ROUNDING = 1e-9
-"""Nanoseconds of rounding allowed in sums of delays."""
+"""The tolerance (ns) for rounding in sums of delays."""
 
 
 ECP5_MARGIN = 0.2
 """The margin of default clocks on ECP5.
 
-The delays leave out how far operands travel to the columns of DSP blocks, and how crowded a device is. Of the
-designs for 50 MHz placed with nextpnr-ecp5 0.11.1, at an interval of 8 and with the default error budget,
-all functions of the toy reached 44.8 MHz (seed 1), inverse dynamics of a UR10 46.2 and 47.1 MHz (seeds 1 and
-2), inverse dynamics of the toy 53.9 MHz (seed 1). The margin is almost twice the largest shortfall, 10.5 %.
-Larger designs were not placed and may miss by more.
+The delays do not include the distance of operands to the columns of DSP blocks, nor the congestion of a
+device. These designs for 50 MHz were placed with nextpnr-ecp5 0.11.1 at an interval of 8 and with the default
+error budget: all functions of the toy reached 44.8 MHz (seed 1), inverse dynamics of a UR10 46.2 and 47.1 MHz
+(seeds 1 and 2), inverse dynamics of the toy 53.9 MHz (seed 1). The margin is almost twice the largest
+shortfall, 10.5 %. Larger designs were not placed and may miss the clock by more.
 """
 
 
 SPARE_BLOCK_RAMS = 18
-"""Block RAMs that an array's operand memories leave to other parts."""
+"""The number of block RAMs that an array's operand memories leave to other parts."""
 
 
 @dataclass(frozen=True)
 class Delays:
-    """Nanoseconds of each operator.
+    """Delays of operators in nanoseconds.
 
-    ``multiply`` is an unregistered product and an addition to it, ``select`` one level of a 4-to-1
+    ``multiply`` is an unregistered product including the addition to it, ``select`` one level of a 4-to-1
     multiplexer, ``table`` a memory from its clock.
     """
 
@@ -55,14 +55,14 @@ class Delays:
 
 @dataclass(frozen=True)
 class Product:
-    """A product and an addition to it that a device is to compute.
+    """A product, including an addition to it, that a device is to compute.
 
     Parameters
     ----------
     widths
-        Of the operands.
+        Widths of the operands.
     before, after
-        Nanoseconds of the logic between a register and the operands, and from the sum to a register.
+        Delays (ns) of the logic between a register and the operands, and from the sum to a register.
     """
 
     widths: tuple[int, int]
@@ -72,18 +72,18 @@ class Product:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A multiplier's pipeline registers, and the nanoseconds around them.
+    """The pipeline registers of a multiplier, and the delays (ns) around them.
 
     Parameters
     ----------
     registers
-        How many there are, which is also the latency.
+        The number of registers, which is also the latency.
     before
         From the operands to the first register; without registers to the result.
     between
-        The longest way from one of them to the next.
+        The longest path from one register to the next.
     after
-        From the last one to the result, the addition included.
+        From the last register to the result, including the addition.
     """
 
     registers: int
@@ -92,7 +92,7 @@ class Pipeline:
     after: float
 
     def period(self, product: Product) -> float:
-        """Nanoseconds of the longest cycle that a product takes."""
+        """Return the length (ns) of the longest cycle of a product."""
         if self.registers == 0:
             return product.before + self.before + product.after
         return max(product.before + self.before, self.between, self.after + product.after)
@@ -100,18 +100,18 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class Primitive:
-    """The multiplier of a DSP block, as the vendor's tools know it.
+    """The multiplier of a DSP block as a primitive of the vendor's tools.
 
     Parameters
     ----------
     ports
         Operand widths of its signed multiplier.
     adds
-        Whether it adds a number to the product, before the result's register.
+        Whether it adds a number to the product before the result's register.
     pipelines
-        With one, two and three registers.
+        The pipelines with one, two and three registers.
     least_bits
-        Of a product for which synthesis takes a block, unless the block is named.
+        The least number of bits of a product for which synthesis infers a block.
     """
 
     name: str
@@ -121,16 +121,16 @@ class Primitive:
     least_bits: int
 
     def turned(self, widths: tuple[int, int]) -> bool:
-        """Whether operands of these widths take fewer blocks with the second on the first port."""
+        """Return whether operands of these widths need fewer blocks with the second on the first port."""
         a, b = widths
         return len(self._places(b, a)) < len(self._places(a, b))
 
     def blocks(self, widths: tuple[int, int]) -> int:
-        """Blocks of one product of operands of these widths, whichever way round takes fewer."""
+        """Return the number of blocks for a product of these widths, in the cheaper order of operands."""
         return len(self.places(widths))
 
     def places(self, widths: tuple[int, int]) -> tuple[int, ...]:
-        """The lowest bits of the blocks' products in that of operands of these widths, lowest first."""
+        """Return the lowest bit of each block's product within a product of these widths, lowest first."""
         a, b = widths
         return self._places(b, a) if self.turned(widths) else self._places(a, b)
 
@@ -143,9 +143,9 @@ class Primitive:
 
 
 def limbs(width: int, port: int) -> tuple[int, ...]:
-    """The widths of the parts of a signed operand that fit a signed port, lowest first.
+    """Return the widths of the parts of a signed operand that fit a signed port, lowest first.
 
-    All but the last are without a sign, so they leave the port's top bit alone.
+    All parts except the last are unsigned, so they do not use the port's top bit.
     """
     if width <= port:
         return (width,)
@@ -161,7 +161,7 @@ class Clock:
     mhz
         The clock at which the design runs, in MHz.
     schedule_mhz
-        The clock whose cycles the schedule fills. It is faster than ``mhz`` where a margin is left.
+        The clock for which the design is scheduled. It is faster than ``mhz`` if a margin is left.
     """
 
     mhz: float
@@ -177,12 +177,12 @@ class Target:
     clock_mhz
         The clock for which a design is scheduled by default.
     margin
-        The share of that clock that is left to placement and routing: a design without a clock of its own
-        runs at ``1 - margin`` of the clock of its schedule. 0 where no tool of this project places designs.
+        The share of that clock that is left to placement and routing: a design without a given clock runs at
+        ``1 - margin`` of the clock of its schedule. It is 0 if no tool of this project places designs.
     memory_stages
-        The shortest delay line kept in a memory instead of registers.
+        The length from which on a delay line is kept in a memory instead of registers.
     family
-        How Yosys knows the device.
+        The name of the device family in Yosys.
     """
 
     name: str
@@ -199,13 +199,13 @@ class Target:
     block_rams: int
 
     def operand_blocks(self, share: float = 1.0) -> int:
-        """Of a share of the block RAMs those that operand memories may be; tables and queues need some."""
+        """Return the block RAMs in a share of the device that operand memories may use; others need some."""
         return max(math.floor(share * self.block_rams) - SPARE_BLOCK_RAMS, 0)
 
     def pipelines(self, widths: tuple[int, int]) -> tuple[Pipeline, ...]:
-        """The ways to build a multiplier of operands of these widths, by their number of registers.
+        """Return the ways to build a multiplier of operands of these widths, by their number of registers.
 
-        Several blocks are joined by adders in the fabric, in front of the result's register.
+        Several blocks are joined by adders in the fabric, before the result's register.
         """
         delays, blocks = self.delays, self.blocks(widths)
         alone = Pipeline(0, delays.multiply + delays.add * math.ceil(math.log2(blocks)), 0.0, 0.0)
@@ -221,44 +221,44 @@ class Target:
         )
 
     def pipeline(self, product: Product, clock_mhz: float) -> Pipeline:
-        """The multiplier with the fewest registers, and so the least latency, that keeps up with a clock.
+        """Return the multiplier with the fewest registers, hence the least latency, that meets a clock.
 
-        Where none does, the one with the most: :meth:`check_clock` refuses such a clock.
+        If none does, the one with the most registers is returned; :meth:`check_clock` refuses such a clock.
         """
         ways = self.pipelines(product.widths)
         period = self.usable_period(clock_mhz) + ROUNDING
         return next((way for way in ways if way.period(product) <= period), ways[-1])
 
     def usable_period(self, clock_mhz: float) -> float:
-        """Nanoseconds of a cycle left for operators."""
+        """Return the part of a cycle left for operators (ns)."""
         return 1000.0 / clock_mhz - self.delays.overhead
 
     def least_period(self, products: Iterable[Product]) -> float:
-        """Nanoseconds without which products do not fit in a cycle, nor choices of sums that are checked."""
+        """Return the period (ns) needed by products and by a choice with addition and overflow check."""
         delays = self.delays
         choice = delays.select + delays.add + delays.check
         ways = ([way.period(product) for way in self.pipelines(product.widths)] for product in products)
         return max([choice, *map(min, ways)])
 
     def check_clock(self, clock_mhz: float, least_period: float) -> None:
-        """Refuse a clock whose cycle leaves operators fewer than so many nanoseconds.
+        """Refuse a clock whose cycle leaves less than ``least_period`` nanoseconds for operators.
 
         Raises
         ------
         InputError
-            Where it does; the line tells the fastest clock.
+            The clock is too fast; the message gives the fastest possible clock.
         """
         if self.usable_period(clock_mhz) + ROUNDING < least_period:
             raise InputError(
                 f"clock: {clock_mhz:g} MHz is too fast for this design on {self.name}; "
-                f"at most {self.fastest_clock(least_period)} MHz was expected"
+                f"expected at most {self.fastest_clock(least_period)} MHz"
             )
 
     def clock(self, asked_mhz: float | None, least_period: float = 0.0) -> Clock:
-        """The clock of a design whose operators need a cycle of ``least_period`` nanoseconds.
+        """Return the clock of a design whose operators need a cycle of ``least_period`` nanoseconds.
 
-        A clock that is asked for is also that of the schedule. The default is in whole MHz: the schedule is
-        made for the target's own clock, or for the fastest that leaves operators that long, and the design
+        A clock that the user gives is also that of the schedule. The default is in whole MHz: the schedule is
+        made for the target's own clock, or for the fastest possible one if that is slower, and the design
         runs slower by the target's margin.
         """
         if asked_mhz is not None:
@@ -267,16 +267,16 @@ class Target:
         return Clock(float(math.floor(schedule_mhz * (1.0 - self.margin) + ROUNDING)), schedule_mhz)
 
     def fastest_clock(self, least_period: float) -> int:
-        """The fastest clock in whole MHz that leaves operators so many nanoseconds."""
+        """Return the fastest clock in whole MHz that leaves ``least_period`` nanoseconds for operators."""
         return math.floor(1000.0 / (least_period + self.delays.overhead))
 
     def blocks(self, widths: tuple[int, int]) -> int:
-        """DSP blocks of one multiplier with these operand widths, whichever way round is cheaper."""
+        """Return the DSP blocks of one multiplier, in the cheaper order of its operand widths."""
         return self.primitive.blocks(widths)
 
 
-# Between registers of the block: about the period of the fastest clock, with all of them and without the
-# product's. To the block and from it a hop of routing comes on top, less half of the overhead.
+# Between registers of the block: about the period of the fastest clock, with all registers and without the
+# product's. Before and after the block: additionally a hop of routing, less half of the overhead.
 DSP48E2 = Primitive(
     name="DSP48E2",
     ports=(27, 18),
@@ -349,12 +349,12 @@ TARGETS = {
 
 
 def target(name: str) -> Target:
-    """The target of that name.
+    """Return the target with this name.
 
     Raises
     ------
     InputError
-        For an unknown one; the line lists those known.
+        The name is unknown; the message lists the known ones.
     """
     if name not in TARGETS:
         raise InputError(f"target: '{name}' is unknown; expected one of {', '.join(sorted(TARGETS))}")

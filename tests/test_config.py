@@ -1,4 +1,4 @@
-"""Options that no build can meet, one line each."""
+"""Options that no build can satisfy, and the exact message for each."""
 
 import math
 
@@ -35,17 +35,23 @@ KNOWN = ("id", "fd")
         ({"ii": -3}, "ii: -3 is not possible; expected 1 to 4096 cycles between tasks"),
         ({"width": 7}, "width: 7 is not supported; expected 8 to 32 bits"),
         ({"width": 33}, "width: 33 is not supported; expected 8 to 32 bits"),
-        ({"max_error": 0.0}, "max-error: 0 is no budget; expected 1e-12 or more, and less than 1"),
-        ({"max_error": 1.0}, "max-error: 1 is no budget; expected 1e-12 or more, and less than 1"),
-        ({"max_error": math.nan}, "max-error: nan is no budget; expected 1e-12 or more, and less than 1"),
-        ({"clock_mhz": 0.0}, "clock: 0 MHz is no clock; expected 0.001 to 10000 MHz"),
-        ({"clock_mhz": math.nan}, "clock: nan MHz is no clock; expected 0.001 to 10000 MHz"),
-        ({"seed": -1}, "seed: -1 starts no random numbers; expected 0 to 9223372036854775807"),
+        ({"max_error": 0.0}, "max-error: 0 is not a budget; expected 1e-12 or more, and less than 1"),
+        ({"max_error": 1.0}, "max-error: 1 is not a budget; expected 1e-12 or more, and less than 1"),
+        (
+            {"max_error": math.nan},
+            "max-error: nan is not a budget; expected 1e-12 or more, and less than 1",
+        ),
+        ({"clock_mhz": 0.0}, "clock: 0 MHz is not a clock; expected 0.001 to 10000 MHz"),
+        ({"clock_mhz": math.nan}, "clock: nan MHz is not a clock; expected 0.001 to 10000 MHz"),
+        ({"seed": -1}, "seed: -1 is not a seed; expected 0 to 9223372036854775807"),
         ({"core": "cpu"}, "core: 'cpu' is unknown; expected one of pipeline, array, auto"),
-        ({"core": "array", "ii": 16}, "width: the array core was expected with one of up to 18 bits"),
+        (
+            {"core": "array", "ii": 16},
+            "width: the array core supports up to 18 bits; expected 8 to 18",
+        ),
         (
             {"core": "array", "ii": 16, "width": 27},
-            "width: the array core was expected with one of up to 18 bits",
+            "width: the array core supports up to 18 bits; expected 8 to 18",
         ),
         (
             {"core": "array", "ii": 7, "width": 18},
@@ -58,14 +64,14 @@ KNOWN = ("id", "fd")
         ({"share_limbs": "yes"}, "share-limbs: 'yes' is unknown; expected one of auto, on, off"),
         (
             {"pacing": Pacing(bandwidth=0.0)},
-            "bandwidth: 0 GB/s is no bandwidth; expected 1e-09 to 1e+06 GB/s",
+            "bandwidth: 0 GB/s is not a bandwidth; expected 1e-09 to 1e+06 GB/s",
         ),
         (
             {"pacing": Pacing(bandwidth=math.inf)},
-            "bandwidth: inf GB/s is no bandwidth; expected 1e-09 to 1e+06 GB/s",
+            "bandwidth: inf GB/s is not a bandwidth; expected 1e-09 to 1e+06 GB/s",
         ),
-        ({"fit": 0.0}, "fit: 0 is no share of a device; expected more than 0 and up to 1"),
-        ({"fit": 1.5}, "fit: 1.5 is no share of a device; expected more than 0 and up to 1"),
+        ({"fit": 0.0}, "fit: 0 is not a share of a device; expected more than 0 and up to 1"),
+        ({"fit": 1.5}, "fit: 1.5 is not a share of a device; expected more than 0 and up to 1"),
         (
             {"mounting": Mounting(joint_order="alphabet")},
             "joint-order: 'alphabet' is unknown; expected one of pinocchio, file",
@@ -146,10 +152,10 @@ def test_what_an_array_needs(options, needs):
 @pytest.mark.parametrize(
     ("text", "bandwidth", "refusal"),
     [
-        ("fast", None, "ii: 'fast' is no interval; expected a number of cycles or auto"),
-        ("1.5", None, "ii: '1.5' is no interval; expected a number of cycles or auto"),
-        ("4", 32.0, "bandwidth: 32 GB/s decide nothing here; expected it with ii auto"),
-        (None, 32.0, "bandwidth: 32 GB/s decide nothing here; expected it with ii auto"),
+        ("fast", None, "ii: 'fast' is not an interval; expected a number of cycles or auto"),
+        ("1.5", None, "ii: '1.5' is not an interval; expected a number of cycles or auto"),
+        ("4", 32.0, "bandwidth: 32 GB/s has no effect here; expected it together with ii auto"),
+        (None, 32.0, "bandwidth: 32 GB/s has no effect here; expected it together with ii auto"),
     ],
 )
 def test_what_is_no_interval_is_refused(text, bandwidth, refusal):
@@ -167,5 +173,5 @@ def test_a_share_is_a_percentage_or_a_number(text, share):
 def test_what_is_no_share_is_refused(text):
     with pytest.raises(InputError) as error:
         parse_share(text)
-    expected = f"fit: '{text}' is no share of a device; expected a percentage such as 60%"
+    expected = f"fit: '{text}' is not a share of a device; expected a percentage such as 60%"
     assert str(error.value) == expected

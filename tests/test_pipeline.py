@@ -231,7 +231,7 @@ class TestRefusals:
             ({"target": "spartan3"}, "target: 'spartan3' is unknown; expected one of ecp5-85, xc7a200t, "),
             (
                 {"clock_mhz": 400.0, "width": 18},
-                "clock: 400 MHz is too fast for this design on xcvu9p; at most 344 MHz was expected",
+                "clock: 400 MHz is too fast for this design on xcvu9p; expected at most 344 MHz",
             ),
             ({"max_error": 1e-12}, "max-error: 1e-12 is met by no supported width; 32 bits support "),
             (

@@ -1,4 +1,4 @@
-"""Targets: names, clocks, blocks."""
+"""Targets: names, clocks and DSP blocks."""
 
 import pytest
 
@@ -110,7 +110,7 @@ def test_a_clock_too_fast_for_any_number_of_registers_is_refused(name, widths):
     with pytest.raises(InputError) as error:
         device.check_clock(fastest + 1.0, least)
     assert str(error.value) == (
-        f"clock: {fastest + 1} MHz is too fast for this design on {name}; at most {fastest} MHz was expected"
+        f"clock: {fastest + 1} MHz is too fast for this design on {name}; expected at most {fastest} MHz"
     )
     assert device.pipeline(product, fastest).period(product) <= least + 1e-9
 

@@ -123,7 +123,7 @@ class _Run:
         if self.clock_mhz is None:
             return design
         if not 0.0 < self.clock_mhz < math.inf:
-            raise InputError(f"clock: {self.clock_mhz:g} MHz is no clock; expected a positive number")
+            raise InputError(f"clock: {self.clock_mhz:g} MHz is not a clock; expected a positive number")
         return replace(design, clock_mhz=self.clock_mhz)
 
     def seeds(self, name: str, placed: bool) -> range | None:

@@ -1,12 +1,12 @@
-"""The input domain: what a task's numbers may be, by default from the URDF's limits.
+"""The input domain: the ranges of a task's numbers, by default from the limits in the URDF.
 
-Accelerations, which a URDF does not limit, may by default reach the velocity limit within a tenth of a
-second. External forces may reach the robot's weight on each axis, moments that force on a lever of 0.1 m; so
-may those on a floating body. What moves freely (a base, or a joint of several degrees of freedom without
-limits) does so at up to 2 m/s and 4 rad/s, within a metre. Where a joint of one degree of freedom has no
-limits, or limits that bound nothing, :mod:`rbdhw.domain.default_limits` finds others, and
-``Domain.remarks`` says so.
-A TOML file overrides any of it; for a joint of several degrees of freedom a bound holds for each::
+A URDF does not limit accelerations. By default they may reach the velocity limit within a tenth of a second.
+External forces may reach the robot's weight on each axis, and moments that force on a lever of 0.1 m; so
+may the wrench on a floating body. Free motion (of a base, or of a joint of several degrees of freedom without
+limits) is up to 2 m/s and 4 rad/s, within a metre. If a joint of one degree of freedom has no limits, or
+limits that are not meaningful, :mod:`rbdhw.domain.default_limits` substitutes others, and ``Domain.remarks``
+reports it. A TOML file overrides any of these bounds; for a joint of several degrees of freedom a bound
+applies to each of them::
 
     [default]
     acceleration = 50.0          # symmetric, or [lower, upper]
@@ -61,22 +61,22 @@ from rbdhw.runtime.number_bounds import (
 )
 
 TIME_TO_VELOCITY_LIMIT = 0.1
-"""Seconds in which the default largest acceleration reaches the velocity limit."""
+"""The time (s) in which the default largest acceleration reaches the velocity limit."""
 
 LEVER = 0.1
-"""Metres on which the default largest external moment has the largest force."""
+"""The lever (m) at which the largest external force gives the default largest external moment."""
 
 QUATERNION_SLACK = 2.0**-11
-"""How far a quaternion's length may be from one, by rounding at the sender."""
+"""The tolerance of a quaternion's length, for rounding at the sender."""
 
 GRAVITY_SLACK = 1.05
-"""How much a gravity that comes with a task may exceed the robot's own."""
+"""The factor by which a gravity given with each task may exceed the robot's own."""
 
 Array = NDArray[np.float64]
 
 
 def _pair(value: object, bound: Bound) -> Pair:
-    """``b`` as ``(-b, b)``, ``[l, u]`` as it is; ValueError with what was expected."""
+    """Return ``b`` as ``(-b, b)`` and ``[l, u]`` as ``(l, u)``; ValueError if it is neither or too large."""
     match value:
         case [lower, upper]:
             pair = _number(lower), _number(upper)
@@ -85,7 +85,7 @@ def _pair(value: object, bound: Bound) -> Pair:
     if not pair[0] < pair[1]:
         raise ValueError(_EXPECTED)
     if not bound.holds(max(pair, key=abs)):
-        raise ValueError(f"{bound.expected} was expected")
+        raise ValueError(f"expected {bound.expected}")
     return pair
 
 
@@ -95,7 +95,7 @@ def _number(value: object) -> float:
     return float(value)
 
 
-_EXPECTED = "a positive number or [lower, upper] with lower below upper was expected"
+_EXPECTED = "expected a positive number or [lower, upper] with lower below upper"
 
 Positions = Annotated[Pair, BeforeValidator(partial(_pair, bound=POSITION))]
 Velocities = Annotated[Pair, BeforeValidator(partial(_pair, bound=VELOCITY))]
@@ -104,7 +104,7 @@ Efforts = Annotated[Pair, BeforeValidator(partial(_pair, bound=EFFORT))]
 
 
 class JointBounds(BaseModel):
-    """Overrides for one joint, or for all."""
+    """Overrides of the bounds of one joint or of all."""
 
     model_config = ConfigDict(extra="forbid")
     position: Positions | None = None
@@ -122,7 +122,7 @@ class ForceBounds(BaseModel):
 
 
 class BaseBounds(ForceBounds):
-    """Bounds of each component of a moving base's motion, and of the wrench on one that floats."""
+    """Bounds of each component of a moving base's motion, and of the wrench on a floating base."""
 
     linear_velocity: Velocities | None = None
     angular_velocity: Velocities | None = None
@@ -131,7 +131,7 @@ class BaseBounds(ForceBounds):
 
 
 class Overrides(BaseModel):
-    """The content of a domain file."""
+    """The contents of a domain file."""
 
     model_config = ConfigDict(extra="forbid")
     default: JointBounds = JointBounds()
@@ -144,11 +144,11 @@ class Overrides(BaseModel):
 class Domain:
     """Bounds by array of the user's interface, in its units: ``(dimension, 2)`` each.
 
-    ``q`` has ``nq`` rows, ``v``, ``a``, ``tau`` have ``nv``; ``base_v``, ``base_a`` and ``gravity`` are there
-    where tasks bring them; ``fext`` has a row a wrench component, ``[force; moment]``, the same for every
-    body; ``Minv``, where a task may bring one, a row an entry of the matrix, row by row. ``wraps`` marks
-    those of ``q`` that are angles without limits. ``remarks`` names the joints whose limits bound nothing,
-    with what was taken instead, and bounds that look like degrees; domains are compared without it.
+    ``q`` has ``nq`` rows; ``v``, ``a`` and ``tau`` have ``nv``. ``base_v``, ``base_a`` and ``gravity`` exist
+    if tasks contain them. ``fext`` has a row for each component of a wrench, ``[force; moment]``, the same
+    for every body. ``Minv``, if a task may contain it, has a row for each entry of the matrix, row by row.
+    ``wraps`` marks the coordinates of ``q`` that are angles without limits. ``remarks`` reports joints whose
+    limits were replaced, and bounds that look like degrees; the comparison of domains ignores it.
     """
 
     bounds: Mapping[str, Array]
@@ -157,12 +157,12 @@ class Domain:
 
 
 def read_overrides(path: Path) -> Overrides:
-    """The overrides in a TOML file.
+    """Read the overrides in a TOML file.
 
     Raises
     ------
     InputError
-        Where the file cannot be read or says something else than a domain.
+        The file cannot be read or is not a valid domain file.
     """
     data = read(path, "a TOML file with bounds of the inputs", DOMAIN_BYTES)
     longest = max(map(len, data.split(b"\n")))
@@ -178,7 +178,7 @@ def read_overrides(path: Path) -> Overrides:
 
 
 def _complaint(error: ErrorDetails) -> str:
-    """Where a domain file says something else than a domain, and what was expected there."""
+    """Return where a domain file is invalid, and the expectation."""
     where = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
         tables: dict[object, type[BaseModel]] = {
@@ -191,21 +191,22 @@ def _complaint(error: ErrorDetails) -> str:
         return f"{where}: unknown; expected {', '.join(table.model_fields)}"
     if error["type"] == "value_error":
         return f"{where}: {error['ctx']['error']}"
-    return f"{where}: a table was expected"
+    return f"{where}: expected a table"
 
 
 def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bool = False) -> Domain:
-    """The domain of a robot's inputs.
+    """Return the domain of a robot's inputs.
 
     Parameters
     ----------
     strict
-        Refuse limits that bound nothing, unless an override does, instead of taking substitutes.
+        Whether to refuse limits that are not meaningful, unless they are overridden, instead of replacing
+        them.
 
     Raises
     ------
     InputError
-        For an override of an unknown joint, and where ``strict`` asks for it.
+        An override names an unknown joint or does not fit the base; or, if ``strict``, a limit is refused.
     """
     given = overrides or Overrides()
     unknown = sorted(set(given.joints) - set(robot.joints))
@@ -240,7 +241,7 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
 
 
 def _check_base(robot: Robot, given: Overrides) -> None:
-    """Refuse bounds of a base that does not move, and of a floating joint as if it were any joint."""
+    """Refuse bounds of a base that does not move, and bounds of a floating joint among those of joints."""
     if given.base != BaseBounds() and not (robot.floats or robot.base_given):
         raise InputError(f"domain: base: that of {robot.name} is fixed; expected a base that moves")
     if robot.floats and robot.bodies[0].joint.name in given.joints:
@@ -249,7 +250,7 @@ def _check_base(robot: Robot, given: Overrides) -> None:
 
 
 def _unwrap_joints(robot: Robot) -> set[int]:
-    """Configuration coordinates that are not the same a turn later: some joint follows them otherwise."""
+    """Return the configuration coordinates that must not wrap, because another joint depends on the turn."""
     kinds = {body.joint.name: body.joint.kind for body in robot.bodies}
     found = set()
     for body, place in zip(robot.bodies, robot.q_of, strict=True):
@@ -257,7 +258,7 @@ def _unwrap_joints(robot: Robot) -> set[int]:
         if joint.mimic is not None:
             whole = joint.kind.rotates and kinds[joint.mimic.joint].rotates
             mantissa, exponent = math.frexp(abs(joint.mimic.multiplier))
-            doubled = mantissa == 0.5 and exponent > 0  # a shift of bits, which wraps as the angle does
+            doubled = mantissa == 0.5 and exponent > 0  # a left shift, which wraps as the angle does
             still = joint.mimic.multiplier == 0.0
             found |= set() if still or (whole and doubled) else {place.start}
         elif joint.kind is JointKind.HELICAL:
@@ -266,7 +267,7 @@ def _unwrap_joints(robot: Robot) -> set[int]:
 
 
 def _positions(joint: Joint, given: Overrides, substitutes: Substitutes, *, wraps: bool) -> list[Pair]:
-    """The bounds of a joint's coordinates; those of an angle without limits are infinite."""
+    """Return the bounds of a joint's coordinates; those of an angle without limits are infinite."""
     if joint.kind is JointKind.FLOATING:
         return [(-FREE_REACH, FREE_REACH)] * 3 + [_QUATERNION] * 4
     if joint.kind.quaternion is not None:
@@ -287,7 +288,7 @@ def _positions(joint: Joint, given: Overrides, substitutes: Substitutes, *, wrap
 
 
 def _limits(limits: Limits, angle: bool) -> Pair:
-    """The limits of one coordinate; a slide without has :data:`FREE_REACH` either way."""
+    """Return the limits of one coordinate; for a length without limits :data:`FREE_REACH` either way."""
     bounded = angle or math.isfinite(limits.upper)
     return (limits.lower, limits.upper) if bounded else (-FREE_REACH, FREE_REACH)
 
@@ -295,7 +296,7 @@ def _limits(limits: Limits, angle: bool) -> Pair:
 def _motion_bounds(
     joint: Joint, given: Overrides, wrench: list[Pair], substitutes: Substitutes
 ) -> dict[str, list[Pair]]:
-    """The bounds of a joint's velocities, accelerations and forces."""
+    """Return the bounds of a joint's velocities, accelerations and forces."""
     if joint.kind is JointKind.FLOATING:
         return _bound_floating_base(given, wrench)
     own = given.joints.get(joint.name, JointBounds())
@@ -315,25 +316,25 @@ def _motion_bounds(
 
 
 def _free_velocities(joint: Joint) -> list[Pair]:
-    """The velocity limits of a joint of several degrees of freedom, or those of free motion."""
+    """Return the velocity limits of a joint of several degrees of freedom, or those of free motion."""
     given = zip(joint.limits, joint.kind.angular, strict=True)
     free = {turning: (-velocity, velocity) for turning, velocity in FREE_VELOCITY.items()}
     return [_around(limits.velocity, free[turning]) for limits, turning in given]
 
 
 def _free_efforts(joint: Joint, wrench: list[Pair]) -> list[Pair]:
-    """The effort limits of a joint of several degrees of freedom, or those of an external wrench."""
+    """Return the effort limits of a joint of several degrees of freedom, or those of an external wrench."""
     given = zip(joint.limits, joint.kind.angular, strict=True)
     return [_around(limits.effort, wrench[3 if turning else 0]) for limits, turning in given]
 
 
 def _around(limit: float, free: Pair) -> Pair:
-    """``limit`` either way, or ``free`` where it bounds nothing."""
+    """Return ``limit`` either way, or ``free`` if ``limit`` is zero or infinite."""
     return (-limit, limit) if 0.0 < limit < math.inf else free
 
 
 def _bound_floating_base(given: Overrides, wrench: list[Pair]) -> dict[str, list[Pair]]:
-    """The bounds of a floating body's velocities, accelerations and wrench."""
+    """Return the bounds of a floating body's velocities, accelerations and wrench."""
     velocity = _base_velocity(given.base)
     force, moment = given.base.force or wrench[0], given.base.moment or wrench[3]
     return {
@@ -354,7 +355,7 @@ def _base_acceleration(given: BaseBounds, velocity: list[Pair]) -> list[Pair]:
 
 
 def _reachable(velocity: Pair) -> Pair:
-    """The accelerations that reach a velocity in the time allowed."""
+    """Return the accelerations that reach a velocity in :data:`TIME_TO_VELOCITY_LIMIT`."""
     largest = max(abs(bound) for bound in velocity) / TIME_TO_VELOCITY_LIMIT
     return (-largest, largest)
 
@@ -371,7 +372,7 @@ def _wrench_bounds(robot: Robot, given: ForceBounds) -> list[Pair]:
 
 
 def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str, InputRange]:
-    """The range of every input a graph of this robot may have, by the graph's names and units."""
+    """Return the range of every possible input of a graph of this robot, by the graph's names and units."""
     ranges = _position_ranges(robot, domain)
     for k, turns_ in enumerate(_angular_velocities(robot)):
         for array, unit in (("v", "rad/s"), ("a", "rad/s^2"), ("tau", "Nm")):
@@ -419,19 +420,19 @@ _BASE_UNITS = {
 
 
 def _angular_velocities(robot: Robot) -> list[bool]:
-    """Which of the robot's velocities are angular."""
+    """Return for each of the robot's velocities whether it is angular."""
     own = (body.joint for body in robot.bodies if body.joint.mimic is None)
     return [turns_ for joint in own for turns_ in joint.kind.angular]
 
 
 def _angular_coordinates(robot: Robot) -> list[bool]:
-    """Which of the robot's configuration coordinates are angles."""
+    """Return for each of the robot's configuration coordinates whether it is an angle."""
     own = (body.joint for body in robot.bodies if body.joint.mimic is None)
     return [angle for joint in own for angle in joint.kind.angles]
 
 
 def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The graph's inputs, by name and in its units, from arrays of the user's interface."""
+    """Convert arrays of the user's interface to the graph's inputs, by name and in its units."""
     inputs: dict[str, Array] = {}
     for k, angle in enumerate(_angular_coordinates(robot)):
         position = arrays["q"][:, k]

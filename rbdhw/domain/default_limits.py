@@ -1,17 +1,18 @@
-"""Bounds in place of limits that a URDF does not give, or that bound nothing.
+"""Bounds that replace limits which a URDF does not give, or which are not meaningful.
 
-The substitutes are
+The substitutes are:
 
 - for a velocity, that of free motion (:data:`FREE_VELOCITY`);
-- for the position of a turn, a full turn, which wraps like a continuous joint if no other joint follows it
-  in a way that forbids it; for that of a slide, :data:`FREE_REACH` either way;
-- for an effort, what holds the outstretched limb that the joint carries against gravity and accelerates it as
-  fast as the domain allows; where the base floats, what bears the robot's weight at the limb's end, too.
+- for an angle, a full turn, which wraps like a continuous joint unless a mimic of the joint forbids it; for a
+  sliding joint, :data:`FREE_REACH` either way;
+- for an effort, the effort that holds the joint's outstretched limb against gravity and accelerates it as
+  fast as the domain allows; if the base floats, also the effort that bears the robot's weight at the limb's
+  end.
 
-A placeholder, a limit that is too large to be meant, gives way to something smaller, for number formats
-that hold it would be coarse: :data:`FAST_VELOCITY`, or :data:`AMPLE_EFFORT` times the effort above.
+A placeholder, which is an implausibly large limit, is replaced by something smaller, because number formats
+for it would be coarse: :data:`FAST_VELOCITY`, or :data:`AMPLE_EFFORT` times the effort above.
 
-Each substitute is remarked, one line for all joints with the same problem.
+Each substitute is reported in a remark, one line for all joints with the same problem.
 """
 
 from __future__ import annotations
@@ -31,26 +32,26 @@ from rbdhw.robot.model import Inertia, Joint, Robot, Vector3
 from rbdhw.robot.spatial import norm, rotational_matrix, scale
 
 FREE_VELOCITY = {True: 4.0, False: 2.0}
-"""The default largest velocity of a freedom without limits: rad/s where it turns, m/s where it slides."""
+"""The default largest velocity without limits: rad/s for a rotation (True), m/s for a translation (False)."""
 
 FREE_REACH = 1.0
-"""Metres by which a slide without limits is taken to go either way."""
+"""The default range of a sliding joint without limits, either way (m)."""
 
 FAR, FAST = 100.0, 100.0
-"""Limits of a position that are farther apart (rad or m) bound nothing, nor do velocities (rad/s or m/s) that
-are as fast: they are placeholders."""
+"""Placeholders: position limits farther apart than this (rad or m) and velocity limits of at least this
+(rad/s or m/s) are not meaningful."""
 
 FAST_VELOCITY = {True: 10.0, False: 2.0}
-"""Taken for a velocity limit that is a placeholder: rad/s where the freedom turns, m/s where it slides."""
+"""The substitute for a placeholder of a velocity limit: rad/s for a rotation (True), else m/s."""
 
 MOST_EFFORT, AMPLE_EFFORT = 128.0, 8.0
-"""How many times the effort that a limb needs a limit may be, and what is taken for one that is more.
+"""The largest meaningful effort limit and the substitute for a larger one, over the effort that is needed.
 
-A larger one is a placeholder: it would take the limb to its largest velocity in less than a millisecond.
+A larger limit is a placeholder: it would accelerate the limb to its largest velocity in less than 1 ms.
 """
 
 LEAST_EFFORT = 1e-3
-"""The substitute for an effort where a joint carries nothing (Nm or N)."""
+"""The substitute for an effort if a joint carries no inertia (Nm or N)."""
 
 Pair = tuple[float, float]
 
@@ -63,12 +64,12 @@ _ENTRIES = ("position", "velocity", "effort")
 
 @dataclass
 class Substitutes:
-    """Finds what a joint's limits leave open, and collects the remarks.
+    """Finds substitutes for missing or meaningless limits of joints, and collects the remarks.
 
     Parameters
     ----------
     strict
-        Whether to refuse limits that bound nothing instead.
+        Whether to refuse such limits instead.
     """
 
     robot: Robot
@@ -77,12 +78,12 @@ class Substitutes:
     _degrees: dict[tuple[Pair, str], list[str]] = field(default_factory=dict)
 
     def position(self, joint: Joint, *, wraps: bool) -> Pair:
-        """The bounds of a revolute or prismatic joint's position: infinite where it wraps.
+        """Return the bounds of a revolute or prismatic joint's position; infinite if it wraps.
 
         Raises
         ------
         InputError
-            In strict mode, where the limits bound nothing.
+            The limits are not meaningful, in strict mode.
         """
         lower, upper = joint.limits[0].lower, joint.limits[0].upper
         if 0.0 < upper - lower <= FAR:
@@ -104,12 +105,12 @@ class Substitutes:
         return -reach, reach
 
     def velocity(self, joint: Joint) -> Pair:
-        """The bounds of a joint's one velocity.
+        """Return the bounds of a joint's only velocity.
 
         Raises
         ------
         InputError
-            In strict mode, where the limit bounds nothing.
+            The limit is not meaningful, in strict mode.
         """
         limit = joint.limits[0].velocity
         if 0.0 < limit < FAST:
@@ -120,12 +121,12 @@ class Substitutes:
         return -taken, taken
 
     def effort(self, joint: Joint, acceleration: Pair) -> Pair:
-        """The bounds of a joint's one force or torque, given those of its acceleration.
+        """Return the bounds of a joint's only force or torque, given the bounds of its acceleration.
 
         Raises
         ------
         InputError
-            In strict mode, where the limit bounds nothing.
+            The limit is not meaningful, in strict mode.
         """
         limit = joint.limits[0].effort
         needed = max(holding_effort(self.robot, joint, max(map(abs, acceleration))), LEAST_EFFORT)
@@ -142,7 +143,7 @@ class Substitutes:
         return -taken, taken
 
     def check_unit(self, joint: Joint, bounds: Pair, what: str) -> None:
-        """Remark on the position bounds of a turn that look like degrees; ``what`` they are in the remark."""
+        """Remark on bounds of an angle that look like degrees; ``what`` names the bounds in the remark."""
         if all(map(math.isfinite, bounds)) and looks_like_degrees(bounds):
             self._degrees.setdefault((bounds, what), []).append(joint.name)
 
@@ -166,11 +167,11 @@ class Substitutes:
 
 
 def holding_effort(robot: Robot, joint: Joint, acceleration: float) -> float:
-    """The largest force or torque that an outstretched limb may need at rest and at an acceleration.
+    """Return the largest force or torque that an outstretched limb may need at rest and when accelerated.
 
-    It is a bound for the masses that ``joint``, and those that mimic it, carry, for gravity across every
-    lever, and for ``acceleration`` (rad/s^2 or m/s^2) of that joint alone. Where the base floats, a limb may
-    also bear the robot's weight at its end.
+    It is a bound for the masses carried by ``joint`` and its mimics, with gravity perpendicular to every
+    lever and ``acceleration`` (rad/s^2 or m/s^2) of that joint alone. If the base floats, a limb may also
+    bear the robot's weight at its end.
     """
     gravity = math.hypot(*robot.gravity)
     total = sum(body.inertia.mass for body in robot.bodies)
@@ -188,9 +189,9 @@ def holding_effort(robot: Robot, joint: Joint, acceleration: float) -> float:
 
 
 def _carried_mass(robot: Robot, root: int) -> tuple[float, float, float, float]:
-    """Mass, and bounds of first moment, moment of inertia, and reach, of all that body ``root`` carries.
+    """Return mass and bounds of first moment, moment of inertia and reach of body ``root`` and all below it.
 
-    All are about the joint of ``root``, with the limb outstretched.
+    The bounds are about the joint of ``root``, with the limb outstretched.
     """
     distance = {root: 0.0}
     mass = moment = inertia = reach = 0.0
@@ -209,12 +210,12 @@ def _carried_mass(robot: Robot, root: int) -> tuple[float, float, float, float]:
 
 
 def _centre_distance(inertia: Inertia) -> float:
-    """How far the centre of mass is from the body frame's origin."""
+    """Return the distance of the centre of mass from the body frame's origin (m)."""
     return norm(scale(1.0 / inertia.mass, inertia.first_moment)) if inertia.mass > 0.0 else 0.0
 
 
 def _largest_moment(inertia: Inertia) -> float:
-    """The largest principal moment about the centre of mass, if any is positive."""
+    """Return the largest principal moment about the centre of mass, or zero if none is positive."""
     centre: Vector3 = inertia.first_moment
     squared = float(np.dot(centre, centre)) * np.eye(3) - np.outer(centre, centre)
     about = np.array(rotational_matrix(inertia)) - (squared / inertia.mass if inertia.mass > 0.0 else 0.0)
@@ -226,7 +227,7 @@ def _reason(entry: str, limit: float) -> str:
 
 
 def _span(lower: float, upper: float, what: str) -> str:
-    """Why bounds of a turn look like degrees."""
+    """Return why the bounds of an angle look like degrees."""
     turns = int((upper - lower) / (2.0 * math.pi))
     return f"position {what} {lower:g} to {upper:g} rad span {turns} turns; degrees? expected radians"
 
@@ -241,12 +242,12 @@ def _substitute(entry: str, reason: str, unit: str, taken: Sequence[tuple[str, f
 
 
 def _key(name: str) -> str:
-    """A joint's name as a TOML key."""
+    """Return a joint's name as a TOML key."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
 def _bound_text(bounds: Sequence[float], unit: str) -> str:
-    """What was taken for one joint, or for each of several."""
+    """Return a text with the substitute of one joint, or of each of several."""
     least, most = min(bounds), max(bounds)
     if math.isinf(least):
         return "as a full turn, which wraps"

@@ -1,4 +1,4 @@
-"""Random tasks over the whole input domain, its extremes among them."""
+"""Random tasks over the whole input domain, including its extremes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rbdhw.domain.bounds import QUATERNION_SLACK, Domain
 from rbdhw.robot.model import Robot
 
 EXTREMES = 24
-"""One random task in so many is of each of three extreme kinds."""
+"""Each of the three kinds of extreme tasks has probability 1/EXTREMES."""
 
 MOVING = ("v", "a", "tau", "base_v", "base_a")
 """The arrays of velocities, accelerations and forces."""
@@ -23,15 +23,15 @@ Array = NDArray[np.float64]
 def sample(
     robot: Robot, domain: Domain, tasks: int, rng: np.random.Generator, fext: Sequence[int] = ()
 ) -> dict[str, Array]:
-    """Random arrays of the user's interface over the whole domain, its extremes among them.
+    """Draw random arrays of the user's interface over the whole domain, including its extremes.
 
-    Half of the tasks are uniform. In the other half each coordinate sits at one of its bounds with
-    probability one half, and one task in sixteen rests (the velocities nearest to zero). Of three tasks in
-    :data:`EXTREMES` one has every number at one of its bounds, one all but the positions, and one has this
-    with the joints at zero, or the positions nearest to it, where an arm is stretched out. An angle that
-    wraps has no bounds: it is uniform unless it is zero. (Half a turn to the last bit folds limbs flat, where
-    results may vanish but for rounding.) Attitudes, and the direction of a given gravity, are uniform on the
-    sphere.
+    Half of the tasks are uniform. In the other half each coordinate is at one of its bounds with probability
+    one half. One task in sixteen is at rest (velocities are as close to zero as the domain allows). Each of
+    three extreme kinds has probability 1 / :data:`EXTREMES`: all numbers at bounds; all numbers except
+    positions at bounds; and the latter with positions at zero, or as close to it as possible, where an arm is
+    stretched out. An angle that wraps has no bounds; it is uniform except in the last kind. (Exactly half a
+    turn would fold limbs flat, and results might be zero except for rounding.) Attitudes and the direction of
+    a given gravity are uniform on the sphere.
     """
     bounds = dict(domain.bounds)
     bounds["q"] = np.where(np.array(domain.wraps)[:, None], np.array([-np.pi, np.pi]), bounds["q"])
@@ -59,7 +59,7 @@ def sample(
 
 
 def _quaternions(robot: Robot) -> list[slice]:
-    """Where the robot's quaternions lie in ``q``."""
+    """Return the slices of ``q`` that are quaternions."""
     found = []
     for body, place in zip(robot.bodies, robot.q_of, strict=True):
         part = body.joint.kind.quaternion
@@ -69,7 +69,7 @@ def _quaternions(robot: Robot) -> list[slice]:
 
 
 def _directions(rng: np.random.Generator, tasks: int, size: int) -> Array:
-    """Unit vectors (tasks, size): uniform on the sphere, an axis or its opposite once in eight times."""
+    """Return unit vectors (tasks, size): uniform on the sphere, with probability 1/8 along an axis."""
     vectors = rng.normal(size=(tasks, size))
     straight = rng.random(tasks) < 1 / 8
     axes = np.eye(size)[rng.integers(size, size=tasks)] * rng.choice([-1.0, 1.0], (tasks, 1))
@@ -78,7 +78,7 @@ def _directions(rng: np.random.Generator, tasks: int, size: int) -> Array:
 
 
 def _draw(bounds: Array, tasks: int, rng: np.random.Generator, extreme: NDArray[np.bool_]) -> Array:
-    """Numbers within the bounds, and of the ``extreme`` tasks (N, 1) all at bounds."""
+    """Draw numbers within the bounds; in ``extreme`` tasks (N, 1) all are at bounds."""
     shape = (tasks, len(bounds))
     lower, upper = bounds[:, 0], bounds[:, 1]
     uniform = rng.uniform(lower, upper, shape)

@@ -1,22 +1,22 @@
-"""Random tasks of several kinds, the strata: from the whole domain down to rest.
+"""Random tasks of several kinds, the strata: from the whole domain to rest.
 
-A task uniform over the domain is faster, and has larger forces, than what a robot does most of the time.
-Errors that are small beside its results may be large beside those of an ordinary motion. So each stratum has
-tasks of its own, and errors are stated for each:
+A task drawn uniformly from the domain is faster and has larger forces than most real tasks of a robot. An
+error that is small relative to its results may be large relative to those of an ordinary motion. Therefore
+each stratum has its own tasks, and errors are stated for each:
 
 ``box``
-    Uniform over the domain, with its extremes (:func:`rbdhw.domain.sampling.sample`).
+    Uniform over the domain, including its extremes (:func:`rbdhw.domain.sampling.sample`).
 ``motion``
     Velocities and accelerations of ordinary motions (:data:`SPEED`, :data:`ACCELERATION`), or of the whole
-    domain on a scale from 1 down to 1/1000, and the forces that inverse dynamics needs for them.
+    domain scaled by a factor from 1 down to 1/1000; forces are those that inverse dynamics gives.
 ``rest``
     No velocity, no acceleration, no force.
 ``balanced``
     No velocity, no acceleration, and the forces that hold the robot against gravity.
 ``single``
-    One coordinate moves, and the others rest.
+    One coordinate moves, and the others are at rest.
 
-Forces that leave the domain are taken at its nearest bound.
+Forces outside of the domain are clipped to its bounds.
 """
 
 from __future__ import annotations
@@ -34,35 +34,35 @@ from rbdhw.golden.error_norm import norms
 from rbdhw.robot.model import Robot
 
 SHARES = {"box": 6, "motion": 4, "rest": 2, "balanced": 2, "single": 2}
-"""How many of sixteen tasks are of each stratum."""
+"""The number of tasks of each stratum among sixteen."""
 
 STRATA = tuple(SHARES)
 
 BOX, MOTION, REST, BALANCED, SINGLE = range(len(STRATA))
 
 SPEED, ACCELERATION = 3.0, 4.0
-"""Largest velocity (rad/s, m/s) and acceleration (rad/s^2, m/s^2) of an ordinary motion."""
+"""The largest velocity (rad/s, m/s) and acceleration (rad/s^2, m/s^2) of an ordinary motion."""
 
 RATES = {"v": SPEED, "a": ACCELERATION, "base_v": SPEED, "base_a": ACCELERATION}
-"""The largest of an ordinary motion, by array."""
+"""The largest magnitude in an ordinary motion, by array."""
 
 NONE = -1
-"""In place of the coordinate that moves."""
+"""An index that stands for no moving coordinate."""
 
 ORDINARY_WRENCH = 0.1
 """The external force of an ordinary motion, as a share of the largest in the domain."""
 
 LEAST_SCALE = 1e-3
-"""The least share of the domain's velocities and accelerations that a motion's scale may be."""
+"""The least scale of a motion's velocities and accelerations, as a share of the domain's."""
 
 AT_ZERO = 1 / 8
-"""The share of tasks at rest, or with one coordinate that moves, in which the others are at zero."""
+"""The share of tasks of the strata rest, balanced and single whose positions are at zero."""
 
 FLOOR_SHARE = 0.25
 """A function's error floor as a share of the median norm of its results in ordinary motions."""
 
 FLOOR_TASKS = 512
-"""Ordinary motions in which that median is found."""
+"""The number of ordinary motions over which that median is computed."""
 
 Array = NDArray[np.float64]
 
@@ -74,23 +74,23 @@ class Drawn:
     Parameters
     ----------
     arrays
-        Of the user's interface, (N, ...) each.
+        Arrays of the user's interface, (N, ...) each.
     stratum
-        (N,): each task's index in :data:`STRATA`.
+        (N,): the index of each task's stratum in :data:`STRATA`.
     """
 
     arrays: dict[str, Array]
     stratum: NDArray[np.int64]
 
     def first(self, tasks: int) -> Drawn:
-        """The first tasks."""
+        """Return the first ``tasks`` tasks."""
         return Drawn({name: array[:tasks] for name, array in self.arrays.items()}, self.stratum[:tasks])
 
 
 def draw(
     robot: Robot, domain: Domain, tasks: int, rng: np.random.Generator, fext: Sequence[int] = ()
 ) -> Drawn:
-    """Random tasks of all strata in random order, in the shares of :data:`SHARES`."""
+    """Draw random tasks of all strata in random order, in the shares of :data:`SHARES`."""
     arrays = sample(robot, domain, tasks, rng, fext)
     stratum = rng.permutation(_labels(tasks))
     ordinary = rng.random(tasks) < 0.5
@@ -111,7 +111,7 @@ def draw(
 def ordinary_motions(
     robot: Robot, domain: Domain, tasks: int, rng: np.random.Generator, fext: Sequence[int] = ()
 ) -> dict[str, Array]:
-    """Random tasks of ordinary motions alone, none of them on a smaller scale."""
+    """Draw random tasks of ordinary motions only, all at full scale."""
     arrays = sample(robot, domain, tasks, rng, fext)
     every, ones = np.ones(tasks, np.bool_), np.ones(tasks)
     for name, largest in RATES.items():
@@ -126,10 +126,10 @@ def ordinary_motions(
 def error_floors(
     robot: Robot, domain: Domain, functions: Iterable[str], seed: int, fext: Sequence[int] = ()
 ) -> dict[str, float]:
-    """For each function the norm below which a result counts as large as that, in the units of its results.
+    """Return for each function the least norm of a result by which an error is divided, in its units.
 
-    It is :data:`FLOOR_SHARE` of the median norm of results in ordinary motions. Results smaller than that
-    are seldom, and a controller has no use for their relative error.
+    The floor is :data:`FLOOR_SHARE` of the median norm of results in ordinary motions. Smaller results are
+    rare, and their relative error is of no use to a controller.
     """
     arrays = ordinary_motions(robot, domain, FLOOR_TASKS, np.random.default_rng((seed, 4)), fext)
     medians = {f: float(np.median(norms(golden.evaluate(robot, f, arrays)))) for f in functions}
@@ -137,7 +137,7 @@ def error_floors(
 
 
 def _labels(tasks: int) -> NDArray[np.int64]:
-    """The stratum of each task, in order; of few tasks some have one at least, the box first."""
+    """Return the stratum of each task, in order; of few tasks at least one is of the first strata."""
     edges = np.cumsum([0, *SHARES.values()]) / sum(SHARES.values())
     counts = np.diff(np.ceil(tasks * edges)).astype(np.int64)
     return np.repeat(np.arange(len(STRATA)), counts)
@@ -146,7 +146,7 @@ def _labels(tasks: int) -> NDArray[np.int64]:
 def _motions(
     bounds: Array, largest: float, ordinary: NDArray[np.bool_], scale: Array, rng: np.random.Generator
 ) -> Array:
-    """Random rates (N, n) within the bounds of ordinary motions, or within the domain's on a scale."""
+    """Draw rates (N, n) within the bounds of ordinary motions, or within the domain's times ``scale``."""
     still = np.clip(0.0, *bounds.T)
     lower = np.where(ordinary[:, None], np.maximum(bounds[:, 0], np.minimum(-largest, still)), bounds[:, 0])
     upper = np.where(ordinary[:, None], np.minimum(bounds[:, 1], np.maximum(largest, still)), bounds[:, 1])
@@ -157,7 +157,7 @@ def _motions(
 def _still(
     box: Array, moving: Array, bounds: Array, stratum: NDArray[np.int64], alone: NDArray[np.bool_]
 ) -> Array:
-    """Rates (N, n) of all strata, from those of the box and of motions; ``alone`` marks the single movers."""
+    """Combine rates (N, n) of all strata from those of box and motion; ``alone`` marks single movers."""
     still = np.broadcast_to(np.clip(0.0, *bounds.T), box.shape)
     kind = stratum[:, None]
     return np.select(
@@ -168,7 +168,7 @@ def _still(
 def _wrenches(
     box: Array, bounds: Array, stratum: NDArray[np.int64], ordinary: NDArray[np.bool_], scale: Array
 ) -> Array:
-    """External forces (N, bodies, 6) of all strata: scaled with the motion, and none at rest."""
+    """Return external forces (N, bodies, 6) of all strata: scaled with the motion, and zero at rest."""
     still = np.where(box != 0.0, np.clip(0.0, *bounds.T), 0.0)
     share = np.select(
         [stratum == BOX, stratum == MOTION], [1.0, np.where(ordinary, ORDINARY_WRENCH, scale)], default=0.0
@@ -177,7 +177,7 @@ def _wrenches(
 
 
 def _at_zero(robot: Robot, domain: Domain, positions: Array) -> Array:
-    """Positions (N, nq) with every coordinate nearest to zero; quaternions stay as they are."""
+    """Return positions (N, nq) with every coordinate as close to zero as possible, except quaternions."""
     kept = np.zeros(robot.nq, np.bool_)
     for body, place in zip(robot.bodies, robot.q_of, strict=True):
         if body.joint.mimic is None and (part := body.joint.kind.quaternion) is not None:
@@ -186,7 +186,7 @@ def _at_zero(robot: Robot, domain: Domain, positions: Array) -> Array:
 
 
 def _set_forces(robot: Robot, domain: Domain, arrays: dict[str, Array], stratum: NDArray[np.int64]) -> None:
-    """Forces of all strata but the box, within the domain: those that the accelerations need, or none."""
+    """Set the forces of all strata except box to those that the accelerations need, or none, clipped."""
     needed = np.flatnonzero(np.isin(stratum, (MOTION, BALANCED, SINGLE)))
     if len(needed):
         tasks: Mapping[str, Array] = {name: array[needed] for name, array in arrays.items()}

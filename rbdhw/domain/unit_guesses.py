@@ -1,4 +1,4 @@
-"""Guesses at the unit of numbers that are too large to be meant in radians or metres."""
+"""Guess whether numbers that are too large for radians or metres are in degrees or millimetres."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 SMALLEST, LARGEST = 4.0 * math.pi, 720.0
-"""Magnitudes that are suspicious: beyond two turns in radians, up to two turns in degrees."""
+"""The range of suspicious magnitudes: beyond two turns in radians, up to two turns in degrees."""
 
 STEP = 0.5
-"""Bounds in degrees are multiples of this; multiples of pi are not."""
+"""The step of bounds in degrees; multiples of pi are not multiples of it."""
 
 
 FAR = 2.0
-"""How many times as large as the largest limit a value is that is far beyond it."""
+"""The ratio to the largest limit above which a value is far beyond the limits."""
 
 
 def looks_like_degrees(values: ArrayLike, limits: tuple[float, float] | None = None) -> bool:
-    """Whether angles that should be in radians look like degrees.
+    """Return whether angles that should be in radians look like degrees.
 
     Parameters
     ----------
     values
-        Angles of one joint. Infinite values and NaN are left out.
+        Angles of one joint. Infinite values and NaN are ignored.
     limits
-        The joint's finite limits (rad). With them, angles look like degrees if some go far beyond the limits
-        and all lie within them when converted from degrees. Without them, the values are bounds themselves:
+        The joint's finite limits (rad). With limits, angles look like degrees if some are far beyond them and
+        all are within them when converted from degrees. Without limits, the values are bounds themselves;
         they look like degrees if all are multiples of :data:`STEP`.
     """
     angles = np.asarray(values, np.float64).ravel()
@@ -39,17 +39,17 @@ def looks_like_degrees(values: ArrayLike, limits: tuple[float, float] | None = N
 
 
 def looks_like_millimetres(values: ArrayLike, limits: tuple[float, float] | None = None) -> bool:
-    """Whether lengths that should be in metres look like millimetres.
+    """Return whether lengths that should be in metres look like millimetres.
 
-    They do if they leave the limits of their joint (m) but lie within them when converted; never without
-    limits.
+    They do if some are far beyond their joint's limits (m) and all are within them when converted. Without
+    limits the result is False.
     """
     lengths = np.asarray(values, np.float64).ravel()
     return limits is not None and _fits_scaled(lengths[np.isfinite(lengths)], limits, 1e-3, 1e-3)
 
 
 def _fits_scaled(values: NDArray[np.float64], limits: tuple[float, float], unit: float, slack: float) -> bool:
-    """Whether values go far beyond limits, but keep to them when they are multiplied by ``unit``."""
+    """Return whether some values are far beyond limits, but all are within them times ``unit``."""
     lower, upper = limits
     far = FAR * max(abs(lower), abs(upper))
     scaled = unit * values

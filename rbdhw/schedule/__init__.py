@@ -1,1 +1,1 @@
-"""The static modulo schedule: problem, list scheduler, verifier, binding."""
+"""The static modulo schedule: problem, list scheduler, verifier and binding."""

@@ -1,4 +1,4 @@
-"""Binding: steps to units, values to delay lines, both to the regions that hold them."""
+"""Binding: assign steps to units, values to delay lines, and both to the regions that contain them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rbdhw.schedule.model import Bound, Problem, Resource, Schedule, Step, Unit
 def bind(program: Program, problem: Problem, schedule: Schedule, memory_stages: int) -> Bound:
     """Bind a verified schedule to hardware.
 
-    A unit that serves several regions is held by the one it serves most.
+    A unit that serves several regions is placed in the region it serves most.
     """
     starts = tuple(start.cycle for start in schedule.starts)
     units = tuple(unit for resource in Resource for unit in _units(problem, starts, resource))
@@ -49,9 +49,9 @@ def bind(program: Program, problem: Problem, schedule: Schedule, memory_stages: 
 
 
 def _units(problem: Problem, starts: tuple[int, ...], resource: Resource) -> list[Unit]:
-    """Give every step of a resource a unit that is free in its slot, preferring its neighbours'.
+    """Assign every step of a resource to a unit that is free in its slot, near other steps of its region.
 
-    Steps of so many limbs have units of their own; twins have the same.
+    Steps with different numbers of limbs have separate units. Twins have the same unit.
     """
     units: list[Unit] = []
     groups = [group for group in problem.groups if problem.steps[group[0]].resource is resource]
@@ -65,7 +65,7 @@ def _units(problem: Problem, starts: tuple[int, ...], resource: Resource) -> lis
 
 
 class _Pool:
-    """Units of one resource that take steps region after region; few of them are looked at for a step."""
+    """Units of one resource, to which steps are assigned region by region; few are examined for each step."""
 
     def __init__(self, problem: Problem, limit: int) -> None:
         self.units: list[dict[int, int]] = []
@@ -78,10 +78,10 @@ class _Pool:
         self._first_free: Counter[int] = Counter()
 
     def place(self, first: int, slots: dict[int, int]) -> None:
-        """Give steps by slot, the first of them and its twins, to the free unit that serves its region most.
+        """Assign steps by slot (the first step and its twins) to a free unit.
 
-        Of those to one that shares most operands; where none serves its region, to a new unit while there may
-        be one more.
+        The unit that serves the step's region most is preferred, then the one that shares most operands with
+        it. If no unit serves the region, a new unit is used, as long as the limit allows.
         """
         step, slot = self._problem.steps[first], next(iter(slots))
         best = self._best(self._of_region[step.region], step, slot)
@@ -100,7 +100,7 @@ class _Pool:
             self._readers[value].append(best)
 
     def _best(self, candidates: Iterable[int], step: Step, slot: int) -> int | None:
-        """Of several units the free one that has most in common with a step."""
+        """Return the free unit among ``candidates`` that has most in common with a step."""
 
         def affinity(unit: int) -> tuple[int, int, int]:
             shared = sum(self._read[unit][value] for value in step.operands)
@@ -115,7 +115,7 @@ class _Pool:
         return len(self.units) - 1
 
     def _lowest_free(self, slot: int) -> int:
-        """The first unit that is free in a slot; what is taken never becomes free again."""
+        """Return the first unit that is free in a slot; an occupied slot never becomes free again."""
         while slot in self.units[self._first_free[slot]]:
             self._first_free[slot] += 1
         return self._first_free[slot]

@@ -1,7 +1,7 @@
-"""Modulo list scheduling: the step with the longest way to go is placed first, as early as it can be.
+"""Modulo list scheduling: the step with the longest remaining path is placed first, as early as possible.
 
-The graph is acyclic, so with enough units for the operations of one task a slot is always found. What comes
-out is shortened by :mod:`rbdhw.schedule.shortening`.
+The graph is acyclic, so with enough units for the operations of one task a slot is always found. The result
+is shortened by :mod:`rbdhw.schedule.shortening`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ EARLIEST = Time(0, 0.0)
 
 
 def schedule(problem: Problem) -> Schedule:
-    """A short schedule of every step; :func:`rbdhw.schedule.verify.verify` holds for it."""
+    """Return a short schedule of every step; it satisfies :func:`rbdhw.schedule.verify.verify`."""
     return shorten(problem, list_schedule(problem))
 
 
 def list_schedule(problem: Problem) -> Schedule:
-    """The schedule of one pass over the steps, the most urgent first."""
+    """Return the schedule of one pass over the steps, the most urgent first."""
     groups = problem.groups
     group_of = {i: g for g, group in enumerate(groups) for i in group}
     producer = {value: i for i, step in enumerate(problem.steps) for value in step.results}
@@ -47,7 +47,7 @@ def list_schedule(problem: Problem) -> Schedule:
 
 
 def _urgency(problem: Problem, users: list[list[int]]) -> list[float]:
-    """Nanoseconds from a group's start to the end of the longest path through it."""
+    """Return the time (ns) from each group's start to the end of the longest path through it."""
     urgency = [0.0] * len(problem.groups)
     for g in reversed(_topological(users)):
         step = problem.steps[problem.groups[g][0]]
@@ -78,7 +78,7 @@ class _Placer:
         self.starts: dict[int, Time] = {}
 
     def place(self, group: tuple[int, ...]) -> None:
-        """Start the steps of a group as early as operands, cycle and units allow."""
+        """Start the steps of a group as early as operands, the rest of the cycle, and units allow."""
         steps = [self._problem.steps[i] for i in group]
         apart = self._problem.ii // len(group)
         start = EARLIEST

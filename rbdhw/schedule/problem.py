@@ -11,7 +11,7 @@ from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Step
-from rbdhw.schedule.shift_add import in_adders
+from rbdhw.schedule.shift_add import use_adders
 from rbdhw.schedule.twins import share_steps
 from rbdhw.target import Clock, Delays, Pipeline, Product, Target
 
@@ -19,25 +19,25 @@ from rbdhw.target import Clock, Delays, Pipeline, Product, Target
 def problem(
     program: Program, target: Target, clock_mhz: float | None, ii: int, twins: Sequence[Group] = ()
 ) -> Problem:
-    """Steps, delays and unit counts of a program for one task every ``ii`` cycles.
+    """Return the steps, delays and unit counts of a program for one task every ``ii`` cycles.
 
-    Without a clock :meth:`rbdhw.target.Target.clock` chooses one that products at this width allow. Products
-    that are too slow for it take pipeline registers; those by constants that adders do for less take no
-    unit. Each resource gets the fewest units that can serve all its steps: their number over ``ii``.
-    ``twins`` are values that :func:`rbdhw.schedule.twins.shareable` says can share their hardware.
+    Without a clock, :meth:`rbdhw.target.Target.clock` chooses one that products of this width allow. Products
+    that are too slow for the clock get pipeline registers. Products by constants that adders compute at lower
+    cost use no unit. Each resource gets the fewest units that can serve all its steps: their number over
+    ``ii``, rounded up. ``twins`` are values that can share hardware (:func:`rbdhw.schedule.twins.shareable`).
 
     Raises
     ------
     InputError
-        Where the clock is too fast for the target's operators, multipliers shared among ``ii`` operations,
-        or for those that choose among twins.
+        The clock is too fast for the target's operators, for multipliers shared among ``ii`` operations, or
+        for operators that choose among twins.
     """
     products = products_of(program, target, ii)
     clock = clock_of(program, target, clock_mhz, ii)
     period = target.usable_period(clock.schedule_mhz)
     pipelines = {kind: target.pipeline(product, clock.schedule_mhz) for kind, product in products.items()}
     multiplied = _steps(program, target.delays, pipelines, period, ii)
-    alone = list(in_adders(program, multiplied, twins, target, ii, period))
+    alone = list(use_adders(program, multiplied, twins, target, ii, period))
     steps = tuple(share_steps(program, alone, twins, target.delays, ii))
     target.check_clock(clock.schedule_mhz, max((step.setup for step in steps), default=0.0))
     inputs = {i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT}
@@ -50,7 +50,7 @@ def problem(
 
 
 def clock_of(program: Program, target: Target, clock_mhz: float | None, ii: int) -> Clock:
-    """The clock of a program's design; see :func:`problem`, which raises the same."""
+    """Return the clock of a program's design; see :func:`problem`, which raises the same errors."""
     reciprocals = _reciprocal_ways(program, target.delays, ii)
     products = products_of(program, target, ii).values()
     least = max(target.least_period(products), min(map(max, reciprocals), default=0.0))
@@ -60,11 +60,11 @@ def clock_of(program: Program, target: Target, clock_mhz: float | None, ii: int)
 
 
 def products_of(program: Program, target: Target, ii: int) -> dict[Resource, Product]:
-    """The products in each kind of unit that the program needs.
+    """Return the product in each kind of unit that the program needs.
 
-    Multiplexers choose the operands of shared multipliers, and overflow is checked behind them. In the
-    polynomials of the other units a table stands before the first product; a sine is clamped, and the sign
-    of a reciprocal turned, behind the last.
+    Multiplexers select the operands of shared multipliers, and overflow is checked after them. In the
+    polynomials of the other units a table precedes the first product. After the last product, a sine is
+    clamped, and the sign of a reciprocal is applied.
     """
     delays = target.delays
     choice = delays.select * select_levels(ii)
@@ -85,17 +85,17 @@ def _widest(multipliers: Sequence[tuple[int, int]]) -> tuple[int, int]:
 
 
 def trigonometry_latency(spec: TrigonometrySpec, registers: int = 0) -> int:
-    """Cycles from an angle to its sine: one for the tables and one and its product's a power."""
+    """Return the cycles from an angle to its sine: one for the tables, and one plus registers per product."""
     return 1 + spec.order * (1 + registers)
 
 
 def reciprocal_latency(spec: ReciprocalSpec, registers: int = 0) -> int:
-    """The fewest cycles from an operand to its reciprocal, counted as for the other unit."""
+    """Return the fewest cycles from an operand to its reciprocal, counted as for the trigonometry unit."""
     return 1 + spec.order * (1 + registers)
 
 
 def select_levels(ii: int) -> int:
-    """Levels of 4-to-1 multiplexers that choose one of ``ii`` operands."""
+    """Return the levels of 4-to-1 multiplexers that select one of ``ii`` operands."""
     return math.ceil(math.log(ii, 4)) if ii > 1 else 0
 
 
@@ -135,7 +135,10 @@ def _arithmetic_step(program: Program, i: int, delays: Delays) -> Step:
 def _product_step(
     program: Program, i: int, delays: Delays, pipelines: dict[Resource, Pipeline], ii: int
 ) -> Step:
-    """A product; a shared one without registers starts with its cycle, so no combinational loop closes."""
+    """Return the step of a product.
+
+    A shared product without registers starts with its cycle, so that no combinational loop closes.
+    """
     operation = program.operations[i]
     kind = Resource.WIDE_MULTIPLIER if i in program.wide else Resource.MULTIPLIER
     pipeline = pipelines[kind]
@@ -149,10 +152,10 @@ def _product_step(
 
 
 def _reciprocal_ways(program: Program, delays: Delays, ii: int) -> tuple[tuple[float, ...], ...]:
-    """Nanoseconds of the reciprocal unit's cycles, its products' left out, with none to three more registers.
+    """Return the delays (ns) in the reciprocal unit's cycles, for zero to three additional registers.
 
-    Normalised before the tables; shifted back, judged and saturated after the last register: see
-    :class:`rbdhw.rtl.reciprocal.ReciprocalUnit`.
+    Cycles of its products are left out. Operands are normalised before the tables. After the last register
+    the result is shifted back, checked and saturated: see :class:`rbdhw.rtl.reciprocal.ReciprocalUnit`.
     """
     spec = program.reciprocal
     if spec is None:
@@ -190,7 +193,7 @@ def _turn_step(
     pipelines: dict[Resource, Pipeline],
     sharing: int,
 ) -> Step:
-    """A sine and cosine, their angle chosen among ``sharing`` ones."""
+    """Return the step of a sine and cosine, whose angle is selected from ``sharing`` ones."""
     operation = program.operations[results[0]]
     latency = trigonometry_latency(program.trigonometry, pipelines[Resource.TRIGONOMETRY].registers)
     return Step(

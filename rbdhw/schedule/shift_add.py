@@ -1,4 +1,4 @@
-"""Which products by constants adders compute instead of multipliers, and what that takes."""
+"""Choose the products by constants that adders compute instead of multipliers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rbdhw.schedule.model import Resource, Step
 from rbdhw.target import Target
 
 
-def in_adders(
+def use_adders(
     program: Program, steps: Sequence[Step], twins: Sequence[Group], target: Target, ii: int, period: float
 ) -> Iterator[Step]:
-    """The steps of a program, those products without a resource that adders compute for less.
+    """Yield the steps of a program; products that adders compute at lower cost have no resource.
 
-    Adders replace a multiplier that a product and its twins would fill: a slot of a shared one costs next to
-    nothing. A multiplier is worth as many look-up tables as the device has to each of its DSP blocks. Adders
-    must fit the ``period``, and be no later than the multiplier. Twins share them where their constants are
-    the same; a power of two takes none, whatever the interval.
+    Adders replace only a multiplier that a product and its twins would occupy in every slot, because a slot
+    of a shared multiplier costs almost nothing. A multiplier is worth as many look-up tables as the device
+    has for each of its DSP blocks. Adders must fit the ``period`` and must not be later than the multiplier.
+    Twins share adders if their constants are equal. A power of two needs none, whatever the interval.
     """
     group_of = {value: group for group in twins for value in group}
     for step in steps:
@@ -43,7 +43,7 @@ def in_adders(
 
 
 def _adders(program: Program, group: Sequence[int]) -> ShiftAdd | None:
-    """The adders of a product by a constant that is the same for its twins; None for what is not such."""
+    """Return the adders of a product by a constant common to its twins; None for other operations."""
     operations = [program.operations[value] for value in group]
     if operations[0].kind is not Kind.SCALE:
         return None

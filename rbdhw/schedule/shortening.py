@@ -1,10 +1,11 @@
-"""Iterative modulo scheduling: shorter schedules, by steps that must start now taking the units of others.
+"""Iterative modulo scheduling: shorten a schedule by giving urgent steps the units of other steps.
 
-A list schedule never takes back what it placed, so a step on the longest path may find every unit of its slot
-taken by one that could have waited. Here every step has a deadline; one that finds no unit in time evicts the
-step that can wait longest, which is placed anew (B. R. Rau, Iterative Modulo Scheduling, 1994).
+A list schedule never moves a step that it placed. Hence a step on the longest path may find every unit of its
+slot occupied by steps that could have waited. Here every step has a deadline. A step that finds no unit in
+time evicts the step that can wait longest, which is placed again (B. R. Rau, Iterative Modulo Scheduling,
+1994).
 
-Moments are integers here: a cycle times ``Network.cycle``, plus picoseconds into the cycle.
+Times are integers here: a cycle times ``Network.cycle``, plus picoseconds within the cycle.
 """
 
 from __future__ import annotations
@@ -19,22 +20,23 @@ from typing import NamedTuple
 from rbdhw.schedule.model import Problem, Resource, Schedule, Time
 
 PICOSECONDS = 1000
-"""In a nanosecond."""
+"""Picoseconds in a nanosecond."""
 
 ROUNDING = 1e-6
-"""Picoseconds of rounding allowed in sums of delays."""
+"""The tolerance (ps) for rounding in sums of delays."""
 
-TOLERATED = 1.1
-"""Lateness of the last result for which other results need not come later."""
+LATENESS_LIMIT = 1.1
+"""The ratio to the earliest possible end up to which the last result may be late for the sake of others."""
 
 EVICTIONS = 50, 2
-"""A search gives up after so many evictions, and one more for each so many steps that share units."""
+"""A search gives up after the first number of evictions, plus the number of sharing steps over the second."""
 
 
 class Dependence(NamedTuple):
-    """That a group of steps uses a result of another, ``distance`` cycles and ``delay`` after its start.
+    """A group of steps uses a result of another group, ``distance`` cycles and ``delay`` after its start.
 
-    ``registered`` results stand so long after the start of the cycle, others after the start itself.
+    The delay of a ``registered`` result counts from the start of the cycle, that of others from the step's
+    start.
     """
 
     group: int
@@ -44,7 +46,7 @@ class Dependence(NamedTuple):
 
 
 class SharedUnits(NamedTuple):
-    """Units that serve groups of steps; each takes one in a slot of ``interval``."""
+    """Units that serve groups of steps; each group occupies one in a slot of ``interval``."""
 
     resource: Resource
     limbs: int
@@ -53,21 +55,21 @@ class SharedUnits(NamedTuple):
 
 
 def shorten(problem: Problem, known: Schedule) -> Schedule:
-    """A schedule whose last result comes as soon as this search finds; ``known`` where none is shorter.
+    """Return a schedule with the earliest last result that this search finds, or ``known``.
 
-    No end, a step whose results no step uses, comes later than in ``known``, unless only so the last result
-    comes within a :data:`TOLERATED` part of the soonest that units without number would allow.
+    No output step ends later than in ``known``. The exception is a last result that would otherwise be later
+    than :data:`LATENESS_LIMIT` times the earliest end with unlimited units.
     """
     network = Network(problem)
-    soonest = max(network.ends_alone(), default=0)
+    soonest = max(network.unlimited_ends(), default=0)
     best = _shortest(network, known, soonest, keep_ends=True)
-    if max(network.ends(best), default=0) > TOLERATED * soonest:
+    if max(network.ends(best), default=0) > LATENESS_LIMIT * soonest:
         best = _shortest(network, best, soonest, keep_ends=False)
     return best
 
 
 def _shortest(network: Network, known: Schedule, soonest: int, *, keep_ends: bool) -> Schedule:
-    """The shortest schedule that a binary search for the last result's cycle finds, or the ``known`` one."""
+    """Return the shortest schedule from a binary search for the last result's cycle, or ``known``."""
     best, ends = known, network.ends(known)
     highest = max(ends, default=0)
     while soonest < highest:
@@ -82,7 +84,7 @@ def _shortest(network: Network, known: Schedule, soonest: int, *, keep_ends: boo
 
 
 class Network:
-    """Steps in topological order, twins as one, and what they use of each other."""
+    """Groups of steps (twins form one group) in topological order, and their dependences."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -123,20 +125,20 @@ class Network:
                 self.after[maker].append(Dependence(user, distance, delay, made.latency > 0))
 
     def ends(self, schedule: Schedule) -> list[int]:
-        """The cycle of each group's last result in a schedule, of a group that others use the very last."""
+        """Return the cycle of each group's last result; a group that others use gets the overall last one."""
         own = [schedule.starts[group[0]].cycle + self.length[g] for g, group in enumerate(self.groups)]
         last = max(own, default=0)
         return [last if self.after[g] else end for g, end in enumerate(own)]
 
-    def ends_alone(self) -> list[int]:
-        """The cycles of the groups' results if there were units for all."""
+    def unlimited_ends(self) -> list[int]:
+        """Return the cycle of each group's last result with unlimited units."""
         starts: list[int] = []
         for g in range(len(self.groups)):
             starts.append(self.earliest(g, starts, 0))
         return [start // self.cycle + length for start, length in zip(starts, self.length, strict=True)]
 
     def earliest(self, g: int, starts: Sequence[int], not_before: int) -> int:
-        """The first moment at which a group can start, those before it at ``starts``, from a cycle on."""
+        """Return the earliest start of a group from a cycle on, given the ``starts`` of earlier groups."""
         moment = not_before * self.cycle
         for maker, distance, delay, registered in self.before[g]:
             start = starts[maker]
@@ -146,7 +148,7 @@ class Network:
         return moment if moment % self.cycle <= self.room[g] else (moment // self.cycle + 1) * self.cycle
 
     def latest(self, g: int, starts: Sequence[int], end: int) -> int:
-        """The last moment at which a group can start, those after it at ``starts``, to end in a cycle."""
+        """Return the latest start of a group that ends in a cycle, given the ``starts`` of later groups."""
         moment = (end - self.length[g]) * self.cycle + self.room[g]
         for user, distance, delay, registered in self.after[g]:
             stands = starts[user] - distance * self.cycle - delay
@@ -162,9 +164,9 @@ class StartSearch:
     Parameters
     ----------
     network : Network
-        What to schedule.
+        The groups to schedule.
     ends : sequence of int
-        For each group the cycle by which its last result must stand; all can be met were there units enough.
+        For each group the cycle by which its last result must be ready; feasible with unlimited units.
     """
 
     def __init__(self, network: Network, ends: Sequence[int]) -> None:
@@ -185,43 +187,46 @@ class StartSearch:
         self._evictions = EVICTIONS[0] + len(sharing) // EVICTIONS[1]
 
     def run(self) -> Schedule | None:
-        """The schedule, or None where the search gives up."""
+        """Return the schedule, or None if the search gives up."""
         while self._queue and self._evictions >= 0:
             _, g = heapq.heappop(self._queue)
             cycle = self._free_cycle(g)
             if cycle is None:
-                cycle = self._cycle_taken(g)
+                cycle = self._free_unit(g)
             self._last_tried[g] = self._placed[g] = cycle
             self._slot(g, cycle)[g] = None
-            self._spread(g)
+            self._propagate(g)
         return self._schedule() if self._evictions >= 0 else None
 
     def _slot(self, g: int, cycle: int) -> dict[int, None]:
-        """The groups that share the units which a group takes if it starts in a cycle."""
+        """Return the groups that occupy units in the slot in which a group would start."""
         pool = self._network.pools[g]
         assert pool is not None
         return self._slots[pool, cycle % pool.interval]
 
     def _free_cycle(self, g: int) -> int | None:
-        """The first cycle in which a group can start and finds a unit, if that is in time."""
+        """Return the first cycle in time in which a group can start on a free unit, or None."""
         pool, cycle = self._network.pools[g], self._network.cycle
         assert pool is not None
         first = self._early[g] // cycle
         last = min(self._late[g] // cycle, first + pool.interval - 1)
         return next((c for c in range(first, last + 1) if len(self._slot(g, c)) < pool.units), None)
 
-    def _cycle_taken(self, g: int) -> int:
-        """A cycle in time for a group, later than the last one tried, if there is; a unit is made free."""
+    def _free_unit(self, g: int) -> int:
+        """Return a cycle in time for a group after evicting another group from it.
+
+        It is later than the last cycle tried, if possible.
+        """
         first, last = self._early[g] // self._network.cycle, self._late[g] // self._network.cycle
         tried = self._last_tried.get(g, -1)
         cycle = tried + 1 if first <= tried < last else first
         victim = max(self._slot(g, cycle), key=self._leeway)
         self._evict(victim)
-        self._spread(victim)
+        self._propagate(victim)
         return cycle
 
     def _leeway(self, g: int) -> tuple[int, int]:
-        """How much later a placed group could start; no two have the same."""
+        """Return how much later a placed group could start; the index makes it unique."""
         return self._late[g] - self._placed[g] * self._network.cycle, g
 
     def _evict(self, g: int) -> None:
@@ -229,8 +234,8 @@ class StartSearch:
         heapq.heappush(self._queue, (self._late[g], g))
         self._evictions -= 1
 
-    def _spread(self, changed: int) -> None:
-        """Start what comes after a group as early as that allows; what is placed too early is evicted."""
+    def _propagate(self, changed: int) -> None:
+        """Update earliest starts after a group has changed; evict groups that are placed too early."""
         network, early, placed = self._network, self._early, self._placed
         heap, waiting = [changed], {changed}
         while heap:
@@ -255,12 +260,12 @@ class StartSearch:
 
 
 def _picoseconds(nanoseconds: float) -> int:
-    """A delay in picoseconds, rounded up."""
+    """Return a delay in picoseconds, rounded up."""
     return math.ceil(nanoseconds * PICOSECONDS - ROUNDING)
 
 
 def _topological(problem: Problem) -> list[tuple[int, ...]]:
-    """The groups of steps, each after those whose results it uses."""
+    """Return the groups of steps in topological order."""
     group_of = {i: g for g, group in enumerate(problem.groups) for i in group}
     maker = {value: group_of[i] for i, step in enumerate(problem.steps) for value in step.results}
     used = [

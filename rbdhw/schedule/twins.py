@@ -1,4 +1,4 @@
-"""Twins in the schedule: which operations of symmetric limbs share their hardware, and what that asks."""
+"""Twins in the schedule: choose the operations of symmetric limbs that share hardware, and adapt steps."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rbdhw.target import Delays
 
 
 def shareable(program: Program, groups: Sequence[Group]) -> tuple[Group, ...]:
-    """The groups of operations that one operator can compute in turn: of one kind, width and rounding.
+    """Return the groups of operations that one operator can compute in turn.
 
-    Results of twins that are negated at the end are twins as well. Sines and cosines of an angle come from
-    one unit, so either both have twins or neither.
+    Members of a group have the same kind, width and rounding. Negations of results that are twins are twins,
+    too. One unit computes sine and cosine of an angle, so either both have twins or neither has.
     """
     groups = [*groups, *_result_turns(program, groups)]
     kept = {group for group in groups if _alike([program.operations[i] for i in group])}
@@ -37,7 +37,7 @@ def shareable(program: Program, groups: Sequence[Group]) -> tuple[Group, ...]:
 
 
 def _result_turns(program: Program, groups: Sequence[Group]) -> Iterator[Group]:
-    """Sums of one operand, which negate results or let them pass, of values that are twins."""
+    """Yield groups of sums of one operand, which copy or negate results, if the operands are twins."""
     found: dict[int, list[int]] = {}
     known = {i for group in groups for i in group}
     for i, operation in enumerate(program.operations):
@@ -50,7 +50,7 @@ def _result_turns(program: Program, groups: Sequence[Group]) -> Iterator[Group]:
 
 
 def _turn(operation: Operation) -> tuple[object, ...] | None:
-    """What the steps of sines and cosines are told apart by."""
+    """Return a key that identifies the step of a sine or cosine, or None."""
     if operation.kind not in (Kind.SIN, Kind.COS):
         return None
     return operation.operands, operation.constant, operation.region
@@ -66,11 +66,11 @@ def _alike(operations: Sequence[Operation]) -> bool:
 def share_steps(
     program: Program, steps: Sequence[Step], twins: Sequence[Group], delays: Delays, ii: int
 ) -> Iterator[Step]:
-    """The steps of a program whose twins share hardware; inputs that are twins become steps.
+    """Yield the steps of a program whose twins share hardware; inputs that are twins become steps.
 
-    An operator takes turns, so where its operands are no twins of each other they are chosen by slot; units
-    that steps share choose their operands anyway. A multiplier that serves one group alone need not wait for
-    registers.
+    An operator computes twins in turn. If its operands are not twins of each other, they are selected by
+    slot; units shared by several steps select their operands anyway. A multiplier that serves only one group
+    need not start with its cycle.
     """
     group_of = {value: group for group in twins for value in group}
     wide = {value for step in steps if step.resource is Resource.WIDE_MULTIPLIER for value in step.results}
@@ -95,7 +95,7 @@ def share_steps(
 
 
 def _entries(program: Program, twins: Sequence[Group], delays: Delays) -> Iterator[Step]:
-    """Steps that let inputs of limbs take turns."""
+    """Yield steps that select the inputs of limbs in turn."""
     for group in twins:
         for value in group:
             operation = program.operations[value]
@@ -104,6 +104,6 @@ def _entries(program: Program, twins: Sequence[Group], delays: Delays) -> Iterat
 
 
 def _choose_group(program: Program, group: Group, group_of: dict[int, Group]) -> bool:
-    """Whether any operand is not the same delay line, read at the same age, for all twins."""
+    """Return whether the operands of the twins must be selected, as they are not one delay line of twins."""
     rows = zip(*(program.operations[i].operands for i in group), strict=True)
     return any(tuple(operand.value for operand in row) != group_of.get(row[0].value) for row in rows)

@@ -1,29 +1,30 @@
-"""The schedule verifier: states what a schedule must satisfy, and shares no code with the solver."""
+"""The schedule verifier: the rules for a schedule, without code shared with the solver."""
 
 from __future__ import annotations
 
 from rbdhw.schedule.model import Problem, Schedule
 
 TOLERANCE = 1e-9
-"""Nanoseconds of rounding allowed in sums of delays."""
+"""The tolerance (ns) for rounding in sums of delays."""
 
 
 class ScheduleError(Exception):
-    """A schedule breaks a rule; the text names the step and the rule."""
+    """A schedule violates a rule; the message names the step and the rule."""
 
 
 def verify(problem: Problem, schedule: Schedule) -> None:
     """Check a schedule against its problem.
 
-    Every step starts within a cycle, after its operands stand, with enough of the cycle left for its
-    delay; what has latency stands within its last cycle; a registered step starts with its cycle; in no slot
-    do more steps use a resource than it has units; the steps of twins follow each other in equal parts of the
-    interval.
+    - Every step starts within a cycle, after its operands are ready, with enough time left for its setup.
+    - The result of a step with latency is ready within its last cycle.
+    - A registered step starts with its cycle.
+    - No slot has more steps on a resource than the resource has units.
+    - The steps of twins are equal parts of the interval apart.
 
     Raises
     ------
     ScheduleError
-        At the first rule broken.
+        A rule is violated; the first violation is reported.
     """
     if len(schedule.starts) != len(problem.steps):
         raise ScheduleError(f"{len(problem.steps)} steps, but {len(schedule.starts)} starts")
@@ -39,20 +40,20 @@ def verify(problem: Problem, schedule: Schedule) -> None:
         if start.offset + step.setup > problem.period + TOLERANCE:
             raise ScheduleError(f"step {i}: does not end within its cycle")
         if step.latency and step.delay > problem.period + TOLERANCE:
-            raise ScheduleError(f"step {i}: does not stand within its last cycle")
+            raise ScheduleError(f"step {i}: its result is not ready within its last cycle")
         if step.registered and start.offset != 0.0:
             raise ScheduleError(f"step {i}: must start with its cycle")
         for value in step.operands:
             if value not in stands:
-                raise ScheduleError(f"step {i}: nothing computes its operand {value}")
+                raise ScheduleError(f"step {i}: no step computes its operand {value}")
             cycle, offset = stands[value]
             if cycle > start.cycle or (cycle == start.cycle and offset > start.offset + TOLERANCE):
-                raise ScheduleError(f"step {i}: starts before its operand {value} stands")
+                raise ScheduleError(f"step {i}: starts before its operand {value} is ready")
         if step.resource is not None:
             slot = (step.resource.value, step.limbs, start.cycle % problem.ii)
             load[slot] = load.get(slot, 0) + 1
             if load[slot] > problem.limit(step):
-                raise ScheduleError(f"step {i}: no {slot[0]} is left in slot {slot[2]}")
+                raise ScheduleError(f"step {i}: exceeds the number of {slot[0]} units in slot {slot[2]}")
     _verify_twins(problem, stands)
 
 
@@ -61,15 +62,16 @@ def _verify_twins(problem: Problem, stands: dict[int, tuple[int, float]]) -> Non
     seen: set[int] = set()
     for group in problem.twins:
         if problem.ii % len(group) != 0:
-            raise ScheduleError(f"value {group[0]}: {len(group)} twins do not divide an ii of {problem.ii}")
+            reason = f"an ii of {problem.ii} is not a multiple of {len(group)} twins"
+            raise ScheduleError(f"value {group[0]}: {reason}")
         for k, value in enumerate(group):
             if limbs[value] != len(group) or value in seen:
-                raise ScheduleError(f"value {value}: is not one of {limbs[value]} twins of one group")
+                raise ScheduleError(f"value {value}: is not one of {limbs[value]} twins in exactly one group")
             seen.add(value)
             cycle, offset = stands[group[0]]
             apart = k * (problem.ii // len(group))
             if stands[value] != (cycle + apart, offset):
-                raise ScheduleError(f"value {value}: does not stand {apart} cycles after its twin {group[0]}")
+                raise ScheduleError(f"value {value}: is not ready {apart} cycles after its twin {group[0]}")
     alone = [value for value, count in limbs.items() if count > 1 and value not in seen]
     if alone:
         raise ScheduleError(f"value {alone[0]}: has no twins")

@@ -268,7 +268,7 @@ def _check(tasks: int, seed: int, probabilities: Mapping[str, float]) -> None:
     if not 1 <= tasks <= MOST_TASKS:
         raise InputError(f"tasks: {tasks} is out of range; expected 1 to {MOST_TASKS}")
     if not 0 <= seed <= LARGEST_SEED:
-        raise InputError(f"seed: {seed} starts no random numbers; expected 0 to {LARGEST_SEED}")
+        raise InputError(f"seed: {seed} is not a seed; expected 0 to {LARGEST_SEED}")
     for name, probability in probabilities.items():
         if not 0.0 <= probability < 1.0:
             raise InputError(f"{name}: {probability:g} is not possible; expected a probability below 1")

@@ -315,7 +315,7 @@ def test_clock_without_a_placement_is_refused(design: Path) -> None:
 
 @pytest.mark.parametrize("clock", [0.0, -1.0, float("nan"), float("inf")])
 def test_clock_that_is_none_is_refused(design: Path, clock: float) -> None:
-    expected = f"clock: {clock:g} MHz is no clock; expected a positive number"
+    expected = f"clock: {clock:g} MHz is not a clock; expected a positive number"
     assert refusal(design, clock_mhz=clock) == expected
 
 

@@ -42,12 +42,12 @@ def test_the_core_that_was_chosen_is_told(rbdhw, tmp_path):
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (("--ii", "soon"), "ii: 'soon' is no interval; expected a number of cycles or auto"),
-        (("--bandwidth", 3), "bandwidth: 3 GB/s decide nothing here; expected it with ii auto"),
-        (("--fit", 60), "fit: '60' is no share of a device; expected a percentage such as 60%"),
+        (("--ii", "soon"), "ii: 'soon' is not an interval; expected a number of cycles or auto"),
+        (("--bandwidth", 3), "bandwidth: 3 GB/s has no effect here; expected it together with ii auto"),
+        (("--fit", 60), "fit: '60' is not a share of a device; expected a percentage such as 60%"),
         (
             ("--ii", "auto", "--bandwidth", -1),
-            "bandwidth: -1 GB/s is no bandwidth; expected 1e-09 to 1e+06 GB/s",
+            "bandwidth: -1 GB/s is not a bandwidth; expected 1e-09 to 1e+06 GB/s",
         ),
     ],
 )

@@ -81,8 +81,11 @@ class TestBuilds:
     @pytest.mark.parametrize(
         ("options", "why"),
         [
-            ({"width": 27}, "width: the array core was expected with one of up to 18 bits"),
-            ({"width": None}, "width: the array core was expected with one of up to 18 bits"),
+            ({"width": 27}, "width: the array core supports up to 18 bits; expected 8 to 18"),
+            (
+                {"width": None},
+                "width: the array core supports up to 18 bits; expected 8 to 18",
+            ),
             (
                 {"share_limbs": "on"},
                 "share-limbs: the array core shares all hardware anyway; expected auto or off",

@@ -1,4 +1,4 @@
-"""The input domain: defaults, overrides, samples, and what a domain file must not say."""
+"""The input domain: defaults, overrides, samples, and invalid domain files."""
 
 import math
 from dataclasses import replace
@@ -30,11 +30,11 @@ from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.strategies import robots
 from tests.support.urdf_documents import AXIS, arm_with
 
-PAIR = "a positive number or [lower, upper] with lower below upper was expected"
+PAIR = "expected a positive number or [lower, upper] with lower below upper"
 
 
 def limited(**limits):
-    """One cart on a rail with other limits."""
+    """Return a cart on a rail with other limits."""
     robot = rail()
     body = robot.bodies[0]
     joint = replace(body.joint, limits=(replace(body.joint.limits[0], **limits),))
@@ -68,7 +68,7 @@ def test_a_continuous_joint_wraps_unless_it_is_bounded():
     ["", '<limit effort="5" velocity="6"/>', '<limit lower="0" upper="0" effort="5" velocity="6"/>'],
 )
 def test_a_wheel_without_a_range_turns_all_the_way(tmp_path, limit):
-    """Not within [0, 0], which a missing lower and upper mean for other joints."""
+    """A continuous joint is not limited to [0, 0], the meaning of missing limits for other joints."""
     file = tmp_path / "wheel.urdf"
     file.write_text(arm_with(kind="continuous", rest=AXIS + limit))
     wheel = load_urdf(file)
@@ -118,8 +118,8 @@ def test_the_default_acceleration_follows_the_velocity_asked_for():
         ),
         ("[default]\nlimit = 1", "default.limit: unknown; expected position, velocity, acceleration, effort"),
         ("[fext]\ntorque = 1", "fext.torque: unknown; expected force, moment"),
-        ("joints = 3", "joints: a table was expected"),
-        ("[joints]\nelbow = 3", "joints.elbow: a table was expected"),
+        ("joints = 3", "joints: expected a table"),
+        ("[joints]\nelbow = 3", "joints.elbow: expected a table"),
         ('[default]\nvelocity = "fast"', f"default.velocity: {PAIR}"),
         ('[default]\nvelocity = "1.0"', f"default.velocity: {PAIR}"),
         ("[default]\nvelocity = true", f"default.velocity: {PAIR}"),
@@ -134,11 +134,11 @@ def test_the_default_acceleration_follows_the_velocity_asked_for():
         (f"[default]\nvelocity = 1{400 * '0'}", f"default.velocity: {PAIR}"),
         (
             "[default]\nposition = 1e7",
-            "default.position: a magnitude of up to 1e+06 rad or m was expected",
+            "default.position: expected a magnitude of up to 1e+06 rad or m",
         ),
         (
             "[default]\nvelocity = [-1e-30, 1e-30]",
-            "default.velocity: 0, or a magnitude of 1e-09 to 1e+06 rad/s or m/s was expected",
+            "default.velocity: expected 0, or a magnitude of 1e-09 to 1e+06 rad/s or m/s",
         ),
         (f"[default]\nvelocity = {1900 * '['}", "not a readable TOML file (nested too deep)"),
         (f"x = 1\n{2000 * 'a.'}a = 1", "a line of 4,005 characters; expected at most 2,000"),

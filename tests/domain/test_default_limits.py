@@ -1,4 +1,4 @@
-"""Bounds in place of limits that a URDF does not give: how they are found, and how they are remarked."""
+"""Bounds that replace missing limits of a URDF: their values and their remarks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ NONE = ((0.0,) * 3,) * 3
 
 
 def with_limits(robot, **limits):
-    """``robot`` with limits that bind, but for those given, of all its joints."""
+    """Return ``robot`` with meaningful limits for all joints, except for those given."""
     own = (replace(Limits(-1.0, 1.0, 2.0, 3.0), **limits),)
     return robot.with_bodies([replace(body, joint=replace(body.joint, limits=own)) for body in robot.bodies])
 
 
 def chain(size, kind=JointKind.REVOLUTE, **limits):
-    """A chain of like joints."""
+    """Return a chain of equal joints."""
     return with_limits(on_earth([kind] * size, list(range(-1, size - 1))), **limits)
 
 
@@ -98,7 +98,7 @@ class TestDegrees:
 
 class TestEfforts:
     def pendulum(self, mass, length):
-        """A point on a massless rod that turns about a horizontal axis."""
+        """Return a point mass on a massless rod that rotates about a horizontal axis."""
         robot = on_earth([JointKind.REVOLUTE], [-1], axis=Z)
         inertia = point_inertia(mass, (length, 0.0, 0.0), NONE)
         return robot.with_bodies([replace(robot.bodies[0], inertia=inertia)])
@@ -175,7 +175,7 @@ def test_joints_of_several_freedoms_move_freely_without_a_remark():
 
 
 class TestPlaceholders:
-    """Limits too large to be meant give way to something smaller, and the largest that is meant stays."""
+    """Implausibly large limits are replaced by smaller ones; the largest plausible one is kept."""
 
     @pytest.mark.parametrize(("kind", "taken"), [(JointKind.REVOLUTE, 10.0), (JointKind.PRISMATIC, 2.0)])
     def test_velocities(self, kind, taken):

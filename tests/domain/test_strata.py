@@ -1,4 +1,4 @@
-"""Tasks of all strata: what each holds, that all stay within the domain, and the floors of errors."""
+"""Tasks of all strata: their contents, their bounds within the domain, and the error floors."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ def robot_of(name="iiwa14", base="fixed"):
 
 @pytest.fixture(scope="module", params=[("iiwa14", "fixed"), ("hyq", "floating"), ("toy", "given")], ids=str)
 def drawn(request):
-    """A robot, its domain, and tasks with an external force on the last body."""
+    """Return a robot, its domain, and tasks with an external force on the last body."""
     robot = robot_of(*request.param)
     domain = input_domain(robot)
     return robot, domain, draw(robot, domain, TASKS, np.random.default_rng(1), [len(robot.bodies) - 1])

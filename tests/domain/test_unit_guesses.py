@@ -1,4 +1,4 @@
-"""Which angles look like degrees."""
+"""Angles that look like degrees, and lengths that look like millimetres."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Binding: one unit a step, one step a slot, and delay lines that hold what is read."""
+"""Binding: each step has one unit, each slot of a unit one step, and delay lines hold the values read."""
 
 import math
 from collections import Counter

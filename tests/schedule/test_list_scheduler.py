@@ -1,4 +1,4 @@
-"""The list scheduler: what it finds holds, and is early."""
+"""The list scheduler: its schedules are valid and early."""
 
 import pytest
 from hypothesis import given, settings

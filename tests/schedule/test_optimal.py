@@ -1,6 +1,6 @@
-"""The list scheduler against the shortest schedules there are, which CP-SAT finds for small problems.
+"""The list scheduler compared with optimal schedules, which CP-SAT finds for small problems.
 
-The formulation is made from what the verifier asks, in whole picoseconds, and shares no code with either.
+The formulation states the rules of the verifier in whole picoseconds and shares no code with either.
 """
 
 from __future__ import annotations
@@ -31,35 +31,34 @@ from tests.support.builds import graph_of, model_of, program_of
 from tests.support.schedule_problems import problems, small, twinned
 
 PICOSECONDS = 1000
-"""In a nanosecond."""
+"""Picoseconds in a nanosecond."""
 
 
 def picoseconds(nanoseconds: float) -> int:
-    """A delay in whole picoseconds; the targets' have no parts of them."""
+    """Convert a delay of the target to picoseconds; it has no fraction of one."""
     return round(nanoseconds * PICOSECONDS)
 
 
 def span(problem: Problem, schedule: Schedule) -> int:
-    """Cycles from a task's start to the last result, and one more for the register that holds it."""
+    """Return the cycles from a task's start to the last result, plus one for the register that holds it."""
     ends = (start.cycle + step.latency for step, start in zip(problem.steps, schedule.starts, strict=True))
     return max(ends, default=0) + 1
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """The shortest schedule found, and the span below which there is none."""
+    """The shortest schedule found, and a lower bound of the span."""
 
     schedule: Schedule
     bound: int
 
 
 class Formulation:
-    """The shortest schedule of a problem, at most as long as a ``known`` one.
+    """A formulation of the shortest schedule of a problem, at most as long as a ``known`` one.
 
-    Moments are integers: a cycle times ``cycle``, plus picoseconds into it, at most the usable ones.
-
-    So the order of moments is that of cycles first and offsets next. Twins start with the first of their
-    group, each a fixed number of cycles after it.
+    Times are integers: a cycle times ``cycle``, plus at most the usable picoseconds within the cycle. Their
+    order is by cycle first and by offset next. Each twin starts a fixed number of cycles
+    after the first of its group.
     """
 
     def __init__(self, problem: Problem, known: Schedule) -> None:
@@ -79,7 +78,7 @@ class Formulation:
             self.model.add_hint(self.cycles[i], start.cycle)
 
     def _add_group(self, group: tuple[int, ...]) -> None:
-        """The starts of a step and its twins: each within its cycle, those of twins in equal distances."""
+        """Add the starts of a step and its twins: each within its cycle, twins at equal distances."""
         apart = self.problem.ii // len(group)
         steps = [self.problem.steps[i] for i in group]
         room = self.period - max(picoseconds(step.setup) for step in steps)
@@ -91,7 +90,7 @@ class Formulation:
             self.model.add(self.cycles[i] == self.cycles[group[0]] + k * apart)
 
     def _order(self) -> None:
-        """Nothing starts before its operands stand."""
+        """Require that every step starts after its operands are ready."""
         producer = {value: i for i, step in enumerate(self.problem.steps) for value in step.results}
         for i, step in enumerate(self.problem.steps):
             for j in {producer[value] for value in step.operands if value in producer}:
@@ -101,7 +100,7 @@ class Formulation:
                 self.model.add(self.moments[i] >= stands)
 
     def _share(self) -> None:
-        """In no slot do more steps use a resource than it has units."""
+        """Require that no slot has more steps on a resource than it has units."""
         pools: dict[tuple[str, int], list[int]] = defaultdict(list)
         for i, step in enumerate(self.problem.steps):
             if step.resource is not None:
@@ -114,7 +113,7 @@ class Formulation:
                     self.model.add(sum(own[slot] for own in slots) <= limit)
 
     def _slots(self, i: int) -> list[cp_model.IntVar]:
-        """For each slot whether a step starts in it."""
+        """Return for each slot whether a step starts in it."""
         ii = self.problem.ii
         own = [self.model.new_bool_var(f"slot_{i}_{slot}") for slot in range(ii)]
         task = self.model.new_int_var(0, self.last // ii, f"task_{i}")
@@ -129,7 +128,7 @@ class Formulation:
         self.model.minimize(self.end)
 
     def solve(self, seconds: float = 20.0) -> Optimum:
-        """Solve with one thread and a fixed seed, for so many of the solver's own seconds."""
+        """Solve with one thread, a fixed seed and a limit of the solver's deterministic time."""
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = 1
@@ -163,7 +162,7 @@ def test_inverse_dynamics_of_the_toy(device, ii):
 
 @cache
 def toy() -> Program:
-    """All functions of the toy."""
+    """The schedule is of all functions of the toy."""
     return generate(path("toy"), BuildOptions(functions=tuple(FUNCTIONS), width=18, samples=512)).program
 
 

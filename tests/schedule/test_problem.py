@@ -1,4 +1,4 @@
-"""The scheduling problem of a program: steps, delays, units."""
+"""The scheduling problem of a program: steps, delays and units."""
 
 import math
 from dataclasses import replace
@@ -103,7 +103,7 @@ def test_delays_are_those_of_the_target():
     [("xcvu9p", 190.0, 4, 1), ("xcvu9p", 300.0, 1, 2), ("xcvu9p", 340.0, 16, 2), ("xc7a200t", 150.0, 4, 1)],
 )
 def test_products_take_registers_where_the_clock_is_fast(device, clock, ii, registers):
-    """Their operands may come late in a cycle, and wait in no register of their own."""
+    """The operands may be late in a cycle and need no register of their own."""
     program, way = program_of("iiwa14", 18), target(device)
     task = problem(program, way, clock, ii)
     pipeline = way.pipeline(products_of(program, way, ii)[Resource.MULTIPLIER], clock)
@@ -170,7 +170,7 @@ def test_latency_of_the_trigonometry_unit(registers, latencies):
 @pytest.mark.parametrize("width", [18, 32])
 @pytest.mark.parametrize("device", ["ecp5-85", "xcvu9p"])
 def test_without_a_clock_the_schedule_is_that_of_the_targets_own(device, width):
-    """Only the clock at which the design runs is slower, by the target's margin."""
+    """Only the clock of the design is slower, by the target's margin."""
     program, device = program_of("toy", width), target(device)
     clock = clock_of(program, device, None, 2)
     default, own = problem(program, device, None, 2), problem(program, device, clock.schedule_mhz, 2)
@@ -188,11 +188,11 @@ def test_without_a_clock_the_schedule_is_that_of_the_targets_own(device, width):
     ],
 )
 def test_a_clock_that_no_operator_keeps_up_with_is_refused(device, clock, ii, fastest):
-    """Choices of sums and multiplexers of operands limit it, however products are pipelined."""
+    """Choices of sums and operand multiplexers limit the clock, however products are pipelined."""
     with pytest.raises(InputError) as error:
         problem(program_of("toy", 18), target(device), clock, ii)
     assert str(error.value) == (
-        f"clock: {clock:g} MHz is too fast for this design on {device}; at most {fastest} MHz was expected"
+        f"clock: {clock:g} MHz is too fast for this design on {device}; expected at most {fastest} MHz"
     )
     task = problem(program_of("toy", 18), target(device), float(fastest), ii)
     verify(task, schedule(task))

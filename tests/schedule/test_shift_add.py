@@ -1,4 +1,4 @@
-"""Products by constants in adders: where that takes less, and is no later."""
+"""Products by constants in adders: used if they cost less and are not later."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ SCALES = [i for i, operation in enumerate(PROGRAM.operations) if operation.kind 
 
 
 def steps(program, device="xcvu9p", clock=None, ii=1, twins=()):
-    """The problem, and the step of each product by a constant."""
+    """Return the problem, and the step of each product by a constant."""
     task = problem(program, target(device), clock, ii, twins)
     found = {step.results[0]: step for step in task.steps}
     return task, {
@@ -27,7 +27,7 @@ def steps(program, device="xcvu9p", clock=None, ii=1, twins=()):
 
 
 def with_constants(program, constants):
-    """The program with other constants."""
+    """Return the program with other constants."""
     operations = list(program.operations)
     for i, constant in constants.items():
         operations[i] = replace(operations[i], constant=constant)
@@ -69,7 +69,7 @@ def test_adders_cost_less_than_a_block_and_are_no_later(device):
 
 
 def test_a_fast_clock_leaves_time_for_few_adders():
-    """At 340 MHz for one, and multipliers have registers."""
+    """At 340 MHz only one adder fits a cycle, and multipliers have registers."""
     task, found = steps(PROGRAM, clock=340.0)
     in_adders = [i for i, step in found.items() if step.resource is None]
     assert all(found[i].setup <= task.period for i in in_adders)

@@ -1,4 +1,4 @@
-"""Shortened schedules: they hold, are no longer, and make no other result later if that is enough."""
+"""Shortened schedules: valid, not longer, and without later results unless that is necessary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from rbdhw.schedule.list_scheduler import list_schedule
 from rbdhw.schedule.model import Resource, Schedule, Step, Time
 from rbdhw.schedule.problem import problem
-from rbdhw.schedule.shortening import TOLERATED, Network, StartSearch, shorten
+from rbdhw.schedule.shortening import LATENESS_LIMIT, Network, StartSearch, shorten
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
 from tests.support.builds import program_of
@@ -26,7 +26,7 @@ def test_random_problems(task):
     network = Network(task)
     before, after = network.ends(known), network.ends(found)
     assert max(after) <= max(before)
-    if max(after) < max(before) <= TOLERATED * max(network.ends_alone()):
+    if max(after) < max(before) <= LATENESS_LIMIT * max(network.unlimited_ends()):
         assert all(new <= old for new, old in zip(after, before, strict=True))
     assert shorten(task, known) == found
 
@@ -37,7 +37,7 @@ def test_iiwa_is_shortened(ii, before, after):
     known = list_schedule(task)
     network = Network(task)
     assert max(network.ends(known)) == before
-    assert max(network.ends(shorten(task, known))) == after == max(network.ends_alone())
+    assert max(network.ends(shorten(task, known))) == after == max(network.unlimited_ends())
 
 
 def test_schedule_that_cannot_be_shorter_is_kept():
@@ -64,7 +64,7 @@ def test_search_gives_up_where_units_are_too_few():
 
 
 def test_delays_that_are_no_picoseconds_leave_no_gaps():
-    """Sums that just fill a cycle, but rounded up are longer, still take one cycle each."""
+    """Sums that exactly fill a cycle take one cycle each, even if rounding makes them longer."""
     task, _ = small()
     sums = [Step((value,), (value - 1,), REGION, None, 7.2000004, 0, 7.2000002) for value in (3, 4, 5)]
     tight = replace(task, steps=tuple(sums), period=7.2000004)

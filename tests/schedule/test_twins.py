@@ -1,4 +1,4 @@
-"""Twins in the schedule: who shares, with which steps, units and delay lines, and at what cost."""
+"""Twins in the schedule: the operations that share, and their steps, units, delay lines and cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROGRAM = program_of("hyq", 18)
 
 @cache
 def groups(ii: int) -> tuple[tuple[int, ...], ...]:
-    """The operations of HyQ's legs that may share hardware."""
+    """Return the operations of HyQ's legs that may share hardware."""
     robot = model_of("hyq").robot
     twins = find_twins(graph_of("hyq"), limb_inputs(robot, find_shared_limbs(robot, "on", ii)))
     return shareable(PROGRAM, twins.groups)
@@ -35,7 +35,7 @@ def groups(ii: int) -> tuple[tuple[int, ...], ...]:
 
 @cache
 def bound(ii: int) -> Bound:
-    """HyQ's inverse dynamics with its legs sharing hardware."""
+    """Return HyQ's inverse dynamics with legs that share hardware."""
     return schedule_pipeline(PROGRAM, target("xcvu9p"), BuildOptions(ii=ii), groups(ii))
 
 
@@ -121,7 +121,7 @@ def test_at_an_interval_of_the_limbs_products_need_no_registers_in_front():
 
 
 def test_units_choose_their_operands_once_of_twins_too():
-    """Products of which one operand is the same for all legs: no time goes into a second choice."""
+    """One operand of these products is the same for all legs, so no time is spent on a second selection."""
     group = next(g for g in groups(8) if PROGRAM.operations[g[0]].kind is Kind.MULTIPLY)
     common = PROGRAM.operations[group[0]].operands[1]
     operations = list(PROGRAM.operations)
@@ -136,7 +136,7 @@ def test_units_choose_their_operands_once_of_twins_too():
 
 
 def test_a_clock_too_fast_for_what_chooses_among_twins_is_refused():
-    """Choices that also add, and choose among twins that do not come out of one delay line."""
+    """These selections also add, and select among twins that are not in one delay line."""
     flag = next(i for i, operation in enumerate(PROGRAM.operations) if operation.kind is Kind.INPUT)
     group = next(g for g in groups(8) if all(len(PROGRAM.operations[i].operands) == 2 for i in g))
     operations = list(PROGRAM.operations)
@@ -149,7 +149,7 @@ def test_a_clock_too_fast_for_what_chooses_among_twins_is_refused():
     assert problem(program, device, 100.0, 8).clock_mhz == 100.0
     with pytest.raises(InputError) as refusal:
         problem(program, device, 100.0, 8, groups(8))
-    expected = "clock: 100 MHz is too fast for this design on ecp5-85; at most 95 MHz was expected"
+    expected = "clock: 100 MHz is too fast for this design on ecp5-85; expected at most 95 MHz"
     assert str(refusal.value) == expected
 
 

@@ -1,4 +1,4 @@
-"""The verifier: a schedule that holds, and one that breaks each rule."""
+"""The verifier: it accepts a valid schedule and refuses one that violates each rule."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from tests.support.schedule_problems import small, twinned
 
 
 def moved(step, cycle, offset=0.0):
-    """The small schedule with one step elsewhere."""
+    """Return the small schedule with one step moved."""
     problem, schedule = small()
     starts = list(schedule.starts)
     starts[step] = Time(cycle, offset)
@@ -34,11 +34,11 @@ def test_the_period_may_be_used_up_to_rounding():
         (2, 2, 5.7, "step 2: does not end within its cycle"),
         (1, 0, 5.7, "step 1: does not end within its cycle"),
         (0, 0, 1.0, "step 0: must start with its cycle"),
-        (2, 1, 5.0, "step 2: starts before its operand 4 stands"),
-        (2, 2, 1.5, "step 2: starts before its operand 4 stands"),
-        (3, 1, 0.0, "step 3: starts before its operand 6 stands"),
-        (3, 2, 0.0, "step 3: starts before its operand 6 stands"),
-        (3, 4, 0.0, "step 3: no multiplier is left in slot 0"),
+        (2, 1, 5.0, "step 2: starts before its operand 4 is ready"),
+        (2, 2, 1.5, "step 2: starts before its operand 4 is ready"),
+        (3, 1, 0.0, "step 3: starts before its operand 6 is ready"),
+        (3, 2, 0.0, "step 3: starts before its operand 6 is ready"),
+        (3, 4, 0.0, "step 3: exceeds the number of multiplier units in slot 0"),
     ],
 )
 def test_a_step_that_breaks_a_rule_is_named(step, cycle, offset, text):
@@ -51,7 +51,7 @@ def test_what_has_latency_stands_within_its_last_cycle():
     problem, schedule = small()
     steps = list(problem.steps)
     steps[1] = replace(steps[1], delay=7.3)
-    with pytest.raises(ScheduleError, match=r"^step 1: does not stand within its last cycle$"):
+    with pytest.raises(ScheduleError, match=r"^step 1: its result is not ready within its last cycle$"):
         verify(replace(problem, steps=tuple(steps)), schedule)
 
 
@@ -63,16 +63,16 @@ def test_every_step_has_a_start():
 
 def test_an_operand_must_come_from_somewhere():
     problem, schedule = small()
-    with pytest.raises(ScheduleError, match=r"^step 1: nothing computes its operand 2$"):
+    with pytest.raises(ScheduleError, match=r"^step 1: no step computes its operand 2$"):
         verify(replace(problem, available=frozenset({0, 1})), schedule)
 
 
 def test_units_are_counted_by_resource():
     problem, schedule = small()
     none = replace(problem, limits={Resource.MULTIPLIER: 1, Resource.TRIGONOMETRY: 0})
-    with pytest.raises(ScheduleError, match=r"^step 1: no trigonometry is left in slot 0$"):
+    with pytest.raises(ScheduleError, match=r"^step 1: exceeds the number of trigonometry units in slot 0$"):
         verify(none, schedule)
-    with pytest.raises(ScheduleError, match=r"^step 3: no multiplier is left in slot 0$"):
+    with pytest.raises(ScheduleError, match=r"^step 3: exceeds the number of multiplier units in slot 0$"):
         verify(replace(problem, ii=1), schedule)
     verify(replace(problem, ii=1, limits={Resource.MULTIPLIER: 2, Resource.TRIGONOMETRY: 1}), schedule)
 
@@ -84,10 +84,10 @@ def test_twins_by_hand_hold():
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({1: Time(1, 0.0)}, "value 11: does not stand 2 cycles after its twin 10"),
-        ({3: Time(4, 0.0), 4: Time(4, 3.8)}, "value 21: does not stand 2 cycles after its twin 20"),
-        ({1: Time(2, 1.0)}, "value 11: does not stand 2 cycles after its twin 10"),
-        ({2: Time(0, 0.0)}, "step 2: starts before its operand 10 stands"),
+        ({1: Time(1, 0.0)}, "value 11: is not ready 2 cycles after its twin 10"),
+        ({3: Time(4, 0.0), 4: Time(4, 3.8)}, "value 21: is not ready 2 cycles after its twin 20"),
+        ({1: Time(2, 1.0)}, "value 11: is not ready 2 cycles after its twin 10"),
+        ({2: Time(0, 0.0)}, "step 2: starts before its operand 10 is ready"),
     ],
 )
 def test_twins_follow_each_other_in_equal_parts_of_the_interval(changes, text):
@@ -101,13 +101,13 @@ def test_twins_follow_each_other_in_equal_parts_of_the_interval(changes, text):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"ii": 5}, "value 10: 2 twins do not divide an ii of 5"),
+        ({"ii": 5}, "value 10: an ii of 5 is not a multiple of 2 twins"),
         ({"twins": ((10, 11),)}, "value 20: has no twins"),
-        ({"twins": ((10, 11), (20, 11))}, "value 11: is not one of 2 twins of one group"),
-        ({"twins": ((10, 11), (20, 30))}, "value 30: is not one of 1 twins of one group"),
+        ({"twins": ((10, 11), (20, 11))}, "value 11: is not one of 2 twins in exactly one group"),
+        ({"twins": ((10, 11), (20, 30))}, "value 30: is not one of 1 twins in exactly one group"),
         (
             {"limb_limits": {(Resource.MULTIPLIER, 2): 0}},
-            "step 2: no multiplier is left in slot 1",
+            "step 2: exceeds the number of multiplier units in slot 1",
         ),
     ],
 )

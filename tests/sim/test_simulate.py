@@ -375,7 +375,7 @@ def test_an_answer_of_an_unknown_function_is_stray(rail_folder, cache, tmp_path)
 def test_numbers_that_cannot_be_are_refused(rail_folder, tmp_path):
     expected = "tasks: 0 is out of range; expected 1 to 1000000000"
     assert refusal_of(simulate, rail_folder, 0, 0) == expected
-    expected = "seed: -1 starts no random numbers; expected 0 to 9223372036854775807"
+    expected = "seed: -1 is not a seed; expected 0 to 9223372036854775807"
     assert refusal_of(simulate, rail_folder, 1, -1) == expected
     expected = "back-pressure: 1 is not possible; expected a probability below 1"
     assert refusal_of(simulate, rail_folder, 1, 0, back_pressure=1.0) == expected

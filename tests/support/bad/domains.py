@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-PAIR = "a positive number or [lower, upper] with lower below upper was expected"
+PAIR = "expected a positive number or [lower, upper] with lower below upper"
 JOINT_ENTRIES = "unknown; expected position, velocity, acceleration, effort"
 DOMAINS: dict[str, tuple[str | bytes, str]] = {
     **{
@@ -13,7 +13,7 @@ DOMAINS: dict[str, tuple[str | bytes, str]] = {
         )
     },
     **{
-        f"{entry} {text}": (f"[default]\n{entry} = {text}", f"default.{entry}: {expected} was expected")
+        f"{entry} {text}": (f"[default]\n{entry} = {text}", f"default.{entry}: expected {expected}")
         for entry, text, expected in (
             ("position", "1e308", "a magnitude of up to 1e+06 rad or m"),
             ("position", "[-1e308, 1e308]", "a magnitude of up to 1e+06 rad or m"),
@@ -24,7 +24,10 @@ DOMAINS: dict[str, tuple[str | bytes, str]] = {
             ("effort", "5e-324", "0, or a magnitude of 1e-12 to 1e+12 N or Nm"),
         )
     },
-    "a force of 1e300": ("[fext]\nforce = 1e300", "fext.force: 0, or a magnitude of 1e-12 to 1e+12 N or Nm"),
+    "a force of 1e300": (
+        "[fext]\nforce = 1e300",
+        "fext.force: expected 0, or a magnitude of 1e-12 to 1e+12 N or Nm",
+    ),
     "a base that is fixed": (
         "[base]\nforce = 1",
         "domain: base: that of toy is fixed; expected a base that moves",
@@ -34,9 +37,9 @@ DOMAINS: dict[str, tuple[str | bytes, str]] = {
     "an unknown entry of a joint": ("[joints.elbow]\nspeed = 1", f"joints.elbow.speed: {JOINT_ENTRIES}"),
     "an unknown joint": ("[joints.knee]\n", "domain: joint 'knee' is not a joint of toy; expected one of"),
     "an unknown joint with a line end": ('[joints."a\\nb"]\n', "domain: joint 'a\\nb' is not a joint of toy"),
-    "no table": ("default = 3", "default: a table was expected"),
-    "a list of tables": ("[[joints]]\n", "joints: a table was expected"),
-    "joints without tables": ("[joints]\nelbow = 1", "joints.elbow: a table was expected"),
+    "no table": ("default = 3", "default: expected a table"),
+    "a list of tables": ("[[joints]]\n", "joints: expected a table"),
+    "joints without tables": ("[joints]\nelbow = 1", "joints.elbow: expected a table"),
     "no TOML": ("[default", "not a readable TOML file (Expected ']'"),
     "a table twice": (
         "[default]\n[default]\n",

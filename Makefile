@@ -46,7 +46,8 @@ docs: $(READY) ## Build the documentation, build/docs/html/index.html, with warn
 	$(BIN)/sphinx-build -W --keep-going -q -j $(JOBS) -b html -d build/docs/doctrees docs build/docs/html
 
 .PHONY: bench
-bench: $(READY) ## Measure the tables of the README
+bench: $(READY) ## Measure the tables of docs/results.md and of the README
+	$(BIN)/rbdhw bench --write docs/results.md
 	$(BIN)/rbdhw bench --write README.md
 
 .PHONY: sweep

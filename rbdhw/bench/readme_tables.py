@@ -1,4 +1,4 @@
-"""The README's tables, measured: the generated hardware, the generator, and the simulation.
+"""The tables of docs/results.md and of the README, measured: hardware, the generator, and the simulation.
 
 Counts, cycles and errors are the same on every machine. Seconds, megabytes and Pinocchio's rates are this
 machine's.

@@ -343,7 +343,7 @@ def bench(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure the figures of the README, check a folder of robots, or calibrate the estimates."""
+    """Measure the tables of the documentation, check a folder of robots, or calibrate the estimates."""
     if write is not None and (sweep is not None or synthesis):
         other = "--sweep" if sweep is not None else "--synthesis"
         raise InputError(f"write: cannot be combined with {other}; expected one of the two")

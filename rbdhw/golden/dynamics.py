@@ -55,6 +55,7 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     """Return the names of the arrays that ``function`` requires, including given base motion and gravity.
 
     ``fext`` is optional (``m`` and ``minv`` do not use it), and so is ``Minv`` for ``difd``.
+
     Raises
     ------
     InputError

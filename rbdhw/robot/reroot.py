@@ -120,6 +120,7 @@ def best_root(robot: Robot, cost: Callable[[Robot], float], evaluations: int = 8
 
     The first trial is the present root. Then come the :func:`candidate_roots` that lower the depth, up to
     ``evaluations`` trials or :data:`MOST_WORK`. The present root is kept unless another one lowers the cost.
+
     Parameters
     ----------
     cost

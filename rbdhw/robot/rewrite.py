@@ -70,6 +70,7 @@ def best_rewrite(robot: Robot, cost: Callable[[Robot], float]) -> Rewriting:
 
     If that many evaluations would exceed :data:`MOST_WORK`, single frames are judged by their
     :func:`neighbourhood`, and the search ends when that much work is done.
+
     Parameters
     ----------
     cost

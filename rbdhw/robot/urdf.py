@@ -37,7 +37,9 @@ def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order
     Other problems are tolerated. The interpretation is mostly that of Pinocchio, and ``Robot.remarks``
     describes it:
 
-    ===========================================
+    ============================================== ==========================================
+    problem                                        taken
+    ============================================== ==========================================
     no name of the robot                           that of the file
     an element twice                               the first (of ``<inertial>`` the sum)
     no ``<axis>``                                  1 0 0 (of a planar joint 0 0 1)

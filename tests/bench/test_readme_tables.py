@@ -1,4 +1,4 @@
-"""The tables of `bench`, and those of the README: each is what `bench` measures, or has its form."""
+"""The tables of `bench`, and those of the documents: each is what `bench` measures, or has its form."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from rbdhw.bench.readme_tables import (
 from rbdhw.domain.strata import STRATA
 from rbdhw.errors import InputError
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+README, RESULTS = ROOT / "README.md", ROOT / "docs" / "results.md"
 
 ERROR = r"\d\.\de[-+]\d\d"
 ERRORS = re.compile(rf"({ERROR}) / ({ERROR})( \([\d,]+\))?|-")
@@ -41,12 +42,18 @@ def cells(name, rows):
 
 @pytest.fixture(scope="module")
 def written():
-    """The README's tables by name: rows of cells, the headings first."""
-    found = markdown_tables.tables(README)
+    """The tables of results by name: rows of cells, the headings first."""
+    found = markdown_tables.tables(RESULTS)
     return {name: [list(row) for k, row in enumerate(rows) if k != 1] for name, rows in found.items()}
 
 
-class TestReadme:
+def test_the_readmes_table_is_that_of_the_results():
+    readme, results = map(markdown_tables.tables, (README, RESULTS))
+    assert len(readme) == 1
+    assert readme.items() <= results.items()
+
+
+class TestResults:
     def test_every_table_has_a_place(self, written):
         assert set(written) == set(TABLES)
 

@@ -1,0 +1,74 @@
+"""The documents' blocks of Python and shell run as they stand, a page's blocks in order and in one folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rbdhw.domain.bounds import input_domain, read_overrides
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.documents import PAGES, README, ROOT, blocks, name
+
+RUN = ("bash", "python")
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+TOGETHER = (README, TUTORIAL)
+ALONE = [page for page in PAGES if page not in TOGETHER and {own for own, _ in blocks(page)} & set(RUN)]
+
+
+def run(page: Path, names: dict[str, object]) -> list[str]:
+    """Run a page's blocks in this folder, Python with these names; their languages."""
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    chosen = [(language, block) for language, block in blocks(page) if language in RUN]
+    for language, block in chosen:
+        if language == "python":
+            exec(compile(block, str(page), "exec"), names)
+        else:
+            shell = subprocess.run(
+                ["bash", "-euo", "pipefail", "-c", block],
+                env=os.environ | {"PATH": programs},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert shell.returncode == 0, shell.stderr
+    return [language for language, _ in chosen]
+
+
+def test_pages_with_examples() -> None:
+    assert {name(page) for page in ALONE} >= {"docs/conventions.md", "docs/interface.md", "docs/joints.md"}
+
+
+@pytest.mark.parametrize("page", ALONE, ids=name)
+def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    run(page, names)
+    assert len(names) > 1
+
+
+@pytest.mark.timeout(600)
+def test_a_robot_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tutorial as it stands; then the README's five commands on the tutorial's robot and states."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    assert run(TUTORIAL, names) == ["bash"] * 4 + ["python", "bash", "python", "bash"]
+    assert run(README, names) == ["bash"]
+    assert len([own for own, _ in blocks(README) if own == "bash"]) == 1
+    commands = next(block for language, block in blocks(README) if language == "bash").splitlines()
+    assert [line.split()[:2] for line in commands] == [
+        ["rbdhw", command] for command in ("info", "generate", "simulate", "run", "synthesize")
+    ]
+
+
+def test_the_domain_file(tmp_path: Path) -> None:
+    (table,) = (block for page in PAGES for language, block in blocks(page) if language == "toml")
+    (tmp_path / "domain.toml").write_text(table)
+    overrides = read_overrides(tmp_path / "domain.toml")
+    domain = input_domain(load_urdf(path("iiwa14")), overrides)
+    assert tuple(domain.bounds["q"][0]) == (-1.0, 1.0)
+    assert all(tuple(bounds) == (-50.0, 50.0) for bounds in domain.bounds["a"])

@@ -1,0 +1,76 @@
+"""The page on the manifest lists every key that designs have, and no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.design.folder import write
+from rbdhw.pipeline import generate
+from rbdhw.robots import path
+from tests.support.documents import ROOT, text
+
+SAME = {
+    "optional_inputs.*": "inputs.*",
+    "optional_outputs.*": "outputs.*",
+}
+"""Keys that the page describes by others."""
+
+BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("toy", {"functions": ("id", "dfd", "difd"), "ii": 2, "max_error": 1e-4}),
+    ("toy", {"functions": ("id",), "ii": 16, "core": "auto", "width": 18}),
+    ("hyq", {"functions": ("id",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),
+)
+
+
+@pytest.fixture(scope="module")
+def documented() -> set[str]:
+    first = re.findall(r"^\| (`.*?) \|", text(ROOT / "docs" / "manifest.md"), re.MULTILINE)
+    keys = {key for cell in first for key in re.findall(r"`([^`]+)`", cell)}
+    return {key for key in keys if re.fullmatch(r"[a-z0-9_.*\[\]]+", key)} - _files()
+
+
+def _files() -> set[str]:
+    """What the page's first table lists: files, not keys."""
+    table = text(ROOT / "docs" / "manifest.md").partition("`manifest.json` is one object")[0]
+    return set(re.findall(r"`([^`]+)`", table))
+
+
+def parents(keys: set[str]) -> set[str]:
+    """Keys with more documented below them."""
+    steps = [re.findall(r"\[\]|[^.\[\]]+", key) for key in keys]
+    return {_joined(own[:k]) for own in steps for k in range(len(own))}
+
+
+def _joined(steps: list[str]) -> str:
+    return ".".join(steps).replace(".[]", "[]")
+
+
+def walk(value: Any, key: str, keys: set[str], inner: set[str]) -> Iterator[str]:
+    """The documented keys of all that is in ``value``; a key that is not documented as it is."""
+    key = SAME.get(key, key)
+    if isinstance(value, dict) and key in inner:
+        for name, own in value.items():
+            steps = [f"{key}.{step}".lstrip(".") for step in (name, "*")]
+            known = [step for step in steps if step in keys | inner | set(SAME)]
+            yield from walk(own, known[0] if known else steps[0], keys, inner)
+    elif isinstance(value, list) and f"{key}[]" in inner:
+        for own in value:
+            yield from walk(own, f"{key}[]", keys, inner)
+    elif value is not None or key not in inner:
+        yield key
+
+
+def test_every_key_is_described(documented: set[str], tmp_path: Any) -> None:
+    found = set()
+    inner = parents(documented)
+    for k, (robot, options) in enumerate(BUILDS):
+        design = generate(path(robot), BuildOptions(samples=512, **options))
+        manifest = write(design, tmp_path / str(k))
+        found |= set(walk(manifest, "", documented, inner))
+    assert found - documented == set()
+    assert documented - found - set(SAME) == set()

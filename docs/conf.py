@@ -24,6 +24,7 @@ exclude_patterns = ["api/modules.rst"]
 
 html_theme = "furo"
 html_title = "rbdhw"
+smartquotes = False  # they would make dashes of the options in help texts
 html_copy_source = False
 myst_heading_anchors = 3
 

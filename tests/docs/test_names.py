@@ -96,6 +96,12 @@ def test_commands_and_options_exist(page: Path) -> None:
         assert command is not group or given or not own, " ".join(words)
 
 
+def test_every_folder_is_described() -> None:
+    folders = {f"rbdhw/{folder.parent.name}" for folder in (ROOT / "rbdhw").glob("*/__init__.py")}
+    for page in ("architecture.md", "contributing.md"):
+        assert folders - set(SPAN.findall(prose(ROOT / "docs" / page))) <= {"rbdhw/runtime"}, page
+
+
 def test_every_page_is_in_the_contents() -> None:
     index = ROOT / "docs" / "index.md"
     trees = re.findall(r"```\{toctree\}\n(.*?)```", text(index), re.DOTALL)

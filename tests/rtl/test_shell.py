@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -44,9 +45,17 @@ from tests.support.edge import (
 def core_of(
     ii: int = 1, latencies: dict[str, int] | None = None, functions: tuple[FunctionWords, ...] = FUNCTIONS
 ) -> FakeCore:
-    return FakeCore(ii=ii, functions=functions, latencies=latencies or LATENCIES)
+    return known_core(ii, tuple((latencies or LATENCIES).items()), functions)
 
 
+@lru_cache(16)
+def known_core(
+    ii: int, latencies: tuple[tuple[str, int], ...], functions: tuple[FunctionWords, ...]
+) -> FakeCore:
+    return FakeCore(ii=ii, functions=functions, latencies=dict(latencies))
+
+
+@lru_cache(16)
 def accelerator(core: FakeCore, width: int) -> Accelerator:
     return Accelerator(core=core, interface=Interface(core.order, width))
 
@@ -413,7 +422,7 @@ def test_refuses_a_core_of_other_widths() -> None:
 
 
 def test_refuses_a_core_without_an_initiation_interval() -> None:
-    core = core_of()
+    core = FakeCore(ii=1, functions=FUNCTIONS, latencies=LATENCIES)
     core.ii = 0
     with pytest.raises(ValueError, match=r"^core: initiation interval 0; at least 1 was expected$"):
         accelerator(core, 32)

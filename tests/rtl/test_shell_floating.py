@@ -8,6 +8,7 @@ import math
 import random
 import re
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 
 import numpy as np
 import pytest
@@ -135,10 +136,12 @@ class Task:
         return status | OVERFLOW * overflow, singles
 
 
+@cache
 def core_of(ii: int = 1) -> FakeCore:
     return FakeCore(ii=ii, functions=FUNCTIONS, latencies=LATENCIES)
 
 
+@lru_cache(16)
 def accelerator(core: FakeCore, width: int) -> Accelerator:
     return Accelerator(core=core, interface=Interface(core.order, width, number="float32"))
 

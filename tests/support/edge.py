@@ -5,16 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.sim import Simulator
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.interface import FunctionWords
+from tests.support.simulation import Simulation
 
 OUTSIDE, OVERFLOW, MALFORMED, NOT_FINITE = 1, 2, 4, 8
 EXTENDED = 1
@@ -228,10 +229,7 @@ def collect(dut: Any, drive: Any, cycles: int) -> list[Beat]:
                 found.append((ctx.get(dut.o.p.data), bool(ctx.get(dut.o.p.last))))
             await ctx.tick()
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(bench)
-    simulator.run()
+    Simulation(dut).run(bench)
     return found
 
 
@@ -257,14 +255,12 @@ class Bench:
 
     def run(self, packets: list[Packet], *, cycles: int, expected: int | None = None) -> list[Packet]:
         """The packets out, after so many cycles or when ``expected`` of them are complete."""
-        top = _Top(self.dut)
-        simulator = Simulator(top)
-        simulator.add_clock(1e-8)
+        simulation = _simulation_of(self.dut)
 
         async def bench(ctx: Any) -> None:
             source, sink = _Source(self, packets), _Sink(self)
             for cycle in range(cycles):
-                ctx.set(top.reset, cycle in self.reset)
+                ctx.set(simulation.component.reset, cycle in self.reset)
                 offered = source.offer(ctx, cycle)
                 sink.step(ctx, cycle)
                 source.step(ctx, cycle, offered)
@@ -272,8 +268,7 @@ class Bench:
                 if sum(last for _, (_, last) in self.beats) == expected:
                     return
 
-        simulator.add_testbench(bench)
-        simulator.run()
+        simulation.run(bench)
         return self.packets()
 
     def packets(self, after: int = 0) -> list[Packet]:
@@ -355,6 +350,12 @@ class _Sink:
         self.refused = shown if offered and not accepts and not in_reset else None
         if offered and accepts:
             self.bench.beats.append((cycle, shown))
+
+
+@lru_cache(16)
+def _simulation_of(dut: Any) -> Simulation:
+    """The simulation of a device: the same for all benches of the same one."""
+    return Simulation(_Top(dut))
 
 
 class _Top(Elaboratable):

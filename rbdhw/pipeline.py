@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design
+from rbdhw.design.manifest import checked
 from rbdhw.domain.bounds import Overrides
 from rbdhw.emit.companions import companions
 from rbdhw.emit.heading import heading
@@ -42,7 +43,7 @@ def generate(
     """
     source, trials = read(urdf, options, progress)
     design = build_design(source, options, overrides, progress)
-    return replace(design, manifest=design.manifest | {"roots": [vars(trial) for trial in trials]})
+    return replace(design, manifest=checked(design.manifest | {"roots": [vars(trial) for trial in trials]}))
 
 
 def build_design(

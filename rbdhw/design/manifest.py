@@ -1,0 +1,346 @@
+"""The manifest of a design: every key, its type and its meaning.
+
+``docs/manifest.schema.json`` is the JSON schema of :class:`Manifest`. Keys are added in later versions, but
+none is removed or changes its meaning.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Count = dict[str, int]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RobotEntry(_Entry):
+    """The robot that the URDF describes, on its base."""
+
+    name: str
+    dof: int = Field(description="Degrees of freedom; the same as `nv`.")
+    nq: int = Field(description="Coordinates of a configuration `q`.")
+    nv: int = Field(description="Coordinates of a velocity `v`.")
+    joints: list[str] = Field(description="The moving joints, in the order of their coordinates.")
+    joint_order: Literal["pinocchio", "file"]
+    depth: int = Field(description="Bodies on the longest path from the root.")
+    base: Literal["fixed", "floating", "given"]
+
+
+class Multiplications(_Entry):
+    """Multiplications of one task."""
+
+    variable: int = Field(description="Products of two values that depend on the task.")
+    constant: int = Field(description="Products with a constant of the robot.")
+
+
+class Operations(_Entry):
+    """Operations of one task."""
+
+    multiplications: Multiplications
+    additions: int
+    reciprocals: int
+
+
+class FunctionEntry(Operations):
+    """A function: the operations on which its results depend, and its timing."""
+
+    built: Operations = Field(
+        description="Operations of a task in the program that is built, which may share products with other "
+        "functions."
+    )
+    latency_cycles: int = Field(
+        description="Cycles from the first beat of a request to the last beat of its answer, with nothing "
+        "else in flight. A task may wait for its slot for up to `ii` cycles more."
+    )
+    latency_us: float
+    core_latency_cycles: int = Field(
+        description="Cycles from the words of a task to its results in the core."
+    )
+    cycles_per_task: int = Field(description="The larger of `ii` and the beats of a packet, in or out.")
+    tasks_per_second: int = Field(description="Tasks of this function alone, at `clock_mhz`.")
+
+
+class Slots(_Entry):
+    """Uses of multipliers in an interval."""
+
+    used: int
+    offered: int
+
+
+class WideProducts(_Entry):
+    """Products that the error budget made wider than an ordinary multiplier."""
+
+    width: list[int] | None = Field(description="Bits of their operands; null if there are none.")
+    multipliers: int
+    products: Count = Field(description="Products by submodule.")
+
+
+class RegionEntry(_Entry):
+    """A submodule: one step of an algorithm at one joint."""
+
+    name: str
+    ii: int
+    operations: int
+    multipliers: int
+    latency: int = Field(description="Cycles from its first to its last operation.")
+
+
+class OperandMemories(_Entry):
+    """The operand memories of an array."""
+
+    memories: int
+    words_written: int = Field(description="Words that one task writes.")
+    inputs: int = Field(description="Results that are connected to memories.")
+
+
+class Figures(_Entry):
+    """Relative errors of the tasks that were not flagged; null if all were."""
+
+    median: float | None
+    max: float | None
+    samples: int
+    flagged: int
+
+
+class ErrorEntry(Figures):
+    """Errors of a function's results in the bit-exact model against the golden model."""
+
+    norm: str = Field(description="How an error is measured.")
+    limit: float | None = Field(description="The largest error with which `simulate` exits 0.")
+    floor: float = Field(description="The norm below which a result counts as this large, in `units`.")
+    step: float = Field(description="The coarsest step of a word of the result.")
+    units: list[str]
+    strata: dict[str, Figures] = Field(description="The errors by kind of tasks.")
+
+
+class Limit(_Entry):
+    """The tasks that decide whether widths suffice."""
+
+    function: str
+    stratum: str
+
+
+class Try(_Entry):
+    """Operand widths that were tried."""
+
+    widths: list[list[int]] = Field(description="Widths of the operands of ordinary and of wide products.")
+    supports: float | None = Field(description="The error budget that they support; null if there is none.")
+    limited_by: Limit
+    whole: bool = Field(description="Whether all held-out tasks were evaluated.")
+
+
+class FormatsEntry(_Entry):
+    """The choice of number formats."""
+
+    why: str
+    tries: list[Try]
+
+
+class SharingEntry(_Entry):
+    """Symmetric limbs that take turns in one limb's hardware. A pipeline has this entry."""
+
+    groups: list[list[list[str]] | list[str]] = Field(
+        description="The first links of the limbs of each group that shares."
+    )
+    shared: bool
+    operations: Count
+    multiplications: Count
+    costs: dict[str, Count] = Field(description="The core with sharing (`on`) and without (`off`).")
+
+
+class AlgorithmEntry(_Entry):
+    """A step for which algorithms were compared."""
+
+    chosen: str
+    costs: dict[str, dict[str, float]] = Field(
+        description="For each algorithm the operations, the longest path in nanoseconds, and the total cost."
+    )
+
+
+class TrafficEntry(_Entry):
+    """The packets of one task."""
+
+    bytes_in: int
+    bytes_out: int
+    beats_in: int
+    beats_out: int
+
+
+class LinkEntry(_Entry):
+    """What the link allows."""
+
+    bandwidth: float | None = Field(description="GB/s each way; null for what the streams carry.")
+    ii: int = Field(description="The fewest cycles between tasks that the link allows.")
+    function: str = Field(description="The function that needs most of the link.")
+    functions: dict[str, TrafficEntry]
+
+
+class IntervalEntry(_Entry):
+    """The initiation interval."""
+
+    ii: int
+    why: str
+    fit: float | None = Field(
+        description="The share of the target that the design may take; null if not given."
+    )
+    link: LinkEntry
+
+
+class CoresEntry(_Entry):
+    """The choice of the core."""
+
+    asked: str
+    why: str
+    estimates: dict[str, Count] = Field(description="Resources with each core that was compared.")
+
+
+class Range(_Entry):
+    """Limits of a coordinate; null where the URDF gives none."""
+
+    lower: float | None
+    upper: float | None
+
+
+class CoordinateEntry(_Entry):
+    """A coordinate of `q` or `v`."""
+
+    index: int
+    joint: str
+    kind: str
+    part: str = Field(description="Which coordinate of its joint; empty if the joint has one.")
+    unit: str
+    limits: Range
+    effort: float | None = Field(default=None, description="The effort limit; coordinates of `v` have it.")
+    travels: list[str] = Field(description="The arrays whose element at this index is in packets.")
+
+
+class Coordinates(_Entry):
+    """All coordinates, in order."""
+
+    q: list[CoordinateEntry]
+    v: list[CoordinateEntry]
+
+
+class EstimateError(_Entry):
+    """Errors of estimates of other robots' designs."""
+
+    median: float
+    largest: float
+
+
+class EstimateEntry(_Entry):
+    """The estimated resources of the accelerator."""
+
+    luts: int
+    flip_flops: int
+    dsp_blocks: int
+    block_rams: int
+    shares: dict[str, float] = Field(description="Shares of the target.")
+    error: dict[str, EstimateError] | None = Field(
+        description="Errors of estimates against Yosys: relative for LUTs and flip-flops, else blocks. Null "
+        "if no design of this target and core was synthesised."
+    )
+
+
+class Stream(_Entry):
+    """The streams and the header of packets."""
+
+    tdata_width: int
+    number: Literal["fixed", "float32"]
+    header: dict[str, tuple[int, int]] = Field(description="For each field the lowest bit and the width.")
+    options: Count = Field(description="The bit of each option in the header's `options`.")
+    status: Count = Field(description="The bit of each cause in the header's `status`.")
+    functions: Count = Field(description="The code of each function of the build.")
+    slots: list[int] = Field(description="The widths of the places in a packed request.")
+    priority: list[str] = Field(description="Functions whose answers are sent first.")
+
+
+class OutputWord(_Entry):
+    """A word of an answer. Its value is the integer times 2 to the power of -`binary_point`, in `unit`."""
+
+    name: str
+    unit: str
+    width: int
+    binary_point: int
+
+
+class InputWord(OutputWord):
+    """A word of a request."""
+
+    slot: int
+    lowest: int | None = Field(default=None, description="Below this integer the task is flagged.")
+    highest: int | None = Field(default=None, description="Above this integer the task is flagged.")
+
+
+class Root(_Entry):
+    """A link that was tried as the root of a floating robot."""
+
+    link: str
+    depth: int
+    cost: float
+
+
+class Manifest(_Entry):
+    """All that `generate` says of a design."""
+
+    robot: RobotEntry
+    functions: dict[str, FunctionEntry]
+    ii: int = Field(description="Cycles between tasks in the core: the initiation interval.")
+    clock_mhz: float
+    target: str
+    core: Literal["pipeline", "array"]
+    width: list[int] = Field(description="Operand bits of an ordinary multiplier.")
+    dsp_blocks: int
+    multipliers: int
+    multiplier_slots: Slots
+    wide_products: WideProducts
+    shift_add_products: int = Field(description="Products with constants that adders compute.")
+    pipeline_registers: Count = Field(description="Pipeline registers by kind of unit.")
+    trigonometry_units: int
+    reciprocal_units: int
+    operand_memories: OperandMemories | None = Field(default=None, description="Of an array alone.")
+    regions: list[RegionEntry]
+    error: dict[str, ErrorEntry]
+    formats: FormatsEntry
+    budget: float | None = Field(description="The error budget; null if a width was given instead.")
+    versions: dict[str, str]
+    seed: int
+    limbs: SharingEntry | None = Field(default=None, description="Of a pipeline alone.")
+    algorithms: dict[str, AlgorithmEntry | list[str]] = Field(
+        description="The choice at each step, and under `rewrites` the rewrites of the robot that apply."
+    )
+    interval: IntervalEntry
+    cores: CoresEntry
+    coordinates: Coordinates
+    estimate: EstimateEntry
+    remarks: list[str]
+    stream: Stream
+    inputs: dict[str, list[InputWord]]
+    optional_inputs: dict[str, list[InputWord]]
+    outputs: dict[str, list[OutputWord]]
+    optional_outputs: dict[str, list[OutputWord]]
+    roots: list[Root]
+    digests: dict[str, str] | None = Field(
+        default=None, description="SHA-256 of each file and of the manifest; `generate` writes it last."
+    )
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of a manifest."""
+    return Manifest.model_json_schema()
+
+
+def checked(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest as it is, once its keys and types are those of :class:`Manifest`.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If a key is missing, unknown, or of another type.
+    """
+    Manifest.model_validate(manifest)
+    return manifest

@@ -1,4 +1,4 @@
-"""Builds of bundled robots that tables are measured on; what several tables take is made once."""
+"""Builds of bundled robots for the tables; a build that several tables use is made once."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from rbdhw.robots import bundled
 ALL = tuple(FUNCTIONS)
 
 KEPT = 8
-"""Builds that are held at a time: the largest take gigabytes."""
+"""Builds that are cached at a time: the largest take gigabytes."""
 
 
 def robot_of(name: str, base: str = "fixed") -> Robot:
-    """A bundled robot."""
+    """Return a bundled robot."""
     return mount(load_urdf(bundled()[name]), Mounting(base))
 
 
 def graph_of(name: str, functions: tuple[str, ...], base: str = "fixed") -> Graph:
-    """The graph that would be built for some functions of a bundled robot."""
+    """Return the graph that would be built for these functions of a bundled robot."""
     model = prepare(robot_of(name, base), functions)
     return optimise(trace_model(model, functions), DEFAULT_DELAYS)
 
@@ -43,9 +43,9 @@ def plan_of(
     base: str = "fixed",
     share: str = "auto",
 ) -> Plan:
-    """A bundled robot's build for the VU9P, before its RTL.
+    """Return a bundled robot's build for the VU9P, before its RTL.
 
-    Without a width it meets the default budget; ``inverse`` forces that algorithm.
+    Without a width it meets the default error budget. ``inverse`` forces that algorithm.
     """
     algorithms = {"inverse": inverse} if inverse else {}
     options = BuildOptions(functions=functions, width=width, ii=ii, algorithms=algorithms, share_limbs=share)
@@ -53,5 +53,5 @@ def plan_of(
 
 
 def errors_of(plan: Plan, function: str) -> FunctionErrors:
-    """The error figures of a function, over all tasks and by stratum."""
+    """Return the error figures of a function, over all tasks and by stratum."""
     return plan.formats.errors[function]

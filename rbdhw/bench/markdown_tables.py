@@ -1,6 +1,6 @@
-"""Tables of Markdown documents, each between two marks: read, and replaced by what was measured.
+"""Marked tables in Markdown documents: reading and replacing them.
 
-A table named ``operations`` stands in a document as::
+A table named ``operations`` is marked in a document as::
 
     <!-- bench: operations -->
     | robot | id |
@@ -23,19 +23,19 @@ END = "<!-- end -->"
 _START = re.compile(r"<!-- bench: (.*) -->")
 
 _LARGEST = 16 << 20
-"""Bytes of the largest document that is read."""
+"""The largest document in bytes."""
 
 Cells = tuple[tuple[str, ...], ...]
-"""A table's rows of cells, the headings first."""
+"""A table's rows of cells; the first row has the headings."""
 
 
 def load(path: Path) -> str:
-    """A document's text.
+    """Return a document's text.
 
     Raises
     ------
     InputError
-        Where it cannot be read.
+        If it cannot be read.
     """
     expected = "a Markdown document"
     try:
@@ -45,24 +45,24 @@ def load(path: Path) -> str:
 
 
 def tables(path: Path) -> dict[str, Cells]:
-    """The marked tables of a document by name.
+    """Return the marked tables of a document by name.
 
     Raises
     ------
     InputError
-        Where the document cannot be read, or marks do not come in pairs.
+        If the document cannot be read, or its marks are not paired.
     """
     lines = load(path).split("\n")
     return {name: tuple(map(_cells, lines[first:last])) for name, first, last in _marked(path, lines)}
 
 
 def replace_table(path: Path, name: str, text: str) -> None:
-    """Put other text between the marks of a table; the rest of the document stays as it is now.
+    """Replace the text between the marks of a table in a document.
 
     Raises
     ------
     InputError
-        Where there are no such marks, or the document cannot be read or written.
+        If there are no such marks, or the document cannot be read or written.
     """
     lines = load(path).split("\n")
     for found, first, last in _marked(path, lines):
@@ -74,12 +74,12 @@ def replace_table(path: Path, name: str, text: str) -> None:
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown, without a line end."""
+    """Return a table in Markdown, without a trailing newline."""
     return "\n".join(map(_line, (columns, ["---"] * len(columns), *rows)))
 
 
 def _marked(path: Path, lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """Each marked table's name, its first line, and the line after its last."""
+    """Yield each marked table's name, its first line, and the line after its last."""
     names: set[str] = set()
     start: tuple[str, int] | None = None
     for number, line in enumerate(lines):

@@ -1,13 +1,13 @@
-"""Accelerators beside the published ones and a processor, and the interval at which a link is full.
+"""Comparisons with published accelerators and with a processor, and the interval that saturates a link.
 
 Published figures are from:
 
 - B. Plancher, S. M. Neuman, T. Bourgeat, S. Kuindersma, S. Devadas, V. J. Reddi, "Accelerating robot dynamics
   gradients on a CPU, GPU, and FPGA", IEEE Robotics and Automation Letters 6 (2), 2021: the clock, the DSP
-  blocks and the numbers of Robomorphic Computing's accelerator.
+  blocks and the number format of Robomorphic Computing's accelerator.
 - Y. Yang, X. Chen, Y. Han, "Dadu-RBD: robot rigid body dynamics accelerator with multifunctional pipelines",
-  IEEE/ACM International Symposium on Microarchitecture (MICRO), 2023: both latencies, and all else of
-  Dadu-RBD's.
+  IEEE/ACM International Symposium on Microarchitecture (MICRO), 2023: both latencies, and all other figures
+  of Dadu-RBD.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from rbdhw.target import target
 Row = dict[str, Any]
 
 BANDWIDTH = 32.0
-"""GB/s each way, to which the evaluation of Dadu-RBD limits its memory."""
+"""The memory bandwidth in GB/s each way in the evaluation of Dadu-RBD."""
 
 LINKED = ("iiwa14", "hyq", "atlas")
 EDGES = (("fixed", 125.0), ("float32", 125.0), ("fixed", 250.0), ("float32", 250.0))
-"""Numbers in packets, and the clock in MHz."""
+"""The number formats of packets, and the clock in MHz."""
 
 OURS = (
     (("difd",), 4, 18),
@@ -53,7 +53,7 @@ OURS = (
     (ALL, 12, 32),
     (("difd",), 4, 32),
 )
-"""Builds of iiwa14 beside the published ones: functions, interval, width."""
+"""Builds of iiwa14 for the comparison with the published ones: functions, interval, width."""
 
 NOT_PUBLISHED = "not published"
 
@@ -63,10 +63,10 @@ COMPARED = "difd"
 
 SMALL_ROBOT = "iiwa14"
 SMALL = BuildOptions(ALL, ii=32, width=18, target="ecp5-85", clock_mhz=50.0, core="array", data_width=128)
-"""All functions on a small device."""
+"""A build of all functions for a small device."""
 
 RATED = 2000
-"""Tasks in which Pinocchio is timed."""
+"""Tasks for the measurement of Pinocchio's rate."""
 
 PACED = 400
 """Tasks that are sent without a pause."""
@@ -74,7 +74,7 @@ PACED = 400
 
 @dataclass(frozen=True)
 class Published:
-    """What is published of an accelerator for iiwa's gradient, on the VU9P."""
+    """Published figures of an accelerator for iiwa's gradient, on the VU9P."""
 
     name: str
     answers: str
@@ -95,7 +95,7 @@ PUBLISHED = (
 
 
 def measure_link() -> list[Row]:
-    """The interval at which ΔFD alone fills a link of :data:`BANDWIDTH`, and what that takes of the VU9P."""
+    """Return the interval at which ΔFD saturates a link of :data:`BANDWIDTH`, and its share of the VU9P."""
     rows = []
     for name in LINKED:
         source, build = load_urdf(bundled()[name]), None
@@ -127,7 +127,7 @@ def measure_link() -> list[Row]:
 
 
 def measure_small() -> list[Row]:
-    """Tasks a second of :data:`SMALL` beside Pinocchio on one core of this machine."""
+    """Return tasks per second of :data:`SMALL` and of Pinocchio on one core of this machine."""
     urdf = bundled()[SMALL_ROBOT]
     source = load_urdf(urdf)
     plan = make_plan(source, SMALL)
@@ -155,13 +155,13 @@ def measure_small() -> list[Row]:
 
 
 def small_layout(rows: list[Row]) -> list[Row]:
-    """The rows as columns."""
+    """Return the rows of :func:`measure_small` as columns."""
     figures = [name for name in rows[0] if name != "function"]
     return [{"": name} | {row["function"]: row[name] for row in rows} for name in figures]
 
 
 def measure_published() -> list[Row]:
-    """ΔFD at given accelerations of iiwa14 on the VU9P: published accelerators, and builds of ours."""
+    """Return ΔFD at given accelerations of iiwa14 on the VU9P: published accelerators and builds of rbdhw."""
     rows = [
         {
             "accelerator": own.name,
@@ -207,7 +207,7 @@ def _latency(cycles: int, clock_mhz: float) -> str:
 
 
 def pace(folder: Path, function: str) -> float:
-    """Cycles between the answers of a design in Verilator, with tasks that come without a pause."""
+    """Return the cycles between responses of a design in Verilator for tasks without pauses."""
     design = read(folder)
     arrays = sample(design.robot, design.domain, PACED, np.random.default_rng(0), design.fext)
     places = np.arange(PACED)

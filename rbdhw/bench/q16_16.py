@@ -1,17 +1,17 @@
-"""The same algorithms in uniform Q16.16, at its best: what formats of each signal's own are compared with.
+"""The same algorithms in uniform Q16.16 at its most exact, for comparison with per-signal formats.
 
-Every operand of a product, every input and every result is a word of 32 bits, 16 of them fractional; so is
-every constant. Of all designs with such words this is the most exact:
+Every operand of a product, input, result and constant is a word of 32 bits, 16 of them fractional. Of all
+designs with such words, this is the most exact:
 
-- Angles are in radians. Sine and cosine are those of the word's angle, reduced to a turn without an error,
-  and rounded to the nearest word.
-- Products and sums are exact in an accumulator of 64 bits, 32 of them fractional, and pass from sum to sum
-  unrounded. A value is rounded to the nearest word where it is a factor, a divisor or a result, and once.
+- Angles are in radians. Sine and cosine are those of the word's angle, reduced to one turn without error and
+rounded to the nearest word.
+- Products and sums are exact in an accumulator of 64 bits, 32 of them fractional, and sums pass on unrounded.
+A value is rounded once to the nearest word where it is a factor, a divisor or a result.
 - Powers of two scale by shifts of the accumulator.
 - Reciprocals are rounded to the nearest word.
-- Of all combinations of algorithms each function takes the one with the least median error.
+- Each function uses the combination of algorithms with the least median error.
 
-A task is flagged where a word or an accumulator overflows.
+A task is flagged if a word or an accumulator overflows.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ Array = NDArray[np.float64]
 Q16_16 = Format(32, 16)
 
 ACCUMULATOR = Format(64, 2 * Q16_16.binary_point)
-"""Of sums of products: two steps of a word make one of these."""
+"""The format of sums of products: twice as many fractional bits as a word."""
 
 CHUNK = 1024
 """Tasks that are computed at a time."""
 
 TRIALS = 256
-"""Tasks by which algorithms are compared."""
+"""Tasks for the comparison of algorithms."""
 
 
 @dataclass
 class Q16Overflow:
-    """Per task (N,), whether any value did not fit."""
+    """Per task (N,), whether any value overflowed."""
 
     seen: NDArray[np.bool_]
 
 
 class Uniform:
-    """Numbers of N tasks: ``exact`` (N,) in the accumulator's steps, and ``word`` in those of Q16.16."""
+    """Numbers of N tasks: ``exact`` (N,) in units of the accumulator, ``word`` (N,) in units of Q16.16."""
 
     __array_ufunc__ = None
     __slots__ = ("_word", "exact", "overflow")
@@ -67,13 +67,13 @@ class Uniform:
 
     @classmethod
     def nearest(cls, values: Array, overflow: Q16Overflow) -> Uniform:
-        """Words nearest to real values; what does not fit is flagged."""
+        """Return the words nearest to real values; values out of range are flagged."""
         limited = np.clip(np.ldexp(values, Q16_16.binary_point), Q16_16.lowest - 1, Q16_16.highest + 1)
         return cls(_exact(np.floor(limited + 0.5).astype(np.int64)), overflow)
 
     @property
     def word(self) -> Integers:
-        """The nearest words (N,), ties upward; what does not fit wraps and is flagged."""
+        """The nearest words (N,), ties upward; values out of range wrap and are flagged."""
         if self._word is None:
             full = round_half_up(self.exact, ACCUMULATOR.binary_point - Q16_16.binary_point)
             self._word = wrap(full, Q16_16.width)
@@ -109,12 +109,12 @@ class Uniform:
     __rmul__ = __mul__
 
     def reciprocal(self) -> Uniform:
-        """``1 / self``; of zero it does not fit."""
+        """Return ``1 / self``; zero overflows."""
         with np.errstate(divide="ignore"):
             return Uniform.nearest(1.0 / Q16_16.real(self.word), self.overflow)
 
     def _shifted(self, places: int, negative: bool) -> Uniform:
-        """The number times a power of two, or minus that."""
+        """Return the number times a power of two, negated on request."""
         moved = self.exact << places if places >= 0 else round_half_up(self.exact, -places)
         if places > 0:
             self.overflow.seen |= moved >> places != self.exact
@@ -123,7 +123,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class _Angle:
-    """A constant times an angle: ``factor`` turns a turn, of an angle in radians."""
+    """A multiple of an angle: ``factor`` turns per turn, of an angle in radians."""
 
     radians: Uniform
     factor: float = 1.0
@@ -134,20 +134,20 @@ class _Angle:
     __rmul__ = __mul__
 
     def __add__(self, other: float) -> Uniform | float:
-        """A shift (m) by a joint that follows one that turns."""
+        """Return a shift (m) by a prismatic joint that mimics a revolute one."""
         return self.radians * (self.factor / (2.0 * math.pi)) + other
 
     @property
     def real(self) -> Array:
-        """The angles in radians, without another rounding."""
+        """The angles in radians, without further rounding."""
         return self.factor * Q16_16.real(self.radians.word)
 
 
 @dataclass
 class _Recorder:
-    """Computes at once, where a :class:`rbdhw.graph.trace.Recorder` records.
+    """Computes the operations that a :class:`rbdhw.graph.trace.Recorder` would record.
 
-    ``inputs`` are in the graph's units, but for ``angles``, in radians.
+    ``inputs`` are in the graph's units, except ``angles``, in radians.
     """
 
     inputs: Mapping[str, Array]
@@ -189,16 +189,16 @@ def evaluate_uniform(
     algorithms: Algorithms,
     fext: Sequence[int] = (),
 ) -> tuple[dict[str, Array], NDArray[np.bool_]]:
-    """One function's results in Q16.16, as golden has them, and which tasks (N,) overflowed.
+    """Return one function's results in Q16.16, in golden's arrays, and which tasks (N,) overflowed.
 
     Parameters
     ----------
     source, robot
-        The robot as it was given, and as it is computed with (elementary, all axes z).
+        The robot as given, and as computed with (elementary, all axes z).
     arrays
-        Of the user's interface, as :func:`rbdhw.golden.dynamics.evaluate` takes them.
+        The user's arrays, as for :func:`rbdhw.golden.dynamics.evaluate`.
     fext
-        The bodies of ``robot`` that take an external force.
+        The bodies of ``robot`` with an external force.
     """
     parts = [
         _evaluate_tasks(source, robot, function, part, algorithms, fext) for part in _chunks(arrays, CHUNK)
@@ -238,7 +238,7 @@ def _evaluate_tasks(
 def uniform_errors(
     source: Robot, robot: Robot, function: str, arrays: Mapping[str, Array], floor: float = 0.0
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Relative errors (tasks,) against the golden model by the best algorithms, and which tasks overflowed.
+    """Return relative errors (tasks,) of the best algorithms against golden, and which tasks overflowed.
 
     See :func:`evaluate_uniform` and :func:`rbdhw.golden.error_norm.relative_errors` for the parameters.
     """
@@ -256,9 +256,9 @@ def best_algorithms(
     reference: Mapping[str, Array],
     floor: float = 0.0,
 ) -> Algorithms:
-    """The algorithms with the least median error in the first :data:`TRIALS` tasks.
+    """Return the algorithms with the least median error in the first :data:`TRIALS` tasks.
 
-    A task that overflows counts as an infinite error. ``reference`` has golden's results for the tasks.
+    A task that overflows has an infinite error. ``reference`` has the golden results of the tasks.
     """
     first, right = (next(_chunks(given, TRIALS)) for given in (arrays, reference))
 
@@ -270,7 +270,7 @@ def best_algorithms(
 
 
 def combinations(robot: Robot, function: str) -> list[Algorithms]:
-    """All algorithms by which a function of a robot can be computed."""
+    """Return all combinations of algorithms that compute a function of a robot."""
     names = [own if function in NEEDED_BY[step] else own[:1] for step, own in ALGORITHMS.items()]
     every = (Algorithms(**dict(zip(ALGORITHMS, chosen, strict=True))) for chosen in product(*names))
     return [algorithms for algorithms in every if algorithms.possible_for(robot)]
@@ -282,7 +282,7 @@ def _chunks(arrays: Mapping[str, Array], size: int) -> Iterator[dict[str, Array]
 
 
 def _angles(robot: Robot) -> Iterator[int]:
-    """The configuration coordinates that are angles."""
+    """Yield the configuration coordinates that are angles."""
     for body, place in zip(robot.bodies, robot.q_of, strict=True):
         if body.joint.mimic is None:
             own = range(robot.nq)[place]
@@ -290,10 +290,10 @@ def _angles(robot: Robot) -> Iterator[int]:
 
 
 def _word(value: float) -> Integers:
-    """A constant's nearest word."""
+    """Return a constant's nearest word."""
     return np.asarray(round(value * 2**Q16_16.binary_point), dtype=np.int64)
 
 
 def _exact(word: Integers) -> Integers:
-    """A word in the accumulator's steps."""
+    """Return a word in units of the accumulator."""
     return word << (ACCUMULATOR.binary_point - Q16_16.binary_point)

@@ -1,7 +1,7 @@
-"""The tables of docs/results.md and of the README, measured: hardware, the generator, and the simulation.
+"""Measurement of the README's tables: the generated hardware, the generator, and the simulation.
 
-Counts, cycles and errors are the same on every machine. Seconds, megabytes and Pinocchio's rates are this
-machine's.
+Counts, cycles and errors are the same on every machine. Seconds, megabytes and Pinocchio's rates depend on
+the machine.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ OTHERS = (
     ("tiago", "fixed"),
     ("hand22", "fixed"),
 )
-"""Robots that float, ride on a planar joint or a moving base, or have many branches."""
+"""Robots with a floating, planar or moving base, or with many branches."""
 
 NAMES = {
     "hyq": "HyQ",
@@ -64,7 +64,7 @@ NAMES = {
     "tiago": "TIAGo, planar base",
     "hand22": "hand of 22 joints",
 }
-"""What documents call the bundled robots."""
+"""The bundled robots' names in documents."""
 
 BASES = {"fixed": "", "floating": ", floating", "given": ", base's motion given"}
 
@@ -76,7 +76,7 @@ BUILDS: tuple[tuple[str, int | None], ...] = (
     ("hyq", 27),
     ("atlas", 18),
 )
-"""Robots and widths whose errors are told; without a width, by the default budget."""
+"""Robots and widths of the error tables; None stands for the default error budget."""
 
 LATENCIES: tuple[tuple[str, int, str | None], ...] = (
     ("iiwa14", 18, None),
@@ -84,39 +84,39 @@ LATENCIES: tuple[tuple[str, int, str | None], ...] = (
     ("iiwa14", 27, None),
     ("hyq", 27, None),
 )
-"""Robots, widths and algorithms whose latencies are told."""
+"""Robots, widths and algorithms of the latency table."""
 
 UNIFORM_TASKS = 4096
-"""Tasks by which Q16.16 is judged."""
+"""Tasks for the errors of Q16.16."""
 
 PAPERS = Algorithms("columns", "articulated", "dense", "repeated")
-"""What the published accelerators compute by."""
+"""The algorithms of the published accelerators."""
 
 UNIFORM = "Q16.16"
-"""What rows of errors say in place of bits."""
+"""The entry for Q16.16 in the column of bits."""
 
 ALL_STRATA = "all"
-"""What rows of errors over all tasks say in place of a stratum."""
+"""The entry for all tasks in the column of strata."""
 
 SIMULATED_TASKS = 200_000
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of documents.
+    """A table of a document.
 
     Parameters
     ----------
     title
-        For people; the name is what documents mark its place with.
+        The title for readers; documents mark the table's place with its name.
     rows
-        Measures it.
+        Measures the rows.
     layout
-        The rows as documents show them.
+        Arranges the rows for documents.
     packages
-        What it needs of extras. They are looked for before the first table is measured.
+        The optional packages that it needs. They are checked before the first table is measured.
     varies
-        Whether figures differ from machine to machine.
+        Whether the figures depend on the machine.
     """
 
     title: str
@@ -132,19 +132,19 @@ def measure(
     among: Iterable[str] | None = None,
     keep: Callable[[str, Rows], None] = lambda *_: None,
 ) -> dict[str, Rows]:
-    """The tables whose titles contain some text, by title; all of them without one.
+    """Return the tables whose titles contain ``only``, by title; all tables if it is empty.
 
     Parameters
     ----------
     among
-        Names of :data:`TABLES`, to which the choice is limited.
+        Names of :data:`TABLES` that limit the choice.
     keep
-        Given the name and the rows of every table as soon as it is measured, so that nothing is lost.
+        Receives the name and the rows of every table as soon as it is measured, to save them.
 
     Raises
     ------
     InputError
-        Where no title contains the text, or a package that a table needs is not installed.
+        If no title contains the text, or a package that a table needs is not installed.
     """
     known = {name: TABLES[name] for name in (TABLES if among is None else among)}
     chosen = {name: own for name, own in known.items() if only.casefold() in f"{name} {own.title}".casefold()}
@@ -162,12 +162,12 @@ def measure(
 
 
 def write(path: Path, progress: Progress, only: str = "") -> dict[str, Rows]:
-    """Measure the tables that a document has places for, and put each there at once.
+    """Measure the tables that a document has markers for, and insert each as soon as it is measured.
 
     Raises
     ------
     InputError
-        As :func:`measure`, and where the document has no place for a table, or for one that is unknown.
+        As :func:`measure`, and if the document has no marker, or one of an unknown table.
     """
     places = markdown_tables.tables(path)
     if not places:
@@ -183,27 +183,27 @@ def write(path: Path, progress: Progress, only: str = "") -> dict[str, Rows]:
 
 
 def lay_out(results: dict[str, Rows]) -> dict[str, Rows]:
-    """Measured tables by title as documents show them."""
+    """Return the measured tables by title, arranged for documents."""
     layouts = {own.title: own.layout for own in TABLES.values()}
     return {title: layouts[title](rows) for title, rows in results.items()}
 
 
 def markdown(results: dict[str, Rows]) -> str:
-    """Tables in Markdown below their titles."""
+    """Return tables in Markdown below their titles."""
     return "\n\n".join(f"### {title}\n\n{grid(rows)}" for title, rows in results.items()) + "\n"
 
 
 def grid(rows: Rows) -> str:
-    """A table in Markdown; the columns are those of its first row."""
+    """Return a table in Markdown; the columns are those of its first row."""
     columns = list(rows[0])
     return markdown_tables.markdown(columns, ([_cell(row[column]) for column in columns] for row in rows))
 
 
 def operations(robots: Iterable[tuple[str, str]] = FIXED) -> Rows:
-    """Operations of every function: of the program within the build of all, and of graphs.
+    """Return the operations of every function, in the program of all functions and in graphs.
 
-    Programs are 18 bits wide. Graphs are that of the function alone, and, of robots that they serve, by the
-    published accelerators' algorithms.
+    Programs are 18 bits wide. The graphs are that of the function alone and, for robots that they support,
+    that of the published accelerators' algorithms.
     """
     rows = []
     for name, base in robots:
@@ -233,7 +233,7 @@ def operations(robots: Iterable[tuple[str, str]] = FIXED) -> Rows:
 
 
 def operations_layout(rows: Rows) -> Rows:
-    """Each robot's built multiplications / those of the graph alone, and those by published algorithms."""
+    """Return lines of built multiplications / those of the graph alone, and of published algorithms."""
     return _by_function(
         rows,
         (_robot, _both_counts),
@@ -245,14 +245,14 @@ def operations_layout(rows: Rows) -> Rows:
 
 
 def others_layout(rows: Rows) -> Rows:
-    """Each robot's degrees of freedom, and its built multiplications / those of the graph alone."""
+    """Return lines of degrees of freedom, and of built multiplications / those of the graph alone."""
     freedoms = {_robot(row): row["degrees of freedom"] for row in rows}
     shown = _by_function(rows, (_robot, _both_counts))
     return [{"": row[""], "nv": freedoms[row[""]]} | row for row in shown]
 
 
 def roots() -> Rows:
-    """What another root does to Atlas: bodies on the longest path, operations, and time to the results."""
+    """Return the effect of another root on Atlas: depth, operations, and time to the results."""
     base = robot_of("atlas", "floating")
     rows = []
     for robot in (base, best_depth(base)):
@@ -273,7 +273,7 @@ def roots() -> Rows:
 
 
 def roots_layout(rows: Rows) -> Rows:
-    """For each root the depth, and each function's operations and longest path."""
+    """Return lines of each root's depth, and of each function's operations and longest path."""
     return _by_function(
         rows,
         (
@@ -284,12 +284,12 @@ def roots_layout(rows: Rows) -> Rows:
 
 
 def best_depth(robot: Robot) -> Robot:
-    """A floating robot from the root that makes it least deep."""
+    """Return a floating robot with the root that minimises its depth."""
     return reroot(robot, candidate_roots(robot)[0][0])
 
 
 def latencies(builds: Iterable[tuple[str, int, str | None]] = LATENCIES) -> Rows:
-    """Core latencies at II = 1, and what taking reciprocals off the critical path saves."""
+    """Return core latencies at II = 1, and those with reciprocals on the critical path."""
     rows = []
     for name, width, inverse in builds:
         plan = plan_of(name, width=width, inverse=inverse)
@@ -302,7 +302,7 @@ def latencies(builds: Iterable[tuple[str, int, str | None]] = LATENCIES) -> Rows
 
 
 def latencies_layout(rows: Rows) -> Rows:
-    """Each build's cycles by function."""
+    """Return lines of each build's cycles by function."""
 
     def label(row: Row) -> str:
         pivots = ", pivots one by one" if row["inverse"] else ""
@@ -312,7 +312,7 @@ def latencies_layout(rows: Rows) -> Rows:
 
 
 def base_pivots() -> Rows:
-    """What eliminating a floating base by blocks saves: HyQ's inverse mass matrix, 27x18 bits, II = 1."""
+    """Return the latencies of eliminating a floating base: HyQ's inverse mass matrix, 27x18 bits, II = 1."""
     return [
         {
             "pivots": inverse.replace("_", " "),
@@ -325,7 +325,7 @@ def base_pivots() -> Rows:
 
 
 def limbs(bases: Iterable[str] = ("fixed", "floating")) -> Rows:
-    """What HyQ's legs in turn on one leg's hardware take, and each on its own: all functions, 18x18 bits."""
+    """Return the resources of HyQ with and without shared limb hardware: all functions, 18x18 bits."""
     rows = []
     for base in bases:
         for ii, share in ((1, "off"), (4, "off"), (4, "on")):
@@ -339,7 +339,7 @@ def limbs(bases: Iterable[str] = ("fixed", "floating")) -> Rows:
 
 
 def accuracy(builds: Iterable[tuple[str, int | None]] = BUILDS) -> Rows:
-    """Errors against the golden model; after each robot's builds those of Q16.16."""
+    """Return errors against the golden model, and after each robot's builds those of Q16.16."""
     rows: Rows = []
     builds = list(builds)
     for name in dict.fromkeys(name for name, _ in builds):
@@ -373,7 +373,7 @@ def _uniform_errors(name: str) -> Rows:
 
 
 def _error_rows(name: str, bits: str, function: str, found: FunctionErrors) -> Rows:
-    """A row for all tasks, and one for each stratum."""
+    """Return a row for all tasks, and one for each stratum."""
     return [
         {
             "robot": name,
@@ -390,7 +390,7 @@ def _error_rows(name: str, bits: str, function: str, found: FunctionErrors) -> R
 
 
 def accuracy_layout(rows: Rows) -> Rows:
-    """Median / largest error over all tasks by function; with the tasks that count, where some overflow."""
+    """Return lines of median / largest error by function; with the counted tasks where some overflow."""
 
     def label(row: Row) -> str:
         return f"{_robot(row)}, {row['bits']}"
@@ -402,12 +402,12 @@ def accuracy_layout(rows: Rows) -> Rows:
 
 
 def strata() -> Rows:
-    """Errors by stratum of iiwa14 at the least width and by the default budget, and those of Q16.16."""
+    """Return errors by stratum of iiwa14 at the least width, by the default budget, and in Q16.16."""
     return accuracy([("iiwa14", 18), ("iiwa14", None)])
 
 
 def strata_layout(rows: Rows) -> Rows:
-    """Median / largest error of each stratum by function."""
+    """Return lines of each stratum's median / largest error by function."""
     parts = [row for row in rows if row["stratum"] != ALL_STRATA]
     return _by_function(parts, (lambda row: f"{row['stratum']}, {row['bits']}", _errors))
 
@@ -421,7 +421,7 @@ def _errors(row: Row) -> str:
 
 
 def generator() -> Rows:
-    """Seconds of processor and memory of `rbdhw generate`, start of Python included."""
+    """Return processor time and memory of `rbdhw generate`, including the start of Python."""
     rows = []
     for name, ii in (("iiwa14", 1), ("atlas", 32)):
         with tempfile.TemporaryDirectory() as folder:
@@ -432,7 +432,7 @@ def generator() -> Rows:
 
 
 def simulation() -> Rows:
-    """The same of `rbdhw simulate --bulk` at the default budget, with Verilator's build and once built."""
+    """Return time and memory of `rbdhw simulate --bulk`, with and without Verilator's build."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         design = f"{folder}/design"
@@ -445,7 +445,7 @@ def simulation() -> Rows:
 
 
 def costs() -> Rows:
-    """What the generator and the simulation take of this machine."""
+    """Return the run time and memory of the generator and of the simulation on this machine."""
     return generator() + simulation()
 
 
@@ -477,11 +477,11 @@ TABLES: dict[str, Table] = {
     ),
     "costs": Table("Generating and simulating", costs, packages=("cocotb", "verilator"), varies=True),
 }
-"""The tables by name, in the order in which they are measured: those that share builds are neighbours."""
+"""The tables by name, in the order of measurement: tables that share builds are adjacent."""
 
 
 def _by_function(rows: Rows, *lines: tuple[Text, Text]) -> Rows:
-    """Rows of one function each as lines of all functions; each line has a label and a cell by function."""
+    """Join rows of one function each to lines of all functions, each with a label and a cell per function."""
     shown: dict[str, Row] = {}
     for row in rows:
         for label, cell in lines:
@@ -495,7 +495,7 @@ def _robot(row: Row) -> str:
 
 
 def _both_counts(row: Row) -> str:
-    """Multiplications of the program within the build of all / of the function's graph alone."""
+    """Return the multiplications in the program of all functions / those of the function's graph alone."""
     return f"{row['multiplications']:,} / {row['multiplications of the function alone']:,}"
 
 
@@ -504,7 +504,7 @@ def _products(found: dict[str, Any]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> Row:
-    """Seconds and peak megabytes of a command of ours in a process of its own."""
+    """Run an rbdhw command in a process of its own; return its time and its peak memory."""
     start = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "rbdhw", *arguments], stdout=subprocess.DEVNULL, start_new_session=True

@@ -1,8 +1,9 @@
-"""One robot of a sweep: every stage's result held against the one before it.
+"""The check of one robot of a sweep: each stage's result is compared with that of the previous one.
 
-The golden model against Pinocchio, which reads the file itself; the graph against the golden model; and the
-bit-exact program against the golden model, all seven functions in one build. Frames are aligned and inertias
-regrouped, but no placements are searched, so that a build may take fewer operations than are counted here.
+The golden model is compared with Pinocchio, which reads the file itself; the graph with the golden model; and
+the bit-exact program, with all seven functions in one build, with the golden model. Frames are aligned and
+inertias regrouped, but frame placements are not optimised, so a real build may take fewer operations than are
+counted here.
 """
 
 from __future__ import annotations
@@ -45,32 +46,37 @@ Array = NDArray[np.float64]
 Arrays = Mapping[str, Array]
 
 TOLERANCE = 1e-9
-"""Largest error of the golden model beside Pinocchio, and of the graph beside the golden model."""
+"""The largest error of the golden model against Pinocchio, and of the graph against the golden model."""
 
 TASKS = 16
-"""Random tasks in which these are compared."""
+"""Random tasks for these two comparisons."""
 
 WIDTH = 32
-"""The multipliers' operand width (bits): the widest, as no budget is searched for."""
+"""Bits of the multipliers' operands: the widest, because no error budget is searched for."""
 
 DRAWS = Draws(ranging=512, held_out=256, chunk=256, group=16, probed=64, headroom=2.0)
 
 ALGORITHMS = Algorithms(products="solves")
-"""The same for all robots: which are cheapest is not searched, and solves are where limbs branch."""
+"""The algorithms for all robots, not the cheapest of each; solves exploit branches."""
 
 MAX_CANCELLATION = 1e5
-"""Past this factor of rounding errors in its inverse, a mass matrix is nearly singular, too much for 32 bits.
+"""The largest amplification of rounding errors in the inverse of a mass matrix.
 
-See :data:`rbdhw.golden.dynamics.MAX_CANCELLATION`.
+Beyond it the matrix is nearly singular, and 32 bits do not suffice. See
+:data:`rbdhw.golden.dynamics.MAX_CANCELLATION`.
 """
 
 DERIVATIVE_OF = {"did": "id", "dfd": "fd", "difd": "fd"}
-"""Whose results give derivatives their scale, too: of a balanced rotor they are nothing but rounding."""
+"""The function of which each function is a derivative.
+
+Its results also scale the errors of the derivative: the derivatives of a balanced rotor are only rounding
+errors.
+"""
 
 
 @dataclass(frozen=True)
 class File:
-    """A URDF file, as it was read: a robot with remarks, or the reason of its refusal."""
+    """A URDF file as read: a robot with remarks, or the reason for its refusal."""
 
     name: str
     path: Path
@@ -81,7 +87,7 @@ class File:
 
 @dataclass(frozen=True)
 class Build:
-    """One robot on one base, and all files that describe it."""
+    """A robot on a base, and all files that describe it."""
 
     robot: Robot
     base: str
@@ -90,9 +96,9 @@ class Build:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """How far graph and program of a build are from the golden model, and what it takes.
+    """The errors of a build's graph and program relative to the golden model, and its operations.
 
-    ``graph`` is relative to the largest entry, ``errors`` are those of the manifest. ``operations`` are the
+    ``graph`` is relative to the largest entry; ``errors`` are those of the manifest. ``operations`` are the
     multiplications of each function in the bit-exact program.
     """
 
@@ -102,7 +108,7 @@ class Evaluated:
 
     @property
     def complaints(self) -> list[str]:
-        """What is beyond its limit."""
+        """The errors beyond their limits, one line each."""
         found = [f"graph off by {self.graph:.1e}"] if not self.graph <= TOLERANCE else []
         for function, figures in self.errors.items():
             if not figures.bound <= HEADROOM * DEFAULT_MAX_ERROR:
@@ -114,7 +120,7 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Row:
-    """What the sweep found for one file and base; ``evaluated`` is None where that failed altogether."""
+    """The result for one file and base; ``evaluated`` is None if the check raised an error."""
 
     name: str
     base: str
@@ -127,7 +133,7 @@ class Row:
     remarks: tuple[str, ...] = ()
 
     def json(self) -> dict[str, Any]:
-        """The row for scripts."""
+        """Return the row for the JSON report."""
         facts = {name: value for name, value in vars(self).items() if name != "evaluated"}
         if self.evaluated is None:
             return facts
@@ -140,7 +146,7 @@ def on_base(robot: Robot, base: str) -> Robot:
 
 
 def check_robot_file(build: Build) -> list[Row]:
-    """The rows of one build: Pinocchio reads each of its files, the rest is the same for all."""
+    """Return the rows of one build. Pinocchio reads each of its files; the other checks are common to all."""
     start = time.process_time()
     robot = replace(build.robot, name=build.files[0].name)
     domain = input_domain(robot)
@@ -159,7 +165,7 @@ def check_robot_file(build: Build) -> list[Row]:
 
 
 def _possible(robot: Robot, base: str, domain: Domain) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The functions that the robot has, and a remark where these are not all."""
+    """Return the functions that can be checked, and a remark if these are not all."""
     poses = sample(robot, domain, 4 * TASKS, np.random.default_rng(6))
     try:
         M, Minv = (golden.evaluate(robot, f, poses)[name] for f, name in (("m", "M"), ("minv", "Minv")))
@@ -175,7 +181,7 @@ def _possible(robot: Robot, base: str, domain: Domain) -> tuple[tuple[str, ...],
 
 
 def _compare_with_pinocchio(file: File, base: str, domain: Domain, functions: Sequence[str]) -> float:
-    """The largest error of the golden model beside Pinocchio, relative to the largest entry."""
+    """Return the largest error of the golden model relative to Pinocchio, in terms of the largest entry."""
     assert file.robot is not None
     robot = on_base(file.robot, base)
     arrays = sample(robot, domain, TASKS, np.random.default_rng(5))
@@ -186,9 +192,9 @@ def _compare_with_pinocchio(file: File, base: str, domain: Domain, functions: Se
 
 
 def _worst(results: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> float:
-    """The largest error of all functions, task by task beside the largest entry of each array.
+    """Return the largest error of all functions, per task relative to the largest entry of each array.
 
-    Derivatives count beside the larger of themselves and what they are derivatives of.
+    Errors of derivatives are relative to the larger of the derivative and the function itself.
     """
     worst = 0.0
     for function, arrays in expected.items():
@@ -206,7 +212,7 @@ def _worst(results: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> flo
 
 
 def _evaluate_program(robot: Robot, domain: Domain, functions: tuple[str, ...]) -> Evaluated:
-    """Graph and bit-exact program of a robot, held against the golden model."""
+    """Compare the graph and the bit-exact program of a robot with the golden model."""
     rewritten = regroup_inertias(align_axes(elementary(robot)))
     model = Model(robot, rewritten, ("align_axes", "regroup_inertias"), (), AlgorithmChoice(ALGORITHMS, {}))
     graph = optimise(trace_model(model, functions), DEFAULT_DELAYS)
@@ -222,7 +228,7 @@ def _evaluate_program(robot: Robot, domain: Domain, functions: tuple[str, ...]) 
 
 
 def _level(robot: Robot, arrays: dict[str, Array]) -> dict[str, Array]:
-    """The same tasks with quaternions of unit length, which graphs correct only to first order."""
+    """Return the tasks with quaternions of unit length, which graphs normalise only to first order."""
     for body, place in zip(robot.bodies, robot.q_of, strict=True):
         if (part := body.joint.kind.quaternion) is not None:
             quaternions = arrays["q"][:, place][:, part]  # a view
@@ -237,7 +243,7 @@ def _products(program: Program, function: str) -> int:
 def _interpret(
     graph: Graph, robot: Robot, arrays: Arrays, like: Mapping[str, Arrays]
 ) -> dict[str, dict[str, Array]]:
-    """The results of a graph in double precision, in arrays like those of the golden model."""
+    """Return the results of a graph in double precision, in arrays shaped as those of the golden model."""
     inputs = graph_inputs(robot, arrays)
     runs: dict[tuple[tuple[str, bool], ...], dict[str, Array]] = {}
     results = {f: {name: np.zeros_like(a) for name, a in own.items()} for f, own in like.items()}

@@ -1,6 +1,6 @@
-"""A sweep: every URDF file below a folder through the generator, in parallel processes.
+"""A sweep: every URDF file of a folder through the generator, in parallel processes.
 
-See :mod:`rbdhw.bench.robot_check` for what is done to each robot.
+:mod:`rbdhw.bench.robot_check` defines the checks of each robot.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ BASES = ("fixed", "floating")
 
 @dataclass(frozen=True)
 class Sweep:
-    """All that the sweep of a folder found."""
+    """The result of a sweep."""
 
     folder: Path
     files: tuple[File, ...]
@@ -53,11 +53,11 @@ class Sweep:
 
     @property
     def passed(self) -> bool:
-        """Whether every robot that was not refused passed every check."""
+        """Whether every accepted robot passed every check."""
         return not any(row.failures for row in self.rows)
 
     def json(self) -> dict[str, Any]:
-        """Everything for scripts."""
+        """Return the result for the JSON report."""
         return {
             "rows": [row.json() for row in self.rows],
             "refusals": {file.name: file.refusal for file in self.files if file.robot is None},
@@ -69,19 +69,19 @@ class Sweep:
 
 
 def sweep(folder: Path, progress: Progress, jobs: int | None = None) -> Sweep:
-    """Every URDF file below a folder, on a fixed and on a floating base, in parallel processes.
+    """Check every URDF file of a folder and its subfolders, on a fixed and on a floating base.
 
     Parameters
     ----------
     progress
-        Receives how many robots are done, of how many, and the last.
+        Receives the number of checked robots, of all robots, and the last one.
     jobs
-        How many processes; as many as there are cores if None.
+        The number of processes; None for one per core.
 
     Raises
     ------
     InputError
-        Where there is no such folder, or no URDF file in it, or Pinocchio is not installed.
+        If there is no such folder, no URDF file in it, or Pinocchio is not installed.
     """
     start = time.perf_counter()
     paths = sorted(folder.rglob("*.urdf"))
@@ -106,7 +106,7 @@ def sweep(folder: Path, progress: Progress, jobs: int | None = None) -> Sweep:
 
 
 def _read(path: Path, name: str) -> File:
-    """The file as it was read, or refused."""
+    """Return the file as read, or with the reason for its refusal."""
     try:
         robot = load_urdf(path)
         return File(name, path, robot, robot.remarks)
@@ -115,7 +115,7 @@ def _read(path: Path, name: str) -> File:
 
 
 def _builds(files: Iterable[File]) -> list[Build]:
-    """What there is to build: every different robot that moves, on each base."""
+    """Return the builds: every distinct robot with moving joints, on each base."""
     same: dict[tuple[Robot, str], list[File]] = {}
     for file in files:
         if file.robot is not None:
@@ -127,12 +127,12 @@ def _builds(files: Iterable[File]) -> list[Build]:
 
 
 def _size(robot: Robot) -> int:
-    """About how long a build takes, so that the longest begin first."""
+    """Return a measure of a build's run time, so that the longest can start first."""
     return sum(len(robot.path(i)) for i in range(len(robot.bodies))) * len(robot.bodies)
 
 
 def _rows(build: Build, future: Future[list[Row]]) -> list[Row]:
-    """The rows of a build; where its process raised an error, this is the failure of all."""
+    """Return the rows of a build; an error in its process is the failure of all of them."""
     error = future.exception()
     if error is None:
         return future.result()
@@ -143,7 +143,7 @@ def _rows(build: Build, future: Future[list[Row]]) -> list[Row]:
 
 
 def remarks_of(found: Sweep) -> dict[str, list[str]]:
-    """All remarks by file: those of its reading, then those of its builds."""
+    """Return all remarks by file: those on reading, then those of its builds."""
     remarks = {file.name: list(file.remarks) for file in found.files}
     for row in found.rows:
         remarks[row.name] += [remark for remark in row.remarks if remark not in remarks[row.name]]
@@ -151,7 +151,7 @@ def remarks_of(found: Sweep) -> dict[str, list[str]]:
 
 
 def markdown(found: Sweep) -> str:
-    """The report: what was done, and tables of what passed, what failed, and what was refused."""
+    """Return the report: the method, and tables of passing, failing and refused robots."""
     passing = [row for row in found.rows if not row.failures]
     failing = [row for row in found.rows if row.failures]
     refused = [file for file in found.files if file.robot is None]
@@ -182,7 +182,7 @@ HEADINGS = (
     "flagged",
     *FUNCTIONS,
 )
-"""Of the table of robots that pass."""
+"""The headings of the table of passing robots."""
 
 
 def _introduction(found: Sweep) -> str:
@@ -213,7 +213,7 @@ def _introduction(found: Sweep) -> str:
 
 
 def _count(number: int, noun: str) -> str:
-    """``1 file is`` or ``2 files are``."""
+    """Return ``1 file is`` or ``2 files are``."""
     return f"{number} {noun} is" if number == 1 else f"{number} {noun}s are"
 
 
@@ -222,7 +222,7 @@ def _processes(jobs: int) -> str:
 
 
 def _package(folder: Path) -> str:
-    """The folder's name, with its version if it is an installed package of that name."""
+    """Return the folder's name, with the version of the installed package of that name if there is one."""
     try:
         return f"{folder.name} {version(folder.name)}"
     except PackageNotFoundError:
@@ -262,5 +262,5 @@ def _remarks(found: Sweep) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    """``text`` for Markdown: the elements of a URDF that it names are no HTML."""
+    """Escape ``text`` for Markdown: URDF elements in it must not be read as HTML."""
     return text.replace("<", "&lt;").replace("|", "\\|")

@@ -1,4 +1,4 @@
-"""Designs synthesised anew, to which estimates are held: the table of :mod:`rbdhw.estimate.calibration`."""
+"""Synthesis of the designs that calibrate the estimates: the table of :mod:`rbdhw.estimate.calibration`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ ALL = tuple(FUNCTIONS)
 
 
 DIGEST = 16
-"""Characters of a digest of Verilog that tell designs apart."""
+"""Characters of the Verilog digest that identifies a design."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A design to synthesise: of a bundled robot, by default on the target's own clock."""
+    """A design of a bundled robot to synthesise, by default at the target's own clock."""
 
     robot: str
     functions: tuple[str, ...]
@@ -60,7 +60,7 @@ class Subject:
 
     @property
     def options(self) -> BuildOptions:
-        """Of the build."""
+        """The options of the build."""
         return BuildOptions(
             functions=self.functions,
             ii=self.ii,
@@ -75,9 +75,10 @@ class Subject:
 
 
 def subjects() -> Iterable[Subject]:
-    """The designs of the table: small ones at several intervals, larger ones at some, fast ones, arrays.
+    """Yield the designs of the table: small and larger ones at several intervals, fast ones, and arrays.
 
-    They are of several robots, since each is estimated by the others; and of both number formats.
+    They cover several robots, because the designs of each robot are estimated from those of the others, and
+    both number formats.
     """
     for target, fast in (("ecp5-85", 90.0), ("xcvu9p", 250.0)):
         for ii in (1, 4, 16):
@@ -104,7 +105,7 @@ def subjects() -> Iterable[Subject]:
 
 
 def _arrays(target: str) -> Iterable[Subject]:
-    """Arrays, of which synthesis takes long."""
+    """Yield designs with array cores, whose synthesis is slow."""
     for ii in (8, 16, 32):
         yield Subject("toy", ALL, ii, 18, target, 64, core="array")
     yield Subject("toy", ("id",), 8, 18, target, 64, core="array")
@@ -114,24 +115,24 @@ def _arrays(target: str) -> Iterable[Subject]:
 
 
 def select_subjects(text: str) -> list[Subject]:
-    """The designs of the table whose lines contain some text.
+    """Return the designs of the table whose description contains ``text``.
 
     Raises
     ------
     InputError
-        Where there is none.
+        If there is none.
     """
     found = [subject for subject in subjects() if text.casefold() in str(subject).casefold()]
     if not found:
         expected = "expected part of a line such as 'iiwa14 all II=1 18 bits xcvu9p'"
-        raise InputError(f"only: no design is told with '{text}'; {expected}")
+        raise InputError(f"only: no design's description contains '{text}'; {expected}")
     return found
 
 
 def measure_subject(subject: Subject, version: str, earlier: Sample | None = None) -> Sample:
-    """What a design's structure says, and what Yosys counts in it.
+    """Return a design's structure and its resources as counted by Yosys.
 
-    Counts of an ``earlier`` sample are kept if the Verilog and Yosys' ``version`` are the same.
+    The counts of an ``earlier`` sample are kept if the Verilog and Yosys' ``version`` are the same.
 
     Raises
     ------
@@ -160,20 +161,20 @@ def measure_subject(subject: Subject, version: str, earlier: Sample | None = Non
 
 
 def digest_of(verilog: str) -> str:
-    """What tells one design from another: a digest of its modules, without the comment above them."""
+    """Return a digest of a design's modules, without the comment above them."""
     lines = dropwhile(lambda line: not line or line.startswith("//"), verilog.split("\n"))
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:DIGEST]
 
 
 def known_counts(subject: Subject, verilog: str) -> Resources | None:
-    """What Yosys counted in a design, by the package's table; None where it is not there, or was another."""
+    """Return a design's resources from the package's table; None if it is missing there or has changed."""
     digest = digest_of(verilog)
     own = (design for design in calibration().designs if subject_of(design) == subject)
     return next((design.measured for design in own if design.verilog == digest), None)
 
 
 def _count_cells(verilog: str, family: str) -> Resources:
-    """What Yosys counts in an accelerator."""
+    """Return an accelerator's resources as counted by Yosys."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"{ACCELERATOR}.v"
         source.write_text(verilog, encoding="utf-8")
@@ -186,19 +187,19 @@ def calibrate(
     progress: Progress,
     designs: Iterable[Subject] | None = None,
 ) -> Calibration:
-    """The table, measured anew where the hardware or Yosys has changed.
+    """Return the table, measured again where the hardware or Yosys has changed.
 
-    It may be stopped at any time: designs that have not been reached stay as they were, and those that have
-    been measured are not synthesised again.
+    It can be interrupted at any time: remaining designs keep their entries, and measured designs are not
+    synthesised again.
 
     Parameters
     ----------
     before
-        The table as it was.
+        The previous table.
     keep
-        Given the whole table after every design, so that what was measured is not lost.
+        Receives the whole table after every design, to save it.
     designs
-        Those to measure; by default :func:`subjects`, of which others stay as they were.
+        The designs to measure, by default :func:`subjects`. Other designs keep their entries.
 
     Raises
     ------
@@ -221,19 +222,19 @@ def calibrate(
 
 
 def subject_of(design: Sample) -> Subject:
-    """What was synthesised."""
+    """Return the design of a sample."""
     return Subject(**{field.name: getattr(design, field.name) for field in fields(Subject)})
 
 
 def yosys_version() -> str:
-    """The version of Yosys that measures."""
+    """Return the version of Yosys."""
     text = subprocess.run([find_tool("yosys"), "-V"], capture_output=True, text=True, check=True).stdout
     found = re.search(r"\d+\.\d+", text)
     return found[0] if found else text.strip()
 
 
 def rows(table: Calibration) -> list[dict[str, Any]]:
-    """Each design with its estimate beside what Yosys counted."""
+    """Return each design with its estimated resources and those counted by Yosys."""
     found = []
     for design in table.designs:
         said = weigh(design.cells(), design.dsp_blocks, table.weights[design.target][design.core])
@@ -246,7 +247,7 @@ def rows(table: Calibration) -> list[dict[str, Any]]:
 
 
 def tables(table: Calibration) -> dict[str, list[dict[str, Any]]]:
-    """Estimates beside Yosys' counts, and their errors, by title."""
+    """Return the tables of estimates and counts, and of their errors, by title."""
     return {
         f"Estimated / counted by Yosys {table.yosys}": rows(table),
         "Errors of estimates, median / largest, each robot by the others": error_rows(table),
@@ -254,7 +255,10 @@ def tables(table: Calibration) -> dict[str, list[dict[str, Any]]]:
 
 
 def error_rows(table: Calibration) -> list[dict[str, Any]]:
-    """The errors of the estimates for each target and core, each robot's designs by those of the others."""
+    """Return the errors of the estimates for each target and core.
+
+    The designs of each robot are estimated from those of the other robots.
+    """
     return [
         {
             "target": target,

@@ -1,1 +1,1 @@
-"""FPGA boards: platforms, the shells around the accelerator, and vendor flows."""
+"""FPGA boards: platforms, the shells around the accelerator, and the tool flows."""

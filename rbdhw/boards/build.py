@@ -1,4 +1,4 @@
-"""From an accelerator's Verilog to the build plan of a board, and what comes out of it."""
+"""The build plan of a board for an accelerator, and its result."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from rbdhw.boards.shell import ACCELERATOR, BoardTop
 from rbdhw.estimate.resources import Resources
 
 TOP = "top"
-"""Name of the design, and the stem of its files."""
+"""The name of the top module, and the stem of its files."""
 
 
 @dataclass(frozen=True)
 class Implementation:
-    """A design on a device.
+    """The result of implementing a design on a device.
 
     Parameters
     ----------
     tool : str
-        What counted it, or placed and routed it.
+        The tools that counted its resources, or placed and routed it.
     clock_mhz : float
-        The clock that it must keep: of a board the one that it makes.
+        The clock to reach; on a board, the clock that the board generates.
     fastest_mhz : float or None
-        What its slowest path allows; None where it was not placed.
+        The clock that the slowest path permits; None if the design was not placed.
     resources : Resources or None
-        What it occupies, all that stands around the accelerator included; None where it was not synthesised.
+        The resources, including those around the accelerator; None if the design was not synthesised.
     bitstream : Path or None
-        The file to load.
+        The bitstream file.
     missed : str or None
-        Where it misses the clock, by how much and on which path.
+        The message about a missed clock, with the margin and the path; None if the clock is reached.
     versions : Mapping
-        Of the programs that ran.
+        The versions of the programs that ran.
     tries : tuple
-        The placements in order; empty where nothing was placed by a seed.
+        The placements in order; empty without seeded placement.
     seed : int or None
-        Of the placement that was kept.
+        The seed of the kept placement.
     """
 
     tool: str
@@ -56,10 +56,11 @@ class Implementation:
 
 
 def prepare(platform: Any, verilog: Path, *, clock: Any, divisor: int, **overrides: str) -> BuildPlan:
-    """The build plan of the accelerator in the file ``verilog`` in the serial shell on ``platform``.
+    """Return the build plan of the accelerator in the file ``verilog`` on ``platform``.
 
-    ``clock`` and ``divisor`` are those of :class:`~rbdhw.boards.shell.BoardTop`, ``overrides`` the platform's
-    own. The same arguments give the same plan.
+    The design has the serial shell. ``clock`` and ``divisor`` are those of
+    :class:`~rbdhw.boards.shell.BoardTop`, ``overrides`` those of the platform. The same arguments give the
+    same plan.
     """
     top = BoardTop(clock=clock, divisor=divisor)
     platform.add_file(f"{ACCELERATOR}.v", verilog.read_text())
@@ -67,6 +68,6 @@ def prepare(platform: Any, verilog: Path, *, clock: Any, divisor: int, **overrid
 
 
 def commands(plan: BuildPlan) -> list[list[str]]:
-    """The programs that ``plan`` runs in its folder, in order, each with its arguments."""
+    """Return the commands that ``plan`` runs in its folder, in order."""
     listing: dict[str, list[list[str]]] = json.loads(plan.files[f"build_{TOP}.json"])
     return listing["commands"]

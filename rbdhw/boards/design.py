@@ -1,4 +1,4 @@
-"""A generated design as synthesis sees it: its Verilog, and what the manifest says of it."""
+"""A generated design as synthesis reads it: its Verilog and its manifest."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Slots(BaseModel):
 
 
 class _Manifest(BaseModel):
-    """What synthesis reads of a manifest."""
+    """The entries of the manifest that synthesis reads."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -44,22 +44,22 @@ class _Manifest(BaseModel):
 
 @dataclass(frozen=True)
 class DesignFiles:
-    """A folder that ``rbdhw generate`` wrote.
+    """A design folder, written by ``rbdhw generate``.
 
     Parameters
     ----------
     manifest, verilog : Path
         Its files.
     target : str
-        Name of the device that it was made for.
+        The name of the device that it was generated for.
     clock_mhz : float
         The clock that it was scheduled for.
     data_width : int
         Bits of TDATA.
     dsp_blocks : int
-        Those of its multipliers.
+        The DSP blocks of its multipliers.
     sharing : Sharing
-        How it shares them.
+        How tasks share the multipliers.
     """
 
     manifest: Path
@@ -71,7 +71,7 @@ class DesignFiles:
     sharing: Sharing
 
     def check_target(self, needed: str, by: str) -> None:
-        """Raise InputError unless the design was made for the target that ``by`` needs."""
+        """Raise InputError unless the design was generated for the target that ``by`` needs."""
         if self.target != needed:
             raise InputError(
                 f"{self.manifest}: target: the design is for {self.target}, {by} needs {needed}; "
@@ -79,7 +79,7 @@ class DesignFiles:
             )
 
     def check_data_width(self, needed: int, by: str) -> None:
-        """Raise InputError unless the streams are as wide as ``by`` takes them."""
+        """Raise InputError unless the streams have the width that ``by`` needs."""
         if self.data_width != needed:
             raise InputError(
                 f"{self.manifest}: stream.tdata_width: {by} takes {needed} bits, "
@@ -87,12 +87,13 @@ class DesignFiles:
             )
 
     def check_fit(self, counts: Resources, device: Target) -> None:
-        """See that a device has what the design takes; a count of 0 always fits.
+        """Check that the design fits a device; a count of 0 always fits.
 
         Raises
         ------
         InputError
-            Where it has not: what is short, by how much, and how to generate a design that fits.
+            If it does not fit. The message lists each exceeded resource and the options of a design that
+            fits.
         """
         short = shortages(counts, device)
         if not short:
@@ -107,12 +108,12 @@ class DesignFiles:
 
 
 def read_design(directory: Path) -> DesignFiles:
-    """The design in a folder.
+    """Return the design in a folder.
 
     Raises
     ------
     InputError
-        For a folder without a manifest or Verilog, a broken manifest, or a file that was changed.
+        For a folder without a manifest or Verilog, an invalid manifest, or a modified file.
     """
     path, verilog = directory / MANIFEST, directory / f"{ACCELERATOR}.v"
     data = read_manifest(directory)

@@ -1,4 +1,4 @@
-"""An accelerator on a few pins: what can be placed and routed on a device without its board."""
+"""An accelerator with its streams folded onto a few pins, for placement on a device without a board."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rbdhw.boards.shell import ACCELERATOR
 class FoldedAccelerator(Component):
     """The generated Verilog module with its streams folded onto a few pins.
 
-    The bits of a request come from a shift register. Each bit of a response joins a chain of exclusive ors
-    with a register at every bit, so nothing can be optimised away. Every path of the accelerator thus runs
-    between registers, one table of its neighbours at most beside its own logic. The chains take two
-    flip-flops and one look-up table a bit of TDATA.
+    A shift register provides the bits of a request. Each bit of a response enters a chain of exclusive ors
+    with a register per bit, so that nothing can be optimised away. Every path of the accelerator therefore
+    runs between registers, with at most one look-up table of the wrapper in addition to its own logic. The
+    wrapper takes two flip-flops and one look-up table per bit of TDATA.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class FoldedAccelerator(Component):
     Members
     -------
     request, valid, last, ready : In(1)
-        The next bit of the request's data, and what else goes into the streams.
+        The next bit of the request's data, and the other inputs of the streams.
     folded : Out(1)
         The end of the chain.
     """

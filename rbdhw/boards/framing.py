@@ -1,7 +1,6 @@
-"""Packets over a serial line, the board's side: bytes of frames to beats of packets and back.
+"""Packets over a serial line, the board's side: conversion between bytes of frames and beats of packets.
 
-What a frame is, and which are dropped, is said in :mod:`rbdhw.boards.serial_link`, the model of both
-components here.
+:mod:`rbdhw.boards.serial_link` defines the frames and is the model of both components here.
 """
 
 from __future__ import annotations
@@ -19,32 +18,32 @@ from rbdhw.boards.serial_link import BEAT_BYTES, CRC_BYTES, END, ESCAPE, ESCAPED
 BEAT_BITS = 8 * BEAT_BYTES
 
 BEAT = data.StructLayout({"data": BEAT_BITS, "last": 1})
-"""One beat of an AXI4-Stream: TDATA and TLAST."""
+"""A beat of an AXI4-Stream: TDATA and TLAST."""
 
 
 class Deframer(Component):
-    """Takes the bytes of a line, gives the beats of each good packet, and drops the other frames whole.
+    """Decodes the bytes of a line to the beats of valid packets; an invalid frame is dropped as a whole.
 
-    A packet is given only after its last byte came and its CRC was right.
+    A packet is offered only after its last byte has arrived and its CRC is correct.
 
     Parameters
     ----------
     depth : int
-        Beats of the buffer, a power of two. A packet that does not fit in what is free of it is dropped.
+        Beats of the buffer, a power of two. A packet larger than the free space is dropped.
 
     Members
     -------
     i : In(stream.Signature(8, always_ready=True))
         Bytes.
     o : Out(stream.Signature(BEAT))
-        Beats, ``last`` on the last of a packet.
+        Beats; ``last`` marks the last beat of a packet.
     discarded : Out(1)
-        High for one cycle where a frame is dropped.
+        High for one cycle when a frame is dropped.
 
     Raises
     ------
     ValueError
-        For another depth.
+        If ``depth`` is not a power of two, or below 2.
     """
 
     def __init__(self, *, depth: int = 1024) -> None:
@@ -85,7 +84,7 @@ class Deframer(Component):
 
 
 class _Unstuff(Component):
-    """Undoes the escaping of a frame: no latency. ``broken`` stands with ``end``, for the frame that ends."""
+    """Removes the escapes of a frame, combinationally. ``broken`` is valid with ``end``."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -125,10 +124,10 @@ class _Unstuff(Component):
 
 
 class _Assemble(Component):
-    """Takes the plain bytes of a frame apart into beats and CRC.
+    """Splits the plain bytes of a frame into beats and CRC.
 
-    The last beat is held back until ``end``, which alone says that it was the last. With ``end``, ``whole``
-    says that the bytes were one or more beats under a right CRC, ``empty`` that there was no byte at all.
+    The last beat is held back until ``end``, which identifies it as the last. With ``end``, ``whole`` states
+    that the frame had at least one beat and a correct CRC, and ``empty`` that it had no byte at all.
     """
 
     def __init__(self) -> None:
@@ -177,11 +176,11 @@ class _Assemble(Component):
 
 
 class _PacketBuffer(Component):
-    """A queue of beats whose newest packet can be taken back.
+    """A queue of beats in which the newest packet can be revoked.
 
-    ``write`` puts a beat in; ``keep``, with the last write, gives the packet free for reading; ``drop``
-    forgets it. ``kept`` answers ``keep`` in the same cycle: low where the packet did not fit, and was
-    forgotten.
+    ``write`` appends a beat. ``keep``, together with the last write, releases the packet for reading;
+    ``drop`` revokes it. ``kept`` answers ``keep`` in the same cycle: it is low if the packet did not fit,
+    which also revokes it.
     """
 
     def __init__(self, depth: int) -> None:
@@ -202,7 +201,7 @@ class _PacketBuffer(Component):
         m.submodules.memory = memory = Memory(shape=BEAT, depth=self.depth, init=[])
         write_port = memory.write_port()
         read_port = memory.read_port()
-        # One bit more than an address: full and empty differ in it.
+        # One bit more than an address, to distinguish full from empty.
         written = Signal(range(2 * self.depth))
         kept = Signal(range(2 * self.depth))
         read = Signal(range(2 * self.depth))
@@ -222,7 +221,7 @@ class _PacketBuffer(Component):
         with m.Elif(self.write):
             m.d.sync += [written.eq(written + fits), overrun.eq(~fits)]
 
-        # The memory is slow to answer: a register stands between it and the output.
+        # The memory's output is slow, so a register follows it.
         fetched = Signal()
         moves = Signal()
         m.d.comb += [
@@ -238,12 +237,12 @@ class _PacketBuffer(Component):
 
 
 class Framer(Component):
-    """Takes the beats of packets, gives the bytes of their frames: END, beats, CRC, END.
+    """Encodes packets: from beats to the bytes of frames, each END, beats, CRC, END.
 
     Members
     -------
     i : In(stream.Signature(BEAT))
-        Beats, ``last`` on the last of a packet.
+        Beats; ``last`` marks the last beat of a packet.
     o : Out(stream.Signature(8))
         Bytes.
     """
@@ -296,9 +295,9 @@ class Framer(Component):
 
 
 class _Stuff(Component):
-    """Writes a byte as it is where it is a ``mark``, else escaped where it must be; no latency.
+    """Writes a byte, escaped if necessary unless it is a ``mark``; combinational.
 
-    ``taken`` is high in the cycle in which the whole of ``byte`` is through.
+    ``taken`` is high in the cycle in which ``byte`` has been written completely.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Placement and routing for ECP5 with nextpnr: trying seeds, and reading what it reports."""
+"""Placement and routing for ECP5 with nextpnr: several seeds, progress, and reports."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ from rbdhw.progress import Progress, silent, within
 NEXTPNR = "nextpnr-ecp5"
 
 SEED = 1
-"""The seed of the first placement by default."""
+"""The default seed of the first placement."""
 
 LARGEST_SEED = 2**31 - 1
 
 TRIES = 3
-"""The largest number of placements of a design by default."""
+"""The default of the most placements of a design."""
 
 DEVICES: Mapping[str, tuple[str, ...]] = {
     "ecp5-85": ("--85k", "--package", "CABGA381", "--speed", "6"),
 }
-"""The options of nextpnr for each target that it can place."""
+"""The options of nextpnr for each supported target."""
 
-# Lines of the log: of the router's table, of simulated annealing, and of the analytical placer.
+# Log lines of the router, of simulated annealing, and of the analytical placer.
 _ROUTED = re.compile(r"Info: +\d+ \|[^|]*\|[^|]*\| *(\d+)\|")
 _REFINED = re.compile(r"Info: +at iteration #(\d+): temp")
 _PLACED = re.compile(r"Info: +at iteration #(\d+), type")
 
-# Modules that hold regions, or stand around the accelerator.
+# Modules that contain regions, or surround the accelerator.
 _FRAMES = frozenset({"shell", "accelerator", "core", "forward_backward"})
 
 
 @dataclass(frozen=True)
 class Report:
-    """What nextpnr tells of a routed design with one clock.
+    """The report of nextpnr on a routed design with one clock.
 
     Parameters
     ----------
     achieved_mhz, asked_mhz : float
-        The clock that the slowest path allows, and that which was to be kept.
+        The clock that the slowest path permits, and the requested clock.
     resources : Resources
-        What it occupies.
+        The resources.
     start, end : str
-        The regions, or other modules, in which the slowest path begins and ends.
+        The regions, or other modules, at the two ends of the slowest path.
     """
 
     achieved_mhz: float
@@ -62,13 +62,13 @@ class Report:
 
     @property
     def met(self) -> bool:
-        """Whether the design keeps its clock."""
+        """Whether the design reaches the requested clock."""
         return self.achieved_mhz >= self.asked_mhz
 
 
 @dataclass(frozen=True)
 class Try:
-    """A placement: its seed, and the clock that the slowest path allows."""
+    """A placement: its seed, and the clock that its slowest path permits."""
 
     seed: int
     achieved_mhz: float
@@ -76,26 +76,26 @@ class Try:
 
 @dataclass(frozen=True)
 class Placed:
-    """The best of some placements of one design.
+    """The best of several placements of one design.
 
     Parameters
     ----------
     tries : tuple
         All placements in order.
     seed : int
-        The seed of the best.
+        The seed of the best placement.
     report : Report
-        The report of the best.
+        The report of the best placement.
     """
 
     tries: tuple[Try, ...]
     seed: int
     report: Report
 
-    def missed(self, where: str, path: Path) -> str | None:
-        """By how much the clock is missed on the device ``where`` and what helps, None if it is kept.
+    def explain_miss(self, where: str, path: Path) -> str | None:
+        """Return the message about a missed clock on the device ``where``, or None if it is reached.
 
-        ``path`` is the file of the report, which the text names.
+        The message names remedies and ``path``, the report's file.
         """
         report, count = self.report, len(self.tries)
         if report.met:
@@ -112,7 +112,7 @@ class Placed:
 
 
 def seeds_from(first: int, tries: int) -> range:
-    """The seeds of so many placements at most, from the first one on."""
+    """Return the seeds of at most ``tries`` placements, starting with ``first``."""
     return range(first, min(first + tries, LARGEST_SEED + 1))
 
 
@@ -122,16 +122,16 @@ def best_placement(
     results: Sequence[Path],
     progress: Progress = silent,
 ) -> Placed:
-    """Place a design by one seed after the other until one keeps the clock, and keep the best placement.
+    """Place a design with one seed after the other until one reaches the clock; keep the best placement.
 
     Parameters
     ----------
     seeds : Sequence
-        One at least.
+        At least one seed.
     place : Callable
-        Places by a seed, writes the files ``results``, and returns the report.
+        Places with a seed, writes the files ``results``, and returns the report.
     results : Sequence
-        In the end these files are those of the seed that is kept.
+        At the end these files are those of the best placement.
     """
     tries: list[Try] = []
     best: tuple[int, Report] | None = None
@@ -159,10 +159,10 @@ def best_placement(
 def place_and_route(
     netlist: Path, target: str, clock_mhz: float, seeds: Sequence[int], progress: Progress = silent
 ) -> tuple[Placed, Path]:
-    """Place and route a netlist of Yosys, a JSON file, on a target of :data:`DEVICES`: result and report.
+    """Place and route a Yosys netlist (JSON) on a target of :data:`DEVICES`; return result and report file.
 
-    The report, ``placement.json``, and the log, ``placement.log``, of the best of :func:`best_placement`
-    stand beside the netlist. Its ports go to any pins. A clock that is missed is no failure. Raises
+    The report ``placement.json`` and the log ``placement.log`` of the :func:`best_placement` are written next
+    to the netlist. Its ports are assigned to arbitrary pins. A missed clock is not an error. Raises
     InputError if nextpnr is missing, :class:`~rbdhw.boards.tools.ToolError` if it fails.
     """
     folder, report, log = netlist.parent, netlist.parent / "placement.json", netlist.parent / "placement.log"
@@ -179,7 +179,7 @@ def place_and_route(
 
 
 def state_of(log: str) -> str | None:
-    """What nextpnr does, by the end of its log, with the placer's iteration or what is left to route."""
+    """Return nextpnr's step at the end of its log, with its iteration or the connections left to route."""
     for line in reversed(log.splitlines()):
         if found := _ROUTED.match(line):
             return f"routing, {int(found[1]):,} connections left"
@@ -191,7 +191,7 @@ def state_of(log: str) -> str | None:
 
 
 def read_report(path: Path) -> Report:
-    """The report that nextpnr wrote of a routed design with one clock."""
+    """Return nextpnr's report on a routed design with one clock."""
     report: dict[str, Any] = json.loads(path.read_text())
     ((clock, rate),) = report["fmax"].items()
     used = {cell: count["used"] for cell, count in report["utilization"].items()}
@@ -212,10 +212,10 @@ def read_report(path: Path) -> Report:
 
 
 def region_of(cell: str) -> str:
-    """The region in which a cell of a flattened design lies, by the cell's name.
+    """Return the region of a cell in a flattened design, from the cell's name.
 
-    Its path names the modules from the outermost. Those that only hold regions are passed over; a cell
-    beside them is in the last of them, or ``top``.
+    The name is a path of modules, the outermost first. Modules that contain regions are skipped; a cell
+    directly in them belongs to the last of them, or to ``top``.
     """
     modules = cell.split(".")[:-1]
     inner = [module for module in modules if module not in _FRAMES]

@@ -1,4 +1,4 @@
-"""An accelerator placed and routed on a device by itself, without a board around it."""
+"""Placement and routing of a stand-alone accelerator on a device, without a board."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ TOP = "folded"
 def place(
     design: DesignFiles, device: Target, work: Path, *, seeds: Sequence[int], progress: Progress = silent
 ) -> Implementation:
-    """Place and route the accelerator of ``design``, its streams folded onto a few pins, for its own clock.
+    """Place and route the accelerator of ``design`` at its own clock, its streams folded onto a few pins.
 
-    ``device`` is one of :data:`~rbdhw.boards.nextpnr.DEVICES`. The design is placed by one seed after the
-    other until one keeps the clock. The folder ``work`` keeps what Yosys and nextpnr write, of the placements
-    the best. The same accelerator, seeds and programs give the same result.
+    ``device`` is one of :data:`~rbdhw.boards.nextpnr.DEVICES`. The seeds are tried in order until one reaches
+    the clock. The folder ``work`` keeps the output of Yosys, and that of nextpnr for the best placement. The
+    same accelerator, seeds and programs give the same result.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def place(
         clock_mhz=design.clock_mhz,
         fastest_mhz=placed.report.achieved_mhz,
         resources=placed.report.resources,
-        missed=placed.missed(device.name, path),
+        missed=placed.explain_miss(device.name, path),
         versions=versions,
         tries=placed.tries,
         seed=placed.seed,

@@ -1,14 +1,14 @@
-"""Packets over a serial line, the host's side: what a program says to a board, in plain Python.
+"""Packets over a serial line, the host's side of the protocol, in plain Python.
 
 A request or response of the accelerator is a packet: a whole number of 32-bit beats, written here as
-little-endian bytes. On the line it travels as a frame: the bytes of the packet, then their CRC-16, then an
-END byte; an END or ESCAPE byte inside is written as two (SLIP, RFC 1055). A frame may also begin with END,
-which cuts off whatever noise came before, so two ENDs in a row mean nothing. The CRC is CRC-16/IBM-3740
-(polynomial 0x1021, initial value 0xFFFF), high byte first. A frame whose CRC is wrong, which is not a whole
-number of beats, or which has no beat at all is dropped, on both sides.
+little-endian bytes. On the line it is sent as a frame: the bytes of the packet, then their CRC-16, then an
+END byte. An END or ESCAPE byte inside a frame is escaped by two bytes (SLIP, RFC 1055). A frame may also
+begin with END, which terminates any preceding noise; two consecutive ENDs are therefore ignored. The CRC is
+CRC-16/IBM-3740 (polynomial 0x1021, initial value 0xFFFF), high byte first. Both sides drop a frame with a
+wrong CRC, without any beat, or with an incomplete beat.
 
-The line has no flow control: a board holds the requests that wait for the accelerator in a buffer, and drops
-a request that finds no room. Keep few in flight, or one, as :func:`exchange` does.
+The line has no flow control: a board buffers the requests that wait for the accelerator, and drops a request
+that does not fit. Keep few requests in flight, or one, as :func:`exchange` does.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _UNESCAPED = {ESCAPED_END: END, ESCAPED_ESCAPE: ESCAPE}
 
 
 class Port(Protocol):
-    """An open serial line, such as ``serial.Serial`` of pyserial or a raw file of a terminal.
+    """An open serial line, such as ``serial.Serial`` of pyserial or a raw terminal file.
 
-    ``read`` gives at most ``size`` bytes, and none after its own time limit.
+    ``read`` returns at most ``size`` bytes, and none after its own time-out.
     """
 
     def read(self, size: int, /) -> bytes: ...
@@ -41,14 +41,14 @@ class Port(Protocol):
 
 
 def crc16(data: bytes) -> int:
-    """The CRC-16/IBM-3740 of ``data``."""
+    """Return the CRC-16/IBM-3740 of ``data``."""
     return binascii.crc_hqx(data, 0xFFFF)
 
 
 def encode_frame(packet: bytes) -> bytes:
-    """The frame that carries ``packet``, an END before and after.
+    """Return the frame of ``packet``, with an END before and after it.
 
-    Raises ValueError unless ``packet`` is one or more whole beats of four bytes.
+    Raises ValueError unless ``packet`` consists of one or more whole beats of four bytes.
     """
     if not packet or len(packet) % BEAT_BYTES:
         raise ValueError(f"packet of {len(packet)} bytes: expected whole beats of {BEAT_BYTES} bytes")
@@ -58,9 +58,9 @@ def encode_frame(packet: bytes) -> bytes:
 
 
 class FrameDecoder:
-    """Finds the packets in the bytes of a line, handed over in pieces of any size.
+    """A decoder of packets from the bytes of a line, which arrive in pieces of any size.
 
-    discarded: the frames that were dropped so far.
+    discarded: the number of dropped frames.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class FrameDecoder:
         self._broken = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Take the next bytes of the line; give each packet that they complete."""
+        """Decode the next bytes of the line; yield each packet that they complete."""
         for byte in data:
             if byte == END:
                 packet = self._finish()
@@ -99,11 +99,11 @@ class FrameDecoder:
 
 
 def exchange(port: Port, packet: bytes) -> bytes:
-    """Send one request and wait for its response; both are packets of whole beats.
+    """Send one request and return its response; both are packets of whole beats.
 
-    What the line held from before the request is taken for noise only as far as its frames are broken: with
-    earlier requests in flight, their responses come first. Raises TimeoutError when ``port.read`` gives
-    nothing before the response is complete.
+    Earlier bytes on the line are ignored only if they form no valid frame: with earlier requests in flight,
+    their responses come first. Raises TimeoutError if ``port.read`` returns nothing before the response is
+    complete.
     """
     decoder = FrameDecoder()
     port.write(encode_frame(packet))

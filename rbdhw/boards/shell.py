@@ -1,4 +1,4 @@
-"""What stands between an accelerator and a board: its streams on a serial port, and the top of the design."""
+"""The shell between an accelerator and a board: its streams on a serial port, and the top module."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rbdhw.boards.framing import BEAT, BEAT_BITS, Deframer, Framer
 from rbdhw.boards.uart import UartReceiver, UartTransmitter
 
 ACCELERATOR = "accelerator"
-"""Name of the Verilog module that ``rbdhw generate`` writes."""
+"""The name of the Verilog module that ``rbdhw generate`` writes."""
 
 TDATA = BEAT_BITS
-"""Width of the streams that a board takes."""
+"""The stream width that a board needs."""
 
 
 class AcceleratorInstance(Component):
@@ -51,16 +51,16 @@ class AcceleratorInstance(Component):
 
 
 class UartShell(Component):
-    """An accelerator that is spoken to over a serial line; the frames are those of ``serial_link``.
+    """An accelerator on a serial line, with the frames of :mod:`rbdhw.boards.serial_link`.
 
     Parameters
     ----------
     accelerator : Component
-        Has the members of :class:`AcceleratorInstance`.
+        A component with the members of :class:`AcceleratorInstance`.
     divisor : int
-        Cycles a bit (:func:`~rbdhw.boards.uart.bit_cycles`).
+        Cycles per bit (:func:`~rbdhw.boards.uart.bit_cycles`).
     depth : int
-        Beats of requests that may wait for the accelerator, a power of two; the longest request.
+        Beats of requests that can wait for the accelerator, a power of two; also the longest request.
 
     Members
     -------
@@ -69,7 +69,7 @@ class UartShell(Component):
     tx : Out(1)
         The line to the host.
     discarded : Out(1)
-        High for one cycle where a frame is dropped.
+        High for one cycle when a frame is dropped.
     """
 
     def __init__(self, accelerator: Component, *, divisor: int, depth: int = 1024) -> None:
@@ -100,16 +100,16 @@ class UartShell(Component):
 
 
 class BoardTop(Elaboratable):
-    """The whole design of a board: its clock, and the shell on its ``uart``.
+    """The top module of a board: its clock, and the shell on its ``uart``.
 
-    ``led`` 0 lights once a frame was dropped, until reset.
+    ``led`` 0 lights after a dropped frame, until reset.
 
     Parameters
     ----------
     clock : Elaboratable
         Drives the clock and the reset of the domain ``sync``.
     divisor : int
-        Cycles of that clock a bit on the line.
+        Clock cycles per bit on the line.
     """
 
     def __init__(self, *, clock: Any, divisor: int) -> None:

@@ -1,4 +1,4 @@
-"""Synthesis of a generated design: its cost and its clock on a target, or the bitstream of a board."""
+"""Synthesis of a generated design: its resources and clock on a target, or the bitstream of a board."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rbdhw.target import target as find_target
 
 
 class TimingError(ToolError):
-    """A design misses its clock: the text says by how much, where, and what helps; ``report`` is kept."""
+    """A design misses its clock. The message has the path and remedies; ``report`` has the result."""
 
     def __init__(self, text: str, report: dict[str, Any]) -> None:
         super().__init__(text)
@@ -33,14 +33,14 @@ class TimingError(ToolError):
 
 @dataclass(frozen=True)
 class Board:
-    """A board: the target that it carries, the module that makes its bitstream, and whether by seeds."""
+    """A board: its target, the module that builds its bitstream, and whether placement takes a seed."""
 
     target: str
     module: str
     seeded: bool
 
     def builder(self) -> Callable[..., Implementation]:
-        """The function that makes the bitstream; InputError if the boards' package is not installed."""
+        """Return the function that builds the bitstream; InputError if a package is not installed."""
         check_installed("amaranth_boards")
         build: Callable[..., Implementation] = import_module(self.module).build_bitstream
         return build
@@ -64,31 +64,32 @@ def synthesize(
     work: Path | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Synthesize the design in ``directory``, a folder that ``rbdhw generate`` wrote.
+    """Synthesise the design in ``directory``, a folder that ``rbdhw generate`` wrote.
 
-    With ``board``, make its bitstream. Else place and route the accelerator on ``target``, which must be, and
-    by default is, the design's own; where no program is known that can, only count with Yosys what it takes.
-    With ``count`` only count, whether it fits or not. ``clock_mhz`` is the clock to keep instead of the one
-    for which the design was made; cycles stay the same. ``seed`` is that of the first placement, 1 by
-    default. A placement that misses the clock is followed by one with the next seed, up to ``tries``
-    placements, 3 by default, and the best is kept. What the programs write stays in ``work``, by default the
-    folder ``build-`` and the board's or target's name in ``directory``. ``progress`` is called at each step.
+    With ``board``, build its bitstream. Without it, place and route the accelerator on ``target``, which
+    defaults to the design's own and may not differ from it. For a target without a supported placement
+    program, or with ``count``, only count the resources with Yosys; with ``count`` the design need not fit.
+    ``clock_mhz`` replaces the design's clock as the clock to reach; the schedule in cycles is unchanged.
+    ``seed`` is the seed of the first placement, 1 by default. After a placement that misses the clock, the
+    next seed is tried, up to ``tries`` placements (3 by default), and the best is kept. ``work`` keeps the
+    output of the programs; by default it is the folder ``build-`` plus the board's or target's name in
+    ``directory``. ``progress`` receives each step.
 
     Returns
     -------
     dict
         ``{board, target, tool, luts, flip_flops, dsp_blocks, block_rams, clock_mhz_target,
-        clock_mhz_achieved, bitstream, versions, tries, seed}``, for JSON; None where it is not known, or
-        there is none. ``tries`` has ``{seed, clock_mhz_achieved}`` of each placement, and ``seed`` is that of
-        the one that was kept. Counts include what stands around the accelerator where it was placed: on a
-        board the serial shell, without one :class:`~rbdhw.boards.folding.FoldedAccelerator`.
+        clock_mhz_achieved, bitstream, versions, tries, seed}``, for JSON; unknown or missing entries are
+        None. ``tries`` has ``{seed, clock_mhz_achieved}`` of each placement, and ``seed`` is that of the kept
+        one. The resources of a placed design include those around the accelerator: the serial shell on a
+        board, otherwise :class:`~rbdhw.boards.folding.FoldedAccelerator`.
 
     Raises
     ------
     InputError
-        For an unknown target or board, options that exclude each other, a folder without a design, or a
-        design that was made for another target or width of stream, or does not fit; if a program or package
-        is missing.
+        For an unknown target or board, conflicting options, a folder without a design, or a missing program
+        or package. Also for a design that does not fit, or that was generated for another target or stream
+        width.
     TimingError
         If the design misses the clock in every try.
     ToolError
@@ -108,7 +109,7 @@ def synthesize(
 
 @dataclass(frozen=True)
 class _Run:
-    """The arguments of :func:`synthesize` that do not depend on what the design is for."""
+    """The arguments of :func:`synthesize` that apply to boards and targets alike."""
 
     directory: Path
     clock_mhz: float | None
@@ -118,7 +119,7 @@ class _Run:
     progress: Progress
 
     def design(self) -> DesignFiles:
-        """The design in the folder, at the clock that it is to keep."""
+        """Return the design in the folder, with the clock to reach."""
         design = read_design(self.directory)
         if self.clock_mhz is None:
             return design
@@ -127,7 +128,7 @@ class _Run:
         return replace(design, clock_mhz=self.clock_mhz)
 
     def seeds(self, name: str, placed: bool) -> range | None:
-        """The seeds of the placements for a device or board, None if nothing is placed by a seed."""
+        """Return the seeds of the placements for a device or board; None without seeded placement."""
         if not placed:
             given = {"seed": self.seed, "tries": self.tries}
             for option, value in given.items():
@@ -143,7 +144,7 @@ class _Run:
         return seeds_from(first, tries)
 
     def folder(self, name: str) -> Path:
-        """The folder for what the programs write, made."""
+        """Create and return the folder for the output of the programs."""
         folder = self.work or self.directory / f"build-{name}"
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Outside programs: finding them, running them with a kept log, their progress, and their failures."""
+"""External programs: lookup, execution with a log and progress, and failures."""
 
 from __future__ import annotations
 
@@ -18,31 +18,32 @@ from rbdhw.runtime.extras import not_installed
 LAST_LINES = 8
 
 WATCHED_SECONDS = 5.0
-"""Seconds from one look at a running program's log to the next."""
+"""The period in seconds at which the log of a running program is read."""
 
 TAIL_BYTES = 65536
-"""Bytes at the end of a log in which a running program's state is looked for."""
+"""The bytes at the end of a log that are searched for a running program's state."""
 
-# Environment variables that name another program than the one this environment installs.
+# Environment variables that override the programs of this Python environment.
 VARIABLES = {"yosys": "YOSYS", "nextpnr-ecp5": "NEXTPNR_ECP5", "ecppack": "ECPPACK"}
 
-# A version is the first number with dots that a program prints when asked.
+# The version is the first dotted number in a program's output.
 VERSION = re.compile(r"\d+(?:\.\d+)+(?:\+\d+)?")
 
 
 class ToolError(Exception):
-    """An outside program failed, or gave a result that must not be used.
+    """An external program failed, or its result must not be used.
 
-    The text names the program, the reason, the log and its last lines. The command line prints it and
-    exits with status 1.
+    The text names the program, the reason, the log and its last lines. The command line prints it and exits
+    with status 1.
     """
 
 
 def find_tool(name: str) -> str:
-    """The path of ``yosys``, ``nextpnr-ecp5`` or ``ecppack``.
+    """Return the path of ``yosys``, ``nextpnr-ecp5`` or ``ecppack``.
 
-    Its environment variable decides (``YOSYS``, ``NEXTPNR_ECP5``, ``ECPPACK``); else the ``yowasp-`` program
-    of this Python environment, of PATH, and last a native one on PATH. Raises InputError if there is none.
+    The search order is: the program's environment variable (``YOSYS``, ``NEXTPNR_ECP5``, ``ECPPACK``), the
+    ``yowasp-`` program of this Python environment, the ``yowasp-`` program on PATH, the native program on
+    PATH. Raises InputError if there is none.
     """
     variable = VARIABLES[name]
     if variable in os.environ:
@@ -61,7 +62,7 @@ def find_tool(name: str) -> str:
 
 
 def tool_version(name: str) -> str:
-    """The version of the program that :func:`find_tool` finds.
+    """Return the version of the program that :func:`find_tool` finds.
 
     Raises InputError if it is missing, :class:`ToolError` if it prints no version.
     """
@@ -69,12 +70,12 @@ def tool_version(name: str) -> str:
     status, printed = _wait_for(name, command)
     found = VERSION.search(printed.decode(errors="replace"))
     if status or found is None:
-        raise ToolError(f"{name}: {command[0]} --version tells no version; expected a working program")
+        raise ToolError(f"{name}: {command[0]} --version prints no version; expected a working program")
     return found[0]
 
 
 def last_line(text: str) -> str | None:
-    """The last line of a log that is not empty."""
+    """Return the last line of a log that is not empty, or None."""
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), None)
 
 
@@ -90,10 +91,10 @@ def run_tool(
 ) -> None:
     """Run ``command`` in ``folder``; ``environment`` is added to the process's own.
 
-    ``log`` is the file that the program itself writes, if it does; what it prints and did not write there is
-    put at the end. While the program runs, ``progress`` is called every :data:`WATCHED_SECONDS` with what
-    ``state`` finds in the end of the log. Raises :class:`ToolError` if the program cannot be started or exits
-    with other than 0.
+    ``log`` is the file that the program itself writes, if any; printed output that is missing in it is
+    appended. While the program runs, ``progress`` is called every :data:`WATCHED_SECONDS` with the state that
+    ``state`` finds at the end of the log. Raises :class:`ToolError` if the program cannot be started or its
+    exit status is not 0.
     """
     log.unlink(missing_ok=True)
 
@@ -111,7 +112,7 @@ def run_tool(
 
 
 def _tail(log: Path) -> str:
-    """The end of a log, empty if there is none yet."""
+    """Return the end of a log; empty if the log does not exist yet."""
     if not log.exists():
         return ""
     with log.open("rb") as file:
@@ -122,7 +123,7 @@ def _tail(log: Path) -> str:
 def _wait_for(
     name: str, command: Sequence[str], watch: Callable[[], object] = str, **options: Any
 ) -> tuple[int, bytes]:
-    """Run a program to its end and ``watch`` it: its exit status, and what it prints on either stream."""
+    """Run a program to its end and call ``watch`` meanwhile; return its exit status and its output."""
     try:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options
@@ -143,7 +144,7 @@ def _wait_for(
 
 
 def tool_failure(name: str, reason: str, log: Path) -> ToolError:
-    """The :class:`ToolError` of program ``name``, with the last lines of its ``log``."""
+    """Return the :class:`ToolError` of program ``name``, with the last lines of its ``log``."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     last = [line for line in lines if line.strip()][-LAST_LINES:]
     return ToolError("\n  ".join([f"{name} failed ({reason}); its log is {log}", *last]))

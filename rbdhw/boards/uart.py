@@ -12,21 +12,21 @@ from amaranth.lib.wiring import Component, In, Out
 from rbdhw.errors import InputError
 
 BAUD = 921_600
-"""Bits a second on every board: the fastest common rate that both boards' USB bridges reach."""
+"""Bits per second on every board: the fastest common rate that both boards' USB bridges support."""
 
 MIN_DIVISOR = 8
 
-# Cycles of a bit, rounded, are then within 2 % of it.
+# With this many, rounding to whole cycles changes a bit's duration by at most 2 %.
 FEWEST_CYCLES = 25
 
 
 def bit_cycles(clock_hz: float, baud: int = BAUD) -> int:
-    """Cycles of a clock of ``clock_hz`` in one bit at ``baud`` bits a second, within 2 %.
+    """Return the clock cycles of one bit at ``baud`` bits per second, accurate to 2 %.
 
     Raises
     ------
     InputError
-        For a slower clock than can do so.
+        For a clock that is too slow for this accuracy.
     """
     if clock_hz < FEWEST_CYCLES * baud:
         raise InputError(
@@ -37,19 +37,19 @@ def bit_cycles(clock_hz: float, baud: int = BAUD) -> int:
 
 
 class UartReceiver(Component):
-    """Takes a serial line, gives its bytes; one with a low stop bit is dropped.
+    """Receives bytes from a serial line; a byte with a low stop bit is dropped.
 
     Parameters
     ----------
     divisor : int
-        Cycles a bit, eight or more (:func:`bit_cycles`); ValueError for fewer.
+        Cycles per bit, at least eight (:func:`bit_cycles`); ValueError for fewer.
 
     Members
     -------
     rx : In(1)
         The line, asynchronous to the clock.
     o : Out(stream.Signature(8, always_ready=True))
-        Bytes, each for one cycle, in the middle of its stop bit.
+        Bytes, each valid for one cycle in the middle of its stop bit.
     """
 
     def __init__(self, *, divisor: int) -> None:
@@ -88,17 +88,17 @@ class UartReceiver(Component):
 
 
 class UartTransmitter(Component):
-    """Takes bytes, gives a serial line, which rests high.
+    """Sends bytes on a serial line, which is high when idle.
 
     Parameters
     ----------
     divisor : int
-        Cycles a bit, eight or more (:func:`bit_cycles`); ValueError for fewer.
+        Cycles per bit, at least eight (:func:`bit_cycles`); ValueError for fewer.
 
     Members
     -------
     i : In(stream.Signature(8))
-        Bytes; one is accepted while the line rests, so every ten bits at most.
+        Bytes; one is accepted while the line is idle, so at most every ten bits.
     tx : Out(1)
         The line.
     """

@@ -1,4 +1,4 @@
-"""ULX3S with a Lattice ECP5-85F: a bitstream from an accelerator, by Yosys, nextpnr and ecppack."""
+"""The ULX3S with a Lattice ECP5-85F: an accelerator's bitstream with Yosys, nextpnr and ecppack."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rbdhw.progress import Progress, silent, within
 OSCILLATOR_MHZ = 25.0
 REPORT = f"{TOP}.report.json"
 
-# The log that each program of the build plan writes, and what finds the program's state in it.
+# The log of each program of the build plan, and the function that finds the program's state in it.
 LOGS = {
     "yosys": (f"{TOP}.rpt", yosys.state_of),
     NEXTPNR: (f"{TOP}.tim", nextpnr.state_of),
@@ -47,11 +47,11 @@ class Pll:
     Parameters
     ----------
     reference : int
-        The oscillator divided by it is the rate of the phase detector.
+        The phase detector runs at the oscillator's rate divided by this.
     feedback : int
-        The VCO runs at that rate times this; the output that feeds back divides by it again.
+        The VCO runs at the phase detector's rate times this, through the output that feeds back.
     output : int
-        The VCO divided by it is the clock.
+        The clock is the VCO's rate divided by this.
     """
 
     reference: int
@@ -60,17 +60,17 @@ class Pll:
 
     @property
     def clock_mhz(self) -> float:
-        """The clock that comes out."""
+        """The output clock."""
         return OSCILLATOR_MHZ / self.reference * self.feedback / self.output
 
 
 def pll_for(clock_mhz: float) -> Pll:
-    """The dividers of the fastest clock that is not above ``clock_mhz``.
+    """Return the dividers of the fastest clock that does not exceed ``clock_mhz``.
 
     Raises
     ------
     InputError
-        Where every clock that the PLL makes is faster.
+        If the PLL cannot generate a clock this slow.
     """
     references = range(1, math.floor(OSCILLATOR_MHZ / PHASE_DETECTOR_MHZ) + 1)
     dividers = range(1, MAX_DIVIDER + 1)
@@ -93,7 +93,7 @@ def pll_for(clock_mhz: float) -> Pll:
 
 
 class Clocking(Elaboratable):
-    """Drives the domain ``sync`` from the oscillator; resets it until the PLL is locked, and by FIRE1."""
+    """Drives the domain ``sync`` from the oscillator; resets it until the PLL locks, and by FIRE1."""
 
     def __init__(self, pll: Pll) -> None:
         self.pll = pll
@@ -148,13 +148,13 @@ def build_bitstream(
     seeds: Sequence[int] = (SEED,),
     progress: Progress = silent,
 ) -> Implementation:
-    """Make ``work``/top.bit of the accelerator in the file ``verilog``, in the serial shell.
+    """Build ``work``/top.bit from the accelerator in the file ``verilog`` and the serial shell.
 
-    The design runs at ``clock_mhz``, or at the next slower clock of the board's PLL. It is placed by one of
-    ``seeds`` after the other until one keeps that clock; if none does, there is no bitstream. The same
-    accelerator, seeds and programs give the same bitstream. Beside it stand the sources, the logs of Yosys
-    (``top.rpt``) and nextpnr (``top.tim``), and nextpnr's report (``top.report.json``), both of the best
-    placement.
+    The design runs at ``clock_mhz``, or at the next slower clock of the board's PLL. The ``seeds`` are tried
+    in order until a placement reaches that clock; if none does, there is no bitstream. The same accelerator,
+    seeds and programs give the same bitstream. ``work`` also keeps the sources, the logs of Yosys
+    (``top.rpt``) and nextpnr (``top.tim``), and nextpnr's report (``top.report.json``), the latter two of the
+    best placement.
 
     Raises
     ------
@@ -167,8 +167,8 @@ def build_bitstream(
     divisor = bit_cycles(pll.clock_mhz * 1e6)
     versions = {name: tool_version(name) for name in LOGS}
 
-    def planned(seed: int) -> list[list[str]]:
-        """Write the build plan of a seed; its commands."""
+    def write_plan(seed: int) -> list[list[str]]:
+        """Write the build plan for a seed; return its commands."""
         plan = prepare(
             ULX3S_85F_Platform(),
             verilog,
@@ -181,18 +181,18 @@ def build_bitstream(
 
     def place(seed: int, watched: Progress) -> Report:
         report.unlink(missing_ok=True)
-        _, placing, _ = planned(seed)
+        _, placing, _ = write_plan(seed)
         _run(placing, work, watched)
         return read_report(report)
 
     report, bitstream = work / REPORT, work / f"{TOP}.bit"
     bitstream.unlink(missing_ok=True)
-    mapping, _, packing = planned(seeds[0])
+    mapping, _, packing = write_plan(seeds[0])
     progress(yosys.STEP)
     _run(mapping, work, within(yosys.STEP, progress))
     results = (report, work / f"{TOP}.config", work / LOGS[NEXTPNR][0], work / f"build_{TOP}.sh")
     placed = best_placement(seeds, place, results, progress)
-    missed = placed.missed("the ULX3S", report)
+    missed = placed.explain_miss("the ULX3S", report)
     if missed is None:
         progress(PACKING)
         _run(packing, work, within(PACKING, progress))
@@ -210,7 +210,7 @@ def build_bitstream(
 
 
 def _run(command: list[str], work: Path, progress: Progress) -> None:
-    """Run a program of the build plan and report its states."""
+    """Run a program of the build plan with its progress."""
     name, *arguments = command
     log, state = LOGS[name]
     program = [find_tool(name), *arguments]

@@ -1,6 +1,6 @@
 """AMD's VCU118 with a Virtex UltraScale+ VU9P: the platform, and Vivado's build plan for an accelerator.
 
-Pins and standards are those of the board's user guide, UG1224. Vivado is not needed to write the plan.
+Pins and I/O standards are from the board's user guide, UG1224. Writing the plan does not require Vivado.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from rbdhw.progress import Progress, silent, within
 OSCILLATOR_MHZ = 125.0
 ARCHIVE = "vivado.zip"
 
-# Limits of the MMCM: DS923, speed grade -2L at 0.85 V. The multiplier moves in eighths.
+# Limits of the MMCM: DS923, speed grade -2L at 0.85 V. The multiplier has steps of 1/8.
 VCO_MHZ = (800.0, 1600.0)
 MAX_DIVIDER = 128
 
-# The plan stops before the bitstream where a path is too slow.
+# The plan stops before the bitstream if a path is too slow.
 STOP_UNLESS_TIMED = """
 foreach type {max min} {
     foreach path [get_timing_paths -delay_type $type] {
@@ -107,31 +107,31 @@ class VCU118Platform(XilinxPlatform):
     connectors = ()
 
     def toolchain_prepare(self, fragment: Any, name: str, **overrides: Any) -> BuildPlan:
-        """Vivado's plan, with the board's configuration, and no bitstream where timing fails."""
+        """Return Vivado's plan with the board's configuration, and without a bitstream if timing fails."""
         ours = {"add_constraints": CONFIGURATION, "script_before_bitstream": STOP_UNLESS_TIMED}
         return super().toolchain_prepare(fragment, name, **{**ours, **overrides})
 
 
 @dataclass(frozen=True)
 class Mmcm:
-    """Settings of the MMCM: the oscillator times ``multiplier`` is the VCO; VCO / ``divider`` the clock."""
+    """Settings of the MMCM: VCO = oscillator * ``multiplier``; clock = VCO / ``divider``."""
 
     multiplier: float
     divider: int
 
     @property
     def clock_mhz(self) -> float:
-        """The clock that comes out."""
+        """The output clock."""
         return OSCILLATOR_MHZ * self.multiplier / self.divider
 
 
 def mmcm_for(clock_mhz: float) -> Mmcm:
-    """The settings of the fastest clock that is not above ``clock_mhz``.
+    """Return the settings of the fastest clock that does not exceed ``clock_mhz``.
 
     Raises
     ------
     InputError
-        Where every clock that the MMCM makes is faster.
+        If the MMCM cannot generate a clock this slow.
     """
     eighths = [
         multiplier / 8
@@ -151,7 +151,7 @@ def mmcm_for(clock_mhz: float) -> Mmcm:
 
 
 class Clocking(Elaboratable):
-    """Drives the domain ``sync`` from clk125; resets it until the MMCM is locked, and by CPU_RESET."""
+    """Drives the domain ``sync`` from clk125; resets it until the MMCM locks, and by CPU_RESET."""
 
     def __init__(self, mmcm: Mmcm) -> None:
         self.mmcm = mmcm
@@ -183,9 +183,9 @@ class Clocking(Elaboratable):
 
 
 def build_plan(verilog: Path, mmcm: Mmcm) -> BuildPlan:
-    """Vivado's plan for the accelerator in the file ``verilog``, in the serial shell.
+    """Return Vivado's plan for the accelerator in the file ``verilog``, with the serial shell.
 
-    Raises InputError where the clock is too slow for the serial line.
+    Raises InputError if the clock is too slow for the serial line.
     """
     divisor = bit_cycles(mmcm.clock_mhz * 1e6)
     return prepare(VCU118Platform(), verilog, clock=Clocking(mmcm), divisor=divisor)
@@ -194,8 +194,8 @@ def build_plan(verilog: Path, mmcm: Mmcm) -> BuildPlan:
 def write_build_plan(verilog: Path, work: Path, *, clock_mhz: float = OSCILLATOR_MHZ) -> BuildPlan:
     """Write the plan to the folder ``work``: ``top.tcl``, ``top.xdc``, the sources, and all in vivado.zip.
 
-    ``sh build_top.sh`` there, or in the unpacked archive, makes the bitstream where Vivado is. The same
-    accelerator gives the same archive.
+    Where Vivado is installed, ``sh build_top.sh`` builds the bitstream, in this folder or in the unpacked
+    archive. The same accelerator gives the same archive.
 
     Raises
     ------
@@ -211,17 +211,17 @@ def write_build_plan(verilog: Path, work: Path, *, clock_mhz: float = OSCILLATOR
 def build_bitstream(
     verilog: Path, work: Path, *, clock_mhz: float, progress: Progress = silent
 ) -> Implementation:
-    """Write the build plan to ``work``, and run it where ``vivado`` (or what VIVADO names) is on PATH.
+    """Write the build plan to ``work``, and run it if ``vivado`` (or the program in VIVADO) is on PATH.
 
     The design runs at ``clock_mhz``, or at the next slower clock of the board's MMCM. Without Vivado, the
-    result has no bitstream, and ``tool`` says so.
+    result has no bitstream and ``tool`` states that Vivado did not run.
 
     Raises
     ------
     InputError
         For a clock too slow for the MMCM or the serial line.
     ToolError
-        Where Vivado fails, or where the design is too slow for the clock: then there is no bitstream.
+        If Vivado fails, or if the design misses the clock; then there is no bitstream.
     """
     progress("build plan for Vivado")
     plan = write_build_plan(verilog, work, clock_mhz=clock_mhz)
@@ -246,7 +246,7 @@ def build_bitstream(
 
 
 def _setup_slack(report: Path) -> float:
-    """The worst setup slack in ns: the first figure under the heads of the design timing summary."""
+    """Return the worst setup slack in ns: the first figure in the design timing summary."""
     found = re.search(r"^ *WNS\(ns\).*\n[ -]+\n *(-?[0-9.]+)", report.read_text(), re.MULTILINE)
     if found is None:
         raise ToolError(f"vivado: {report} has no worst negative slack")
@@ -254,7 +254,7 @@ def _setup_slack(report: Path) -> float:
 
 
 def _resources(report: Path) -> Resources:
-    """The used counts of the utilization report."""
+    """Return the used resources of the utilization report."""
     text = report.read_text()
 
     def used(site: str) -> int:

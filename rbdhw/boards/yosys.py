@@ -1,4 +1,4 @@
-"""Synthesis with Yosys: what an accelerator costs on a device, without placing it."""
+"""Synthesis with Yosys: the resources of a design on a device, without placement."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from rbdhw.progress import Progress, silent, within
 
 @dataclass(frozen=True)
 class Family:
-    """How Yosys maps to one family of devices, and what each cell of its library costs.
+    """The synthesis of one device family in Yosys, and the resources of each cell of its library.
 
     Parameters
     ----------
     script : str
-        The synthesis command, which takes ``-top`` and ``-run``.
+        The synthesis command, which accepts ``-top`` and ``-run``.
     behind_memories : str
-        The label of that command behind the mapping of memories.
+        The label of that command after the mapping of memories.
     luts : Mapping
-        Look-up tables in one cell of a type.
+        Look-up tables of one cell, by cell type.
     flip_flops, dsp_blocks : frozenset
-        The types of cells that are one of these.
+        The cell types that are flip-flops or DSP blocks.
     block_rams : Mapping
-        Blocks of RAM in one cell of a type.
+        Block RAMs of one cell, by cell type.
     """
 
     script: str
@@ -41,8 +41,8 @@ class Family:
     block_rams: Mapping[str, float]
 
 
-# Figures of a cell: UG574 (configurable logic block) and FPGA-TN-02204 (ECP5 memory); a distributed RAM of
-# ECP5 stores in four LUTs and takes the two beside them for its write port, a carry cell is two LUTs.
+# Sources: UG574 (configurable logic block) and FPGA-TN-02204 (ECP5 memory). A distributed RAM of ECP5 takes
+# four LUTs for its words and two more for its write port; a carry cell takes two LUTs.
 ULTRASCALE_PLUS = Family(
     script="synth_xilinx -family xcup -flatten -noiopad -noclkbuf",
     behind_memories="fine",
@@ -86,22 +86,22 @@ ECP5 = Family(
 )
 
 FAMILIES: Mapping[str, Family] = {"ecp5": ECP5, "xc7": SERIES_7, "xcup": ULTRASCALE_PLUS}
-"""By :attr:`rbdhw.target.Target.family`."""
+"""Families by :attr:`rbdhw.target.Target.family`."""
 
 
 NETLIST = "netlist.json"
 
 LARGE = 3_000_000
-"""Characters of Verilog from which on logic is mapped as it is: to optimise it first takes hours."""
+"""The characters of Verilog from which on logic is mapped without optimisation, which would take hours."""
 
 STEP = "synthesis with Yosys"
-"""The name of a run of Yosys in the progress."""
+"""The name of the Yosys step in the progress."""
 
 _PASS = re.compile(r"^(\d[\d.]*)\. Executing (\w+)", re.MULTILINE)
 
 OPERAND_MEMORY = "operand_memory_"
 DELAY_LINE = "_bypass_"
-"""What the names of an array's memories contain, and of delay lines in memories."""
+"""Parts of the names of an array's operand memories, and of delay lines in memories."""
 
 
 def synthesize_target(
@@ -113,17 +113,17 @@ def synthesize_target(
     netlist: bool = False,
     progress: Progress = silent,
 ) -> Resources:
-    """Map module ``top`` of the Verilog files ``sources`` to ``family`` and count what it takes.
+    """Map module ``top`` of the Verilog files ``sources`` to ``family`` and count its resources.
 
-    The hierarchy is flattened, and no pads are put in. ``work``, which is made, keeps the script
-    (``synthesis.ys``), the log (``synthesis.log``), the statistics (``resources.json``) and, if asked for,
-    the ``netlist`` (:data:`NETLIST`). Raises InputError if Yosys is missing,
+    The hierarchy is flattened, and no pads are inserted. ``work`` is created and keeps the script
+    (``synthesis.ys``), the log (``synthesis.log``), the statistics (``resources.json``) and, on request, the
+    ``netlist`` (:data:`NETLIST`). Raises InputError if Yosys is missing,
     :class:`~rbdhw.boards.tools.ToolError` if it fails.
     """
     progress(STEP)
     work.mkdir(parents=True, exist_ok=True)
     script = work / "synthesis.ys"
-    # The YoWASP programs see their own /tmp, so nothing may be named by its absolute path.
+    # The YoWASP programs have a /tmp of their own, so absolute paths cannot be used.
     files = [os.path.relpath(source.resolve(), work.resolve()) for source in sources]
     commands = [
         *(f'read_verilog "{file}"' for file in files),
@@ -145,15 +145,15 @@ def synthesize_target(
 
 
 def state_of(log: str) -> str | None:
-    """The pass that Yosys runs, by the end of its log: the number of the pass in the script, and its name."""
+    """Return the number and name of the pass that Yosys runs, from the end of its log."""
     passes = _PASS.findall(log)
     return f"pass {passes[-1][0]}, {passes[-1][1]}" if passes else None
 
 
 def synthesis(family: Family, top: str, texts: Sequence[str]) -> list[str]:
-    """The commands that map a design of these Verilog texts.
+    """Return the commands that map a design with these Verilog texts.
 
-    Modules of an array's many memories stay apart until these are mapped: in a flattened design Yosys takes
+    The modules of an array's memories stay separate until they are mapped: in a flattened design Yosys takes
     seconds for each of them.
     """
     if not _is_array(texts):
@@ -170,9 +170,9 @@ def synthesis(family: Family, top: str, texts: Sequence[str]) -> list[str]:
 
 
 def speed_up(texts: Sequence[str]) -> bool:
-    """Whether the logic of a design of these Verilog texts is not optimised before it is mapped.
+    """Return whether the logic of a design with these Verilog texts is mapped without optimisation.
 
-    It then takes some look-up tables more than it would need.
+    Without optimisation it takes some more look-up tables.
     """
     return sum(map(len, texts)) >= LARGE and not _is_array(texts)
 
@@ -184,12 +184,12 @@ def _is_array(texts: Sequence[str]) -> bool:
 def count_resources(statistics: str, family: Family) -> Resources:
     """Add up the cells in the output of Yosys' ``stat -json`` for a whole design.
 
-    Raises :class:`~rbdhw.boards.tools.ToolError` where a cell was left that no library cell implements.
+    Raises :class:`~rbdhw.boards.tools.ToolError` if a cell remains that is not in the device's library.
     """
     cells: dict[str, int] = json.loads(statistics)["design"]["num_cells_by_type"]
     unmapped = sorted(cell for cell in cells if cell.startswith("$") and cell != "$scopeinfo")
     if unmapped:
-        raise ToolError(f"yosys left cells without a place in the device: {', '.join(unmapped)}")
+        raise ToolError(f"yosys left cells that the device does not have: {', '.join(unmapped)}")
     return Resources(
         luts=sum(count * family.luts.get(cell, 0) for cell, count in cells.items()),
         flip_flops=sum(count for cell, count in cells.items() if cell in family.flip_flops),

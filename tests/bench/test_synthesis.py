@@ -58,7 +58,7 @@ def test_designs_are_found_by_what_they_are_told_with():
     with pytest.raises(InputError) as refusal:
         select_subjects("z80")
     expected = "expected part of a line such as 'iiwa14 all II=1 18 bits xcvu9p'"
-    assert str(refusal.value) == f"only: no design is told with 'z80'; {expected}"
+    assert str(refusal.value) == f"only: no design's description contains 'z80'; {expected}"
 
 
 def test_only_what_is_asked_for_is_measured_again(monkeypatch):

@@ -56,7 +56,7 @@ def test_report_is_read(tmp_path: Path) -> None:
     found = read_report(written(tmp_path / "report.json", 51.25))
     assert found == Report(51.25, 50.0, Resources(7, 6, 5, 4), "rnea_forward_1", "rnea_backward_0")
     assert found.met
-    assert Placed((Try(1, 51.25),), 1, found).missed("ecp5-85", tmp_path / "report.json") is None
+    assert Placed((Try(1, 51.25),), 1, found).explain_miss("ecp5-85", tmp_path / "report.json") is None
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_missed_clock_names_the_seed_the_regions_and_what_helps(
 ) -> None:
     path = written(tmp_path / "report.json", 48.94)
     placed = Placed(tuple(Try(seed, 48.94) for seed in tries), 4, read_report(path))
-    assert placed.missed("ecp5-85", path) == (
+    assert placed.explain_miss("ecp5-85", path) == (
         f"timing: the design reaches 48.9 MHz of 50 MHz on ecp5-85 with {which}; "
         f"its slowest path goes from rnea_forward_1 to rnea_backward_0, see {path}; "
         "synthesize with --clock 48 --seed 4, which it reached, or with more --tries, "

@@ -42,7 +42,7 @@ def test_program_without_a_version_is_an_error(
 ) -> None:
     path = program(tmp_path, lines)
     monkeypatch.setenv("YOSYS", path)
-    expected = f"yosys: {path} --version tells no version; expected a working program"
+    expected = f"yosys: {path} --version prints no version; expected a working program"
     with pytest.raises(ToolError, match=f"^{re.escape(expected)}$"):
         tool_version("yosys")
 

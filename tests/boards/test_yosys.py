@@ -87,7 +87,7 @@ def test_cells_of_ecp5_are_weighed() -> None:
 
 def test_cell_outside_the_library_is_an_error() -> None:
     cells = statistics(**{"LUT4": 1, "$mul": 2, "$scopeinfo": 3})
-    with pytest.raises(ToolError, match=r"^yosys left cells without a place in the device: \$mul$"):
+    with pytest.raises(ToolError, match=r"^yosys left cells that the device does not have: \$mul$"):
         count_resources(cells, ECP5)
 
 

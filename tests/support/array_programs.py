@@ -1,4 +1,4 @@
-"""Fused programs, their jobs and their arrays."""
+"""Fused programs, their jobs and their array schedules."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from tests.support.mixed import mixed_program
 MOST_TERMS = 4
 
 LIMITS = [(22, 21), (14, 33), (13, 37), (11, 43), (9, 55)]
-"""Jobs of a chain, and cycles of each, whose first word is as old in the end as memories keep words."""
+"""Jobs of a chain and cycles between tasks for which the first word reaches the age limit of the memories."""
 
 
 def mixed(width: int = 18) -> Program:
-    """The made-up accelerator with all its sums fused."""
+    """Return the synthetic accelerator with all its sums fused."""
     return fuse(mixed_program(width), MOST_TERMS)
 
 
 def crowded(angles: int, words: int) -> Program:
-    """A sum of the sines of many angles, each times a word, and the squares of all words: 18 bits."""
+    """Return a sum of the sines of many angles, each times a word, plus the squares of all words: 18 bits."""
     recorder = Recorder()
     turns = [recorder.input(f"q[{k}]") for k in range(angles)]
     others = [recorder.input(f"v[{k}]") for k in range(words)]
@@ -50,7 +50,7 @@ def crowded(angles: int, words: int) -> Program:
 
 
 def chained(between: int, ends: int = 1) -> list[Job]:
-    """A first word that last sums take, after jobs of which each waits for the one before."""
+    """Return a chain of dependent jobs, with last sums that also take the first word."""
     chain = [Job((0,), ArrayResource.SOURCE)]
     for value in range(1, between + 1):
         chain.append(Job((value,), ArrayResource.ACCUMULATOR, (Term((value - 1, Constant(3))),)))
@@ -59,7 +59,7 @@ def chained(between: int, ends: int = 1) -> list[Job]:
 
 
 def oldest(array: ArraySchedule) -> int:
-    """The most cycles from the write of a word to a read of it."""
+    """Return the most cycles from the write of a word to a read of it."""
     reads = ((port, cycle, factor) for port in array.ports() for cycle, factor in array.reads(port))
     return max(
         cycle - array.written[port, factor].cycle
@@ -69,7 +69,7 @@ def oldest(array: ArraySchedule) -> int:
 
 
 def shared(words: int) -> Program:
-    """Products that leave as results of one function, and are multiplied with each other for another."""
+    """Return products that are results of one function and factors of products of another."""
     recorder = Recorder()
     given = [recorder.input(f"v[{k}]") for k in range(words)]
     products = [given[k - 1] * given[k] + given[k - 3] * given[k - 2] for k in range(words)]
@@ -84,7 +84,7 @@ def shared(words: int) -> Program:
 
 
 def placed_of(program: Program, ii: int, registers: int = 2) -> ArraySchedule:
-    """A fused program's array as it is placed."""
+    """Return the array schedule of a fused program after placement."""
     width = max(program.port_widths)
     return place_jobs(
         jobs(program), outputs_of(program), ii, 50.0, timing(program, registers), registers, width
@@ -92,12 +92,12 @@ def placed_of(program: Program, ii: int, registers: int = 2) -> ArraySchedule:
 
 
 def outputs_of(program: Program) -> dict[str, tuple[int, ...]]:
-    """The values that leave an array."""
+    """Return the values that leave an array."""
     return {function: tuple(word.value for word in words) for function, words in program.outputs.items()}
 
 
 def array_of(program: Program, ii: int, registers: int = 2) -> ArraySchedule:
-    """A fused program's array, after exchanges, verified."""
+    """Return the verified array schedule of a fused program after annealing."""
     array = anneal(placed_of(program, ii, registers), outputs_of(program), max(program.port_widths))
     verify(array, jobs(program), outputs_of(program))
     return array

@@ -1,4 +1,4 @@
-"""Drivers of the streams of the shell, for Amaranth's simulator."""
+"""Drivers for the streams of the board's shell in Amaranth's simulator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Testbench = Callable[[SimulatorContext], Awaitable[None]]
 
 
 def simulate(component: Any, testbench: Testbench, *background: Testbench) -> None:
-    """Run ``testbench`` to its end on ``component``, with the endless ``background`` ones beside it."""
+    """Run ``testbench`` on ``component`` to its end, with the endless ``background`` testbenches."""
     simulator = Simulator(component)
     simulator.add_clock(1e-6)
     simulator.add_testbench(testbench)
@@ -24,13 +24,13 @@ def simulate(component: Any, testbench: Testbench, *background: Testbench) -> No
 
 
 def random_packet(rng: random.Random, beats: int) -> bytes:
-    """A packet of at most ``beats`` beats, in which END and ESCAPE are common."""
+    """Return a packet of at most ``beats`` beats with many END and ESCAPE bytes."""
     size = 4 * rng.randint(1, beats)
     return bytes(rng.choice([END, ESCAPE, 0xDC, 0xDD, rng.randrange(256)]) for _ in range(size))
 
 
 def pauses(seed: int | None) -> Callable[[], bool]:
-    """A coin that says in which cycles to wait: never without a seed."""
+    """Return a random decision whether to wait in a cycle; without a seed it is always False."""
     rng = random.Random(seed)
     return lambda: seed is not None and rng.random() < 0.4
 
@@ -61,7 +61,7 @@ async def put_beats(context: SimulatorContext, i: Any, packet: bytes, seed: int 
 
 
 def collect_packets(o: Any, packets: list[bytes], seed: int | None = None) -> Testbench:
-    """A process that reads a stream of beats into ``packets``."""
+    """Return a process that reads a stream of beats into ``packets``."""
 
     async def read(context: SimulatorContext) -> None:
         wait = pauses(seed)
@@ -81,7 +81,7 @@ def collect_packets(o: Any, packets: list[bytes], seed: int | None = None) -> Te
 
 
 def collect_bytes(o: Any, line: bytearray, seed: int | None = None) -> Testbench:
-    """A process that reads a stream of bytes into ``line``."""
+    """Return a process that reads a stream of bytes into ``line``."""
 
     async def read(context: SimulatorContext) -> None:
         wait = pauses(seed)

@@ -1,4 +1,4 @@
-"""The stages of the pipeline run on bundled and random robots, kept so that many tests may share them."""
+"""Results of the pipeline's stages for bundled and random robots, cached for several tests."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ SAMPLES = 2048
 
 @cache
 def model_of(name: str, fext: str = "none") -> Model:
-    """A bundled robot, rewritten for inverse dynamics."""
+    """Return a bundled robot, rewritten for inverse dynamics."""
     return prepare(load_urdf(path(name)), ("id",), fext)
 
 
 @cache
 def graph_of(name: str, fext: str = "none") -> Graph:
-    """The optimised graph of a bundled robot's inverse dynamics."""
+    """Return the optimised graph of a bundled robot's inverse dynamics."""
     model = model_of(name, fext)
     return optimise(trace_model(model, ("id",)), target("xcvu9p").delays)
 
 
 @cache
 def program_of(name: str, width: int, fext: str = "none") -> Program:
-    """The bit-exact program of a bundled robot's inverse dynamics."""
+    """Return the bit-exact program of a bundled robot's inverse dynamics."""
     return lowered(model_of(name, fext), graph_of(name, fext), width)
 
 
 @cache
 def widened_program(name: str, width: int, error: float) -> Program:
-    """The same with products wider than multipliers of a width, so that errors of that size are predicted."""
+    """Return the same program with wider products where the predicted error would exceed ``error``."""
     model, graph = model_of(name), graph_of(name)
     domain = input_domain(model.source)
     arrays = sample(model.source, domain, 256, np.random.default_rng(1))
@@ -62,48 +62,48 @@ def widened_program(name: str, width: int, error: float) -> Program:
 
 
 def of_the_box(tasks: int, **floors: float) -> Strata:
-    """Tasks that are all of one stratum."""
+    """Return strata in which all tasks belong to one stratum."""
     return Strata(("box",), np.zeros(tasks, np.int64), floors)
 
 
 def lowered(model: Model, graph: Graph, width: int) -> Program:
-    """A graph of a robot with formats from samples of its default domain."""
+    """Return the program of a robot's graph, with formats from samples of its default domain."""
     domain = input_domain(model.source)
     ranges = graph_ranges(model.source, domain, model.fext)
     return lower(graph, magnitudes(model, graph, domain), ranges, plain_widths(graph, width))
 
 
 def magnitudes(model: Model, graph: Graph, domain: Domain) -> list[float]:
-    """The largest magnitude of each node over samples of the domain."""
+    """Return the largest magnitude of each node over samples of the domain."""
     arrays = sample(model.source, domain, SAMPLES, np.random.default_rng(0), model.fext)
     return [float(np.abs(value).max()) for value in node_values(graph, graph_inputs(model.source, arrays))]
 
 
 def bound_of(program: Program, device: str, ii: int, clock_mhz: float | None = None) -> Bound:
-    """A program scheduled, verified and bound."""
+    """Return a program scheduled, verified and bound."""
     return schedule_pipeline(program, target(device), BuildOptions(ii=ii, clock_mhz=clock_mhz))
 
 
 def input_words(program: Program, robot: Robot, arrays: Mapping[str, np.ndarray]) -> dict[str, Integers]:
-    """The words of arrays in the user's shapes; angles without limits lie within half a turn."""
+    """Return the words of arrays in the user's shapes; unlimited angles are within half a turn."""
     inputs = graph_inputs(robot, arrays)
     return {word.name: quantise(word, inputs[word.name]) for word in program.inputs}
 
 
 def torques(program: Program, result: Result) -> np.ndarray:
-    """``tau`` (N, nv) of an inverse dynamics program's result."""
+    """Return ``tau`` (N, nv) from an inverse dynamics program's result."""
     words = program.outputs["id"]
     return np.stack([word.format.real(result.words[word.name]) for word in words], axis=1)
 
 
 def evaluated(program: Program, robot: Robot, arrays: Mapping[str, np.ndarray]) -> tuple[np.ndarray, Result]:
-    """``tau`` (N, nv) and the whole result of an inverse dynamics program."""
+    """Return ``tau`` (N, nv) and the whole result of an inverse dynamics program."""
     result = evaluate(program, input_words(program, robot, arrays))
     return torques(program, result), result
 
 
 def random_words(program: Program, tasks: int, seed: int) -> dict[str, Integers]:
-    """Input words over their whole formats, each bound of the domain and of the format among them."""
+    """Return input words over their whole formats, with the bounds of domain and format among them."""
     rng = np.random.default_rng(seed)
     return {word.name: _random_word(word, tasks, rng) for word in program.inputs}
 

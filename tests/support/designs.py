@@ -1,7 +1,7 @@
-"""A small design with hand-made hardware: one body on a rail, inverse and forward dynamics.
+"""A small design with hand-written hardware: bodies on rails, inverse and forward dynamics.
 
-The hardware is written here, from the program's operations and the packets' layout alone, so that it can
-be made wrong on purpose. It serves one task at a time.
+The hardware is written from the program's operations and the packet layout alone, so that it can be made
+faulty on purpose. It computes one task at a time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MASS, GRAVITY = 2.5, 9.81
 
 
 def rail(bodies: int = 1) -> Robot:
-    """Bodies of 2.5 kg, each on a vertical rail of its own."""
+    """Return bodies of 2.5 kg, each on its own vertical rail."""
     limits = (Limits(-0.4, 0.6, 1.0, 200.0),)
     return Robot(
         "rail",
@@ -46,7 +46,7 @@ def rail(bodies: int = 1) -> Robot:
 
 
 def rail_program(robot: Robot, width: int = 16) -> Program:
-    """Inverse and forward dynamics of bodies on rails, bit-exact."""
+    """Return the bit-exact inverse and forward dynamics of bodies on rails."""
     recorder = Recorder()
     for i in range(len(robot.bodies)):
         _, _, a, tau = (recorder.input(f"{array}[{i}]") for array in ("q", "v", "a", "tau"))
@@ -61,7 +61,7 @@ def rail_program(robot: Robot, width: int = 16) -> Program:
 
 
 def rail_design(data_width: int = 64, bodies: int = 1, width: int = 16) -> Design:
-    """The whole design; results below one unit count as large as that, and errors of 0.1 are allowed."""
+    """Return the whole design, with an error floor of one unit and an error limit of 0.1."""
     robot = rail(bodies)
     program = rail_program(robot, width)
     allowed = {"floor": 1.0, "limit": 0.1}
@@ -83,7 +83,10 @@ def with_program(design: Design, program: Program, data_width: int = 32, number:
 
 
 def faulty(design: Design) -> Design:
-    """The design with hardware that answers tag 3 wrongly, wavers with tag 35, and hangs at tag 40."""
+    """Return the design with faulty hardware.
+
+    The response to tag 3 is wrong, that to tag 35 is unstable, and from tag 40 on there is none.
+    """
     right = f"assign m_axis_tdata = held[{design.interface.data_width - 1}:0];"
     wrong = f"""
 reg wavering = 0;
@@ -94,7 +97,7 @@ always @(posedge clk) wavering <= !wavering;
 
 
 def verilog(design: Design) -> str:
-    """The hardware: collects a request, computes, sends the response."""
+    """Return the hardware, which collects a request, computes, and sends the response."""
     stream = design.interface
     width = stream.data_width
     inputs = {function: stream.beats(stream.request_widths(function)) for function in design.functions}

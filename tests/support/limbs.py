@@ -15,7 +15,7 @@ BACK = ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, -1.0, 0.0))
 
 
 def limbed(limbs: int, joints: int = 2, seed: int = 0, trunk: bool = False) -> Robot:
-    """A robot with limbs of one shape, mirrored by turns and of different size, on the base or on a trunk."""
+    """Return a robot with limbs of one shape, mirrored and of different sizes, on the base or on a trunk."""
     rng = np.random.default_rng(seed)
     bodies = []
     if trunk:
@@ -51,7 +51,7 @@ def _rotational(diagonal: list[float]) -> tuple[float, float, float, float, floa
 
 
 def without(robot: Robot, body: int) -> Robot:
-    """The robot with a mass less at one body."""
+    """Return the robot with one body's mass set to zero."""
     bodies = list(robot.bodies)
     bodies[body] = replace(bodies[body], inertia=replace(bodies[body].inertia, mass=0.0))
     return robot.with_bodies(bodies)

@@ -1,4 +1,4 @@
-"""Small robots of every joint, built to order."""
+"""Small robots with given joints."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tests.support.strategies import random_direction, random_inertia, random_ro
 ONE_DOF = tuple(kind for kind in JointKind if kind.nv == 1)
 
 BRANCHED = (BASE, 0, 1, 0, 3)
-"""The parents of five bodies: two limbs on the first."""
+"""The parents of five bodies: two limbs on the first body."""
 
 
 def mechanism(
     kinds: Sequence[JointKind], parents: Sequence[int], seed: int, axis: Vector3 | None = None
 ) -> Robot:
-    """A fixed-base robot with these joints, everything else at random; ``axis`` is one for all joints.
+    """Return a fixed-base robot with these joints, random otherwise; all joints have ``axis`` if it is given.
 
     Joints ``j0``, ``j1``, ... move bodies ``b0``, ``b1``, ...; those of one DoF have offsets, and external
-    forces are given in frames other than the bodies'.
+    forces are given in frames that differ from the bodies'.
     """
     rng = np.random.default_rng(seed)
     bodies = []
@@ -34,7 +34,7 @@ def mechanism(
 
 
 def random_parents(count: int, rng: np.random.Generator) -> list[int]:
-    """The parents of ``count`` bodies in depth-first order, as Pinocchio wants them."""
+    """Return the parents of ``count`` bodies in depth-first order, as Pinocchio requires."""
     parents: list[int] = []
     path = [BASE]
     for i in range(count):
@@ -45,7 +45,7 @@ def random_parents(count: int, rng: np.random.Generator) -> list[int]:
 
 
 def with_mimic(robot: Robot, follower: int, leader: int, multiplier: float, offset: float = 0.0) -> Robot:
-    """``robot`` with the joint of body ``follower`` bound to that of ``leader``."""
+    """Return ``robot`` with the joint of body ``follower`` mimicking that of ``leader``."""
     mimic = Mimic(robot.bodies[leader].joint.name, multiplier, offset)
     bodies = list(robot.bodies)
     bodies[follower] = replace(

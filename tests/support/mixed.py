@@ -1,4 +1,4 @@
-"""A made-up accelerator of three functions with choices and reciprocals, for tests at every width."""
+"""A synthetic accelerator of three functions with choices and reciprocals, for tests at every width."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MODES = (("id", False), ("fd", False), ("difd", False), ("difd", True))
 
 @cache
 def mixed_graph() -> Graph:
-    """Every kind of choice: masks, aligned values of either sign; reciprocals of either sign."""
+    """Return a graph with every kind of choice (masks, aligned values of either sign) and reciprocals."""
     recorder = Recorder()
     with region("decode"):
         q, p, a, tau, supplied = (recorder.input(name) for name in RANGES)
@@ -54,7 +54,7 @@ def mixed_graph() -> Graph:
 
 
 def mixed_inputs(tasks: int, seed: int) -> dict[str, np.ndarray]:
-    """Inputs over the domain, its corners among them."""
+    """Return inputs over the domain, including its corners."""
     rng = np.random.default_rng(seed)
     inputs = {}
     for name, bounds in RANGES.items():
@@ -65,12 +65,12 @@ def mixed_inputs(tasks: int, seed: int) -> dict[str, np.ndarray]:
 
 
 def mixed_flags(function: str, extended: bool) -> dict[str, np.ndarray]:
-    """The flags of a task as numbers."""
+    """Return the flags of a task as numbers."""
     return {name: np.asarray(int(value)) for name, value in flag_values(function, extended).items()}
 
 
 def mixed_words(program: Program, tasks: int, seed: int) -> dict[str, Integers]:
-    """Tasks of the domain, then words anywhere in their formats, those of the first two at their bounds."""
+    """Return words within the domain, then words anywhere in their formats, the first two at their bounds."""
     inside = mixed_inputs(tasks, seed)
     rng = np.random.default_rng(seed)
     words = {}
@@ -83,7 +83,7 @@ def mixed_words(program: Program, tasks: int, seed: int) -> dict[str, Integers]:
 
 @cache
 def mixed_program(width: int) -> Program:
-    """The bit-exact program, with formats from samples of every function."""
+    """Return the bit-exact program, with formats from samples of every function."""
     inputs, graph = mixed_inputs(4096, 1), mixed_graph()
     largest = np.zeros(len(graph.nodes))
     for mode in MODES:

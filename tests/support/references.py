@@ -1,4 +1,4 @@
-"""The seven functions by Pinocchio, for any robot: mimics and a given base are reduced here."""
+"""The seven functions by Pinocchio for any robot, including mimics and a given base motion."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from tests.support.strategies import random_states
 Arrays = dict[str, np.ndarray]
 
 TOLERANCE = 1e-9
-"""Of golden's results relative to Pinocchio's, in the Frobenius norm of a task's array."""
+"""The tolerance of golden's results relative to Pinocchio's, in the Frobenius norm of a task's array."""
 
 DERIVATIVES = ("did", "dfd", "difd")
 
 
 def assert_golden_is_pinocchio(robot: Robot, seed: int = 0, tasks: int = 2) -> None:
-    """All seven functions of random states under external forces agree."""
+    """Check that all seven functions agree for random states under external forces."""
     arrays = random_states(robot, tasks, seed)
     for function in dynamics.FUNCTIONS:
         assert_close(golden.evaluate(robot, function, arrays), references(robot, function, arrays))
 
 
 def assert_close(actual: Arrays, expected: Arrays) -> None:
-    """Equal names and, task by task, equal within the tolerance in the Frobenius norm."""
+    """Check equal names and, task by task, equality within the tolerance in the Frobenius norm."""
     assert actual.keys() == expected.keys()
     for name in expected:
         assert actual[name].shape == expected[name].shape
@@ -40,7 +40,7 @@ def assert_close(actual: Arrays, expected: Arrays) -> None:
 
 
 def references(robot: Robot, function: str, arrays: Arrays) -> Arrays:
-    """``function`` by Pinocchio, on the model built joint by joint from ``robot``; arrays as for golden."""
+    """Return Pinocchio's results on the model built joint by joint from ``robot``; arrays as for golden."""
     split = function in DERIVATIVES and any(b.joint.kind is JointKind.UNIVERSAL for b in robot.bodies)
     bound = robot.base_given or any(body.joint.mimic for body in robot.bodies)
     return stacked(
@@ -52,13 +52,13 @@ def references(robot: Robot, function: str, arrays: Arrays) -> Arrays:
 
 
 def stacked(results: list[Arrays]) -> Arrays:
-    """Results of single tasks as those of all."""
+    """Return the results of single tasks as arrays over all tasks."""
     return {name: np.stack([result[name] for result in results]) for name in results[0]}
 
 
 def reference(model: pin.Model, function: str, q, v, u, fext: pin.StdVec_Force) -> Arrays:
-    """One task of ``function`` by Pinocchio; ``u`` is the acceleration or, for fd and dfd, the torque."""
-    data = model.createData()  # its results are views of it: they must be copied before it goes
+    """Return one task by Pinocchio; ``u`` is the torque for fd and dfd, else the acceleration."""
+    data = model.createData()  # results are views of data and must be copied
     if function == "id":
         return {"tau": pin.rnea(model, data, q, v, u, fext).copy()}
     if function == "fd":
@@ -76,12 +76,12 @@ def reference(model: pin.Model, function: str, q, v, u, fext: pin.StdVec_Force) 
 
 
 def symmetric(upper: np.ndarray) -> np.ndarray:
-    """The symmetric matrix whose upper triangle Pinocchio filled in."""
+    """Return the symmetric matrix whose upper triangle Pinocchio computed."""
     return np.triu(upper) + np.triu(upper, 1).T
 
 
 def _tasks(robot: Robot, function: str, arrays: Arrays) -> list[Arrays]:
-    """Each task's arrays, with zeros for the forces, and ``u`` for what drives the joints."""
+    """Return each task's arrays, with zeros for missing forces; ``u`` is the input that drives the joints."""
     count = len(arrays["q"])
     still = {"v": (robot.nv,), "fext": (len(robot.bodies), 6), "base_v": (6,), "base_a": (6,)}
     given = {name: np.zeros((count, *shape)) for name, shape in still.items()}
@@ -94,14 +94,14 @@ def _tasks(robot: Robot, function: str, arrays: Arrays) -> list[Arrays]:
 
 
 def _task(robot: Robot, function: str, task: Arrays, split: bool) -> Arrays:
-    """One task of a robot all of whose joints are free."""
+    """Return one task of a robot without mimics and with a fixed or floating base."""
     model = pinocchio_model(replace(robot, gravity=tuple(task["gravity"])), split)
     fext = to_pinocchio_fext(robot, task["fext"], split)
     return reference(model, function, to_pinocchio_q(robot, task["q"]), task["v"], task["u"], fext)
 
 
 def _reduced(robot: Robot, function: str, task: Arrays, split: bool) -> Arrays:
-    """One task of a robot with mimics or a given base: Pinocchio's of all joints, taken to the free ones."""
+    """Return one task of a robot with mimics or a given base, reduced from Pinocchio's for all joints."""
     model = pinocchio_model(replace(robot, gravity=tuple(task["gravity"])), split)
     G, base = velocity_map(robot), np.zeros((2, model.nv))
     if robot.base_given:

@@ -1,4 +1,4 @@
-"""A core fed with one task in every slot it offers, functions mixed, beside the evaluator."""
+"""A simulated core with a task in every slot and mixed functions, compared with the evaluator."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from rbdhw.schedule.model import Bound
 
 
 class Request(NamedTuple):
-    """What a task asks for."""
+    """The function and option of a task."""
 
     function: str = "id"
     extended: bool = False
 
 
 def requests(program: Program, tasks: int, seed: int) -> list[Request]:
-    """Random functions of the program, some with the option EXTENDED."""
+    """Return random functions of the program, some with the option EXTENDED."""
     rng = np.random.default_rng(seed)
     functions = list(program.outputs)
     return [
@@ -36,7 +36,7 @@ def requests(program: Program, tasks: int, seed: int) -> list[Request]:
 
 
 def travels(word: Word, function: str) -> bool:
-    """Whether a function's packets hold an input word; made-up names do in all."""
+    """Return whether a function's packets carry an input word; words of unknown arrays are in all packets."""
     array = word.name.partition("[")[0]
     own = FUNCTIONS[function]
     known = {name for arrays in FUNCTIONS.values() for name in arrays.inputs + arrays.optional_inputs}
@@ -44,7 +44,7 @@ def travels(word: Word, function: str) -> bool:
 
 
 def packed(program: Program, values: Mapping[str, Integers], task: int, request: Request, noise: int) -> int:
-    """A task's words in their slots; noise where nothing of it travels."""
+    """Return a task's words in their slots, with noise in the unused bits."""
     bits, first = noise % 2 ** sum(program.slots), list(accumulate(program.slots, initial=0))
     for word in program.inputs:
         if travels(word, request.function):
@@ -54,7 +54,7 @@ def packed(program: Program, values: Mapping[str, Integers], task: int, request:
 
 
 def unpacked(words: Iterable[Word], bits: int) -> list[int]:
-    """The signed integers of packed words."""
+    """Return the signed integers of packed words."""
     values = []
     for word in words:
         value = bits & (2**word.format.width - 1)
@@ -70,7 +70,7 @@ def respond(
     skip: int = 0,
     asked: Sequence[Request] = (),
 ) -> list[Any]:
-    """``(output words, overflow)`` of each task; after every ``skip`` tasks one slot idles."""
+    """Return ``(output words, overflow)`` of each task; after every ``skip`` tasks one slot is idle."""
     return responses(PipelineComponent(program=program, bound=bound), words, skip, asked)
 
 
@@ -80,7 +80,7 @@ def responses(
     skip: int = 0,
     asked: Sequence[Request] = (),
 ) -> list[Any]:
-    """The same of any core."""
+    """Return the same for any core."""
     program = core.program
     tasks = len(next(iter(words.values())))
     asked = asked or [Request()] * tasks
@@ -128,7 +128,7 @@ def responses(
 
 
 def expected(program: Program, words: Mapping[str, Integers], asked: Sequence[Request] = ()) -> list[Any]:
-    """The evaluator's answers in the same shape."""
+    """Return the evaluator's results in the same form."""
     tasks = len(next(iter(words.values())))
     asked = asked or [Request()] * tasks
     answers: dict[int, Any] = {}

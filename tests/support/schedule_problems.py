@@ -1,4 +1,4 @@
-"""Random scheduling problems, and a problem whose every start is given by hand."""
+"""Random scheduling problems, and problems with hand-written schedules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INPUTS = (0, 1, 2)
 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
-    """Acyclic problems of sums, products and trigonometry; steps need not come in topological order."""
+    """Draw acyclic problems of sums, products and trigonometry; steps need not be in topological order."""
     ii = draw(st.integers(1, 9))
     steps: list[Step] = []
     values = list(INPUTS)
@@ -42,7 +42,7 @@ def problems(draw: st.DrawFn) -> Problem:
 
 
 def small(ii: int = 2) -> tuple[Problem, Schedule]:
-    """x y, then its sine's angle, then a sum of both; a schedule that holds."""
+    """Return a problem (a product, a sine, sums of both) and a valid schedule."""
     steps = (
         Step((3,), (0, 1), REGION, Resource.MULTIPLIER, 4.3, 0, 3.8, registered=True),
         Step((4, 5), (2,), REGION, Resource.TRIGONOMETRY, 1.6, 2, 1.6),
@@ -55,7 +55,7 @@ def small(ii: int = 2) -> tuple[Problem, Schedule]:
 
 
 def twinned() -> tuple[Problem, Schedule]:
-    """Two limbs' inputs at II 4, their products with a common value in one multiplier, and their sum."""
+    """Return a problem with twins and a valid schedule: two limbs at II 4 that share a multiplier."""
     entries = [Step((value,), (), REGION, None, 0.5, 0, 0.5, limbs=2) for value in (10, 11)]
     products = [
         Step((value + 10,), (value, 0), REGION, Resource.MULTIPLIER, 4.3, 0, 3.8, registered=True, limbs=2)

@@ -1,4 +1,4 @@
-"""Random robots and random states of them, for property tests."""
+"""Random robots and random states of them for property tests."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ ONE_DOF = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
 ALL_KINDS = tuple(JointKind)
 _AXES: tuple[Vector3, ...] = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
 _SHAPES = ((0,), (0, 0, 0, 0, 1), (0, 0, 1, 2, 3))
-"""Bodies to climb toward the base before adding the next one: chains, limbs, bushes."""
+"""How many bodies to climb toward the base before adding the next one: chains, limbs, bushes."""
 
 
 @st.composite
 def robots(
     draw: st.DrawFn, max_bodies: int = 12, kinds: Sequence[JointKind] = ONE_DOF, mimics: bool = False
 ) -> Robot:
-    """Valid robots, bodies in depth-first order.
+    """Draw valid robots with bodies in depth-first order.
 
-    Chains, branches and several trees on one base; joints of ``kinds`` about coordinate and skew axes, a
-    floating one only as the first, which then carries all; with ``mimics``, some joints of one DoF follow
-    earlier or later ones; placements with and without structural zeros; physical inertias of all bodies and
-    of the base; no joint offsets, and link frames that are the body frames. The shape is drawn (and
-    shrinks), the numbers come from one drawn seed.
+    There are chains, branches, and several trees on one base. Joints are of ``kinds`` about coordinate and
+    skew axes; a floating joint is only the first and then carries all bodies. With ``mimics``, some joints of
+    one DoF follow earlier or later ones. Placements have structural zeros or none. All bodies and the base
+    have physical inertias. Joints have no offsets, and link frames are the body frames. The shape is drawn
+    (and shrinks); the numbers come from one drawn seed.
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     climbs = st.sampled_from(draw(st.sampled_from(_SHAPES)))
@@ -71,7 +71,7 @@ def _joint(i: int, kind: JointKind, axis: Vector3, placement: Placement, rng: np
 
 
 def _with_mimics(bodies: Sequence[Body], wanted: set[int], rng: np.random.Generator) -> list[Body]:
-    """``bodies`` with those joints of one DoF among ``wanted`` following some of the others, if there are."""
+    """Return ``bodies`` where the joints of one DoF among ``wanted`` follow some of the others, if any."""
     single = [i for i, body in enumerate(bodies) if body.joint.kind.nv == 1]
     followed = [bodies[i].joint.name for i in single if i not in wanted]
     mimicking = list(bodies)
@@ -84,10 +84,10 @@ def _with_mimics(bodies: Sequence[Body], wanted: set[int], rng: np.random.Genera
 
 
 def random_states(robot: Robot, tasks: int, seed: int) -> dict[str, np.ndarray]:
-    """All inputs of the seven functions, in the user's shapes: q, v, a, tau, fext.
+    """Return all inputs of the seven functions, in the user's shapes: q, v, a, tau, fext.
 
-    ``base_v``, ``base_a`` and ``gravity`` are there if tasks bring them. Coordinates are uniform within the
-    joint limits (a full turn where there are none); a body that is free in space is anywhere within a metre,
+    ``base_v``, ``base_a`` and ``gravity`` are included if tasks carry them. Coordinates are uniform within
+    the joint limits, or within a full turn without limits. A floating body is within a metre of the origin,
     in any attitude.
     """
     rng = np.random.default_rng(seed)
@@ -107,7 +107,7 @@ def random_states(robot: Robot, tasks: int, seed: int) -> dict[str, np.ndarray]:
 
 
 def _coordinates(joint: Joint, tasks: int, rng: np.random.Generator) -> np.ndarray:
-    """Random configurations (tasks, nq) of one joint."""
+    """Return random configurations (tasks, nq) of one joint."""
     kind = joint.kind
     if kind.quaternion is not None:
         attitude = rng.normal(size=(tasks, 4))
@@ -126,20 +126,20 @@ def _coordinates(joint: Joint, tasks: int, rng: np.random.Generator) -> np.ndarr
 
 
 def random_direction(rng: np.random.Generator) -> Vector3:
-    """A unit vector, uniform on the sphere."""
+    """Return a unit vector, uniform on the sphere."""
     vector = rng.normal(size=3)
     return _vector(vector / np.linalg.norm(vector))
 
 
 def random_rotation(rng: np.random.Generator) -> Matrix3:
-    """A rotation matrix without zeros or ones."""
+    """Return a rotation matrix without zeros or ones."""
     basis, triangle = np.linalg.qr(rng.normal(size=(3, 3)))
     basis = basis * np.sign(np.diag(triangle))
     return _matrix(basis if np.linalg.det(basis) > 0 else -basis)
 
 
 def random_inertia(rng: np.random.Generator) -> Inertia:
-    """A solid body's inertia: 0.5 to 5 kg, radii of gyration and centre of mass of some centimetres."""
+    """Return a solid body's inertia: 0.5 to 5 kg, radii of gyration and centre of mass of centimetres."""
     mass = rng.uniform(0.5, 5.0)
     centre = rng.uniform(-0.1, 0.1, 3)
     spread = np.diag(rng.uniform(0.03, 0.15, 3) ** 2)  # second moments per mass along the principal axes
@@ -151,7 +151,7 @@ def random_inertia(rng: np.random.Generator) -> Inertia:
 
 
 def _quarter_turn(rng: np.random.Generator) -> Matrix3:
-    """One of a few signed permutations, the unit matrix among them."""
+    """Return one of a few signed permutations, which include the identity."""
     turns: tuple[Matrix3, ...] = (
         IDENTITY,
         ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)),
@@ -162,13 +162,13 @@ def _quarter_turn(rng: np.random.Generator) -> Matrix3:
 
 
 def _offset(rng: np.random.Generator, plain: bool) -> Vector3:
-    """A translation of up to half a metre a coordinate; a plain one leaves some coordinates zero."""
+    """Return a translation of up to half a metre per coordinate; ``plain`` sets some coordinates to zero."""
     translation = rng.uniform(-0.5, 0.5, 3)
     return _vector(translation * rng.integers(0, 2, 3) if plain else translation)
 
 
 def _across(axis: Vector3, rng: np.random.Generator) -> Vector3:
-    """A unit vector at right angles to ``axis``, along a coordinate axis where that is."""
+    """Return a unit vector perpendicular to ``axis``; a coordinate axis if ``axis`` is one."""
     if axis in _AXES:
         return (axis[2], axis[0], axis[1])
     vector = np.cross(axis, rng.normal(size=3))
@@ -176,7 +176,7 @@ def _across(axis: Vector3, rng: np.random.Generator) -> Vector3:
 
 
 def _limits(kind: JointKind) -> tuple[Limits, ...]:
-    """Limits of each degree of freedom: none where a URDF need not tell them."""
+    """Return limits of each degree of freedom; none for the kinds that need no limits in a URDF."""
     if kind in (JointKind.PLANAR, JointKind.SPHERICAL, JointKind.FLOATING):
         return (UNLIMITED,) * kind.nv
     reach = math.inf if kind in (JointKind.CONTINUOUS, JointKind.CYLINDRICAL) else 2.5

@@ -1,4 +1,4 @@
-"""URDF texts for tests: links, joints and robots of them, as short as they may be."""
+"""Minimal URDF texts for tests: links, joints and robots."""
 
 INERTIAL = (
     '<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/>'
@@ -34,7 +34,7 @@ def arm_with(inertial=INERTIAL, kind="revolute", rest=AXIS + LIMIT):
 
 
 def hand(first="", second="", kind="revolute"):
-    """A palm with two fingers that may mimic."""
+    """Return a palm with two fingers that may mimic."""
     return robot(
         *(link(name) for name in ("base", "palm", "finger", "thumb")),
         joint("first", "palm", "finger", rest=AXIS + LIMIT + first),

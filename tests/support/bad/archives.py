@@ -1,4 +1,4 @@
-"""npz files that are refused, each with a part of the line that says why."""
+"""npz files that are refused, each with a part of the error message."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ ZEROS = np.zeros((TASKS, 2))
 
 
 def npy(array: np.ndarray) -> bytes:
-    """An array as np.save writes it."""
+    """Return an array as np.save writes it."""
     file = io.BytesIO()
     np.save(file, array)
     return file.getvalue()
 
 
 def header(text: str, version: tuple[int, int] = (1, 0)) -> bytes:
-    """A header of an npy file that says anything."""
+    """Return the header of an npy file with any text."""
     return b"\x93NUMPY" + bytes(version) + struct.pack("<H", len(text) + 1) + text.encode() + b"\n"
 
 
 def described(descr: str = "'<f8'", shape: str = "(3, 2)", content: bytes = ZEROS.tobytes()) -> bytes:
-    """An npy file with a type and a shape of its own."""
+    """Return an npy file with the given type and shape."""
     return header(f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}") + content
 
 
 def member(q: bytes, compression: int = zipfile.ZIP_STORED) -> Callable[[Path], None]:
-    """Writes an archive with ``q`` as it is given."""
+    """Return a function that writes an archive with ``q`` as given."""
 
     def write_archive(file: Path) -> None:
         with zipfile.ZipFile(file, "w", compression) as archive:
@@ -47,7 +47,7 @@ def member(q: bytes, compression: int = zipfile.ZIP_STORED) -> Callable[[Path], 
 
 
 def directory_entry(offset: int, layout: str, value: int) -> Callable[[Path], None]:
-    """Writes an archive in which the directory says something else of ``q``."""
+    """Return a function that writes an archive whose directory has a wrong entry about ``q``."""
 
     def write_archive(file: Path) -> None:
         np.savez_compressed(file, q=ZEROS, v=ZEROS, a=ZEROS)
@@ -59,7 +59,7 @@ def directory_entry(offset: int, layout: str, value: int) -> Callable[[Path], No
 
 
 def arrays(**changes: object) -> Callable[[Path], None]:
-    """Writes arrays, some of them changed or left out."""
+    """Return a function that writes arrays, some of them changed or left out."""
     known = {"q": ZEROS, "v": ZEROS, "a": ZEROS} | changes
     return lambda file: np.savez(file, **{name: array for name, array in known.items() if array is not None})
 

@@ -1,4 +1,4 @@
-"""Domain files of the toy that are refused, each with a part of the line that says why."""
+"""Domain files of the toy that are refused, each with a part of the error message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command lines that are refused, each with a part of the line that says why."""
+"""Command lines that are refused, each with a part of the error message."""
 
 from __future__ import annotations
 

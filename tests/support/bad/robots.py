@@ -1,4 +1,4 @@
-"""URDF files that are refused, each with a part of the line that says why."""
+"""URDF files that are refused, each with a part of the error message."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ TOY = path("toy").read_text()
 
 
 def replaced(old: str, new: str) -> str:
-    """The toy's file with something else in it."""
+    """Return the toy's file with one text replaced."""
     assert old in TOY
     return TOY.replace(old, new, 1)
 
 
 NO_NUMBERS = ("abc", "1e999", "nan", "-inf", "0x10", "1,5", "1_000", "١", "--1", "1 2", "1e", ".", "2kg")
-"""What stands for no finite number."""
+"""Texts that are not finite numbers."""
 
 AXIS = '<axis xyz="0 1 0"/>'
 LIMIT = '<limit lower="-2.5" upper="2.5" velocity="8" effort="15"/>'
@@ -33,7 +33,7 @@ def mimic(rest: str) -> str:
 
 
 def chain(joints: int, kind: str = "fixed") -> str:
-    """A robot of links in a row."""
+    """Return a robot of links in a row."""
     parts = "".join(
         f'<link name="l{i + 1}"/><joint name="j{i}" type="{kind}"><axis xyz="0 0 1"/>'
         f'<parent link="l{i}"/><child link="l{i + 1}"/></joint>'

@@ -120,7 +120,7 @@ class Primitive:
     pipelines: tuple[Pipeline, Pipeline, Pipeline]
     least_bits: int
 
-    def turned(self, widths: tuple[int, int]) -> bool:
+    def swaps_operands(self, widths: tuple[int, int]) -> bool:
         """Return whether operands of these widths need fewer blocks with the second on the first port."""
         a, b = widths
         return len(self._places(b, a)) < len(self._places(a, b))
@@ -132,7 +132,7 @@ class Primitive:
     def places(self, widths: tuple[int, int]) -> tuple[int, ...]:
         """Return the lowest bit of each block's product within a product of these widths, lowest first."""
         a, b = widths
-        return self._places(b, a) if self.turned(widths) else self._places(a, b)
+        return self._places(b, a) if self.swaps_operands(widths) else self._places(a, b)
 
     def _places(self, first: int, second: int) -> tuple[int, ...]:
         a, b = (

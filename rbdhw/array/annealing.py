@@ -1,9 +1,10 @@
-"""Exchanging: jobs of a placed array change places where that takes fewer connections.
+"""Annealing: move jobs of a placed array to other places where they need fewer connections.
 
-A job takes the place of another with as many terms, or an empty one, on a unit that is connected already to
-what it needs or serves, if its operands can be there in time and its results where they are read. Exchanges
-that save something are made, and at first some that do not, fewer with time (simulated annealing:
-Kirkpatrick, Gelatt and Vecchi, 1983). Units, and the cycle of each function's last result, stay as they are.
+A job takes the place of another job with as many terms, or an empty place, on a unit that is already
+connected to what the job needs or serves. Its operands must be there in time, and its results must be ready
+when they are read. Exchanges that lower the cost are accepted, and at first also some that raise it, fewer
+with time (simulated annealing: Kirkpatrick, Gelatt and Vecchi, 1983). The units and the cycle of each
+function's last result do not change.
 """
 
 from __future__ import annotations
@@ -24,34 +25,34 @@ from rbdhw.array.model import (
     Port,
     Term,
     Write,
+    equivalent_terms,
     kept_window,
-    ways,
 )
 
 INPUT, SHIFT = 1.0, 1.4
-"""What one more input of a memory costs, and one more shift of an accumulator's products."""
+"""The cost of an input of a memory, and of a shift of an accumulator's products."""
 
 TRIALS = 60
-"""Exchanges tried for each job."""
+"""The number of exchanges tried for each job."""
 
-WARMTH = 0.6
-"""The loss at which at first one exchange in three is made."""
+TEMPERATURE = 0.6
+"""The initial temperature: the loss at which one exchange in three is accepted."""
 
 Move = tuple[int, int, int]
-"""A job, the unit on which it is to be, and the slot in which it is to begin there."""
+"""A job, its new unit, and the slot in which it starts there."""
 
 
 def anneal(
     array: ArraySchedule, outputs: Mapping[str, Sequence[int]], width: int, seed: int = 0
 ) -> ArraySchedule:
-    """An array that does the same in the same time on no more units, with fewer connections, or as many.
+    """Return an equivalent array with the same latency, no more units, and at most as many connections.
 
     Parameters
     ----------
     outputs
         The values that leave the array, by function.
     width
-        Of an accumulator's operands.
+        The width of an accumulator's operands.
     """
     last: dict[int, int] = {}
     for function, values in outputs.items():
@@ -59,13 +60,13 @@ def anneal(
             last[value] = min(array.latency[function], last.get(value, array.latency[function]))
     state = _State(array)
     before = state.cost
-    _Exchange(state, last, width, random.Random(seed)).run()
-    return state.array().without_idle_units() if state.cost < before else array
+    _Annealer(state, last, width, random.Random(seed)).run()
+    return state.array().remove_idle_units() if state.cost < before else array
 
 
 @dataclass
 class _Place:
-    """Where a job is: its terms as the unit reads them, and words that are written for nothing else."""
+    """The place of a job: its terms as the unit reads them, and the writes that are needed only for it."""
 
     unit: int
     start: int
@@ -74,7 +75,7 @@ class _Place:
 
 
 class _State:
-    """The places of all jobs, what follows from them, and what that costs."""
+    """The places of all jobs, the state of units and memories that follows from them, and the cost."""
 
     def __init__(self, array: ArraySchedule) -> None:
         self.start = array
@@ -98,7 +99,7 @@ class _State:
                 self._write(port, write)
 
     def array(self) -> ArraySchedule:
-        """The array as it is now."""
+        """Return the array in its present state."""
         steps = []
         for k, step in enumerate(self.start.steps):
             place = self.places[k]
@@ -116,12 +117,12 @@ class _State:
         return write.cycle % self.ii
 
     def mask(self, start: int, cycles: int) -> int:
-        """The slots of successive cycles as bits."""
+        """Return the slots of successive cycles as bits."""
         bits = ((1 << cycles) - 1) << (start % self.ii)
         return (bits | bits >> self.ii) & ((1 << self.ii) - 1)
 
     def take(self, k: int, place: _Place) -> None:
-        """Let a job be at a place, and write what is written for it."""
+        """Put a job in a place, and add the writes for it."""
         job = self.jobs[k]
         self.places[k] = place
         self.on[place.unit][k] = None
@@ -137,7 +138,7 @@ class _State:
             self._write(port, write)
 
     def leave(self, k: int) -> _Place:
-        """Take a job away, with the words that were written for nothing else: the place as it was."""
+        """Remove a job and the writes that are needed only for it, and return its place."""
         job, place = self.jobs[k], self.places[k]
         del self.on[place.unit][k]
         self.busy[place.unit] &= ~self.mask(place.start, job.cycles)
@@ -152,11 +153,11 @@ class _State:
                 unread.append((port, value))
         writes = [(port, self.writes[port][value]) for port, value in unread if value in self.writes[port]]
         for port, write in writes:
-            self._unwrite(port, write)
+            self._remove_write(port, write)
         return _Place(place.unit, place.start, place.terms, writes)
 
     def _reading(self, k: int) -> Iterator[tuple[int, Port, int]]:
-        """What a job reads: value, memory and cycle."""
+        """Yield what a job reads: value, memory and cycle."""
         job, place = self.jobs[k], self.places[k]
         if job.operand is not None:
             yield job.operand, Port(place.unit, 0), place.start
@@ -171,15 +172,15 @@ class _State:
         self.cost += INPUT * (self.outputs[port][write.output] == 0)
         self.outputs[port][write.output] += 1
 
-    def _unwrite(self, port: Port, write: Write) -> None:
+    def _remove_write(self, port: Port, write: Write) -> None:
         del self.writes[port][write.value]
         self.slots[port].remove(self._slot(write))
         self.outputs[port][write.output] -= 1
         self.cost -= INPUT * (self.outputs[port][write.output] == 0)
 
 
-class _Planning:
-    """A place for a job that has none: the words that it needs, and that need it."""
+class _PlaceSearch:
+    """Checks a place for a job that has none, and finds the writes for its operands and its results."""
 
     def __init__(self, state: _State, k: int, unit: int, start: int) -> None:
         self._state, self._k = state, k
@@ -188,12 +189,12 @@ class _Planning:
         self._ready = state.start.timing.ready(state.jobs[k], start)
 
     def fits(self, terms: Sequence[Sequence[Term]]) -> bool:
-        """Whether the job can be there; ``terms`` are those of it, each as it may be moved."""
+        """Return whether the job fits the place; ``terms`` holds the equivalent forms of each term."""
         placed = []
         shifts = self._state.shifts[self.place.unit]
         for j, possible in enumerate(terms):
             term = next((way for way in possible if shifts[way.shift]), possible[0])
-            factors = self._brought(term.factors, self.place.start + j)
+            factors = self._bring_factors(term.factors, self.place.start + j)
             if factors is None:
                 return False
             placed.append(replace(term, factors=factors))
@@ -206,8 +207,8 @@ class _Planning:
                 self.place.writes += found
         return True
 
-    def _brought(self, factors: tuple[Factor, Factor], read: int) -> tuple[Factor, Factor] | None:
-        """Factors, either way round, that can stand in the unit's memories when they are read."""
+    def _bring_factors(self, factors: tuple[Factor, Factor], read: int) -> tuple[Factor, Factor] | None:
+        """Return factors in an order in which both can be in the unit's memories when they are read."""
         best: tuple[int, tuple[Factor, Factor], list[tuple[Port, Write]]] | None = None
         for turned in (factors, (factors[1], factors[0])):
             writes: list[tuple[Port, Write]] = []
@@ -227,7 +228,7 @@ class _Planning:
         return best[1]
 
     def _bring(self, port: Port, value: int, first: int, last: int) -> list[tuple[Port, Write]] | None:
-        """What must be written so that a value is in a memory from one cycle to another, if it can be."""
+        """Return the writes with which a memory holds a value from one cycle to another, or None."""
         state, own = self._state, [write for other, write in self.place.writes if other == port]
         known = state.writes[port].get(value) or next((w for w in own if w.value == value), None)
         if known is not None:
@@ -252,24 +253,24 @@ class _Planning:
         return None if best is None else [(port, best)]
 
 
-class _Exchange:
+class _Annealer:
     def __init__(self, state: _State, last: Mapping[int, int], width: int, rng: random.Random) -> None:
         self.state, self._last, self._rng = state, last, rng
         self._ports = list(state.writes)
         self._terms = {
-            k: [list(ways(term, width)) for term in job.terms]
+            k: [list(equivalent_terms(term, width)) for term in job.terms]
             for k, job in enumerate(state.jobs)
             if job.resource is ArrayResource.ACCUMULATOR
         }
 
     def run(self) -> None:
-        """Try exchanges, from warm to cold."""
+        """Try exchanges at falling temperature."""
         trials = TRIALS * len(self._terms)
         for n in range(trials):
-            self._try(self._proposed(), WARMTH * (1.0 - n / trials) ** 2)
+            self._try(self._propose(), TEMPERATURE * (1.0 - n / trials) ** 2)
 
-    def _try(self, moves: Sequence[Move], warmth: float) -> None:
-        """Make moves at once if they are possible, and the loss is one that this warmth allows."""
+    def _try(self, moves: Sequence[Move], temperature: float) -> None:
+        """Make moves together if they are possible and their loss is accepted at this temperature."""
         before = self.state.cost
         places = [(k, self.state.leave(k)) for k, _, _ in moves]
         made = []
@@ -280,7 +281,7 @@ class _Exchange:
             self.state.take(move[0], place)
             made.append(move[0])
         loss = self.state.cost - before
-        if len(made) == len(moves) and self._rng.random() < math.exp(-max(loss, 0.0) / warmth):
+        if len(made) == len(moves) and self._rng.random() < math.exp(-max(loss, 0.0) / temperature):
             return
         for k in reversed(made):
             self.state.leave(k)
@@ -288,15 +289,15 @@ class _Exchange:
             self.state.take(k, place)
 
     def _place(self, k: int, unit: int, slot: int) -> _Place | None:
-        """A place for a job on a unit, in a slot."""
+        """Return a place for a job on a unit and in a slot, or None."""
         start = self._start(k, slot)
         if start is None:
             return None
-        planning = _Planning(self.state, k, unit, start)
-        return planning.place if planning.fits(self._terms[k]) else None
+        search = _PlaceSearch(self.state, k, unit, start)
+        return search.place if search.fits(self._terms[k]) else None
 
     def _start(self, k: int, slot: int) -> int | None:
-        """A cycle in a slot, near the job's last one, that is neither too early nor too late for it."""
+        """Return a cycle in a slot, near the job's last one, that is neither too early nor too late."""
         state, job, place = self.state, self.state.jobs[k], self.state.places[k]
         needed = [state.ready[v] + 1 - j for j, term in enumerate(place.terms) for v in term.values]
         earliest = max(0, *needed) if needed else 0
@@ -308,8 +309,8 @@ class _Exchange:
         start += state.ii * ((start < earliest) - (start > latest))
         return start if earliest <= start <= latest else None
 
-    def _proposed(self) -> list[Move]:
-        """An exchange that may make an input of a memory needless."""
+    def _propose(self) -> list[Move]:
+        """Return an exchange that may remove an input of a memory."""
         state, rng = self.state, self._rng
         port = rng.choice(self._ports)
         if not state.writes[port]:
@@ -328,10 +329,10 @@ class _Exchange:
             k, near = rng.choice(readers), rng.choice(others)
         if near == state.places[k].unit or state.start.units[near] is not ArrayResource.ACCUMULATOR:
             return []
-        return self._onto(k, near)
+        return self._move_to(k, near)
 
-    def _onto(self, k: int, unit: int) -> list[Move]:
-        """A job to a unit: to an empty place there, or to that of another job, which takes its own."""
+    def _move_to(self, k: int, unit: int) -> list[Move]:
+        """Return moves of a job to a unit: to an empty place, or in exchange with another job."""
         state, rng = self.state, self._rng
         job, place = state.jobs[k], state.places[k]
         alike = [other for other in state.on[unit] if state.jobs[other].cycles == job.cycles]

@@ -1,4 +1,4 @@
-"""The array of a program on a target."""
+"""Build the array of a program on a target."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from rbdhw.fixed.program import Program
 from rbdhw.target import Pipeline, Target
 
 REGISTERS = (2, 3)
-"""Pipeline registers that a product may have: operands come from memories, and a shifter takes the result."""
+"""Possible numbers of pipeline registers of a product between the operand memories and the shifter."""
 
 SPARE_CYCLES = 3
-"""Cycles of the unit for reciprocals beside those of its tables and products: one a shifter."""
+"""The cycles of the reciprocal unit besides those of its tables and products: one for each shifter."""
 
 USUAL_CHOICES = 16
-"""Inputs of a multiplexer by which products' registers are chosen, before the array is known."""
+"""The multiplexer inputs assumed for choosing the products' registers, before the array is known."""
 
 
 def build_array(
     program: Program, device: Target, clock_mhz: float | None, ii: int, share: float = 1.0
 ) -> ArraySchedule:
-    """The array that answers a fused program's task every ``ii`` cycles, verified.
+    """Return the verified array that processes one task of a fused program every ``ii`` cycles.
 
-    Without a clock :meth:`rbdhw.target.Target.clock` chooses it. Block RAMs are those of a share of the
-    device.
+    Without a clock, :meth:`rbdhw.target.Target.clock` chooses it. ``share`` is the share of the device whose
+    block RAMs may be used.
 
     Raises
     ------
     InputError
-        Where the clock is too fast, or no place is found for a job.
+        The clock is too fast, or there is no place for a job.
     """
     pipelines = [device.pipelines(program.port_widths)[registers] for registers in REGISTERS]
     clock = device.clock(clock_mhz)
@@ -63,7 +63,7 @@ def build_array(
 
 
 def timing(program: Program, registers: int) -> Timing:
-    """Cycles of each kind of unit with so many pipeline registers of each product."""
+    """Return the cycles of each kind of unit if products have this number of pipeline registers."""
     cycles = {ArrayResource.ACCUMULATOR: registers + 1, ArrayResource.SOURCE: 0}
     cycles[ArrayResource.TRIGONOMETRY] = 1 + program.trigonometry.order * (1 + registers)
     if program.reciprocal is not None:
@@ -72,7 +72,7 @@ def timing(program: Program, registers: int) -> Timing:
 
 
 def _period(device: Target, pipeline: Pipeline, shifts: int, inputs: int) -> float:
-    """Nanoseconds of the longest cycle: to a product, in it, from it to the sum, or on to a memory."""
+    """Return the length (ns) of the longest cycle: to, in, or after a product, or on to a memory."""
     delays = device.delays
     return max(
         delays.table + pipeline.before,
@@ -91,5 +91,5 @@ def _longest(array: ArraySchedule, device: Target, pipeline: Pipeline) -> float:
 
 
 def levels(choices: int) -> int:
-    """Levels of 4-to-1 multiplexers that choose one of so many."""
+    """Return the levels of 4-to-1 multiplexers that select one of ``choices``."""
     return math.ceil(math.log(choices, 4)) if choices > 1 else 0

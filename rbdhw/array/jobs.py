@@ -1,4 +1,4 @@
-"""The jobs of a fused program."""
+"""Convert a fused program to jobs for the units of an array."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rbdhw.fixed.program import Kind, Operand, Operation, Program
 
 
 def jobs(program: Program) -> list[Job]:
-    """What units have to do for one task of a program of :func:`rbdhw.fixed.fusion.fuse`.
+    """Return the jobs of one task of a program of :func:`rbdhw.fixed.fusion.fuse`.
 
-    A choice adds up both values, one times the flag, the other times its complement. A sine and cosine of the
-    same angle are one job.
+    A choice is the sum of both values, one times the flag and the other times the flag's complement. Sine and
+    cosine of the same angle are one job.
     """
     found = [Job((flag.value,), ArrayResource.SOURCE) for flag in program.flags]
     found += [Job((~flag.value,), ArrayResource.SOURCE) for flag in program.flags]

@@ -1,4 +1,4 @@
-"""What the operand memories of an array hold, and which of them are block RAMs."""
+"""The contents of the operand memories of an array, and the choice of those that are block RAMs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from rbdhw.array.model import ArraySchedule, Constant, Output, Port
 
 SHALLOW = 32
-"""Words of a memory that look-up tables hold cheaply."""
+"""The depth up to which look-up tables hold a memory cheaply (words)."""
 
 
 @dataclass(frozen=True)
 class Word:
-    """What is read: the word that was written in a slot, ``turns`` tasks ago counted by the slots' rounds."""
+    """A word that is read: it was written in ``slot``, ``turns`` rounds of slots ago."""
 
     slot: int
     turns: int
@@ -21,18 +21,18 @@ class Word:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a memory holds, and when.
+    """The contents of a memory and their timing.
 
     Parameters
     ----------
     turns
-        Tasks of which words are kept: a power of two.
+        The number of tasks whose words are kept, a power of two.
     choices
-        By slot the input that is written.
+        By slot, the index of the input that is written.
     reads
-        By slot a word, or the index of a constant.
+        By slot, the word that is read, or the index of a constant.
     constants
-        Words that are there from the beginning.
+        Words that the memory holds from the beginning.
     """
 
     turns: int
@@ -41,33 +41,33 @@ class Contents:
     constants: Sequence[int]
 
     def slot_bits(self, ii: int) -> int:
-        """Bits of the address that tell the slot, or the constant behind all slots."""
+        """Return the address bits of the slot, or of the constant after all slots."""
         return max(1, (ii + len(self.constants) - 1).bit_length())
 
     def depth(self, ii: int) -> int:
-        """Words of the memory."""
+        """Return the number of words of the memory."""
         return self.turns << self.slot_bits(ii)
 
 
 def contents(array: ArraySchedule) -> dict[Port, Contents]:
-    """The contents of every operand memory."""
+    """Return the contents of every operand memory."""
     return {port: _contents(array, port) for port in array.ports()}
 
 
 def block_memories(array: ArraySchedule, held: Mapping[Port, Contents], most: int) -> frozenset[Port]:
-    """The memories that are block RAMs: the deepest that are written, up to so many, but no shallow ones."""
+    """Return the memories that are block RAMs: up to ``most`` written ones, the deepest, none shallow."""
     deep = [port for port in held if held[port].depth(array.ii) > SHALLOW and held[port].choices]
     deep.sort(key=lambda port: (-held[port].depth(array.ii), port))
     return frozenset(deep[:most])
 
 
 def outputs(array: ArraySchedule, port: Port) -> list[Output]:
-    """The outputs that a memory takes words from."""
+    """Return the outputs from which a memory takes words."""
     return sorted({write.output for write in array.writes.get(port, {}).values()})
 
 
 def _contents(array: ArraySchedule, port: Port) -> Contents:
-    """What a memory holds, and when: a round of slots is one turn."""
+    """Return the contents of a memory; one round of slots is one turn."""
     turns = 1 << (array.turns(port) - 1).bit_length()
     inputs = {output: k for k, output in enumerate(outputs(array, port))}
     writes = array.writes.get(port, {})

@@ -1,12 +1,12 @@
-"""The array's jobs and their schedule: plain data that the placing fills and the RTL is built from.
+"""The array's jobs and their schedule: plain data between the placement and the RTL.
 
-A task starts in cycle 0, tasks follow each other every ``ii`` cycles; what happens in cycle t uses its
-hardware in slot ``t mod ii``. Every unit reads its operands from memories of its own, and every memory takes
-one word a cycle, from any unit's outputs or from those of some cycles before. Each value is written once to
-every memory from which it is read.
+A task starts in cycle 0, and tasks follow each other every ``ii`` cycles; what happens in cycle t uses its
+hardware in slot ``t mod ii``. Every unit reads operands from its own memories. Every memory takes one word
+per cycle from the outputs of any unit, present or up to some cycles old. Each value is written once to every
+memory from which it is read.
 
-Values are those of the program by their index; ``~f`` is the complement of the flag ``f``, and indices behind
-the program's are copies of values, for memories that were busy when the first came.
+Values have the indices of the program's. ``~f`` is the complement of the flag ``f``. Indices above the
+program's are copies of values, made because a memory was busy when the original was ready.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from functools import cached_property
 
 
 class ArrayResource(StrEnum):
-    """Kinds of units."""
+    """The kinds of units."""
 
     ACCUMULATOR = "accumulator"
-    """Adds the product of two operands to a sum, every cycle."""
+    """Adds a product of two operands to a sum in every cycle."""
     TRIGONOMETRY = "trigonometry"
     RECIPROCAL = "reciprocal"
     SOURCE = "source"
-    """Hands out the words of the task that started last."""
+    """Supplies the words of the task that started last."""
 
 
 READ = 1
-"""Cycles from an operand's address to the operand."""
+"""The cycles from an operand's address to the operand."""
 
 WRITE = 1
-"""Cycles from a result at a memory to the first in which it can be addressed there."""
+"""The cycles from a result at a memory to the first cycle in which its address can be read."""
 
 HOLD = 6
-"""Cycles for which a unit's outputs are kept."""
+"""The number of cycles for which a unit's outputs are kept."""
 
 
 MEMORY_WORDS = 1024
-"""Words that a memory may hold: those of a block RAM, of 18 bits."""
+"""The largest number of words of a memory: that of a block RAM with 18 bits."""
 
 
 def kept_window(ii: int) -> int:
-    """Cycles for which a memory may keep a word, with so many between tasks, and room for constants."""
+    """Return the cycles for which a memory can keep a word at interval ``ii``, with room for constants."""
     return MEMORY_WORDS // (1 << ii.bit_length()) * ii
 
 
@@ -61,9 +61,9 @@ Factor = int | Constant
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A product that an accumulator adds to its sum, moved by ``shift`` bits (right where negative).
+    """A product that an accumulator adds to its sum, shifted left by ``shift`` bits (right if negative).
 
-    Once placed, the first factor is read from the unit's first memory, the second from the other.
+    After placement the first factor is read from the unit's first memory and the second from the other.
     """
 
     factors: tuple[Factor, Factor]
@@ -72,12 +72,12 @@ class Term:
 
     @property
     def values(self) -> tuple[int, ...]:
-        """The values that it reads."""
+        """The values that the term reads."""
         return tuple(factor for factor in self.factors if not isinstance(factor, Constant))
 
 
-def ways(term: Term, width: int) -> Iterator[Term]:
-    """A term, and the same number with powers of two of its shift in a constant of up to ``width`` bits."""
+def equivalent_terms(term: Term, width: int) -> Iterator[Term]:
+    """Yield a term and equivalent ones with part of the shift in a constant of up to ``width`` bits."""
     yield term
     for k, factor in enumerate(term.factors):
         if isinstance(factor, Constant) and factor.integer:
@@ -92,10 +92,10 @@ def ways(term: Term, width: int) -> Iterator[Term]:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one unit does in successive cycles to compute values: one term a cycle, or one operand.
+    """The work of one unit in successive cycles to compute values: one term per cycle, or one operand.
 
-    ``results`` are in the order of the unit's results, None one that nothing needs: sine and cosine. What is
-    ``wide`` has more bits than an accumulator's results, so that no copy can hold it.
+    ``results`` are in the order of the unit's outputs (sine and cosine); an unused one is None. A ``wide``
+    value has more bits than an accumulator's results, so it cannot be copied.
     """
 
     results: tuple[int | None, ...]
@@ -106,17 +106,17 @@ class Job:
 
     @property
     def values(self) -> tuple[int, ...]:
-        """The values that it computes."""
+        """The values that the job computes."""
         return tuple(value for value in self.results if value is not None)
 
     @property
     def cycles(self) -> int:
-        """How long it keeps its unit."""
+        """The number of cycles for which the job occupies its unit."""
         return max(1, len(self.terms))
 
     @property
     def operands(self) -> Iterator[int]:
-        """The values that it reads."""
+        """The values that the job reads."""
         if self.operand is not None:
             yield self.operand
         for term in self.terms:
@@ -125,12 +125,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Timing:
-    """Cycles from the last operands of a job to its results, by kind of unit."""
+    """The cycles from the last operands of a job to its results, by kind of unit."""
 
     cycles: dict[ArrayResource, int]
 
     def ready(self, job: Job, start: int) -> int:
-        """The cycle in which the results stand at the unit's outputs."""
+        """Return the cycle in which the results are at the unit's outputs."""
         if job.resource is ArrayResource.SOURCE:
             return start
         return start + job.cycles - 1 + READ + self.cycles[job.resource]
@@ -138,7 +138,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Port:
-    """An operand memory: that of operand ``index`` of a unit."""
+    """The memory of operand ``index`` of a unit."""
 
     unit: int
     index: int
@@ -146,7 +146,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Output:
-    """A result of a unit by its place in the results of a job, ``delay`` cycles after it was computed."""
+    """A unit's output by its index in the results of a job, ``delay`` cycles after it was computed."""
 
     unit: int
     result: int
@@ -155,7 +155,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class ArrayStep:
-    """A job on a unit, from cycle ``start`` on; results stand at the outputs in cycle ``ready``."""
+    """A job on a unit from cycle ``start``; its results are at the outputs in cycle ``ready``."""
 
     job: Job
     unit: int
@@ -165,7 +165,7 @@ class ArrayStep:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A value that a memory takes from an output at the end of a cycle."""
+    """A memory takes a value from an output at the end of a cycle."""
 
     value: int
     output: Output
@@ -179,17 +179,17 @@ class ArraySchedule:
     Parameters
     ----------
     units
-        What each unit is.
+        The kind of each unit.
     steps
-        All jobs.
+        All jobs with their places.
     writes
-        By memory and slot.
+        Writes by memory and slot.
     latency
-        Cycles from a task's start to the cycle in which the last output is computed, by function.
+        For each function, the cycles from a task's start to the cycle in which the last output is computed.
     registers
-        Pipeline registers of each product, in accumulators and in the units for sines and reciprocals.
+        Pipeline registers of each product in accumulators and in the units for sines and reciprocals.
     block_rams
-        How many operand memories may be block RAMs; the deepest are.
+        The number of operand memories that may be block RAMs; the deepest are chosen.
     """
 
     ii: int
@@ -220,8 +220,8 @@ class ArraySchedule:
         """The write of each value to each memory."""
         return {(port, write.value): write for port, row in self.writes.items() for write in row.values()}
 
-    def without_idle_units(self) -> ArraySchedule:
-        """The same, its units numbered anew without those that do nothing."""
+    def remove_idle_units(self) -> ArraySchedule:
+        """Return this array without units that have no job; the others are renumbered."""
         number = {unit: k for k, unit in enumerate(sorted({step.unit for step in self.steps}))}
 
         def moved(write: Write) -> Write:
@@ -239,7 +239,7 @@ class ArraySchedule:
         )
 
     def turns(self, port: Port) -> int:
-        """Tasks of which a memory holds words at the same time: none is written while it may be read."""
+        """Return the number of tasks of which a memory holds words at the same time."""
         ages = [
             cycle - self.written[port, factor].cycle
             for cycle, factor in self.reads(port)
@@ -248,7 +248,7 @@ class ArraySchedule:
         return max((1 + age // self.ii for age in ages), default=1)
 
     def reads(self, port: Port) -> Iterator[tuple[int, Factor]]:
-        """What a memory is read for, with the cycle of its address."""
+        """Yield the factors that a memory is read for, with the cycle of the address."""
         for step in self.steps_of[port.unit]:
             if step.job.operand is not None:
                 yield step.start, step.job.operand
@@ -256,7 +256,7 @@ class ArraySchedule:
                 yield step.start + k, term.factors[port.index]
 
     def ports(self) -> Iterator[Port]:
-        """All operand memories."""
+        """Yield all operand memories."""
         for unit, resource in enumerate(self.units):
             for index in range(PORTS[resource]):
                 yield Port(unit, index)
@@ -268,4 +268,4 @@ PORTS = {
     ArrayResource.RECIPROCAL: 1,
     ArrayResource.SOURCE: 0,
 }
-"""Operand memories of a unit."""
+"""The number of operand memories of a unit."""

@@ -1,12 +1,12 @@
-"""Placing: which unit does each job, and when.
+"""Placement: assign a unit and a start cycle to each job.
 
-Jobs are placed one after the other, those first on which most cycles depend. A job may start where its unit
-is free, its operands stand in the unit's memories or can be written to them before, and no memory takes two
-words in a slot. Of the places in the first cycles that have any the cheapest is taken: one that connects few
-new outputs to memories, moves products by amounts that the unit knows already, and leaves no short gaps.
+Jobs are placed one after the other; jobs with the longest remaining path come first. A job may start if its
+unit is free, its operands are in the unit's memories or can be written there before, and no memory takes two
+words in a slot. Among the places in the first possible cycles, the cheapest is chosen: one that connects few
+new outputs to memories, shifts products by amounts that the unit already has, and leaves no short gaps.
 
-A job that finds no place gets copies of its operands, which a unit computes at another time. What is wider
-than a copy can be is handed out one word a cycle where it would find no place otherwise.
+If there is no place for a job, copies of its operands are made, which a unit computes at another time. Words
+that are too wide to be copied are supplied one per cycle if they find no place otherwise.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ from rbdhw.array.model import (
     Term,
     Timing,
     Write,
+    equivalent_terms,
     kept_window,
-    ways,
 )
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import GUARD_BITS
 
 SPARE = (0.02, 0.04, 0.06, 0.08, 0.1)
-"""Accumulators beyond the least number, as shares of it, one try after the other."""
+"""The numbers of extra accumulators, as shares of the least number, that are tried one after the other."""
 
 WINDOW = 12
-"""Cycles beyond the first possible one in which a cheaper place is looked for."""
+"""The number of cycles after the first possible one in which a cheaper place is sought."""
 
-REACH = 2
-"""Intervals after which a job that found no place gets copies of its operands."""
+COPY_AFTER = 2
+"""The number of intervals after which a job without a place gets copies of its operands."""
 
 CONNECTION, SHIFT, GAP, WAIT, DELAY = 11.0, 10.0, 4.0, 0.5, 3.0
-"""Look-up tables, or so, that one more thing costs.
+"""Approximate costs in look-up tables.
 
-A memory's input; a shift of an accumulator's products; a gap between its jobs that is too short for many; a
-cycle later; a cycle for which an output is kept.
+In this order: an input of a memory; a shift of an accumulator's products; a gap between its jobs that is too
+short for most of them; each cycle of waiting; each cycle for which an output is kept.
 """
 
 TRIES = 60
-"""Terms tried, at most, until a job's factors have their memories."""
+"""The most terms tried in the search for an order of a job's factors."""
 
-LONG = 7
-"""Slots of a gap that are enough for most jobs."""
+LONG_GAP = 7
+"""The number of slots of a gap that is long enough for most jobs."""
 
 
 def place_jobs(
@@ -68,40 +68,40 @@ def place_jobs(
     registers: int,
     width: int,
 ) -> ArraySchedule:
-    """The array that does the jobs of one task every ``ii`` cycles.
+    """Return an array that does the jobs of one task every ``ii`` cycles.
 
     Parameters
     ----------
     outputs
         The values that leave the array, by function.
     registers
-        Pipeline registers of each product.
+        The number of pipeline registers of each product.
     width
-        Of an accumulator's operands.
+        The width of an accumulator's operands.
 
     Raises
     ------
     InputError
-        Where no place is found for a job.
+        There is no place for a job.
     """
-    handed_out = (False, True) if any(job.wide for job in jobs) else (False,)
-    for spare, apart in product(SPARE, handed_out):
-        placing = _Placing(jobs, ii, timing, width, spare, apart)
-        if placing.done():
-            cycle = {value: step.ready for step in placing.steps for value in step.job.values}
+    choices = (False, True) if any(job.wide for job in jobs) else (False,)
+    for spare, apart in product(SPARE, choices):
+        placement = _Placement(jobs, ii, timing, width, spare, apart)
+        if placement.place_all():
+            cycle = {value: step.ready for step in placement.steps for value in step.job.values}
             latency = {f: max((cycle.get(v, 0) for v in values), default=0) for f, values in outputs.items()}
-            units = tuple(unit.resource for unit in placing.units)
-            kept = {port: memory.slots for port, memory in placing.memories.items() if memory.slots}
+            units = tuple(unit.resource for unit in placement.units)
+            kept = {port: memory.slots for port, memory in placement.memories.items() if memory.slots}
             writes = {port: dict(sorted(slots.items())) for port, slots in kept.items()}
-            steps = tuple(placing.steps)
+            steps = tuple(placement.steps)
             array = ArraySchedule(ii, clock_mhz, timing, units, steps, writes, latency, registers)
-            return array.without_idle_units()
+            return array.remove_idle_units()
     raise InputError(f"ii: the array found no place for all operations in {ii} cycles; expected a larger ii")
 
 
 @dataclass
 class _Unit:
-    """What a unit does: its busy slots as bits, and by how much it moves products."""
+    """The state of a unit: its busy slots as bits, and the shifts of its products."""
 
     resource: ArrayResource
     busy: int = 0
@@ -110,7 +110,7 @@ class _Unit:
 
 @dataclass
 class _Memory:
-    """An operand memory: its writes by slot and by value, and the outputs that it takes words from."""
+    """An operand memory: its writes by slot, the cycle of each value's write, and its source outputs."""
 
     slots: dict[int, Write] = field(default_factory=dict)
     values: dict[int, int] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class _Memory:
 
 @dataclass
 class _Fit:
-    """A job that fits a unit at a time: what that costs, and takes."""
+    """A possible place of a job: its cost, and the terms, writes and shifts that it requires."""
 
     cost: float = 0.0
     terms: list[Term] = field(default_factory=list)
@@ -127,8 +127,8 @@ class _Fit:
     shifts: set[int] = field(default_factory=set)
 
 
-class _Placing:
-    """One try, with spare accumulators; wide words may be handed out apart, one a cycle."""
+class _Placement:
+    """One attempt with a share of spare accumulators; if ``apart``, wide words are supplied one per cycle."""
 
     def __init__(
         self, jobs: Sequence[Job], ii: int, timing: Timing, width: int, spare: float, apart: bool
@@ -154,8 +154,8 @@ class _Placing:
             share = 1.0 + spare if resource is ArrayResource.ACCUMULATOR else 1.0
             self.units += [_Unit(resource) for _ in range(math.ceil(math.ceil(count / ii) * share))]
 
-    def done(self) -> bool:
-        """Place every job; whether all found a place."""
+    def place_all(self) -> bool:
+        """Place every job, and return whether all found a place."""
         producer = {value: k for k, job in enumerate(self._jobs) for value in job.values}
         needs = [{producer[value] for value in job.operands} for job in self._jobs]
         users: list[list[int]] = [[] for _ in self._jobs]
@@ -177,7 +177,7 @@ class _Placing:
         return True
 
     def _urgency(self, users: list[list[int]], needs: list[set[int]]) -> list[int]:
-        """Cycles from a job's start to the end of the longest path through it."""
+        """Return the cycles from each job's start to the end of the longest path through it."""
         urgency = [0] * len(users)
         left = [len(own) for own in users]
         waiting = [k for k, count in enumerate(left) if count == 0]
@@ -192,15 +192,15 @@ class _Placing:
         return urgency
 
     def _place(self, job: Job, since: int = 0) -> bool:
-        """Place a job from a cycle on, if there is a place for it."""
+        """Place a job at cycle ``since`` or later; return whether there is a place."""
         job = replace(job, terms=tuple(sorted(job.terms, key=self._available)))
         best: tuple[float, int, int, _Fit] | None = None
         earliest = max(self._earliest(job), since)
-        last = earliest + REACH * self._ii
+        last = earliest + COPY_AFTER * self._ii
         start = earliest
         while start <= last:
             for unit, fit in self._fits(job, start):
-                cost = fit.cost + WAIT * (start - earliest) + self._gaps(unit, job, start)
+                cost = fit.cost + WAIT * (start - earliest) + self._gap_cost(unit, job, start)
                 if best is None:
                     last = min(last, start + WINDOW)
                 if best is None or cost < best[0]:
@@ -213,11 +213,11 @@ class _Placing:
         return True
 
     def _available(self, term: Term) -> int:
-        """The first cycle in which all factors can be addressed."""
+        """Return the first cycle in which all values of a term can be read."""
         return max((self._ready[value] + 1 for value in term.values), default=0)
 
     def _earliest(self, job: Job) -> int:
-        """The first cycle in which a job might start; a task's words can be handed out from cycle 1."""
+        """Return the first possible start of a job; the words of a task are supplied from cycle 1."""
         if job.resource is ArrayResource.SOURCE:
             return 1 + self._turn.get(job.values[0], 0) % self._ii
         if job.operand is not None:
@@ -225,7 +225,7 @@ class _Placing:
         return max(0, *(self._available(term) - k for k, term in enumerate(job.terms)))
 
     def _fits(self, job: Job, start: int) -> Iterator[tuple[int, _Fit]]:
-        """The units that can do a job from a cycle on; of those that do nothing yet the first."""
+        """Yield the units that can do a job from a cycle on; of unused units only the first."""
         if job.resource is ArrayResource.SOURCE and start > self._ii:
             return
         taken = self._slots(start, job.cycles)
@@ -239,26 +239,26 @@ class _Placing:
                 yield number, fit
 
     def _slots(self, start: int, cycles: int) -> int:
-        """The slots of successive cycles as bits."""
+        """Return the slots of successive cycles as bits."""
         bits = ((1 << cycles) - 1) << (start % self._ii)
         return (bits | bits >> self._ii) & ((1 << self._ii) - 1)
 
-    def _gaps(self, number: int, job: Job, start: int) -> float:
-        """What the gaps before and behind a job cost."""
+    def _gap_cost(self, number: int, job: Job, start: int) -> float:
+        """Return the cost of the gaps before and after a job."""
         busy = self.units[number].busy
         if job.resource is not ArrayResource.ACCUMULATOR or not busy:
             return 0.0
 
         def gap(cycle: int, step: int) -> float:
             free = 0
-            while free < LONG and not busy >> ((cycle + step * free) % self._ii) & 1:
+            while free < LONG_GAP and not busy >> ((cycle + step * free) % self._ii) & 1:
                 free += 1
-            return 0.0 if free == 0 else 0.5 if free < LONG else 0.15
+            return 0.0 if free == 0 else 0.5 if free < LONG_GAP else 0.15
 
         return GAP * (gap(start - 1, -1) + gap(start + job.cycles, 1))
 
     def _fit(self, job: Job, number: int, start: int) -> _Fit | None:
-        """How a job fits a unit that is free, if its operands can be brought there."""
+        """Return how a job fits a free unit, or None if its operands cannot be brought there."""
         fit = _Fit()
         if job.operand is not None:
             return fit if self._bring(fit, Port(number, 0), job.operand, start) else None
@@ -268,14 +268,14 @@ class _Placing:
     def _bring_terms(
         self, fit: _Fit, terms: Sequence[Term], number: int, start: int, tries: list[int]
     ) -> bool:
-        """Let factors of terms, from the next on, be brought to a unit's memories, either way round."""
+        """Bring the factors of the remaining terms to a unit's memories, in either order, if possible."""
         k = len(fit.terms)
         if k == len(terms):
             return True
         tries[0] -= 1
         if tries[0] < 0:
             return False
-        term = self._shifted(fit, number, terms[k])
+        term = self._choose_shift(fit, number, terms[k])
         for turned in self._ways(term, number):
             before = fit.cost, len(fit.writes)
             ports = (Port(number, 0), Port(number, 1))
@@ -290,7 +290,7 @@ class _Placing:
         return False
 
     def _ways(self, term: Term, number: int) -> tuple[Term, Term]:
-        """A term both ways round, that first for which more values stand in the memories."""
+        """Return a term with its factors in both orders; the one with more values in memories comes first."""
         other = replace(term, factors=(term.factors[1], term.factors[0]))
 
         def known(way: Term) -> int:
@@ -298,10 +298,10 @@ class _Placing:
 
         return (term, other) if known(term) >= known(other) else (other, term)
 
-    def _shifted(self, fit: _Fit, number: int, term: Term) -> Term:
-        """A term as the unit moves it: a constant may have some of the shift in itself."""
+    def _choose_shift(self, fit: _Fit, number: int, term: Term) -> Term:
+        """Return an equivalent term with a shift that the unit has, or with a new shift at a cost."""
         shifts = self.units[number].shifts | fit.shifts
-        possible = list(ways(term, self._width))
+        possible = list(equivalent_terms(term, self._width))
         known = [way for way in possible if way.shift in shifts]
         if known:
             return known[0]
@@ -311,7 +311,7 @@ class _Placing:
         return best
 
     def _bring(self, fit: _Fit, port: Port, value: int, read: int) -> bool:
-        """Let a value stand in a memory when it is read: it may be there, or be written, at some cost."""
+        """Ensure that a memory holds a value when it is read, with a write at some cost if necessary."""
         memory = self.memories[port]
         added = [write for own, write in fit.writes if own == port]
         cycle = memory.values.get(value, next((w.cycle for w in added if w.value == value), None))
@@ -336,7 +336,7 @@ class _Placing:
         return True
 
     def _take(self, job: Job, number: int, start: int, fit: _Fit) -> None:
-        """Let a unit do a job."""
+        """Assign a job to a unit."""
         unit = self.units[number]
         unit.busy |= self._slots(start, job.cycles)
         unit.shifts |= fit.shifts
@@ -355,14 +355,14 @@ class _Placing:
         self.steps.append(ArrayStep(job, number, start, ready))
 
     def _place_with_copies(self, job: Job) -> bool:
-        """Place a job after copies of its values were made, one after the other, until it fits.
+        """Place a job after copying its values, one after the other, until it fits.
 
-        The oldest come first: memories may not keep them until the job starts.
+        The oldest values come first, because memories may not keep them until the job starts.
         """
         since = self._earliest(job) - self._lasting
         narrow = (value for value in dict.fromkeys(job.operands) if value not in self._wide)
         for value in sorted(narrow, key=self._ready.__getitem__):
-            copy = self._copied(value, since)
+            copy = self._copy(value, since)
             if copy is None:
                 continue
             job = _substitute_copy(job, value, copy)
@@ -370,8 +370,8 @@ class _Placing:
                 return True
         return False
 
-    def _copied(self, value: int, since: int) -> int | None:
-        """A copy of a value, made in a cycle or later, of other copies if need be."""
+    def _copy(self, value: int, since: int) -> int | None:
+        """Return a copy of a value that is ready in a cycle or later, made from other copies if necessary."""
         while True:
             copy, self._next = self._next, self._next + 1
             moved = Term((value, Constant(1)), shift=GUARD_BITS)
@@ -384,7 +384,7 @@ class _Placing:
 
 
 def _substitute_copy(job: Job, value: int, copy: int) -> Job:
-    """A job that takes a copy in place of a value."""
+    """Return a job that reads a copy in place of a value."""
     if job.operand is not None:
         return replace(job, operand=copy)
     terms = []

@@ -1,7 +1,7 @@
 """An independent check that an array computes a program.
 
-It shares nothing with the placing and the exchanges but the data, and with the hardware nothing but what the
-operand memories hold (:mod:`rbdhw.array.memories`): reads, timing and the lives of words are worked out here.
+It shares only the data with placement and annealing. With the hardware it shares only the contents of the
+operand memories (:mod:`rbdhw.array.memories`). Reads, timing and lifetimes of words are computed here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rbdhw.fixed.fusion import GUARD_BITS
 
 
 class ArrayError(Exception):
-    """An array that does not compute its program: a defect of this package."""
+    """An array does not compute its program, which is a defect of this package."""
 
 
 def verify(array: ArraySchedule, jobs: Sequence[Job], results: Mapping[str, Sequence[int]]) -> None:
@@ -42,7 +42,7 @@ def verify(array: ArraySchedule, jobs: Sequence[Job], results: Mapping[str, Sequ
     Raises
     ------
     ArrayError
-        Where it does not do the jobs, or a result comes too late.
+        The array does not do the jobs, or a result is too late.
     """
     _check_jobs(array, jobs)
     _check_units(array)
@@ -52,7 +52,7 @@ def verify(array: ArraySchedule, jobs: Sequence[Job], results: Mapping[str, Sequ
 
 
 def _check_jobs(array: ArraySchedule, jobs: Sequence[Job]) -> None:
-    """Every job is done once, with terms that are the same number; all others are copies."""
+    """Check that every job is done once, with equivalent terms, and that all other jobs are copies."""
     made = Counter(value for step in array.steps for value in step.job.values)
     for value, times in made.items():
         if times > 1:
@@ -69,7 +69,7 @@ def _check_jobs(array: ArraySchedule, jobs: Sequence[Job]) -> None:
 
 
 def _copies(array: ArraySchedule, jobs: Sequence[Job]) -> dict[int, int]:
-    """What is a copy, and of which value."""
+    """Return the copies, each with the value that it copies."""
     asked = {value for job in jobs for value in job.values}
     copies: dict[int, int] = {}
     for step in array.steps:
@@ -81,7 +81,7 @@ def _copies(array: ArraySchedule, jobs: Sequence[Job]) -> dict[int, int]:
                 if t.factors.count(Constant(1 << max(power, 0))) == 1 and not t.negative
             ]
             if len(kept) != 1 or len(whole) != 1 or len(whole[0].values) != 1:
-                raise ArrayError(f"value {value} is neither asked for nor a copy")
+                raise ArrayError(f"value {value} is neither a result of a job nor a copy")
             copies[value] = whole[0].values[0]
     for value in copies:
         original = value
@@ -97,7 +97,7 @@ def _is_copy(job: Job, copies: dict[int, int]) -> bool:
 
 
 def _meaning(job: Job, copies: dict[int, int]) -> tuple[object, ...]:
-    """A job without what the placing may choose: the order of terms and factors, and copies."""
+    """Return a job without the choices of the placement: the order of terms and factors, and copies."""
     operand = None if job.operand is None else _original(job.operand, copies)
     terms = tuple(sorted((_term(term, copies) for term in job.terms), key=str))
     return job.results, job.resource, terms, operand
@@ -110,7 +110,7 @@ def _original(value: int, copies: dict[int, int]) -> int:
 
 
 def _term(term: Term, copies: dict[int, int]) -> tuple[object, ...]:
-    """A term with its constant's powers of two in the shift."""
+    """Return a term with the powers of two of its constant moved to the shift."""
     shift, constant = term.shift, 1
     for factor in term.factors:
         if isinstance(factor, Constant):
@@ -121,36 +121,36 @@ def _term(term: Term, copies: dict[int, int]) -> tuple[object, ...]:
 
 
 def _check_units(array: ArraySchedule) -> None:
-    """No unit does two things in a slot, and results come when the unit's timing says."""
+    """Check that a unit does one thing per slot, and that results are ready when its timing says."""
     taken: Counter[tuple[int, int]] = Counter()
     for step in array.steps:
         resource = step.job.resource
         if not 0 <= step.unit < len(array.units) or array.units[step.unit] is not resource:
-            raise ArrayError(f"{resource} on unit {step.unit}, which is none")
+            raise ArrayError(f"{resource} on unit {step.unit}, which is not one")
         if step.ready != _ready(array, step):
-            raise ArrayError(f"unit {step.unit}: a result in cycle {step.ready}")
+            raise ArrayError(f"unit {step.unit}: a result in cycle {step.ready}, against the unit's timing")
         taken.update((step.unit, (step.start + k) % array.ii) for k in range(_cycles(step.job)))
         if resource is ArrayResource.SOURCE and not 1 <= step.start <= array.ii:
-            raise ArrayError(f"unit {step.unit}: a word in cycle {step.start}")
+            raise ArrayError(f"unit {step.unit}: a word in cycle {step.start}, outside of 1 to {array.ii}")
     for (unit, slot), count in taken.items():
         if count > 1:
-            raise ArrayError(f"unit {unit}: {count} things in slot {slot}")
+            raise ArrayError(f"unit {unit}: {count} jobs in slot {slot}")
 
 
 def _cycles(job: Job) -> int:
-    """Cycles for which a job keeps its unit: one a term."""
+    """Return the number of cycles for which a job occupies its unit: one per term."""
     return len(job.terms) or 1
 
 
 def _ready(array: ArraySchedule, step: ArrayStep) -> int:
-    """The cycle in which a step's results stand at the outputs; words are handed out where they start."""
+    """Return the cycle in which a step's results are at the outputs; words are there when they start."""
     if step.job.resource is ArrayResource.SOURCE:
         return step.start
     return step.start + _cycles(step.job) - 1 + READ + array.timing.cycles[step.job.resource]
 
 
 def _check_results(array: ArraySchedule, results: Mapping[str, Sequence[int]]) -> None:
-    """A function's last result is there when the function's latency ends; words of the task are always."""
+    """Check that a function's results are ready within its latency; words of the task always are."""
     ready = {value: step.ready for step in array.steps for value in step.job.values}
     handed = {
         value
@@ -168,13 +168,13 @@ def _check_results(array: ArraySchedule, results: Mapping[str, Sequence[int]]) -
 
 
 def _check_writes(array: ArraySchedule) -> None:
-    """Each write takes what its output holds in its cycle, in its slot."""
+    """Check that each write, in its slot, takes the value that its output holds in that cycle."""
     makers = {value: step for step in array.steps for value in step.job.values}
     for port, row in array.writes.items():
         for slot, write in row.items():
             step = makers.get(write.value)
             if step is None:
-                raise ArrayError(f"{port}: value {write.value} is written, which nothing computes")
+                raise ArrayError(f"{port}: value {write.value} is written, but no step computes it")
             result = step.job.results.index(write.value)
             same = write.output.unit == step.unit and write.output.result == result
             held = 0 <= write.output.delay < HOLD and write.cycle == step.ready + write.output.delay
@@ -185,11 +185,11 @@ def _check_writes(array: ArraySchedule) -> None:
 
 
 def _check_reads(array: ArraySchedule) -> None:
-    """Each operand stands in its memory when it is read, at the address that is read.
+    """Check that each operand is in its memory when it is read, at the address that is read.
 
-    A memory holds ``turns`` rounds of slots. A word goes to the place of its slot in the current round, where
-    the same word of a later task replaces it ``turns`` rounds later. It can be read in the cycles between the
-    two writes: in the cycle of a write to the same place a memory may give any bits.
+    A memory holds ``turns`` rounds of slots. A word is stored at its slot in the current round, and the same
+    word of a later task replaces it ``turns`` rounds later. It can be read in the cycles between the two
+    writes; in the cycle of a write to the same address a memory may return any bits.
     """
     read: dict[Port, list[tuple[int, Factor]]] = {port: [] for port in array.ports()}
     for step in array.steps:
@@ -199,7 +199,7 @@ def _check_reads(array: ArraySchedule) -> None:
         written = {write.value for write in array.writes.get(port, {}).values()}
         for cycle, factor in factors:
             if not isinstance(factor, Constant) and factor not in written:
-                raise ArrayError(f"{port}: value {factor} is not there in cycle {cycle}")
+                raise ArrayError(f"{port}: value {factor} is not in the memory in cycle {cycle}")
     for port, held in contents(array).items():
         if held.turns << array.ii.bit_length() > MEMORY_WORDS:
             raise ArrayError(f"{port}: words of {held.turns} tasks, more than a memory keeps")
@@ -211,11 +211,11 @@ def _check_reads(array: ArraySchedule) -> None:
                 if isinstance(what, Word) or what is None or held.constants[what] != factor.integer:
                     raise ArrayError(f"{port}: constant {factor.integer} is not read in cycle {cycle}")
             elif not isinstance(what, Word) or not _stands(row, what, factor, cycle, held.turns, array.ii):
-                raise ArrayError(f"{port}: value {factor} is not there in cycle {cycle}")
+                raise ArrayError(f"{port}: value {factor} is not in the memory in cycle {cycle}")
 
 
 def _operands(step: ArrayStep) -> Iterator[tuple[int, int, Factor]]:
-    """What a step reads: the memory's index, the cycle and what is read in it."""
+    """Yield what a step reads: the memory's index, the cycle and the factor."""
     if step.job.operand is not None:
         yield 0, step.start, step.job.operand
     for k, term in enumerate(step.job.terms):
@@ -224,15 +224,15 @@ def _operands(step: ArrayStep) -> Iterator[tuple[int, int, Factor]]:
 
 
 def _check_choices(port: Port, row: Mapping[int, Write], held: Contents, array: ArraySchedule) -> None:
-    """In the slot of a write the memory takes the output that the write names."""
+    """Check that in the slot of each write the memory takes the output that the write names."""
     inputs = outputs(array, port)
     for slot, write in row.items():
         if inputs[held.choices[slot]] != write.output:
-            raise ArrayError(f"{port}: another output than {write.output} is written in slot {slot}")
+            raise ArrayError(f"{port}: an output other than {write.output} is written in slot {slot}")
 
 
 def _stands(row: Mapping[int, Write], word: Word, value: int, cycle: int, turns: int, ii: int) -> bool:
-    """Whether the word that is read in a cycle is a value of the same task."""
+    """Return whether the word read in a cycle is a value of the same task."""
     write = row.get(word.slot)
     if write is None or write.value != value:
         return False

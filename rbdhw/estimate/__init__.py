@@ -1,1 +1,1 @@
-"""What a bound design takes on its device, from its structure."""
+"""Estimate the resources of a bound design on its device, from its structure."""

@@ -1,4 +1,4 @@
-"""What an array takes: accumulators, operand memories with their multiplexers, delay lines, units."""
+"""The cells of an array: accumulators, operand memories with multiplexers, delay lines, and units."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rbdhw.schedule.model import stage
 from rbdhw.target import Target
 
 SUM_HEAD = 6
-"""Bits of an accumulator's sum above its result, or so."""
+"""The approximate number of bits of an accumulator's sum above its result."""
 
 CONTROL_BITS = 8
-"""Bits of the counters and registers that tell a memory or an accumulator what to do."""
+"""The bits of the counters and registers that control a memory or an accumulator."""
 
 
 def array_cells(program: Program, array: ArraySchedule, device: Target) -> dict[str, Cells]:
-    """What the array takes, by the parts of :data:`rbdhw.estimate.calibration.PARTS`."""
+    """Return the cells of an array, by the parts of :data:`rbdhw.estimate.calibration.PARTS`."""
     fabric = FABRICS[device.family]
     width = max(program.port_widths)
     total = width + GUARD_BITS + SUM_HEAD
@@ -51,7 +51,7 @@ def array_cells(program: Program, array: ArraySchedule, device: Target) -> dict[
 
 
 def array_blocks(program: Program, array: ArraySchedule, device: Target) -> int:
-    """DSP blocks of accumulators and of the units for sines and reciprocals."""
+    """Return the DSP blocks of accumulators and of the units for sines and reciprocals."""
     products = {
         ArrayResource.ACCUMULATOR: (program.port_widths,),
         ArrayResource.TRIGONOMETRY: program.trigonometry.multipliers,
@@ -62,14 +62,14 @@ def array_blocks(program: Program, array: ArraySchedule, device: Target) -> int:
 
 
 def _multiplexers(fabric: Fabric, choices: int, width: int) -> float:
-    """Look-up tables of a multiplexer, of the family's own cells where it is made of them."""
+    """Return the look-up tables of a multiplexer, in the family's own cells if it is built from them."""
     return float(tables(choices) * width) if fabric.joined else fabric.multiplexer(choices, width)
 
 
 def _memory(
     array: ArraySchedule, held: Contents, inputs: int, block: bool, width: int, fabric: Fabric
 ) -> Cells:
-    """An operand memory, and what tells its addresses and input by slot; or a table of constants."""
+    """Return the cells of an operand memory with its addresses and input by slot, or of a constant table."""
     if not inputs:
         return Cells(fabric.constants(array.ii, width), float(width))
     address = held.slot_bits(array.ii)
@@ -82,7 +82,7 @@ def _memory(
 
 
 def _delay_memories(program: Program, array: ArraySchedule, device: Target, fabric: Fabric) -> Cells:
-    """Results that wait for the last of their function, and outputs that are kept for later slots."""
+    """Return the cells of results that wait for the last of their function, and of outputs that are kept."""
     cells = Cells()
     stages: dict[int, set[int]] = {}
     for function, words in program.outputs.items():

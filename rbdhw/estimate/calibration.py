@@ -1,8 +1,8 @@
-"""How estimates are held to Yosys' results: weights of the parts of a design, and the error that remains.
+"""Calibrate estimates with Yosys' results: weights for the parts of a design, and the remaining errors.
 
-``calibration.json`` keeps designs with what their structure says and what Yosys counted. The weights of the
-parts are fitted to relative errors and kept near 1, so that few designs suffice; ``rbdhw bench --synthesis``
-measures and fits anew.
+``calibration.json`` stores designs with the cells computed from their structure and Yosys' counts. Weights of
+the parts are fitted to relative errors and kept near 1, so that few designs suffice. ``rbdhw bench
+--synthesis`` measures the designs and fits the weights again.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from rbdhw.estimate.fabric import Cells
 from rbdhw.estimate.resources import RESOURCES, Resources
 
 TABLE = Path(__file__).with_name("calibration.json")
-"""The results, in the repository and in a wheel."""
+"""The file with the results, in the repository and in a wheel."""
 
 PARTS = ("arithmetic", "selection", "waiting", "units", "edge", "buffers")
 """Operators, multiplexers by slot, delay lines, units for sine and reciprocal, packets, queues of results."""
 
 WEIGHED = ("luts", "flip_flops")
-"""What is estimated by weights; blocks are counted."""
+"""The resources that are estimated with weights; blocks are counted."""
 
 COUNTED = ("dsp_blocks", "block_rams")
 
 STIFFNESS = 0.003
-"""How much a weight's distance from 1 counts beside the mean relative error, both squared."""
+"""The weight of a fitted weight's squared distance from 1, relative to the mean squared relative error."""
 
 
 class Sample(BaseModel):
-    """A design, what the structure of each part says, and what Yosys counted.
+    """A design, the cells of each part computed from its structure, and Yosys' counts.
 
-    ``parts`` are look-up tables, flip-flops and blocks of RAM by :data:`PARTS`, ``dsp_blocks`` those that the
-    manifest states. ``verilog`` is a digest of what was synthesised and ``yosys`` the version that did it:
-    the same need not be synthesised again.
+    ``parts`` are look-up tables, flip-flops and block RAMs by :data:`PARTS`; ``dsp_blocks`` is the number in
+    the manifest. ``verilog`` is a digest of the synthesised files and ``yosys`` the version used; a design
+    with the same values need not be synthesised again.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -62,18 +62,19 @@ class Sample(BaseModel):
     measured: Resources
 
     def entry(self) -> dict[str, Any]:
-        """What the table keeps: all but what is usual."""
+        """Return the entry for the table, without default values."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
     def cells(self) -> dict[str, Cells]:
-        """The parts as cells."""
+        """Return the cells of each part."""
         return {part: Cells(*self.parts[part]) for part in PARTS}
 
 
 class Calibration(BaseModel):
-    """The table and what follows from it, by target and core: weights by resource and part, and errors.
+    """The table and the results fitted to it, by target and core: weights by resource and part, and errors.
 
-    ``yosys`` names the versions that synthesised its designs; there are several while it is measured anew.
+    ``yosys`` names the versions that synthesised the designs; there are several while the designs are being
+    measured again.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -84,7 +85,7 @@ class Calibration(BaseModel):
     errors: dict[str, dict[str, dict[str, dict[str, float]]]]
 
     def text(self) -> str:
-        """The table as it is kept: a line a design."""
+        """Return the text of the file, with one line for each design."""
         designs = ",\n".join("    " + json.dumps(design.entry()) for design in self.designs)
         rest = json.dumps(self.model_dump(mode="json", exclude={"designs"}), indent=2)
         return rest.removesuffix("\n}") + f',\n  "designs": [\n{designs}\n  ]\n}}\n'
@@ -93,7 +94,7 @@ class Calibration(BaseModel):
 def weigh(
     cells: Mapping[str, Cells], dsp_blocks: int, weights: Mapping[str, Mapping[str, float]]
 ) -> Resources:
-    """The estimate of a design from its parts; ``weights`` are those of its target and core."""
+    """Return the estimate of a design from its parts; ``weights`` are those of its target and core."""
     luts, flip_flops = (
         round(sum(weights[resource][part] * getattr(cells[part], resource) for part in cells))
         for resource in WEIGHED
@@ -103,12 +104,12 @@ def weigh(
 
 
 def fit_weights(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
-    """Weights of a target's designs with one core by resource and part."""
+    """Fit the weights of a target's designs with one core, by resource and part."""
     return {resource: _weights(designs, resource) for resource in WEIGHED}
 
 
 def _weights(designs: Sequence[Sample], resource: str) -> dict[str, float]:
-    """Non-negative weights of least mean square relative error, kept near 1."""
+    """Return non-negative weights, kept near 1, with the least mean squared relative error."""
     number, parts = len(designs), len(PARTS)
     said = np.array([[getattr(design.cells()[part], resource) for part in PARTS] for design in designs])
     counted = np.array([getattr(design.measured, resource) for design in designs], float)
@@ -127,10 +128,10 @@ def _weights(designs: Sequence[Sample], resource: str) -> dict[str, float]:
 
 
 def leave_out_errors(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
-    """Errors of a target's estimates, each by weights fitted without any design of the same robot.
+    """Return the errors of a target's estimates with weights fitted without designs of the same robot.
 
-    A robot that is not in the table has none of its designs there. Look-up tables and flip-flops relative to
-    what Yosys counted, blocks by number: the median, and the largest.
+    They are the errors to expect for a robot that is not in the table: for look-up tables and flip-flops
+    relative to Yosys' counts, for blocks as numbers of blocks. The median and the largest error are given.
     """
     errors: dict[str, list[float]] = {resource: [] for resource in RESOURCES}
     for robot in dict.fromkeys(design.robot for design in designs):
@@ -148,7 +149,7 @@ def leave_out_errors(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
 
 
 def fit_calibration(designs: Sequence[Sample]) -> Calibration:
-    """The table with its weights and errors."""
+    """Return the table of these designs with fitted weights and errors."""
     own: dict[str, dict[str, list[Sample]]] = {}
     for design in sorted(designs, key=lambda design: design.target):
         own.setdefault(design.target, {}).setdefault(design.core, []).append(design)
@@ -167,5 +168,5 @@ def fit_calibration(designs: Sequence[Sample]) -> Calibration:
 
 @cache
 def calibration() -> Calibration:
-    """The table of the package."""
+    """Return the table of the package."""
     return Calibration.model_validate_json(TABLE.read_bytes())

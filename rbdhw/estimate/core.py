@@ -1,4 +1,4 @@
-"""What the core of a bound design takes: operators, multiplexers of operands, delay lines, units."""
+"""The cells of the core of a bound design: operators, operand multiplexers, delay lines, and units."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
 from rbdhw.target import Target
 
 REPEATED = 0.25
-"""What a slot in which a multiplexer takes a constant, or a signal that it also takes in another slot, weighs
-beside one with a signal of its own."""
+"""The weight of a slot in which a multiplexer selects a constant, or a signal that it also selects in another
+slot; a slot with a signal of its own has weight 1."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,12 @@ class Counts:
     Parameters
     ----------
     multipliers, adders
-        Units; an adder of several twins is one, a product by a constant in adders as many as it takes.
+        The number of units. An adder of several twins counts once; a product by a constant in adders counts
+        all of them.
     multiplexed_bits
-        What multiplexers choose from: for each bit of an operand the signals beyond the first.
+        For each bit of an operand, the number of signals to select from beyond the first, summed up.
     adder_bits, delay_bits
-        Of adders, and of the registers and memories in which values wait.
+        The bits of adders, and of the registers and memories of delay lines.
     """
 
     multipliers: int
@@ -40,18 +41,18 @@ class Counts:
 
 @dataclass(frozen=True)
 class Multiplexer:
-    """What an operand is in turn: the signals among which a multiplexer chooses.
+    """The signals and constants from which a multiplexer selects an operand.
 
     Parameters
     ----------
     signals
-        Different signals.
+        The number of different signals.
     constants
-        Different constants.
+        The number of different constants.
     slots
-        Slots in which the operand is taken.
+        The number of slots in which the operand is used.
     width
-        Bits of the widest.
+        The width of the widest of them.
     """
 
     signals: int
@@ -60,7 +61,7 @@ class Multiplexer:
     width: int
 
     def luts(self, fabric: Fabric) -> float:
-        """Look-up tables of the multiplexer, or of the table of constants."""
+        """Return the look-up tables of the multiplexer, or of the table of constants."""
         if self.signals + self.constants <= 1:
             return 0.0
         if not self.signals:
@@ -69,7 +70,7 @@ class Multiplexer:
 
 
 def counts(program: Program, bound: Bound) -> Counts:
-    """The hardware of a bound program's core, counted."""
+    """Count the hardware of a bound program's core."""
     sums = list(_sums(program, bound))
     chosen = [choice for group in sums for choice in _group_choices(program, bound, group)]
     chosen += [choice for unit in bound.units for choice in _unit_choices(program, bound, unit)]
@@ -85,7 +86,7 @@ def counts(program: Program, bound: Bound) -> Counts:
 
 
 def core_cells(program: Program, bound: Bound, device: Target) -> dict[str, Cells]:
-    """What the core takes, by the parts of :data:`rbdhw.estimate.calibration.PARTS`."""
+    """Return the cells of the core, by the parts of :data:`rbdhw.estimate.calibration.PARTS`."""
     fabric = FABRICS[device.family]
     sums = list(_sums(program, bound))
     arithmetic = sum(_sum_luts(program, group, fabric) for group in sums)
@@ -112,15 +113,16 @@ def core_cells(program: Program, bound: Bound, device: Target) -> dict[str, Cell
 
 
 def _flags(program: Program, bound: Bound) -> int:
-    """The registers in which overflows stand, of twins one."""
+    """Return the number of overflow registers; twins share one."""
     checked = (value for value in bound.producer if program.operations[value].checked)
     return len({bound.group(value)[0] for value in checked})
 
 
 def dsp_blocks(program: Program, bound: Bound, device: Target) -> int:
-    """DSP blocks of all multipliers, those inside the trigonometry and reciprocal units included.
+    """Return the DSP blocks of all multipliers, including those inside trigonometry and reciprocal units.
 
-    By the widths of what each of them multiplies; synthesis makes very small ones of look-up tables.
+    The number follows from the operand widths of each multiplier. Synthesis builds very small ones from
+    look-up tables.
     """
     blocks = 0
     for unit in bound.units:
@@ -132,7 +134,7 @@ def dsp_blocks(program: Program, bound: Bound, device: Target) -> int:
 
 
 def _factor_widths(program: Program, bound: Bound, unit: Unit) -> Sequence[tuple[int, int]]:
-    """The operand widths of each multiplier in a unit."""
+    """Return the operand widths of each multiplier in a unit."""
     if unit.resource is Resource.TRIGONOMETRY:
         return program.trigonometry.multipliers
     if unit.resource is Resource.RECIPROCAL:
@@ -147,7 +149,7 @@ def _width(program: Program, value: int) -> int:
 
 
 def line(width: int, stages: Sequence[int], memory_stages: int, fabric: Fabric) -> Cells:
-    """A delay line: memories, shift registers or flip-flops between the stages that are read."""
+    """Return the cells of a delay line: memories, shift registers or flip-flops between the stages read."""
     cells, position = Cells(), 0
     for stage in stages:
         if stage > position:
@@ -157,7 +159,7 @@ def line(width: int, stages: Sequence[int], memory_stages: int, fabric: Fabric) 
 
 
 def _sums(program: Program, bound: Bound) -> Iterator[tuple[int, ...]]:
-    """The sums, choices and scales that an operator of their own computes, with their twins."""
+    """Yield the sums, choices and scales that have an operator of their own, with their twins."""
     for value in bound.producer:
         group = bound.group(value)
         if value == group[0] and program.operations[value].kind is not Kind.INPUT and bound.alone(value):
@@ -165,7 +167,7 @@ def _sums(program: Program, bound: Bound) -> Iterator[tuple[int, ...]]:
 
 
 def _adders(program: Program, group: Sequence[int]) -> ShiftAdd:
-    """The adders of an operator of its own: one of its result's bits, but for a product by a constant."""
+    """Return the adders of an operator: one as wide as its result, except for a product by a constant."""
     operation = program.operations[group[0]]
     if operation.kind is not Kind.SCALE:
         return ShiftAdd(operation.format.width, 1, 1)
@@ -177,7 +179,7 @@ def _aligned_width(program: Program, operand: Operand) -> int:
 
 
 def _sum_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
-    """An operator of its own with its rounding and check, for twins that of the first."""
+    """Return the look-up tables of an operator with rounding and check; for twins those of the first."""
     operation = program.operations[group[0]]
     if operation.kind is Kind.SCALE:
         return _scale_luts(program, group, fabric)
@@ -189,14 +191,14 @@ def _sum_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
     room = any(not operand.negative and operand.shift >= operation.drop > 0 for operand in operands)
     rounds = operation.drop > 0 and not (room and operation.kind is Kind.ADD)
     luts = fabric.check(top - operation.drop - operation.format.width + 1) if checked else 0.0
-    turned = _turning_luts(program, group)
+    turned = _count_sign_changes(program, group)
     if operation.kind is Kind.SELECT:
         luts += used + used * sum(operand.negative for operand in operands)
         return luts + rounds * fabric.constant_addend * (used - operation.drop + 1)
     if both:
         low = max(max(operand.shift, 0) for operand in operands)
         low = min(low, operation.drop - 1) if operation.drop else low
-        luts += max(used - low, 1) * (1.0 + turned * fabric.turned_addend)
+        luts += max(used - low, 1) * (1.0 + turned * fabric.negated_addend)
         return luts + rounds * fabric.third_addend * (used - operation.drop + 1)
     if operands[0].negative or turned:
         return luts + used
@@ -204,7 +206,7 @@ def _sum_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
 
 
 def _scale_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
-    """A product by a constant in adders, with its rounding and check."""
+    """Return the look-up tables of a product by a constant in adders, with rounding and check."""
     operation = program.operations[group[0]]
     full = _width(program, operation.operands[0].value) + operation.constant.bit_length()
     above = full - operation.drop - operation.format.width + 1
@@ -213,8 +215,8 @@ def _scale_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float
     return luts + (fabric.check(above) if checked else 0.0)
 
 
-def _turning_luts(program: Program, group: Sequence[int]) -> int:
-    """How many operands have signs that differ among twins."""
+def _count_sign_changes(program: Program, group: Sequence[int]) -> int:
+    """Return the number of operands whose signs differ among twins."""
     rows = zip(*(program.operations[value].operands for value in group), strict=True)
     return sum(len({operand.negative for operand in row}) > 1 for row in rows)
 
@@ -222,7 +224,7 @@ def _turning_luts(program: Program, group: Sequence[int]) -> int:
 def _product_luts(
     program: Program, bound: Bound, unit: Unit, choices: Sequence[Multiplexer], device: Target, fabric: Fabric
 ) -> float:
-    """Beside a multiplier's DSP blocks: adders that join them and round, and checks of each result."""
+    """Return a multiplier's look-up tables: adders that join blocks and round, and checks of each result."""
     first, second = sorted((choice.width for choice in choices), reverse=True)
     full = first + second + 1
     luts = float(sum(full - place for place in device.primitive.places((first, second))[1:]))
@@ -239,7 +241,7 @@ def _product_luts(
 
 
 def function_cells(program: Program, resource: Resource, fabric: Fabric) -> Cells:
-    """A unit for sine and cosine, or for reciprocals, with its tables."""
+    """Return the cells of a unit for sine and cosine, or for reciprocals, with its tables."""
     if resource is Resource.TRIGONOMETRY:
         turn = program.trigonometry
         cells = fabric.trigonometry.cells(turn.width, turn.order)
@@ -259,11 +261,11 @@ def _operation(program: Program, bound: Bound, index: int) -> Operation:
 
 
 Source = Tap | tuple[int, int]
-"""Where an operand comes from: a delay line's stage, or an integer of a width."""
+"""The source of an operand: a delay line's stage, or an integer with its width."""
 
 
 def _sources(program: Program, bound: Bound, index: int) -> list[tuple[Source, int]]:
-    """What a step takes, in the order of its operation's operands, and the width of each."""
+    """Return the sources of a step in the order of its operation's operands, and their widths."""
     operation = _operation(program, bound, index)
     found: list[tuple[Source, int]] = []
     for operand in operation.operands:
@@ -287,13 +289,13 @@ def _choice(column: Sequence[tuple[Source, int]]) -> Multiplexer:
 
 
 def _group_choices(program: Program, bound: Bound, group: Sequence[int]) -> list[Multiplexer]:
-    """The operands of an adder that serves twins in turn."""
+    """Return the multiplexers for the operands of an adder that serves twins in turn."""
     rows = [_sources(program, bound, bound.producer[value]) for value in group]
     return [_choice(column) for column in zip(*rows, strict=True)]
 
 
 def _unit_choices(program: Program, bound: Bound, unit: Unit) -> list[Multiplexer]:
-    """The operands of a shared unit, the wider of a product first."""
+    """Return the multiplexers for the operands of a shared unit; of a product the wider one comes first."""
     rows = [_sources(program, bound, index) for index in unit.steps.values()]
     if unit.resource in MULTIPLIERS:
         rows = [sorted(row, key=lambda source: -source[1]) for row in rows]
@@ -301,5 +303,5 @@ def _unit_choices(program: Program, bound: Bound, unit: Unit) -> list[Multiplexe
 
 
 def total(cells: Mapping[str, Cells]) -> Cells:
-    """The sum of parts."""
+    """Return the sum of all parts."""
     return sum(cells.values(), Cells())

@@ -1,4 +1,4 @@
-"""What the edge of an accelerator takes: packets, the check of the domain, buffers of results, conversion."""
+"""The cells of an accelerator's interface: packets, domain check, result buffers, and conversion."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from rbdhw.rtl.domain_check import checks
 from rbdhw.rtl.merger import quotas
 
 RECORD_CYCLES = 2
-"""Cycles from a task's start to its record."""
+"""The number of cycles from a task's start to its record."""
 
 TO_FIXED = Cells(luts=10.0, flip_flops=6.0)
 TO_SINGLE = Cells(luts=9.0, flip_flops=6.0)
-"""What a converter of a lane takes a bit of the numbers inside the edge."""
+"""The cells of a lane's converter for each bit of the fixed-point numbers."""
 
 
 def edge_cells(interface: Interface, latency: Mapping[str, int], ii: int, fabric: Fabric) -> dict[str, Cells]:
-    """What stands between the core and the streams, by the parts ``edge`` and ``buffers``.
+    """Return the cells between the core and the streams, by the parts ``edge`` and ``buffers``.
 
     Parameters
     ----------
     latency
-        Cycles from a task's words to its results at the core's port, by function.
+        For each function, the cycles from a task's words to its results at the core's port.
     """
     kept = Cells(flip_flops=RECORD_CYCLES * (ADMITTED.size + len(interface.functions) + 1))
     cells = (
@@ -52,7 +52,7 @@ def edge_cells(interface: Interface, latency: Mapping[str, int], ii: int, fabric
 
 
 def _assembler(interface: Interface, fabric: Fabric) -> Cells:
-    """Registers for the beats of a packet and for the task, and the choice of the last beat's place."""
+    """Return the registers for the beats of a packet and for the task, and the placement of the last beat."""
     ends = {interface.request_beats(function, extended) for function, extended in interface.modes()}
     most, task = max(ends), interface.places[-1]
     moved = max(len(ends) - 1, 0) * interface.request_beat
@@ -71,7 +71,7 @@ def _domain_check(interface: Interface, fabric: Fabric) -> Cells:
 
 
 def _serialiser(interface: Interface, function: FunctionWords, fabric: Fabric) -> Cells:
-    """The choice of a beat among those of a response, and its register."""
+    """Return the selection of a beat of a response, and its register."""
     beats = interface.response_beats(function, extended=True)
     filled = _fill_cells(interface, function.result_bits)
     chosen = fabric.multiplexer(beats, filled) if beats > 1 else filled * 0.5
@@ -79,14 +79,14 @@ def _serialiser(interface: Interface, function: FunctionWords, fabric: Fabric) -
 
 
 def _fill_cells(interface: Interface, bits: int) -> int:
-    """Bits that the longest beat of a response holds, its header included."""
+    """Return the number of bits in the longest beat of a response, including its header."""
     return min(HEADER_BITS + bits, interface.response_beat)
 
 
 def _merger(interface: Interface, fabric: Fabric) -> Cells:
-    """The choice of each bit among the streams that have one there: responses, and headers of refusals.
+    """Return the selection of each bit among the streams that use it: responses, and headers of refusals.
 
-    Beside the beat a register counts the packets that each stream has left in a round.
+    The registers hold the beat and count the packets that each stream may still send in a round.
     """
     lengths = sorted(
         _fill_cells(interface, bits) for bits in (0, *(f.result_bits for f in interface.functions))
@@ -98,7 +98,7 @@ def _merger(interface: Interface, fabric: Fabric) -> Cells:
 
 
 def _converters(interface: Interface) -> Cells:
-    """Converters of every lane, both ways."""
+    """Return the converters of every lane in both directions."""
     ways = ((TO_FIXED, interface.request_field), (TO_SINGLE, interface.response_field))
     cells = Cells()
     for bit, width in ways:

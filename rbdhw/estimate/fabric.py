@@ -1,9 +1,9 @@
-"""What synthesis makes of each element of a design, by family of devices.
+"""The cells into which synthesis maps each element of a design, by family of devices.
 
-Figures are those of Yosys 0.70 for each element alone: multiplexers of 18 bits behind a counter, delay lines,
-queues, and the units for sine and reciprocal of 18 and 27 bits. Multiplexers of ECP5 from twelve choices are
-at half of what one alone takes: so they come out in designs, where choices repeat. What a whole design takes
-besides is in :mod:`rbdhw.estimate.calibration`.
+The numbers are those of Yosys 0.70 for each element alone: multiplexers of 18 bits after a counter, delay
+lines, queues, and the units for sine and reciprocal of 18 and 27 bits. For multiplexers of ECP5 with twelve
+choices or more, half of the number for a multiplexer alone is used; that is what they take in designs, where
+choices repeat. The weights for whole designs are in :mod:`rbdhw.estimate.calibration`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import pairwise
 
 @dataclass(frozen=True)
 class Cells:
-    """Look-up tables, flip-flops and blocks of RAM."""
+    """Numbers of look-up tables, flip-flops and block RAMs."""
 
     luts: float = 0.0
     flip_flops: float = 0.0
@@ -30,7 +30,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Memory:
-    """One form of memory: words and bits of a cell, what it takes, and how Yosys weighs it against others."""
+    """A form of memory: words and bits of a cell, its resources, and its weight in Yosys' choice of forms."""
 
     words: int
     bits: int
@@ -38,13 +38,13 @@ class Memory:
     weight: int
 
     def cells(self, width: int, depth: int) -> int:
-        """How many hold ``depth`` words of ``width`` bits."""
+        """Return the number of cells for ``depth`` words of ``width`` bits."""
         return math.ceil(width / self.bits) * math.ceil(depth / self.words)
 
 
 @dataclass(frozen=True)
 class UnitCells:
-    """A unit that reads a polynomial from tables: what it takes a bit, and more for each further power."""
+    """The cells of a unit that evaluates a polynomial from tables: per bit, and per bit and further power."""
 
     luts: float
     luts_a_power: float
@@ -52,7 +52,7 @@ class UnitCells:
     flip_flops_a_power: float
 
     def cells(self, width: int, order: int) -> Cells:
-        """Those of a unit for numbers of a width, without its tables."""
+        """Return the cells of a unit for numbers of a width, without its tables."""
         more = order - 1
         return Cells(
             width * (self.luts + more * self.luts_a_power),
@@ -67,37 +67,37 @@ class Fabric:
     Parameters
     ----------
     select
-        Look-up tables a bit of a multiplexer, by the number of its choices.
+        Look-up tables per bit of a multiplexer, by the number of its choices.
     inputs
-        Of a look-up table.
+        The number of inputs of a look-up table.
     constant_addend, third_addend
-        Look-up tables a bit of an adder whose second operand is a constant, and those beyond the first for a
-        third operand.
-    turned_addend
-        Look-up tables a bit to turn an operand's sign before it is added.
+        Look-up tables per bit of an adder with a constant operand, and additional ones for a third operand.
+    negated_addend
+        Look-up tables per bit to negate an operand conditionally before it is added.
     shifted_addend
-        Look-up tables a bit of the adders of a product by a constant.
+        Look-up tables per bit of the adders of a product by a constant.
     compare
-        Look-up tables a bit of a comparison with a constant.
+        Look-up tables per bit of a comparison with a constant.
     shift_register
-        Stages of a delay line that a look-up table holds a bit, from :data:`SHIFT_REGISTER` on; 0 for none.
+        The number of delay-line stages in one look-up table, used from :data:`SHIFT_REGISTER` stages on; 0 if
+        there is no such cell.
     line_memories, queue_memories
-        Forms of memories with one address, and with one for writing and one for reading.
+        Forms of memories with one address, and with separate addresses for writing and reading.
     tables
         Forms of memories that are never written.
     joined
-        Whether wide multiplexers are made of the family's own cells (:mod:`rbdhw.rtl.multiplexer`).
+        Whether wide multiplexers are built from the family's own cells (:mod:`rbdhw.rtl.multiplexer`).
     queue_control
-        What a queue's pointers take a bit of its depth.
+        The cells of a queue's pointers per bit of a pointer.
     trigonometry, reciprocal
-        Units, without their tables.
+        Units without their tables.
     """
 
     select: Mapping[int, float]
     inputs: int
     constant_addend: float
     third_addend: float
-    turned_addend: float
+    negated_addend: float
     shifted_addend: float
     compare: float
     shift_register: int
@@ -110,13 +110,13 @@ class Fabric:
     joined: bool = False
 
     def distributed(self, width: int, depth: int) -> Cells:
-        """A memory of look-up tables, with one port to write and one to read."""
+        """Return the cells of a memory in look-up tables, with one port to write and one to read."""
         form = self.queue_memories[0]
         chosen = self.multiplexer(math.ceil(depth / form.words), width)
         return Cells(form.cells(width, depth) * form.takes.luts + chosen)
 
     def multiplexer(self, choices: float, width: int) -> float:
-        """Look-up tables of a multiplexer, in proportion between the numbers of choices measured."""
+        """Return the look-up tables of a multiplexer, interpolated between measured numbers of choices."""
         known: list[tuple[int, float]] = [(1, 0.0), *sorted(self.select.items())]
         for (below, low), (above, high) in pairwise(known):
             if choices <= above:
@@ -126,15 +126,15 @@ class Fabric:
         return width * cost * choices / most
 
     def constants(self, slots: int, width: int) -> float:
-        """Look-up tables of constants by slot."""
+        """Return the look-up tables of a constant selected by slot."""
         return width * math.ceil(slots / (1 << self.inputs))
 
     def check(self, bits: int) -> float:
-        """Look-up tables that tell whether so many bits are alike, and pass it on."""
+        """Return the look-up tables that detect whether all bits are equal, and combine the result."""
         return max(1, math.ceil(bits / self.inputs)) + 1.0 / (self.inputs - 1)
 
     def delay(self, width: int, stages: int, memory_stages: int) -> Cells:
-        """A delay line between two stages that are read."""
+        """Return the cells of a delay line between two stages that are read."""
         if stages >= memory_stages:
             counter = math.ceil(math.log2(max(stages - 1, 2)))
             return self._memory(self.line_memories, width, stages - 1) + Cells(counter, counter + width)
@@ -143,17 +143,17 @@ class Fabric:
         return Cells(flip_flops=width * stages)
 
     def queue(self, width: int, depth: int) -> Cells:
-        """A queue in a memory, with an output register."""
+        """Return the cells of a queue in a memory, with an output register."""
         pointers = math.ceil(math.log2(depth)) + 1
         control = Cells(pointers * self.queue_control.luts, pointers * self.queue_control.flip_flops)
         return self._memory(self.queue_memories, width, depth) + control + Cells(flip_flops=width)
 
     def table(self, width: int, depth: int) -> Cells:
-        """A table of constants behind a register of its own."""
+        """Return the cells of a table of constants whose address is registered."""
         return self._memory(self.tables, width, depth)
 
     def _memory(self, forms: tuple[Memory, ...], width: int, depth: int) -> Cells:
-        """The form of least weight, of several the deepest; a multiplexer where it takes several in depth."""
+        """Return the cells of the form with the least weight (the deepest of several) and its multiplexer."""
         form = min(forms, key=lambda form: (form.weight * form.cells(width, depth), -form.words))
         count = form.cells(width, depth)
         chosen = self.multiplexer(math.ceil(depth / form.words), width) if form.takes.luts else 0.0
@@ -161,14 +161,14 @@ class Fabric:
 
 
 SHIFT_REGISTER = 3
-"""The stages of a delay line from which on Yosys makes it a shift-register look-up table."""
+"""The length of a delay line from which on Yosys uses shift-register look-up tables."""
 
 ULTRASCALE_PLUS = Fabric(
     select={2: 1.0, 3: 1.0, 4: 1.0, 6: 2.4, 8: 3.0, 12: 6.0, 16: 7.0, 24: 12.2, 32: 14.0},
     inputs=6,
     constant_addend=0.0,
     third_addend=1.0,
-    turned_addend=0.0,
+    negated_addend=0.0,
     shifted_addend=0.66,
     compare=0.5,
     shift_register=32,
@@ -198,7 +198,7 @@ ECP5 = Fabric(
     inputs=4,
     constant_addend=1.0,
     third_addend=2.0,
-    turned_addend=1.0,
+    negated_addend=1.0,
     shifted_addend=0.84,
     compare=1.0,
     shift_register=0,
@@ -212,4 +212,4 @@ ECP5 = Fabric(
 )
 
 FABRICS: Mapping[str, Fabric] = {"xcup": ULTRASCALE_PLUS, "xc7": SEVEN_SERIES, "ecp5": ECP5}
-"""By :attr:`rbdhw.target.Target.family`."""
+"""Fabrics by :attr:`rbdhw.target.Target.family`."""

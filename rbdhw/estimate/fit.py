@@ -1,4 +1,4 @@
-"""What a design takes against what its device has, and the sharing that would make it fit."""
+"""Compare a design's resources with its device, and find an interval at which the design fits."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rbdhw.target import Target
 
 @dataclass(frozen=True)
 class Sharing:
-    """How a design shares its multipliers.
+    """The sharing of multipliers in a design.
 
     Parameters
     ----------
     ii : int
         Cycles between tasks.
     products, multipliers : int
-        Products of a task, those included that adders compute at this interval but may not at another, and
-        the units that compute the others.
+        The number of products of a task, including those that adders compute at this interval but perhaps
+        not at another, and the number of units that compute the other products.
     """
 
     ii: int
@@ -27,16 +27,16 @@ class Sharing:
     multipliers: int
 
     def interval_for(self, blocks: int, available: int) -> int:
-        """The least interval at which a design that takes ``blocks`` DSP blocks now needs only ``available``.
+        """Return the least interval at which a design with ``blocks`` DSP blocks now needs ``available``.
 
-        Products over units, as if every unit took as many blocks as a multiplier does on average.
+        It is larger than the present one, and assumes that every unit needs the average number of blocks.
         """
         a_product = blocks / self.multipliers if self.multipliers else 0.0
         return max(math.ceil(self.products * a_product / available), self.ii + 1)
 
 
 def shortages(counts: Resources, device: Target) -> list[str]:
-    """What a device has too little of for a design: how many the design takes, of how many, and the rest."""
+    """Describe each resource that a design exceeds: its number, the device's number, and the excess."""
     needs = (
         ("DSP blocks", counts.dsp_blocks, device.dsp_blocks),
         ("LUTs", counts.luts, device.luts),

@@ -1,4 +1,4 @@
-"""The estimate of a bound design: its parts, weighed as Yosys' results say."""
+"""The estimate of a bound design: its parts, weighted by the calibration."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ NAMES = {
     "dsp_blocks": "DSP blocks",
     "block_rams": "block RAMs",
 }
-"""Resources as a sentence names them."""
+"""The names of resources in sentences."""
 
 
 UNWEIGHED: Mapping[str, Mapping[str, float]] = {resource: dict.fromkeys(PARTS, 1.0) for resource in WEIGHED}
-"""Weights where there are no results."""
+"""The weights if there are no results."""
 
 
 def percent(share: float) -> str:
-    """A share as it is given: without a digit more."""
+    """Return a share as a percentage with up to six significant digits."""
     return f"{100.0 * share:.6g}%"
 
 
 @dataclass(frozen=True)
 class Short:
-    """A resource of which a design takes more than it may."""
+    """A resource of which a design needs more than the allowed share."""
 
     resource: str
     needed: int
@@ -46,15 +46,15 @@ class Short:
 
 
 def weights_of(device: Target, core: str) -> Mapping[str, Mapping[str, float]]:
-    """The weights of a core's parts on a device; 1 where there are no results of such."""
+    """Return the weights of a core's parts on a device; they are 1 without results for them."""
     return calibration().weights.get(device.name, {}).get(core, UNWEIGHED)
 
 
 def estimate_entry(found: Resources, device: Target, core: str) -> dict[str, Any]:
-    """What the manifest states of an estimate: counts, shares of the device, and how far off it may be.
+    """Return the manifest's entry for an estimate: counts, shares of the device, and expected errors.
 
-    ``error`` holds the errors of the core's designs in the table, each robot's by the weights of the others;
-    None where the table has none on the device.
+    ``error`` holds the errors of designs with this core in the table, each estimated with weights fitted
+    without its robot; it is None if the table has none on the device.
     """
     rounded = {resource: round(share, 4) for resource, share in shares(found, device).items()}
     error = calibration().errors.get(device.name, {}).get(core)
@@ -62,17 +62,17 @@ def estimate_entry(found: Resources, device: Target, core: str) -> dict[str, Any
 
 
 def shares(found: Resources, device: Target) -> dict[str, float]:
-    """The part of a device that a design takes, by resource."""
+    """Return the share of the device that a design needs, by resource."""
     return {resource: getattr(found, resource) / getattr(device, resource) for resource in RESOURCES}
 
 
 def load(found: Resources, device: Target) -> float:
-    """The shares of all resources of a device together: of two designs the one with less is cheaper."""
+    """Return the sum of the shares of all resources; the cheaper of two designs has the smaller sum."""
     return sum(shares(found, device).values())
 
 
 def short_of(found: Resources, device: Target, share: float) -> list[Short]:
-    """The resources of which a design takes more than a share of the device."""
+    """Return the resources of which a design needs more than a share of the device."""
     return [
         Short(resource, getattr(found, resource), getattr(device, resource), share)
         for resource, taken in shares(found, device).items()

@@ -1,4 +1,4 @@
-"""What a design occupies on a device: estimated, or counted by a tool."""
+"""The resources of a design on a device: estimated, or counted by a tool."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, fields
 
 @dataclass(frozen=True)
 class Resources:
-    """What a design occupies on its device.
+    """The resources that a design occupies on its device.
 
     Parameters
     ----------
     luts : int
-        Look-up tables, those used as memory or shift registers included.
+        Look-up tables, including those used as memory or shift registers.
     flip_flops : int
         Registers and latches in the fabric.
     dsp_blocks : int

@@ -24,7 +24,7 @@ def check_robot(robot: Robot) -> None:
       orthonormal and right-handed.
     - A joint has one entry of limits for each degree of freedom. Only a joint of one degree of freedom may
       have an offset.
-    - A mimic and the joint it follows have one degree of freedom each, and the followed joint is no mimic.
+    - A mimic and the joint it follows have one degree of freedom each, and the followed joint is not a mimic.
     - All numbers except limits are finite.
 
     Raises

@@ -37,17 +37,17 @@ class Coordinate:
     Parameters
     ----------
     index
-        Its place in ``q`` or ``v``.
+        Its index in ``q`` or ``v``.
     joint, kind
         The name and kind of the joint that it belongs to.
     part
-        Which of the joint's coordinates it is; empty where the joint has one.
+        Which of the joint's coordinates it is; empty if the joint has only one.
     unit
-        ``rad``, ``m``, ``rad/s``, ``m/s``, or ``1`` for a part of a unit quaternion.
+        ``rad``, ``m``, ``rad/s``, ``m/s``, or ``1`` for an element of a unit quaternion.
     lower, upper
-        The limits that the robot's description gives, in that unit; None where it gives none.
+        The limits in the robot's description, in that unit; None if it gives none.
     effort
-        Of a coordinate of ``v``: the largest force or torque that the description gives (N or Nm), or None.
+        For a coordinate of ``v``: the largest force or torque in the description (N or Nm), or None.
     """
 
     index: int
@@ -61,18 +61,18 @@ class Coordinate:
 
     @property
     def label(self) -> str:
-        """The joint, and which of its coordinates this is."""
+        """The joint's name, and which of its coordinates this is."""
         return f"{self.joint}, {self.part}" if self.part else self.joint
 
     def json(self) -> dict[str, Any]:
-        """The coordinate for scripts."""
+        """Return the coordinate as plain data for JSON."""
         limits = {"lower": self.lower, "upper": self.upper}
         entry = {"index": self.index, "joint": self.joint, "kind": self.kind.value, "part": self.part}
         return entry | {"unit": self.unit, "limits": limits}
 
 
 def configuration_coordinates(robot: Robot) -> tuple[Coordinate, ...]:
-    """The ``nq`` coordinates of ``q``, in order."""
+    """Return the ``nq`` coordinates of ``q``, in order."""
     return tuple(
         Coordinate(index, joint.name, joint.kind, part, unit, *bounds)
         for index, (joint, part, unit, bounds) in enumerate(_configuration(robot))
@@ -80,7 +80,7 @@ def configuration_coordinates(robot: Robot) -> tuple[Coordinate, ...]:
 
 
 def velocity_coordinates(robot: Robot) -> tuple[Coordinate, ...]:
-    """The ``nv`` coordinates of ``v``, in order; those of ``a`` and ``tau`` are the same."""
+    """Return the ``nv`` coordinates of ``v``, in order; ``a`` and ``tau`` have the same order."""
     return tuple(
         Coordinate(
             index,
@@ -97,7 +97,7 @@ def velocity_coordinates(robot: Robot) -> tuple[Coordinate, ...]:
 
 
 def _free(robot: Robot) -> Iterator[Joint]:
-    """The joints that have coordinates of their own."""
+    """Yield the joints that have their own coordinates."""
     return (body.joint for body in robot.bodies if body.joint.mimic is None)
 
 
@@ -124,5 +124,5 @@ def _velocities(robot: Robot) -> Iterator[tuple[Joint, str, bool, Limits]]:
 
 
 def _finite_or_none(limit: float) -> float | None:
-    """A limit, or None where there is none."""
+    """Return a finite limit, or None for an infinite one."""
     return limit if isfinite(limit) else None

@@ -17,43 +17,43 @@ ROUNDING = 1e-14
 
 
 def dot(a: Vector3, b: Vector3) -> float:
-    """The scalar product of two 3-vectors."""
+    """Return the scalar product of two 3-vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def cross(a: Vector3, b: Vector3) -> Vector3:
-    """The vector product of two 3-vectors."""
+    """Return the vector product of two 3-vectors."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 def add(a: Vector3, b: Vector3) -> Vector3:
-    """The sum of two 3-vectors."""
+    """Return the sum of two 3-vectors."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
 def scale(k: float, a: Vector3) -> Vector3:
-    """``k`` times a 3-vector."""
+    """Return ``k`` times a 3-vector."""
     return (k * a[0], k * a[1], k * a[2])
 
 
 def norm(a: Vector3) -> float:
-    """The Euclidean length of a 3-vector."""
+    """Return the Euclidean length of a 3-vector."""
     return sqrt(dot(a, a))
 
 
 def transpose(m: Matrix3) -> Matrix3:
-    """The transpose of a 3x3 matrix (the inverse of a rotation)."""
+    """Return the transpose of a 3x3 matrix (the inverse of a rotation)."""
     a, b, c = m
     return ((a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2]))
 
 
 def apply(m: Matrix3, a: Vector3) -> Vector3:
-    """A 3x3 matrix times a 3-vector."""
+    """Return a 3x3 matrix times a 3-vector."""
     return (dot(m[0], a), dot(m[1], a), dot(m[2], a))
 
 
 def multiply(m: Matrix3, n: Matrix3) -> Matrix3:
-    """The product of two 3x3 matrices."""
+    """Return the product of two 3x3 matrices."""
     x, y, z = transpose(n)
     a, b, c = m
     return (
@@ -82,20 +82,20 @@ def snap(m: Matrix3) -> Matrix3:
 
 
 def round_terms(a: Vector3, terms: Vector3) -> Vector3:
-    """Return the sum ``a`` with zero for entries negligible beside its largest entry or ``terms``."""
+    """Return the sum ``a``; entries negligible compared with its largest entry or ``terms`` become zero."""
     size = ROUNDING * max(abs(value) for value in (*a, *terms))
     x, y, z = (0.0 if abs(value) <= size else value for value in a)
     return (x, y, z)
 
 
 def rotation_z(angle: float) -> Matrix3:
-    """The rotation by ``angle`` (rad) about z, exact at multiples of a quarter turn."""
+    """Return the rotation by ``angle`` (rad) about z, exact at multiples of a quarter turn."""
     c, s = cos(angle), sin(angle)
     return snap(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)))
 
 
 def rotation_rpy(rpy: Vector3) -> Matrix3:
-    """URDF's roll, pitch, yaw (rad) about the fixed axes x, y, z: ``Rz(yaw) Ry(pitch) Rx(roll)``, snapped."""
+    """Return URDF's roll, pitch, yaw (rad) about fixed x, y, z: ``Rz(yaw) Ry(pitch) Rx(roll)``, snapped."""
     (cr, sr), (cp, sp), (cy, sy) = ((cos(angle), sin(angle)) for angle in rpy)
     about_x: Matrix3 = ((1.0, 0.0, 0.0), (0.0, cr, -sr), (0.0, sr, cr))
     about_y: Matrix3 = ((cp, 0.0, sp), (0.0, 1.0, 0.0), (-sp, 0.0, cp))
@@ -113,7 +113,7 @@ def compose(outer: Placement, inner: Placement) -> Placement:
 
 
 def inverse(placement: Placement) -> Placement:
-    """The pose of the parent frame in the child frame."""
+    """Return the pose of the parent frame in the child frame."""
     back = transpose(placement.rotation)
     return Placement(
         back, round_terms(scale(-1.0, apply(back, placement.translation)), placement.translation)
@@ -121,7 +121,7 @@ def inverse(placement: Placement) -> Placement:
 
 
 def rotational_matrix(inertia: Inertia) -> Matrix3:
-    """The rotational inertia about the frame's origin as a symmetric 3x3 matrix (kg m^2)."""
+    """Return the rotational inertia about the frame's origin as a symmetric 3x3 matrix (kg m^2)."""
     xx, xy, xz, yy, yz, zz = inertia.rotational
     return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
 
@@ -170,7 +170,7 @@ def move_inertia(inertia: Inertia, placement: Placement) -> Inertia:
 
 
 def add_inertia(a: Inertia, b: Inertia) -> Inertia:
-    """The inertia of two bodies rigidly joined, both given in one frame."""
+    """Return the inertia of two bodies rigidly joined, both given in one frame."""
     p, q = a.rotational, b.rotational
     total = (p[0] + q[0], p[1] + q[1], p[2] + q[2], p[3] + q[3], p[4] + q[4], p[5] + q[5])
     size = max(abs(value) for value in (*p, *q))

@@ -53,7 +53,7 @@ class Units:
 
         Raises
         ------
-            The array is none of these.
+            The array is not one of these.
             For any other array.
         """
         if array == "fext":

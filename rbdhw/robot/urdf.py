@@ -38,42 +38,42 @@ def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order
     describes it:
 
     ============================================== ==========================================
-    problem                                        taken
+    problem                                        interpretation
     ============================================== ==========================================
-    no name of the robot                           that of the file
-    an element twice                               the first (of ``<inertial>`` the sum)
-    no ``<axis>``                                  1 0 0 (of a planar joint 0 0 1)
+    the robot has no name                          the name of the file
+    an element occurs twice                        the first (for ``<inertial>`` the sum)
+    no ``<axis>``                                  1 0 0 (for a planar joint 0 0 1)
     a negative velocity or effort limit            no limit
-    a lower limit above the upper                  the other way round
+    a lower limit above the upper                  the two exchanged
     only one of lower and upper                    0 for the other
-    a mimic that follows nothing it could follow   a joint of its own
-    a mimic of a mimic                             a mimic of what that one follows
+    a mimic without a joint that it can follow     an independent joint
+    a mimic of a mimic                             a mimic of the joint which that one follows
     a limit beyond those of ``number_bounds``      no limit
-    an inertia no rigid body has                   as it is
+    an inertia that no rigid body has              unchanged
     ``<inertia>`` without all six entries          a point mass
     ``<inertial>`` without a mass                  no inertia
-    a body that moves no inertia                   as it is; its mass matrix is singular
-    an element that xacro should have expanded     without it
-    bytes that are not UTF-8                       as Latin-1
+    a body that moves no inertia                   unchanged; its mass matrix is singular
+    an element that xacro should have expanded     ignored
+    bytes that are not UTF-8                       read as Latin-1
     ============================================== ==========================================
 
-    A missing limit is infinite, without a remark: :func:`rbdhw.domain.bounds.input_domain` remarks on it if
-    it has to take another bound. The velocity and effort limits of a joint hold for each of its degrees of
-    freedom; lower and upper mean nothing on a continuous joint. ``Robot.remarks`` also names what the file
-    says but nothing here computes (see :mod:`rbdhw.robot.ignored`).
+    A missing limit is infinite, without a remark; :func:`rbdhw.domain.bounds.input_domain` adds a remark if
+    it has to assume another bound. The velocity and effort limits of a joint apply to each of its degrees of
+    freedom; lower and upper have no meaning for a continuous joint. ``Robot.remarks`` also lists properties
+    in the file that are not modelled (see :mod:`rbdhw.robot.ignored`).
 
     Parameters
     ----------
     strict
-        Refuse what the table lists, and missing limits.
+        Refuse the problems in the table, and missing limits.
     joint_order
         One of :data:`rbdhw.config.JOINT_ORDERS`.
 
     Raises
     ------
     InputError
-        The file cannot be read or breaks one of these rules; the line names file, element, reason and
-        what was expected.
+        The file cannot be read or breaks a rule. The message names the file, the element, the reason and the
+        expectation.
     """
     document = read_document(path, strict=strict)
     name = _check_root(document)
@@ -91,7 +91,7 @@ def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order
 
 
 def _check_root(document: Document) -> str:
-    """The robot's name; InputError where the file is XML but no expanded URDF."""
+    """Return the robot's name; InputError if the file is not a URDF or not expanded by xacro."""
     root = document.root
     if root.tag != "robot":
         raise document.error(f"<{root.tag}>", "not a URDF", "<robot> as the outermost element")
@@ -109,7 +109,7 @@ def _check_root(document: Document) -> str:
 
 
 def _read_links(document: Document) -> dict[str, Inertia]:
-    """Each link's inertia in its own frame, in document order."""
+    """Return each link's inertia in its own frame, in document order."""
     inertias = {}
     for name, link in document.named("link"):
         owner, elements = f"link {name!r}", link.findall("inertial")
@@ -132,7 +132,7 @@ def _total(inertias: Iterable[Inertia]) -> Inertia:
 
 
 def _find_base(document: Document, links: Iterable[str], edges: Iterable[JointEntry]) -> str:
-    """The one link that is no joint's child."""
+    """Return the one link that is not the child of a joint."""
     children = {edge.child for edge in edges}
     roots = [link for link in links if link not in children]
     if not roots:
@@ -145,7 +145,7 @@ def _find_base(document: Document, links: Iterable[str], edges: Iterable[JointEn
 
 
 def _cycle(start: str, edges: Iterable[JointEntry]) -> str:
-    """The links of the cycle that going up from ``start`` ends in, parents first."""
+    """Return the cycle that the path upward from ``start`` ends in, as text, parents first."""
     above = {edge.child: edge.parent for edge in edges}
     seen: dict[str, None] = {}
     while start not in seen:
@@ -157,7 +157,7 @@ def _cycle(start: str, edges: Iterable[JointEntry]) -> str:
 
 
 def _merge(name: str, base: str, inertias: dict[str, Inertia], edges: Iterable[JointEntry]) -> Robot:
-    """The tree below ``base``: a body per moving joint, links on fixed joints merged into bodies."""
+    """Build the tree below ``base``: one body per moving joint, with links on fixed joints merged into it."""
     below: dict[str, list[JointEntry]] = {link: [] for link in inertias}
     for edge in edges:
         below[edge.parent].append(edge)
@@ -186,7 +186,7 @@ def _merge(name: str, base: str, inertias: dict[str, Inertia], edges: Iterable[J
 
 
 def _check_tree(document: Document, links: Iterable[str], edges: Iterable[JointEntry], robot: Robot) -> None:
-    """InputError where links are left out of the tree: with one root, they hang from a cycle."""
+    """Raise InputError if links are not in the tree; as there is one root, they are in or below a cycle."""
     reached = {robot.base, *(body.name for body in robot.bodies), *(link for link, _ in robot.fixed_links)}
     for link in links:
         if link not in reached:
@@ -195,7 +195,7 @@ def _check_tree(document: Document, links: Iterable[str], edges: Iterable[JointE
 
 
 def _check_floating(document: Document, robot: Robot) -> None:
-    """InputError where a floating joint is not the only one that moves something relative to the root."""
+    """Raise InputError unless a floating joint is the only one that moves links relative to the root."""
     on_base = [body for body in robot.bodies if body.parent == BASE]
     for body in robot.bodies:
         if body.joint.kind is JointKind.FLOATING and on_base != [body]:
@@ -207,7 +207,7 @@ def _check_floating(document: Document, robot: Robot) -> None:
 
 
 def _check_inertia(document: Document, robot: Robot) -> None:
-    """Remark on a body whose joint moves no inertia; InputError in a strict reading."""
+    """Remark on a body whose joint moves no inertia; a strict reading raises InputError."""
     unmoved = needs_inertia(robot)
     if unmoved is not None:
         body = robot.bodies[unmoved]

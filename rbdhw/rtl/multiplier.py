@@ -106,7 +106,7 @@ class Multiplier(wiring.Component):
 
     def _order_operands(self, primitive: Primitive) -> tuple[Any, Any]:
         """Return the operands in the order of the block's ports."""
-        turned = primitive.turned((len(self.a), len(self.b)))
+        turned = primitive.swaps_operands((len(self.a), len(self.b)))
         return (self.b, self.a) if turned else (self.a, self.b)
 
     def _multiply(self, m: Module) -> Any:

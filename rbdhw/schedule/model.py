@@ -1,10 +1,10 @@
-"""The scheduling problem, a schedule, and a bound design: plain data that the solvers fill.
+"""The scheduling problem, a schedule, and a bound design: plain data that the solvers fill in.
 
-Time is a cycle and an offset in nanoseconds within it. A task starts in cycle 0; tasks follow each other
+Time is a cycle and an offset in nanoseconds within it. A task starts in cycle 0, and tasks follow each other
 every ``ii`` cycles, so what happens in cycle t uses its hardware in slot ``t mod ii``.
 
 *Twins* are values of n symmetric limbs that one piece of hardware computes in turn: limb k always
-``k * ii / n`` cycles after the first. To that hardware limbs are tasks that follow each other every
+``k * ii / n`` cycles after the first. For that hardware, limbs are like tasks that follow each other every
 ``ii / n`` cycles.
 """
 
@@ -19,7 +19,7 @@ from rbdhw.scalar import Region
 
 
 class Resource(StrEnum):
-    """Hardware that tasks share, one operation a slot and unit."""
+    """Hardware that tasks share; a unit does one operation per slot."""
 
     MULTIPLIER = "multiplier"
     WIDE_MULTIPLIER = "wide_multiplier"
@@ -28,12 +28,12 @@ class Resource(StrEnum):
 
 
 MULTIPLIERS = (Resource.MULTIPLIER, Resource.WIDE_MULTIPLIER)
-"""The kinds of multipliers: that of most products, and that of wide ones."""
+"""The kinds of multipliers: one for most products, and one for wide ones."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Time:
-    """A moment: ``offset`` nanoseconds after ``cycle`` began."""
+    """A point in time: ``offset`` nanoseconds after the start of ``cycle``."""
 
     cycle: int
     offset: float
@@ -41,21 +41,21 @@ class Time:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing to schedule.
+    """One operation to schedule.
 
     Parameters
     ----------
     results, operands
-        Indices of the program's values (constants are no operands).
+        Indices of the program's values (without constants).
     setup
-        Nanoseconds that must remain in the starting cycle.
+        The time (ns) that must remain in the starting cycle.
     latency, delay
-        The result stands ``delay`` ns into the cycle ``latency`` cycles later; without latency
-        ``delay`` ns after the start.
+        The result is ready ``delay`` ns into the cycle ``latency`` cycles later; without latency, ``delay``
+        ns after the start.
     registered
-        Whether the step starts with its cycle, on operands that a register holds.
+        Whether the step starts with its cycle, on operands from registers.
     limbs
-        How many twins there are of each result, itself included.
+        The number of twins of each result, including itself.
     """
 
     results: tuple[int, ...]
@@ -73,9 +73,9 @@ class Step:
 class Problem:
     """Steps in topological order.
 
-    ``available`` are the values there from the start of cycle 0. ``limits`` is the number of units of
-    each resource, ``period`` the usable nanoseconds of a cycle. ``twins`` are values that steps compute, in
-    the order of the limbs; ``limb_limits`` is the number of units that serve steps of so many limbs.
+    ``available`` are the values that are ready at the start of cycle 0. ``limits`` is the number of units of
+    each resource, and ``period`` the usable part of a cycle (ns). ``twins`` are values computed by steps, in
+    the order of the limbs; ``limb_limits`` is the number of units that serve steps with this number of limbs.
     ``registers`` is the number of pipeline registers of each product in units of a resource.
     """
 
@@ -90,13 +90,13 @@ class Problem:
     registers: dict[Resource, int] = field(default_factory=dict)
 
     def limit(self, step: Step) -> int:
-        """The number of units that serve steps like this one."""
+        """Return the number of units that serve steps like this one."""
         assert step.resource is not None
         return self.limits[step.resource] if step.limbs == 1 else self.limb_limits[step.resource, step.limbs]
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Steps that start at times fixed to each other, by index: those of twins, and all others alone."""
+        """Groups of steps that start at fixed times relative to each other: twins, and single other steps."""
         producer = {value: i for i, step in enumerate(self.steps) for value in step.results}
         shared = dict.fromkeys(tuple(producer[value] for value in group) for group in self.twins)
         single = (i for i, step in enumerate(self.steps) if step.limbs == 1)
@@ -112,7 +112,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Unit:
-    """A shared piece of hardware: the steps it executes by slot, and the region that holds it."""
+    """A shared piece of hardware: the steps that it executes by slot, and the region that contains it."""
 
     resource: Resource
     steps: dict[int, int]
@@ -121,7 +121,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Tap:
-    """Where a stage of a value's delay line starts: ``stage`` 0 is the value as it is computed."""
+    """A stage of a value's delay line; ``stage`` 0 is the value as it is computed."""
 
     value: int
     stage: int
@@ -138,15 +138,15 @@ class Bound:
     hosts
         For each value, the region whose submodule computes and delays it.
     units
-        Multipliers, trigonometry and reciprocal units; at ``ii = 1`` one a step.
+        Multipliers, trigonometry and reciprocal units; at ``ii = 1`` one for each step.
     stages
-        For each value, of twins the first, the stages of its delay line that something reads, ascending.
+        For each value (of twins the first), the stages of its delay line that are read, ascending.
     latency
-        Cycles from a task's start to the cycle in which the last output is computed, by function.
+        For each function, the cycles from a task's start to the cycle in which the last output is computed.
     twins
         Values that share hardware and a delay line, in the order of their limbs.
     registers
-        Pipeline registers of each product in units of a resource.
+        The number of pipeline registers of each product in units of a resource.
     """
 
     ii: int
@@ -167,11 +167,11 @@ class Bound:
         return {value: group for group in self.twins for value in group}
 
     def group(self, value: int) -> Group:
-        """A value and its twins, in the order of the limbs."""
+        """Return a value and its twins, in the order of the limbs."""
         return self._group_of.get(value, (value,))
 
     def interval(self, value: int) -> int:
-        """Cycles between one value and the next of the hardware that computes it."""
+        """Return the cycles from one value to the next of the hardware that computes it."""
         return self.ii // len(self.group(value))
 
     @cached_property
@@ -181,20 +181,20 @@ class Bound:
 
     @property
     def regions(self) -> list[Region]:
-        """The regions that host values, by step and joint."""
+        """The regions that contain values, by step and joint."""
         hosts = {self.hosts[value] for value in self.ready}
         return sorted(hosts, key=lambda region: (region.step, -1 if region.joint is None else region.joint))
 
     def alone(self, value: int) -> bool:
-        """Whether a step computes a value without a unit, in an operator of its own and its twins'."""
+        """Return whether a value is computed by an operator of its own (and its twins'), without a unit."""
         return value in self.producer and self.steps[self.producer[value]].resource is None
 
     def tap(self, value: int, cycle: int) -> Tap:
-        """Where to read a value in a cycle of its task.
+        """Return where to read a value in a cycle of its task.
 
-        The delay line of a value computed in cycle t moves at the end of every cycle that is t modulo
-        its interval, ``ii`` but for twins, so its k-th stage holds the value in the cycles from
-        ``t + 1 + (k - 1) interval``. Twins have one line, the first's.
+        The delay line of a value computed in cycle t shifts at the end of every cycle that is t modulo its
+        interval (``ii`` except for twins), so its k-th stage holds the value in the cycles from
+        ``t + 1 + (k - 1) interval``. Twins have one line, that of the first.
         """
         if value not in self.ready:
             return Tap(value, 0)
@@ -202,5 +202,5 @@ class Bound:
 
 
 def stage(age: int, ii: int) -> int:
-    """The delay line's stage that holds a value ``age`` cycles after it was computed."""
+    """Return the delay line's stage that holds a value ``age`` cycles after it was computed."""
     return 0 if age == 0 else 1 + (age - 1) // ii

@@ -1,4 +1,4 @@
-"""Exchanges: the array does the same in the same time, with fewer connections."""
+"""Annealing: the array computes the same in the same time, with fewer connections."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.array import annealing
-from rbdhw.array.annealing import _Planning, _State, anneal
+from rbdhw.array.annealing import _PlaceSearch, _State, anneal
 from rbdhw.array.jobs import jobs
-from rbdhw.array.model import ArrayResource, ArraySchedule, Constant, Term, Timing, kept_window, ways
+from rbdhw.array.model import (
+    ArrayResource,
+    ArraySchedule,
+    Constant,
+    Term,
+    Timing,
+    equivalent_terms,
+    kept_window,
+)
 from rbdhw.array.placement import place_jobs
 from rbdhw.array.verify import verify
 from rbdhw.fixed.fusion import fuse
@@ -18,12 +26,12 @@ from tests.support.builds import program_of
 
 
 def inputs(array: ArraySchedule) -> int:
-    """What multiplexers in front of memories choose from, all together."""
+    """Return the number of inputs of all multiplexers before memories."""
     return sum(len({write.output for write in row.values()}) for row in array.writes.values())
 
 
 def shifts(array: ArraySchedule) -> int:
-    """What shifters of accumulators choose from, all together."""
+    """Return the number of shifts of all accumulators."""
     return len({(step.unit, term.shift) for step in array.steps for term in step.job.terms})
 
 
@@ -40,7 +48,7 @@ def test_exchanges_leave_fewer_connections(name, ii):
 
 
 def test_units_that_exchanges_leave_without_a_job_are_left_out():
-    """The others keep their order, and all that refers to them has their new numbers."""
+    """The other units keep their order, and everything that refers to them has the new numbers."""
     program = fuse(program_of("toy", 18), 8)
     right = placed_of(program, 8)
     idle = {unit: unit + (unit > 0) for unit in range(len(right.units))}
@@ -56,14 +64,14 @@ def test_units_that_exchanges_leave_without_a_job_are_left_out():
             for port, row in right.writes.items()
         },
     )
-    assert gap.without_idle_units() == right == right.without_idle_units()
+    assert gap.remove_idle_units() == right == right.remove_idle_units()
     verify(anneal(gap, outputs_of(program), 18), jobs(program), outputs_of(program))
 
 
 @pytest.mark.parametrize("ii", [8, 13])
 @pytest.mark.parametrize("width", [8, 18])
 def test_all_kinds_of_jobs(ii, width):
-    """Units but accumulators keep their jobs; results that leave come no later than their function did."""
+    """Units other than accumulators keep their jobs, and the latency of functions does not rise."""
     program = mixed(width)
     before = placed_of(program, ii)
     after = anneal(before, outputs_of(program), width)
@@ -80,7 +88,7 @@ def test_all_kinds_of_jobs(ii, width):
 @pytest.mark.parametrize("ii", [8, 13])
 @pytest.mark.parametrize("number", range(3))
 def test_arrays_hold_wherever_exchanges_lead(monkeypatch, ii, number):
-    """Where each connection saves something, jobs go everywhere: to the last cycle that results allow."""
+    """If each connection saves something, jobs move everywhere, up to the last cycle that results allow."""
     monkeypatch.setattr(annealing, "INPUT", -1.0)
     program = shared(24)
     before = placed_of(program, ii)
@@ -99,21 +107,21 @@ def test_the_same_array_is_exchanged_in_the_same_way():
 
 def test_powers_of_two_move_between_a_shift_and_a_constant():
     term = Term((7, Constant(-12)), True, -3)
-    found = {(own.factors[1].integer, own.shift) for own in ways(term, 6)}
+    found = {(own.factors[1].integer, own.shift) for own in equivalent_terms(term, 6)}
     assert found == {(-3, -1), (-6, -2), (-12, -3), (-24, -4)}
-    assert {(own.factors[0], own.negative) for own in ways(term, 6)} == {(7, True)}
-    assert list(ways(Term((7, Constant(0)), shift=2), 6)) == [Term((7, Constant(0)), shift=2)]
-    assert list(ways(Term((7, 8), shift=2), 6)) == [Term((7, 8), shift=2)]
+    assert {(own.factors[0], own.negative) for own in equivalent_terms(term, 6)} == {(7, True)}
+    assert list(equivalent_terms(Term((7, Constant(0)), shift=2), 6)) == [Term((7, Constant(0)), shift=2)]
+    assert list(equivalent_terms(Term((7, 8), shift=2), 6)) == [Term((7, 8), shift=2)]
 
 
 LATER = 24
-"""Cycles by which a job may be later than it is."""
+"""The number of cycles by which a job may be later than it is."""
 
 
 @pytest.mark.parametrize("ends", [1, 2, 3])
 @pytest.mark.parametrize(("between", "cycles"), LIMITS)
 def test_a_place_is_refused_where_a_word_would_be_too_old(between, cycles, ends):
-    """Of the last job of a chain, some cycles later than it is. Its first word is written later, too, where
+    """The last job of a chain is placed some cycles later. Its first word is then written later, too, if
     no other job reads it.
     """
     chain, results = chained(between, ends), {"id": tuple(range(between + 1, between + 1 + ends))}
@@ -125,9 +133,9 @@ def test_a_place_is_refused_where_a_word_would_be_too_old(between, cycles, ends)
     for later in range(LATER):
         state = _State(array)
         state.leave(place)
-        planning = _Planning(state, place, last.unit, last.start + later)
-        if planning.fits([list(ways(term, 18)) for term in last.job.terms]):
-            state.take(place, planning.place)
+        search = _PlaceSearch(state, place, last.unit, last.start + later)
+        if search.fits([list(equivalent_terms(term, 18)) for term in last.job.terms]):
+            state.take(place, search.place)
             found.append(later)
             assert oldest(state.array()) < kept_window(8)
     assert found[0] == 0

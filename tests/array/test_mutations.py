@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""Schedules with one random change: the verifier refuses them, or their RTL still answers all tasks right."""
+"""Schedules with one random change: the verifier refuses them, or their RTL still answers correctly."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ PROGRAM = mixed()
 ARRAY = array_of(PROGRAM, 11)
 RESULTS = outputs_of(PROGRAM)
 TRIALS = 120
-"""Changes of each kind."""
+"""The number of changes of each kind."""
 
 Mutation = Callable[[random.Random], ArraySchedule | None]
-"""The array with a change, or None where the draw changes nothing."""
+"""A function that returns the array with a change, or None if the draw changes nothing."""
 
 
 def with_steps(*changed: tuple[int, ArrayStep]) -> ArraySchedule:
@@ -40,7 +40,7 @@ def with_row(port: Port, row: dict[int, Write]) -> ArraySchedule:
 
 
 def moved(step: ArrayStep, **changes) -> ArrayStep:
-    """A step elsewhere, whose results come when they then do."""
+    """Return an array with a step elsewhere; its results are ready accordingly."""
     step = replace(step, **changes)
     return replace(step, ready=ARRAY.timing.ready(step.job, step.start))
 
@@ -50,14 +50,14 @@ def a_place(rng: random.Random) -> int:
 
 
 def a_start(rng: random.Random) -> ArraySchedule:
-    """A step begins earlier or later, with its results or without."""
+    """Start a step earlier or later, with or without its results."""
     place = a_place(rng)
     start = ARRAY.steps[place].start + rng.choice((-22, -11, -2, -1, 1, 2, 11, 22))
     return with_steps((place, (moved if rng.random() < 0.7 else replace)(ARRAY.steps[place], start=start)))
 
 
 def a_job_in_time(rng: random.Random) -> ArraySchedule:
-    """A step begins elsewhere, and its words are written when they then come."""
+    """Start a step elsewhere; its words are written when they are then ready."""
     place = a_place(rng)
     step = moved(ARRAY.steps[place], start=ARRAY.steps[place].start + rng.choice((-11, -2, -1, 1, 2, 11)))
     later = step.ready - ARRAY.steps[place].ready
@@ -74,7 +74,7 @@ def a_unit(rng: random.Random) -> ArraySchedule:
 
 
 def two_starts(rng: random.Random) -> ArraySchedule:
-    """Two steps change places in time, or on units, or both."""
+    """Exchange two steps in time, on units, or both."""
     a, b = a_place(rng), a_place(rng)
     one, other = ARRAY.steps[a], ARRAY.steps[b]
     if rng.random() < 0.5:
@@ -85,7 +85,7 @@ def two_starts(rng: random.Random) -> ArraySchedule:
 
 
 def a_term(rng: random.Random) -> ArraySchedule | None:
-    """A term turned round, of other factors, of another sign or shift, or left out."""
+    """Change a term: order, factors, sign or shift, or leave it out."""
     place = a_place(rng)
     job = ARRAY.steps[place].job
     if not job.terms:
@@ -108,7 +108,7 @@ def a_term(rng: random.Random) -> ArraySchedule | None:
 
 
 def a_job(rng: random.Random) -> ArraySchedule:
-    """A step does another's job, or computes another's value."""
+    """Let a step do the job of another, or compute its value."""
     place, other = a_place(rng), a_place(rng)
     job: Job = ARRAY.steps[other].job
     if rng.random() < 0.5:
@@ -117,7 +117,7 @@ def a_job(rng: random.Random) -> ArraySchedule:
 
 
 def a_write(rng: random.Random) -> ArraySchedule | None:
-    """A word taken elsewhere, earlier or later, of another value, moved, doubled or left out."""
+    """Change a write: its memory, cycle or value; or move, duplicate or remove it."""
     port = rng.choice(list(ARRAY.writes))
     row = dict(ARRAY.writes[port])
     slot = rng.choice(list(row))
@@ -157,7 +157,7 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 
 def answers_right(array: ArraySchedule) -> bool:
-    """Whether the array's RTL answers tasks of all functions as the evaluator does."""
+    """Return whether the array's RTL answers tasks of all functions as the evaluator does."""
     words = mixed_words(PROGRAM, 6, seed=3)
     asked = requests(PROGRAM, len(next(iter(words.values()))), 5)
     core = ArrayComponent(program=PROGRAM, array=replace(array, block_rams=4), memory_stages=4)
@@ -184,7 +184,7 @@ def test_a_changed_schedule_is_refused_or_harmless(mutation):
 
 
 def test_the_simulation_sees_a_wrong_schedule():
-    """An array whose results are taken a cycle early, which the verifier refuses."""
+    """Return an array whose results are taken a cycle early, which the verifier refuses."""
     latency = {function: cycles - 1 for function, cycles in ARRAY.latency.items()}
     early = replace(ARRAY, latency=latency)
     with pytest.raises(ArrayError):

@@ -1,4 +1,4 @@
-"""Placing: arrays of real and made-up programs hold, and are small."""
+"""Placement: arrays of real and artificial programs are valid and small."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_word_is_kept_up_to_the_last_cycle_and_no_longer(between, cycles):
 
 
 def test_wide_words_in_each_others_way_are_handed_out_one_a_cycle():
-    """Handed out at once, few of them would find a slot in the only memory that they go to."""
+    """If supplied at once, few of these words would find a slot in the only memory that they go to."""
     program = crowded(angles=12, words=60)
     array = array_of(program, 12)
     angles = {word.value for word in program.inputs if word.name.startswith("q")}
@@ -69,7 +69,7 @@ def test_wide_words_in_each_others_way_are_handed_out_one_a_cycle():
 
 @pytest.mark.parametrize(("wide", "copies"), [(False, True), (True, False)])
 def test_what_is_too_wide_is_not_copied(wide, copies):
-    """The same words, wide or not: narrow ones are copied until each has found its slot."""
+    """The words are the same, wide or not; narrow ones are copied until each has found its slot."""
     chain = [Job((k,), ArrayResource.SOURCE, wide=wide) for k in range(12)]
     chain += [Job((k,), ArrayResource.SOURCE) for k in range(12, 132)]
     chain += [Job((200 + k, None), ArrayResource.TRIGONOMETRY, operand=k) for k in range(12)]
@@ -103,5 +103,5 @@ def test_too_few_cycles_are_refused():
 
 
 def test_words_are_kept_for_as_long_as_a_block_ram_has_room():
-    """In 34 cycles there are rounds of 64 words, of which 16 fit."""
+    """At 34 cycles rounds have 64 words, of which 16 fit a memory."""
     assert [kept_window(ii) for ii in (8, 16, 32, 34, 64)] == [512, 512, 512, 544, 512]

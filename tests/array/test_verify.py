@@ -1,4 +1,4 @@
-"""The verifier: an array that holds, and ones that break each rule."""
+"""The verifier: it accepts a valid array and refuses one that violates each rule."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RESULTS = outputs_of(PROGRAM)
 
 
 def refusal(array: ArraySchedule) -> str:
-    """What the verifier has against an array."""
+    """Return the verifier's message for an array."""
     with pytest.raises(ArrayError) as caught:
         verify(array, jobs(PROGRAM), RESULTS)
     return str(caught.value)
@@ -128,7 +128,7 @@ def test_a_unit_does_one_thing_at_a_time():
     moved = replace(ARRAY.steps[second], start=start)
     ready = ARRAY.timing.ready(moved.job, start)
     assert re.search(
-        rf"^unit {unit}: 2 things in slot \d+$", refusal(with_step(second, start=start, ready=ready))
+        rf"^unit {unit}: 2 jobs in slot \d+$", refusal(with_step(second, start=start, ready=ready))
     )
 
 
@@ -144,7 +144,7 @@ def test_results_take_their_time():
 
 def test_a_word_is_gone_when_that_of_the_next_task_came():
     place = a_step(ArrayResource.SOURCE)
-    assert re.search(r": a word in cycle 17$", refusal(with_step(place, start=17, ready=17)))
+    assert re.search(r": a word in cycle 17, outside of 1 to ", refusal(with_step(place, start=17, ready=17)))
 
 
 def test_a_memory_takes_what_stands_at_the_output():
@@ -160,19 +160,19 @@ def test_an_operand_stands_in_its_memory():
     row = {s: write for s, write in ARRAY.writes[port].items() if s != slot}
     value = ARRAY.writes[port][slot].value
     assert re.search(
-        rf": value {value} is not there in cycle \d+$",
+        rf": value {value} is not in the memory in cycle \d+$",
         refusal(replace(ARRAY, writes=ARRAY.writes | {port: row})),
     )
 
 
 class TestTiny:
-    """One word, of which an accumulator makes three times as much: each rule at its limit."""
+    """An accumulator multiplies one word by three: each rule is tested at its limit."""
 
     JOBS = (Job((0,), ArrayResource.SOURCE), Job((1,), ArrayResource.ACCUMULATOR, (Term((0, Constant(3))),)))
     PORT = Port(1, 0)
 
     def array(self, start: int, **changes) -> ArraySchedule:
-        """The sum begins in a cycle of the interval of 8; the word is written in cycle 1."""
+        """The sum starts in a cycle of the interval of 8; the word is written in cycle 1."""
         word, product = self.JOBS
         whole = ArraySchedule(
             8,
@@ -197,20 +197,20 @@ class TestTiny:
 
     @pytest.mark.parametrize("start", [0, 1])
     def test_a_word_is_not_read_in_the_cycle_of_its_write(self, start):
-        expected = f"{self.PORT}: value 0 is not there in cycle {start}"
+        expected = f"{self.PORT}: value 0 is not in the memory in cycle {start}"
         assert self.refusal(self.array(start)) == expected
 
     @pytest.mark.parametrize(("turns", "age"), [(1, 8), (2, 16), (4, 32)])
     def test_a_word_is_not_read_in_the_cycle_in_which_another_takes_its_place(self, monkeypatch, turns, age):
-        """However many tasks the model says that the memory holds."""
+        """The hardware decides, however many tasks the model says that the memory holds."""
         monkeypatch.setattr(ArraySchedule, "turns", lambda *_: turns)
         verify(self.array(1 + age - 1), self.JOBS, {"id": (1,)})
         for later in (0, 1, 8):
-            expected = f"{self.PORT}: value 0 is not there in cycle {1 + age + later}"
+            expected = f"{self.PORT}: value 0 is not in the memory in cycle {1 + age + later}"
             assert self.refusal(self.array(1 + age + later)) == expected
 
     def test_a_memory_keeps_no_more_words_than_it_has(self):
-        """In rounds of 16 words, the next power of two above 8, a memory has 64."""
+        """With rounds of 16 words, the next power of two above 8, a memory has 64."""
         expected = f"{self.PORT}: words of 128 tasks, more than a memory keeps"
         assert self.refusal(self.array(1 + 8 * MEMORY_WORDS // 16)) == expected
 
@@ -234,25 +234,25 @@ class TestTiny:
     @pytest.mark.parametrize("unit", [-1, 0, 2])
     def test_a_unit_is_one_of_those_that_there_are(self, unit):
         steps = (self.array(2).steps[0], replace(self.array(2).steps[1], unit=unit))
-        assert self.refusal(self.array(2, steps=steps)) == f"accumulator on unit {unit}, which is none"
+        assert self.refusal(self.array(2, steps=steps)) == f"accumulator on unit {unit}, which is not one"
 
     def test_only_what_is_computed_is_written(self):
         writes = {self.PORT: {1: Write(0, Output(0, 0), 1), 2: Write(7, Output(0, 0, 1), 2)}}
-        expected = f"{self.PORT}: value 7 is written, which nothing computes"
+        expected = f"{self.PORT}: value 7 is written, but no step computes it"
         assert self.refusal(self.array(2, writes=writes)) == expected
 
     @pytest.mark.parametrize(
         ("changes", "reason"),
         [
             ({"constants": (5,)}, "constant 3 is not read in cycle 2"),
-            ({"reads": {2: 0}}, "value 0 is not there in cycle 2"),
-            ({"reads": {}}, "value 0 is not there in cycle 2"),
-            ({"reads": {2: Word(1, 1)}, "turns": 2}, "value 0 is not there in cycle 2"),
-            ({"reads": {2: Word(2, 0)}}, "value 0 is not there in cycle 2"),
+            ({"reads": {2: 0}}, "value 0 is not in the memory in cycle 2"),
+            ({"reads": {}}, "value 0 is not in the memory in cycle 2"),
+            ({"reads": {2: Word(1, 1)}, "turns": 2}, "value 0 is not in the memory in cycle 2"),
+            ({"reads": {2: Word(2, 0)}}, "value 0 is not in the memory in cycle 2"),
         ],
     )
     def test_a_memory_gives_what_is_read(self, monkeypatch, changes, reason):
-        """What the hardware is built from is held against the schedule, slot by slot."""
+        """The contents from which the hardware is built are checked against the schedule, slot by slot."""
 
         def altered(array):
             held = contents(array)
@@ -265,5 +265,5 @@ class TestTiny:
     def test_a_memory_takes_the_output_that_is_written(self, monkeypatch):
         other = Output(1, 0)
         monkeypatch.setattr(verifier, "outputs", lambda *_: [other])
-        expected = f"{self.PORT}: another output than {Output(0, 0)} is written in slot 1"
+        expected = f"{self.PORT}: an output other than {Output(0, 0)} is written in slot 1"
         assert self.refusal(self.array(2)) == expected

@@ -1,4 +1,4 @@
-"""The table in the repository: weights and errors are what follows from it, and estimates keep to them."""
+"""The table in the repository: its weights and errors follow from its designs and bound the estimates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEPT = calibration()
 
 
 def made_up(luts, flip_flops, measured, robot="toy"):
-    """A design whose arithmetic and waiting take so much, as Yosys measured it."""
+    """Return a design with these numbers of arithmetic and waiting cells, and Yosys' counts of them."""
     nothing = dict.fromkeys(PARTS, (0.0, 0.0, 0.0))
     own = nothing | {"arithmetic": (luts, 0.0, 0.0), "waiting": (0.0, flip_flops, 1.2)}
     counted = dict(zip(RESOURCES, measured, strict=True))
@@ -55,7 +55,7 @@ class TestFit:
         assert (found.dsp_blocks, found.block_rams) == (7, 2)
 
     def test_errors_are_those_of_robots_that_were_left_out(self):
-        """Of two robots whose designs differ by a third each is estimated by the other's alone."""
+        """The designs of two robots differ by a third, and each is estimated from the other's alone."""
         counts = {"toy": (900, 2), "iiwa14": (1200, 4)}
         designs = [
             made_up(1000, 1000, (luts, 1000, 7, rams), robot)
@@ -93,7 +93,7 @@ class TestFit:
 
 
 PAIRS = [(name, core) for name, cores in KEPT.weights.items() for core in cores]
-"""Targets and cores that have results."""
+"""Targets and cores with results."""
 
 
 class TestTable:
@@ -111,7 +111,7 @@ class TestTable:
 
     @pytest.mark.parametrize(("name", "core"), PAIRS)
     def test_the_largest_error_stated_is_that_of_a_robot_that_the_weights_do_not_know(self, name, core):
-        """Estimates of the robots that weights are fitted to would always be nearer."""
+        """Robots to which the weights are fitted would always have smaller errors."""
         own = [design for design in KEPT.designs if (design.target, design.core) == (name, core)]
         largest = dict.fromkeys(RESOURCES, 0.0)
         for design in own:
@@ -144,7 +144,7 @@ class TestTable:
 
     @pytest.mark.parametrize(("name", "core"), PAIRS)
     def test_a_design_of_the_table_built_again_is_within_the_error(self, name, core):
-        """Where it is not, the hardware has changed: `rbdhw bench --synthesis` measures the table again."""
+        """Otherwise the hardware has changed: `rbdhw bench --synthesis` measures the table again."""
         own = {"robot": "toy", "width": 18, "target": name, "core": core}
         kept = next(
             design for design in KEPT.designs if own.items() <= vars(design).items() and design.ii > 1

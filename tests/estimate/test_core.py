@@ -1,4 +1,4 @@
-"""What a core takes: counted by hand where it is small, and as it must change with the interval."""
+"""The cells of a core: counted by hand for small programs, and their change with the interval."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ INTERVALS = (1, 2, 4, 8, 16, 32)
     ],
 )
 def test_an_operand_by_slot(choice, lookups):
-    """Of UltraScale+: a LUT6 chooses one of four; four constants beside four signals weigh as one signal."""
+    """On UltraScale+ a LUT6 selects one of four; four constants beside four signals weigh as one signal."""
     assert choice.luts(ULTRASCALE_PLUS) == pytest.approx(lookups)
     assert REPEATED == 0.25
 
 
 def adders_of(value):
-    """The adders of a product by a constant."""
+    """Return the adders of a product by a constant."""
     operation = PROGRAM.operations[value]
     width = PROGRAM.operations[operation.operands[0].value].format.width
     return shift_add(width, operation.constant, operation.drop).adders

@@ -1,4 +1,4 @@
-"""What the edge takes: more for wider streams and longer packets, and converters for singles."""
+"""The cells of the interface: more for wider streams and longer packets, and converters for singles."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def test_longer_packets_take_more(fabric):
 
 
 def test_buffers_hold_the_tasks_in_flight():
-    """At one cycle 20 + 3 + 2 tasks and more wait, 32; at eight cycles 5, 8: fewer memories."""
+    """At one cycle 20 + 3 + 2 tasks and more wait (depth 32); at eight cycles 5 do (depth 8)."""
     assert cells(ECP5, ii=1)["buffers"].luts > cells(ECP5, ii=8)["buffers"].luts
     assert cells(ECP5, ii=1)["edge"] == cells(ECP5, ii=8)["edge"]
 
@@ -38,7 +38,7 @@ def test_every_lane_of_singles_has_converters():
 
 
 def test_only_streams_that_have_a_bit_there_are_chosen_among():
-    """In one beat a refusal's header, and the two answers; at the end of the longer one nothing else."""
+    """One beat holds a refusal's header and the two answers; the end of the longer one holds nothing else."""
     interface = rail_design(data_width=512, bodies=3).interface
     long, other = interface.functions
     short = replace(other, outputs=other.outputs[:1])
@@ -54,7 +54,7 @@ def test_only_streams_that_have_a_bit_there_are_chosen_among():
 
 
 def test_the_quotas_of_a_round_are_counted():
-    """Answers of 2 and 8 beats: 4 and 1 packets in a round, and with priority 4 more of either."""
+    """Answers of 2 and 8 beats send 4 and 1 packets in a round, and with priority 4 more of either."""
     interface = rail_design(data_width=32, bodies=12).interface
     long, other = interface.functions
     short = replace(other, outputs=other.outputs[:1])

@@ -1,4 +1,4 @@
-"""What synthesis makes of single elements: the counts of Yosys 0.70 for each alone."""
+"""Cells of single elements, compared with the counts of Yosys 0.70 for each alone."""
 
 import pytest
 
@@ -74,7 +74,7 @@ endmodule
     ],
 )
 def test_a_multiplexer_of_18_bits_behind_a_counter(tmp_path, fabric, choices):
-    """What Yosys makes of it, but for the few look-up tables of the counter."""
+    """Yosys' count includes the few look-up tables of the counter."""
     text = MULTIPLEXER.format(
         last=18 * choices - 1,
         bits=(choices - 1).bit_length() - 1,

@@ -1,4 +1,4 @@
-"""What is short on a device, and the interval at which a design would fit it."""
+"""Resources that a device lacks, and the interval at which a design would fit."""
 
 from __future__ import annotations
 

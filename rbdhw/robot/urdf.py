@@ -157,7 +157,7 @@ def _cycle(start: str, edges: Iterable[JointEntry]) -> str:
 
 
 def _merge(name: str, base: str, inertias: dict[str, Inertia], edges: Iterable[JointEntry]) -> Robot:
-    """Build the tree below ``base``: one body per moving joint, with links on fixed joints merged into it."""
+    """Build the tree below ``base``: one body per moving joint; links on fixed joints are merged."""
     below: dict[str, list[JointEntry]] = {link: [] for link in inertias}
     for edge in edges:
         below[edge.parent].append(edge)

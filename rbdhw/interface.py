@@ -9,15 +9,20 @@ field of a common width, which is wide enough for any word, and the header has a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rbdhw.config import DATA_WIDTHS, NUMBERS
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.single_precision import bound_as_singles, check_singles
-from rbdhw.protocol import CODES, FUNCTIONS, HEADER_BITS, WordName
+from rbdhw.protocol import CODES, FUNCTIONS, HEADER_BITS, SYMMETRIC, WordName
+
+Array = NDArray[np.float64]
 
 SINGLE_BITS = 32
 """Bits of a number that travels as an IEEE single."""
@@ -245,6 +250,26 @@ def _function_words(program: Program, function: str, number: str) -> FunctionWor
 def array_of(word: Word) -> str:
     """Return the array of the user's interface in which a word has its place."""
     return WordName.parse(word.name).array
+
+
+def unflatten(arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]]) -> None:
+    """Write the values of result words into arrays of the user's interface.
+
+    Parameters
+    ----------
+    arrays
+        By name, (N, nv) or (N, nv, nv) for N tasks. Words of other arrays are left out.
+    words
+        Names such as ``did.dtau_dq[2,5]`` with values (N,). A word of a symmetric matrix also stands for its
+        mirror image.
+    """
+    for text, values in words:
+        name = WordName.parse(text)
+        if name.array in arrays:
+            entries = np.moveaxis(arrays[name.array], 0, -1)
+            entries[name.index] = values
+            if name.array in SYMMETRIC:
+                entries[name.index[::-1]] = values
 
 
 def check_data_width(data_width: int) -> None:

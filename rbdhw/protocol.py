@@ -5,6 +5,7 @@ The one table that the hardware, the host and the generator read.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -31,51 +32,106 @@ class Status(IntEnum):
 
 
 @dataclass(frozen=True)
-class FunctionArrays:
-    """The arrays of one function, in the order in which their words travel.
+class Function:
+    """An entry of the registry: the arrays of a function, and how it relates to others.
 
-    ``optional_inputs`` and ``optional_outputs`` travel with tasks whose header has the option
-    :data:`EXTENDED`, after the others.
+    Parameters
+    ----------
+    inputs, outputs
+        The arrays that every task brings and gets, in the order in which their words travel.
+    optional_inputs, optional_outputs
+        Arrays that also travel with tasks whose header has the option :data:`EXTENDED`, after the others.
+    algorithms
+        The steps of :data:`rbdhw.frontend.functions.ALGORITHMS` that the function takes.
+    derivative_of
+        The function of which it is a derivative.
+    cost_like
+        The function whose graph depends on the robot's frames in the same way: rewrites are judged by it.
+        By default the function itself.
     """
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     optional_inputs: tuple[str, ...] = ()
     optional_outputs: tuple[str, ...] = ()
+    algorithms: tuple[str, ...] = ()
+    derivative_of: str | None = None
+    cost_like: str | None = None
 
     @property
     def extensible(self) -> bool:
-        """Whether the function knows the option :data:`EXTENDED`."""
+        """Whether tasks of the function may set the option :data:`EXTENDED`."""
         return bool(self.optional_inputs or self.optional_outputs)
+
+    @property
+    def inverts(self) -> bool:
+        """Whether the function needs the inverse of the mass matrix."""
+        return "inverse" in self.algorithms
+
+    @property
+    def takes_force(self) -> bool:
+        """Whether tasks bring joint forces, and not accelerations."""
+        return "tau" in self.inputs
 
 
 BASE = ("base_v", "base_a", "gravity")
-"""What tasks bring of the base's motion and of gravity, where the build asks for it."""
+"""What tasks bring of the base's motion and of gravity, if the build asks for it."""
 
-FUNCTIONS: dict[str, FunctionArrays] = {
-    "id": FunctionArrays(("q", "v", "a", *BASE, "fext"), ("tau",)),
-    "fd": FunctionArrays(("q", "v", "tau", *BASE, "fext"), ("a",)),
-    "m": FunctionArrays(("q",), ("M",)),
-    "minv": FunctionArrays(("q",), ("Minv",)),
-    "did": FunctionArrays(("q", "v", "a", *BASE, "fext"), ("dtau_dq", "dtau_dv")),
-    "dfd": FunctionArrays(
-        ("q", "v", "tau", *BASE, "fext"), ("da_dq", "da_dv"), optional_outputs=("Minv", "a")
+_BY_ACCELERATION = ("q", "v", "a", *BASE, "fext")
+_BY_FORCE = ("q", "v", "tau", *BASE, "fext")
+
+FUNCTIONS: dict[str, Function] = {
+    "id": Function(_BY_ACCELERATION, ("tau",)),
+    "fd": Function(_BY_FORCE, ("a",), algorithms=("inverse", "products"), cost_like="id"),
+    "m": Function(("q",), ("M",)),
+    "minv": Function(("q",), ("Minv",), algorithms=("inverse",), cost_like="m"),
+    "did": Function(
+        _BY_ACCELERATION, ("dtau_dq", "dtau_dv"), algorithms=("derivatives",), derivative_of="id"
     ),
-    "difd": FunctionArrays(("q", "v", "a", *BASE, "fext"), ("da_dq", "da_dv"), optional_inputs=("Minv",)),
+    "dfd": Function(
+        _BY_FORCE,
+        ("da_dq", "da_dv"),
+        optional_outputs=("Minv", "a"),
+        algorithms=("derivatives", "inverse", "products", "gradient"),
+        derivative_of="fd",
+        cost_like="did",
+    ),
+    "difd": Function(
+        _BY_ACCELERATION,
+        ("da_dq", "da_dv"),
+        optional_inputs=("Minv",),
+        algorithms=("derivatives", "inverse", "products"),
+        derivative_of="fd",
+        cost_like="did",
+    ),
 }
-"""The functions in the order of their codes in the header."""
+"""The registry of functions, in the order of their codes in the header."""
 
 CODES = {function: code for code, function in enumerate(FUNCTIONS)}
+
+
+def functions_with(condition: Callable[[Function], bool]) -> tuple[str, ...]:
+    """Return the names of the functions whose entries meet a condition, in the order of their codes."""
+    return tuple(name for name, own in FUNCTIONS.items() if condition(own))
+
+
+def function_giving(array: str) -> str:
+    """Return the function whose only result is an array of the user's interface."""
+    return next(name for name, own in FUNCTIONS.items() if own.outputs == (array,))
+
+
+VECTORS = ("tau", "a")
+"""The arrays of results that are vectors; the others are matrices."""
 
 SYMMETRIC = ("M", "Minv")
 """Matrices of which only the lower triangle travels (row i, columns j <= i)."""
 
 FLAGS: dict[str, tuple[tuple[str, ...], bool]] = {
-    "acceleration_given": (("id", "did", "difd"), False),
-    "inverse_given": (("difd",), True),
+    "acceleration_given": (functions_with(lambda own: "a" in own.inputs), False),
+    "inverse_given": (functions_with(lambda own: "Minv" in own.optional_inputs), True),
 }
-"""Bits that a core reads from the header: the functions whose tasks raise them, and whether only those
-tasks do that have the option :data:`EXTENDED`."""
+"""Bits that a core reads from the header: the functions whose tasks raise them, and whether a task must also
+have the option :data:`EXTENDED`."""
 
 
 @dataclass(frozen=True)

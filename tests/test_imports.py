@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "robot": ("errors", "remarks", "runtime"),
     "robots": ("errors",),
     # A second derivation: what it shared with the first, one bug could break twice.
-    "golden": ("errors", "robot"),
+    "golden": ("errors", "protocol", "robot"),
     "golden.spatial": (),
     "golden.error_norm": (),
     "golden.pinocchio": ("errors", "runtime", "protocol", "robot"),

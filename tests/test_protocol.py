@@ -1,6 +1,17 @@
 """The wire's contract in numbers: what clients written from the README rely on."""
 
-from rbdhw.protocol import CODES, EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, Status
+from rbdhw.protocol import (
+    CODES,
+    EXTENDED,
+    FLAGS,
+    FUNCTIONS,
+    HEADER,
+    HEADER_BITS,
+    Status,
+    WordName,
+    function_giving,
+    functions_with,
+)
 
 
 def test_the_header_is_laid_out_as_documented():
@@ -46,3 +57,36 @@ def test_arrays_travel_in_their_order():
     assert FUNCTIONS["dfd"].optional_outputs == ("Minv", "a")
     assert FUNCTIONS["difd"].optional_inputs == ("Minv",)
     assert [name for name, own in FUNCTIONS.items() if own.extensible] == ["dfd", "difd"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("q[3]", WordName("q", (3,))),
+        ("fext[4,2]", WordName("fext", (4, 2))),
+        ("id.tau[0]", WordName("tau", (0,), "id")),
+        ("did.dtau_dq[2,15]", WordName("dtau_dq", (2, 15), "did")),
+        ("inverse_given", WordName("inverse_given")),
+    ],
+)
+def test_names_of_words_are_read_as_they_are_written(text, name):
+    assert WordName.parse(text) == name
+    assert str(name) == text
+
+
+def test_the_registry_says_what_functions_need():
+    assert functions_with(lambda own: own.inverts) == ("fd", "minv", "dfd", "difd")
+    assert functions_with(lambda own: own.takes_force) == ("fd", "dfd")
+    assert functions_with(lambda own: own.derivative_of == "fd") == ("dfd", "difd")
+    assert FLAGS["acceleration_given"] == (("id", "did", "difd"), False)
+    assert FLAGS["inverse_given"] == (("difd",), True)
+
+
+def test_relations_are_between_functions():
+    for name, own in FUNCTIONS.items():
+        assert {own.derivative_of, own.cost_like} <= {None, *FUNCTIONS}, name
+
+
+def test_every_optional_result_is_the_result_of_a_function():
+    optional = {array for own in FUNCTIONS.values() for array in own.optional_outputs}
+    assert {array: function_giving(array) for array in optional} == {"Minv": "minv", "a": "fd"}

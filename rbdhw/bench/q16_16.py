@@ -30,7 +30,8 @@ from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.frontend.algorithms import NEEDED_BY
 from rbdhw.frontend.functions import ALGORITHMS, Algorithms, record
 from rbdhw.golden.error_norm import relative_errors
-from rbdhw.protocol import SYMMETRIC, flag_values
+from rbdhw.interface import unflatten
+from rbdhw.protocol import flag_values
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -224,14 +225,7 @@ def _evaluate_tasks(
     record(recorder, robot, (function,), fext, algorithms)
     shapes = golden.evaluate(source, function, {name: array[:1] for name, array in arrays.items()})
     results = {name: np.zeros((tasks, *array.shape[1:])) for name, array in shapes.items()}
-    for name, values in recorder.results.items():
-        array, _, index = name.partition(".")[2].rstrip("]").partition("[")
-        place = tuple(int(number) for number in index.split(","))
-        if array in results:
-            entries = np.moveaxis(results[array], 0, -1)
-            entries[place] = values
-            if array in SYMMETRIC:
-                entries[place[::-1]] = values
+    unflatten(results, recorder.results.items())
     return results, recorder.overflow.seen
 
 

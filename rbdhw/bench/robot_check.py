@@ -35,7 +35,8 @@ from rbdhw.golden.pinocchio import Reference
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.twins import no_twins
-from rbdhw.protocol import FUNCTIONS, SYMMETRIC, flag_values
+from rbdhw.interface import unflatten
+from rbdhw.protocol import FUNCTIONS, flag_values
 from rbdhw.quantize.formats import Draws, add_inverse_bounds, choose_formats, observe
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
@@ -64,13 +65,6 @@ MAX_CANCELLATION = 1e5
 
 Beyond it the matrix is nearly singular, and 32 bits do not suffice. See
 :data:`rbdhw.golden.dynamics.MAX_CANCELLATION`.
-"""
-
-DERIVATIVE_OF = {"did": "id", "dfd": "fd", "difd": "fd"}
-"""The function of which each function is a derivative.
-
-Its results also scale the errors of the derivative: the derivatives of a balanced rotor are only rounding
-errors.
 """
 
 
@@ -199,8 +193,10 @@ def _worst(results: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> flo
     worst = 0.0
     for function, arrays in expected.items():
         floor = np.float64(0.0)
-        if function in DERIVATIVE_OF:
-            (base,) = expected[DERIVATIVE_OF[function]].values()
+        base_function = FUNCTIONS[function].derivative_of
+        if base_function is not None:
+            # The derivatives of a balanced rotor are only rounding errors: they count beside its results.
+            (base,) = expected[base_function].values()
             floor = np.abs(base).max(axis=1)
         for name, array in arrays.items():
             entries = tuple(range(1, array.ndim))
@@ -220,7 +216,7 @@ def _evaluate_program(robot: Robot, domain: Domain, functions: tuple[str, ...]) 
     expected = {function: golden.evaluate(robot, function, arrays) for function in functions}
     off = _worst(_interpret(graph, robot, arrays, expected), expected)
     options = BuildOptions(functions=functions, width=WIDTH, samples=DRAWS.ranging)
-    if "difd" in functions:
+    if any("Minv" in FUNCTIONS[function].optional_inputs for function in functions):
         domain = add_inverse_bounds(domain, robot, options)
     found = choose_formats(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
     operations = {function: _products(found.program, function) for function in functions}
@@ -254,13 +250,6 @@ def _interpret(
             given = {name: np.asarray(float(value)) for name, value in flags.items()}
             idle = {name: np.zeros(()) for name in graph.inputs}
             runs[key] = interpret(graph, {**idle, **inputs, **given})
-        for output, values in runs[key].items():
-            place, _, index = output.rstrip("]").partition("[")
-            owner, _, name = place.partition(".")
-            if owner == function and name in own:
-                entries = np.moveaxis(own[name], 0, -1)
-                entry = tuple(int(number) for number in index.split(","))
-                entries[entry] = values
-                if name in SYMMETRIC:
-                    entries[entry[::-1]] = values
+        outputs = runs[key].items()
+        unflatten(own, ((name, values) for name, values in outputs if name.startswith(f"{function}.")))
     return results

@@ -25,6 +25,7 @@ from rbdhw.frontend.solvability import check_solvable
 from rbdhw.graph.twins import Twins, no_twins
 from rbdhw.passes.twins import find_twins
 from rbdhw.progress import Progress, silent, within
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.formats import (
     Formats,
     Observed,
@@ -71,7 +72,7 @@ def prepare_build(
     check_solvable(source, options.functions)
     model = prepare(source, options.functions, options.fext, device.delays, options.algorithms, progress)
     warn(model.remarks)
-    if "difd" in options.functions:
+    if any("Minv" in FUNCTIONS[function].optional_inputs for function in options.functions):
         domain = add_inverse_bounds(domain, source, options)
     progress("tracing")
     return Prepared(model, domain, optimise(trace_model(model, options.functions), device.delays))

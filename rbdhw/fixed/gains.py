@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rbdhw.graph.graph import Edge, Graph, Node, Op
 from rbdhw.graph.interpret import node_values
-from rbdhw.protocol import FUNCTIONS, SYMMETRIC, flag_values
+from rbdhw.protocol import CODES, FUNCTIONS, SYMMETRIC, WordName, flag_values, function_giving
 
 Array = NDArray[np.float64]
 
@@ -116,7 +116,9 @@ def gains(graph: Graph, inputs: Mapping[str, Array], strata: Strata, rng: np.ran
 def optional_results(functions: Iterable[str]) -> dict[str, str]:
     """Return, for each optional output array of the functions, the function that has it as only output."""
     wanted = {array for function in functions for array in FUNCTIONS[function].optional_outputs}
-    return {own.outputs[0]: name for name, own in FUNCTIONS.items() if set(own.outputs) <= wanted}
+    return {
+        array: function_giving(array) for array in sorted(wanted, key=lambda own: CODES[function_giving(own)])
+    }
 
 
 def _ways(graph: Graph) -> Iterator[_Way]:
@@ -124,10 +126,9 @@ def _ways(graph: Graph) -> Iterator[_Way]:
     for function, arrays in FUNCTIONS.items():
         outputs: dict[str, list[tuple[float, Edge]]] = {}
         for name, edge in graph.outputs:
-            owner, _, word = name.partition(".")
-            if owner == function:
-                array, _, index = word.rstrip("]").partition("[")
-                outputs.setdefault(array, []).append((_weight(array, index), edge))
+            word = WordName.parse(name)
+            if word.function == function:
+                outputs.setdefault(word.array, []).append((_weight(word), edge))
         if not outputs:
             continue
         plain = tuple(pair for array in arrays.outputs for pair in outputs.get(array, ()))
@@ -138,9 +139,9 @@ def _ways(graph: Graph) -> Iterator[_Way]:
                 yield _Way(function, like, tuple(outputs[array]), tuple(flag_values(function, True).items()))
 
 
-def _weight(array: str, index: str) -> float:
+def _weight(word: WordName) -> float:
     """Return the weight of a word in the result's norm: sqrt(2) off the diagonal of a symmetric array."""
-    return 2.0**0.5 if array in SYMMETRIC and len(set(index.split(","))) > 1 else 1.0
+    return 2.0**0.5 if word.array in SYMMETRIC and len(set(word.index)) > 1 else 1.0
 
 
 def _seeds(way: _Way, values: list[Array], signs: Array, floor: float) -> dict[int, Array]:

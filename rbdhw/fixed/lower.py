@@ -27,7 +27,7 @@ from rbdhw.fixed.trigonometry import TrigonometrySpec, trigonometry_spec
 from rbdhw.fixed.widths import MARGIN, Widths
 from rbdhw.graph.graph import Edge, Graph, Node, Op
 from rbdhw.graph.twins import Twins, no_twins
-from rbdhw.protocol import FLAGS
+from rbdhw.protocol import FLAGS, WordName
 
 CUT_BITS = 2
 """The number of bits, below a sum's last, to which its operands are cut before they are added and rounded."""
@@ -194,7 +194,7 @@ class _Lowering:
                 region, operand = self._graph.nodes[edge.node].region, Operand(edge.node, edge.negative)
                 self._turned[plain] = self.append(Operation(Kind.ADD, (operand,), source, region))
             value = self._turned[plain]
-        known = self._domain.get(name.partition(".")[2])
+        known = self._domain.get(str(replace(WordName.parse(name), function=None)))
         return Word(
             name, known.unit if known else "1", value, Format(source.width, source.binary_point - edge.shift)
         )

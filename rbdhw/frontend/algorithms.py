@@ -11,6 +11,7 @@ from rbdhw.errors import InputError
 from rbdhw.frontend.functions import ALGORITHMS, Algorithms, trace
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.progress import Progress, silent
+from rbdhw.protocol import FUNCTIONS, WordName
 from rbdhw.robot.model import Robot
 
 ADDITION_COST = 0.1
@@ -24,10 +25,7 @@ SOLVES_WEIGHT = 1.05
 """Solves must be this much cheaper: only dense products can take an inverse that comes with the task."""
 
 NEEDED_BY: dict[str, tuple[str, ...]] = {
-    "derivatives": ("did", "dfd", "difd"),
-    "inverse": ("fd", "minv", "dfd", "difd"),
-    "products": ("fd", "dfd", "difd"),
-    "gradient": ("dfd",),
+    step: tuple(name for name, own in FUNCTIONS.items() if step in own.algorithms) for step in ALGORITHMS
 }
 """The functions that take each of the steps of :data:`rbdhw.frontend.functions.ALGORITHMS`."""
 
@@ -87,7 +85,7 @@ def longest_paths(graph: Graph, delay: Delay) -> dict[str, float]:
         ready.append(max((ready[edge.node] for edge in node.args), default=0.0) + delay(node.op))
     last: dict[str, float] = {}
     for name, edge in graph.outputs:
-        function = name.partition(".")[0]
+        function = str(WordName.parse(name).function)
         last[function] = max(last.get(function, 0.0), ready[edge.node])
     return last
 

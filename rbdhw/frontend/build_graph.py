@@ -17,6 +17,7 @@ from rbdhw.passes.balance import balance
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
 from rbdhw.progress import Progress, silent, within
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.remarks import subject, warn
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
@@ -26,9 +27,6 @@ from rbdhw.robot.reroot import RootTrial, best_root, reroot
 from rbdhw.robot.rewrite import best_rewrite
 from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.target import Delays, target
-
-REPRESENTATIVE = {"id": "id", "fd": "id", "m": "m", "minv": "m", "did": "did", "dfd": "did", "difd": "did"}
-"""For each function the one with the same frame-dependent part, by which rewrites are judged."""
 
 DEFAULT_DELAYS = target(BuildOptions().target).delays
 
@@ -119,7 +117,7 @@ def prepare(
     Algorithms named in ``forced`` are taken whatever they cost.
     """
     bodies = external_bodies(source, fext)
-    judged = tuple({REPRESENTATIVE[function]: None for function in functions})
+    judged = tuple({FUNCTIONS[function].cost_like or function: None for function in functions})
 
     pushed = {source.bodies[i].name for i in bodies}
 

@@ -34,7 +34,7 @@ from rbdhw.frontend.inputs import Coupling, Task
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder, Signal
 from rbdhw.passes.prune import prune
-from rbdhw.protocol import FLAGS, FUNCTIONS, SYMMETRIC
+from rbdhw.protocol import FLAGS, FUNCTIONS, SYMMETRIC, functions_with
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar, region
 
@@ -144,9 +144,13 @@ class _Pipeline:
         self._v = self._coupling.spread(self._task.v)
         self._zeros = [0.0] * len(self._v)
         with region("decode"):
-            self._given = self._flag(GIVEN, ("id", "fd", "did", "dfd", "difd"))
+            self._given = self._flag(GIVEN, functions_with(lambda own: "v" in own.inputs))
             dense = algorithms.products == "dense"
-            self._takes_inverse = self._flag(SUPPLIED, ("dfd", "difd")) if dense else False
+            self._takes_inverse = (
+                self._flag(SUPPLIED, functions_with(lambda own: own.derivative_of == "fd"))
+                if dense
+                else False
+            )
 
     def record(self, function: str) -> None:
         """Let the results of a function leave the graph: its arrays, then those that are optional."""

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.errors import InputError
+from rbdhw.protocol import functions_with
 from rbdhw.remarks import subject
 from rbdhw.robot.model import Body, Inertia, Robot
 
-WITHOUT_INVERSE = ("id", "m", "did")
+WITHOUT_INVERSE = functions_with(lambda own: not own.inverts)
 """The functions that need no inverse of the mass matrix."""
 
 POSES = 4

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from rbdhw.errors import InputError
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
 from rbdhw.golden.system import System, system
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import BASE, Robot
 
 Tasks = Mapping[str, Array]
@@ -38,18 +39,6 @@ MAX_CANCELLATION = 1e12
 MIN_QUATERNION = 1e-6
 """A quaternion shorter than this is refused; longer ones are normalized."""
 
-_REQUIRED: dict[str, tuple[str, ...]] = {
-    "id": ("q", "v", "a"),
-    "fd": ("q", "v", "tau"),
-    "m": ("q",),
-    "minv": ("q",),
-    "did": ("q", "v", "a"),
-    "dfd": ("q", "v", "tau"),
-    "difd": ("q", "v", "a"),
-}
-FUNCTIONS = tuple(_REQUIRED)
-"""The seven functions of Dadu-RBD's Table I."""
-
 
 def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     """Return the names of the arrays that ``function`` requires, including given base motion and gravity.
@@ -61,12 +50,10 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     InputError
         There is no such function.
     """
-    if function not in _REQUIRED:
+    if function not in FUNCTIONS:
         raise InputError(f"function '{function}': unknown; expected one of {', '.join(FUNCTIONS)}")
-    if function in ("m", "minv"):
-        return _REQUIRED[function]
-    base = ("base_v", "base_a") if robot.base_given else ()
-    return (*_REQUIRED[function], *base, *(("gravity",) if robot.gravity_given else ()))
+    given = {"base_v": robot.base_given, "base_a": robot.base_given, "gravity": robot.gravity_given}
+    return tuple(name for name in FUNCTIONS[function].inputs if name != "fext" and given.get(name, True))
 
 
 def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np.float64]]:
@@ -113,7 +100,7 @@ def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array
         if name not in arrays:
             raise InputError(f"array '{name}': missing; {function} needs {', '.join(required)}")
     shapes = _shapes(robot)
-    names = [*required, "fext"] + (["Minv"] if function == "difd" else [])
+    names = [*required, "fext", *FUNCTIONS[function].optional_inputs]
     count = np.shape(arrays["q"])[:1] or (1,)
     tasks = {name: np.zeros((*count, *shapes[name])) for name in ("fext", "base_v", "base_a")}
     tasks["gravity"] = np.tile(robot.gravity, (*count, 1))

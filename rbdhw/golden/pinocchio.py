@@ -31,9 +31,6 @@ from rbdhw.runtime.extras import check_installed
 Array = NDArray[np.float64]
 Arrays = dict[str, Array]
 
-DRIVEN_BY_FORCE = ("fd", "dfd")
-"""The functions whose tasks have ``tau`` as input; ``id`` and the other derivatives have ``a``."""
-
 ROUNDS = 5
 """The number of repetitions of a speed measurement."""
 
@@ -85,7 +82,7 @@ class Reference:
 
         See :func:`rbdhw.golden.dynamics.evaluate`.
         """
-        drive = "tau" if function in DRIVEN_BY_FORCE else "a"
+        drive = "tau" if FUNCTIONS[function].takes_force else "a"
         given = (arrays["q"], arrays["v"], arrays[drive])
         tasks = [self._task(function, q, v, u) for q, v, u in zip(*given, strict=True)]
         return {name: np.stack([task[name] for task in tasks]) for name in tasks[0]}
@@ -97,7 +94,7 @@ class Reference:
         function is called for each task. The time excludes the preparation of configurations and copies of
         results. Mimics are independent joints.
         """
-        drive = "tau" if function in DRIVEN_BY_FORCE else "a"
+        drive = "tau" if FUNCTIONS[function].takes_force else "a"
         return self.free.rate(function, zip(arrays["q"], arrays["v"], arrays[drive], strict=True))
 
     def _task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
@@ -112,7 +109,7 @@ class Reference:
         M = self.free.task("m", q, v, u)["M"]
         if function in ("m", "minv"):
             return {"M": M} if function == "m" else {"Minv": _solve(M, np.eye(len(M)))}
-        if function in DRIVEN_BY_FORCE:
+        if FUNCTIONS[function].takes_force:
             u = _solve(M, u - self.free.task("id", q, v, np.zeros_like(v))["tau"])
         if function in ("id", "fd"):
             return self.free.task("id", q, v, u) if function == "id" else {"a": u}

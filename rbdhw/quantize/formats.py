@@ -34,7 +34,7 @@ from rbdhw.graph.twins import Group, Twins
 from rbdhw.interface import program_interface
 from rbdhw.passes.specialise import reached_nodes
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import flag_values
+from rbdhw.protocol import FUNCTIONS, flag_values
 from rbdhw.remarks import subject
 from rbdhw.robot.model import Robot
 from rbdhw.runtime.garbage_collector import seldom_collect
@@ -373,7 +373,7 @@ def _used_by_flags(
     """For each setting of the flags that tasks of those functions have, which nodes these depend on."""
     used: dict[tuple[tuple[str, bool], ...], NDArray[np.bool_]] = {}
     for function in functions:
-        for extended in (False, True) if function == "difd" else (False,):
+        for extended in (False, True) if FUNCTIONS[function].optional_inputs else (False,):
             flags = flag_values(function, extended)
             own = np.array(reached_nodes(graph, function, flags))
             key = tuple(flags.items())

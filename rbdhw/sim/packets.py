@@ -24,8 +24,8 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
-from rbdhw.interface import SINGLE_BITS
-from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, SYMMETRIC, Status, WordName, flag_values
+from rbdhw.interface import SINGLE_BITS, unflatten
+from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, VECTORS, Status, flag_values
 
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
@@ -35,9 +35,6 @@ OUTSIDE, OVERFLOW, MALFORMED, NOT_FINITE = (
     1 << bit for bit in (Status.OUTSIDE, Status.OVERFLOW, Status.MALFORMED, Status.NOT_FINITE)
 )
 """A response's status, as a number, where one of its bits is set."""
-
-VECTORS = ("tau", "a")
-"""The arrays of results that are vectors; the others are matrices."""
 
 TAGS = 1 << HEADER["tag"][1]
 """Tags repeat after this many tasks."""
@@ -143,19 +140,18 @@ def decode(
     """
     nv, tasks = model.robot.nv, len(next(iter(words.values()), ()))
     arrays = FUNCTIONS[function]
-    results = {}
-    for name in arrays.outputs + (arrays.optional_outputs if extended else ()):
-        vector = name in VECTORS
-        results[name] = np.zeros((nv, tasks) if vector else (nv, nv, tasks))
-    for word in model.interface.outputs(function, extended):
-        place = WordName.parse(word.name)
-        values = word.format.real(words[word.name])
-        if model.interface.converts:
-            values = values.astype(np.float32).astype(np.float64)
-        results[place.array][place.index] = values
-        if place.array in SYMMETRIC:
-            results[place.array][place.index[::-1]] = values
-    return {name: np.moveaxis(array, -1, 0).copy() for name, array in results.items()}
+    names = arrays.outputs + (arrays.optional_outputs if extended else ())
+    shapes = {name: (nv, tasks) if name in VECTORS else (nv, nv, tasks) for name in names}
+    results = {name: np.moveaxis(np.zeros(shape), -1, 0) for name, shape in shapes.items()}
+    outputs = model.interface.outputs(function, extended)
+    unflatten(results, ((word.name, _real(model, word, words[word.name])) for word in outputs))
+    return {name: array.copy() for name, array in results.items()}
+
+
+def _real(model: AcceleratorModel, word: Word, values: Integers) -> Array:
+    """Return the numbers that a word's integers stand for, as precise as they travel."""
+    real = word.format.real(values)
+    return real.astype(np.float32).astype(np.float64) if model.interface.converts else real
 
 
 # Words and packets

@@ -15,7 +15,7 @@ from rbdhw.design.folder import Design, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import BASE, FUNCTIONS, SYMMETRIC
+from rbdhw.protocol import BASE, FUNCTIONS, SYMMETRIC, function_giving
 from rbdhw.robot.model import Robot
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
 from rbdhw.runtime.files import check_file, replace_file
@@ -70,9 +70,6 @@ class Outcome:
 
 ASYMMETRY = 1e-6
 """The largest asymmetry of a symmetric input matrix, relative to its largest element."""
-
-_GIVING = {"Minv": "minv", "a": "fd"}
-"""By optional result, the function that computes it."""
 
 
 def run(
@@ -201,7 +198,7 @@ def golden_results(
     """Return the golden model's results, with the function's optional results if ``extended``."""
     results: dict[str, Array] = dict(golden.evaluate(design.robot, function, arrays))
     for name in FUNCTIONS[function].optional_outputs if extended else ():
-        results[name] = golden.evaluate(design.robot, _GIVING[name], arrays)[name]
+        results[name] = golden.evaluate(design.robot, function_giving(name), arrays)[name]
     return results
 
 

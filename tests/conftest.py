@@ -1,4 +1,4 @@
-"""A command line run in this process."""
+"""Fixtures that run a command line in this process."""
 
 import math
 import sys
@@ -11,14 +11,14 @@ from rbdhw.cli.app import BAD_INPUT, main
 
 @pytest.fixture(autouse=True)
 def no_progress(monkeypatch):
-    """However slow the machine is, the error stream holds no lines of progress."""
+    """Keep progress off the error stream, on a machine of any speed."""
     monkeypatch.setattr(progress, "LASTING", math.inf)
     monkeypatch.setattr(progress, "PERIOD", math.inf)
 
 
 @pytest.fixture
 def rbdhw(monkeypatch, capsys):
-    """Run a command line in this process: its exit status, standard output and error stream."""
+    """Run a command line in this process; return its exit status, standard output and error stream."""
 
     def rbdhw(*arguments):
         monkeypatch.setattr(sys, "argv", ["rbdhw", *map(str, arguments)])
@@ -32,7 +32,7 @@ def rbdhw(monkeypatch, capsys):
 
 @pytest.fixture
 def told(rbdhw):
-    """The one line of a command line that is bad input."""
+    """Return the one-line message about bad input on a command line."""
 
     def told(*arguments):
         status, out, err = rbdhw(*arguments)

@@ -1,4 +1,4 @@
-"""The stages know only what lies below them: who may import whom, read from the sources."""
+"""The layers of the package: each stage imports only lower stages, as read from the sources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMATS = (
 )
 
 EVERYTHING = ("",)
-"""What only the pipeline, the command line and the benchmarks may import."""
+"""The stages that only the pipeline, the command line and the benchmarks may import."""
 
 # Who may import what, as names below rbdhw. A name stands for itself and for all it contains; the longest
 # key that fits a module is its rule. A folder may import itself, unless its rule is for one file.
@@ -221,12 +221,12 @@ USED_ONLY_IN: dict[str, tuple[str, ...]] = {
 
 
 def within(name: str, folder: str) -> bool:
-    """Whether the dotted ``name`` is ``folder`` or lies in it; everything lies in ''."""
+    """Return whether the dotted ``name`` is ``folder`` or inside it; every name is inside ''."""
     return not folder or name == folder or name.startswith(folder + ".")
 
 
 def imports(source: str, package: str) -> list[str]:
-    """Every name that ``source``, a module of the dotted ``package``, imports, as a full dotted name."""
+    """Return the full dotted names that ``source``, a module of the dotted ``package``, imports."""
     names = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -240,7 +240,7 @@ def imports(source: str, package: str) -> list[str]:
 
 
 def violations(module: str, source: str, *, is_package: bool = False) -> list[str]:
-    """What ``source`` would break as ``rbdhw.<module>``, a line each."""
+    """Return the violations of ``source`` as ``rbdhw.<module>``, one line each."""
     full = f"rbdhw.{module}".rstrip(".")
     stage = max((key for key in MAY_IMPORT if key and within(module, key)), key=len, default="")
     if module and not stage:
@@ -259,7 +259,7 @@ def violations(module: str, source: str, *, is_package: bool = False) -> list[st
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the package by its name below rbdhw."""
+    """Return every module of the package by its name below rbdhw."""
     return {
         ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip("."): path
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -276,7 +276,7 @@ def test_module_keeps_to_its_stage(module: str) -> None:
 
 
 def imported_by_stage() -> dict[str, set[str]]:
-    """For every stage, a folder or a module at the top, the stages that it imports."""
+    """Return the stages that each stage (a folder or a top-level module) imports."""
     found: dict[str, set[str]] = {}
     for module, path in MODULES.items():
         stage = module.partition(".")[0]

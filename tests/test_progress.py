@@ -1,4 +1,4 @@
-"""What is shown of the stages at work, by a clock in hand."""
+"""The display of the stages' progress, with a controlled clock."""
 
 import io
 
@@ -11,7 +11,7 @@ from rbdhw.progress import LASTING, PERIOD, Log, log_lines, shown, silent, stage
 
 @pytest.fixture(autouse=True)
 def no_progress():
-    """The lines of progress that other tests do without."""
+    """Override the fixture that suppresses progress in other tests."""
 
 
 class Clock:
@@ -23,7 +23,7 @@ class Clock:
 
 
 class Case:
-    """A log, and what it has written after each second."""
+    """A log, and the lines that it has written after each second."""
 
     def __init__(self):
         self.clock, self.lines = Clock(), []
@@ -65,7 +65,7 @@ def test_many_short_stages_are_not_silent_together():
 
 
 def test_a_long_stage_says_how_far_it_is():
-    """Counts are no stages of their own."""
+    """Counts do not start new stages."""
     case = Case()
     for k in range(50):
         case.log(f"simulating: {k} of 50 tasks")

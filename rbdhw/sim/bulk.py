@@ -1,8 +1,8 @@
-"""The accelerator in Verilator for many tasks: a harness in C++ instead of the cocotb bench.
+"""The accelerator in Verilator for many tasks, with a harness in C++ instead of the cocotb bench.
 
-The same requests, the same kind of traffic and the same record of it, without Python in the simulator: ten
-times as many tasks a minute. Each simulator has one thread: several side by side do more than one with
-several, which on two cores is slower even by itself.
+Requests, traffic and record are the same, but there is no Python in the simulator: it processes ten times as
+many tasks per minute. Each simulator has one thread. Several simulators in parallel are faster than one with
+several threads, which on two cores is even slower than one thread.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SOURCE = "bulk.cpp"
 
 
 def build(directory: Path, cache: Path | None = None) -> Path:
-    """The simulator of the Verilog in a design folder for :func:`exchange`, kept as the other ones.
+    """Return the simulator of the Verilog in a design folder for :func:`exchange`, kept like the others.
 
     Raises
     ------
@@ -35,12 +35,12 @@ def build(directory: Path, cache: Path | None = None) -> Path:
 
 
 def exchange(executable: Path, requests: Beats, traffic: Disturbance) -> Exchange:
-    """Send packets to the accelerator and collect as many; several may run at once.
+    """Send packets to the accelerator and receive as many; several simulations may run at once.
 
     Raises
     ------
     SimulationError
-        Where the simulation does not come to its end.
+        If the simulation does not finish.
     """
     size = requests.data.shape[1]
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
@@ -55,12 +55,12 @@ def exchange(executable: Path, requests: Beats, traffic: Disturbance) -> Exchang
 
 
 def _beat(size: int) -> np.dtype[np.void]:
-    """A record of a beat that came out."""
+    """Return the record type of a received beat."""
     return np.dtype([("data", "u1", (size,)), ("last", "u1"), ("taken", "<i8")])
 
 
 def _simulate(executable: Path, arguments: list[str]) -> int:
-    """Run the simulator; the violations that it tells."""
+    """Run the simulator; return the number of violations."""
     command = [str(executable), *arguments]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode:

@@ -1,8 +1,8 @@
 """Verilator's own library, compiled once and linked into the simulator of every design.
 
-Its sources and those of VPI do not depend on the design, and compiling them takes longer than a small design
-itself. The archive is kept in ``$XDG_CACHE_HOME/rbdhw`` (``~/.cache/rbdhw``), under the hash of what it is
-made from; deleting that folder costs time only.
+The sources of this library and of VPI do not depend on the design, and compiling them takes longer than
+compiling a small design. The archive is kept in ``$XDG_CACHE_HOME/rbdhw`` (``~/.cache/rbdhw``), under the
+hash of its sources; deleting this folder is harmless.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ LINKING = [
     f"VK_GLOBAL_OBJS=$(filter-out {' '.join(_OBJECTS)},$(addsuffix .o,$(VM_GLOBAL_FAST) $(VM_GLOBAL_SLOW)))",
     f"LIBS={ARCHIVE}",
 ]
-"""Variables for a design's makefile: link the archive, and compile only what is not in it."""
+"""Makefile variables that link the archive and compile only the objects that are not in it."""
 
 
 def find_library(tools: Tools, options: tuple[str, ...], folder: Path) -> Path:
-    """The archive for models that Verilator makes with ``options``, compiled unless it is there already.
+    """Return the archive for models that Verilator makes with ``options``, compiled unless it exists.
 
-    Where the user's cache cannot be written, it is kept in ``folder``, which can be; the logs of tools that
-    fail are left there.
+    If the user's cache is not writable, it is kept in ``folder``, which is. The logs of failed tools are
+    written there as well.
 
     Raises
     ------
     SimulationError
-        Where Verilator or the compiler fails.
+        If Verilator or the compiler fails.
     """
     name = f"verilated-{_digest(tools, options)}.a"
     kept = [place / name for place in (_user_cache(), folder) if place is not None]
@@ -60,7 +60,7 @@ def find_library(tools: Tools, options: tuple[str, ...], folder: Path) -> Path:
 
 
 def _user_cache() -> Path | None:
-    """The folder of this package among the caches of the user, who may have none."""
+    """Return this package's folder in the user's cache; None if the user has no home."""
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:  # no home
@@ -69,7 +69,7 @@ def _user_cache() -> Path | None:
 
 
 def _digest(tools: Tools, options: tuple[str, ...]) -> str:
-    """A hash of all that the archive is made from: sources, compiler and flags."""
+    """Return a hash of all that determines the archive: sources, compiler and flags."""
     compiler = subprocess.run(
         [tools.compiler, "--version"], stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
@@ -84,7 +84,7 @@ def _digest(tools: Tools, options: tuple[str, ...]) -> str:
 
 
 def _compile(tools: Tools, options: tuple[str, ...], work: Path, logs: Path) -> Path:
-    """The archive, by the makefile of a model of nothing, which has the flags of every model."""
+    """Compile the archive with the makefile of an empty model, which has the flags of every model."""
     (work / "empty.v").write_text(_EMPTY, encoding="utf-8")
     model = ["--vpi", "--top-module", "empty", "--prefix", "Vtop", "-Mdir", str(work), str(work / "empty.v")]
     tools.run_verilator([*options, *model], logs / "verilator.log")
@@ -95,7 +95,7 @@ def _compile(tools: Tools, options: tuple[str, ...], work: Path, logs: Path) -> 
 
 
 def _keep(made: Path, archive: Path) -> None:
-    """Copy an archive to its place as a whole; another process may do the same at the same time."""
+    """Copy an archive to its place atomically; another process may do the same at the same time."""
     archive.parent.mkdir(parents=True, exist_ok=True)
     copy = aside(archive.parent)
     try:

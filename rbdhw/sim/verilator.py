@@ -1,8 +1,7 @@
-"""The accelerator in Verilator: built once for each Verilog and harness, driven by the cocotb bench.
+"""The accelerator in Verilator: one simulator for each Verilog and harness, driven by the cocotb bench.
 
-Only the ports are made visible to the bench: opening the whole design to it would double the build.
-Where the Verilog names blocks of a device, the package's models of them take their place.
-:mod:`rbdhw.sim.bulk` has the other harness.
+Only the ports are visible to the bench: access to the whole design would double the build time. Device blocks
+in the Verilog are replaced by the package's models. :mod:`rbdhw.sim.bulk` has the other harness.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ TOP = "accelerator"
 BUILD_FOLDER = f"{BUILD_PREFIX}sim"
 
 SINGLE_FILE = 2_000_000
-"""Bytes of C++ up to which a model is compiled as one file.
+"""The most bytes of C++ for which a model is compiled as one file.
 
-The precompiled header that several files share takes longer than such a model. A larger one is compiled by
-several processes at once.
+Compiling the precompiled header that several files share takes longer than compiling such a model. A larger
+model is compiled by several processes at once.
 """
 
 _PORTS = """\
@@ -62,9 +61,9 @@ _OPTIONS = (
 class Disturbance:
     """The random traffic of a simulation.
 
-    ``bubbles`` is the probability, in a cycle, that a beat that could be sent is held back;
-    ``back_pressure`` that the receiver is not ready. ``patience`` is the number of cycles without any
-    transfer after which the accelerator is taken for dead.
+    ``bubbles`` is the probability per cycle that a beat is held back although it could be sent;
+    ``back_pressure`` is the probability that the receiver is not ready. After ``patience`` cycles without any
+    transfer the accelerator is considered dead.
     """
 
     bubbles: float = 0.0
@@ -75,9 +74,9 @@ class Disturbance:
 
 @dataclass(frozen=True)
 class Exchange:
-    """What came out: beats, the cycle in which each beat went in (``sent``) and came out (``taken``).
+    """The beats received, and the cycles in which each beat was sent (``sent``) and received (``taken``).
 
-    ``violations`` counts cycles in which an offered beat changed before it was taken.
+    ``violations`` counts cycles in which an offered beat changed before it was accepted.
     """
 
     responses: Beats
@@ -87,43 +86,38 @@ class Exchange:
 
     @property
     def cycles(self) -> int:
-        """From the first beat in to the last beat out."""
+        """The cycles from the first beat sent to the last beat received."""
         return int(self.taken[-1] - self.sent[0]) + 1 if len(self.taken) and len(self.sent) else 0
 
 
 @dataclass(frozen=True)
 class Harness:
-    """What a simulator has beside the Verilog: sources by name, and further options of Verilator."""
+    """The parts of a simulator besides the Verilog: sources by name, and further options of Verilator."""
 
     files: Mapping[str, bytes]
     options: tuple[str, ...] = ()
 
 
 def build(directory: Path, cache: Path | None = None) -> Path:
-    """Make the simulator of the Verilog in a design folder for :func:`exchange`.
+    """Build the simulator of the Verilog in a design folder for :func:`exchange`.
 
-    It is kept as by :func:`make_simulator`.
-
-    Raises
-    ------
-    InputError, SimulationError
-        As :func:`make_simulator`.
+    :func:`make_simulator` defines where it is kept.
     """
     check_installed("cocotb")
     return make_simulator(directory, cache, _cocotb_harness())
 
 
 def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Path:
-    """The simulator of the Verilog in a design folder in a harness, made unless it is there already.
+    """Return the simulator of a design folder's Verilog in a harness, built unless it already exists.
 
-    It is kept in ``cache``, by default the design's ``build-sim``, under the hash of what it is made from.
+    It is kept in ``cache``, by default the design's ``build-sim``, under the hash of all its sources.
 
     Raises
     ------
     InputError
-        Where a tool is missing, or the folder cannot be written.
+        If a tool is missing, or the folder cannot be written.
     SimulationError
-        Where Verilator or the compiler fails.
+        If Verilator or the compiler fails.
     """
     source, folder = directory / VERILOG, cache or directory / BUILD_FOLDER
     tools = find_tools()
@@ -135,7 +129,7 @@ def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Pat
     except OSError as error:
         expected = "expected a folder that can be"
         raise InputError(f"{folder}: cannot be written ({error.strerror}); {expected}") from error
-    with tempfile.TemporaryDirectory(prefix="rbdhw-") as name:  # make takes no path with spaces
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as name:  # make does not support paths with spaces
         work = Path(name)
         tools.run_verilator(_write_inputs(work, source, harness), folder / "verilator.log")
         (work / ARCHIVE).symlink_to(find_library(tools, _OPTIONS, folder).resolve())
@@ -146,7 +140,7 @@ def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Pat
 
 
 def _write_inputs(work: Path, source: Path, harness: Harness) -> list[str]:
-    """Write what the model is made from beside the Verilog; the options of Verilator."""
+    """Write the sources besides the Verilog; return the options of Verilator."""
     for name, content in harness.files.items():
         (work / name).write_bytes(content)
     for name, text in models().items():
@@ -158,18 +152,18 @@ def _write_inputs(work: Path, source: Path, harness: Harness) -> list[str]:
 
 
 def _splitting(work: Path) -> list[str]:
-    """Whether the makefile compiles the model's files one by one, as Verilator decided, or all as one."""
+    """Return make's option to compile a small model as one file; a large one is built as Verilator chose."""
     size = sum(path.stat().st_size for path in work.glob("Vtop*.cpp"))
     return ["VM_PARALLEL_BUILDS=0"] if size <= SINGLE_FILE else []
 
 
 def exchange(executable: Path, requests: Beats, traffic: Disturbance) -> Exchange:
-    """Send packets to the accelerator and collect as many.
+    """Send packets to the accelerator and receive as many.
 
     Raises
     ------
     SimulationError
-        Where the simulation does not come to its end.
+        If the simulation does not finish.
     """
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
         folder = Path(work)
@@ -182,7 +176,7 @@ def exchange(executable: Path, requests: Beats, traffic: Disturbance) -> Exchang
 
 
 def _cocotb_harness() -> Harness:
-    """cocotb's own main program, and the ports that the bench reads and writes."""
+    """Return cocotb's own main program, and the ports that the bench accesses."""
     from cocotb_tools import config
 
     main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
@@ -192,14 +186,14 @@ def _cocotb_harness() -> Harness:
 
 
 def _name(source: Path, harness: Harness) -> str:
-    """A name that stands for all that a simulator is made from."""
+    """Return a name that identifies all sources of a simulator."""
     texts = [version("verilator"), *_OPTIONS, *harness.options, *harness.files, *models().values()]
     parts = [source.read_bytes(), *(text.encode() for text in texts), *harness.files.values()]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
 def _simulate(executable: Path, folder: Path) -> None:
-    """Run the bench in ``folder``, where it leaves ``responses.npz``."""
+    """Run the bench in ``folder``, where it writes ``responses.npz``."""
     from cocotb_tools.runner import get_runner
 
     log, reason = folder / "simulation.log", "the bench did not finish"

@@ -1,4 +1,4 @@
-"""Tables between marks of a document: read, replaced, and refused where marks are amiss."""
+"""Marked tables in documents: reading, replacing, and refusals of wrong marks."""
 
 from __future__ import annotations
 

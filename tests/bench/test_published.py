@@ -1,4 +1,4 @@
-"""Tables beside published accelerators, and of a full link: those of a small robot."""
+"""Tables of published accelerators and of a saturated link, measured on a small robot."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_the_interval_is_the_least_that_the_link_allows(monkeypatch):
 
 
 def test_rates_beside_pinocchio(monkeypatch):
-    """No faster than packets can leave: on a stream of 32 bits derivatives take longer than the II."""
+    """The rate is limited by the packets: on a stream of 32 bits derivatives take longer than the II."""
     options = BuildOptions(("id", "did"), ii=5, width=18, target="ecp5-85", data_width=32, samples=256)
     monkeypatch.setattr(published, "SMALL_ROBOT", "toy")
     monkeypatch.setattr(published, "SMALL", options)
@@ -62,14 +62,14 @@ def test_published_latencies_in_microseconds():
 
 
 def test_a_build_of_ours_is_like_each_published_one():
-    """All functions, as many bits, and tasks as often."""
+    """The build has all functions, the same number of bits and the same rate of tasks."""
     dadu = next(own for own in PUBLISHED if own.answers == "all")
     assert (ALL, int(dadu.interval.split()[-1]), int(dadu.bits)) in OURS
     assert any(functions == ("difd",) and width == 32 for functions, _, width in OURS)
 
 
 def test_a_row_of_ours(monkeypatch):
-    """Shares of the device, by estimate where Yosys has not counted this design."""
+    """Shares of the device are estimates where Yosys has not counted this design."""
     monkeypatch.setattr(published, "OURS", ((("difd",), 3, 18),))
     monkeypatch.setattr(published, "COMPARED_ROBOT", "toy")
     *others, own = measure_published()
@@ -82,11 +82,11 @@ def test_a_row_of_ours(monkeypatch):
     assert (own["functions"], own["bits"], own["MHz"]) == ("difd", "18×18", "125")
     assert own["latency"].startswith(f"{plan.latency['difd']} cycles, ")
     assert float(own["largest error"]) == pytest.approx(errors_of(plan, "difd").whole.max, rel=0.05)
-    assert set(own) == set(published[0])
+    assert set(own) == set(others[0])
 
 
 def test_the_pace_of_tasks_without_a_pause(tmp_path):
-    """Of hardware that takes a request's beats, waits a cycle, and then gives its answer's."""
+    """The hardware receives a request's beats, waits a cycle, and then sends the response's."""
     design = rail_design(data_width=32, bodies=2)
     write(design, tmp_path / "design")
     widths = design.interface.request_widths("id"), design.interface.response_widths("id")

@@ -1,4 +1,4 @@
-"""Uniform Q16.16 at its best: its arithmetic, its angles, and how it compares with other placements."""
+"""Uniform Q16.16 at its most exact: its arithmetic, its angles, and comparisons with other roundings."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_factors_are_the_nearest_words():
 
 
 def test_sums_of_products_are_rounded_once():
-    """Three times four tenths of a step are one step; each rounded alone would be none."""
+    """Three times four tenths of a step round to one step; rounded separately, each is zero."""
     x, y = numbers(0.4)[0], numbers(STEP)[0]
     product = x * y
     assert product.word.tolist() == [0]
@@ -104,7 +104,7 @@ def arrays_of(robot, tasks, seed=3):
 
 
 def test_angles_are_words_of_radians_and_reduced_exactly():
-    """A pendulum's torque, many turns away, is that of the word's angle to a few steps."""
+    """Many turns away, a pendulum's torque equals that of the word's angle to a few steps."""
     pendulum = mechanism([JointKind.CONTINUOUS], [-1], 5)
     q = np.array([[1000.0], [-20000.5], [30000.25], [0.7]])
     zeros = np.zeros((4, 1))
@@ -123,7 +123,7 @@ def test_angles_are_words_of_radians_and_reduced_exactly():
     [(JointKind.REVOLUTE, JointKind.PRISMATIC), (JointKind.PRISMATIC, JointKind.REVOLUTE)],
 )
 def test_joints_that_follow_others(leader, follower):
-    """Angles are in radians also where a slide follows a turn, or a turn a slide."""
+    """Angles are in radians also where a prismatic joint mimics a revolute one, and the reverse."""
     robot = with_mimic(mechanism([leader, follower], [-1, 0], 7), 1, 0, 0.4, 0.1)
     arrays = {
         "q": np.linspace(-1.0, 1.0, 9)[:, None],
@@ -139,7 +139,7 @@ def test_joints_that_follow_others(leader, follower):
     ("function", "least", "most"), [("id", 5e-6, 1.3e-5), ("did", 8e-6, 2e-5), ("minv", 4e-5, 1e-4)]
 )
 def test_errors_of_a_light_arm(function, least, most):
-    """With angles in turns and every product rounded, inverse dynamics would be three times as far off."""
+    """With angles in turns and every product rounded, inverse dynamics has three times the error."""
     source = load_urdf(path("iiwa14"))
     robot = prepare(source, (function,)).robot
     errors, overflow = uniform_errors(source, robot, function, arrays_of(source, 512))
@@ -149,7 +149,7 @@ def test_errors_of_a_light_arm(function, least, most):
 
 
 def test_the_algorithms_are_those_that_err_least():
-    """Articulated bodies divide by what is large; determinants of blocks are small."""
+    """Articulated bodies divide by large numbers; determinants of blocks are small."""
     source = load_urdf(path("iiwa14"))
     robot, arrays = align_axes(source), arrays_of(source, 256)
     reference = golden.evaluate(source, "minv", arrays)

@@ -1,4 +1,4 @@
-"""The tables of `bench`, and those of the documents: each is what `bench` measures, or has its form."""
+"""The tables of `bench`: those in documents equal the measured ones, or have their form."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ ERRORS = re.compile(rf"({ERROR}) / ({ERROR})( \([\d,]+\))?|-")
 
 
 def cells(name, rows):
-    """A table's cells as a document has them, without the line below the headings."""
+    """Return a table's cells as in a document, without the line below the headings."""
     heading, _, *body = grid(TABLES[name].layout(rows)).split("\n")
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in (heading, *body)]
 
 
 @pytest.fixture(scope="module")
 def written():
-    """The tables of results by name: rows of cells, the headings first."""
+    """Return the tables of results by name: rows of cells, the headings first."""
     found = markdown_tables.tables(RESULTS)
     return {name: [list(row) for k, row in enumerate(rows) if k != 1] for name, rows in found.items()}
 
@@ -121,7 +121,7 @@ def rate(cell):
 
 
 class TestDocument:
-    """Tables go to their places in a document, each as soon as it is measured."""
+    """Each table is inserted in a document as soon as it is measured."""
 
     @pytest.fixture
     def document(self, tmp_path, monkeypatch):

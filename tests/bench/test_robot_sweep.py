@@ -1,4 +1,4 @@
-"""A sweep: what passes, what fails, what is refused, and what is remarked, in tables and exit statuses."""
+"""A sweep: passing, failing and refused robots and remarks, in tables and exit statuses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EMPTY = f'<robot name="plate"><link name="plate">{INERTIAL}</link></robot>'
 
 
 def errors(*figures) -> FunctionErrors:
-    """The errors of a function with the same figures in all tasks and in the only stratum."""
+    """Return a function's errors with the same figures for all tasks and for its only stratum."""
     return FunctionErrors(ErrorFigures(*figures), {"box": ErrorFigures(*figures)})
 
 
@@ -35,7 +35,7 @@ GOOD = errors(1e-6, 1e-5, 100, 1)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A robot, twice, one whose limits bound nothing, one whose base weighs nothing, and so on."""
+    """Make a folder of robots, with a duplicate, one without useful limits, one with a massless base."""
     folder = tmp_path_factory.mktemp("robots")
     bare = path("toy").read_text()
     assert BASE in bare
@@ -54,7 +54,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(folder: Path) -> tuple[Sweep, list[str]]:
-    """The sweep of the folder by two processes, and its progress."""
+    """Sweep the folder with two processes; return the result and its progress."""
     texts: list[str] = []
     return sweep(folder, texts.append, jobs=2), texts
 
@@ -144,11 +144,11 @@ def test_a_robot_that_fails_is_listed_with_what_failed():
 REPORT = Path(__file__).parents[2] / "docs" / "robots.md"
 
 SMALL = ("double_pendulum", "double_pendulum_simple", "finger_edu", "TwoDofs", "iris")
-"""Robots of docs/robots.md that take seconds."""
+"""Robots of docs/robots.md whose check takes seconds."""
 
 
 def test_the_report_in_the_documents_is_what_a_sweep_finds(tmp_path):
-    """Of small robots each cell, and of errors in double precision the size."""
+    """Cells of small robots agree; errors in double precision agree in magnitude."""
     lines = REPORT.read_text(encoding="utf-8").splitlines()
     rows = {tuple(own[:2]): own for line in lines if line.startswith("| `") for own in [_row(line)]}
     folder = tmp_path / "example-robot-data"

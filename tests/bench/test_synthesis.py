@@ -1,4 +1,4 @@
-"""The table's designs: what is measured, and that measuring again gives the same."""
+"""The designs of the calibration table: what is measured, and that another measurement agrees."""
 
 from dataclasses import replace
 
@@ -62,7 +62,7 @@ def test_designs_are_found_by_what_they_are_told_with():
 
 
 def test_only_what_is_asked_for_is_measured_again(monkeypatch):
-    """Of a table in which the hardware of every design is another, one design is asked for."""
+    """The hardware of every design has changed, and one design is requested."""
     monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**COUNTS))
     table = calibration()
     other = tuple(design.model_copy(update={"verilog": "other"}) for design in table.designs)
@@ -78,7 +78,7 @@ def test_only_what_is_asked_for_is_measured_again(monkeypatch):
 
 
 def test_a_generated_design_is_the_hardware_of_its_subject(monkeypatch):
-    """The comment above its modules makes it no other, and their text does."""
+    """The comment above the modules does not identify a design; the text of its modules does."""
     monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**COUNTS))
     digest = measure_subject(SMALL, "any").verilog
     verilog = generate(path(SMALL.robot), SMALL.options).verilog
@@ -101,7 +101,7 @@ def test_tables_set_estimates_beside_counts():
 
 
 def test_what_has_not_changed_is_not_measured_again(monkeypatch):
-    """Of two designs one is known; the table is kept after each."""
+    """One of two designs is known; the table is saved after each."""
     other = replace(SMALL, ii=8)
     monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**COUNTS))
     first = synthesis.calibrate(EMPTY, lambda _: None, lambda _: None, [SMALL])
@@ -115,7 +115,7 @@ def test_what_has_not_changed_is_not_measured_again(monkeypatch):
 
 
 def test_it_may_be_stopped_at_any_time(monkeypatch):
-    """Stopped in the second of three designs; what was measured is kept, and not measured again."""
+    """An interruption in the second of three designs keeps the first, which is not measured again."""
     others = [replace(SMALL, ii=ii) for ii in (8, 16)]
     measured, tables_kept = [], []
 
@@ -136,7 +136,7 @@ def test_it_may_be_stopped_at_any_time(monkeypatch):
 
 
 def test_a_table_of_another_yosys_stays_whole_when_it_is_stopped(monkeypatch):
-    """Designs that have not been reached keep what the other version counted."""
+    """Remaining designs keep the counts of the other version."""
     monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**COUNTS))
     monkeypatch.setattr(synthesis, "yosys_version", lambda: "9.99")
     tables_kept = []

@@ -67,7 +67,7 @@ shutil.copy(value("--input"), value("--bit"))
 
 @pytest.fixture
 def placer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, float]], None]:
-    """Put programs in place of nextpnr and ecppack: a design reaches a clock that only the seed decides."""
+    """Replace nextpnr and ecppack by programs for which the seed alone determines the achieved clock."""
 
     def install(reached: dict[int, float]) -> None:
         clocks = {str(seed): mhz for seed, mhz in reached.items()}
@@ -91,7 +91,7 @@ def design(tmp_path: Path) -> Path:
 
 
 def write_manifest(folder: Path, *, tdata: int = 32, **changes: Any) -> None:
-    """Write the parts of a manifest that synthesis reads, some of them changed."""
+    """Write the entries of a manifest that synthesis reads, with changes."""
     manifest = {
         "target": "ecp5-85",
         "clock_mhz": 50.0,

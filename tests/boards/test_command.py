@@ -17,7 +17,7 @@ Command = Callable[..., tuple[int | str, str, str]]
 
 @pytest.fixture
 def synthesize(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run the command: its exit status, standard output and error stream."""
+    """Run the command; return its exit status, standard output and error stream."""
 
     def synthesize(*arguments: object) -> tuple[int | str, str, str]:
         monkeypatch.setattr(sys, "argv", ["rbdhw", "synthesize", *map(str, arguments)])

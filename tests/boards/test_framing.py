@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001
-"""Deframer and framer in the simulator, against the host's model of the frames."""
+"""Deframer and framer in the simulator, compared with the host's model of the frames."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tests.support.board_simulation import (
 
 
 def deframe(line: bytes, *, depth: int = 64, seed: int | None = None) -> tuple[list[bytes], int]:
-    """The packets that a Deframer gives for the bytes of ``line``, and how many frames it dropped.
+    """Return the packets from a Deframer for the bytes of ``line``, and the number of dropped frames.
 
-    With a ``seed``, bytes come and beats are taken in random cycles, else one every cycle.
+    With a ``seed``, bytes arrive and beats are accepted in random cycles, otherwise in every cycle.
     """
     deframer = Deframer(depth=depth)
     packets: list[bytes] = []
@@ -44,7 +44,7 @@ def deframe(line: bytes, *, depth: int = 64, seed: int | None = None) -> tuple[l
 
 
 def lines(seed: int) -> Iterable[bytes]:
-    """Good frames and broken ones in random order, rich in bytes that want escaping."""
+    """Return valid and invalid frames in random order, with many bytes that need escaping."""
     rng = random.Random(seed)
     for _ in range(60):
         frame = bytearray(encode_frame(random_packet(rng, 6)))
@@ -78,7 +78,7 @@ def test_deframer_equals_the_host(seed: int) -> None:
     ids=["escape alone", "escape last", "escaped escape", "unknown escape", "byte more", "byte fewer"],
 )
 def test_a_frame_that_ends_wrong_is_dropped_alone(broken: bytes) -> None:
-    """All else of it is right, and so are the frames around it."""
+    """Only its end is wrong, and the neighbouring frames are valid."""
     line = encode_frame(b"first ok") + broken + encode_frame(b"then")
     model = FrameDecoder()
     assert list(model.feed(line)) == [b"first ok", b"then"]

@@ -1,4 +1,4 @@
-"""After synthesis for ECP5 the accelerator still answers as the model does, bit for bit."""
+"""After synthesis for ECP5 the accelerator's responses still equal the model's, bit for bit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.ecp5_cells import cell_models
 
 
 def synthesized(design: Path) -> str:
-    """The netlist of the Verilog in a design folder, with models of its cells."""
+    """Return the netlist of the Verilog in a design folder, with models of its cells."""
     commands = (
         "read_verilog accelerator.v",
         *synthesis(ECP5, "accelerator", [(design / "accelerator.v").read_text()]),
@@ -56,7 +56,7 @@ def test_toy_of_all_functions(tmp_path: Path, clock: float, registered: bool) ->
 @pytest.mark.verify
 @pytest.mark.timeout(1800)
 def test_an_array_without_block_rams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All operand memories in look-up tables, of which there are models that can be written."""
+    """All operand memories are in look-up tables, whose models can be written."""
     device = replace(target("ecp5-85"), block_rams=SPARE_BLOCK_RAMS)
     monkeypatch.setitem(TARGETS, "ecp5-85", device)
     options = BuildOptions(

@@ -1,4 +1,4 @@
-"""nextpnr: its reports and logs, seeds tried until one keeps the clock, and what a missed clock says."""
+"""nextpnr: reports and logs, seeds until one reaches the clock, and the message about a missed clock."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ COUNTS = {"TRELLIS_COMB": 7, "TRELLIS_FF": 6, "MULT18X18D": 5, "DP16KD": 4, "DCC
 
 
 def segment(source: str, sink: str) -> dict[str, Any]:
-    """A part of a path between two cells."""
+    """Return a segment of a path between two cells."""
     return {"delay": 1.0, "from": {"cell": source, "port": "Q"}, "to": {"cell": sink, "port": "D"}}
 
 
 def written(path: Path, achieved: float) -> Path:
-    """A report of a design at 50 MHz."""
+    """Write a report of a design at 50 MHz."""
     slowest = [
         segment("accelerator.core.forward_backward.rnea_forward_1.v5_TRELLIS_FF_Q", "a"),
         segment("a", "accelerator.core.v7_DI_LUT4_Z"),
@@ -76,7 +76,7 @@ def test_missed_clock_names_the_seed_the_regions_and_what_helps(
 
 
 class Placer:
-    """Places by looking up the clock of a seed, and writes the seed to a file."""
+    """A placer that looks up the clock of a seed and writes the seed to a file."""
 
     def __init__(self, file: Path, reached: dict[int, float]) -> None:
         self.file = file

@@ -1,4 +1,4 @@
-"""The frames of the serial line, as the host writes and reads them."""
+"""The frames of the serial line, as written and read by the host."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Loop:
 
 
 class Silence:
-    """A port with nobody at the far end."""
+    """A port without a far end."""
 
     def read(self, size: int) -> bytes:  # noqa: ARG002
         return b""

@@ -1,4 +1,4 @@
-"""Synthesis of a design folder: what it reports, and what it refuses."""
+"""Synthesis of a design folder: reports and refusals."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ COUNTS = ("luts", "flip_flops", "dsp_blocks", "block_rams")
 
 
 def refusal(design: Path, **options: Any) -> str:
-    """The line with which the design is refused."""
+    """Return the message with which the design is refused."""
     with pytest.raises(InputError) as caught:
         synthesize(design, **options)
     return str(caught.value)
 
 
 def found(report: dict[str, Any], *keys: str) -> tuple[Any, ...]:
-    """Some values of a report."""
+    """Return some values of a report."""
     return tuple(report[key] for key in keys)
 
 

@@ -1,4 +1,4 @@
-"""Generated accelerators keep the clock that was asked for, or the default, placed and routed."""
+"""Generated accelerators, placed and routed, reach the requested clock or the default one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UR10 = next(file for file in EXAMPLES if file.name == "ur10_robot.urdf")
 def test_designs_on_ecp5_keep_their_clock(
     tmp_path: Path, name: str, functions: tuple[str, ...], clock_mhz: float, data_width: int
 ) -> None:
-    """A missed clock would raise; DSP blocks are as many as the manifest tells."""
+    """A missed clock would raise an error; the number of DSP blocks is that of the manifest."""
     options = BuildOptions(
         functions, ii=8, target="ecp5-85", clock_mhz=clock_mhz, width=18, data_width=data_width
     )
@@ -41,7 +41,7 @@ def test_designs_on_ecp5_keep_their_clock(
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize(("urdf", "data_width"), [(path("toy"), 32), (UR10, 64)], ids=["toy", "ur10"])
 def test_default_designs_on_ecp5_keep_the_default_clock(tmp_path: Path, urdf: Path, data_width: int) -> None:
-    """The first placement suffices: the margin of the default clock is that of the target."""
+    """The first placement suffices: the target's default clock has a margin."""
     write(generate(urdf, BuildOptions(("id",), ii=8, target="ecp5-85", data_width=data_width)), tmp_path)
     report = synthesize(tmp_path, tries=1)
     assert report["clock_mhz_achieved"] >= report["clock_mhz_target"] == 40.0

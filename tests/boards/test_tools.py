@@ -1,4 +1,4 @@
-"""Outside programs: their versions, their logs, and what is told when they fail."""
+"""External programs: their versions, their logs, and the messages about failures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rbdhw.progress import within
 
 
 def program(folder: Path, lines: str) -> str:
-    """The path of a program of these lines."""
+    """Return the path of a program with these lines."""
     path = folder / "program"
     path.write_text(lines)
     path.chmod(0o755)

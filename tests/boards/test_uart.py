@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001
-"""Serial ports and the shell in the simulator: bits on the line against the host's model."""
+"""Serial ports and the shell in the simulator: bits on the line, compared with the host's model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.board_simulation import Testbench, random_packet, simulate
 
 
 class Echo(Component):
-    """An accelerator that answers each request with its own beats, their bits inverted."""
+    """An accelerator that answers each request with its own beats, inverted."""
 
     def __init__(self) -> None:
         super().__init__({"i": In(stream.Signature(BEAT)), "o": Out(stream.Signature(BEAT))})
@@ -44,7 +44,7 @@ class Echo(Component):
 
 
 def levels(line: Iterable[int], stop: int = 1) -> Iterator[int]:
-    """The line's levels for some bytes, bit by bit."""
+    """Return the levels of the line for some bytes, bit by bit."""
     for byte in line:
         yield 0
         yield from (byte >> bit & 1 for bit in range(8))
@@ -52,7 +52,7 @@ def levels(line: Iterable[int], stop: int = 1) -> Iterator[int]:
 
 
 async def put_levels(context: SimulatorContext, rx: Any, bits: Iterable[int], cycles: float) -> None:
-    """Hold each bit on the line for ``cycles`` cycles, on average where it is not a whole number."""
+    """Hold each bit on the line for ``cycles`` cycles, on average if the number is not whole."""
     passed = 0.0
     for bit in bits:
         context.set(rx, bit)
@@ -63,7 +63,7 @@ async def put_levels(context: SimulatorContext, rx: Any, bits: Iterable[int], cy
 
 
 def read_line(tx: Any, line: bytearray, divisor: int) -> Testbench:
-    """A process that reads the bytes on a line, and holds each to its timing."""
+    """Return a process that reads the bytes on a line and checks the timing of each."""
 
     async def read(context: SimulatorContext) -> None:
         while True:
@@ -78,7 +78,7 @@ def read_line(tx: Any, line: bytearray, divisor: int) -> Testbench:
 
 
 def receive(bits: Iterable[int], *, divisor: int, cycles: float) -> bytes:
-    """The bytes that a receiver reads from ``bits``."""
+    """Return the bytes that a receiver reads from ``bits``."""
     receiver = UartReceiver(divisor=divisor)
     line = bytearray()
 
@@ -132,7 +132,7 @@ def test_transmitter_sends_the_bytes_without_gaps(divisor: int) -> None:
 
 
 def talk(line: bytes, *, divisor: int, bytes_after: int) -> tuple[bytes, int]:
-    """What the shell around :class:`Echo` answers to ``line``, and how many frames it dropped."""
+    """Return the response of the shell around :class:`Echo` to ``line``, and the number of dropped frames."""
     shell = UartShell(Echo(), divisor=divisor, depth=64)
     answer = bytearray()
     dropped = []

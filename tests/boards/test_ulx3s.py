@@ -1,4 +1,4 @@
-"""The ULX3S: its clocks, and a small accelerator down to the bitstream."""
+"""The ULX3S: its clocks, and the bitstream of a small accelerator."""
 
 from __future__ import annotations
 

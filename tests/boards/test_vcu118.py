@@ -1,4 +1,4 @@
-"""The VCU118: its clocks, Vivado's build plan, and what is read from Vivado's reports."""
+"""The VCU118: its clocks, Vivado's build plan, and the reading of Vivado's reports."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_without_vivado_only_the_plan_is_written(
 
 
 def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
-    """Put a program in Vivado's place that does ``body``."""
+    """Replace Vivado by a program that executes ``body``."""
     program = folder / "stand-in"
     program.write_text(f"#!/bin/sh\n{body}\n")
     program.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Synthesis for a target: counts of a design whose cost is known, and tools that fail."""
+"""Synthesis for a target: counts of a design of known cost, and failing tools."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_what_a_design_may_do_without_stays_where_it_is_mapped_as_it_is(
 
 
 def statistics(**cells: int) -> str:
-    """Yosys' statistics of a design with these cells."""
+    """Return Yosys' statistics of a design with these cells."""
     return json.dumps({"modules": {}, "design": {"num_cells_by_type": cells}})
 
 

@@ -1,4 +1,4 @@
-"""The command line: exit statuses, one line for each bad input, JSON for scripts, vectors through it."""
+"""The command line: exit statuses, one-line messages about bad input, JSON for scripts, user vectors."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ from rbdhw.robots import path
 TOY = path("toy")
 TASKS = 50
 WRITTEN = {*FILES, *COMPANIONS} - {"accelerator.lpf"}
-"""What a folder of the default target holds."""
+"""The files in a design folder for the default target."""
 
 BASE = '<link name="base"/>'
 TIP = '<child link="tip"/>\n    <origin xyz="0.4 0 0"/>\n  </joint>\n  <link name="tip"/>'
@@ -134,7 +134,7 @@ TAKEN_WITHOUT_STRICT = {
     "no limits": "as no limit",
     "reversed limits": "the other way round",
 }
-"""How these robots are taken without --strict."""
+"""How these robots are accepted without --strict."""
 
 BAD_OPTIONS = {
     "link unknown": (
@@ -156,7 +156,7 @@ BAD_OPTIONS = {
 
 @pytest.fixture(scope="module")
 def toy():
-    """The toy with forces everywhere, 18 bits wide."""
+    """Generate the toy with external forces on all links, 18 bits wide."""
     return generate(TOY, BuildOptions(width=18, fext="all"))
 
 
@@ -168,7 +168,7 @@ def design(toy, tmp_path):
 
 
 def bad_robot(folder, case):
-    """The toy's file with something amiss."""
+    """Return the toy's file with a defect."""
     old, new, _ = BAD_ROBOTS[case]
     text = TOY.read_text()
     assert old in text
@@ -375,7 +375,7 @@ def test_builds_of_an_earlier_design_go_with_it(rbdhw, tmp_path):
 
 
 class TestUsage:
-    """Help, the version and completion, and command lines that are none."""
+    """Help, version, completion, and invalid command lines."""
 
     COMMANDS = ("info", "generate", "simulate", "run", "synthesize", "bench")
 

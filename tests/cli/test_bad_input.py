@@ -1,6 +1,6 @@
-"""Bad input of every kind, a row each: exit status 2, one line that says what is wrong, and nothing written.
+"""Bad input of every kind, one row each: exit status 2, a one-line message, and nothing written.
 
-Warnings are errors in tests, so no row may make NumPy warn. The time limit of a test bounds the work.
+Warnings are errors in tests, so no row may cause a NumPy warning. The time limit of a test bounds the work.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ BUILD = ("--functions", "id,fd", "--width", 18)
 
 
 def contents(folder: Path) -> dict[Path, bytes | None]:
-    """All that is in a folder: the files with what they hold."""
+    """Return the files in a folder with their contents."""
     return {entry: entry.read_bytes() if entry.is_file() else None for entry in folder.rglob("*")}
 
 
 @pytest.fixture
 def refused(told, tmp_path):
-    """The one line of a command line that is bad input and leaves the folder as it was."""
+    """Return the message about a bad command line, which must leave the folder unchanged."""
 
     def refused(*arguments):
         before = contents(tmp_path)
@@ -135,7 +135,7 @@ class TestOptions:
 
 @pytest.fixture(scope="module")
 def rails(tmp_path_factory):
-    """A folder with a small design, which no test changes."""
+    """Return a folder with a small design that no test changes."""
     folder = tmp_path_factory.mktemp("rails") / "design"
     write(rail_design(data_width=32, bodies=2), folder)
     return folder
@@ -168,7 +168,7 @@ class TestArchives:
 
 
 def states_in(folder: Path) -> Path:
-    """A file of states for :func:`rails`."""
+    """Write a file of states for :func:`rails`."""
     arrays()(folder / "states.npz")
     return folder / "states.npz"
 
@@ -281,7 +281,7 @@ class TestFolders:
 
 
 def characters(text: str) -> st.SearchStrategy[str]:
-    """A text with some of its characters replaced, left out, or others put in."""
+    """Draw a text with some characters replaced, removed or inserted."""
     edit = st.tuples(st.integers(0, len(text)), st.integers(0, 4), st.text(max_size=4))
 
     def edited(edits: list[tuple[int, int, str]]) -> str:
@@ -297,7 +297,7 @@ DOMAIN = "[default]\nposition = [-1.0, 2.5]\n[joints.elbow]\nvelocity = 3.0\neff
 
 
 class TestAnything:
-    """Valid files with a few characters changed are taken or refused, but nothing else happens."""
+    """Valid files with a few changed characters are accepted or refused; no other error occurs."""
 
     @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(text=characters(TOY))

@@ -1,4 +1,4 @@
-"""The command line, choosing an initiation interval: by the link, by the device, by eye."""
+"""The choice of an initiation interval on the command line: by the link, by the device, by the tables."""
 
 import json
 import re
@@ -147,7 +147,7 @@ def test_exploring_draws(rbdhw, tmp_path):
 
 
 LARGE = (path("toy"), "--functions", "dfd", "--width", 32, "--target", "ecp5-85")
-"""Too large at an interval of 1."""
+"""A build that is too large at an interval of 1."""
 
 
 def test_a_design_that_is_too_large_is_warned_about(rbdhw, tmp_path):
@@ -164,7 +164,7 @@ def test_a_design_that_is_too_large_is_warned_about(rbdhw, tmp_path):
 
 
 def test_auto_keeps_to_the_device(rbdhw, tmp_path):
-    """The streams alone allow an interval of 1."""
+    """The streams alone would permit an interval of 1."""
     status, _, err = rbdhw("generate", *LARGE, "-o", tmp_path / "out", "--ii", "auto")
     facts = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert (status, err, facts["remarks"]) == (0, "", [])

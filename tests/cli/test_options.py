@@ -1,4 +1,4 @@
-"""The options of a build: the same for every command that takes them, and which of them were given."""
+"""The options of a build: the same for every command, and which of them the command line has."""
 
 import inspect
 
@@ -23,7 +23,7 @@ from rbdhw.protocol import FUNCTIONS
 
 
 def options_of(command):
-    """The options of a command, by name: their spellings, defaults, help and group."""
+    """Return the options of a command by name: their spellings, defaults, help and group."""
     parameters = typer.main.get_group(app).commands[command].params
     return {
         p.name: (p.opts, p.default, p.help, p.rich_help_panel) for p in parameters if p.name in PARAMETERS

@@ -1,4 +1,4 @@
-"""What `info` says of a robot: its joints with kinds and limits, its algorithms, its limbs."""
+"""The robot description of `info`: joints with kinds and limits, algorithms, limbs."""
 
 import json
 from math import inf
@@ -15,7 +15,7 @@ SLIDE = {"position": "m", "velocity": "m/s", "effort": "N"}
 
 
 def robot():
-    """A ball on a rail, and a wheel that follows the rail."""
+    """Return a robot with a ball joint on a rail, and a wheel that mimics the rail."""
     rail = (Limits(lower=-0.5, upper=0.25, velocity=2.0, effort=inf),)
     free = (Limits(-inf, inf, 3.0, 4.0),)
     ball = (Limits(-inf, inf, inf, inf),) * 3
@@ -75,7 +75,7 @@ def travelling(rows):
 
 
 def test_coordinates_that_nothing_depends_on_do_not_travel():
-    """A first joint about gravity's axis, and where a floating base is; a torque that no function takes."""
+    """A first joint about gravity's axis, a floating base's position, and a torque that no function uses."""
     arm = describe(path("iiwa14"), BuildOptions(("id",)))["coordinates"]
     assert travelling(arm["q"]) == [[], *[["q"]] * 6]
     assert travelling(arm["v"]) == [["v", "a"]] * 7

@@ -1,4 +1,4 @@
-"""The tables of the command line: what they say, and that no line is longer than 80 columns."""
+"""The tables of the command line: their contents, and lines of at most 80 columns."""
 
 from pathlib import Path
 
@@ -107,7 +107,7 @@ REPORT = {
 
 @pytest.fixture
 def lines(capsys):
-    """What a call prints, line by line without spaces at the ends, each within the width."""
+    """Return the printed lines without trailing spaces; each is within the width."""
 
     def lines(action, *arguments):
         action(*arguments)

@@ -1,4 +1,4 @@
-"""The bundled robots: found by name, and read by Pinocchio as by us."""
+"""The bundled robots: found by name, and read by Pinocchio with the same result."""
 
 import numpy as np
 import pinocchio as pin

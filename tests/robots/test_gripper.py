@@ -1,4 +1,4 @@
-"""A gripper whose jaws mimic one joint: read, and computed as Pinocchio does with the joints bound."""
+"""A gripper whose jaws mimic one joint: read, and computed as by Pinocchio with the joints bound."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Packages of the project's extras: each command says in one line which extra is missing."""
+"""Optional packages: each command names the missing extra in one line."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ DISTRIBUTIONS = {"amaranth_boards": "amaranth-boards", "pinocchio": "pin"}
 
 @pytest.fixture
 def rail(tmp_path):
-    """A small design as `rbdhw generate` writes it, and states for it."""
+    """Return a small design as `rbdhw generate` writes it, and states for it."""
     folder = tmp_path / "rail"
     write(rail_design(), folder)
     return folder
 
 
 def refusal(capsys, monkeypatch, *arguments):
-    """The error line of a command that ends with status 2 and prints nothing else."""
+    """Return the error line of a command that ends with status 2 and prints nothing else."""
     monkeypatch.setattr(sys, "argv", ["rbdhw", *map(str, arguments)])
     with pytest.raises(SystemExit) as end:
         app.main()
@@ -42,7 +42,7 @@ def refusal(capsys, monkeypatch, *arguments):
 
 
 def without(monkeypatch, *packages):
-    """Let packages, and what of them is already imported, be missing."""
+    """Make packages, and their imported modules, unavailable."""
     for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
         monkeypatch.setitem(sys.modules, name, None)
     for package in packages:

@@ -1,4 +1,4 @@
-"""Files of the user: read up to a size, written as a whole or not at all, devices and pipes in place."""
+"""The user's files: reading up to a maximum size, writing completely or not at all, devices and pipes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def refusal_of(action, *arguments):
 
 
 def received(pipe: Path) -> tuple[threading.Thread, list[bytes]]:
-    """A reader of a pipe, and what it has received once it has ended."""
+    """Read a pipe; return its contents once it has ended."""
     found: list[bytes] = []
     reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
     reader.start()
@@ -112,7 +112,7 @@ class TestWriting:
         assert refusal_of(write_text, Path("/dev/full"), "content") == expected
 
     def test_the_standard_output_is_continued(self, capfd):
-        """Were it opened anew, what is printed later would be written over it."""
+        """If it were opened again, later output would overwrite the file."""
         print("before")
         write_text(Path(f"/proc/{os.getpid()}/fd/1"), "content\n")
         print("behind")
@@ -128,14 +128,14 @@ class TestWriting:
 
 @pytest.fixture(scope="module")
 def rail(tmp_path_factory):
-    """A folder with a small design."""
+    """Return a folder with a small design."""
     folder = tmp_path_factory.mktemp("rail") / "design"
     write(rail_design(), folder)
     return folder
 
 
 class TestCommands:
-    """Every command writes by these rules."""
+    """Every command follows these rules for writing."""
 
     def test_results_into_a_pipe(self, rbdhw, rail, tmp_path):
         states, pipe, file = tmp_path / "states.npz", tmp_path / "pipe", tmp_path / "file.npz"

@@ -1,4 +1,4 @@
-"""The garbage collector, held back and let go."""
+"""Less frequent garbage collection, and its restoration."""
 
 import gc
 import weakref

@@ -10,13 +10,13 @@ from tests.support.designs import faulty, rail_design
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory):
-    """Where simulators are kept."""
+    """Return the folder of the simulators."""
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture(scope="session")
 def rail_folder(tmp_path_factory):
-    """A right design of two bodies on rails, with packets of several beats."""
+    """Return a correct design of two bodies on rails, with packets of several beats."""
     folder = tmp_path_factory.mktemp("rail") / "design of two carts"
     write(rail_design(data_width=32, bodies=2), folder)
     return folder
@@ -24,7 +24,7 @@ def rail_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def faulty_folder(tmp_path_factory):
-    """A design whose hardware is wrong, as :func:`tests.support.designs.faulty` says."""
+    """Return a design with the faulty hardware of :func:`tests.support.designs.faulty`."""
     folder = tmp_path_factory.mktemp("faulty") / "design"
     write(faulty(rail_design()), folder)
     return folder

@@ -1,4 +1,4 @@
-"""Every joint, mimics, and every base through Verilator, bit for bit, all functions mixed."""
+"""Every joint, mimics, and every base in Verilator, bit for bit, with all functions mixed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def built(
 
 
 def assert_exact(design: Design, folder: Path, tasks: int, functions: tuple[str, ...] = ALL) -> None:
-    """No bit differs in tasks of all functions, and few leave the formats."""
+    """Check that no bit differs in tasks of all functions, and that few tasks are flagged."""
     write(design, folder / "design")
     report = simulate(folder / "design", tasks, seed=23, bulk=True)
     assert (report.tasks, report.mismatches) == (tasks, 0)
@@ -51,7 +51,7 @@ def assert_exact(design: Design, folder: Path, tasks: int, functions: tuple[str,
 
 
 def small(kind: JointKind) -> Robot:
-    """A joint between two turning ones, or the first of three if it floats."""
+    """Return a robot with this joint between two revolute ones, or first of three if it floats."""
     kinds = [kind, K.REVOLUTE, K.REVOLUTE] if kind is K.FLOATING else [K.REVOLUTE, kind, K.REVOLUTE]
     return mechanism(kinds, [BASE, 0, 1], seed=8)
 

@@ -1,4 +1,4 @@
-"""npz files as anyone may write them: what can be read is; what cannot is in tests/test_bad_input.py."""
+"""Untrusted npz files that can be read; tests/cli/test_bad_input.py has those that cannot."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_arrays_of_numbers(tmp_path, save, array):
 
 
 def test_zeros_in_the_smallest_form(tmp_path):
-    """A thousand to one, which no limit on sizes may refuse."""
+    """A compression of a thousand to one must not be refused by the check of sizes."""
     np.savez_compressed(tmp_path / "in.npz", q=np.zeros((1_000_000, 2)))
     assert read_archive(tmp_path / "in.npz", ("q",)).arrays["q"].shape == (1_000_000, 2)
 

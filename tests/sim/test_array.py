@@ -1,4 +1,4 @@
-"""Accelerators whose core is an array, from the URDF to the RTL in Verilator, bit for bit."""
+"""Accelerators with an array core, from the URDF to the RTL in Verilator, bit for bit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALL = tuple(FUNCTIONS)
 
 
 def builds():
-    """Robot, base, functions, target, clock, interval, what travels, tasks."""
+    """Return robot, base, functions, target, clock, interval, number format and tasks."""
     yield "toy", "fixed", ALL, "ecp5-85", None, 16, "fixed", 400
     yield "iiwa14", "fixed", ("id", "fd"), "xcvu9p", None, 24, "fixed", 200
     long = [

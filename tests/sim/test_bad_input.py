@@ -1,4 +1,4 @@
-"""Whatever comes in, the RTL answers by status, with the task's tag, and the next task is right."""
+"""Bad requests: the RTL answers with a status and the task's tag, and the next task is correct."""
 
 from __future__ import annotations
 

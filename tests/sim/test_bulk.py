@@ -1,4 +1,4 @@
-"""The bench in C++ does what the cocotb bench does."""
+"""The C++ bench gives the results of the cocotb bench."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.designs import rail_design
 
 
 def beats_for(folder, tasks: int) -> Beats:
-    """Requests for the design's functions in turn."""
+    """Return requests for the design's functions in turn."""
     design = read(folder)
     arrays = sample(design.robot, design.domain, tasks, np.random.default_rng(4), design.fext)
     places = {f: np.arange(i, tasks, 2) for i, f in enumerate(design.functions)}

@@ -1,4 +1,4 @@
-"""The causes of flagged tasks: inputs outside their domain, overflows, quaternions of no unit length."""
+"""The causes of flagged tasks: inputs outside their domain, overflows, quaternions not of unit length."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ WHEN_OUTSIDE = "in generate's --domain file"
 
 @pytest.fixture(scope="module")
 def floating():
-    """A floating toy with external forces, a gravity that comes with the task, and all functions."""
+    """Return a floating toy with external forces, gravity in the task, and all functions."""
     toy = replace(load_urdf(path("toy")), base_inertia=Inertia(3.0, rotational=(0.1, 0, 0, 0.2, 0, 0.3)))
     options = BuildOptions(functions=tuple(FUNCTIONS), width=20, fext="all", ii=4, samples=256)
     return build_design(mount(toy, Mounting("floating", gravity="task")), options)
@@ -107,7 +107,7 @@ def test_a_quaternion_of_another_length(floating):
 
 
 def test_every_flagged_task_has_a_cause(floating):
-    """Beyond the domain values overflow: each flagged task counts once, for the first of them."""
+    """Beyond the domain values overflow: each flagged task counts once, for its first overflow."""
     arrays = tasks_of(floating, 64)
     for name in ("v", "a", "tau"):
         arrays[name] *= 20.0

@@ -1,4 +1,4 @@
-"""A client written from ``docs/interface.md`` and the manifest alone talks to the Verilog."""
+"""A client written only from ``docs/interface.md`` and the manifest communicates with the Verilog."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MALFORMED, NOT_FINITE = 4, 8
 
 
 def client_of(folder: Path) -> Any:
-    """The page's client of a design."""
+    """Return the page's client of a design."""
     names: dict[str, Any] = {}
     exec(
         compile(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[0], str(PAGE), "exec"), names
@@ -61,7 +61,7 @@ class Device:
     client: Any
 
     def talk(self, packets: list[list[int]], traffic: Disturbance | None = None) -> list[Answer]:
-        """The answers, each with the cycle of its last beat, and the cycles in which requests began."""
+        """Return the responses, with the cycles of their last beats, and those in which requests began."""
         size = self.client.stream["tdata_width"] // 8
         beats = [beat for packet in packets for beat in packet]
         data = np.frombuffer(b"".join(beat.to_bytes(size, "little") for beat in beats), np.uint8)
@@ -120,7 +120,7 @@ def singles(arm: Path) -> Device:
 
 
 def any_value(word: dict[str, Any], rng: np.random.Generator) -> float:
-    """A value within the word's bounds."""
+    """Return a value within the word's bounds."""
     step = 2.0 ** -word["binary_point"]
     if "lowest" not in word:
         return float(rng.uniform(-0.5, 0.5))
@@ -128,7 +128,7 @@ def any_value(word: dict[str, Any], rng: np.random.Generator) -> float:
 
 
 def tasks_of(device: Device, count: int, seed: int) -> list[tuple[str, bool, dict[str, float]]]:
-    """Functions in turn, options and values; of ``difd`` the inverse mass matrix is the right one."""
+    """Return functions in turn, options and values; ``difd`` gets the correct inverse mass matrix."""
     rng = np.random.default_rng(seed)
     client, tasks = device.client, []
     for k in range(count):
@@ -148,7 +148,7 @@ def index_of(name: str) -> tuple[int, ...]:
 
 
 def arrays_of(device: Device, values: dict[str, float], rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """What the values say; coordinates that do not travel are anything."""
+    """Return the arrays of these values; coordinates that are not sent are arbitrary."""
     robot = read(device.folder).robot
     arrays = {name: rng.normal(size=(1, robot.nv)) for name in ("q", "v", "a", "tau")}
     units = {
@@ -164,7 +164,7 @@ def arrays_of(device: Device, values: dict[str, float], rng: np.random.Generator
 def expected_of(
     device: Device, function: str, extended: bool, values: dict[str, float]
 ) -> dict[str, np.ndarray]:
-    """The golden model's results."""
+    """Return the golden model's results."""
     robot, arrays = read(device.folder).robot, arrays_of(device, values, np.random.default_rng(1))
     found = dict(evaluate(robot, function, arrays))
     if function == "dfd" and extended:
@@ -173,7 +173,7 @@ def expected_of(
 
 
 def results_of(values: dict[str, float], nv: int) -> dict[str, np.ndarray]:
-    """Arrays of an answer's words: the rest is zero, and a symmetric matrix is completed."""
+    """Return arrays from a response's words: other entries are zero, and symmetric matrices are completed."""
     found: dict[str, np.ndarray] = defaultdict(lambda: np.zeros((nv, nv)))
     for name, value in values.items():
         array, index = name.partition("[")[0].partition(".")[2], index_of(name)
@@ -213,7 +213,7 @@ def test_a_client_of_the_page_gets_the_right_answers(name, traffic, request):
 
 
 def test_structure_is_left_out_and_units_are_those_of_the_joints(fixed):
-    """Two limbs: of the lift and the elbow, and the other. Nothing depends on the lift's place."""
+    """There are two limbs, lift and elbow in one of them. Nothing depends on the lift's position."""
     manifest = fixed.client.manifest
     units = {word["name"]: word["unit"] for words in manifest["outputs"].values() for word in words}
     assert not [name for name in units if re.search(r"\[2,[01]\]|\[[01],2\]", name)]
@@ -229,7 +229,7 @@ def test_structure_is_left_out_and_units_are_those_of_the_joints(fixed):
 
 
 def test_the_tables_of_the_page_are_the_units_of_the_manifest(fixed):
-    """Each unit of a word stands in the page's row of its array."""
+    """Each unit of a word is in the page's row of its array."""
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE.read_text(), re.MULTILINE))
     manifest = fixed.client.manifest
     kinds = [coordinate["unit"] == "m/s" for coordinate in manifest["coordinates"]["v"]]
@@ -256,7 +256,7 @@ def test_bits_behind_the_last_slot_are_ignored(name, request):
 
 
 def malformed(client: Any) -> list[tuple[list[int], str | None, int]]:
-    """Malformed packets, the function that they are answered for, and the options that are repeated."""
+    """Return malformed packets, the function of each response, and the repeated options."""
     rng = np.random.default_rng(9)
     bits = client.stream["tdata_width"]
     found: list[tuple[list[int], str | None, int]] = []
@@ -278,7 +278,7 @@ def malformed(client: Any) -> list[tuple[list[int], str | None, int]]:
 
 @pytest.mark.parametrize("name", ["fixed", "singles"])
 def test_malformed_packets_are_answered_as_the_page_says(name, request):
-    """Each between two good ones, which are answered as without it."""
+    """Each is between two valid packets, whose responses it does not change."""
     device = request.getfixturevalue(name)
     client, (_, _, values) = device.client, tasks_of(device, 1, seed=3)[0]
     cases = malformed(client)
@@ -342,7 +342,7 @@ def test_a_function_alone_is_answered_at_the_pace_of_the_manifest(name, request)
 
 
 def test_short_answers_do_not_wait_for_many_long_ones(fixed):
-    """Requests without a pause, of all functions; answers share the output in rounds."""
+    """Requests of all functions have no pauses; responses share the output in rounds."""
     tasks = tasks_of(fixed, 70, seed=8)
     rng = np.random.default_rng(1)
     chosen = [tasks[k] for k in rng.integers(len(tasks), size=3000)]

@@ -1,4 +1,4 @@
-"""All seven functions of a 7-DoF arm at every initiation interval from 1 to 16, and some larger."""
+"""All seven functions of a 7-DoF arm at every initiation interval from 1 to 16, and some larger ones."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ TASKS = 100
 
 @cache
 def build() -> BuildSearch:
-    """The formats, which are the same at every interval."""
+    """Return the build with the formats, which are the same at every interval."""
     return BuildSearch(prepare_build(SOURCE, OPTIONS), OPTIONS)
 
 
 def intervals():
-    """One in the short run; those beside it take as long, each with a simulator of its own."""
+    """Return one interval for the short run; each other one needs a simulator of its own."""
     for ii in (*range(1, 17), 24, 32, 64):
         yield pytest.param(ii, marks=() if ii == 3 else pytest.mark.verify)
 
@@ -38,7 +38,7 @@ def intervals():
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("ii", list(intervals()))
 def test_schedule_and_hardware_are_exact(tmp_path, ii):
-    """The verifier has passed the schedule when there is a plan."""
+    """A plan exists only if the verifier has accepted its schedule."""
     plan = build().plan(Interval(ii, "tested"))
     products = sum(len(unit.steps) for unit in plan.pipeline.units if unit.resource in MULTIPLIERS)
     assert plan.ii == ii

@@ -1,4 +1,4 @@
-"""The manifest's latencies: those of single tasks in the Verilog, with nothing else in flight."""
+"""The manifest's latencies equal those of single tasks in the Verilog, without contention."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HARNESS = Path(__file__).with_name("alone.cpp")
 
 
 def measured(folder: Path, work: Path) -> dict[str, list[int]]:
-    """The latencies of a task of each function: at first, and then at each phase of the interval."""
+    """Return the latencies of a task of each function: first alone, then at each phase of the interval."""
     design = read(folder)
     executable = make_simulator(folder, work, Harness({HARNESS.name: HARNESS.read_bytes()}))
     packets = {function: request(design, function) for function in design.functions}
@@ -36,13 +36,13 @@ def measured(folder: Path, work: Path) -> dict[str, list[int]]:
 
 
 def request(design: Design, function: str):
-    """The packet of a random plain task."""
+    """Return the packet of a random plain task."""
     arrays = sample(design.robot, design.domain, 1, np.random.default_rng(3), design.fext)
     return requests(design, function, np.array([1]), encode(design, function, arrays))
 
 
 def cases():
-    """Core, interval, what travels, bits of TDATA."""
+    """Return core, interval, number format, and bits of TDATA."""
     short = [("pipeline", 1, "fixed", 512), ("pipeline", 12, "float32", 32), ("array", 9, "float32", 128)]
     for core, number, width in product(("pipeline", "array"), NUMBERS, DATA_WIDTHS):
         ii = 9 if core == "array" else {32: 12, 128: 3}.get(width, 1)
@@ -54,8 +54,9 @@ def cases():
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("core", "ii", "number", "data_width"), list(cases()))
 def test_a_task_alone_takes_the_cycles_of_the_manifest(tmp_path, core, ii, number, data_width):
-    """At the best phase these, at each other phase another wait of up to II - 1. Another function's answer
-    before costs a cycle more.
+    """At each other phase a task waits up to II - 1 cycles more.
+
+    A preceding response of another function costs one cycle more.
     """
     options = BuildOptions(
         tuple(FUNCTIONS), ii=ii, width=18, core=core, number=number, data_width=data_width, samples=256

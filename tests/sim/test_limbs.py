@@ -1,4 +1,4 @@
-"""Limbs that share hardware, through Verilator: every bit as the model says."""
+"""Limbs that share hardware, in Verilator: every bit equals the model's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.limbs import limbed
 
 
 def builds():
-    """Limbs, whether they hang from a trunk, interval, external forces, and width."""
+    """Return limbs, whether they hang from a trunk, interval, external forces, and width."""
     yield 2, False, 2, "none", 18
     yield 2, True, 4, "all", 18
     yield 4, False, 8, "none", 27

@@ -1,4 +1,4 @@
-"""Robots, initiation intervals, widths and external forces through Verilator, bit for bit."""
+"""Robots, initiation intervals, widths and external forces in Verilator, bit for bit."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tests.support.strategies import random_direction, random_inertia, random_ro
 
 KINDS = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
 PLACES = (BASE, 0, 1, 1, BASE, 4)
-"""Parents of the bodies of a random tree: two trees on the base, one of them branching."""
+"""Parents of the bodies of a random tree: two trees on the base, one of them with branches."""
 
 
 def matrix():
-    """The robots, each with every width and both choices of forces at II 1, and one of them slower."""
+    """Return the robots, each with every width and both choices of forces at II 1, and one at a larger II."""
     for robot in ("toy", "iiwa14", "hyq", "atlas"):
         widths, tasks = ((16, 27), 40) if robot == "atlas" else ((18, 28), 100)
         for width, fext in product(widths, ("none", "all")):
@@ -36,7 +36,7 @@ def matrix():
 
 
 def assert_exact(report: Report, tasks: int) -> None:
-    """No bit differs, every task is answered within its domain, and the answers are torques."""
+    """Check that no bit differs, every task is answered within its domain, and results are torques."""
     assert report.ok
     assert (report.tasks, report.mismatches, report.flagged) == (tasks, 0, 0)
     median = report.functions["id"].error_median
@@ -56,7 +56,7 @@ def test_bundled_robot(tmp_path, robot, ii, width, fext, tasks):
 
 
 def every_function():
-    """Builds of all seven functions: robot, interval, width, numbers at the edge, bits of TDATA, tasks."""
+    """Return builds of all seven functions: robot, interval, width, number format, bits of TDATA, tasks."""
     yield "toy", 1, 18, "float32", 32, 150
     yield "toy", 5, 27, "fixed", 512, 150
     long = [("iiwa14", ii, 18, "fixed", 512, 2000) for ii in (1, 4, 10)]
@@ -102,7 +102,7 @@ def test_algorithms_that_were_not_the_cheapest(tmp_path, algorithms):
 
 
 def tree(seed: int) -> Robot:
-    """A branching robot of one-DoF joints, with skew axes and placements."""
+    """Return a branching robot of one-DoF joints, with skew axes and placements."""
     rng = np.random.default_rng(seed)
     bodies = []
     for i, parent in enumerate(PLACES):

@@ -1,4 +1,4 @@
-"""A million random tasks through the bit-exact model: every result within the budget, or flagged."""
+"""A million random tasks in the bit-exact model: every result is within the budget, or flagged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AT_ONCE = 16384
 
 
 def beyond_budget(design, function, tasks, rng):
-    """How many unflagged results err by more than the budget, and how many tasks were flagged."""
+    """Return the number of unflagged results with errors beyond the budget, and that of flagged tasks."""
     arrays = sample(design.robot, design.domain, tasks, rng, design.fext)
     status, words = respond(design, function, encode(design, function, arrays))
     reference = golden.evaluate(design.robot, function, arrays)
@@ -31,7 +31,7 @@ def beyond_budget(design, function, tasks, rng):
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("tasks", [AT_ONCE, pytest.param(9 * AT_ONCE, marks=pytest.mark.verify)])
 def test_every_result_is_within_the_budget_or_flagged(tasks):
-    """``tasks`` of each of the seven functions of iiwa14."""
+    """There are ``tasks`` tasks of each of the seven functions of iiwa14."""
     options = BuildOptions(functions=tuple(FUNCTIONS))
     plan = make_plan(load_urdf(path("iiwa14")), options)
     design = plan.accelerator

@@ -94,7 +94,7 @@ def test_a_matrix_of_wrenches_names_both_columns():
 
 
 def turning_design():
-    """The rail's design with its joint called continuous and its position an angle that wraps."""
+    """Return the rail's design with its joint declared continuous and its position an angle that wraps."""
     design = rail_design()
     body = design.robot.bodies[0]
     robot = design.robot.with_bodies([replace(body, joint=replace(body.joint, kind=JointKind.CONTINUOUS))])
@@ -139,7 +139,7 @@ def test_output_words_become_arrays():
 
 
 def of_three(**outputs):
-    """The design of three bodies with the output words named, each one step below one."""
+    """Return the design of three bodies with the output words named, each one step below one."""
     design = rail_design(bodies=3)
     words = {f: tuple(Word(name, "", 0, Format(20, 10)) for name in names) for f, names in outputs.items()}
     design = with_program(design, replace(design.program, outputs=words))
@@ -182,7 +182,7 @@ def test_optional_arrays_are_told_only_when_asked():
 
 
 def supplied_design(number="fixed"):
-    """Two bodies; ``difd`` takes an inverse mass matrix, ``dfd`` a force in an acceleration's slot."""
+    """Return two bodies; ``difd`` takes an inverse mass matrix, ``dfd`` a force in an acceleration's slot."""
     design = rail_design(bodies=2)
     names = ["q[0]", "a[0]", "tau[0]", "Minv[0,0]", "Minv[1,0]", "Minv[1,1]"]
     slots, widths = [0, 1, 1, 2, 3, 4], [30, 12, 14, 27, 20, 20]
@@ -322,7 +322,7 @@ def test_responses_are_told_apart_by_their_option():
 
 
 def test_a_response_of_the_wrong_length_is_not_whole():
-    """The second misses a beat, the fourth has one more, of which nothing is taken for an answer."""
+    """The second lacks a beat; the fourth has a surplus beat, which is not taken for a response."""
     design = rail_design(data_width=32)
     words = {design.interface.outputs("id")[0].name: np.arange(4)}
     sent = packets.responses(design, "id", np.arange(4), np.zeros(4, np.int64), words)

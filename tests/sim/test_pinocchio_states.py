@@ -1,4 +1,4 @@
-"""Pinocchio's own states, untouched, through `run`: its results, its order, its layout, every robot."""
+"""Pinocchio's own states, unchanged, in `run`: its results, its order, its layout, every robot."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ WIDTH, RANGING, HEADROOM = 32, 128, 8.0
 """Operand bits of the designs, the tasks in which ranges are found, and headroom over these."""
 
 MOST_PASSES = 6
-"""Formats chosen anew after rounding errors were observed, until they hold what is."""
+"""The most repetitions of the choice of formats until they hold the observed values."""
 
 LARGEST_ERROR = 2e-2
-"""Of an unflagged task in such a design, relative to the norm of its result; a wrong order gives near 1."""
+"""The largest error of an unflagged task relative to the norm of its result; a wrong order gives near 1."""
 
 ROUNDING = 1e-9
-"""A norm below which a result is nothing but Pinocchio's rounding: the derivatives of a balanced rotor."""
+"""A norm below which a result is only Pinocchio's rounding, as the derivatives of a balanced rotor."""
 
 WORST_CONDITION = 1e6
-"""Past this condition of the mass matrix, a pose has no forward dynamics to compare."""
+"""The largest condition of the mass matrix for which forward dynamics can be compared."""
 
 INVERSES = ("fd", "minv", "dfd", "difd")
 """Functions that invert the mass matrix."""
 
 QUICK = {"go1.urdf", "kinova.urdf", "double_pendulum_continuous.urdf", "panda.urdf"}
-"""The files that `make test` takes: another order, continuous joints, mimics."""
+"""The files of `make test`: another order, continuous joints, mimics."""
 
 
 def builds():
@@ -68,7 +68,7 @@ def builds():
 
 
 def pinocchio_model(file: Path, base: str, mimic: bool) -> pin.Model | None:
-    """Pinocchio's model of a file, if Pinocchio reads it and something moves."""
+    """Return Pinocchio's model of a file if Pinocchio reads it and it has moving joints."""
     root = (pin.JointModelFreeFlyer(),) if base == "floating" else ()
     try:
         model = pin.buildModelFromUrdf(str(file), *root, mimic=mimic)
@@ -78,7 +78,7 @@ def pinocchio_model(file: Path, base: str, mimic: bool) -> pin.Model | None:
 
 
 def states(model: pin.Model, rng: np.random.Generator) -> Arrays:
-    """Random configurations by Pinocchio, and motions and forces within its limits, in its layout."""
+    """Return random configurations by Pinocchio, and motions and forces within its limits, in its layout."""
     bounded = pin.Model(model)
     free = np.maximum(-model.lowerPositionLimit, model.upperPositionLimit) > 100.0
     bounded.lowerPositionLimit[free] = -0.9
@@ -95,7 +95,7 @@ def states(model: pin.Model, rng: np.random.Generator) -> Arrays:
 
 
 def invertible(M: np.ndarray) -> np.ndarray:
-    """Which mass matrices (N, nv, nv) are far from singular, whatever the units of their rows."""
+    """Return which mass matrices (N, nv, nv) are far from singular, whatever the units of their rows."""
     diagonal = np.einsum("kii->ki", M)
     found = (diagonal > 0.0).all(axis=1)
     scale = 1.0 / np.sqrt(diagonal[found])
@@ -104,7 +104,7 @@ def invertible(M: np.ndarray) -> np.ndarray:
 
 
 def ranging_tasks(model: Model) -> tuple[Arrays, Domain]:
-    """Tasks in invertible poses with their inverse mass matrices, and the domain with bounds of these."""
+    """Return tasks in invertible poses with their inverse mass matrices, and the domain with their bounds."""
     source, domain = model.source, input_domain(model.source)
     drawn = sample(source, domain, 4 * RANGING, np.random.default_rng(0), model.fext)
     poses = np.flatnonzero(invertible(golden.evaluate(source, "m", drawn)["M"]))[:RANGING]
@@ -116,7 +116,7 @@ def ranging_tasks(model: Model) -> tuple[Arrays, Domain]:
 
 
 def written(file: Path, base: str, folder: Path) -> None:
-    """A design without hardware: 32 bits everywhere, ranges from few tasks, the algorithms of a sweep."""
+    """Write a design without hardware: 32 bits, ranges from few tasks, the algorithms of a sweep."""
     source, functions = load_mounted(file, Mounting(base)), tuple(FUNCTIONS)
     rewritten = regroup_inertias(align_axes(elementary(source)))
     choice = AlgorithmChoice(Algorithms(products="solves"), {})
@@ -138,7 +138,7 @@ def written(file: Path, base: str, folder: Path) -> None:
 
 
 def pinocchio_results(model: pin.Model, function: str, arrays: Arrays) -> Arrays:
-    """Pinocchio's results of each task, as it gives them."""
+    """Return Pinocchio's results of each task, in its own layout."""
     data, found = model.createData(), []
     for k in range(TASKS):
         q, v, a, tau = (arrays[name][k] for name in ("q", "v", "a", "tau"))
@@ -165,9 +165,9 @@ def pinocchio_results(model: pin.Model, function: str, arrays: Arrays) -> Arrays
 
 
 def reduced_results(layout: PinocchioLayout, model: pin.Model, function: str, arrays: Arrays) -> Arrays:
-    """Pinocchio's results with all followers free, brought to the robot's freedoms by our layout.
+    """Return Pinocchio's results with all followers free, reduced to the robot's degrees of freedom.
 
-    Pinocchio's algorithms for forward dynamics and derivatives refuse followers.
+    Pinocchio's algorithms for forward dynamics and derivatives do not support followers.
     """
     M = layout.matrix(pinocchio_results(model, "m", arrays)["M"])
     if function in ("id", "m", "minv"):
@@ -188,7 +188,7 @@ def reduced_results(layout: PinocchioLayout, model: pin.Model, function: str, ar
 
 
 def within_domain(robot: Robot, given: Arrays) -> Arrays:
-    """States whose forces keep to the domain: Pinocchio has none where a file gives no limit."""
+    """Return states whose forces are within the domain; Pinocchio has no limits where a file has none."""
     lower, upper = input_domain(robot).bounds["tau"].T
     if given["tau"].shape[1] != len(upper):
         return given
@@ -196,7 +196,7 @@ def within_domain(robot: Robot, given: Arrays) -> Arrays:
 
 
 def with_followers(robot: Robot, given: Arrays) -> Arrays:
-    """States of Pinocchio's default model, in which every follower is where its leader moves it."""
+    """Return states of Pinocchio's default model in which every follower is where its leader moves it."""
     layout, rng = PinocchioLayout(robot), np.random.default_rng(4)
     drawn = sample(robot, input_domain(robot), TASKS, rng)
     moved = {name: layout.pinocchio_velocity(0.5 * drawn[name]) for name in ("v", "a")}
@@ -204,7 +204,7 @@ def with_followers(robot: Robot, given: Arrays) -> Arrays:
 
 
 def freed(robot: Robot, given: Arrays) -> Arrays:
-    """States of a model with ``mimic=True`` as those of Pinocchio's default model."""
+    """Return states of a model with ``mimic=True`` as those of Pinocchio's default model."""
     reduced, layout = PinocchioLayout(robot, mimic=True), PinocchioLayout(robot)
     moved = {name: layout.pinocchio_velocity(given[name]) for name in ("v", "a")}
     tau = np.linalg.lstsq(layout.coupling.T, given["tau"].T, rcond=None)[0].T
@@ -246,7 +246,7 @@ def test_states_of_pinocchio_untouched(file, base, tmp_path):
 
 
 def test_files_that_only_we_refuse_are_none():
-    """Every file that Pinocchio reads, and in which something moves, is read by default."""
+    """Every file with moving joints that Pinocchio reads is accepted by default."""
     for file in EXAMPLES:
         if pinocchio_model(file, "fixed", mimic=False) is not None:
             try:

@@ -1,4 +1,4 @@
-"""Accelerators whose clock asks for pipelined products, in their targets' own blocks, bit for bit."""
+"""Accelerators whose clock requires pipelined products, in their targets' own blocks, bit for bit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALL = tuple(FUNCTIONS)
 
 
 def builds():
-    """Robot, functions, target, clock, interval, width (without one blocks are joined), tasks."""
+    """Return robot, functions, target, clock, interval, width (None: several blocks per product), tasks."""
     yield "toy", ("id",), "ecp5-85", 90.0, 2, None, 400
     long = [
         ("toy", ALL, "ecp5-85", 90.0, 3, 18, 2000),

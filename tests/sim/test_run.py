@@ -23,7 +23,7 @@ TASKS = 40
 
 @pytest.fixture
 def states(rail_folder, tmp_path):
-    """A writer of input files: the arrays of random states, changed as asked; gives the file."""
+    """Return a function that writes the arrays of random states, with changes, and returns the file."""
     design = read(rail_folder)
     drawn = sample(design.robot, design.domain, TASKS, np.random.default_rng(2))
 
@@ -83,7 +83,7 @@ def test_tasks_outside_the_domain_are_flagged(rail_folder, cache, states, tmp_pa
 
 @pytest.fixture(scope="module", params=["fixed", "float32"])
 def toy_folder(request, tmp_path_factory):
-    """A generated design of all seven functions."""
+    """Return a generated design of all seven functions."""
     options = BuildOptions(
         functions=tuple(FUNCTIONS), ii=2, width=24, data_width=64, number=request.param, samples=512
     )
@@ -93,7 +93,7 @@ def toy_folder(request, tmp_path_factory):
 
 
 def toy_states(folder, function, target):
-    """A file of random states, and the arrays in it."""
+    """Return a file of random states, and its arrays."""
     design = read(folder)
     drawn = sample(design.robot, design.domain, TASKS, np.random.default_rng(3))
     arrays = {name: drawn[name] for name in golden.inputs_of(design.robot, function)}

@@ -1,4 +1,4 @@
-"""The RTL against the model: what is right passes, what is wrong is found."""
+"""The RTL compared with the model: correct designs pass, faults are found."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ both_benches = pytest.mark.parametrize("bulk", [False, True], ids=["cocotb", "bu
 
 @pytest.fixture(scope="module")
 def toy_folder(tmp_path_factory):
-    """A generated design of all functions."""
+    """Return a generated design of all functions."""
     folder = tmp_path_factory.mktemp("toy") / "design"
     write(generate(path("toy"), BuildOptions(functions=tuple(FUNCTIONS), width=22, samples=1024)), folder)
     return folder
@@ -47,7 +47,7 @@ def refusal_of(action, *arguments, **options):
 
 
 def with_program(design: Design, change) -> Design:
-    """The design with its first scale changed: the model no longer says what the hardware does."""
+    """Return the design with its first scale changed, so that the model differs from the hardware."""
     operations = list(design.program.operations)
     place = next(i for i, operation in enumerate(operations) if operation.kind is Kind.SCALE)
     operations[place] = change(operations[place])
@@ -160,7 +160,7 @@ def test_a_model_that_differs_in_one_constant_is_found(rail_folder, cache, tmp_p
 
 
 def with_errors(folder, target, **changes):
-    """A copy of a design whose manifest allows other errors."""
+    """Copy a design and change the permitted errors in its manifest."""
     design = read(folder)
     for own in design.manifest["error"].values():
         own |= changes
@@ -227,7 +227,7 @@ def test_a_response_that_changes_while_it_waits_is_found(faulty_folder, cache, b
 
 @both_benches
 def test_a_response_that_is_withdrawn_while_it_waits_is_found(rail_folder, cache, tmp_path, bulk):
-    """Every other cycle the hardware offers nothing; without waits no beat is offered in vain."""
+    """The hardware withdraws its offer in every other cycle; without waits every offered beat is accepted."""
     design = read(rail_folder)
     right = "assign m_axis_tvalid = left != 0;"
     wrong = """
@@ -284,7 +284,7 @@ RIGHT = FunctionReport(
 
 
 class TestVerdict:
-    """What a report says is wrong, line by line."""
+    """The failures of a report, line by line."""
 
     def report(self, stray=0, rest=1e-5, **changes):
         strata = RIGHT.strata | {"rest": StratumReport(40, 0, 1e-6, rest)}
@@ -332,7 +332,7 @@ class TestVerdict:
 
 
 def flagging(design: Design) -> Design:
-    """The design with tasks whose positions are all beyond those for which its hardware was built."""
+    """Return the design with tasks whose positions are all outside its hardware's domain."""
     beyond = np.tile([0.65, 0.95], (len(design.robot.bodies), 1))
     return replace(design, domain=replace(design.domain, bounds=design.domain.bounds | {"q": beyond}))
 
@@ -361,7 +361,7 @@ def test_a_mismatch_ends_in_exit_status_1(faulty_folder, rbdhw):
 
 
 def test_an_answer_of_an_unknown_function_is_stray(rail_folder, cache, tmp_path):
-    """The hardware answers tag 3 under a function's code that the build has not."""
+    """The hardware answers tag 3 with the code of a function that is not in the build."""
     design = read(rail_folder)
     right = "assign m_axis_tdata = held[31:0];"
     wrong = right.replace(";", " ^ (held[15:0] == 3 && held[23:20] == 0 ? 32'h000f0000 : 0);")

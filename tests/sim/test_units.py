@@ -1,4 +1,4 @@
-"""Arrays that look to be in degrees or millimetres are warned about, others are not."""
+"""Warnings about arrays that seem to be in degrees or millimetres, and no warnings about others."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from tests.support.designs import rail_design
 
 @pytest.fixture(scope="module")
 def tiago():
-    """TIAGo with a planar base: turns, slides and wheels; nothing is built of it."""
+    """Return TIAGo with a planar base: revolute, prismatic and continuous joints; it is not built."""
     robot = load_urdf(path("tiago"))
     return Design(robot, input_domain(robot), rail_design().program, (), {}, "")
 

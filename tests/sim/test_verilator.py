@@ -1,4 +1,4 @@
-"""Simulators are built once; tools that fail or are missing are told."""
+"""Simulators are built once; failing or missing tools are reported."""
 
 from __future__ import annotations
 

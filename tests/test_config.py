@@ -79,7 +79,7 @@ KNOWN = ("id", "fd")
         ({"data_width": 48}, "tdata: 48 bits are not supported; expected one of 32, 64, 128, 256, 512"),
     ],
 )
-def test_what_cannot_be_built_is_refused(options, text):
+def test_impossible_options_are_refused(options, text):
     with pytest.raises(InputError) as error:
         BuildOptions(**options).check(KNOWN)
     assert str(error.value) == text
@@ -97,7 +97,7 @@ def test_what_cannot_be_built_is_refused(options, text):
         {"core": "array", "width": 18, "pacing": Pacing()},
     ],
 )
-def test_what_can_be_built_passes(options):
+def test_possible_options_are_accepted(options):
     BuildOptions(**options).check(KNOWN)
 
 
@@ -129,7 +129,7 @@ def test_an_interval_is_given_or_chosen(text, bandwidth, fit, expected):
     assert parse_interval(text, bandwidth, fit) == expected
 
 
-def test_what_is_not_given_is_the_default():
+def test_omitted_options_have_defaults():
     assert (BuildOptions().least_ii, BuildOptions(ii=4).least_ii) == (1, 4)
     assert (BuildOptions().asked_core, BuildOptions(core="auto").asked_core) == ("pipeline", "auto")
     assert (reason(BuildOptions().core), reason(BuildOptions(ii=1).ii)) == ("the default", "asked for")
@@ -158,7 +158,7 @@ def test_what_an_array_needs(options, needs):
         (None, 32.0, "bandwidth: 32 GB/s has no effect here; expected it together with ii auto"),
     ],
 )
-def test_what_is_no_interval_is_refused(text, bandwidth, refusal):
+def test_an_invalid_interval_is_refused(text, bandwidth, refusal):
     with pytest.raises(InputError) as error:
         parse_interval(text, bandwidth, None)
     assert str(error.value) == refusal
@@ -170,7 +170,7 @@ def test_a_share_is_a_percentage_or_a_number(text, share):
 
 
 @pytest.mark.parametrize("text", ["60", "0%", "101%", "-5%", "much", "", "nan"])
-def test_what_is_no_share_is_refused(text):
+def test_an_invalid_share_is_refused(text):
     with pytest.raises(InputError) as error:
         parse_share(text)
     expected = f"fit: '{text}' is not a share of a device; expected a percentage such as 60%"

@@ -233,7 +233,7 @@ class TestRefusals:
                 {"clock_mhz": 400.0, "width": 18},
                 "clock: 400 MHz is too fast for this design on xcvu9p; expected at most 344 MHz",
             ),
-            ({"max_error": 1e-12}, "max-error: 1e-12 is met by no supported width; 32 bits support "),
+            ({"max_error": 1e-12}, "max-error: no supported width meets 1e-12; 32 bits support "),
             (
                 {"max_error": 1e-9, "width": 12},
                 "max-error: 1e-09 is not met at a width of 12 bits, which support ",

@@ -48,7 +48,7 @@ def test_default_clocks_are_slower_than_their_schedules_where_designs_are_placed
 
 
 @pytest.mark.parametrize("name", list(TARGETS))
-def test_a_clock_that_is_asked_for_is_that_of_the_schedule(name):
+def test_a_given_clock_is_that_of_the_schedule(name):
     assert target(name).clock(61.5, 20.0) == Clock(61.5, 61.5)
 
 

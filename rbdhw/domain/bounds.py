@@ -243,7 +243,7 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
 def _check_base(robot: Robot, given: Overrides) -> None:
     """Refuse bounds of a base that does not move, and bounds of a floating joint among those of joints."""
     if given.base != BaseBounds() and not (robot.floats or robot.base_given):
-        raise InputError(f"domain: base: that of {robot.name} is fixed; expected a base that moves")
+        raise InputError(f"domain: base: the base of {robot.name} is fixed; expected a base that moves")
     if robot.floats and robot.bodies[0].joint.name in given.joints:
         name = robot.bodies[0].joint.name
         raise InputError(f"domain: joint '{name}' floats; expected its bounds in the table base")

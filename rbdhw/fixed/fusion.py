@@ -52,7 +52,8 @@ def fuse(program: Program, most: int) -> Program:
     """
     if program.wide:
         raise InputError(
-            "core: the array multiplies no wider than its ports; expected a width instead of a smaller error"
+            "core: the array has no multipliers wider than its ports; "
+            "expected a width instead of an error budget"
         )
     return _Fusion(program, most).program()
 

@@ -234,7 +234,7 @@ class FormatSearch:
                 f"{remedies}"
             )
         raise InputError(
-            f"max-error: {budget:g} is met by no supported width; "
+            f"max-error: no supported width meets {budget:g}; "
             f"{widths[-1]} bits support {found.bound:.2g}, {reason}; expected at least that --max-error, "
             f"{remedies}"
         )

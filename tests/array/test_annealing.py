@@ -36,7 +36,7 @@ def shifts(array: ArraySchedule) -> int:
 
 
 @pytest.mark.parametrize(("name", "ii"), [("toy", 8), ("iiwa14", 16), ("iiwa14", 27), ("hyq", 32)])
-def test_exchanges_leave_fewer_connections(name, ii):
+def test_annealing_leaves_fewer_connections(name, ii):
     program = fuse(program_of(name, 18), 8)
     before = placed_of(program, ii)
     after = anneal(before, outputs_of(program), 18)
@@ -47,7 +47,7 @@ def test_exchanges_leave_fewer_connections(name, ii):
         assert inputs(after) < 0.97 * inputs(before)
 
 
-def test_units_that_exchanges_leave_without_a_job_are_left_out():
+def test_idle_units_are_removed():
     """The other units keep their order, and everything that refers to them has the new numbers."""
     program = fuse(program_of("toy", 18), 8)
     right = placed_of(program, 8)
@@ -87,7 +87,7 @@ def test_all_kinds_of_jobs(ii, width):
 
 @pytest.mark.parametrize("ii", [8, 13])
 @pytest.mark.parametrize("number", range(3))
-def test_arrays_hold_wherever_exchanges_lead(monkeypatch, ii, number):
+def test_arrays_are_valid_after_any_exchanges(monkeypatch, ii, number):
     """If each connection saves something, jobs move everywhere, up to the last cycle that results allow."""
     monkeypatch.setattr(annealing, "INPUT", -1.0)
     program = shared(24)
@@ -98,7 +98,7 @@ def test_arrays_hold_wherever_exchanges_lead(monkeypatch, ii, number):
     assert sum(moved) > len(moved) // 8
 
 
-def test_the_same_array_is_exchanged_in_the_same_way():
+def test_annealing_is_reproducible():
     program = fuse(program_of("iiwa14", 18), 8)
     before = placed_of(program, 24)
     assert anneal(before, outputs_of(program), 18) == anneal(before, outputs_of(program), 18)

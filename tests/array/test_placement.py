@@ -18,7 +18,7 @@ CASES = [("toy", 8), ("toy", 13), ("iiwa14", 8), ("iiwa14", 16), ("iiwa14", 27),
 
 
 @pytest.mark.parametrize(("name", "ii"), CASES)
-def test_arrays_of_robots_hold(name, ii):
+def test_arrays_of_robots_are_valid(name, ii):
     array = array_of(fuse(program_of(name, 18), 8), ii)
     terms = sum(len(step.job.terms) for step in array.steps)
     accumulators = array.units.count(ArrayResource.ACCUMULATOR)
@@ -54,7 +54,7 @@ def test_a_word_is_kept_up_to_the_last_cycle_and_no_longer(between, cycles):
     assert len(array.steps) == len(chain)
 
 
-def test_wide_words_in_each_others_way_are_handed_out_one_a_cycle():
+def test_conflicting_wide_words_are_supplied_one_per_cycle():
     """If supplied at once, few of these words would find a slot in the only memory that they go to."""
     program = crowded(angles=12, words=60)
     array = array_of(program, 12)
@@ -68,7 +68,7 @@ def test_wide_words_in_each_others_way_are_handed_out_one_a_cycle():
 
 
 @pytest.mark.parametrize(("wide", "copies"), [(False, True), (True, False)])
-def test_what_is_too_wide_is_not_copied(wide, copies):
+def test_wide_words_are_not_copied(wide, copies):
     """The words are the same, wide or not; narrow ones are copied until each has found its slot."""
     chain = [Job((k,), ArrayResource.SOURCE, wide=wide) for k in range(12)]
     chain += [Job((k,), ArrayResource.SOURCE) for k in range(12, 132)]

@@ -61,7 +61,7 @@ def with_write(port: Port, slot: int, **changes) -> ArraySchedule:
     return replace(ARRAY, writes=ARRAY.writes | {port: row})
 
 
-def test_the_array_holds():
+def test_the_array_is_valid():
     verify(ARRAY, jobs(PROGRAM), RESULTS)
 
 
@@ -106,7 +106,7 @@ def test_powers_of_two_may_stand_in_a_constant():
     )
 
 
-def test_what_is_wider_than_a_sum_is_not_copied():
+def test_a_word_wider_than_a_sum_is_not_copied():
     program = fuse(program_of("toy", 18), 8)
     array = array_of(program, 16)
     turn = next(step for step in array.steps if step.job.resource is ArrayResource.TRIGONOMETRY)
@@ -142,12 +142,12 @@ def test_results_take_their_time():
     assert re.search("a result in cycle ", refusal(with_step(place, ready=ARRAY.steps[place].ready - 1)))
 
 
-def test_a_word_is_gone_when_that_of_the_next_task_came():
+def test_a_word_is_replaced_by_that_of_the_next_task():
     place = a_step(ArrayResource.SOURCE)
     assert re.search(r": a word in cycle 17, outside of 1 to ", refusal(with_step(place, start=17, ready=17)))
 
 
-def test_a_memory_takes_what_stands_at_the_output():
+def test_a_memory_takes_the_value_at_the_output():
     port, slot = a_write()
     write = ARRAY.writes[port][slot]
     assert re.search(": value .* is not at ", refusal(with_write(port, slot, cycle=write.cycle + ARRAY.ii)))
@@ -155,7 +155,7 @@ def test_a_memory_takes_what_stands_at_the_output():
     assert re.search(": value .* is not at ", refusal(with_write(port, slot, output=later)))
 
 
-def test_an_operand_stands_in_its_memory():
+def test_an_operand_is_in_its_memory():
     port, slot = a_write()
     row = {s: write for s, write in ARRAY.writes[port].items() if s != slot}
     value = ARRAY.writes[port][slot].value
@@ -192,7 +192,7 @@ class TestTiny:
         return str(caught.value)
 
     @pytest.mark.parametrize("start", [2, 8, 9, 10, 1 + MEMORY_WORDS // 2 - 1])
-    def test_a_word_stands_from_the_cycle_after_its_write(self, start):
+    def test_a_word_can_be_read_from_the_cycle_after_its_write(self, start):
         verify(self.array(start), self.JOBS, {"id": (1,)})
 
     @pytest.mark.parametrize("start", [0, 1])
@@ -232,11 +232,11 @@ class TestTiny:
         assert self.refusal(self.array(2, steps=steps)) == "value 9 is a copy of itself"
 
     @pytest.mark.parametrize("unit", [-1, 0, 2])
-    def test_a_unit_is_one_of_those_that_there_are(self, unit):
+    def test_a_unit_exists_and_has_the_right_kind(self, unit):
         steps = (self.array(2).steps[0], replace(self.array(2).steps[1], unit=unit))
         assert self.refusal(self.array(2, steps=steps)) == f"accumulator on unit {unit}, which is not one"
 
-    def test_only_what_is_computed_is_written(self):
+    def test_only_computed_values_are_written(self):
         writes = {self.PORT: {1: Write(0, Output(0, 0), 1), 2: Write(7, Output(0, 0, 1), 2)}}
         expected = f"{self.PORT}: value 7 is written, but no step computes it"
         assert self.refusal(self.array(2, writes=writes)) == expected

@@ -213,7 +213,7 @@ class TestBadInput:
 
     def test_budget_that_no_width_meets(self, told, tmp_path):
         line = told("generate", TOY, "-o", tmp_path / "out", "--max-error", "1e-12")
-        assert line.startswith("max-error: 1e-12 is met by no supported width; 32 bits support ")
+        assert line.startswith("max-error: no supported width meets 1e-12; 32 bits support ")
         assert ", limited by " in line
         assert (
             "; expected at least that --max-error, a domain with smaller bounds, another --root, or " in line

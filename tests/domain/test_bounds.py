@@ -88,7 +88,7 @@ def test_an_angle_wraps_if_what_follows_it_is_the_same_a_turn_later(multiplier, 
     assert input_domain(with_mimic(turning, 1, 0, multiplier)).wraps == (wraps,)
 
 
-def test_a_joint_overrides_the_default_and_that_the_urdf(tmp_path):
+def test_joint_overrides_default_overrides_urdf(tmp_path):
     file = tmp_path / "domain.toml"
     file.write_text(
         "[default]\nvelocity = 3\nacceleration = [-1.5, 2.5]\n"
@@ -149,7 +149,7 @@ def test_the_default_acceleration_follows_the_velocity_asked_for():
         ),
     ],
 )
-def test_a_file_that_is_no_domain_is_refused(tmp_path, text, complaint):
+def test_an_invalid_domain_file_is_refused(tmp_path, text, complaint):
     file = tmp_path / "domain.toml"
     file.write_text(text)
     with pytest.raises(InputError) as error:
@@ -218,9 +218,7 @@ def test_an_unknown_joint_is_refused():
         ),
     ],
 )
-def test_limits_that_bound_nothing_have_substitutes_unless_overridden(
-    limits, array, bounds, problem, taken, entry
-):
+def test_meaningless_limits_have_substitutes_unless_overridden(limits, array, bounds, problem, taken, entry):
     robot = limited(**limits)
     domain = input_domain(robot)
     assert domain.bounds[array].tolist() == [[-bounds, bounds]]
@@ -281,7 +279,7 @@ def test_the_base_has_bounds_of_its_own_where_it_moves():
     assert moved["base_a"][:, 1].tolist() == [15.0] * 3 + [7.0] * 3
     with pytest.raises(InputError) as error:
         input_domain(fixed, given)
-    assert str(error.value) == "domain: base: that of rail is fixed; expected a base that moves"
+    assert str(error.value) == "domain: base: the base of rail is fixed; expected a base that moves"
     with pytest.raises(InputError) as error:
         input_domain(floating, Overrides(joints={"root_joint": JointBounds(velocity=1.0)}))
     expected = "domain: joint 'root_joint' floats; expected its bounds in the table base"
@@ -331,7 +329,7 @@ def test_a_task_at_rest_stays_within_bounds_that_exclude_rest():
     assert (arrays["v"][:, 0] == 0.0).any()
 
 
-def test_only_the_bodies_asked_for_feel_a_force():
+def test_only_the_given_bodies_have_a_force():
     robot = load_urdf(path("iiwa14"))
     arrays = sample(robot, input_domain(robot), 50, np.random.default_rng(0), (2, 6))
     assert arrays["fext"][:, [2, 6]].all()

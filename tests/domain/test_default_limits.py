@@ -45,7 +45,7 @@ class TestPositions:
         (remark,) = domain.remarks
         assert "no position limits; taken as a full turn, which wraps; position in [joints." in remark
 
-    def test_do_not_wrap_where_a_follower_would_jump(self):
+    def test_do_not_wrap_if_a_mimic_would_jump(self):
         robot = with_mimic(chain(2, lower=-math.inf, upper=math.inf), 1, 0, 1.5)
         domain = input_domain(robot)
         assert domain.wraps == (False,)

@@ -72,7 +72,7 @@ def test_mass_matrix_alone_is_the_same(robot):
     np.testing.assert_allclose(alone, derivatives(aligned, states)[0], rtol=1e-12, atol=1e-12)
 
 
-def test_joints_of_different_limbs_have_nothing_to_do_with_each_other():
+def test_entries_between_different_limbs_are_zero():
     robot = align_axes(load_urdf(bundled()["hyq"]))
     states = random_states(robot, TASKS, seed=0)
     q = coordinates(robot, states["q"].T)

@@ -47,7 +47,7 @@ def test_triples_of(parents, steady, expected):
 
 
 @given(st.data())
-def test_a_group_comes_after_all_that_hangs_from_it(data):
+def test_a_group_comes_after_all_its_descendants(data):
     parents = [data.draw(st.integers(-1, i - 1)) for i in range(data.draw(st.integers(0, 9)))]
     steady = [i for i in range(len(parents)) if data.draw(st.booleans())]
     largest = data.draw(st.integers(1, 3))
@@ -85,7 +85,7 @@ def test_only_the_longest_chain_is_awaited():
     assert awaited_bodies(parents, order) == [(2,), (1,), (), (0,), ()]
 
 
-def test_many_limbs_do_not_hurry():
+def test_no_step_is_awaited_where_many_limbs_meet():
     parents = (*BASE, 5, 5, 5, 5)
     order = [*(((i,),) for i in range(6, 10)), ((2, 1, 0), (5, 4, 3))]
     assert awaited_bodies(parents, order) == [()] * 5

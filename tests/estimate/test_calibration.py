@@ -41,7 +41,7 @@ def made_up(luts, flip_flops, measured, robot="toy"):
 
 
 class TestFit:
-    def test_weights_are_what_makes_estimates_right(self):
+    def test_weights_correct_the_estimates(self):
         designs = [made_up(luts, 2 * luts, (0.8 * luts, 2.4 * luts, 7, 2)) for luts in (1000, 2000, 4000)]
         weights = fit_weights(designs)
         assert weights["luts"]["arithmetic"] == pytest.approx(0.8, abs=0.01)
@@ -54,7 +54,7 @@ class TestFit:
         )
         assert (found.dsp_blocks, found.block_rams) == (7, 2)
 
-    def test_errors_are_those_of_robots_that_were_left_out(self):
+    def test_errors_are_of_robots_left_out_of_the_fit(self):
         """The designs of two robots differ by a third, and each is estimated from the other's alone."""
         counts = {"toy": (900, 2), "iiwa14": (1200, 4)}
         designs = [
@@ -177,7 +177,7 @@ class TestShares:
         assert entry["error"] == KEPT.errors["ecp5-85"]["pipeline"]
         assert estimate_entry(self.found, target("xc7a200t"), "pipeline")["error"] is None
 
-    def test_what_is_short(self):
+    def test_exceeded_resources_are_listed(self):
         assert [str(short) for short in short_of(self.found, self.device, 0.4)] == [
             "41,820 LUTs, 8,364 more than 40% of 83,640",
             "156 DSP blocks, 94 more than 40% of 156",

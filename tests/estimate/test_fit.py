@@ -26,7 +26,7 @@ def test_interval_that_would_fit(sharing: Sharing, blocks: int, expected: int) -
     assert sharing.interval_for(blocks, 156) == expected
 
 
-def test_what_is_short_is_told_with_its_excess() -> None:
+def test_exceeded_resources_are_listed_with_the_excess() -> None:
     counts = Resources(luts=83_641, flip_flops=83_640, dsp_blocks=2355, block_rams=209)
     assert shortages(counts, target("ecp5-85")) == [
         "2,355 DSP blocks of 156, 2,199 too many",
@@ -35,5 +35,5 @@ def test_what_is_short_is_told_with_its_excess() -> None:
     ]
 
 
-def test_what_just_fits_is_not_short() -> None:
+def test_a_design_that_just_fits_is_accepted() -> None:
     assert shortages(Resources(83_640, 83_640, 156, 208), target("ecp5-85")) == []

@@ -75,7 +75,7 @@ def counted(p: Program, kind: Kind) -> int:
     return sum(operation.kind is kind for operation in p.operations)
 
 
-def test_what_only_a_lost_term_needs_goes_and_the_sum_with_it():
+def test_an_absorbed_term_and_its_operands_are_removed():
     before = program(
         scale(0, 5, 6, 6),
         add(Operand(1, shift=2), Operand(4, True, -5), 8, 2),
@@ -115,7 +115,7 @@ def test_a_term_that_may_overflow_stays():
     assert remove_absorbed_terms(before)[0] == before
 
 
-def test_what_a_term_shares_with_a_result_may_overflow():
+def test_an_overflow_that_a_result_also_reports_does_not_keep_a_term():
     before = program(
         scale(0, 5, 6, 2),
         scale(4, 1, 6, 0),
@@ -128,7 +128,7 @@ def test_what_a_term_shares_with_a_result_may_overflow():
     assert_same(before, after, random_words(before, 300, 3))
 
 
-def test_what_another_function_tells_of_is_not_told_to_this_one():
+def test_an_overflow_reported_by_another_function_keeps_a_term():
     before = program(
         scale(0, 5, 6, 2),
         scale(4, 1, 6, 0),
@@ -147,7 +147,7 @@ def test_what_another_function_tells_of_is_not_told_to_this_one():
 
 
 def limbs(second: int) -> Program:
-    """Two limbs are alike except for the width of the value that the second one adds."""
+    """Return a program of two limbs that are alike except for the width of the value that the second one adds."""
     return program(
         scale(0, 5, 6, 6),
         scale(1, 5, second, 6),

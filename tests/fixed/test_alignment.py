@@ -50,7 +50,7 @@ def of_group(graph: Graph, twins: Twins, op: Op) -> list[int]:
     return [found[i] for i in group]
 
 
-def test_a_factor_has_the_exponent_that_its_sum_asks_for():
+def test_a_factor_has_the_exponent_that_aligns_its_sum():
     """In 1.1 z' + z and 0.9 z' + z the mantissas are 1.1 and 1.8; the second product is used halved."""
     graph, twins = scaled(1.1, 0.9)
     assert of_group(graph, twins, Op.SCALE) == [0, -1]
@@ -58,7 +58,7 @@ def test_a_factor_has_the_exponent_that_its_sum_asks_for():
     assert of_group(graph, twins, Op.INPUT) == [0, 0]
 
 
-def test_products_and_reciprocals_have_what_their_arguments_have():
+def test_exponents_of_products_and_reciprocals_follow_from_their_arguments():
     def square(builder, edge):
         return builder.reciprocal(builder.multiply(edge, edge, REGION), REGION)
 

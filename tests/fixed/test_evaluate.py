@@ -90,7 +90,7 @@ def test_each_function_is_as_accurate_as_its_width(function, extended, width):
         assert error <= 2.0 ** (6 - program.port_widths[1]) * np.abs(truth[word.name]).max()
 
 
-def test_a_reciprocal_of_zero_is_the_largest_number_and_flags_only_what_needs_it():
+def test_a_reciprocal_of_zero_is_the_largest_number_and_flags_its_users():
     """``q + 0.3`` can be zero in the domain; ``fd`` needs its reciprocal and ``id`` does not."""
     program = mixed_program(18)
     zero = next(i for i, op in enumerate(program.operations) if op.kind is Kind.RECIPROCAL)
@@ -122,7 +122,7 @@ def test_no_tasks_have_no_results():
     assert {values.shape for values in result.words.values()} == {(0,)} == {result.overflow.shape}
 
 
-def test_inputs_far_outside_the_domain_overflow_and_say_so():
+def test_inputs_far_outside_the_domain_are_flagged():
     """The largest words of the format produce values that sampling never reached."""
     program = program_of("iiwa14", 18)
     words = {word.name: np.full(4, word.format.highest) for word in program.inputs}
@@ -135,7 +135,7 @@ def test_inputs_far_outside_the_domain_overflow_and_say_so():
 
 
 @pytest.mark.parametrize(("robot", "width"), [("toy", 18), ("iiwa14", 18), ("hyq", 22)])
-def test_an_understated_magnitude_is_never_silent(robot, width):
+def test_an_understated_magnitude_is_flagged(robot, width):
     """Each node in turn gets too small a format; then its tasks are flagged or still correct."""
     model, graph = model_of(robot), graph_of(robot)
     domain = input_domain(model.source)

@@ -91,7 +91,7 @@ def test_wrapping_keeps_the_low_bits(value, width):
     assert -(2 ** (width - 1)) <= found < 2 ** (width - 1)
 
 
-def test_what_fits_does_not_wrap():
+def test_values_that_fit_do_not_wrap():
     words = np.arange(-8, 8)
     np.testing.assert_array_equal(wrap(words, 4), words)
     assert wrap(np.array([8, -9, 31]), 4).tolist() == [-8, 7, -1]

@@ -51,7 +51,7 @@ def words(tasks: int, seed: int) -> dict[str, np.ndarray]:
     return {name: rng.integers(-128, 128, tasks) for name in "abc"}
 
 
-def test_a_sum_takes_over_the_products_that_it_alone_adds():
+def test_a_sum_includes_products_used_only_by_it():
     before = program(
         product(0, 1, drop=3),
         product(1, 2, drop=3),
@@ -101,7 +101,7 @@ def test_a_product_with_two_users_is_kept():
 
 
 @pytest.mark.parametrize("most", [2, 3, 8])
-def test_no_sum_has_more_terms_than_may_be(most):
+def test_sums_have_at_most_the_allowed_terms(most):
     after = fuse(program_of("iiwa14", 18), most)
     terms = [len(operation.operands) // 2 for operation in after.operations if operation.kind is Kind.DOT]
     assert max(terms) == most
@@ -141,7 +141,7 @@ def test_a_fused_program_travels_as_json():
     assert program_from_json(json.loads(json.dumps(program_to_json(after)))) == after
 
 
-def test_odd_operands_are_no_products():
+def test_an_odd_number_of_operands_is_refused():
     data = program_to_json(fuse(mixed_program(18), 4))
     place = next(i for i, row in enumerate(data["operations"]) if row[0] == "dot")
     data["operations"][place][1].pop()
@@ -155,7 +155,7 @@ def test_wide_products_are_refused():
     with pytest.raises(InputError) as error:
         fuse(widened_program("iiwa14", 18, 1e-7), 8)
     assert str(error.value) == (
-        "core: the array multiplies no wider than its ports; expected a width instead of a smaller error"
+        "core: the array has no multipliers wider than its ports; expected a width instead of an error budget"
     )
 
 

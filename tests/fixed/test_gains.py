@@ -95,7 +95,7 @@ def test_words_off_the_diagonal_of_a_symmetric_array_count_twice():
     assert found.noise[0] == pytest.approx([1 / 3, 2 / 3])
 
 
-def test_what_a_function_answers_on_request_has_rows_of_its_own():
+def test_optional_outputs_have_rows_of_their_own():
     words = "n0 = input x @ decode\nout dfd.da_dq[0,0] n0\nout dfd.Minv[0,0] n0<<3\nout dfd.a[0] n0<<-3\n"
     words += "out difd.da_dq[0,0] n0\n"
     floors = {"dfd": 0.5, "minv": 16.0, "fd": 0.25}

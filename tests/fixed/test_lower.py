@@ -42,7 +42,7 @@ def rows(program):
 
 @pytest.mark.parametrize("width", [8, 18, 22, 27, 28, 32])
 @pytest.mark.parametrize(("robot", "fext"), [("toy", "all"), ("iiwa14", "none"), ("hyq", "none")])
-def test_of_each_product_one_operand_fits_each_port(robot, fext, width):
+def test_operands_of_each_product_fit_the_ports(robot, fext, width):
     built = program_of(robot, width, fext)
     wide, narrow = built.port_widths
     formats = [op.format for op in built.operations]
@@ -99,7 +99,7 @@ def test_a_product_keeps_the_bits_its_width_allows():
     ("line", "operand"),
     [("n3 = add n0 -n1<<-{far} @ decode", 1), ("n3 = select n2 n0 -n1<<-{far} @ decode", 2)],
 )
-def test_of_a_term_far_below_the_last_bit_the_sign_is_left(line, operand, far):
+def test_a_term_far_below_the_last_bit_keeps_its_sign(line, operand, far):
     """All larger shifts give the same result, so shifts are limited to what the file format allows."""
     text = "n0 = input x @ decode\nn1 = input y @ decode\nn2 = input acceleration_given @ decode\n"
     built = program(f"{text}{line.format(far=far)}\nout fd.s n3\n", [1.0, 3.0, 1.0, 1.0], 18)
@@ -130,7 +130,7 @@ def test_a_sum_aligns_its_operands_two_bits_below_its_last():
         "n3 = add n2 -n0 @ decode\nn4 = multiply n2 n3 @ decode\nout id.x[0] n4\n",
     ],
 )
-def test_a_result_holds_steps_of_what_it_is_computed_from(text):
+def test_a_result_holds_the_steps_of_its_operands(text):
     """Samples are almost zero, but rounding errors are not: three steps of the coarsest either way."""
     built = program(text, [1.0, 3.0, 3.0, 2.0, 1e-12], 12)
     formats = [op.format for op in built.operations]

@@ -115,7 +115,7 @@ def test_a_negative_operand_has_the_negative_reciprocal(width):
 
 
 @pytest.mark.parametrize("width", [8, 18, 27, 32])
-def test_what_is_too_large_stays_too_large(width):
+def test_too_large_results_stay_too_large(width):
     """A result beyond the widest format stays beyond it at any shift; so does the reciprocal of zero."""
     spec = reciprocal_spec(width + 4, width)
     x = operands(width + 4)
@@ -129,7 +129,7 @@ def test_what_is_too_large_stays_too_large(width):
     assert spec.beyond > 2 ** (width - 1)
 
 
-def test_what_is_too_small_is_zero():
+def test_too_small_results_are_zero():
     spec = reciprocal_spec(18, 18)
     x = operands(18)
     assert not reciprocal(spec, x, spec.largest_shift).any()

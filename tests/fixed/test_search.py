@@ -102,7 +102,7 @@ def test_a_budget_that_no_width_meets_is_refused():
     with pytest.raises(InputError) as error:
         Bench({"id": 16.0, "fd": 16.0}).search.cheapest(1e-12, WIDTHS)
     start, _, rest = str(error.value).partition("32 bits support ")
-    assert start == "max-error: 1e-12 is met by no supported width; "
+    assert start == "max-error: no supported width meets 1e-12; "
     supported, _, end = rest.partition(", ")
     assert 1e-9 < float(supported) < 1e-7
     assert end == (
@@ -111,7 +111,7 @@ def test_a_budget_that_no_width_meets_is_refused():
     )
 
 
-def test_the_tries_tell_what_was_found():
+def test_the_tries_list_the_widths_and_errors():
     bench = Bench({"id": 16.0, "fd": 16.0})
     found = bench.search.cheapest(1e-6, WIDTHS)
     assert len(bench.search.tries) == len(bench.glances) + len(bench.measured)

@@ -100,7 +100,7 @@ def damaged(where, value):
         (("regions", 0), ["decode"], "regions.0.1: Field required"),
     ],
 )
-def test_wrong_types_are_told_in_one_line(where, value, text):
+def test_wrong_types_are_refused_in_one_line(where, value, text):
     assert damaged(where, value) == f"program data: {text}; expected what program_to_json writes"
 
 
@@ -123,7 +123,7 @@ def test_wrong_types_are_told_in_one_line(where, value, text):
         (("outputs", "fd", 0, 2), 12, "outputs.fd: word 'fd.a[0]': value 12; expected an index below 12"),
     ],
 )
-def test_what_is_no_program_is_told_in_one_line(where, value, text):
+def test_an_inconsistent_program_is_refused_in_one_line(where, value, text):
     assert damaged(where, value) == f"program data: {text}"
 
 

@@ -52,7 +52,7 @@ def test_ties_go_up_and_zeros_are_zero():
     assert not refused.any()
 
 
-def test_what_is_no_number_is_refused():
+def test_values_that_are_not_numbers_are_refused():
     singles = np.array([0x7F800000, 0xFF800000, 0x7FC00000, 0xFFFFFFFF, 1, 0x807FFFFF], np.uint32)
     integers, refused = from_singles(singles, Format(32, 10))
     assert integers.tolist() == [0] * 6
@@ -67,7 +67,7 @@ def test_to_singles_rounds_ties_to_even():
 
 
 @pytest.mark.parametrize("binary_point", [-3, 12, 40])
-def test_what_came_from_a_single_is_that_single(binary_point):
+def test_a_converted_single_is_recovered(binary_point):
     integers = from_singles(some_singles(5), Format(32, binary_point))[0]
     again = from_singles(to_singles(integers, binary_point), Format(32, binary_point))[0]
     np.testing.assert_array_equal(again, integers)

@@ -65,7 +65,7 @@ def test_a_node_that_is_larger_than_thought_keeps_its_step_where_the_narrow_port
     assert chosen.fit_magnitudes(before, after).bits == (9, 18, 27, 31, 31)
 
 
-def test_sines_and_cosines_and_what_is_squared_are_narrow():
+def test_sines_cosines_and_squared_nodes_are_narrow():
     graph = graph_of("iiwa14")
     turns = {i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)}
     assert {plain_widths(graph, 27).bits[i] for i in turns} == {18}
@@ -140,7 +140,7 @@ def test_all_sines_and_cosines_have_the_same_width():
     assert widths.turn > 18
 
 
-def test_others_are_narrow_in_place_of_what_is_spared():
+def test_other_nodes_are_narrow_in_place_of_spared_ones():
     """A hub is spared; of its partners, as few as possible stay wide: those with the largest effect."""
     text = "".join(f"n{i} = input x{i} @ decode\n" for i in range(6))
     text += "".join(f"n{i + 5} = multiply n0 n{i} @ decode\n" for i in range(1, 6))

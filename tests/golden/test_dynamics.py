@@ -182,7 +182,7 @@ def test_a_floating_robot_under_a_gravity_of_each_task() -> None:
     assert_golden_is_pinocchio(replace(robot, gravity_given=True))
 
 
-def test_the_joints_do_not_feel_who_moves_the_base() -> None:
+def test_a_given_base_motion_has_the_torques_of_a_floating_base() -> None:
     """A floating robot has the same joint torques as a robot whose base motion is given."""
     robot = mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.HELICAL], (BASE, 0, 1), seed=14)
     robot = replace(robot, gravity_given=True)

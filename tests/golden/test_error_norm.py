@@ -24,7 +24,7 @@ def test_the_error_is_the_norm_of_the_difference_over_that_of_the_reference():
     np.testing.assert_allclose(relative_errors(results, reference), [0.1, 0.5], rtol=1e-12)
 
 
-def test_a_reference_below_the_floor_counts_as_large_as_that():
+def test_errors_are_divided_by_at_least_the_floor():
     """The errors are 0.5 of 5, above the floor of 4; 1 of the floor, above the norm 2; and 0 of zero."""
     reference = {"tau": np.array([[3.0, 4.0], [0.0, -2.0], [0.0, 0.0]])}
     results = {"tau": np.array([[3.0, 4.5], [0.6, -1.2], [0.0, 0.0]])}

@@ -19,7 +19,7 @@ X, Y = node(Op.INPUT, name="x"), node(Op.INPUT, name="y")
 
 @given(graphs(trigonometry=True))
 @settings(max_examples=60)
-def test_what_the_builder_makes_is_well_formed(graph):
+def test_the_builder_makes_well_formed_graphs(graph):
     check(graph)
 
 

@@ -50,7 +50,7 @@ def test_edges_compose_signs_and_shifts():
     assert edge.applied(Edge(7, True, 1)) == Edge(7, False, 3)
 
 
-def test_zero_vanishes_from_sums_and_products(build, x):
+def test_zeros_are_folded_in_sums_and_products(build, x):
     zero = build.constant(0.0, REGION)
     assert build.add(x, zero, REGION) == x
     assert build.add(zero, x, REGION) == x
@@ -79,7 +79,7 @@ def test_a_difference_of_equals_is_zero_and_their_sum_a_shift(build, x):
     assert operations(build) == ["input"]
 
 
-def test_an_odd_multiple_of_itself_is_a_sum_and_no_product(build, x):
+def test_an_odd_multiple_is_a_sum_and_not_a_product(build, x):
     assert build.add(x, x.shifted(1), REGION) == build.add(x.shifted(1), x, REGION)
     assert build.add(x.negated(), x.shifted(1).negated(), REGION).negative
     assert operations(build) == ["input", "add"]
@@ -175,7 +175,7 @@ def test_a_choice_of_zero_keeps_the_zero_plain(build, x):
     assert [node.args for node in build.nodes[3:]] == [(flag, x, zero), (flag, zero, x)]
 
 
-def test_a_choice_that_is_none_vanishes(build, x, y):
+def test_a_choice_between_equal_values_is_folded(build, x, y):
     flag = build.input("flag", REGION)
     one, zero = build.constant(1.0, REGION), build.constant(0.0, REGION)
     assert build.select(one, x, y.negated(), REGION) == x

@@ -26,7 +26,7 @@ def test_arithmetic_with_floats_from_both_sides():
     np.testing.assert_allclose(interpret(graph, {"x": x, "y": y})["f"], expected, rtol=1e-15)
 
 
-def test_what_turns_out_constant_is_a_float_again():
+def test_constant_results_are_floats_again():
     recorder = Recorder()
     x = recorder.input("x")
     for value, expected in ((x * 0.0, 0.0), (0.0 * x, 0.0), (x - x, 0.0), ((x - x) + 2.5, 2.5)):

@@ -27,7 +27,7 @@ def test_without_twins_nodes_are_in_their_own_order():
     assert twins.leader == {}
 
 
-def test_members_of_a_group_come_in_a_row_after_all_that_they_take():
+def test_members_of_a_group_are_consecutive_after_their_arguments():
     graph, ((a, b), (c, d)) = two_chains()
     twins = order_twins(graph, [(a, c), (b, d)])
     assert twins.groups == ((a, c), (b, d))
@@ -36,12 +36,12 @@ def test_members_of_a_group_come_in_a_row_after_all_that_they_take():
     assert twins.group_of == {a: (a, c), b: (b, d)}
 
 
-def test_a_group_that_takes_from_itself_is_given_up():
+def test_a_group_that_depends_on_itself_is_removed():
     graph, ((a, b), _) = two_chains()
     assert order_twins(graph, [(a, b)]).groups == ()
 
 
-def test_of_groups_that_wait_for_each_other_one_is_given_up():
+def test_one_of_two_groups_in_a_cycle_is_removed():
     graph, ((a, b), (c, d)) = two_chains()
     twins = order_twins(graph, [(a, d), (b, c)])
     assert len(twins.groups) == 1

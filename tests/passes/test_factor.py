@@ -68,11 +68,11 @@ out tau n4
 @pytest.mark.parametrize(
     ("before", "after"), [(CONSTANT, CONSTANT_AFTER), (VARIABLE, VARIABLE_AFTER), (SHARED, SHARED)]
 )
-def test_a_common_factor_is_drawn_out_of_products_used_once(before, after):
+def test_a_common_factor_of_products_used_once_is_factored_out(before, after):
     assert dumps(factor(loads(before))) == after
 
 
-def test_factors_are_drawn_out_again_and_again():
+def test_factors_are_factored_out_repeatedly():
     """x a + x b + y c + y d + 3 e + 3 f: six products become three."""
     lines = [f"n{i} = input {name} @ decode" for i, name in enumerate("xyabcdef")]
     pairs = ((0, 2), (0, 3), (1, 4), (1, 5))
@@ -118,7 +118,7 @@ def test_robots_compute_the_same_with_no_more_products(robot, saved):
         np.testing.assert_allclose(value, expected[name], rtol=1e-9, atol=1e-10)
 
 
-def test_the_terms_of_a_sum_end_at_what_is_used_elsewhere():
+def test_values_used_elsewhere_are_terms_of_a_sum():
     graph = loads("""\
 n0 = input a @ decode
 n1 = input b @ decode

@@ -29,7 +29,7 @@ out tau -n3<<1
 """
 
 
-def test_dead_nodes_go():
+def test_dead_nodes_are_removed():
     assert dumps(prune(loads(BEFORE))) == AFTER
 
 
@@ -44,7 +44,7 @@ def test_values_stay_and_only_live_nodes_are_left(graph, inputs):
 
 
 @pytest.mark.parametrize("robot", ["toy", "iiwa14", "hyq"])
-def test_a_second_time_changes_nothing(robot):
+def test_pruning_twice_changes_nothing(robot):
     graph = prune(graph_of(robot))
     assert prune(graph) == graph
     assert min(graph.uses) >= 1

@@ -44,7 +44,7 @@ def test_constants_and_signs_may_differ():
     }
 
 
-def test_what_one_limb_alone_computes_has_no_twin():
+def test_values_of_one_limb_only_have_no_twins():
     def record(builder, x, y, z):
         return [builder.multiply(x, z, REGION), builder.multiply(builder.multiply(y, z, REGION), z, REGION)]
 
@@ -53,7 +53,7 @@ def test_what_one_limb_alone_computes_has_no_twin():
     assert len(find_twins(graph, LIMBS).groups) == 2
 
 
-def test_what_limbs_make_together_has_no_twin():
+def test_values_common_to_all_limbs_have_no_twins():
     def record(builder, x, y, z):
         both = builder.add(x, y, REGION)
         return [builder.multiply(both, z, REGION), x, y]
@@ -63,7 +63,7 @@ def test_what_limbs_make_together_has_no_twin():
     assert [graph.nodes[i].name for i in inputs] == ["x", "y"]
 
 
-def test_products_by_constants_are_told_apart_by_what_takes_them():
+def test_products_by_constants_are_distinguished_by_their_users():
     def record(builder, x, y, z):
         one, other = (
             [builder.scale(edge, factor, REGION) for factor in factors]
@@ -94,7 +94,7 @@ def test_sums_are_twins_in_whatever_order_they_add():
     assert tuple(roots) in find_twins(graph, LIMBS).groups
 
 
-def test_what_one_limb_makes_of_another_goes_round_with_them():
+def test_products_of_two_limbs_are_twins_around_the_cycle():
     def record(builder, x, y, _):
         seen = {edge: builder.multiply(edge, edge, REGION) for edge in (x, y)}
         return [builder.multiply(seen[x], y, REGION), builder.multiply(seen[y], x, REGION)]
@@ -113,7 +113,7 @@ def test_every_operation_of_a_leg_has_twins():
 
 
 @pytest.mark.parametrize("ii", [2, 3, 4])
-def test_no_node_is_in_two_groups_and_each_waits_only_for_earlier_ones(ii):
+def test_groups_are_disjoint_and_ordered(ii):
     robot = limbed(4, trunk=True)
     graph = trace(robot, ("id", "minv", "did", "dfd"))
     twins = find_twins(graph, limb_inputs(robot, find_shared_limbs(robot, "on", ii)))

@@ -30,7 +30,7 @@ from tests.support.mechanisms import mechanism, random_parents
 TASKS = 1600
 
 REASON = re.compile(
-    r"max-error: 0\.001 is met by no supported width; 32 bits support [\d.e-]+, limited by (\w+) in \w+ "
+    r"max-error: no supported width meets 0\.001; 32 bits support [\d.e-]+, limited by (\w+) in \w+ "
     r"tasks, where most of the error comes from rounding .+; expected at least that --max-error, a domain "
     r"with smaller bounds(, another --root, or --functions without \1| or another --root)"
 )

@@ -41,11 +41,11 @@ def rejointed(robot, i, **fields):
 
 
 @given(robots(max_bodies=5, kinds=ALL_KINDS, mimics=True))
-def test_any_robot_is_one(robot):
+def test_valid_robots_are_accepted(robot):
     check_robot(robot)
 
 
-def test_so_are_its_rewrites_and_its_bases(toy):
+def test_rewritten_and_floating_robots_are_accepted(toy):
     check_robot(regroup_inertias(align_axes(toy)))
     check_robot(toy.with_floating_base())
     floating = mechanism([JointKind.FLOATING, JointKind.REVOLUTE], [-1, 0], seed=1)
@@ -70,18 +70,18 @@ def test_a_mimic_with_the_name_of_another_joint(toy):
     assert refusal(twice) == "robot data: joint 'shoulder': given twice; expected unique joint names"
 
 
-def test_an_axis_that_is_no_unit_vector(toy):
+def test_an_axis_that_is_not_a_unit_vector(toy):
     line = "robot data: link 'forearm': joint axis is (0.0, 0.0, 2.0); expected a unit vector"
     assert refusal(rejointed(toy, 1, axis=(0.0, 0.0, 2.0))) == line
 
 
 @pytest.mark.parametrize("kind", [JointKind.TRANSLATION, JointKind.SPHERICAL, JointKind.FLOATING])
-def test_an_axis_that_nobody_asks_for_may_be_anything(kind):
+def test_an_unused_axis_may_be_anything(kind):
     check_robot(rejointed(mechanism([kind], [-1], seed=1), 0, axis=(0.0, 0.0, 0.0)))
 
 
 @pytest.mark.parametrize("second", [(0.0, 0.0, 0.0), (0.0, 0.6, 0.8)])
-def test_universal_axes_at_no_right_angle(second):
+def test_universal_axes_must_be_perpendicular(second):
     robot = mechanism([JointKind.UNIVERSAL], [-1], seed=1, axis=(0.0, 0.0, 1.0))
     assert refusal(rejointed(robot, 0, second_axis=second)) == (
         f"robot data: link 'b0': second joint axis is {second}; "
@@ -111,7 +111,7 @@ def test_reversed_limits(toy):
     )
 
 
-def test_limits_of_another_number_of_freedoms(toy):
+def test_limits_do_not_match_the_degrees_of_freedom(toy):
     assert refusal(rejointed(toy, 1, kind=JointKind.PLANAR)) == (
         "robot data: link 'forearm': a planar joint has 1 limits; expected 3, one for each degree of freedom"
     )

@@ -51,7 +51,7 @@ def test_a_floating_base_and_a_planar_joint():
     assert [c.unit for c in v] == ["m/s"] * 3 + ["rad/s"] * 3 + ["m/s", "m/s", "rad/s"]
 
 
-def test_every_kind_has_as_many_as_it_should():
+def test_every_kind_has_the_right_number_of_coordinates():
     for kind in ALL_KINDS:
         robot = robot_of(joint_of("one", kind))
         assert [c.index for c in configuration_coordinates(robot)] == list(range(kind.nq))

@@ -31,7 +31,7 @@ def alone(kind):
 class TestDynamics:
     @settings(max_examples=40)
     @given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True))
-    def test_of_any_robot_are_its_chains(self, robot):
+    def test_have_the_dynamics_of_the_original_robot(self, robot):
         chained = elementary(robot)
         check_robot(chained)
         assert {body.joint.kind for body in chained.bodies} <= set(WHOLE)
@@ -43,7 +43,7 @@ class TestDynamics:
         assert_same_dynamics(robot, elementary(robot))
 
     @pytest.mark.parametrize(("follower", "leader"), [(0, 1), (1, 0), (2, 0), (1, 2)])
-    def test_of_helical_joints_that_follow_and_lead(self, follower, leader):
+    def test_support_helical_joints_that_mimic_and_are_mimicked(self, follower, leader):
         kinds = [JointKind.HELICAL, JointKind.HELICAL, JointKind.PRISMATIC]
         robot = with_mimic(mechanism(kinds, [-1, 0, 1], seed=4), follower, leader, -1.5, offset=0.4)
         chained = elementary(robot)
@@ -68,7 +68,7 @@ class TestChains:
         assert not last.virtual
 
     @pytest.mark.parametrize("kind", SPLIT)
-    def test_begin_where_the_joint_is(self, kind):
+    def test_start_at_the_placement_of_the_joint(self, kind):
         placements = [body.joint.placement for body in elementary(alone(kind)).bodies]
         assert placements[0] == alone(kind).bodies[0].joint.placement
         assert placements[1:] == [Placement()] * (len(placements) - 1)
@@ -83,7 +83,7 @@ class TestChains:
         assert (first.joint.kind, first.joint.limits) == (JointKind.REVOLUTE, limits[:1])
         assert (second.joint.kind, second.joint.limits) == (JointKind.PRISMATIC, limits[1:])
 
-    def test_turn_for_ever_where_there_are_no_limits(self):
+    def test_are_continuous_without_limits(self):
         assert elementary(alone(JointKind.UNIVERSAL)).bodies[1].joint.kind is JointKind.CONTINUOUS
 
     def test_carry_what_hangs_from_the_link(self):
@@ -92,7 +92,7 @@ class TestChains:
         assert [body.parent for body in chained.bodies] == [-1, 0, 1, 2, 3, 2, 5]
         assert chained.links == (2, 3, 4, 5, 6)
 
-    def test_avoid_names_that_are_taken(self):
+    def test_avoid_names_in_use(self):
         robot = mechanism([JointKind.UNIVERSAL, JointKind.REVOLUTE], [-1, 0], seed=2)
         first, second = robot.bodies
         second = replace(second, name="b0.1", joint=replace(second.joint, name="j0.2"))
@@ -124,7 +124,7 @@ class TestScrew:
             mimic=Mimic("j0", -0.5),
         )
 
-    def test_without_limits_turns_and_shifts_for_ever(self):
+    def test_without_limits_is_unlimited(self):
         turn, shift = self.screw(0.5, limits=Limits(-math.inf, math.inf, 4.0, 6.0))
         assert turn.joint.kind is JointKind.CONTINUOUS
         assert shift.joint.limits == (Limits(-math.inf, math.inf, 2.0, 12.0),)

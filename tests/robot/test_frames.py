@@ -97,7 +97,7 @@ class TestInvariance:
         assert all(body.joint.offset != 0.0 for body in moved.bodies)
         assert_same_dynamics(robot, moved)
 
-    def test_is_not_had_when_the_link_frame_is_forgotten(self):
+    def test_fails_if_the_link_frame_is_not_moved(self):
         robot = aligned("toy")
         moved = bent(robot)
         forgetful = moved.with_bodies([replace(body, link_frame=Placement()) for body in moved.bodies])
@@ -171,7 +171,7 @@ class TestCommonNormalFrames:
 
 
 class TestTurnLeaves:
-    def test_the_first_moment_of_a_leaf_loses_its_y(self):
+    def test_the_first_moment_of_a_leaf_has_zero_y(self):
         robot = turn_leaves(aligned("hyq"))
         leaves = [body for body, below in zip(robot.bodies, robot.children, strict=True) if not below]
         assert len(leaves) == 4
@@ -181,7 +181,7 @@ class TestTurnLeaves:
 
 class TestFrameCandidates:
     @pytest.mark.parametrize("kind", PINNED)
-    def test_a_body_whose_frame_is_its_coordinates_has_none(self, kind):
+    def test_a_spherical_or_floating_body_has_no_candidates(self, kind):
         robot = mechanism([kind, JointKind.REVOLUTE], [-1, 0], seed=1, axis=(0.0, 0.0, 1.0))
         assert frame_candidates(robot, 0) == []
 

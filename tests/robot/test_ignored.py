@@ -28,11 +28,11 @@ def test_friction_and_damping(load, dynamics, strict):
 
 
 @pytest.mark.parametrize("dynamics", ['damping="0.0" friction="0"', "", 'spring="3"', 'damping="none"'])
-def test_none_of_it(load, dynamics):
+def test_no_friction_and_no_damping(load, dynamics):
     assert load(with_dynamics(f"<dynamics {dynamics}/>")).remarks == ()
 
 
-def test_many_joints_are_one_line(load):
+def test_many_joints_share_one_remark(load):
     links = [link("base"), *(link(f"l{k}") for k in range(12))]
     rest = AXIS + LIMIT + '<dynamics damping="0.5"/>'
     joints = [joint(f"j{k:02}", "base", f"l{k}", rest=rest) for k in range(12)]
@@ -70,6 +70,6 @@ def test_no_inertia_of_rotors(load, text):
     assert load(robot(*ARM, transmission(text))).remarks == ()
 
 
-def test_of_other_joints_nothing_is_said(load):
+def test_other_joints_have_no_remark(load):
     text = '<transmission name="t"><joint name="nobody"/><rotorInertia>1</rotorInertia></transmission>'
     assert load(robot(*ARM, text)).remarks == ()

@@ -59,7 +59,7 @@ def test_a_universal_joint_turns_last_about_its_second_axis(case, enough):
 
 
 @pytest.mark.parametrize("kind", JointKind)
-def test_what_hangs_from_a_body_is_enough(kind):
+def test_a_descendant_with_inertia_is_enough(kind):
     robot = mechanism([kind, JointKind.REVOLUTE], [-1, 0], seed=1)
     first, second = robot.bodies
     robot = robot.with_bodies([replace(first, inertia=Inertia()), second])

@@ -25,7 +25,7 @@ def assert_inverse_dynamics(ours, theirs):
 
 
 class TestReading:
-    def test_a_joint_with_all_it_can_say(self, load):
+    def test_a_joint_with_all_elements(self, load):
         rest = '<origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><axis xyz="0 -2 0"/>' + LIMIT
         (body,) = load(robot(link("base"), link("arm"), joint("j", "base", "arm", "prismatic", rest))).bodies
         assert body.joint.kind is JointKind.PRISMATIC
@@ -306,7 +306,7 @@ def test_bad_input_is_refused_in_one_clear_line(load, case, strict):
 
 class TestTolerantReading:
     @pytest.mark.parametrize("case", TAKEN)
-    def test_takes_what_can_be_computed_and_remarks_on_it(self, load, case):
+    def test_tolerates_problems_with_a_remark(self, load, case):
         assert_taken(load, *REFUSED[case], TAKEN[case])
 
     @pytest.mark.parametrize("case", SILENT)

@@ -65,7 +65,7 @@ def test_pinocchio_takes_these(case):
 
 
 @pytest.mark.parametrize("case", [case for case in ODD if case not in REFUSED_BY_PINOCCHIO])
-def test_what_pinocchio_takes_is_the_same_robot(load, case):
+def test_pinocchio_reads_the_same_robot(load, case):
     ours, theirs = load(ODD[case]), pinocchio_of(ODD[case])
     if case in DIFFERENT:
         assert ours.nv < theirs.nv

@@ -81,7 +81,7 @@ def test_the_default_order_needs_no_names(urdf):
     assert robot.joints == ("drift", "wheel", "lift", "bend")
 
 
-def test_the_columns_of_q_tell_the_layout(urdf):
+def test_the_number_of_columns_of_q_selects_the_layout(urdf):
     robot = load_urdf(urdf)
     assert layout_of(robot, robot.nq) is None
     assert layout_of(robot, robot.nq + 2) == PinocchioLayout(robot, mimic=True)
@@ -89,7 +89,7 @@ def test_the_columns_of_q_tell_the_layout(urdf):
     assert layout_of(robot, robot.nq + 4) is None
 
 
-def test_a_follower_that_does_not_follow_is_refused(urdf):
+def test_a_mimic_off_its_position_is_refused(urdf):
     robot = load_urdf(urdf)
     layout = PinocchioLayout(robot)
     free = pin.neutral(pin.buildModelFromUrdf(str(urdf)))

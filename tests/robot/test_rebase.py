@@ -26,7 +26,7 @@ def moved(robot, q, v, seconds):
 
 
 @pytest.mark.parametrize("link", ["lf_lowerleg", "rh_upperleg"])
-def test_velocities_and_accelerations_are_the_rates_of_what_they_should_be(link):
+def test_velocities_and_accelerations_are_time_derivatives(link):
     robot = floating("hyq")
     change = Rebase(robot, reroot(robot, link))
     given = random_states(robot, 4, seed=1)
@@ -42,7 +42,7 @@ def test_velocities_and_accelerations_are_the_rates_of_what_they_should_be(link)
     np.testing.assert_allclose(change.acceleration(q, v, a), (after - before) / STEP, atol=1e-7)
 
 
-def test_the_way_back_is_the_inverse():
+def test_the_reverse_conversion_is_the_inverse():
     robot = random_tree(seed=5)
     other = reroot(robot, "b4")
     there, back = Rebase(robot, other), Rebase(other, robot)
@@ -92,7 +92,7 @@ def test_a_root_joint_away_from_the_origin_stays_there():
             np.testing.assert_allclose(poses[name].homogeneous, expected.homogeneous, atol=1e-12)
 
 
-def test_no_tasks_are_no_work():
+def test_no_tasks_give_empty_arrays():
     robot = floating("hyq")
     change = Rebase(robot, reroot(robot, "lf_lowerleg"))
     q, v = np.zeros((0, 19)), np.zeros((0, 18))

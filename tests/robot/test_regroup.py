@@ -18,31 +18,31 @@ from tests.support.strategies import ALL_KINDS, robots
 
 
 @pytest.mark.parametrize("name", bundled())
-def test_joints_of_the_bundled_robots_do_not_feel_it(name):
+def test_bundled_robots_keep_their_dynamics(name):
     robot = load_urdf(path(name))
     assert_same_dynamics(robot, regroup_inertias(align_axes(robot)))
 
 
 @pytest.mark.parametrize("name", ["toy", "hyq"])
-def test_nor_on_a_floating_base(name):
+def test_floating_robots_keep_their_dynamics(name):
     robot = align_axes(load_urdf(path(name))).with_floating_base()
     assert_same_dynamics(robot, regroup_inertias(robot))
 
 
 @settings(max_examples=40)
 @given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True))
-def test_joints_of_any_robot_do_not_feel_it(robot):
+def test_random_robots_keep_their_dynamics(robot):
     assert_same_dynamics(robot, regroup_inertias(align_axes(elementary(robot))), tasks=1)
 
 
 @given(robots(max_bodies=4), st.integers(0, 2**16))
-def test_nor_where_the_base_moves_as_given_and_gravity_changes(robot, seed):
+def test_robots_on_a_given_base_keep_their_dynamics(robot, seed):
     robot = replace(robot, base_given=True, gravity_given=True)
     assert_same_dynamics(robot, regroup_inertias(align_axes(robot)), seed, tasks=1)
 
 
 @given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True))
-def test_what_a_joint_cannot_feel_is_zero(robot):
+def test_inertia_that_a_joint_does_not_feel_is_zero(robot):
     for body in regroup_inertias(align_axes(elementary(robot))).bodies:
         inertia = body.inertia
         if body.joint.kind.rotates:
@@ -68,6 +68,6 @@ def test_the_mass_ends_up_in_the_base():
 
 
 @pytest.mark.parametrize("kind", [JointKind.PLANAR, JointKind.FLOATING])
-def test_what_moves_every_way_keeps_its_inertia(kind):
+def test_planar_and_floating_bodies_keep_their_inertia(kind):
     robot = mechanism([kind], [-1], seed=1, axis=(0.0, 0.0, 1.0))
     assert regroup_inertias(robot) == robot

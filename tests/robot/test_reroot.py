@@ -93,7 +93,7 @@ def assert_close(value, expected):
     ("name", "link"),
     [("hyq", "lf_lowerleg"), ("hyq", "rh_hipassembly"), ("atlas", "mtorso"), ("atlas", "l_hand")],
 )
-def test_the_bundled_robots_stay_themselves(name, link):
+def test_bundled_robots_keep_their_dynamics_from_another_root(name, link):
     robot = floating(name)
     other = reroot(robot, link)
     assert other.bodies[0].name == other.base == link
@@ -104,7 +104,7 @@ def test_the_bundled_robots_stay_themselves(name, link):
 
 @settings(max_examples=25)
 @given(SEEDS, st.data())
-def test_any_robot_stays_itself_from_any_link_and_back(seed, data):
+def test_random_robots_keep_their_dynamics_from_any_root_and_back(seed, data):
     robot = random_tree(seed)
     links = st.sampled_from([body.name for body in robot.bodies])
     other = reroot(robot, data.draw(links))
@@ -116,13 +116,13 @@ def test_any_robot_stays_itself_from_any_link_and_back(seed, data):
 
 @settings(max_examples=10)
 @given(SEEDS)
-def test_later_rewrites_keep_it_and_its_external_forces(seed):
+def test_later_rewrites_keep_dynamics_and_external_forces(seed):
     other = reroot(random_tree(seed), "b6")
     assert_same_dynamics(other, regroup_inertias(align_axes(elementary(other))), tasks=1)
 
 
 @pytest.mark.parametrize("name", ["hyq", "atlas"])
-def test_forward_dynamics_of_the_joints_is_the_same_to_pinocchio(name):
+def test_pinocchio_gives_the_same_joint_accelerations(name):
     robot = floating(name)
     other = reroot(robot, robot.bodies[-1].name)
     given = random_states(robot, 1, seed=4)
@@ -184,7 +184,7 @@ def test_another_root_has_a_joint_order_of_its_own():
     assert reroot(floating("atlas"), "mtorso").joint_order == "rerooted"
 
 
-def test_there_and_back_again():
+def test_rerooting_twice_gives_the_original_robot():
     robot = floating("hyq")
     back = reroot(reroot(robot, "rh_lowerleg"), "base_link_0")
     assert sorted(back.joints) == sorted(robot.joints)
@@ -206,7 +206,7 @@ def test_a_root_link_that_is_the_world_stays_the_world():
     check_robot(other)
 
 
-def test_what_does_not_hang_from_the_floating_body_stays_where_it_is():
+def test_bodies_beside_the_floating_body_stay_in_place():
     robot = floating("toy")
     aside = replace(
         robot.bodies[1], name="aside", parent=BASE, joint=replace(robot.bodies[1].joint, name="aside")
@@ -249,7 +249,7 @@ def bushy(robot: Robot):
     return float(sum(len(robot.path(i)) for i in range(len(robot.bodies))))
 
 
-def test_the_cheapest_root_is_taken_and_every_trial_told():
+def test_the_cheapest_root_is_chosen_and_every_trial_listed():
     robot = floating("atlas")
     best, tried, skipped = best_root(robot, bushy)
     costs = {link: bushy(reroot(robot, link)) for link in ("pelvis", "mtorso", "ltorso", "utorso")}
@@ -278,7 +278,7 @@ def test_the_trials_are_bounded(evaluations, links):
         (0.0, ["pelvis", "mtorso"], ("ltorso", "utorso")),
     ],
 )
-def test_of_a_large_robot_fewer_roots_are_compared(monkeypatch, most, links, skipped):
+def test_fewer_roots_of_a_large_robot_are_compared(monkeypatch, most, links, skipped):
     """At least two roots are compared; as every cost is 1, the work is the number of trials."""
     monkeypatch.setattr(module, "MOST_WORK", most)
     found = best_root(floating("atlas"), lambda _: 1.0)
@@ -286,7 +286,7 @@ def test_of_a_large_robot_fewer_roots_are_compared(monkeypatch, most, links, ski
     assert found.skipped == skipped
 
 
-def test_a_root_that_saves_nothing_is_not_taken():
+def test_a_root_that_saves_nothing_is_not_chosen():
     robot = floating("atlas")
     assert best_root(robot, lambda _: 1.0)[0] is robot
     hyq = floating("hyq")

@@ -59,7 +59,7 @@ FEWEST = {
 
 
 @pytest.mark.parametrize("name", bundled())
-def test_the_bundled_robots_get_cheaper_and_stay_themselves(name):
+def test_bundled_robots_get_cheaper_and_keep_their_dynamics(name):
     robot = load_urdf(path(name))
     cost = Counted(constants)
     best, names, skipped = best_rewrite(robot, cost)
@@ -70,7 +70,7 @@ def test_the_bundled_robots_get_cheaper_and_stay_themselves(name):
     assert len(cost.asked) <= 4 * len(robot.bodies) + 10
 
 
-def test_the_search_ends_where_its_evaluations_do():
+def test_the_search_respects_its_evaluation_budget():
     """The budget of evaluations ends a search whose cost falls at every evaluation."""
     robot = load_urdf(path("iiwa14"))
     asked = []
@@ -88,7 +88,7 @@ def test_what_the_iiwa_keeps():
     assert names == ["intersect_axes toward children", "regroup_inertias"]
 
 
-def test_nothing_is_kept_that_saves_nothing():
+def test_rewrites_that_save_nothing_are_dropped():
     robot = load_urdf(path("iiwa14"))
     assert best_rewrite(robot, indifferent) == (robot, [], "")
 
@@ -118,7 +118,7 @@ def test_a_robot_without_joints_is_left_alone():
 
 @settings(max_examples=20)
 @given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True))
-def test_any_robot_stays_itself_and_gets_no_dearer(robot):
+def test_random_robots_keep_their_dynamics_and_do_not_cost_more(robot):
     robot = elementary(robot)
     best = best_rewrite(robot, constants).robot
     assert_same_dynamics(robot, best, tasks=1)
@@ -133,7 +133,7 @@ def dear(robot):
 class TestLarge:
     """Robots too large for evaluating the whole robot for each frame of each body."""
 
-    def test_frames_are_judged_by_what_lies_around_them(self):
+    def test_frames_are_judged_by_their_neighbourhood(self):
         robot = load_urdf(path("tiago"))
         cost = Counted(dear)
         best, _, skipped = best_rewrite(robot, cost)
@@ -158,13 +158,13 @@ class TestLarge:
         assert best.bodies[2].inertia.rotational[1] == 0.0
         assert skipped
 
-    def test_the_search_ends_where_its_work_does(self):
+    def test_the_search_respects_its_work_limit(self):
         cost = Counted(lambda robot: 100.0 * dear(robot))
         found = best_rewrite(load_urdf(path("atlas")), cost)
         assert len(cost.asked) == 1
         assert found.skipped.endswith("not by the whole robot, and the search ended after evaluation 1")
 
-    def test_what_makes_the_whole_no_cheaper_is_dropped(self):
+    def test_moves_that_do_not_make_the_whole_robot_cheaper_are_dropped(self):
         def only_parts_fall(robot):
             return dear(robot) if len(robot.bodies) < 13 else 1e5
 
@@ -174,7 +174,7 @@ class TestLarge:
 
 
 class TestNeighbourhood:
-    def test_bodies_around_one_and_a_base_that_moves(self):
+    def test_a_neighbourhood_has_a_base_of_given_motion(self):
         robot = load_urdf(path("atlas"))
         k = [body.name for body in robot.bodies].index("l_ufarm")
         part = neighbourhood(robot, k)
@@ -192,7 +192,7 @@ class TestNeighbourhood:
             assert replace(body, parent=0) == replace(whole[body.name], parent=0)
         assert part.base_given
 
-    def test_near_the_base_it_stands_on_the_robots_own(self):
+    def test_near_the_base_a_neighbourhood_has_the_robots_base(self):
         robot = load_urdf(path("hyq"))
         part = neighbourhood(robot, 0)
         assert not part.base_given
@@ -200,7 +200,7 @@ class TestNeighbourhood:
         floating = robot.with_floating_base()
         assert neighbourhood(floating, 0) == floating
 
-    def test_what_follows_a_joint_outside_moves_by_itself(self):
+    def test_a_mimic_of_a_joint_outside_becomes_independent(self):
         robot = with_mimic(mechanism([JointKind.REVOLUTE] * 6, [-1, 0, 1, 2, 3, 4], seed=2), 5, 0, 2.0)
         robot = with_mimic(robot, 4, 3, 2.0)
         part = neighbourhood(robot, 5)

@@ -34,7 +34,7 @@ def test_any_robot_survives_json_text(robot):
     assert through_text(regrouped) == regrouped
 
 
-def test_what_tasks_bring_survives_json_text():
+def test_given_base_and_gravity_survive_json_text():
     robot = replace(load_urdf(path("toy")), base_given=True, gravity_given=True)
     assert through_text(robot) == robot
 
@@ -71,6 +71,6 @@ def test_no_dictionary():
     assert refusal([]).startswith("robot data: robot: Input should be a dictionary")
 
 
-def test_what_is_no_robot(data):
+def test_an_inconsistent_robot(data):
     data["bodies"][0]["parent"] = 1
     assert refusal(data) == "robot data: link 'upper_arm': parent is 1; expected -1 to -1"

@@ -44,7 +44,7 @@ def test_compose_and_inverse_are_those_of_homogeneous_matrices(rng):
     np.testing.assert_allclose(homogeneous(inverse(a)), np.linalg.inv(homogeneous(a)), atol=1e-14)
 
 
-def test_what_cancels_in_a_composition_is_zero():
+def test_cancelled_terms_of_a_composition_are_zero():
     there = Placement(translation=(0.1 + 0.2, 0.0, 0.0))
     back = Placement(translation=(-0.3, 0.0, 0.0))
     assert compose(there, back).translation == (0.0, 0.0, 0.0)
@@ -63,7 +63,7 @@ def test_adding_inertias_adds_their_matrices(rng):
     np.testing.assert_allclose(spatial_inertia(add_inertia(a, b)), expected, rtol=1e-15)
 
 
-def test_what_cancels_in_a_sum_of_inertias_is_zero():
+def test_cancelled_terms_of_a_sum_of_inertias_are_zero():
     a = Inertia(1.0, (0.1 + 0.2, 0.0, 0.0), (1.0, 0.1 + 0.2, 0.0, 1.0, 0.0, 1.0))
     b = Inertia(1.0, (-0.3, 0.0, 0.0), (1.0, -0.3, 0.0, 1.0, 0.0, 1.0))
     assert add_inertia(a, b) == Inertia(2.0, (0.0, 0.0, 0.0), (2.0, 0.0, 0.0, 2.0, 0.0, 2.0))
@@ -79,7 +79,7 @@ def test_quarter_turns_are_exact():
     assert rotation_rpy((pi, pi / 2, pi)) == ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (-1.0, 0.0, 0.0))
 
 
-def test_snapping_keeps_what_is_no_rounded_zero_or_one():
+def test_snapping_keeps_entries_that_are_not_rounded_zeros_or_ones():
     turned = ((cos(1e-8), -sin(1e-8), 1e-10), (sin(1e-8), cos(1e-8), 0.0), (0.0, -1e-10, 1.0))
     kept = ((cos(1e-8), -sin(1e-8), 0.0), (sin(1e-8), cos(1e-8), 0.0), (0.0, 0.0, 1.0))
     assert snap(turned) == kept

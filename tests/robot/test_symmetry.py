@@ -45,11 +45,11 @@ def test_limbs_that_differ_in_signs_and_sizes_are_alike(limbs, trunk):
     assert limb_groups(limbed(limbs, trunk=trunk)) == (expected,)
 
 
-def test_a_constant_that_is_zero_in_one_limb_alone_tells_it_apart():
+def test_limbs_with_different_zeros_are_not_alike():
     assert limb_groups(without(limbed(4), 3)) == (((0, 1), (4, 5), (6, 7)),)
 
 
-def test_within_limbs_that_are_alike_none_are_looked_for():
+def test_limbs_that_are_alike_are_not_searched_for_groups():
     robot = limbed(2)
     hand = [replace(body, name=f"finger_{k}", parent=k % 2) for k, body in enumerate(limbed(4, 1).bodies)]
     bodies = [robot.bodies[0], replace(robot.bodies[2], parent=-1), *hand]
@@ -57,7 +57,7 @@ def test_within_limbs_that_are_alike_none_are_looked_for():
     assert limb_groups(robot.with_bodies(names)) == (((0, 2, 4), (1, 3, 5)),)
 
 
-def test_a_limb_that_is_alone_is_searched_for_limbs():
+def test_a_single_limb_is_searched_for_groups():
     robot = limbed(2, trunk=True)
     assert limb_groups(robot) == (((1, 2), (3, 4)),)
 

@@ -113,7 +113,7 @@ class TestReading:
                 ours.inertias[k + 1].matrix(), theirs.inertias[k + 1].matrix(), atol=1e-13
             )
 
-    def test_what_is_not_read_is_ignored(self, load):
+    def test_unknown_elements_are_ignored(self, load):
         extra = '<gazebo/><material name="m"/><transmission name="t"><joint name="j"/></transmission>'
         visual = '<visual><origin xyz="0 0 nonsense"/></visual><collision/>'
         assert load(robot(*ARM, extra)) == load(robot(*ARM))
@@ -344,7 +344,7 @@ def test_bad_input_is_refused_in_one_clear_line(load, case, strict):
 
 class TestTolerantReading:
     @pytest.mark.parametrize("case", TAKEN)
-    def test_takes_what_can_be_computed_and_remarks_on_it(self, load, case):
+    def test_tolerates_problems_with_a_remark(self, load, case):
         assert_taken(load, *REFUSED[case], TAKEN[case])
 
     def test_of_a_clean_file_is_the_strict_one(self, load):
@@ -388,7 +388,7 @@ UNNOTICED = {
 
 @pytest.mark.parametrize("case", UNNOTICED)
 @pytest.mark.parametrize("strict", [False, True])
-def test_what_harms_nothing_is_taken_in_silence(load, case, strict):
+def test_harmless_oddities_are_accepted_without_a_remark(load, case, strict):
     text = UNNOTICED[case]
     tree, theirs = load(text, strict=strict), pin.buildModelFromXML(text)
     assert tree.remarks == ()

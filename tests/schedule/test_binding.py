@@ -65,7 +65,7 @@ def test_results_stand_when_their_latency_is_over():
     assert all(bound.ready[i] == 0 for i in inputs)
 
 
-def test_what_is_not_scheduled_is_read_as_it_is():
+def test_unscheduled_values_are_read_directly():
     program = program_of("toy", 18)
     constant = len(program.operations)
     assert bound_of(program, "xcvu9p", 1).tap(constant, 7) == Tap(constant, 0)

@@ -35,7 +35,7 @@ def test_steps_chain_within_a_cycle_where_they_fit():
     assert found == Schedule((Time(0, 0.0), Time(0, 0.0), Time(2, 1.6), Time(3, 0.0)))
 
 
-def test_nothing_is_scheduled_of_nothing():
+def test_an_empty_program_has_an_empty_schedule():
     task, _ = small()
     assert schedule(type(task)((), task.available, 1, 125.0, 7.2, {})) == Schedule(())
 

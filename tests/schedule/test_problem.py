@@ -187,7 +187,7 @@ def test_without_a_clock_the_schedule_is_that_of_the_targets_own(device, width):
         ("xc7a200t", 345.0, 4, 227),
     ],
 )
-def test_a_clock_that_no_operator_keeps_up_with_is_refused(device, clock, ii, fastest):
+def test_a_clock_too_fast_for_the_operators_is_refused(device, clock, ii, fastest):
     """Choices of sums and operand multiplexers limit the clock, however products are pipelined."""
     with pytest.raises(InputError) as error:
         problem(program_of("toy", 18), target(device), clock, ii)

@@ -63,7 +63,7 @@ def test_search_gives_up_where_units_are_too_few():
     assert StartSearch(network, [1, 1, 0]).run() == Schedule((Time(0, 0.0), Time(1, 0.0), Time(0, 0.0)))
 
 
-def test_delays_that_are_no_picoseconds_leave_no_gaps():
+def test_delays_with_fractions_of_picoseconds_leave_no_gaps():
     """Sums that exactly fill a cycle take one cycle each, even if rounding makes them longer."""
     task, _ = small()
     sums = [Step((value,), (value - 1,), REGION, None, 7.2000004, 0, 7.2000002) for value in (3, 4, 5)]

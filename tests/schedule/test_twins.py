@@ -135,7 +135,7 @@ def test_units_choose_their_operands_once_of_twins_too():
     assert longest[0] == longest[1]
 
 
-def test_a_clock_too_fast_for_what_chooses_among_twins_is_refused():
+def test_a_clock_too_fast_for_selecting_twins_is_refused():
     """These selections also add, and select among twins that are not in one delay line."""
     flag = next(i for i, operation in enumerate(PROGRAM.operations) if operation.kind is Kind.INPUT)
     group = next(g for g in groups(8) if all(len(PROGRAM.operations[i].operands) == 2 for i in g))

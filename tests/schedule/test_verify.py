@@ -17,7 +17,7 @@ def moved(step, cycle, offset=0.0):
     return problem, Schedule(tuple(starts))
 
 
-def test_a_schedule_by_hand_holds():
+def test_a_schedule_by_hand_is_valid():
     verify(*small())
     verify(*moved(2, 2, 5.6))
 
@@ -47,7 +47,7 @@ def test_a_step_that_breaks_a_rule_is_named(step, cycle, offset, text):
     assert str(error.value) == text
 
 
-def test_what_has_latency_stands_within_its_last_cycle():
+def test_a_result_is_ready_within_its_last_cycle():
     problem, schedule = small()
     steps = list(problem.steps)
     steps[1] = replace(steps[1], delay=7.3)
@@ -77,7 +77,7 @@ def test_units_are_counted_by_resource():
     verify(replace(problem, ii=1, limits={Resource.MULTIPLIER: 2, Resource.TRIGONOMETRY: 1}), schedule)
 
 
-def test_twins_by_hand_hold():
+def test_twins_by_hand_are_valid():
     verify(*twinned())
 
 

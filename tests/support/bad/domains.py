@@ -30,7 +30,7 @@ DOMAINS: dict[str, tuple[str | bytes, str]] = {
     ),
     "a base that is fixed": (
         "[base]\nforce = 1",
-        "domain: base: that of toy is fixed; expected a base that moves",
+        "domain: base: the base of toy is fixed; expected a base that moves",
     ),
     "an unknown table": ("[joint]\n", "joint: unknown; expected default, joints, base, fext"),
     "an unknown entry": ("[default]\nspeed = 1", f"default.speed: {JOINT_ENTRIES}"),

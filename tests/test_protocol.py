@@ -1,5 +1,7 @@
 """The wire's contract in numbers: what clients written from the README rely on."""
 
+import pytest
+
 from rbdhw.protocol import (
     CODES,
     EXTENDED,

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""Adders that negate a number: as expressions, and in a family's cells, interpreted cell by cell."""
+"""Adders that can negate a number: as expressions, and in a family's cells, interpreted cell by cell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rbdhw.target import DSP48E2, MULT18X18D
 
 
 def half(init: int, carry: int, ports: tuple[int, int, int, int]) -> tuple[int, int]:
-    """Sum and carry of half a cell, as the vendor's library tells them."""
+    """Return sum and carry of half a cell, as the vendor's library defines them."""
     a, b, _, _ = ports
     propagated = init >> sum(bit << k for k, bit in enumerate(ports)) & 1
     generated = init >> (a + 2 * b) & 1
@@ -24,7 +24,7 @@ def half(init: int, carry: int, ports: tuple[int, int, int, int]) -> tuple[int, 
 
 
 def interpreted(width: int, a: int, b: int, negative: int) -> int:
-    """What the module's chain of cells answers; of an odd width the last half adds zeros."""
+    """Return the output of the module's chain of cells; with an odd width the last half adds zeros."""
     inits = [int(value, 16) for value in re.findall(r"\.INIT[01]\(16'h(\w+)\)", MODULE)]
     carry, total = negative, 0
     for k in range(width + width % 2):

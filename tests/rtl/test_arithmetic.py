@@ -1,4 +1,4 @@
-"""Operations as expressions against Python's integers."""
+"""Operations as expressions, compared with Python's integers."""
 
 import random
 
@@ -15,7 +15,7 @@ from tests.support.graphs import REGION
 
 
 def shown(widths, expressions):
-    """A module that computes expressions of signed signals; the signals; the results."""
+    """Return a module that computes expressions of signed signals, the signals, and the results."""
     signals = [Signal(signed(width), name=f"x{i}") for i, width in enumerate(widths)]
     results = [Signal.like(value, name=f"y{i}") for i, value in enumerate(expressions(signals))]
     m = Module()
@@ -24,7 +24,7 @@ def shown(widths, expressions):
 
 
 def values(widths, expressions, draws):
-    """What expressions of signed signals are, for each draw of the signals."""
+    """Return the values of expressions of signed signals, for each draw of the signals."""
     m, signals, results = shown(widths, expressions)
     found = []
 
@@ -167,7 +167,7 @@ CONSTANTS = (1, 2, 3, 5, 11, 85, 109, 0x798B, 2**17 - 1)
 
 
 def product(constant, drop):
-    """A module that multiplies by a constant, its factor, and its result."""
+    """Return a module that multiplies by a constant, its factor, and its result."""
     m, factor = Module(), Signal(signed(7), name="factor")
     full = scale(m, "v", factor, constant, drop)
     result = Signal.like(full, name="result")

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""The array answers tasks of several functions, one after the other, as the evaluator does, bit for bit."""
+"""The array core answers tasks of mixed functions as the evaluator does, bit for bit."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""Places kept for results; :mod:`test_shell` has the flow through them."""
+"""Reserved places of results; :mod:`test_shell` tests the flow through them."""
 
 from __future__ import annotations
 

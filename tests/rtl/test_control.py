@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""Control by slot: registers that hold what a slot needs, and memories of constants alone."""
+"""Control by slot: registers with the value of a slot, and memories of constants alone."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_register_holds_what_a_slot_needs(ii):
 
 
 def test_a_memory_of_constants_alone_is_a_table():
-    """The word of an address that stands in slot 3 comes in slot 4."""
+    """The word whose address is present in slot 3 is read in slot 4."""
     contents = Contents(turns=1, choices={}, reads={3: 0, 7: 1, 5: 0}, constants=[-9, 4])
     m = Module()
     m.submodules.memory = memory = OperandMemory(

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""The core equals the evaluator bit for bit, results and overflow flags, at any initiation interval."""
+"""The core equals the evaluator bit for bit, in results and overflow flags, at any initiation interval."""
 
 from dataclasses import replace
 from functools import cache
@@ -44,7 +44,7 @@ NO_HARDWARE = (Kind.INPUT, Kind.CONSTANT)
 
 @cache
 def skew() -> Model:
-    """Three bodies with skew axes on a branch: a stiff hinge, a slide and a wheel without limits."""
+    """Return three bodies with skew axes on a branch: a limited hinge, a slide and a continuous wheel."""
     rng = np.random.default_rng(11)
     limits = (Limits(-0.5, 0.4, 3.0, 50.0), Limits(-0.4, 0.6, 1.0, 200.0), Limits(-np.inf, np.inf, 3.0, 50.0))
     kinds = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.CONTINUOUS)
@@ -68,7 +68,7 @@ def domain_words(program, model, tasks):
 
 
 def both(program, model, tasks):
-    """Tasks of the domain, then tasks anywhere in the words' formats."""
+    """Return tasks of the domain, then tasks with words anywhere in their formats."""
     inside = domain_words(program, model, tasks)
     wild = random_words(program, tasks, seed=8)
     return {name: np.concatenate([inside[name], wild[name]]) for name in inside}
@@ -125,7 +125,7 @@ def test_short_memory_lines_delay_like_registers(memory_stages):
 @pytest.mark.parametrize("ii", [1, 2])
 @pytest.mark.parametrize("reach", [0.02, 0.4, 0.7])
 def test_small_angles_keep_their_sign(reach, ii):
-    """A hinge without an offset, whose word is narrower than a phase, on both sides of zero."""
+    """A hinge without an offset, with a word narrower than a phase, is tested on both sides of zero."""
     turned = Placement(((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)))
     joint = Joint("hinge", JointKind.REVOLUTE, (0.0, 0.0, 1.0), turned, (Limits(-reach, reach, 3.0, 50.0),))
     body = Body("pendulum", BASE, joint, random_inertia(np.random.default_rng(12)))
@@ -166,7 +166,7 @@ def test_products_wider_than_an_ordinary_multiplier(robot, width, error, ii):
 @given(graphs(trigonometry=True), st.integers(1, 6), st.sampled_from((8, 18, 28)), st.integers(1, 4))
 @settings(max_examples=12)
 def test_random_graphs(graph, ii, width, memory_stages):
-    """Shared and constant outputs, lone negations, operations that cancel: whatever the builder makes."""
+    """They have shared and constant outputs, single negations, operations that cancel, and more."""
     graph = prune(graph)
     angles = {node.args[0].node for node in graph.nodes if node.op in (Op.SIN, Op.COS)}
     assume(

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""Delay lines against lists."""
+"""Delay lines, compared with lists."""
 
 import random
 
@@ -48,7 +48,7 @@ def test_a_bypass_fifo_has_two_stages_at_least(stages):
 
 
 class Line(wiring.Component):
-    """A delay line whose stages are ports."""
+    """A delay line with its stages as ports."""
 
     def __init__(self, stages, memory_stages):
         self.stages = stages
@@ -71,7 +71,7 @@ class Line(wiring.Component):
 
 @pytest.mark.parametrize(("stages", "words"), [(16, 15), (17, 16), (18, 16), (19, 17), (200, 198)])
 def test_behind_a_memory_that_may_be_a_block_ram_stands_a_register(stages, words):
-    """Up to 16 words are of look-up tables; of more a block RAM, which is slow from its clock."""
+    """Up to 16 words are in look-up tables; more are in a block RAM, whose clock-to-output delay is long."""
     line = Line((stages,), 4)
     Fragment.get(line, None)
     assert line.words == [words]

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""Input words against their domain, as the bit-exact evaluator sees it."""
+"""The domain check of input words, compared with the bit-exact evaluator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.edge import DFD, DIFD, FUNCTIONS, ID, words
 
 @st.composite
 def bounded_words(draw: st.DrawFn) -> tuple[Word, ...]:
-    """Up to five words; bounds may lie outside what a word can say."""
+    """Draw up to five words; bounds may be beyond the range of a word."""
     count = draw(st.integers(1, 5))
     bounds = st.tuples(st.integers(-300, 300), st.integers(-300, 300)).map(sorted).map(tuple)
     limits = draw(st.lists(st.none() | bounds, min_size=count, max_size=count))
@@ -31,7 +31,7 @@ def bounded_words(draw: st.DrawFn) -> tuple[Word, ...]:
 
 
 def flags(functions: tuple[FunctionWords, ...], tasks: list[tuple[int, int]], extended: int = 0) -> list[int]:
-    """What the component says of tasks (place of the function, packed words), one a cycle."""
+    """Return the component's output for tasks (function index, packed words), one a cycle."""
     dut = DomainCheck(interface=Interface(functions, 32))
     found: list[int] = []
 
@@ -52,7 +52,7 @@ def flags(functions: tuple[FunctionWords, ...], tasks: list[tuple[int, int]], ex
 
 
 def unpack(inputs: tuple[Word, ...], packed: list[int]) -> dict[str, np.ndarray]:
-    """The words' integers from packed tasks."""
+    """Return the words' integers from packed tasks."""
     values = {}
     first = 0
     for word in inputs:

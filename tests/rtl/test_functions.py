@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""The core answers tasks of several functions, one after the other, as the evaluator does, bit for bit."""
+"""The core answers tasks of mixed functions as the evaluator does, bit for bit."""
 
 from dataclasses import replace
 
@@ -79,7 +79,7 @@ def test_a_choice_that_one_function_decides_is_not_blamed_for_its_other_branch()
 
 
 def branching_program() -> Program:
-    """``x`` squared in too few bits, or ``y``."""
+    """Return a program that chooses between ``x`` squared in too few bits and ``y``."""
     word = Format(8, 0)
     operations = (
         Operation(Kind.INPUT, (), word, REGION, name="x"),
@@ -102,7 +102,7 @@ def branching_program() -> Program:
 
 
 def program_of_graph(graph, width):
-    """The program of a random graph whose angles are no factors, with formats from random tasks."""
+    """Return the program of a random graph whose angles are no factors, with formats from random tasks."""
     graph = prune(graph)
     turning = {node.args[0].node for node in graph.nodes if str(node.op) in ("sin", "cos")}
     others = (node for node in graph.nodes if str(node.op) not in ("sin", "cos"))

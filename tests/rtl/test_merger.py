@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""Streams of packets merged in rounds; :mod:`test_shell` has the whole accelerator at saturation."""
+"""Merging streams of packets in rounds; :mod:`test_saturation` tests the whole accelerator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FUNCTIONS = (LONG, ID, DFD, DIFD)
 
 
 def test_short_responses_come_first_and_refusals_last() -> None:
-    """Of 13, 2, 6 and 4 beats."""
+    """The responses have 13, 2, 6 and 4 beats."""
     interface = Interface(FUNCTIONS, 32)
     assert [interface.response_beats(function, extended=True) for function in FUNCTIONS] == [13, 2, 6, 4]
     assert precedence(interface) == (1, 3, 2, 0, 4)
@@ -50,9 +50,9 @@ def test_priority_of_other_functions_is_refused(priority: tuple[str, ...], text:
 
 @dataclass
 class Traffic:
-    """Packets at the inputs of a merger; each beat holds its input, its packet's number and its own.
+    """Packets at the inputs of a merger; each beat holds its input, its packet's number and its own number.
 
-    ``lengths`` are the beats of each input's packets. A packet of input ``k`` arrives in each cycle with
+    ``lengths`` are the beats of each input's packets. In each cycle a packet of input ``k`` arrives with
     probability ``rates[k]``, and the output is ready with probability ``ready``.
     """
 
@@ -65,7 +65,7 @@ class Traffic:
     beats: list[tuple[int, int, bool]] = field(default_factory=list)
 
     def run(self, cycles: int) -> None:
-        """Record the cycles in which packets arrive, and of each beat that leaves: cycle, data, last."""
+        """Record the cycles in which packets arrive, and the cycle, data and last of each beat that leaves."""
         dut = Merger(quotas=self.quotas, bits=32)
         rng = random.Random(self.seed)
         self.arrived = [[] for _ in self.quotas]
@@ -98,11 +98,11 @@ class Traffic:
         simulator.run()
 
     def order(self) -> list[int]:
-        """The input of each packet that left."""
+        """Return the input of each packet that left."""
         return [data >> 24 for _, data, last in self.beats if last]
 
     def waits(self, k: int) -> list[int]:
-        """The cycles from the arrival of each of an input's packets to its first beat at the output."""
+        """Return the cycles from the arrival of each of an input's packets to its first beat that leaves."""
         firsts = [cycle for cycle, data, _ in self.beats if data >> 24 == k and not data & 0xFF]
         return [first - came for first, came in zip(firsts, self.arrived[k], strict=False)]
 
@@ -123,7 +123,7 @@ def test_packets_leave_whole_and_in_the_order_of_their_input(lengths: tuple[int,
 
 @pytest.mark.parametrize("own", [(1, 1, 1), (4, 2, 1), (3, 1, 4)])
 def test_saturated_inputs_take_turns_by_quotas_without_a_pause(own: tuple[int, ...]) -> None:
-    """Input 0 has its quota of packets, then input 1, then input 2; the output never idles."""
+    """Inputs 0, 1 and 2 each send their quota of packets in turn; the output is never idle."""
     traffic = Traffic(own, (1, 2, 4), (1.0, 1.0, 1.0))
     traffic.run(300)
     a_round = [k for k, quota in enumerate(own) for _ in range(quota)]
@@ -139,7 +139,7 @@ def test_saturated_inputs_take_turns_by_quotas_without_a_pause(own: tuple[int, .
 
 @pytest.mark.parametrize("rare", range(4))
 def test_a_wait_is_bounded_by_what_the_others_may_send(rare: int) -> None:
-    """By the rest of a round and what comes before in the next, in whatever state a packet arrives."""
+    """The bound is the rest of a round plus the shares before the input's in the next, in any state."""
     own, lengths = (5, 3, 1, 1), (1, 2, 5, 5)
     rates = tuple(0.02 if k == rare else 1.0 for k in range(4))
     traffic = Traffic(own, lengths, rates, seed=rare)
@@ -162,7 +162,7 @@ def test_an_input_that_used_its_quota_goes_on_while_no_other_waits() -> None:
 
 
 def test_the_merger_keeps_up_with_one_input() -> None:
-    """Packets of one beat, from an input that had to wait a cycle for its turn."""
+    """Packets have one beat; the input has to wait a cycle for its turn."""
     dut = Merger(quotas=(1, 1, 1), bits=32)
     sent = 0
 

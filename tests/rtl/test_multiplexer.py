@@ -13,7 +13,7 @@ CELL = re.compile(r"wire (w\d+); (\w+)(?: #\(\.INIT\(16'h(\w+)\)\))? c\d+\((.*)\
 
 
 def interpreted(text: str, inputs: list[int], choice: int) -> int:
-    """What the module answers."""
+    """Return the module's output."""
     known = {f"i[{k} * WIDTH + k]": bit for k, bit in enumerate(inputs)}
     known |= {f"s[{k}]": choice >> k & 1 for k in range(8)} | {"1'b0": 0}
     for wire, kind, init, ports in CELL.findall(text):
@@ -48,7 +48,7 @@ def test_the_tables_are_counted(size):
 
 @pytest.mark.parametrize("size", range(2, 17))
 def test_dedicated_multiplexers_follow_tables_or_each_other(size):
-    """PFUMX behind two look-up tables, L6MUX21 behind two of PFUMX or two of itself: so slices are joined."""
+    """PFUMX joins two look-up tables; L6MUX21 joins two of PFUMX or two of itself, as slices are wired."""
     kinds = {wire: kind for wire, kind, _, _ in CELL.findall(cell(size))}
     for _, kind, _, ports in CELL.findall(cell(size)):
         given = dict(re.findall(r"\.(\w+)\(([^()]*)\)", ports))

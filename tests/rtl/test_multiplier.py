@@ -57,10 +57,10 @@ def test_the_portable_multiplier_equals_integers(widths, addend, registers):
 
 
 class Comparison(wiring.Component):
-    """Multipliers with every device's block beside portable ones.
+    """Multipliers in every device's block beside portable ones.
 
-    The small ones are fed with every pair of operands in turn, the others with a shift register that feeds
-    back (127 bits, the longest of sequences), moved by 100 bits a cycle.
+    The small ones get every pair of operands in turn. The others get operands from a linear feedback shift
+    register (127 bits, of maximal length), moved by 100 bits a cycle.
 
     Members
     -------
@@ -98,7 +98,7 @@ class Comparison(wiring.Component):
         return m
 
     def _pair(self, m, primitive, registers, inputs):
-        """The results of a device's block and of the portable multiplier for the same numbers."""
+        """Return the results of a device's block and of the portable multiplier for the same numbers."""
         widths = len(inputs[0]), len(inputs[1])
         results = []
         for kind in (primitive, None):
@@ -115,7 +115,7 @@ class Comparison(wiring.Component):
 
 
 def test_every_block_equals_the_portable_multiplier(tmp_path):
-    """All operands of small ones, 20,000 of large ones; both ways round, joined ones, every latency."""
+    """Small ones get all operands, large ones 20,000: both orders, several blocks, every latency."""
     text = to_verilog(Comparison())
     for primitive in PRIMITIVES:
         blocks = sum(primitive.blocks(widths) for widths in (SMALL, primitive.ports, (32, 32), (32, 18)))

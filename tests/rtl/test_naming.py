@@ -1,4 +1,4 @@
-"""Names of Verilog: plain, no keyword, none twice, and found without trying all that are taken."""
+"""Names in Verilog: valid, unique, no keywords, and found without trying every taken name."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from rbdhw.rtl.naming import Scope
 
 
 class Counting(set):
-    """A set that counts how often it is searched."""
+    """A set that counts its look-ups."""
 
     searches = 0
 

@@ -1,4 +1,4 @@
-"""The text of a design: each operator once, so that who counts them finds what the manifest says."""
+"""The text of a design has each operator once, so that their number equals that in the manifest."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def design(request: pytest.FixtureRequest) -> Design:
 
 
 def modules(verilog: str) -> dict[str, str]:
-    """The text of every module by its name, statements on one line each."""
+    """Return the text of every module by its name, with one line per statement."""
     found = re.findall(r"^module (\w+) .*?^endmodule$", verilog, re.DOTALL | re.MULTILINE)
     texts = re.findall(r"^module \w+ .*?^endmodule$", verilog, re.DOTALL | re.MULTILINE)
     return {name: re.sub(r"\s*\n\s+", " ", text) for name, text in zip(found, texts, strict=True)}
 
 
 def assignments(text: str) -> list[tuple[str, str]]:
-    """What is assigned to wires in a module, with the range of their bits."""
+    """Return the expressions assigned to wires in a module, with the range of their bits."""
     ranges = {name: bits for bits, name in re.findall(r"wire (\[\d+:0\] )?(\w+)", text)}
     return [(ranges[name], own) for name, own in re.findall(r"assign (\w+) = ([^;]*);", text)]
 
 
 def products_of_units(design: Design) -> int:
-    """Products in the units for sines and reciprocals."""
+    """Return the products in the units for sines and reciprocals."""
     program, facts = design.program, design.manifest
     products = facts["trigonometry_units"] * len(program.trigonometry.multipliers)
     if program.reciprocal is not None:
@@ -70,7 +70,7 @@ def test_no_operator_is_written_twice(design: Design) -> None:
 
 
 def test_sums_are_those_of_the_program_and_their_rounding(design: Design) -> None:
-    """Of a pipeline: at most one adder an operation and one that rounds it, and one a counter of slots."""
+    """A pipeline has at most one adder and one rounding adder per operation, and one per counter of slots."""
     if design.manifest["core"] != "pipeline":
         return
     regions = {entry["name"]: entry for entry in design.manifest["regions"]}

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""The reciprocal unit equals its model for an operand every cycle, whatever its latency."""
+"""The reciprocal unit equals its model, with an operand every cycle and at any latency."""
 
 import numpy as np
 import pytest

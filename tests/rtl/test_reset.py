@@ -1,8 +1,8 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""After a reset the accelerator does, cycle by cycle, what it does after power-up, whatever came before.
+"""After a reset the accelerator behaves cycle by cycle as after power-up, whatever preceded the reset.
 
-Each time one function alone is asked: others would bring back into step what the reset left behind.
+Each case uses one function alone, because others would hide a state that the reset leaves behind.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WIDTH = 32
 UNKNOWN = 15
 NOT_A_NUMBER = 0x7FC00000
 RESETS = 8
-"""Resets before each function, each after another number of cycles."""
+"""Resets before each function, each after a different number of cycles."""
 
 TASKS = 3
 """Tasks after each reset."""
@@ -55,7 +55,7 @@ class Bench(Elaboratable):
 
 
 def functions_of(program: Program) -> tuple[FunctionWords, ...]:
-    """The functions of a made-up program, with the words that travel for each."""
+    """Return the functions of a synthetic program, with the words in the packets of each."""
 
     def brought(names: tuple[str, ...]) -> Any:
         return tuple(word for word in program.inputs if word.name.partition("[")[0] in names)
@@ -76,7 +76,7 @@ def float32() -> Accelerator:
 
 
 def standing() -> Accelerator:
-    """Answers of ten beats, whose results stand at the core's port until the last is taken."""
+    """Return responses of ten beats, whose results stay at the core's port until the last is taken."""
     functions = (ID, FunctionWords("fd", ID.inputs, words(*[32] * 9)))
     core = FakeCore(ii=12, functions=functions, latencies={"id": 7, "fd": 19})
     assert streams(Interface(functions, WIDTH), functions[1], 19, 12)
@@ -98,7 +98,7 @@ def accelerator(core: Any) -> Accelerator:
 
 
 def packet(dut: Accelerator, code: int, tag: int, rng: random.Random, extended: bool = False) -> list[Beat]:
-    """A good task, of small positive numbers, or one of an unknown function."""
+    """Return a valid task of small positive numbers, or one of an unknown function."""
     known = {function.code: function for function in dut.interface.functions}
     count = dut.interface.request_beats(known[code], extended) if code in known else 1
     numbers = [rng.randrange(1 << 10) for _ in range(count - 1)]
@@ -109,7 +109,7 @@ def packet(dut: Accelerator, code: int, tag: int, rng: random.Random, extended: 
 
 
 def noise(dut: Accelerator, rng: random.Random) -> list[Beat]:
-    """A packet of any function and length, with numbers that are none among others."""
+    """Return a packet of any function and length, in which some singles are refused."""
     codes = [*(function.code for function in dut.interface.functions), UNKNOWN]
     beats = packet(dut, rng.choice(codes), rng.randrange(1 << 16), rng, rng.random() < 0.3)
     if rng.random() < 0.2:

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""Waits under mixed traffic without a pause: short answers do not wait for many long ones."""
+"""Waiting times under saturated mixed traffic: short responses do not wait for many long ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.edge import DFD, DIFD, ID, Bench, FakeCore, Packet, Task, by_
 
 LONG = replace(DFD, outputs=words(*[18] * 30), optional_outputs=())
 FUNCTIONS = (ID, LONG, DIFD)
-"""Their answers have 2, 18 and 4 beats of 32 bits."""
+"""Functions with responses of 2, 18 and 4 beats of 32 bits."""
 
 LATENCIES = {"id": 7, "dfd": 19, "difd": 12}
 LONGEST = 18
@@ -24,7 +24,7 @@ LONGEST = 18
 
 @dataclass(frozen=True)
 class Saturated:
-    """An accelerator whose input always offers the next task, what it answered and each task's cycles."""
+    """An accelerator whose input always offers the next task, its responses, and each task's cycles."""
 
     dut: Accelerator
     packets: list[Packet]
@@ -33,12 +33,12 @@ class Saturated:
     waits: dict[str, list[int]]
 
     def least(self, function: FunctionWords) -> int:
-        """The latency of a task alone."""
+        """Return the latency of a task alone."""
         return packet_latency(self.dut.interface, function, LATENCIES[function.name])
 
 
 def saturated(tasks: list[Task], priority: tuple[str, ...] = (), ready: float = 1.0) -> Saturated:
-    """Send tasks without a pause and time them, from the first beat in to the last beat out."""
+    """Send tasks without a pause and time them, from the first beat sent to the last beat received."""
     core = FakeCore(ii=1, functions=FUNCTIONS, latencies=LATENCIES)
     dut = Accelerator(core=core, interface=Interface(FUNCTIONS, 32, priority=priority))
     bench = Bench(dut, ready=ready)
@@ -62,9 +62,7 @@ def mixed() -> Saturated:
 
 
 def test_short_answers_wait_for_few_others(mixed: Saturated) -> None:
-    """For the answer that is being sent, for a long task that had no place when they came behind it, and
-    for a few of their own kind.
-    """
+    """These are the response being sent, a long task ahead without a place, and a few of their kind."""
     assert max(mixed.waits["id"]) <= mixed.least(ID) + 3 * LONGEST
     assert sorted(mixed.waits["id"])[len(mixed.waits["id"]) // 2] <= mixed.least(ID) + LONGEST
 
@@ -75,7 +73,7 @@ def test_every_answer_is_right_and_the_output_never_rests(mixed: Saturated) -> N
 
 
 def test_long_answers_wait_for_no_more_than_their_places(mixed: Saturated) -> None:
-    """A task starts when there is a place for its answer. There are few, so it waits for few rounds."""
+    """A task starts when its response has a place. There are few places, so it waits for few rounds."""
     kept = places(mixed.dut.interface, LONG, LATENCIES["dfd"], 1)
     assert kept == 4 >= -(-(LATENCIES["dfd"] + OVERHEAD) // LONGEST) + SPARE
     a_round = 9 * 2 + 18 + 4 * 4
@@ -84,14 +82,14 @@ def test_long_answers_wait_for_no_more_than_their_places(mixed: Saturated) -> No
 
 @pytest.fixture(scope="module")
 def few_long() -> list[Task]:
-    """Mostly short tasks and those of a middle length."""
+    """Return mostly short tasks and tasks of medium length."""
     return [
         task for k, task in enumerate(good_tasks(500, 8, FUNCTIONS)) if task.code != LONG.code or k % 8 == 0
     ]
 
 
 def test_a_function_with_priority_is_served_first(few_long: list[Task]) -> None:
-    """Its answer waits for the one that is being sent, and its task for the one before it at the input."""
+    """Its response waits for the one that is being sent, and its task for the one before it at the input."""
     plain, preferred = saturated(few_long), saturated(few_long, priority=("dfd",))
     assert max(preferred.waits["dfd"]) <= preferred.least(LONG) + LONGEST + 4
     assert max(plain.waits["dfd"]) > preferred.least(LONG) + 3 * LONGEST
@@ -99,7 +97,7 @@ def test_a_function_with_priority_is_served_first(few_long: list[Task]) -> None:
 
 
 def test_priority_starves_no_other_function(few_long: list[Task]) -> None:
-    """In each round of at most as many beats every function that waits is served."""
+    """A round has a bounded number of beats, and every waiting function is served in it."""
     found = saturated(few_long, priority=("difd", "dfd"))
     a_round = 9 * 2 + 4 * 18 + 4 * 4 * 4
     own_places = places(found.dut.interface, ID, LATENCIES["id"], 1)

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""The accelerator around a core whose answers are known."""
+"""The accelerator around a core with known results."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def accelerator(core: FakeCore, width: int) -> Accelerator:
 
 
 def answering(bits: int) -> FunctionWords:
-    """``id`` with so many bits of results."""
+    """Return ``id`` with ``bits`` bits of results."""
     return FunctionWords("id", ID.inputs, words(bits))
 
 
 def good_tasks(count: int, seed: int, functions: tuple[FunctionWords, ...] = FUNCTIONS) -> list[Task]:
-    """Tasks of random functions, options and words, numbered by their tags."""
+    """Return tasks of random functions, options and words, numbered by their tags."""
     rng = random.Random(seed)
     tasks = []
     for tag in range(count):
@@ -78,7 +78,7 @@ def good_tasks(count: int, seed: int, functions: tuple[FunctionWords, ...] = FUN
 
 
 def any_tasks(count: int, seed: int, width: int) -> list[Task]:
-    """A third of them malformed, in every way."""
+    """Return tasks of which a third is malformed, in every way."""
     rng = random.Random(seed)
     tasks = good_tasks(count, seed)
     for task in tasks:
@@ -170,7 +170,7 @@ def test_narrow_responses_leave_without_a_pause() -> None:
 @pytest.mark.parametrize("latency", [RECORDED - 1, RECORDED, 40])
 @pytest.mark.parametrize("ii", [9, 10, 16])
 def test_long_responses_wait_in_beats(ii: int, latency: int, valid: float, ready: float) -> None:
-    """Of ten beats: at an interval of as many or more, if the task's record is there in time."""
+    """Ten beats do so at an interval of ten or more, if the task's record is available in time."""
     function = replace(DFD, outputs=words(150), optional_outputs=words(130))
     core = core_of(ii, {"dfd": latency}, (function,))
     top = accelerator(core, 32)
@@ -187,7 +187,7 @@ def test_long_responses_wait_in_beats(ii: int, latency: int, valid: float, ready
 
 @pytest.mark.parametrize("latency", [0, 1, 2, 3, 30])
 def test_latency_of_the_edge(latency: int) -> None:
-    """Two beats in and one out, and the record of a task takes two cycles."""
+    """Two beats are sent and one received; the record of a task takes two cycles."""
     dut = accelerator(core_of(1, {"id": latency}, (ID,)), 64)
     assert packet_latency(dut.interface, ID, latency) == 6 + max(latency, 2)
     assert unloaded_latencies(dut, Task(1, ID.code, 0).packet(64, (ID,)), 1) == [6 + max(latency, 2)] * 2
@@ -197,7 +197,7 @@ def test_latency_of_the_edge(latency: int) -> None:
 @pytest.mark.parametrize("place", range(3))
 @pytest.mark.parametrize("width", DATA_WIDTHS)
 def test_the_phase_and_the_turn_add_to_the_latency_of_a_task_alone(width: int, place: int, ii: int) -> None:
-    """At each phase another wait; the turn is the first function's after a reset. A response may stand."""
+    """Each phase has its own wait. After a reset the turn is the first function's."""
     functions = (ID, replace(DFD, outputs=words(150), optional_outputs=words(130)), DIFD)
     function = functions[place]
     core = core_of(ii, functions=functions)
@@ -211,7 +211,7 @@ def test_the_phase_and_the_turn_add_to_the_latency_of_a_task_alone(width: int, p
 
 
 def alone(task: Task, width: int = 32) -> Packet:
-    """The response to a task between two good ones, which must be answered too."""
+    """Return the response to a task between two valid ones, which must be answered too."""
     core = core_of()
     others = Task(1, DIFD.code, 12 << 60, EXTENDED), Task(3, DFD.code, 3 << 30)
     packets = [others[0].packet(width), task.packet(width), others[1].packet(width)]
@@ -223,7 +223,7 @@ def alone(task: Task, width: int = 32) -> Packet:
 
 
 ZEROS = [0, 0, 0]
-"""The three beats of words of a response of ``difd``, and of ``dfd`` without its options, at 32 bits."""
+"""The three beats of words in a response of ``difd``, and of ``dfd`` without its options, at 32 bits."""
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_status(payload: int, status: int, width: int) -> None:
 
 
 def statuses(tasks: list[Task], width: int = 64) -> list[int]:
-    """The status of each task, by their tags."""
+    """Return the status of each task by tag."""
     core = core_of()
     packets = Bench(accelerator(core, width)).run(
         [t.packet(width) for t in tasks], cycles=100, expected=len(tasks)
@@ -289,7 +289,7 @@ def statuses(tasks: list[Task], width: int = 64) -> list[int]:
 
 
 def test_a_function_looks_at_its_own_words_only() -> None:
-    """Bits beyond its packet's, left over from the task before, do not count."""
+    """Bits beyond its packet's, which the previous task left, have no effect."""
     beyond = 0xFFFF8 << 35
     tasks = [
         Task(0, 6, beyond),
@@ -307,7 +307,7 @@ def test_functions_that_share_a_slot_have_bounds_of_their_own() -> None:
 
 
 def test_a_field_wider_than_its_word_hides_nothing() -> None:
-    """-8 and 11 are 0 and 3 in the three bits that the core takes."""
+    """-8 and 11 are 0 and 3 in the three bits that the core reads."""
     tasks = [Task(0, 5, 24 << 30), Task(1, 5, 11 << 30), Task(2, 5, 30 << 30), Task(3, 5, 29 << 30)]
     assert statuses(tasks) == [OUTSIDE, OUTSIDE, 0, OUTSIDE]
 

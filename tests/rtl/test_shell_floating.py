@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""The accelerator where numbers travel as singles, around a core whose answers are known."""
+"""The accelerator with singles in its packets, around a core with known results."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def single(value: float) -> int:
 
 @dataclass
 class Task:
-    """A request of singles, with the beats it is missing (-) or has too many (+)."""
+    """A request of singles, with missing (-) or surplus (+) beats."""
 
     tag: int
     code: int
@@ -85,7 +85,7 @@ class Task:
         return self.tag | self.code << 16 | self.options << 20
 
     def packet(self, width: int) -> Packet:
-        """The beats; what follows the numbers in the last is filled with no numbers."""
+        """Return the beats; in the last beat the space after the numbers is filled with refused singles."""
         lanes = [self.header | self.status << 24, *self.singles]
         beats = -(-32 * len(lanes) // width)
         value = sum(lane << (32 * k) for k, lane in enumerate(lanes + self.padding))
@@ -98,7 +98,7 @@ class Task:
         return function is None or bool(self.status or self.surplus) or self.options not in allowed
 
     def response(self, width: int, core: FakeCore) -> Packet:
-        """What the task deserves."""
+        """Return the expected response."""
         function = BY_CODE.get(self.code)
         if function is None:
             return [self.header | MALFORMED << 24]
@@ -111,7 +111,7 @@ class Task:
         return as_beats(sum(lane << (32 * k) for k, lane in enumerate(lanes)), count, width)
 
     def answer(self, function: FunctionWords, core: FakeCore) -> tuple[int, list[int]]:
-        """Status and singles of a well-formed task."""
+        """Return status and singles of a well-formed task."""
         returned = function.returned(bool(self.options))
         payload, place, status = 0, 0, 0
         for own, bits, width in zip(
@@ -147,7 +147,7 @@ def accelerator(core: FakeCore, width: int) -> Accelerator:
 
 
 def some_single(rng: random.Random, own: Word) -> int:
-    """Mostly within the domain, sometimes far beyond, rarely no number."""
+    """Return a single, mostly within the domain, sometimes far beyond, rarely one that is refused."""
     largest = max(abs(own.lowest or 400), own.highest or 400) * own.format.step
     match rng.randrange(40):
         case 0:
@@ -163,7 +163,7 @@ def some_single(rng: random.Random, own: Word) -> int:
 
 
 def any_tasks(count: int, seed: int, width: int) -> list[Task]:
-    """Tasks of random functions, options and numbers, a quarter of them malformed."""
+    """Return tasks of random functions, options and numbers, of which a quarter is malformed."""
     rng = random.Random(seed)
     tasks = []
     for tag in range(count):
@@ -199,7 +199,7 @@ def test_every_task_is_answered_in_order(width: int, valid: float, ready: float)
 
 
 def alone(task: Task, width: int) -> tuple[int, list[int]]:
-    """Status and singles of a task between two good ones, which must be answered too."""
+    """Return status and singles of a task between two valid ones, which must be answered too."""
     core = core_of()
     others = Task(1, DIFD.code, [single(x) for x in (1, 2, 3, 4, 5)], EXTENDED), Task(3, 5, [0, 0, 0])
     packets = [others[0].packet(width), task.packet(width), others[1].packet(width)]
@@ -260,7 +260,7 @@ def test_a_zero_is_plus_zero() -> None:
 @pytest.mark.parametrize("place", range(3))
 @pytest.mark.parametrize("width", DATA_WIDTHS)
 def test_latency_of_a_task_alone(width: int, place: int) -> None:
-    """Conversions take five cycles each way, the edge five more beside the beats."""
+    """Conversions take five cycles each way, the edge five more in addition to the beats."""
     function = FUNCTIONS[place]
     dut = accelerator(core_of(2), width)
     brought, returned = (-(-32 * (1 + len(own)) // width) for own in (function.inputs, function.outputs))

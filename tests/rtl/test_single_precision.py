@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""Converters of single lanes against the bit-exact model; :mod:`test_shell_floating` has them at work."""
+"""The converters of a lane equal the bit-exact model; :mod:`test_shell_floating` has them in use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rbdhw.rtl.single_precision import FixedToSingle, SingleToFixed
 
 
 def pipelined(dut: Any, inputs: list[dict[str, int]], outputs: tuple[str, ...]) -> list[tuple[int, ...]]:
-    """What leaves a pipeline that takes new inputs in every cycle."""
+    """Return the outputs of a pipeline that gets new inputs in every cycle."""
     found: list[tuple[int, ...]] = []
 
     async def bench(ctx: Any) -> None:
@@ -37,7 +37,7 @@ def pipelined(dut: Any, inputs: list[dict[str, int]], outputs: tuple[str, ...]) 
 
 
 def singles_of_all_kinds(seed: int) -> np.ndarray:
-    """Every exponent with both signs, with fractions at the ends, at ties and random."""
+    """Return singles of every exponent and both signs, with extreme, tied and random fractions."""
     rng = np.random.default_rng(seed)
     exponents = np.repeat(np.arange(256, dtype=np.uint32), 10)
     ties = np.uint32(1) << rng.integers(0, 23, len(exponents), dtype=np.uint32)

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""Packets taken apart and put together, each part by itself; :mod:`test_shell` has them all."""
+"""Assembly and serialisation of packets, each component alone; :mod:`test_shell` has them together."""
 
 from __future__ import annotations
 

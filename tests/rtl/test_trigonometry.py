@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""The trigonometry unit equals its model for an angle every cycle."""
+"""The trigonometry unit equals its model, with an angle every cycle."""
 
 import numpy as np
 import pytest

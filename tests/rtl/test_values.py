@@ -1,4 +1,4 @@
-"""What signals are called: inputs and results by their words, other values by host and quantity."""
+"""Names of signals: inputs and results after their words, other values after host and quantity."""
 
 from __future__ import annotations
 

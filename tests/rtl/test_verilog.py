@@ -1,4 +1,4 @@
-"""The writer of Verilog: its text, and Yosys' proof that it says what Amaranth's netlist says."""
+"""The Verilog writer: its text, and Yosys' proof that it is equivalent to Amaranth's netlist."""
 
 import re
 import subprocess
@@ -39,7 +39,7 @@ class Logic(wiring.Component):
 
 
 class Choices(wiring.Component):
-    """Conditions and cases of every kind, of wires and of registers."""
+    """Conditions and cases of every kind, on wires and on registers."""
 
     def __init__(self) -> None:
         ports = {"n": In(3), "x": In(6), "y": In(6), "p": In(1), "q": In(1)}
@@ -107,7 +107,7 @@ class Storage(wiring.Component):
 
 
 class Inside(wiring.Component):
-    """A part with names that are taken or no names, and a port without bits."""
+    """A part with names that are taken, without names, and with a port without bits."""
 
     i: In(4)
     none: In(0)
@@ -121,7 +121,7 @@ class Inside(wiring.Component):
 
 
 class Parts(wiring.Component):
-    """Two of them, one behind the other."""
+    """Two instances in series."""
 
     i: In(4)
     o: Out(4)
@@ -136,7 +136,7 @@ class Parts(wiring.Component):
 
 
 class Overlaid(wiring.Component):
-    """Assignments to parts of a signal, of which later ones hold."""
+    """Assignments to parts of a signal, of which the later ones take effect."""
 
     a: In(12)
     b: In(4)
@@ -151,7 +151,7 @@ class Overlaid(wiring.Component):
 
 
 class Nothing(wiring.Component):
-    """Sums of which a part is zero."""
+    """Sums in which a part is zero."""
 
     x: In(signed(4))
     y: In(4)
@@ -170,7 +170,7 @@ class Nothing(wiring.Component):
 
 
 def proved(component: wiring.Component, folder: Path) -> str:
-    """What Yosys finds: that in every state the Verilog does what the netlist does."""
+    """Return Yosys' result of the proof that the Verilog equals the netlist in every state."""
     (folder / "netlist.il").write_text(rtlil.convert(type(component)(), name="top", emit_src=False))
     (folder / "text.v").write_text(to_verilog(component, "top"))
     commands = [
@@ -315,7 +315,7 @@ def test_the_same_component_gives_the_same_bytes() -> None:
 
 
 class Divider(wiring.Component):
-    """What the writer does not know."""
+    """Logic that the writer does not support."""
 
     a: In(4)
     o: Out(4)
@@ -327,7 +327,7 @@ class Divider(wiring.Component):
 
 
 class Chatty(wiring.Component):
-    """What says something as it runs."""
+    """A component that prints during simulation."""
 
     a: In(4)
 

@@ -17,7 +17,8 @@ from tests.support.designs import rail_design
 def tiago():
     """Return TIAGo with a planar base: revolute, prismatic and continuous joints; it is not built."""
     robot = load_urdf(path("tiago"))
-    return Design(robot, input_domain(robot), rail_design().program, (), {}, "")
+    rails = rail_design()
+    return Design(robot, input_domain(robot), rails.program, (), rails.interface, {}, "")
 
 
 def arrays_of(design, tasks=20):

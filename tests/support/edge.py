@@ -1,4 +1,4 @@
-"""What the tests of the edge share: a core with a known answer, packets, and sources and sinks of beats."""
+"""A core with known results, packets, and sources and sinks of beats, for tests of the packet interface."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Bounds = dict[int, tuple[int, int]]
 
 
 def words(*widths: int, bounds: Bounds | None = None, first: int = 0) -> tuple[Word, ...]:
-    """Words of these widths, in slots from ``first`` on; those in ``bounds`` have a domain."""
+    """Return words of these widths, in slots from ``first`` on; those in ``bounds`` have a domain."""
     domain = bounds or {}
     return tuple(
         Word(f"x[{i}]", "", i, Format(width, 0), *domain.get(i, (None, None)), i)
@@ -52,7 +52,7 @@ LATENCIES = {"id": 7, "dfd": 19, "difd": 12}
 
 
 def slot_widths(functions: Iterable[FunctionWords]) -> list[int]:
-    """The widest word of each slot."""
+    """Return the width of the widest word of each slot."""
     widest: dict[int, int] = {}
     for function in functions:
         for word in function.inputs + function.optional_inputs:
@@ -61,7 +61,7 @@ def slot_widths(functions: Iterable[FunctionWords]) -> list[int]:
 
 
 def packed_bits(output: Iterable[Word]) -> int:
-    """Bits of packed output words."""
+    """Return the bits of packed output words."""
     return sum(word.format.width for word in output)
 
 
@@ -123,7 +123,7 @@ class FakeCore(wiring.Component):
         return m
 
     def answer(self, function: FunctionWords, payload: int, options: int) -> tuple[int, bool]:
-        """The result and the overflow flag."""
+        """Return the result and the overflow flag."""
         size = self.bits + len(self.order) + 4
         selected = 1 << self.order.index(function)
         given = payload | selected << self.bits | options << (self.bits + len(self.order))
@@ -139,7 +139,7 @@ Beat = tuple[int, bool]
 
 @dataclass
 class Task:
-    """A request: what it says, and the beats it is missing (-) or has too many (+)."""
+    """A request, with missing (-) or surplus (+) beats."""
 
     tag: int
     code: int
@@ -149,17 +149,17 @@ class Task:
     surplus: int = 0
 
     def function(self, functions: Iterable[FunctionWords]) -> FunctionWords | None:
-        """The function that it names, if it is known."""
+        """Return the function of its code, or None if that is unknown."""
         return {f.code: f for f in functions}.get(self.code)
 
     def malformed(self, functions: Iterable[FunctionWords]) -> bool:
-        """Whether it is to be refused."""
+        """Return whether it is to be refused."""
         function = self.function(functions)
         allowed = (0, EXTENDED) if function and function.extensible else (0,)
         return function is None or bool(self.status or self.surplus) or self.options not in allowed
 
     def packet(self, width: int, functions: tuple[FunctionWords, ...] = FUNCTIONS) -> Packet:
-        """The beats; a task of an unknown function has one, and with it come ``surplus`` more."""
+        """Return the beats; a task of an unknown function has one beat, plus ``surplus``."""
         function = self.function(functions)
         bits = payload_bits(function, self.options, functions) if function else 0
         count = -(-(32 + bits) // width) + self.surplus
@@ -168,20 +168,20 @@ class Task:
 
 
 def payload_bits(function: FunctionWords, options: int, functions: tuple[FunctionWords, ...]) -> int:
-    """Bits of a request's words."""
+    """Return the bits of a request's words."""
     inputs = function.inputs + (function.optional_inputs if options & EXTENDED else ())
     return sum(slot_widths(functions)[: max((word.slot + 1 for word in inputs), default=0)])
 
 
 def as_beats(value: int, count: int, width: int) -> Packet:
-    """The lowest beats of a number."""
+    """Return the lowest beats of a number."""
     return [value >> (width * k) & ((1 << width) - 1) for k in range(count)]
 
 
 def response(
     task: Task, width: int, core: FakeCore, functions: tuple[FunctionWords, ...] = FUNCTIONS
 ) -> Packet:
-    """The response that a task deserves."""
+    """Return the expected response to a task."""
     function = task.function(functions)
     header = task.tag | task.code << 16 | task.options << 20
     if function is None:
@@ -197,7 +197,7 @@ def response(
 
 
 def outside(function: FunctionWords, task: Task, functions: tuple[FunctionWords, ...]) -> bool:
-    """Whether a field of the task's payload is outside its word's domain."""
+    """Return whether a field of the task's payload is outside its word's domain."""
     found = False
     widths = slot_widths(functions)
     for word in function.inputs + (function.optional_inputs if task.options & EXTENDED else ()):
@@ -210,7 +210,7 @@ def outside(function: FunctionWords, task: Task, functions: tuple[FunctionWords,
 
 
 def by_function(packets: Iterable[Packet]) -> dict[int, list[Packet]]:
-    """The packets of each function code, in order."""
+    """Return the packets of each function code, in order."""
     sorted_packets: dict[int, list[Packet]] = {}
     for packet in packets:
         sorted_packets.setdefault(packet[0] >> 16 & 0xF, []).append(packet)
@@ -218,7 +218,7 @@ def by_function(packets: Iterable[Packet]) -> dict[int, list[Packet]]:
 
 
 def collect(dut: Any, drive: Any, cycles: int) -> list[Beat]:
-    """The beats that leave ``dut.o``; ``drive(ctx, cycle)`` sets the inputs of each cycle."""
+    """Return the beats that leave ``dut.o``; ``drive(ctx, cycle)`` sets the inputs of each cycle."""
     found: list[Beat] = []
 
     async def bench(ctx: Any) -> None:
@@ -299,7 +299,7 @@ def unloaded_latencies(dut: Any, packet: Packet, ii: int, period: int = 80) -> l
 
 
 class _Source:
-    """Offers beats, and holds each until it is taken."""
+    """Offers beats, and holds each until it is accepted."""
 
     def __init__(self, bench: Bench, packets: list[Packet]) -> None:
         self.bench = bench
@@ -332,7 +332,7 @@ class _Source:
 
 
 class _Sink:
-    """Accepts beats, and sees that none is withdrawn."""
+    """Accepts beats, and checks that none is withdrawn."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench

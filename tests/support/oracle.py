@@ -52,8 +52,8 @@ def pinocchio_joints(robot: Robot, split: bool = False) -> list[int]:
 def to_pinocchio_q(robot: Robot, q: np.ndarray) -> np.ndarray:
     """The user's configurations ``q (..., nq)`` as those of :func:`pinocchio_model`.
 
-    Offsets are added, mimics follow, planar joints tell their angle by its cosine and sine, and a base of
-    given motion is where the world is.
+    Offsets are added, mimics follow, planar joints have the cosine and sine of their angle, and a base of
+    given motion is at the world's origin.
     """
     q = np.asarray(q)
     base = np.broadcast_to([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], (*q.shape[:-1], 7))

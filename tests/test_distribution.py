@@ -1,0 +1,78 @@
+"""The wheel and the source distribution: complete, and usable without the repository."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+LINKS = {"sim", "boards", "robots"}
+"""Links at the top of the repository; a distribution has the folders themselves."""
+
+
+def tracked() -> set[str]:
+    """Return the files of the repository."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("no repository here")
+    return {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Return the wheel and the source distribution of a copy of the repository."""
+    folder = tmp_path_factory.mktemp("distribution")
+    source = folder / "source"
+    for name in tracked() - LINKS:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes((ROOT / name).read_bytes())
+    uv = Path(sys.executable).with_name("uv")
+    command = [uv, "build", "--offline", "--no-build-isolation", "--python", sys.executable, "-o", folder]
+    subprocess.run([*command, source], check=True, capture_output=True)
+    (wheel,), (archive,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    return wheel, archive
+
+
+def test_the_source_distribution_has_every_file(built):
+    """Without links at the top the package is complete, too."""
+    with tarfile.open(built[1]) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    left_out = {name for name in tracked() - names - LINKS if not name.startswith(".git")}
+    assert left_out == {"MANIFEST.in"} - names
+
+
+def test_the_wheel_holds_the_package_alone(built):
+    with zipfile.ZipFile(built[0]) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert names == {name for name in tracked() if name.startswith("rbdhw/")}
+
+
+def test_the_wheel_works_from_another_folder(built, tmp_path):
+    """Installed without the repository, with the packages that are installed here."""
+    venv.create(tmp_path / "env", with_pip=False)
+    python = tmp_path / "env" / "bin" / "python"
+    uv = Path(sys.executable).with_name("uv")
+    install = [uv, "pip", "install", "--offline", "--no-deps", "--python", python, built[0]]
+    subprocess.run(install, check=True, capture_output=True)
+    others = next(path for path in sys.path if path.endswith("site-packages"))
+    found = subprocess.run(
+        [
+            python,
+            *("-c", "import sys; from rbdhw.__main__ import main; main()"),
+            *("info", "--json", str(ROOT / "robots" / "toy.urdf"), "--functions", "id"),
+        ],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        | {"PYTHONPATH": others, "PYTHONSAFEPATH": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    assert '"name": "toy"' in found.stdout

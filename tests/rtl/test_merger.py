@@ -65,7 +65,7 @@ class Traffic:
     beats: list[tuple[int, int, bool]] = field(default_factory=list)
 
     def run(self, cycles: int) -> None:
-        """Record the cycles in which packets arrive, and the cycle, data and last of each beat that leaves."""
+        """Record the cycles in which packets arrive, and each leaving beat's cycle, data and last."""
         dut = Merger(quotas=self.quotas, bits=32)
         rng = random.Random(self.seed)
         self.arrived = [[] for _ in self.quotas]

@@ -27,12 +27,12 @@ class Counting(set):
     ],
 )
 def test_names_are_plain_and_no_keywords(wanted, given):
-    assert Scope().given(wanted) == given
+    assert Scope().new_name(wanted) == given
 
 
 def test_no_name_is_given_twice():
     scope = Scope()
-    assert [scope.given(name) for name in ("a", "a_2", "a", "a", "b", "a")] == [
+    assert [scope.new_name(name) for name in ("a", "a_2", "a", "a", "b", "a")] == [
         "a", "a_2", "a_3", "a_4", "b", "a_5",
     ]  # fmt: skip
 
@@ -40,6 +40,6 @@ def test_no_name_is_given_twice():
 def test_many_equal_names_are_numbered_in_steps_of_one():
     scope = Scope()
     scope._taken = Counting(scope._taken)
-    names = [scope.given("n") for _ in range(500)]
+    names = [scope.new_name("n") for _ in range(500)]
     assert names == ["n", *(f"n_{k}" for k in range(2, 501))]
     assert scope._taken.searches <= 3 * 500

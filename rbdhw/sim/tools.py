@@ -120,4 +120,4 @@ def _run(name: str, command: list[str], log: Path, environment: dict[str, str]) 
         )
     if done.returncode:
         raise failure(name, f"exit status {done.returncode}", log)
-    log.unlink()
+    log.unlink(missing_ok=True)  # another process may have built in the same folder

@@ -19,7 +19,7 @@ _GUESSES = {
     "m": (looks_like_millimetres, "millimetres? expected metres"),
     "m/s": (looks_like_millimetres, "millimetres per second? expected metres per second"),
 }
-"""By unit: what tells another one, and the question to ask then."""
+"""By unit: the test for a likely other unit, and the question in the warning."""
 
 
 def suspicions(design: Design, arrays: Mapping[str, Array]) -> Iterator[str]:

@@ -79,7 +79,7 @@ def stage_of(text: str) -> str:
 
 
 @contextmanager
-def shown() -> Iterator[Progress]:
+def show_progress() -> Iterator[Progress]:
     """Show the progress on the error stream, as a status line on a terminal and as log lines elsewhere."""
     console = Console(stderr=True)
     with status_line(console) if console.is_terminal else log_lines(console) as progress:

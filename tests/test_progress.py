@@ -6,7 +6,17 @@ import pytest
 from rich.console import Console
 
 from rbdhw import progress
-from rbdhw.progress import LASTING, PERIOD, Log, log_lines, shown, silent, stage_of, status_line, within
+from rbdhw.progress import (
+    LASTING,
+    PERIOD,
+    Log,
+    log_lines,
+    show_progress,
+    silent,
+    stage_of,
+    status_line,
+    within,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -116,13 +126,13 @@ def test_lines_of_a_log_come_by_themselves(monkeypatch):
 
 
 def test_short_work_leaves_a_log_empty(capsys):
-    with shown() as show:
+    with show_progress() as show:
         show("reading the robot")
     assert capsys.readouterr() == ("", "")
 
 
 def test_an_error_passes_through_and_ends_the_lines():
-    with pytest.raises(ValueError, match="no"), shown():
+    with pytest.raises(ValueError, match="no"), show_progress():
         raise ValueError("no")
 
 

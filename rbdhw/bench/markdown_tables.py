@@ -53,7 +53,7 @@ def tables(path: Path) -> dict[str, Cells]:
         If the document cannot be read, or its marks are not paired.
     """
     lines = load(path).split("\n")
-    return {name: tuple(map(_cells, lines[first:last])) for name, first, last in _marked(path, lines)}
+    return {name: tuple(map(_cells, lines[first:last])) for name, first, last in _find_marked(path, lines)}
 
 
 def replace_table(path: Path, name: str, text: str) -> None:
@@ -65,7 +65,7 @@ def replace_table(path: Path, name: str, text: str) -> None:
         If there are no such marks, or the document cannot be read or written.
     """
     lines = load(path).split("\n")
-    for found, first, last in _marked(path, lines):
+    for found, first, last in _find_marked(path, lines):
         if found == name:
             lines[first:last] = text.split("\n")
             write_text(path, "\n".join(lines))
@@ -78,7 +78,7 @@ def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(map(_line, (columns, ["---"] * len(columns), *rows)))
 
 
-def _marked(path: Path, lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+def _find_marked(path: Path, lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     """Yield each marked table's name, its first line, and the line after its last."""
     names: set[str] = set()
     start: tuple[str, int] | None = None

@@ -104,7 +104,7 @@ class Uniform:
         if other == 0.0:
             return 0.0
         if abs(math.frexp(other)[0]) == 0.5:
-            return self._shifted(math.frexp(other)[1] - 1, other < 0.0)
+            return self._shift(math.frexp(other)[1] - 1, other < 0.0)
         return Uniform(self.word * _word(other), self.overflow)
 
     __rmul__ = __mul__
@@ -114,7 +114,7 @@ class Uniform:
         with np.errstate(divide="ignore"):
             return Uniform.nearest(1.0 / Q16_16.real(self.word), self.overflow)
 
-    def _shifted(self, places: int, negative: bool) -> Uniform:
+    def _shift(self, places: int, negative: bool) -> Uniform:
         """Return the number times a power of two, negated on request."""
         moved = self.exact << places if places >= 0 else round_half_up(self.exact, -places)
         if places > 0:

@@ -34,7 +34,7 @@ from rbdhw.config import LINK_PACE
 from rbdhw.design import folder as design_folder
 from rbdhw.errors import InputError, InternalError, one_line
 from rbdhw.estimate.calibration import TABLE, calibration
-from rbdhw.progress import shown
+from rbdhw.progress import show_progress
 from rbdhw.remarks import subject, warn
 from rbdhw.runtime.files import check_file, write_text
 
@@ -155,7 +155,7 @@ def info(
         name = idle[0].replace("_", "-")
         raise InputError(f"{name}: has no effect on info without --explore; expected both or neither")
     options, _ = build.parse()
-    with shown() as progress:
+    with show_progress() as progress:
         data = describe(urdf, options, progress)
     if as_json:
         _print_json(data)
@@ -172,7 +172,7 @@ def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bo
         check_plotting(output)
     link_alone = "bandwidth" in build.given and "ii" not in build.given
     options, overrides = build.parse(**({"ii": LINK_PACE} if link_alone else {}))
-    with shown() as progress:
+    with show_progress() as progress:
         found = explore(urdf, options, overrides=overrides, progress=progress)
     if output is not None:
         plot(found, output)
@@ -201,7 +201,7 @@ def generate(
     """
     design_folder.check_output(output)
     options, overrides = build.parse()
-    with shown() as progress:
+    with show_progress() as progress:
         design = pipeline.generate(urdf, options, overrides, progress)
         manifest = design_folder.write(design, output)
     if as_json:
@@ -221,7 +221,7 @@ def simulate(
     """Run random tasks through the RTL in Verilator and compare each bit with the model."""
     from rbdhw.sim import simulate as simulation
 
-    with shown() as progress:
+    with show_progress() as progress:
         report = simulation.simulate(directory, tasks, seed, bulk=bulk, progress=progress)
     if as_json:
         _print_json(report.json())
@@ -249,7 +249,7 @@ def run(
     """Compute a function for your own vectors, one row a task."""
     from rbdhw.sim import run as runner
 
-    with shown() as progress:
+    with show_progress() as progress:
         outcome = runner.run(
             directory,
             function,
@@ -293,7 +293,7 @@ def synthesize(
     """Synthesise with Yosys, place and route with nextpnr; for a board, build the bitstream."""
     from rbdhw.boards import synthesize as synthesis
 
-    with shown() as progress:
+    with show_progress() as progress:
         try:
             report = synthesis.synthesize(
                 directory,
@@ -358,7 +358,7 @@ def bench(
         return
     from rbdhw.bench import readme_tables as tables
 
-    with shown() as progress:
+    with show_progress() as progress:
         results = tables.measure(progress, only) if write is None else tables.write(write, progress, only)
     _report(results, tables.markdown(tables.lay_out(results)), output, as_json)
 
@@ -367,7 +367,7 @@ def _sweep(folder: Path, jobs: int | None, output: Path | None, as_json: bool) -
     """Check a folder of robots; exit with status 1 if a robot fails a check."""
     from rbdhw.bench import robot_sweep
 
-    with shown() as progress:
+    with show_progress() as progress:
         found = robot_sweep.sweep(folder, progress, jobs)
     _report(found.json(), robot_sweep.markdown(found), output, as_json)
     if not found.passed:
@@ -379,7 +379,7 @@ def _calibrate(only: str, output: Path | None, as_json: bool) -> None:
     from rbdhw.bench.readme_tables import markdown
     from rbdhw.bench.synthesis import calibrate, select_subjects, tables
 
-    with shown() as progress:
+    with show_progress() as progress:
         found = calibrate(
             calibration(),
             lambda table: write_text(TABLE, table.text()),

@@ -20,7 +20,7 @@ from rbdhw.target import Primitive
 
 
 @dataclass(frozen=True)
-class Adding:
+class TermControl:
     """How a product enters the sum: its sign, its shift, and whether more products of the same sum follow."""
 
     negative: bool
@@ -43,7 +43,7 @@ class Accumulator(wiring.Component):
         Low bits of the sum that are rounded away.
     ii
         Cycles between tasks.
-    adding
+    terms
         By slot, how the product of the operands that arrive in that slot enters the sum. After an idle slot a
         new sum begins.
     registers, primitive
@@ -70,7 +70,7 @@ class Accumulator(wiring.Component):
         sum_bits: int,
         drop: int,
         ii: int,
-        adding: Mapping[int, Adding],
+        terms: Mapping[int, TermControl],
         registers: int,
         sequencer: Sequencer,
         primitive: Primitive | None = None,
@@ -78,7 +78,7 @@ class Accumulator(wiring.Component):
         self.sum_bits = sum_bits
         self.drop = drop
         self.ii = ii
-        self.adding = adding
+        self.terms = terms
         self.registers = registers
         self.sequencer = sequencer
         self.primitive = primitive
@@ -93,7 +93,7 @@ class Accumulator(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         sequencer = self.sequencer
-        later = {(slot + self.registers) % self.ii: adding for slot, adding in self.adding.items()}
+        later = {(slot + self.registers) % self.ii: term for slot, term in self.terms.items()}
         product = multiply_add(
             m, "product", self.a, self.b, Const(0, 1), registers=self.registers, primitive=self.primitive
         )
@@ -115,10 +115,10 @@ class Accumulator(wiring.Component):
         return m
 
     def _shift_product(
-        self, m: Module, sequencer: Sequencer, adding: Mapping[int, Adding], product: Any
+        self, m: Module, sequencer: Sequencer, terms: Mapping[int, TermControl], product: Any
     ) -> Any:
         """Return the product, shifted as its slot requires."""
-        shifts = sorted({own.shift for own in adding.values()})
+        shifts = sorted({own.shift for own in terms.values()})
         ways = []
         for shift in shifts:
             way = Signal(signed(self.sum_bits), name=f"moved_{shift}".replace("-", "right_"))
@@ -126,7 +126,7 @@ class Accumulator(wiring.Component):
             ways.append(way)
         if len(ways) == 1:
             return ways[0]
-        numbers = {slot: shifts.index(own.shift) for slot, own in adding.items()}
+        numbers = {slot: shifts.index(own.shift) for slot, own in terms.items()}
         choice = sequencer.steps(m, "shift", numbers, places(len(shifts)))
         return multiplex(m, "moved", ways, choice, self.primitive)
 

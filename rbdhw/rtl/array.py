@@ -11,7 +11,7 @@ from rbdhw.array.memories import block_memories, contents, outputs
 from rbdhw.array.model import ArrayResource, ArraySchedule, ArrayStep, Output, Port
 from rbdhw.fixed.fusion import GUARD_BITS
 from rbdhw.fixed.program import Kind, Operation, Program, exact_interval
-from rbdhw.rtl.accumulator import Accumulator, Adding, sum_bits
+from rbdhw.rtl.accumulator import Accumulator, TermControl, sum_bits
 from rbdhw.rtl.arithmetic import align, saturate, split_sum
 from rbdhw.rtl.control import Sequencer, places
 from rbdhw.rtl.delay import delay_line
@@ -130,19 +130,19 @@ class ArrayComponent(CoreInterface):
                 self._source(m, unit, sequencer)
 
     def _accumulator(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
-        adding, widest = {}, 2
+        controls, widest = {}, 2
         for step in self.array.steps_of[unit]:
             widest = max(widest, self._sum_bits(step))
             for k, term in enumerate(step.job.terms):
                 more = k < len(step.job.terms) - 1
-                adding[(step.start + k + 1) % self.ii] = Adding(term.negative, term.shift, more)
+                controls[(step.start + k + 1) % self.ii] = TermControl(term.negative, term.shift, more)
         m.submodules[f"accumulator_{unit}"] = hardware = Accumulator(
             widths=(len(operands[0]), len(operands[1])),
             width=max(self.program.port_widths),
             sum_bits=widest,
             drop=GUARD_BITS,
             ii=self.ii,
-            adding=adding,
+            terms=controls,
             registers=self.array.registers,
             sequencer=sequencer,
             primitive=self.primitive,

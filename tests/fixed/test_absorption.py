@@ -147,7 +147,7 @@ def test_an_overflow_reported_by_another_function_keeps_a_term():
 
 
 def limbs(second: int) -> Program:
-    """Return a program of two limbs that are alike except for the width of the value that the second one adds."""
+    """Return a program of two limbs, alike except for the width of the value that the second adds."""
     return program(
         scale(0, 5, 6, 6),
         scale(1, 5, second, 6),

@@ -130,7 +130,7 @@ class _State:
         for term in place.terms:
             self.cost += SHIFT * (self.shifts[place.unit][term.shift] == 0)
             self.shifts[place.unit][term.shift] += 1
-        for value, port, cycle in self._reading(k):
+        for value, port, cycle in self._list_reads(k):
             self.reads[value].setdefault(port, []).append(cycle)
         for value in job.values:
             self.ready[value] = self.start.timing.ready(job, place.start)
@@ -146,7 +146,7 @@ class _State:
             self.shifts[place.unit][term.shift] -= 1
             self.cost -= SHIFT * (self.shifts[place.unit][term.shift] == 0)
         unread = [(port, value) for value in job.values for port in self.reads[value]]
-        for value, port, cycle in self._reading(k):
+        for value, port, cycle in self._list_reads(k):
             self.reads[value][port].remove(cycle)
             if not self.reads[value][port]:
                 del self.reads[value][port]
@@ -156,7 +156,7 @@ class _State:
             self._remove_write(port, write)
         return _Place(place.unit, place.start, place.terms, writes)
 
-    def _reading(self, k: int) -> Iterator[tuple[int, Port, int]]:
+    def _list_reads(self, k: int) -> Iterator[tuple[int, Port, int]]:
         """Yield what a job reads: value, memory and cycle."""
         job, place = self.jobs[k], self.places[k]
         if job.operand is not None:

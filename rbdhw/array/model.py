@@ -224,7 +224,7 @@ class ArraySchedule:
         """Return this array without units that have no job; the others are renumbered."""
         number = {unit: k for k, unit in enumerate(sorted({step.unit for step in self.steps}))}
 
-        def moved(write: Write) -> Write:
+        def renumber(write: Write) -> Write:
             return replace(write, output=replace(write.output, unit=number[write.output.unit]))
 
         return replace(
@@ -232,7 +232,7 @@ class ArraySchedule:
             units=tuple(self.units[unit] for unit in number),
             steps=tuple(replace(step, unit=number[step.unit]) for step in self.steps),
             writes={
-                replace(port, unit=number[port.unit]): {slot: moved(write) for slot, write in row.items()}
+                replace(port, unit=number[port.unit]): {slot: renumber(write) for slot, write in row.items()}
                 for port, row in self.writes.items()
                 if port.unit in number
             },

@@ -97,9 +97,9 @@ class _Differentiated:
         """Compute the columns of body ``i``; ``carried`` is the parent's motion in the body's frame."""
         body = self._robot.bodies[i]
         rate, unit = axis(body.joint, self._v[i]), axis(body.joint, 1.0)
-        velocities = self._carried(i, self._velocities)
+        velocities = self._carry(i, self._velocities)
         velocities[i] = twist_rate(carried[0], unit) if self._by_position else unit
-        accelerations = self._carried(i, self._accelerations)
+        accelerations = self._carry(i, self._accelerations)
         accelerations[i] = twist_rate(carried[1] if self._by_position else velocity, unit)
         wrenches: Column = {}
         for j, change in velocities.items():
@@ -126,7 +126,7 @@ class _Differentiated:
             change = in_parent(body.joint, self._q[i], change)
             parent[j] = add_twist(parent[j], change) if j in parent else change
 
-    def _carried(self, i: int, columns: list[Column]) -> Column:
+    def _carry(self, i: int, columns: list[Column]) -> Column:
         """Return the parent's columns in body ``i``'s frame."""
         body = self._robot.bodies[i]
         above = {} if body.parent == BASE else columns[body.parent]

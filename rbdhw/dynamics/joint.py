@@ -22,7 +22,7 @@ from rbdhw.dynamics.spatial import (
     rotate_into,
     rotate_out_of,
     tensor_out_of_axes,
-    tensor_out_of_turned,
+    tensor_out_of_rotated,
     transpose_tensor,
 )
 from rbdhw.robot.model import Joint, JointKind, Robot
@@ -72,7 +72,7 @@ class Coordinate:
         """Transform a tensor from the body's axes to the joint's frame."""
         if self.attitude is not None:
             return tensor_out_of_axes(self.attitude, tensor)
-        return tensor_out_of_turned(self.cos, self.sin, tensor)
+        return tensor_out_of_rotated(self.cos, self.sin, tensor)
 
 
 def directions(joint: Joint) -> tuple[Direction, ...]:

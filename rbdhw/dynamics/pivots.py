@@ -84,7 +84,7 @@ def groups(
     while waiting:
         i, allowed = waiting.pop()
         found.append(search.step(i, allowed))
-        waiting += [(x, allowed - 1) for x in search.hanging(found[-1])]
+        waiting += [(x, allowed - 1) for x in search.children_of(found[-1])]
     return found[::-1]
 
 
@@ -148,7 +148,7 @@ class _OrderSearch:
         """Return the last step of a subtree in the order with the fewest products and the allowed chain."""
         return self._best[top, allowed][1]
 
-    def hanging(self, step: Step) -> list[int]:
+    def children_of(self, step: Step) -> list[int]:
         """Return the children of a step's members that are not members."""
         own = [i for group in step for i in group]
         return [child for i in own for child in self.children[i] if child not in own]
@@ -162,11 +162,11 @@ class _OrderSearch:
 
     def _chain(self, step: Step) -> int:
         """Return the length of the longest chain of steps that ends with this one."""
-        return 1 + max((self._length[i] for i in self.hanging(step)), default=0)
+        return 1 + max((self._length[i] for i in self.children_of(step)), default=0)
 
     def _work(self, step: Step, allowed: int) -> int:
         """Return the approximate number of extra products of a step and all its descendants."""
-        total = sum(self._best[i, allowed - 1][0] for i in self.hanging(step))
+        total = sum(self._best[i, allowed - 1][0] for i in self.children_of(step))
         for group in step:  # each of its pairs costs a product in every row of L and of the inverse
             touched = self._above[group[-1]] + self._below[group[-1]] + 4
             total += len(group) * (len(group) - 1) // 2 * touched

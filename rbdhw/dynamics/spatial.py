@@ -110,7 +110,7 @@ def tensor_out_of_axes(axes: Tensor, tensor: Tensor) -> Tensor:
     return transpose_tensor((x, y, z))
 
 
-def tensor_out_of_turned(cos: Scalar, sin: Scalar, tensor: Tensor) -> Tensor:
+def tensor_out_of_rotated(cos: Scalar, sin: Scalar, tensor: Tensor) -> Tensor:
     """Return, in the original axes, a tensor given in axes rotated about z.
 
     The 2x2 block perpendicular to z rotates by the double angle, which leaves its trace and antisymmetric

@@ -199,7 +199,7 @@ class FormatSearch:
 
     def _learn(self, ratios: Mapping[Row, _Ratio], budget: float, chosen: Widths, found: Fixed) -> None:
         bounds = found.bounds
-        for row, predicted in self._planner.predicted(chosen).items():
+        for row, predicted in self._planner.predict(chosen).items():
             if predicted > 0.0 and row in bounds:
                 ratios[row].learn(budget, predicted, bounds[row])
 
@@ -208,7 +208,7 @@ class FormatSearch:
         for width in widths:
             for widest in WIDEST:
                 plan = self._planner.widths(width, allowed, widest)
-                predicted = self._planner.predicted(plan)
+                predicted = self._planner.predict(plan)
                 if all(predicted[row] <= most for row, most in allowed.items()):
                     cost = self.cost(plan)
                     if least is None or cost < least:

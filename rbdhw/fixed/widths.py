@@ -248,7 +248,7 @@ class Planner:
         self._values = np.array([node.value if node.op is Op.SCALE else 1.0 for node in graph.nodes])
         self._angles = _angles(graph)
 
-    def predicted(self, widths: Widths) -> dict[Row, float]:
+    def predict(self, widths: Widths) -> dict[Row, float]:
         """Return the root mean square error of each function by stratum: the worst of its rows."""
         totals = np.sqrt(self._gains @ self._errors(self._factors.bits(widths))).tolist()
         found: dict[Row, float] = {}

@@ -166,15 +166,13 @@ class _Model:
 
     def task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
         """Evaluate one task with Pinocchio's algorithm and reduce the results to the robot's coordinates."""
-        results = _CALLS[function](_pinocchio(), self.model, self._data, *self.given(q, v, u))
+        results = _CALLS[function](_pinocchio(), self.model, self._data, *self.convert_task(q, v, u))
         named = zip(FUNCTIONS[function].outputs, results, strict=True)
-        return {
-            name: self.reduced(_symmetric(array) if name in SYMMETRIC else array) for name, array in named
-        }
+        return {name: self.reduce(_symmetric(array) if name in SYMMETRIC else array) for name, array in named}
 
     def rate(self, function: str, tasks: Iterable[tuple[Array, Array, Array]]) -> Rate:
         """See :meth:`Reference.rate`."""
-        given = [self.given(*task) for task in tasks]
+        given = [self.convert_task(*task) for task in tasks]
         run = self.batch(function, given)
         if run is None:
             return Rate(len(given) / _fastest(lambda: self._one_by_one(function, given)), batch=False)
@@ -201,11 +199,11 @@ class _Model:
         for q, v, u in given:
             call(pin, self.model, self._data, q, v, u)
 
-    def given(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
+    def convert_task(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
         """Convert a task to Pinocchio's coordinates."""
         return self._configuration(q), self._G @ v, self._G @ u
 
-    def reduced(self, array: Array) -> Array:
+    def reduce(self, array: Array) -> Array:
         """Return ``G^T x`` for a vector, ``G^T X G`` for a matrix."""
         reduced: Array = self._G.T @ array
         return reduced if array.ndim == 1 else reduced @ self._G

@@ -91,7 +91,7 @@ class _Colours:
             home = homes.get(node.name) if node.op is Op.INPUT else self._home(i)
             self.homes.append(home)
             meaning = meanings.get(node.name, node.name)
-            key = meaning if node.op is Op.INPUT else (node.op, *self._seen(i, home))
+            key = meaning if node.op is Op.INPUT else (node.op, *self._view(i, home))
             self.of.append(self._number(key))
 
     def classes(self) -> list[list[list[int]]]:
@@ -130,11 +130,11 @@ class _Colours:
             for i in own:
                 home = self.homes[i]
                 users = sorted(self.of[user] for user in self._users[i] if self.homes[user] == home)
-                key = (*self._seen(i, home), *users)
+                key = (*self._view(i, home), *users)
                 parts.setdefault(key, [[] for _ in lists])[k].append(i)
         return parts
 
-    def _seen(self, i: int, home: _Home | None) -> list[tuple[tuple[int, int, int], int]]:
+    def _view(self, i: int, home: _Home | None) -> list[tuple[tuple[int, int, int], int]]:
         """Return the arguments of a node as seen from its home."""
         seen = [(self._relation(home, argument), self.of[argument]) for argument in self._arguments[i]]
         return seen if self._nodes[i].op is Op.SELECT else sorted(seen)

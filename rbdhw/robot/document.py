@@ -92,7 +92,7 @@ class Document:
             raise self.error(owner, reason, f"at most {NAME_CHARACTERS:,}")
         return value
 
-    def named(self, tag: str) -> list[tuple[str, ET.Element]]:
+    def elements(self, tag: str) -> list[tuple[str, ET.Element]]:
         """Return the children ``<tag>`` of the root element by name; InputError if a name repeats."""
         found: dict[str, ET.Element] = {}
         for element in self.root.findall(tag):

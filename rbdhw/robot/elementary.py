@@ -41,7 +41,7 @@ def elementary(robot: Robot) -> Robot:
     last: list[int] = []  # for each body of ``robot``, the last body of its chain
     for body in robot.bodies:
         parent = body.parent if body.parent < 0 else last[body.parent]
-        parts = _parts(_offset_folded(body.joint), joints)
+        parts = _parts(_fold_offset(body.joint), joints)
         for k, part in enumerate(parts[:-1], start=1):
             name = _free(f"{body.name}.{k}", links)
             bodies.append(Body(name, parent, part, Inertia(), virtual=True))
@@ -51,7 +51,7 @@ def elementary(robot: Robot) -> Robot:
     return robot.with_bodies(bodies)
 
 
-def _offset_folded(joint: Joint) -> Joint:
+def _fold_offset(joint: Joint) -> Joint:
     """Return ``joint`` with the offset of its mimic added to its own offset."""
     if joint.mimic is None:
         return joint

@@ -45,14 +45,14 @@ def align_axes(robot: Robot) -> Robot:
     are rotated by a signed permutation, which keeps every zero of a placement.
     """
 
-    def aligned(robot: Robot, i: int) -> Robot:
+    def align(robot: Robot, i: int) -> Robot:
         joint = robot.bodies[i].joint
         if joint.axis == Z:
             return robot
         pose = Placement(turn_onto_z(joint.axis))
         return _reframe(robot, i, pose, replace(joint, axis=Z, placement=compose(joint.placement, pose)))
 
-    return _for_each(robot, aligned)
+    return _for_each(robot, align)
 
 
 def place_frame(robot: Robot, i: int, turn: float = 0.0, shift: Vector3 = _STILL) -> Robot:
@@ -113,13 +113,13 @@ def intersect_axes(robot: Robot, toward_children: bool = True) -> Robot:
     offset between the frames becomes zero. Frames are shifted but not rotated.
     """
 
-    def shifted(robot: Robot, i: int) -> Robot:
+    def shift_frame(robot: Robot, i: int) -> Robot:
         children = [_foot_toward_child(robot, i, child) for child in robot.children[i][:1]]
         parent = [] if robot.bodies[i].parent == BASE else [_foot_toward_parent(robot, i)]
         choices = children + parent if toward_children else parent + children
         return place_frame(robot, i, shift=choices[0]) if choices else robot
 
-    return _for_each(robot, shifted)
+    return _for_each(robot, shift_frame)
 
 
 def common_normal_frames(robot: Robot) -> Robot:
@@ -129,13 +129,13 @@ def common_normal_frames(robot: Robot) -> Robot:
     leaves are shifted toward their parents. Source: Craig, *Introduction to Robotics*, section 3.4.
     """
 
-    def turned(robot: Robot, i: int) -> Robot:
+    def turn_frame(robot: Robot, i: int) -> Robot:
         if robot.bodies[i].joint.kind is JointKind.PLANAR:
             return robot
         turns = [_turn_toward_child(robot, child) for child in robot.children[i][:1]]
         return place_frame(robot, i, turn=turns[0]) if turns else robot
 
-    return straighten_joints(_for_each(intersect_axes(robot), turned))
+    return straighten_joints(_for_each(intersect_axes(robot), turn_frame))
 
 
 def turn_leaves(robot: Robot) -> Robot:
@@ -145,13 +145,13 @@ def turn_leaves(robot: Robot) -> Robot:
     joint offset.
     """
 
-    def turned(robot: Robot, i: int) -> Robot:
+    def turn_frame(robot: Robot, i: int) -> Robot:
         body = robot.bodies[i]
         if robot.children[i] or not body.joint.kind.rotates:
             return robot
         return place_frame(robot, i, turn=_turn_of_moment(body))
 
-    return _for_each(robot, turned)
+    return _for_each(robot, turn_frame)
 
 
 def frame_candidates(robot: Robot, i: int) -> list[Robot]:

@@ -15,7 +15,7 @@ _ROTOR = ("rotorinertia", "motorinertia", "armature")
 
 def note_ignored(document: Document, moving: Collection[str]) -> None:
     """Add one note on friction and damping and one on rotor inertia of the ``moving`` joints, if any."""
-    elements = [(name, element) for name, element in document.named("joint") if name in moving]
+    elements = [(name, element) for name, element in document.elements("joint") if name in moving]
     losing = [name for name, element in elements if _has_losses(element)]
     if losing:
         document.note(

@@ -59,7 +59,7 @@ def read_joints(document: Document, links: Iterable[str]) -> list[JointEntry]:
     known = set(links)
     above: dict[str, str] = {}
     edges = []
-    for name, element in document.named("joint"):
+    for name, element in document.elements("joint"):
         edge = _read_joint(document, name, element)
         for role, link in (("parent", edge.parent), ("child", edge.child)):
             if link not in known:

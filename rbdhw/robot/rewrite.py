@@ -140,7 +140,7 @@ class _RewriteSearch:
 
     def cost(self, placed: Robot) -> float:
         """Return the cost of a placement after ``finish``; infinite if no evaluation is left."""
-        return self._known(self.finish(placed))
+        return self._evaluate(self.finish(placed))
 
     def place_all(self, robot: Robot, names: list[str]) -> Robot:
         """Apply each rewrite of all frames that lowers the cost, and append its name to ``names``."""
@@ -173,7 +173,7 @@ class _RewriteSearch:
         """
         single: list[str] = []
         refined = self.place_each(
-            robot, single, lambda placed, i: self._known(neighbourhood(self.finish(placed), i))
+            robot, single, lambda placed, i: self._evaluate(neighbourhood(self.finish(placed), i))
         )
         skipped = f"frames were compared by {REACH} joints around each body, not by the whole robot"
         if self.spent:
@@ -183,7 +183,7 @@ class _RewriteSearch:
         names += single
         return refined, skipped
 
-    def _known(self, finished: Robot) -> float:
+    def _evaluate(self, finished: Robot) -> float:
         if finished not in self._seen:
             if self.spent:
                 return float("inf")

@@ -111,7 +111,7 @@ def _check_root(document: Document) -> str:
 def _read_links(document: Document) -> dict[str, Inertia]:
     """Return each link's inertia in its own frame, in document order."""
     inertias = {}
-    for name, link in document.named("link"):
+    for name, link in document.elements("link"):
         owner, elements = f"link {name!r}", link.findall("inertial")
         if len(elements) > 1:
             document.note(f"{owner}: {len(elements)} <inertial> elements; taken their sum, not the first")

@@ -39,7 +39,7 @@ def with_row(port: Port, row: dict[int, Write]) -> ArraySchedule:
     return replace(ARRAY, writes=ARRAY.writes | {port: dict(sorted(row.items()))})
 
 
-def moved(step: ArrayStep, **changes) -> ArrayStep:
+def move(step: ArrayStep, **changes) -> ArrayStep:
     """Return an array with a step elsewhere; its results are ready accordingly."""
     step = replace(step, **changes)
     return replace(step, ready=ARRAY.timing.ready(step.job, step.start))
@@ -53,13 +53,13 @@ def a_start(rng: random.Random) -> ArraySchedule:
     """Start a step earlier or later, with or without its results."""
     place = a_place(rng)
     start = ARRAY.steps[place].start + rng.choice((-22, -11, -2, -1, 1, 2, 11, 22))
-    return with_steps((place, (moved if rng.random() < 0.7 else replace)(ARRAY.steps[place], start=start)))
+    return with_steps((place, (move if rng.random() < 0.7 else replace)(ARRAY.steps[place], start=start)))
 
 
 def a_job_in_time(rng: random.Random) -> ArraySchedule:
     """Start a step elsewhere; its words are written when they are then ready."""
     place = a_place(rng)
-    step = moved(ARRAY.steps[place], start=ARRAY.steps[place].start + rng.choice((-11, -2, -1, 1, 2, 11)))
+    step = move(ARRAY.steps[place], start=ARRAY.steps[place].start + rng.choice((-11, -2, -1, 1, 2, 11)))
     later = step.ready - ARRAY.steps[place].ready
     writes = {}
     for port, row in ARRAY.writes.items():
@@ -80,7 +80,7 @@ def two_starts(rng: random.Random) -> ArraySchedule:
     if rng.random() < 0.5:
         one, other = replace(one, unit=other.unit), replace(other, unit=one.unit)
     if rng.random() < 0.5:
-        one, other = moved(one, start=other.start), moved(other, start=one.start)
+        one, other = move(one, start=other.start), move(other, start=one.start)
     return with_steps((a, one), (b, other))
 
 

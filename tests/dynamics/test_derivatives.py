@@ -28,10 +28,10 @@ def derivatives(robot: Robot, states: dict[str, np.ndarray]) -> list[np.ndarray]
     result = inverse_dynamics_derivatives(
         robot, q, v, newton_euler(robot, q, v, a, at_rest(robot.gravity), fext)
     )
-    return [stacked(m) for m in (result.mass_matrix, result.by_position, result.by_velocity)]
+    return [stack(m) for m in (result.mass_matrix, result.by_position, result.by_velocity)]
 
 
-def stacked(matrix: list[list[object]]) -> np.ndarray:
+def stack(matrix: list[list[object]]) -> np.ndarray:
     """Convert rows of arrays (N,) and floats to an array (N, n, n)."""
     rows = [np.stack([np.broadcast_to(entry, (TASKS,)) for entry in row]) for row in matrix]
     return np.moveaxis(np.stack(rows), -1, 0)
@@ -68,7 +68,7 @@ def test_random_robot(robot):
 def test_mass_matrix_alone_is_the_same(robot):
     aligned = align_axes(robot)
     states = random_states(robot, TASKS, seed=7)
-    alone = stacked(mass_matrix(aligned, coordinates(aligned, states["q"].T)))
+    alone = stack(mass_matrix(aligned, coordinates(aligned, states["q"].T)))
     np.testing.assert_allclose(alone, derivatives(aligned, states)[0], rtol=1e-12, atol=1e-12)
 
 

@@ -130,7 +130,7 @@ def test_inverse_of_a_bundled_robot(name, largest):
             np.testing.assert_allclose(entry, expected[:, i, j], rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
-def traced(parents, largest, known=()):
+def trace_inverse(parents, largest, known=()):
     """Return the graph of the inverse of a matrix of inputs; ``known`` diagonal entries are floats.
 
     Entries between two known degrees of freedom are floats, too.
@@ -172,18 +172,18 @@ QUADRUPED = with_base((-1, 0, 1, -1, 3, 4, -1, 6, 7, -1, 9, 10))
     ],
 )
 def test_blocks_shorten_the_chain_of_reciprocals(parents, known, expected):
-    graphs = [traced(parents, largest, known) for largest in (1, 2, 3)]
+    graphs = [trace_inverse(parents, largest, known) for largest in (1, 2, 3)]
     assert [(graph.count(Op.RECIPROCAL), chain_of_reciprocals(graph)) for graph in graphs] == expected
 
 
 def test_a_known_leaf_costs_no_reciprocal():
-    graph = traced(LIMBS, 2, known=(2, 5))
+    graph = trace_inverse(LIMBS, 2, known=(2, 5))
     assert (graph.count(Op.RECIPROCAL), chain_of_reciprocals(graph)) == (2, 1)
 
 
 @pytest.mark.parametrize("largest", [1, 2, 3])
 def test_limbs_on_one_base_stay_apart(largest):
-    graph = traced(LIMBS, largest)
+    graph = trace_inverse(LIMBS, largest)
     constants = [name for name, edge in graph.outputs if graph.nodes[edge.node].op is Op.CONSTANT]
     assert constants == [f"r.x[{i},{j}]" for i in range(3, 6) for j in range(3)]
 
@@ -193,7 +193,7 @@ def test_limbs_on_one_base_stay_apart(largest):
     [(CHAIN, (), [189, 215, 228]), (QUADRUPED, (0, 1, 2), [1548, 1607, 1605])],
 )
 def test_products(parents, known, expected):
-    assert [traced(parents, largest, known).count(Op.MULTIPLY) for largest in (1, 2, 3)] == expected
+    assert [trace_inverse(parents, largest, known).count(Op.MULTIPLY) for largest in (1, 2, 3)] == expected
 
 
 def test_a_base_keeps_its_linear_block_apart():

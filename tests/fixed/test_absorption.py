@@ -71,7 +71,7 @@ def assert_same(before: Program, after: Program, words: dict[str, np.ndarray]) -
         }
 
 
-def counted(p: Program, kind: Kind) -> int:
+def count(p: Program, kind: Kind) -> int:
     return sum(operation.kind is kind for operation in p.operations)
 
 
@@ -183,7 +183,7 @@ def test_a_twin_that_is_needed_keeps_the_other():
     )
     after, left = remove_absorbed_terms(before, ((4, 5),))
     assert left == ((4, 5),)
-    assert counted(after, Kind.SCALE) == 3
+    assert count(after, Kind.SCALE) == 3
 
 
 def random_program(rng: np.random.Generator) -> Program:
@@ -224,7 +224,7 @@ def test_random_programs_do_the_same(seed):
 
 def test_random_programs_lose_terms():
     found = [random_program(np.random.default_rng(seed)) for seed in range(50)]
-    sums = [counted(p, Kind.ADD) - counted(remove_absorbed_terms(p)[0], Kind.ADD) for p in found]
+    sums = [count(p, Kind.ADD) - count(remove_absorbed_terms(p)[0], Kind.ADD) for p in found]
     assert sum(less > 0 for less in sums) > 10
 
 
@@ -232,5 +232,5 @@ def test_random_programs_lose_terms():
 def test_robots_do_the_same(name):
     before = program_of(name, 18)
     after, _ = remove_absorbed_terms(before)
-    assert counted(after, Kind.SCALE) < counted(before, Kind.SCALE)
+    assert count(after, Kind.SCALE) < count(before, Kind.SCALE)
     assert_same(before, after, random_words(before, 400, 5))

@@ -30,7 +30,7 @@ REGION = Region("rnea_forward", 0)
 LIMBS = [[{"x": "own"}, {"y": "own"}]]
 
 
-def scaled(a: float, b: float, tail=None) -> tuple[Graph, Twins]:
+def scale_graph(a: float, b: float, tail=None) -> tuple[Graph, Twins]:
     """Return a graph with a constant times x or y plus z, processed further by ``tail``."""
     builder = GraphBuilder()
     x, y, z = (builder.input(name, REGION) for name in ("x", "y", "z"))
@@ -52,7 +52,7 @@ def of_group(graph: Graph, twins: Twins, op: Op) -> list[int]:
 
 def test_a_factor_has_the_exponent_that_aligns_its_sum():
     """In 1.1 z' + z and 0.9 z' + z the mantissas are 1.1 and 1.8; the second product is used halved."""
-    graph, twins = scaled(1.1, 0.9)
+    graph, twins = scale_graph(1.1, 0.9)
     assert of_group(graph, twins, Op.SCALE) == [0, -1]
     assert of_group(graph, twins, Op.ADD) == [0, 0]
     assert of_group(graph, twins, Op.INPUT) == [0, 0]
@@ -76,7 +76,7 @@ def test_exponents_of_products_and_reciprocals_follow_from_their_arguments():
 
 
 def test_without_twins_every_exponent_is_zero():
-    graph, _ = scaled(1.1, 0.9)
+    graph, _ = scale_graph(1.1, 0.9)
     assert exponents(graph, no_twins(graph)) == [0] * len(graph.nodes)
 
 
@@ -85,7 +85,7 @@ def test_twins_have_the_largest_magnitude_of_their_group():
     assert unify([1.0, 5.0, 3.0, 0.5], twins, [0, 0, -1, 2]) == [1.5, 5.0, 3.0, 1.25]
 
 
-def lowered(limbs: int, trunk: bool, width: int = 18):
+def lower_robot(limbs: int, trunk: bool, width: int = 18):
     """Return a robot with limbs, its twins, and the program of its inverse dynamics and mass matrix."""
     model = prepare(limbed(limbs, 2, seed=limbs, trunk=trunk), ("id", "minv"))
     graph = optimise(trace(model.robot, ("id", "minv")), target("xcvu9p").delays)
@@ -104,7 +104,7 @@ def lowered(limbs: int, trunk: bool, width: int = 18):
 @pytest.mark.parametrize("width", [14, 18, 27])
 @pytest.mark.parametrize("limbs", [2, 4])
 def test_operations_of_twins_differ_in_constants_and_signs_alone(limbs, width):
-    _, graph, twins, program = lowered(limbs, False, width)
+    _, graph, twins, program = lower_robot(limbs, False, width)
     for group in twins.groups:
         operations = [program.operations[i] for i in group]
         constant = {graph.nodes[edge.node].op is Op.CONSTANT for edge in graph.nodes[group[0]].args}
@@ -115,19 +115,19 @@ def test_operations_of_twins_differ_in_constants_and_signs_alone(limbs, width):
 
 
 def test_most_twins_that_take_from_a_trunk_are_of_one_width_and_rounding():
-    _, _, twins, program = lowered(3, True)
+    _, _, twins, program = lower_robot(3, True)
     kept = set(shareable(program, twins.groups))
     assert sum(group in kept for group in twins.groups) > 0.9 * len(twins.groups)
 
 
 @pytest.mark.parametrize("width", [14, 18, 27])
 def test_products_of_twins_fit_their_ports(width):
-    *_, program = lowered(4, False, width)
+    *_, program = lower_robot(4, False, width)
     assert program.wide == {}
 
 
 def test_equal_formats_cost_little_exactness():
-    model, _, _, program = lowered(4, False)
+    model, _, _, program = lower_robot(4, False)
     arrays = sample(model.source, input_domain(model.source), 400, np.random.default_rng(5))
     inputs = graph_inputs(model.source, arrays)
     words = {word.name: quantise(word, inputs[word.name]) for word in program.inputs}

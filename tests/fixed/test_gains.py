@@ -36,7 +36,7 @@ def strata_of(of, **floors):
 TASKS = {"x": np.linspace(0.1, 0.4, 7), "y": np.linspace(0.6, 0.9, 7)}
 
 
-def nudged(graph, node, flags, step):
+def nudge(graph, node, flags, step):
     """Return the outputs after a node's value is raised by ``step`` and all later nodes are recomputed."""
     values = node_values(graph, {**TASKS, **flags})
     held = {f"held{i}": values[i] for i in range(node + 1)}
@@ -62,7 +62,7 @@ def test_gains_are_the_squares_of_derivatives(function, given):
     for node in range(len(graph.nodes)):
         if node == 2:
             continue
-        plus, minus = (nudged(graph, node, flags, step) for step in (1e-6, -1e-6))
+        plus, minus = (nudge(graph, node, flags, step) for step in (1e-6, -1e-6))
         slopes = {name: (plus[name] - minus[name]) / 2e-6 / norm for name in truth}
         square = np.mean(sum(slope**2 for slope in slopes.values()))
         cross = np.abs(np.mean(2.0 * np.prod(list(slopes.values()), axis=0)))
@@ -118,7 +118,7 @@ def test_predicted_errors_are_those_measured_within_a_factor_of_two(robot, width
     strata = Strata(("box",), np.zeros(512, int), {"id": floor})
     found = gains(graph, graph_inputs(model.source, probe), strata, np.random.default_rng(0))
     planner = Planner(graph, magnitudes(model, graph, domain), found)
-    predicted = planner.predicted(plain_widths(graph, width))["id", "box"]
+    predicted = planner.predict(plain_widths(graph, width))["id", "box"]
     tau, result = evaluated(lowered(model, graph, width), model.source, held_out)
     truth = interpret(graph, graph_inputs(model.source, held_out))
     exact = np.stack([truth[f"id.tau[{i}]"] for i in range(tau.shape[1])], axis=1)

@@ -70,7 +70,7 @@ def test_the_mantissa_is_accurate_to_a_step_of_the_result(width):
     assert (np.sign(found) == np.sign(x)).all()
 
 
-def interpolated(spec, mantissa):
+def interpolate(spec, mantissa):
     """The polynomials equal the reciprocal at each segment's Chebyshev nodes (Lagrange's formula)."""
     half = 2.0 ** (-spec.index_bits - 1)
     middle = (np.floor(mantissa / (2.0 * half)) + 0.5) * (2.0 * half)
@@ -96,7 +96,7 @@ def test_the_error_is_centred(width):
     x = np.random.default_rng(width).integers(2 ** (width - 2), 2 ** (width - 1), 200_000)
     mantissa = x.astype(np.longdouble) / 2 ** (width - 2)
     found = reciprocal(spec, x, 2 - width)
-    exact = interpolated(spec, mantissa) * 2**spec.result_bits
+    exact = interpolate(spec, mantissa) * 2**spec.result_bits
     assert abs(float((found - exact).mean())) < 0.2
     rounded = reciprocal(spec, x, GUARD + 2 - width)
     assert abs(float((rounded - 2.0 ** (spec.result_bits - GUARD) / mantissa).mean())) < 0.15

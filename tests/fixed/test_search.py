@@ -48,7 +48,7 @@ class Bench:
 
     def errors(self, widths, seen, share):
         seen.append(widths)
-        predicted = self.planner.predicted(widths)
+        predicted = self.planner.predict(widths)
         largest = {f: share * ratio * predicted[f, "box"] / HEADROOM for f, ratio in self.ratios.items()}
         figures = {f: ErrorFigures(e / 5.0, e, 100, self.flagged) for f, e in largest.items()}
         return {f: FunctionErrors(own, {"box": own}) for f, own in figures.items()}

@@ -78,7 +78,7 @@ def test_a_flag_needs_its_input():
     )
 
 
-def damaged(where, value):
+def damage(where, value):
     """Return the error message for the rail's program with one entry replaced."""
     data = copy.deepcopy(program_to_json(rail_program(rail())))
     inner = data
@@ -101,7 +101,7 @@ def damaged(where, value):
     ],
 )
 def test_wrong_types_are_refused_in_one_line(where, value, text):
-    assert damaged(where, value) == f"program data: {text}; expected what program_to_json writes"
+    assert damage(where, value) == f"program data: {text}; expected what program_to_json writes"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_wrong_types_are_refused_in_one_line(where, value, text):
     ],
 )
 def test_an_inconsistent_program_is_refused_in_one_line(where, value, text):
-    assert damaged(where, value) == f"program data: {text}"
+    assert damage(where, value) == f"program data: {text}"
 
 
 def test_a_missing_part_is_named():

@@ -92,7 +92,7 @@ def test_cut_bits_cost_little(width):
     noise = np.exp(rng.normal(0.0, 4.0, (1, len(graph.nodes))))
     found = Planner(graph, [1.0] * len(graph.nodes), Gains((ID,), noise, np.zeros_like(noise)))
     plain, chosen = plain_widths(graph, width), found.widths(width)
-    assert found.predicted(chosen)[ID] <= 1.05 * found.predicted(plain)[ID]
+    assert found.predict(chosen)[ID] <= 1.05 * found.predict(plain)[ID]
     assert sum(chosen.bits) < 0.9 * sum(plain.bits)
     assert all(a <= max(b, width) for a, b in zip(chosen.bits, plain.bits, strict=True))
 
@@ -100,29 +100,29 @@ def test_cut_bits_cost_little(width):
 def test_predictions_fall_fourfold_with_each_bit():
     found = planner(STAR, [[1.0] * 5])
     graph = loads(STAR)
-    errors = [found.predicted(plain_widths(graph, width))[ID] for width in (12, 13, 14)]
+    errors = [found.predict(plain_widths(graph, width))[ID] for width in (12, 13, 14)]
     assert errors[0] == pytest.approx(2.0 * errors[1]) == pytest.approx(4.0 * errors[2])
 
 
 def test_nodes_are_spared_where_errors_allowed_are_below_what_ports_reach():
     """The last member of a cover is spared, too, if nothing less meets the budget."""
     found = planner(STAR, [[100.0, 1.0, 2.0, 0.01, 0.01]])
-    reached = found.predicted(found.widths(27))[ID]
+    reached = found.predict(found.widths(27))[ID]
     assert found.widths(27, {ID: 1.01 * reached}).spared == frozenset()
     one = found.widths(27, {ID: 0.7 * reached})
     assert one.spared == {2}
-    assert found.predicted(one)[ID] <= 0.7 * reached
+    assert found.predict(one)[ID] <= 0.7 * reached
     assert [pair.tolist() for pair in found.products(one) if pair[1] > 18] == [[one.bits[0], one.bits[2]]]
     two = found.widths(27, {ID: 0.02 * reached})
     assert two.spared == {1, 2}
-    assert found.predicted(two)[ID] <= 0.02 * reached
+    assert found.predict(two)[ID] <= 0.02 * reached
 
 
 def test_errors_allowed_for_each_function_are_kept():
     text = STAR.replace("out id.a[1]", "out fd.a[1]")
     found = planner(text, [[1.0, 1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 1.0]], ("id", "fd"))
     for allowed in ({"id": 1e-3, "fd": 1e-6}, {"id": 1e-6, "fd": 1e-3}, {"id": 1e-5, "fd": 1e-5}):
-        predicted = found.predicted(found.widths(27, {(name, "box"): most for name, most in allowed.items()}))
+        predicted = found.predict(found.widths(27, {(name, "box"): most for name, most in allowed.items()}))
         assert all(most / 4.0 <= predicted[name, "box"] <= most for name, most in allowed.items())
 
 
@@ -149,9 +149,9 @@ def test_other_nodes_are_narrow_in_place_of_spared_ones():
     narrow = found.widths(27)
     assert [width > 18 for width in narrow.bits[:6]] == [False, True, True, True, True, True]
     for share, wide in ((0.9, 2), (0.8, 3), (0.6, 4), (0.4, 5)):
-        allowed = share * found.predicted(narrow)[ID]
+        allowed = share * found.predict(narrow)[ID]
         widths = found.widths(27, {ID: allowed})
-        assert found.predicted(widths)[ID] <= allowed
+        assert found.predict(widths)[ID] <= allowed
         assert widths.spared == {0}
         assert (widths.bits[0] > 18, widths.bits[1] > 18) == (True, True)
         assert sum(width > 18 for width in widths.bits[1:6]) == wide

@@ -24,12 +24,12 @@ def test_a_batch_has_the_results_of_single_calls(name, base, function, drive):
     free = Reference.read(path(name), robot).free
     arrays = sample(robot, input_domain(robot), TASKS, np.random.default_rng(0))
     tasks = list(zip(arrays["q"], arrays["v"], arrays[drive], strict=True))
-    run = free.batch(function, [free.given(*task) for task in tasks])
+    run = free.batch(function, [free.convert_task(*task) for task in tasks])
     assert run is not None
     (output,) = FUNCTIONS[function].outputs
     for column, task in zip(run().T, tasks, strict=True):
         expected = free.task(function, *task)[output]
-        assert np.allclose(free.reduced(column), expected, rtol=1e-9, atol=1e-9)
+        assert np.allclose(free.reduce(column), expected, rtol=1e-9, atol=1e-9)
 
 
 def test_rates_are_of_batches_where_there_are_some():

@@ -12,7 +12,7 @@ from rbdhw.graph.trace import Recorder, Signal
 from rbdhw.scalar import Region, current_region, label, reciprocal, region
 
 
-def traced(function, *names):
+def trace(function, *names):
     """Return the graph of a function of named inputs."""
     recorder = Recorder()
     recorder.output("f", function(*(recorder.input(name) for name in names)))
@@ -20,7 +20,7 @@ def traced(function, *names):
 
 
 def test_arithmetic_with_floats_from_both_sides():
-    graph = traced(lambda x, y: (3.0 - x) * 2.0 + 0.75 * (-y) - (1.0 + x) - 0.5, "x", "y")
+    graph = trace(lambda x, y: (3.0 - x) * 2.0 + 0.75 * (-y) - (1.0 + x) - 0.5, "x", "y")
     x, y = np.array([0.4, -2.0]), np.array([1.1, 5.0])
     expected = (3 - x) * 2 - 0.75 * y - (1 + x) - 0.5
     np.testing.assert_allclose(interpret(graph, {"x": x, "y": y})["f"], expected, rtol=1e-15)
@@ -37,7 +37,7 @@ def test_constant_results_are_floats_again():
 
 
 def test_zeros_and_ones_leave_no_nodes():
-    graph = traced(lambda x, y: (x * 1.0 + 0.0 * y) * -1.0 + 4.0 * x, "x", "y")
+    graph = trace(lambda x, y: (x * 1.0 + 0.0 * y) * -1.0 + 4.0 * x, "x", "y")
     assert [graph.count(op) for op in (Op.MULTIPLY, Op.SCALE, Op.ADD)] == [0, 0, 1]
 
 

@@ -15,7 +15,7 @@ REGION = Region("rnea_forward", 0)
 LIMBS = [[{"x": "own"}, {"y": "own"}]]
 
 
-def built(record) -> Graph:
+def build(record) -> Graph:
     """Return a graph of inputs x, y and z whose outputs ``record(builder, x, y, z)`` returns."""
     builder = GraphBuilder()
     edges = [builder.input(name, REGION) for name in ("x", "y", "z")]
@@ -23,7 +23,7 @@ def built(record) -> Graph:
     return builder.finish([(f"id.tau[{k}]", edge) for k, edge in enumerate(outputs)])
 
 
-def named(graph: Graph, twins) -> set[tuple[tuple[Op, float], ...]]:
+def describe(graph: Graph, twins) -> set[tuple[tuple[Op, float], ...]]:
     """Return the groups of twins with each node replaced by its operation and constant."""
     return {tuple((graph.nodes[i].op, graph.nodes[i].value) for i in group) for group in twins.groups}
 
@@ -35,9 +35,9 @@ def test_constants_and_signs_may_differ():
             builder.add(builder.scale(y, -0.7, REGION), z.negated(), REGION),
         ]
 
-    graph = built(record)
+    graph = build(record)
     twins = find_twins(graph, LIMBS)
-    assert named(graph, twins) == {
+    assert describe(graph, twins) == {
         ((Op.INPUT, 0.0), (Op.INPUT, 0.0)),
         ((Op.SCALE, 1.2), (Op.SCALE, 1.4)),
         ((Op.ADD, 0.0), (Op.ADD, 0.0)),
@@ -48,7 +48,7 @@ def test_values_of_one_limb_only_have_no_twins():
     def record(builder, x, y, z):
         return [builder.multiply(x, z, REGION), builder.multiply(builder.multiply(y, z, REGION), z, REGION)]
 
-    graph = built(record)
+    graph = build(record)
     assert {graph.nodes[group[0]].op for group in find_twins(graph, LIMBS).groups} == {Op.INPUT, Op.MULTIPLY}
     assert len(find_twins(graph, LIMBS).groups) == 2
 
@@ -58,7 +58,7 @@ def test_values_common_to_all_limbs_have_no_twins():
         both = builder.add(x, y, REGION)
         return [builder.multiply(both, z, REGION), x, y]
 
-    graph = built(record)
+    graph = build(record)
     (inputs,) = find_twins(graph, LIMBS).groups
     assert [graph.nodes[i].name for i in inputs] == ["x", "y"]
 
@@ -73,9 +73,9 @@ def test_products_by_constants_are_distinguished_by_their_users():
         sums = [builder.add(one[1], z, REGION), builder.add(other[0], z, REGION)]
         return products + sums
 
-    graph = built(record)
+    graph = build(record)
     twins = find_twins(graph, LIMBS)
-    assert named(graph, twins) >= {
+    assert describe(graph, twins) >= {
         ((Op.SCALE, 1.2), (Op.SCALE, 1.1)),
         ((Op.SCALE, 1.4), (Op.SCALE, 1.2)),
     }
@@ -89,7 +89,7 @@ def test_sums_are_twins_in_whatever_order_they_add():
         other = builder.add(builder.add(terms[1][1], products[1], REGION), terms[1][0], REGION)
         return [builder.multiply(edge, z, REGION) for edge in (one, other)]
 
-    graph = built(record)
+    graph = build(record)
     roots = [i for i, node in enumerate(graph.nodes) if node.op is Op.MULTIPLY][-2:]
     assert tuple(roots) in find_twins(graph, LIMBS).groups
 
@@ -99,7 +99,7 @@ def test_products_of_two_limbs_are_twins_around_the_cycle():
         seen = {edge: builder.multiply(edge, edge, REGION) for edge in (x, y)}
         return [builder.multiply(seen[x], y, REGION), builder.multiply(seen[y], x, REGION)]
 
-    graph = built(record)
+    graph = build(record)
     twins = find_twins(graph, LIMBS)
     assert sum(graph.nodes[group[0]].op is Op.MULTIPLY for group in twins.groups) == 2
 

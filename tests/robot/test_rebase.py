@@ -19,7 +19,7 @@ from tests.support.strategies import random_states
 STEP = 1e-6
 
 
-def moved(robot, q, v, seconds):
+def integrate(robot, q, v, seconds):
     """Return ``q`` after ``seconds`` at the constant velocity ``v``."""
     model = pinocchio_model(robot)
     return np.stack([pin.integrate(model, *pair) for pair in zip(q, seconds * v, strict=True)])
@@ -31,13 +31,13 @@ def test_velocities_and_accelerations_are_time_derivatives(link):
     change = Rebase(robot, reroot(robot, link))
     given = random_states(robot, 4, seed=1)
     q, v, a = given["q"], given["v"], given["a"]
-    before, after = (change.configuration(moved(robot, q, v, sign * STEP)) for sign in (-0.5, 0.5))
+    before, after = (change.configuration(integrate(robot, q, v, sign * STEP)) for sign in (-0.5, 0.5))
     model = pinocchio_model(change.target)
     rates = [pin.difference(model, *pair) / STEP for pair in zip(before, after, strict=True)]
     velocity = change.velocity(q, v)
     np.testing.assert_allclose(velocity, rates, atol=1e-8)
     before, after = (
-        change.velocity(moved(robot, q, v, sign * STEP), v + sign * STEP * a) for sign in (-0.5, 0.5)
+        change.velocity(integrate(robot, q, v, sign * STEP), v + sign * STEP * a) for sign in (-0.5, 0.5)
     )
     np.testing.assert_allclose(change.acceleration(q, v, a), (after - before) / STEP, atol=1e-7)
 

@@ -39,12 +39,12 @@ def product(text: str) -> float:
     return found
 
 
-def rescaled(robot: Robot) -> Robot:
+def rescale(robot: Robot) -> Robot:
     """Return the same robot in the new units."""
     bodies = []
     for body in robot.bodies:
         joint, inertia = body.joint, body.inertia
-        joint = replace(joint, placement=moved(joint.placement), pitch=METRE * joint.pitch)
+        joint = replace(joint, placement=rescale_pose(joint.placement), pitch=METRE * joint.pitch)
         if joint.kind is JointKind.PRISMATIC:
             joint = replace(joint, offset=METRE * joint.offset)
         inertia = replace(
@@ -53,12 +53,12 @@ def rescaled(robot: Robot) -> Robot:
             first_moment=tuple(KILOGRAM * METRE * x for x in inertia.first_moment),
             rotational=tuple(KILOGRAM * METRE**2 * x for x in inertia.rotational),
         )
-        bodies.append(replace(body, joint=joint, inertia=inertia, link_frame=moved(body.link_frame)))
+        bodies.append(replace(body, joint=joint, inertia=inertia, link_frame=rescale_pose(body.link_frame)))
     x, y, z = (METRE / SECOND**2 * part for part in robot.gravity)
     return replace(robot.with_bodies(bodies), gravity=(x, y, z))
 
 
-def moved(placement: Placement) -> Placement:
+def rescale_pose(placement: Placement) -> Placement:
     x, y, z = (METRE * part for part in placement.translation)
     return replace(placement, translation=(x, y, z))
 
@@ -76,7 +76,7 @@ def sizes(robot: Robot, array: str, shape: tuple[int, ...]) -> np.ndarray:
 @pytest.mark.parametrize("kinds", KINDS)
 def test_results_change_with_the_units(kinds, function):
     robot = mechanism(kinds, BRANCHED, seed=5)
-    other = rescaled(robot)
+    other = rescale(robot)
     rng = np.random.default_rng(6)
     arrays = {name: rng.normal(size=(3, robot.nv)) for name in ("v", "a", "tau")}
     arrays |= {"fext": rng.normal(size=(3, len(robot.bodies), 6)), "q": rng.normal(size=(3, robot.nq))}

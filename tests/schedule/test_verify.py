@@ -9,7 +9,7 @@ from rbdhw.schedule.verify import ScheduleError, verify
 from tests.support.schedule_problems import small, twinned
 
 
-def moved(step, cycle, offset=0.0):
+def move(step, cycle, offset=0.0):
     """Return the small schedule with one step moved."""
     problem, schedule = small()
     starts = list(schedule.starts)
@@ -19,11 +19,11 @@ def moved(step, cycle, offset=0.0):
 
 def test_a_schedule_by_hand_is_valid():
     verify(*small())
-    verify(*moved(2, 2, 5.6))
+    verify(*move(2, 2, 5.6))
 
 
 def test_the_period_may_be_used_up_to_rounding():
-    verify(*moved(2, 2, 5.6 + 1e-10))
+    verify(*move(2, 2, 5.6 + 1e-10))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_the_period_may_be_used_up_to_rounding():
 )
 def test_a_step_that_breaks_a_rule_is_named(step, cycle, offset, text):
     with pytest.raises(ScheduleError) as error:
-        verify(*moved(step, cycle, offset))
+        verify(*move(step, cycle, offset))
     assert str(error.value) == text
 
 

@@ -14,8 +14,8 @@ from rbdhw.fixed.program import Kind, Operation, Program, exact_interval
 from rbdhw.rtl.accumulator import Accumulator, TermControl, sum_bits
 from rbdhw.rtl.arithmetic import align, saturate, split_sum
 from rbdhw.rtl.control import Sequencer, places
+from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.delay import delay_line
-from rbdhw.rtl.interface import CoreInterface
 from rbdhw.rtl.multiplexer import multiplex
 from rbdhw.rtl.operand_memory import OperandMemory
 from rbdhw.rtl.overflow import gather_overflows
@@ -26,7 +26,7 @@ from rbdhw.schedule.model import stage
 from rbdhw.target import Primitive
 
 
-class ArrayComponent(CoreInterface):
+class ArrayComponent(CorePorts):
     """A core of units that the jobs of a task share.
 
     Parameters

@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Elaboratable, Module, Signal
 
 from rbdhw.fixed.program import Program, Word
 from rbdhw.rtl.arithmetic import split_sum
-from rbdhw.rtl.interface import CoreInterface
+from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.overflow import gather_overflows
 from rbdhw.rtl.region import SETTLED, RegionModule, Wires
 from rbdhw.schedule.model import Bound, Tap
@@ -29,7 +29,7 @@ class ForwardBackward(Elaboratable):
         return m
 
 
-class PipelineComponent(CoreInterface):
+class PipelineComponent(CorePorts):
     """A core of dedicated and shared operators, grouped by step and joint.
 
     Parameters

@@ -16,11 +16,12 @@ from rbdhw.graph.check import check
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
 from rbdhw.passes.factor import factor
-from rbdhw.protocol import FLAGS, FUNCTIONS, SYMMETRIC, flag_values
+from rbdhw.protocol import FLAGS, FUNCTIONS
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.scalar import Region
+from tests.support.graph_results import results
 from tests.support.strategies import random_states, robots
 
 
@@ -89,24 +90,6 @@ CHOICES = [
     for names in product(*ALGORITHMS.values())
     if Algorithms(*names).possible
 ]
-
-
-def results(graph, robot, states, function, extended=False):
-    """Arrays of a function's outputs, by name; halves are mirrored."""
-    flags = {name: np.asarray(float(value)) for name, value in flag_values(function, extended).items()}
-    values = interpret(graph, graph_inputs(robot, states) | flags)
-    arrays = {}
-    for name, value in values.items():
-        owner, _, rest = name.partition(".")
-        array, _, index = rest.rstrip("]").partition("[")
-        place = tuple(int(number) for number in index.split(","))
-        if owner == function:
-            shape = (len(states["q"]), *(robot.nv for _ in place))
-            arrays.setdefault(array, np.zeros(shape))[(slice(None), *place)] = value
-    for name in set(SYMMETRIC) & set(arrays):
-        strict = np.tril(arrays[name], -1)
-        arrays[name] = arrays[name] + strict.swapaxes(1, 2)
-    return arrays
 
 
 def assert_golden(graph, robot, states, function, extended=False):

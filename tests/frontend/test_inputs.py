@@ -7,20 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbdhw import golden
-from rbdhw.frontend.functions import DEFAULT, Algorithms, trace
+from rbdhw.frontend.functions import Algorithms
 from rbdhw.frontend.inputs import shrink
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.robot.elementary import elementary
-from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, JointKind, Robot
-from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.reroot import reroot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from tests.frontend.test_functions import results
+from tests.support.graph_results import assert_graph_is_golden
 from tests.support.mechanisms import mechanism, with_mimic
-from tests.support.strategies import ALL_KINDS, random_states, robots
+from tests.support.strategies import ALL_KINDS, robots
 
 ALL = tuple(FUNCTIONS)
 TASKS = 4
@@ -29,20 +25,6 @@ WAYS = (
     Algorithms(),
     Algorithms(inverse="single_pivots", products="solves", gradient="repeated"),
 )
-
-
-def assert_graph_is_golden(robot: Robot, seed: int, algorithms: Algorithms = DEFAULT) -> None:
-    """All seven functions with external forces on every link, at random states, within 1e-9."""
-    arrays = random_states(robot, TASKS, seed)
-    arrays["Minv"] = golden.evaluate(robot, "minv", arrays)["Minv"]
-    prepared = regroup_inertias(align_axes(elementary(robot)))
-    graph = trace(prepared, ALL, prepared.links, algorithms)
-    for function in ALL:
-        found = results(graph, robot, arrays, function)
-        for name, expected in golden.evaluate(robot, function, arrays).items():
-            actual = found.get(name, np.zeros_like(expected))
-            largest = max(1.0, np.abs(expected).max())
-            np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-9 * largest, err_msg=function)
 
 
 @pytest.mark.parametrize("algorithms", WAYS, ids=("dense", "solves"))

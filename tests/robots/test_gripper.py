@@ -10,7 +10,7 @@ from rbdhw import golden
 from rbdhw.robot.model import Mimic
 from rbdhw.robot.reroot import reroot
 from rbdhw.robot.urdf import load_urdf
-from tests.frontend.test_inputs import assert_graph_is_golden
+from tests.support.graph_results import assert_graph_is_golden
 from tests.support.oracle import to_pinocchio_q, velocity_map
 from tests.support.strategies import random_states
 

@@ -170,12 +170,7 @@ def test_random_graphs(graph, ii, width, memory_stages):
     graph = prune(graph)
     angles = {node.args[0].node for node in graph.nodes if node.op in (Op.SIN, Op.COS)}
     assume(
-        not any(
-            interface.node in angles
-            for node in graph.nodes
-            if node.op in ARITHMETIC
-            for interface in node.args
-        )
+        not any(edge.node in angles for node in graph.nodes if node.op in ARITHMETIC for edge in node.args)
     )
     ranges = {
         name: InputRange(-0.5, 0.5, "turn", wraps=True) if i in angles else InputRange(-1.0, 1.0, "m")

@@ -106,7 +106,7 @@ def program_of_graph(graph, width):
     graph = prune(graph)
     turning = {node.args[0].node for node in graph.nodes if str(node.op) in ("sin", "cos")}
     others = (node for node in graph.nodes if str(node.op) not in ("sin", "cos"))
-    assume(not any(interface.node in turning for node in others for interface in node.args))
+    assume(not any(edge.node in turning for node in others for edge in node.args))
     ranges = {
         name: InputRange(-0.5, 0.5, "turn", wraps=True) if i in turning else InputRange(-1.0, 1.0, "m")
         for name, i in graph.inputs.items()

@@ -13,7 +13,7 @@ from rbdhw.fixed.program import Flag, Program
 from rbdhw.protocol import EXTENDED, HEADER
 
 
-class CoreInterface(wiring.Component):
+class CorePorts(wiring.Component):
     """Accepts a task's words and gives its results after a fixed number of cycles; never stalls.
 
     Parameters

@@ -8,7 +8,7 @@ from rbdhw.design.folder import read, write
 from rbdhw.pipeline import build_design
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import JointKind
-from tests.design.test_folder import assert_same
+from tests.support.designs import assert_same
 from tests.support.mechanisms import mechanism, random_parents, with_mimic
 
 KINDS = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)

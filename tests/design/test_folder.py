@@ -18,7 +18,7 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Operand, Word
 from rbdhw.interface import program_interface
 from rbdhw.robot.model import JointKind
-from tests.support.designs import rail_design, with_program
+from tests.support.designs import assert_same, rail_design, with_program
 
 
 @pytest.fixture
@@ -37,15 +37,6 @@ def refusal_of(action, *arguments):
         action(*arguments)
     assert "\n" not in str(refusal.value)
     return str(refusal.value)
-
-
-def assert_same(read_back, design):
-    for name in ("robot", "program", "fext", "interface", "manifest", "verilog"):
-        assert getattr(read_back, name) == getattr(design, name), name
-    assert read_back.domain.wraps == design.domain.wraps
-    assert list(read_back.domain.bounds) == list(design.domain.bounds)
-    for name, bounds in design.domain.bounds.items():
-        np.testing.assert_array_equal(read_back.domain.bounds[name], bounds)
 
 
 def test_round_trip(design, folder):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from rbdhw.fixed.fusion import fuse
 from rbdhw.rtl.array import ArrayComponent
-from tests.rtl.test_functions import branching_program, program_of_graph
 from tests.support.array_programs import array_of, crowded, mixed
+from tests.support.branching_programs import branching_program, program_of_graph
 from tests.support.builds import program_of, random_words
 from tests.support.graphs import graphs
 from tests.support.mixed import mixed_words

@@ -10,19 +10,12 @@ from amaranth.back import rtlil
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rbdhw.fixed.format import Format
-from rbdhw.fixed.lower import InputRange, lower
-from rbdhw.fixed.program import Flag, Kind, Operand, Operation, Program, Word
-from rbdhw.fixed.trigonometry import trigonometry_spec
-from rbdhw.fixed.widths import plain_widths
-from rbdhw.graph.interpret import node_values
-from rbdhw.passes.prune import prune
-from rbdhw.protocol import FLAGS
 from rbdhw.rtl.core import PipelineComponent
 from rbdhw.schedule.model import Resource
+from tests.support.branching_programs import branching_program, program_of_graph
 from tests.support.builds import bound_of, random_words
-from tests.support.graphs import REGION, graphs
-from tests.support.mixed import mixed_flags, mixed_program, mixed_words
+from tests.support.graphs import graphs
+from tests.support.mixed import mixed_program, mixed_words
 from tests.support.rtl_cores import expected, requests, respond
 
 
@@ -76,49 +69,6 @@ def test_a_choice_that_one_function_decides_is_not_blamed_for_its_other_branch()
     answered = assert_bit_exact(program, bound_of(program, "xcvu9p", 2), words, seed=5)
     assert {flag for function, flag in answered if function == "id"} == {0}
     assert {flag for function, flag in answered if function == "fd"} == {0, 1}
-
-
-def branching_program() -> Program:
-    """Return a program that chooses between ``x`` squared in too few bits and ``y``."""
-    word = Format(8, 0)
-    operations = (
-        Operation(Kind.INPUT, (), word, REGION, name="x"),
-        Operation(Kind.INPUT, (), word, REGION, name="y"),
-        Operation(Kind.INPUT, (), Format(2, 0), REGION, name="acceleration_given"),
-        Operation(Kind.MULTIPLY, (Operand(0), Operand(0)), Format(9, 0), REGION, checked=True),
-        Operation(Kind.SELECT, (Operand(2), Operand(1), Operand(3)), Format(9, 0), REGION),
-    )
-    functions, optional = FLAGS["acceleration_given"]
-    result = Format(9, 0)
-    return Program(
-        operations,
-        (Word("x", "1", 0, word, slot=0), Word("y", "1", 1, word, slot=1)),
-        (Flag("acceleration_given", 2, functions[:1], optional),),
-        {"id": (Word("id.z", "1", 4, result),), "fd": (Word("fd.z", "1", 4, result),)},
-        trigonometry_spec(8),
-        None,
-        (8, 8),
-    )
-
-
-def program_of_graph(graph, width):
-    """Return the program of a random graph whose angles are no factors, with formats from random tasks."""
-    graph = prune(graph)
-    turning = {node.args[0].node for node in graph.nodes if str(node.op) in ("sin", "cos")}
-    others = (node for node in graph.nodes if str(node.op) not in ("sin", "cos"))
-    assume(not any(edge.node in turning for node in others for edge in node.args))
-    ranges = {
-        name: InputRange(-0.5, 0.5, "turn", wraps=True) if i in turning else InputRange(-1.0, 1.0, "m")
-        for name, i in graph.inputs.items()
-    }
-    inputs = {name: np.random.default_rng(1).uniform(-1, 1, 50) for name in graph.inputs}
-    sizes = np.zeros(len(graph.nodes))
-    for extended in (False, True):
-        with np.errstate(all="ignore"):  # a choice of zero may be divided by
-            values = node_values(graph, {**inputs, **mixed_flags("difd", extended)})
-        sizes = np.maximum(sizes, [np.abs(value).max() for value in values])
-    sizes = np.where(np.isfinite(sizes), sizes, 1.0)
-    return lower(graph, sizes.tolist(), ranges, plain_widths(graph, width))
 
 
 @given(

@@ -82,6 +82,16 @@ def with_program(design: Design, program: Program, data_width: int = 32, number:
     return replace(design, program=program, interface=interface, manifest=manifest)
 
 
+def assert_same(read_back: Design, design: Design) -> None:
+    """Check that a design was read back as it was written."""
+    for name in ("robot", "program", "fext", "interface", "manifest", "verilog"):
+        assert getattr(read_back, name) == getattr(design, name), name
+    assert read_back.domain.wraps == design.domain.wraps
+    assert list(read_back.domain.bounds) == list(design.domain.bounds)
+    for name, bounds in design.domain.bounds.items():
+        np.testing.assert_array_equal(read_back.domain.bounds[name], bounds)
+
+
 def faulty(design: Design) -> Design:
     """Return the design with faulty hardware.
 

@@ -4,11 +4,9 @@ Every operand of a product, input, result and constant is a word of 32 bits, 16 
 designs with such words, this is the most exact:
 
 - Angles are in radians. Sine and cosine are those of the word's angle, reduced to one turn without error and
-
-rounded to the nearest word.
+  rounded to the nearest word.
 - Products and sums are exact in an accumulator of 64 bits, 32 of them fractional, and sums pass on unrounded.
-
-A value is rounded once to the nearest word where it is a factor, a divisor or a result.
+  A value is rounded once to the nearest word where it is a factor, a divisor or a result.
 - Powers of two scale by shifts of the accumulator.
 - Reciprocals are rounded to the nearest word.
 - Each function uses the combination of algorithms with the least median error.

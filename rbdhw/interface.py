@@ -3,8 +3,8 @@
 A packet is one task or one response. Its bits fill the beats of an AXI4-Stream from the least significant
 end without gaps: a header of 32 bits, then the words, then zeros up to a whole number of beats. Packed words
 are in two's complement: those of a request are as wide as their slots, and each word of a response has its
-own width. With ``float32`` every word travels as 32 bits. Behind the converters each word then stands in a
-field of a common width, which is wide enough for any word, and the header has a field of the same width.
+own width. With ``float32`` every word travels as a single of 32 bits. Inside the accelerator, between the
+converters, each word and the header then occupy fields of a common width, which is enough for any word.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from rbdhw.protocol import CODES, FUNCTIONS, HEADER_BITS, SYMMETRIC, WordName
 Array = NDArray[np.float64]
 
 SINGLE_BITS = 32
-"""Bits of a number that travels as an IEEE single."""
+"""The bits of an IEEE single."""
 
 FIXED, FLOAT32 = NUMBERS
 
 
 @dataclass(frozen=True)
 class FunctionWords:
-    """A function's words in the order of its packets, those of optional arrays apart."""
+    """A function's words in the order of its packets, with the words of optional arrays listed separately."""
 
     name: str
     inputs: tuple[Word, ...]
@@ -51,22 +51,22 @@ class FunctionWords:
         return FUNCTIONS[self.name].extensible
 
     def brought(self, extended: bool) -> tuple[Word, ...]:
-        """Return the words of a request."""
+        """Return the words of a request, with or without the option EXTENDED."""
         return self.inputs + self.optional_inputs if extended else self.inputs
 
     def returned(self, extended: bool) -> tuple[Word, ...]:
-        """Return the words of a response."""
+        """Return the words of a response, with or without the option EXTENDED."""
         return self.outputs + self.optional_outputs if extended else self.outputs
 
     @property
     def result_bits(self) -> int:
-        """Bits of all output words, packed."""
+        """The bits of all output words, packed, including optional ones."""
         return sum(word.format.width for word in self.returned(extended=True))
 
 
 @dataclass(frozen=True)
 class Interface:
-    """The layout of all packets, at the ports and behind the converters.
+    """The layout of all packets, at the ports and inside the accelerator between the converters.
 
     Parameters
     ----------
@@ -75,16 +75,17 @@ class Interface:
     data_width
         The width of TDATA in bits.
     number
-        What a number is on the streams: ``fixed`` (packed) or ``float32``.
+        The format of numbers on the streams: ``fixed`` (packed) or ``float32``.
     priority
-        Functions whose responses are sent before those of others, the first first.
+        Functions whose responses are sent before those of others, in decreasing priority.
 
     Raises
     ------
     ValueError
-        For an unknown width of TDATA or number format; if there are no functions, or a function appears
-        twice or is unknown; if ``priority`` names a function twice or one that is not there; for results
-        that singles cannot represent (:func:`rbdhw.fixed.single_precision.check_singles`).
+        If the width of TDATA or the number format is unknown; if there are no functions, or a function
+        appears twice or is unknown; if ``priority`` names a function twice or one that the accelerator does
+        not have; if singles cannot represent a result
+        (:func:`rbdhw.fixed.single_precision.check_singles`).
     """
 
     functions: tuple[FunctionWords, ...]
@@ -121,7 +122,7 @@ class Interface:
         return {function.name: function for function in self.functions}
 
     def inputs(self, function: str, extended: bool = False) -> tuple[Word, ...]:
-        """Return the words of a request, by their slots; with ``extended``, optional ones last."""
+        """Return the words of a request in the order of slots; with ``extended``, optional ones last."""
         return self.words(function).brought(extended)
 
     def outputs(self, function: str, extended: bool = False) -> tuple[Word, ...]:
@@ -131,12 +132,12 @@ class Interface:
     # Packets at the ports
 
     def beats(self, widths: Sequence[int]) -> int:
-        """Return the beats of a packet of a header and numbers of these widths."""
+        """Return the number of beats of a packet with a header and numbers of these widths."""
         return -(-(HEADER_BITS + sum(widths)) // self.data_width)
 
     @cached_property
     def slots(self) -> tuple[int, ...]:
-        """The width of each slot of a packed request: that of the widest word that travels in it."""
+        """The width of each slot of a packed request, which is the width of the widest word in it."""
         words = [word for function in self.functions for word in function.brought(extended=True)]
         widths = [0] * (1 + max((word.slot for word in words), default=-1))
         for word in words:
@@ -144,7 +145,7 @@ class Interface:
         return tuple(widths)
 
     def request_widths(self, function: str, extended: bool = False) -> tuple[int, ...]:
-        """Return the width of each slot of a request, up to the last in which a word travels."""
+        """Return the width of each slot of a request, up to the last slot that the function uses."""
         slots = self.slots[: self.slots_of(self.words(function), extended)]
         return tuple(SINGLE_BITS if self.converts else width for width in slots)
 
@@ -153,60 +154,60 @@ class Interface:
         words = self.outputs(function, extended)
         return tuple(SINGLE_BITS if self.converts else word.format.width for word in words)
 
-    # Packets behind the converters
+    # Packets inside the accelerator, between the converters
 
     @property
     def lanes(self) -> int:
-        """Numbers of 32 bits in a beat."""
+        """The numbers of 32 bits in a beat."""
         return self.data_width // SINGLE_BITS
 
     @cached_property
     def request_field(self) -> int:
-        """Bits of a request's header and, if numbers are converted, of each of its words."""
+        """The bits of a request's header and, if numbers are converted, of each of its words."""
         return max(HEADER_BITS, *self.slots, 0) if self.converts else HEADER_BITS
 
     @cached_property
     def response_field(self) -> int:
-        """Bits of a response's header and, if numbers are converted, of each of its words."""
+        """The bits of a response's header and, if numbers are converted, of each of its words."""
         widths = [w.format.width for f in self.functions for w in f.returned(extended=True)]
         return max(HEADER_BITS, *widths, 0) if self.converts else HEADER_BITS
 
     @property
     def request_beat(self) -> int:
-        """Bits of a request's beat behind the converters."""
+        """The bits of a request's beat after the conversion."""
         return self.lanes * self.request_field
 
     @property
     def response_beat(self) -> int:
-        """Bits of a response's beat before the converters."""
+        """The bits of a response's beat before the conversion."""
         return self.lanes * self.response_field
 
     @cached_property
     def fields(self) -> tuple[int, ...]:
-        """The width of each slot's field behind the converters."""
+        """The width of each slot's field after the conversion."""
         return tuple(self.request_field if self.converts else width for width in self.slots)
 
     @cached_property
     def places(self) -> tuple[int, ...]:
-        """The first bit of each field among all fields, and then the number of bits of all."""
+        """The lowest bit of each field in the concatenation of all fields, followed by its total width."""
         return tuple(accumulate(self.fields, initial=0))
 
     def slots_of(self, function: FunctionWords, extended: bool) -> int:
-        """Return the number of slots of a request: up to the last in which a word travels."""
+        """Return the number of slots of a request, up to the last slot that the function uses."""
         return max((word.slot + 1 for word in function.brought(extended)), default=0)
 
     def request_beats(self, function: FunctionWords, extended: bool) -> int:
-        """Return the beats of a request."""
+        """Return the number of beats of a request."""
         bits = self.request_field + self.places[self.slots_of(function, extended)]
         return -(-bits // self.request_beat)
 
     def response_fields(self, function: FunctionWords, extended: bool) -> tuple[int, ...]:
-        """Return the width of each word's field of a response before the converters."""
+        """Return the width of each word's field of a response before the conversion."""
         words = function.returned(extended)
         return tuple(self.response_field if self.converts else word.format.width for word in words)
 
     def response_beats(self, function: FunctionWords, extended: bool) -> int:
-        """Return the beats of a response."""
+        """Return the number of beats of a response."""
         bits = self.response_field + sum(self.response_fields(function, extended))
         return -(-bits // self.response_beat)
 
@@ -232,7 +233,7 @@ def program_interface(
 
 
 def _function_words(program: Program, function: str, number: str) -> FunctionWords:
-    """Return a function's words; with ``float32`` the bounds of inputs are those that singles can reach."""
+    """Return a function's words; with ``float32``, bounds of inputs are limited to the range of singles."""
     arrays = FUNCTIONS[function]
     by_slot = sorted(program.inputs, key=lambda word: word.slot)
     if number == FLOAT32:
@@ -248,7 +249,7 @@ def _function_words(program: Program, function: str, number: str) -> FunctionWor
 
 
 def array_of(word: Word) -> str:
-    """Return the array of the user's interface in which a word has its place."""
+    """Return the array of the user's interface to which a word belongs."""
     return WordName.parse(word.name).array
 
 
@@ -260,8 +261,8 @@ def unflatten(arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]]) -
     arrays
         By name, (N, nv) or (N, nv, nv) for N tasks. Words of other arrays are left out.
     words
-        Names such as ``did.dtau_dq[2,5]`` with values (N,). A word of a symmetric matrix also stands for its
-        mirror image.
+        Names such as ``did.dtau_dq[2,5]`` with values (N,). A word of a symmetric matrix is also written to
+        the transposed element.
     """
     for text, values in words:
         name = WordName.parse(text)
@@ -278,7 +279,7 @@ def check_data_width(data_width: int) -> None:
     Raises
     ------
     ValueError
-        For any width that is not in :data:`rbdhw.config.DATA_WIDTHS`.
+        If the width is not in :data:`rbdhw.config.DATA_WIDTHS`.
     """
     if data_width not in DATA_WIDTHS:
         raise ValueError(f"data width {data_width}: expected one of {', '.join(map(str, DATA_WIDTHS))}")
@@ -293,17 +294,17 @@ def check_functions(functions: tuple[FunctionWords, ...]) -> None:
         If there are none, or a name appears twice or is unknown.
     """
     if not functions:
-        raise ValueError("functions: at least one was expected")
+        raise ValueError("functions: none given; expected at least one")
     names = [function.name for function in functions]
     if len(set(names)) != len(names):
-        raise ValueError("functions: a name appears twice")
+        raise ValueError("functions: a name appears twice; expected each function once")
     for name in names:
         if name not in FUNCTIONS:
             raise ValueError(f"function '{name}': unknown; expected one of {', '.join(FUNCTIONS)}")
 
 
 def check_priority(priority: tuple[str, ...], functions: tuple[FunctionWords, ...]) -> None:
-    """Check the functions whose responses go first.
+    """Check the functions whose responses are sent first.
 
     Raises
     ------
@@ -311,7 +312,8 @@ def check_priority(priority: tuple[str, ...], functions: tuple[FunctionWords, ..
         If one appears twice or is not among the functions.
     """
     if len(set(priority)) != len(priority):
-        raise ValueError("priority: a function appears twice")
+        raise ValueError("priority: a function appears twice; expected each function once")
     for name in priority:
         if name not in [function.name for function in functions]:
-            raise ValueError(f"priority: function '{name}' is not among those of the edge")
+            known = ", ".join(function.name for function in functions)
+            raise ValueError(f"priority: function '{name}' is not built; expected some of {known}")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design
-from rbdhw.design.manifest import checked
+from rbdhw.design.manifest import validate
 from rbdhw.domain.bounds import Overrides
 from rbdhw.emit.companions import companions
 from rbdhw.emit.heading import heading
@@ -39,22 +39,22 @@ def generate(
     Raises
     ------
     InputError
-        For a robot, option or override that cannot be built.
+        If the robot, an option or an override is not supported.
     """
     source, trials = read(urdf, options, progress)
     design = build_design(source, options, overrides, progress)
-    return replace(design, manifest=checked(design.manifest | {"roots": [vars(trial) for trial in trials]}))
+    return replace(design, manifest=validate(design.manifest | {"roots": [vars(trial) for trial in trials]}))
 
 
 def build_design(
     source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
 ) -> Design:
-    """Return the design of an accelerator for a robot, wherever the robot comes from.
+    """Return the design of an accelerator for a robot.
 
     Raises
     ------
     InputError
-        For an option or override that cannot be built for this robot.
+        If an option or override is not supported for this robot.
     """
     plan = make_plan(source, options, overrides, progress)
     warn(plan_remarks(plan, options))

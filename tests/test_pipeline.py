@@ -1,4 +1,4 @@
-"""From a URDF to a design: the manifest, sameness of repeated builds, random trees, and refusals."""
+"""From a URDF to a design: the manifest, reproducible builds, accuracy, limb sharing and refusals."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def arm(tmp_path):
 
 
 class TestManifest:
-    def test_what_was_asked_for(self):
+    def test_the_manifest_repeats_the_request(self):
         facts = toy().manifest
         assert facts["robot"]["joints"] == list(load_urdf(path("toy")).joints)
         assert (facts["ii"], facts["clock_mhz"], facts["target"]) == (2, 40.0, "ecp5-85")
@@ -71,7 +71,7 @@ class TestManifest:
         assert set(facts["versions"]) == {"rbdhw", "amaranth", "numpy"}
         assert set(facts["algorithms"]) == {"rewrites"}
 
-    def test_operations_are_those_of_the_program(self):
+    def test_operations_match_the_program(self):
         design, counts = toy(), toy().manifest["functions"]["id"]
         kinds = [operation.kind for operation in design.program.operations]
         products = {"variable": kinds.count(Kind.MULTIPLY), "constant": kinds.count(Kind.SCALE)}
@@ -79,7 +79,7 @@ class TestManifest:
         assert kinds.count(Kind.ADD) >= counts["built"]["additions"] > 0
         assert counts["built"]["reciprocals"] == counts["reciprocals"] == 0
 
-    def test_hardware_is_that_of_the_schedule(self):
+    def test_hardware_matches_the_schedule(self):
         facts, program = toy().manifest, toy().program
         bound = schedule_pipeline(program, target("ecp5-85"), BuildOptions(**TOY))
         units = [unit for unit in bound.units if unit.resource is Resource.MULTIPLIER]
@@ -90,8 +90,8 @@ class TestManifest:
         assert facts["dsp_blocks"] == len(units) + 2
         assert facts["functions"]["id"]["core_latency_cycles"] == bound.latency["id"] + 1
 
-    def test_latencies_and_rates_are_those_of_packets(self):
-        """Beside the beats after the first an edge of fixed-point numbers takes five cycles."""
+    def test_latencies_and_rates_include_packets(self):
+        """Streams of fixed-point numbers add five cycles to the beats after the first."""
         facts = toy().manifest
         own, packets = facts["functions"]["id"], facts["interval"]["link"]["functions"]["id"]
         assert packets["beats_in"] > facts["ii"] == 2
@@ -100,7 +100,7 @@ class TestManifest:
         assert own["latency_us"] == round(own["latency_cycles"] / facts["clock_mhz"], 4)
         assert own["tasks_per_second"] == round(facts["clock_mhz"] * 1e6 / packets["beats_in"])
 
-    def test_regions_hold_every_operation_once(self):
+    def test_every_operation_is_in_one_region(self):
         regions = toy().manifest["regions"]
         names = [region["name"] for region in regions]
         assert len(set(names)) == len(names)
@@ -122,7 +122,7 @@ class TestManifest:
 
 
 class TestInterval:
-    def test_the_manifest_tells_what_the_design_takes_and_may_be_fed(self):
+    def test_the_manifest_states_resources_and_the_interval_of_the_link(self):
         facts = toy().manifest
         assert facts["interval"]["why"] == "asked for"
         packets = facts["interval"]["link"]["functions"]["id"]
@@ -133,20 +133,20 @@ class TestInterval:
         assert estimate["shares"]["luts"] == pytest.approx(estimate["luts"] / 83640, abs=1e-4)
         assert set(estimate["error"]) == {"luts", "flip_flops", "dsp_blocks", "block_rams"}
 
-    def test_the_link_decides_where_it_is_asked_to(self):
+    def test_the_link_decides_on_request(self):
         options = BuildOptions(**{**TOY, "ii": 1, "data_width": 32}, pacing=Pacing())
         plan = make_plan(load_urdf(path("toy")), options)
         assert plan.interval.ii == plan.ii > 1
         assert plan.interval.why.startswith(f"the streams: a task of id takes {plan.ii} beats in and ")
 
-    def test_limbs_that_must_share_get_an_interval_that_lets_them(self):
-        """Four legs, and a bandwidth that needs no more than a cycle."""
+    def test_limbs_that_must_share_get_an_interval_that_allows_it(self):
+        """The robot has four legs, and the bandwidth alone allows an interval of one cycle."""
         options = BuildOptions(width=18, samples=256, share_limbs="on", pacing=Pacing(bandwidth=1000.0))
         plan = make_plan(load_urdf(path("hyq")), options)
         assert plan.ii == 2
         assert plan.core.schedule.twins
 
-    def test_limbs_that_are_not_there_cannot_share(self):
+    def test_a_robot_without_symmetric_limbs_cannot_share(self):
         expected = "share-limbs: no limbs of iiwa14 are alike; expected auto or off"
         assert refusal(path("iiwa14"), share_limbs="on", pacing=Pacing()) == expected
 
@@ -159,7 +159,7 @@ class TestReproducible:
         assert again.program == toy().program
 
     def test_the_order_of_hashes_does_not_matter(self):
-        """In another process, whose strings hash otherwise."""
+        """Another process, with other hashes of strings, makes the same design."""
         script = "from tests.test_pipeline import toy; print(toy().verilog, json.dumps(toy().manifest))"
         done = subprocess.run(
             [sys.executable, "-c", f"import json; {script}"],
@@ -171,7 +171,7 @@ class TestReproducible:
         )
         assert done.stdout == f"{toy().verilog} {json.dumps(toy().manifest)}\n"
 
-    def test_another_seed_measures_other_tasks(self):
+    def test_another_seed_draws_other_tasks(self):
         other = generate(path("toy"), BuildOptions(**TOY, seed=1))
         assert other.manifest["seed"] == 1
         assert other.manifest["error"] != toy().manifest["error"]
@@ -180,8 +180,11 @@ class TestReproducible:
 class TestRandomTrees:
     @given(robots(max_bodies=8, kinds=ALL_KINDS, mimics=True), st.sampled_from((18, 28)), st.booleans())
     @settings(max_examples=15)
-    def test_climb_from_golden_to_graph_to_evaluator(self, robot, width, with_fext):
-        """Errors beside the largest torques: 2e-3 at 18 bits, 1e-5 at 28; hardly a task is flagged."""
+    def test_golden_graph_and_evaluator_agree(self, robot, width, with_fext):
+        """Relative to the largest torques, errors are below 2e-3 at 18 bits and 1e-5 at 28 bits.
+
+        Hardly any task is flagged.
+        """
         model = prepare(robot, ("id",), "all" if with_fext else "none")
         graph = optimise(trace_model(model, ("id",)), target("xcvu9p").delays)
         arrays = sample(robot, input_domain(robot), 200, np.random.default_rng(8), model.fext)
@@ -198,7 +201,7 @@ class TestRandomTrees:
 
 
 class TestCounts:
-    def test_what_is_told_of_a_robot_is_what_is_built_for_it(self):
+    def test_info_agrees_with_the_design(self):
         told = describe(path("iiwa14"), BuildOptions(("id",)))
         graph = graph_of("iiwa14")
         assert told["robot"]["name"] == load_urdf(path("iiwa14")).name
@@ -208,7 +211,7 @@ class TestCounts:
             "constant": graph.count(Op.SCALE),
         }
 
-    def test_every_value_of_a_program_is_read(self):
+    def test_every_value_of_a_program_is_used(self):
         program = program_of("hyq", 18)
         read = {operand.value for operation in program.operations for operand in operation.operands}
         read |= {word.value for word in program.outputs["id"]}
@@ -216,7 +219,7 @@ class TestCounts:
 
 
 def refusal(urdf, overrides=None, **options):
-    """The line with which a build is refused, before anything slow."""
+    """Return the message with which a build is refused, before any slow stage."""
     with pytest.raises(InputError) as error:
         generate(urdf, BuildOptions(**{"samples": 256, **options}), overrides)
     return str(error.value)
@@ -240,7 +243,7 @@ class TestRefusals:
             ),
         ],
     )
-    def test_an_option_that_cannot_be_met(self, arm, options, text):
+    def test_an_option_that_cannot_be_satisfied(self, arm, options, text):
         assert refusal(arm, **options).startswith(text)
 
     def test_an_override_of_an_unknown_joint(self, arm):
@@ -257,7 +260,7 @@ class TestRefusals:
         assert refusal(file) == f"{file}: robot 'rock' has no moving joint; expected at least one"
 
 
-def test_the_stages_are_told_in_order(arm):
+def test_progress_reports_the_stages_in_order(arm):
     stages = []
     generate(arm, BuildOptions(width=12, samples=64), progress=stages.append)
     assert list(dict.fromkeys(map(stage_of, stages))) == [
@@ -276,7 +279,7 @@ def test_the_stages_are_told_in_order(arm):
 
 
 class TestAllFunctions:
-    def test_the_manifest_tells_of_each_and_of_the_algorithms(self):
+    def test_the_manifest_lists_every_function_and_the_algorithms(self):
         facts = multifunction().manifest
         for entry in ("functions", "error", "inputs", "outputs"):
             assert list(facts[entry]) == list(FUNCTIONS), entry
@@ -287,7 +290,7 @@ class TestAllFunctions:
         assert latency["m"] < latency["minv"] <= latency["dfd"]
         assert max(latency["id"], latency["did"]) < latency["difd"] < latency["dfd"]
 
-    def test_the_algorithm_asked_for_is_taken_and_told(self):
+    def test_a_requested_algorithm_is_used_and_recorded(self):
         options = BuildOptions(**TOY, functions=("did",), algorithms={"derivatives": "columns"})
         told = generate(path("toy"), options).manifest["algorithms"]["derivatives"]
         assert told["chosen"] == "columns"
@@ -300,8 +303,8 @@ class TestAllFunctions:
         assert error["flagged"] <= 0.001 * error["samples"]
 
     @pytest.mark.parametrize("chosen", [("id",), ("m", "minv"), ("fd", "did"), ("dfd",)])
-    def test_a_build_of_few_holds_only_what_these_reach(self, chosen):
-        """Nothing of the program is unused, and no input that the functions do not read is left."""
+    def test_a_build_of_some_functions_contains_only_their_operations(self, chosen):
+        """Every operation of the program is used, and every input is read by one of the functions."""
         options = BuildOptions(functions=chosen, width=18, samples=256)
         program = make_plan(load_urdf(path("iiwa14")), options).program
         used = set().union(*(program.operations_of(function) for function in chosen))
@@ -317,7 +320,7 @@ def multifunction():
 
 
 class TestLimbs:
-    def test_legs_share_hardware_where_the_interval_lets_them(self):
+    def test_legs_share_hardware_if_the_interval_allows_it(self):
         facts = generate(path("hyq"), BuildOptions(ii=4, width=18, samples=256)).manifest
         limbs = facts["limbs"]
         assert limbs["groups"] == [["lf_hipassembly", "lh_hipassembly", "rf_hipassembly", "rh_hipassembly"]]
@@ -327,25 +330,25 @@ class TestLimbs:
         assert list(limbs["costs"]) == ["on", "off"]
 
     @pytest.mark.parametrize(("share", "ii"), [("off", 4), ("auto", 5), ("auto", 1)])
-    def test_else_they_do_not(self, share, ii):
+    def test_legs_do_not_share_otherwise(self, share, ii):
         options = BuildOptions(ii=ii, width=18, samples=256, share_limbs=share)
         plan = make_plan(load_urdf(path("hyq")), options)
         assert plan.core.schedule.twins == ()
         limbs = generate(path("toy"), BuildOptions(**TOY)).manifest["limbs"]
         assert (limbs["groups"], limbs["shared"], limbs["costs"]) == ([], False, {})
 
-    def test_sharing_is_refused_where_it_cannot_be(self):
+    def test_impossible_sharing_is_refused(self):
         assert refusal(path("iiwa14"), share_limbs="on", ii=2) == (
             "share-limbs: no limbs of iiwa14 are alike; expected auto or off"
         )
         assert refusal(path("hyq"), share_limbs="on", ii=5) == (
-            "share-limbs: an ii of 5 cannot serve the limbs at lf_hipassembly, lh_hipassembly, "
-            "rf_hipassembly, rh_hipassembly; a multiple of 2 or 3 was expected"
+            "share-limbs: the limbs at lf_hipassembly, lh_hipassembly, rf_hipassembly, rh_hipassembly "
+            "cannot share at an ii of 5; expected a multiple of 2 or 3"
         )
 
     @pytest.mark.verify
     @pytest.mark.timeout(900)
-    def test_legs_that_share_take_few_multipliers(self):
+    def test_legs_that_share_need_fewer_multipliers(self):
         def multipliers(ii, share):
             options = BuildOptions(
                 functions=tuple(FUNCTIONS), ii=ii, width=18, samples=256, share_limbs=share
@@ -357,7 +360,7 @@ class TestLimbs:
         assert shared <= 0.35 * multipliers(1, "off")
         assert shared <= 1.1 * multipliers(4, "off")
 
-    def test_info_tells_what_sharing_would_save(self):
+    def test_info_states_the_savings_of_sharing(self):
         limbs = describe(path("hyq"), BuildOptions(("id",)))["limbs"]
         assert limbs["ii"] == 4
         assert limbs["hardware"]["on"]["multipliers"] <= 1.1 * limbs["hardware"]["off"]["multipliers"]

@@ -1,4 +1,4 @@
-"""The kinds of cores that can compute a build, by the names that ``--core`` takes."""
+"""The kinds of cores, by the names that ``--core`` takes."""
 
 from rbdhw.cores.array import ArrayCore
 from rbdhw.cores.core import Core

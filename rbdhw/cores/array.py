@@ -32,12 +32,12 @@ class ArrayCore(Core):
 
     @classmethod
     def build(cls, program: Program, device: Target, options: BuildOptions, _twins: Sequence[Group]) -> Self:
-        """Place and schedule a fused program; an array has no twins.
+        """Place and schedule a program with fused sums; an array does not use twins.
 
         Raises
         ------
         InputError
-            If the clock is too fast, or no place is found for a job.
+            If the clock is too fast, or a job cannot be placed.
         """
         share = options.fit or 1.0
         return cls(program, device, build_array(program, device, options.clock_mhz, options.least_ii, share))
@@ -54,7 +54,7 @@ class ArrayCore(Core):
 
     @property
     def multipliers(self) -> int:
-        """Accumulators, each of which has a multiplier."""
+        """The accumulators, each of which has one multiplier."""
         return self.schedule.units.count(ArrayResource.ACCUMULATOR)
 
     @property
@@ -67,7 +67,7 @@ class ArrayCore(Core):
         return array_cells(self.program, self.schedule, self.device)
 
     def entries(self) -> dict[str, Any]:
-        """Return what the manifest says of the core: its units, its memories, and what moves between them."""
+        """Return the manifest's entries on the core: its units, and its operand memories and their inputs."""
         array = self.schedule
         count = Counter(array.units)
         return {

@@ -15,16 +15,16 @@ from rbdhw.target import Target
 
 @dataclass(frozen=True)
 class CoreChoice:
-    """The core that a build takes.
+    """The core that is chosen for a build.
 
     Parameters
     ----------
     core
         One of :data:`rbdhw.config.CORES`.
     why
-        Why it is that one.
+        The reason for the choice.
     estimates
-        What a whole accelerator takes with each core that was compared.
+        The resources of the whole accelerator with each core that was compared.
     """
 
     core: str
@@ -32,26 +32,26 @@ class CoreChoice:
     estimates: Mapping[str, Resources]
 
     def json(self) -> dict[str, Any]:
-        """What the manifest tells."""
+        """Return the manifest's entry on the choice."""
         return {"why": self.why, "estimates": {core: own.json() for core, own in self.estimates.items()}}
 
 
 def choose_core(estimates: Mapping[str, Resources], refused: Mapping[str, str], device: Target) -> CoreChoice:
-    """The core whose largest share of the device's resources is least; the pipeline where both are the same.
+    """Choose the core whose largest share of the device's resources is smallest; the pipeline at a tie.
 
-    So one that fits the device, or any share of it, comes before one that does not.
+    A core that fits the device, or any share of it, is therefore preferred to one that does not.
 
     Parameters
     ----------
     estimates
-        What a whole accelerator takes, by core.
+        The resources of the whole accelerator, by core.
     refused
-        Why others cannot be built.
+        The reasons why other cores cannot be built, by core.
 
     Raises
     ------
     InputError
-        Where none can be built: why the first cannot.
+        If none can be built, with the reason of the first.
     """
     if not estimates:
         raise InputError(next(refused[core] for core in CORES if core in refused))
@@ -63,7 +63,7 @@ def choose_core(estimates: Mapping[str, Resources], refused: Mapping[str, str], 
 
 
 def _largest(found: Resources, device: Target) -> tuple[float, str]:
-    """The largest share of a device's resources that a design takes, and of which resource."""
+    """Return the largest share of a device's resources that a design takes, and the resource's name."""
     share, resource = max((share, resource) for resource, share in shares(found, device).items())
     return share, resource
 

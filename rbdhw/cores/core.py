@@ -1,7 +1,7 @@
 """A core: a program scheduled on hardware of one kind.
 
-Each kind is a class. Before anything is scheduled, the class says how programs are lowered for it and when it
-can be built; its objects are scheduled programs.
+Each kind of core is a class. Its class attributes state how programs are lowered for it, its static methods
+give clock and products before scheduling, and its instances are scheduled programs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rbdhw.target import Primitive, Target
 
 
 class CoreSchedule(Protocol):
-    """What every schedule of a core has."""
+    """The properties that the schedules of all cores have."""
 
     @property
     def ii(self) -> int:
@@ -51,7 +51,7 @@ class Core(ABC):
     device
         The device.
     schedule
-        When and where each operation is computed.
+        The cycle and the unit in which each operation is computed.
 
     Members
     -------
@@ -60,7 +60,7 @@ class Core(ABC):
     fuses_sums
         Whether the program's sums of products are rounded once, by an accumulator.
     shares_limbs
-        Whether symmetric limbs can take turns in the same hardware.
+        Whether symmetric limbs can share the same hardware.
     """
 
     program: Program
@@ -108,7 +108,7 @@ class Core(ABC):
 
     @abstractmethod
     def entries(self) -> dict[str, Any]:
-        """Return what the manifest says of the core's units."""
+        """Return the manifest's entries on the core's units."""
 
     @abstractmethod
     def component(self, primitive: Primitive | None) -> CoreComponent:
@@ -116,7 +116,7 @@ class Core(ABC):
 
     @property
     def latency(self) -> dict[str, int]:
-        """For each function, the cycles from a task's words at the core to its results."""
+        """For each function, the cycles from a task's words at the core's input to its results."""
         return {function: cycles + 1 for function, cycles in self.schedule.latency.items()}
 
     def parts(self, interface: Interface) -> dict[str, Cells]:

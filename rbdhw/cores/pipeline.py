@@ -29,7 +29,7 @@ from rbdhw.target import Primitive, Target
 
 @dataclass(frozen=True)
 class CoreCost:
-    """What a core takes: its hardware counted, and estimated on the device."""
+    """The cost of a core: counts of its hardware, and its estimated resources on the device."""
 
     counts: Counts
     estimate: Resources
@@ -46,7 +46,7 @@ class PipelineCore(Core):
     Parameters
     ----------
     costs
-        If limbs can share hardware, what the core takes with sharing (``on``) and without (``off``).
+        If limbs can share hardware, the cost of the core with sharing (``on``) and without (``off``).
     """
 
     schedule: Bound
@@ -58,10 +58,10 @@ class PipelineCore(Core):
 
     @classmethod
     def build(cls, program: Program, device: Target, options: BuildOptions, twins: Sequence[Group]) -> Self:
-        """Schedule a program, its twins sharing hardware if that is asked for or cheaper.
+        """Schedule a program; its twins share hardware if that is required or cheaper.
 
-        If the clock is too fast for the multiplexers that choose among twins, the twins share only if that
-        is asked for.
+        If the clock is too fast for the multiplexers that select among twins, twins share hardware only if
+        that is required.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class PipelineCore(Core):
         return core_cells(self.program, self.schedule, self.device)
 
     def entries(self) -> dict[str, Any]:
-        """Return what the manifest says of the core: its units, and its submodules."""
+        """Return the manifest's entries on the core: its units and its submodules."""
         bound = self.schedule
         multipliers = [unit for unit in bound.units if unit.resource in MULTIPLIERS]
         return {
@@ -125,7 +125,7 @@ class PipelineCore(Core):
         }
 
     def _wide_products(self) -> dict[str, Any]:
-        """Return where the budget made products wider than an ordinary multiplier, by region."""
+        """Return the products that the error budget made wider than an ordinary multiplier, by region."""
         program = self.program
         regions: dict[str, int] = {}
         for i in program.wide:
@@ -152,7 +152,7 @@ def schedule_pipeline(
 ) -> Bound:
     """Schedule, verify and bind a program for one task every ``options.least_ii`` cycles.
 
-    ``groups`` are the values that share hardware.
+    ``groups`` lists the values that share hardware.
     """
     task = problem(program, device, options.clock_mhz, options.least_ii, groups)
     plan = schedule(task)
@@ -161,14 +161,14 @@ def schedule_pipeline(
 
 
 def core_cost(program: Program, bound: Bound, device: Target) -> CoreCost:
-    """Return what the core alone takes."""
+    """Return the cost of the core without the rest of the accelerator."""
     cells = core_cells(program, bound, device)
     found = weigh(cells, dsp_blocks(program, bound, device), weights_of(device, PipelineCore.name))
     return CoreCost(counts(program, bound), found)
 
 
 def region_entry(bound: Bound, region: Region) -> dict[str, Any]:
-    """Return one submodule: its operations and multipliers, and from which cycle to which it computes."""
+    """Return the manifest's entry on a submodule: its operations, multipliers and latency in cycles."""
     hosted = [value for value in bound.ready if bound.hosts[value] == region and value in bound.producer]
     cycles = [bound.ready[value] for value in hosted]
     units = [u for u in bound.units if u.host == region and u.resource in MULTIPLIERS]

@@ -1,7 +1,8 @@
-"""The manifest's digests: a design folder vouches for its own files.
+"""The digests in the manifest, by which changes to a design folder are detected.
 
-``digests`` in the manifest holds the SHA-256 of every file that the manifest describes, and of the manifest
-itself: that of its canonical JSON (sorted keys, no spaces) with all digests but its own.
+``digests`` in the manifest holds the SHA-256 of every file that the manifest describes and of the manifest
+itself. The manifest's own digest is computed from its canonical JSON (sorted keys, no spaces), which includes
+all other digests.
 """
 
 from __future__ import annotations
@@ -17,28 +18,28 @@ from rbdhw.errors import InputError
 MANIFEST = "manifest.json"
 
 KEY = "digests"
-"""The entry of the manifest."""
+"""The key of the digests in the manifest."""
 
 _FOLDER = "expected a folder that `rbdhw generate` wrote"
 _AGAIN = "expected the folder as it was written; run `rbdhw generate` again"
 
 
 def seal(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
-    """``manifest`` with the digests of other files, by name, and of itself."""
+    """Return ``manifest`` with the digests of ``files`` (contents by name) and its own."""
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    # As it will be read: a key of another type is a string then.
+    # The digest must be that of the manifest as it is read again, with strings for all keys.
     described: dict[str, Any] = json.loads(json.dumps({**manifest, KEY: digests}, allow_nan=False))
     described[KEY][MANIFEST] = _own(described)
     return described
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:
-    """The manifest of a design folder without its digests, where it and the files it describes are unchanged.
+    """Return the manifest of a design folder without its digests, after checking all digests.
 
     Raises
     ------
     InputError
-        Where a file is missing, or is not what it was when the design was written. The line names it.
+        If a file is missing or was changed after the design was written. The message names the file.
     """
     path = directory / MANIFEST
     manifest = json_object(path)
@@ -50,18 +51,18 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         raise InputError(f"{path}: was changed after it was written; {_AGAIN}")
     for name, digest in digests.items():
         if hashlib.sha256(content(directory / name)).hexdigest() != digest:
-            reason = f"is not the file that {MANIFEST} describes, but was changed or is of another design"
+            reason = f"is not the file that {MANIFEST} describes: it was changed or belongs to another design"
             raise InputError(f"{directory / name}: {reason}; {_AGAIN}")
     return manifest
 
 
 def content(path: Path) -> bytes:
-    """The content of a file of a design.
+    """Return the content of a file of a design.
 
     Raises
     ------
     InputError
-        Where it is no file, or cannot be read.
+        If it is missing, is not a regular file, or cannot be read.
     """
     try:
         if not path.exists():
@@ -74,7 +75,13 @@ def content(path: Path) -> bytes:
 
 
 def json_object(path: Path) -> dict[str, Any]:
-    """The JSON object in a file of a design; InputError names the file where it holds none."""
+    """Return the JSON object in a file of a design.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or does not contain a JSON object.
+    """
     try:
         data = json.loads(content(path).decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -86,7 +93,7 @@ def json_object(path: Path) -> dict[str, Any]:
 
 
 def _own(manifest: Mapping[str, Any]) -> str:
-    """The digest of a manifest that holds the digests of all other files."""
+    """Return the digest of a manifest that contains the digests of all other files."""
     text = json.dumps(manifest, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

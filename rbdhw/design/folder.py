@@ -1,20 +1,20 @@
-"""The design folder: what `generate` writes, and all that `simulate`, `run` and `synthesize` read.
+"""The design folder: `generate` writes it, and `simulate`, `run` and `synthesize` read it.
 
 ===================  =========================================================================
 ``accelerator.v``    the Verilog
-``manifest.json``    what was built and how to talk to it, for scripts; digests of all files
+``manifest.json``    the description of the design and its packets for scripts; all digests
 ``model.json``       the bit-exact program
-``robot.json``       the robot as the URDF has it, before any rewrite: the golden model's
+``robot.json``       the robot of the URDF before any rewrite, for the golden model
 ``domain.json``      the bounds of every input, and the bodies that take an external force
 ``selftest.v``       a test bench in plain Verilog, with tasks and the model's answers
-``primitives.v``     models of the device's blocks that the Verilog names, for simulators
+``primitives.v``     simulation models of the device primitives that the Verilog instantiates
 ``accelerator.vlt``  the lint rules that the Verilog breaks on purpose, for Verilator
-``accelerator.xdc``  the clock, for AMD's tools; for Lattice's ``accelerator.lpf``
+``accelerator.xdc``  the clock constraint for AMD's tools; ``accelerator.lpf`` for Lattice's
 ===================  =========================================================================
 
-A folder in which a file was changed is refused (:mod:`rbdhw.design.digests`). Folders in it whose names
-start with ``build-`` belong to the tools that read the design. They hold what was made from it, so writing
-another design removes them.
+A folder is refused if any of these files was changed (:mod:`rbdhw.design.digests`). Subfolders whose names
+start with ``build-`` contain the results of tools that read the design. They are removed when another design
+is written to the folder.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from rbdhw.runtime.files import ASIDE, aside, check_folder, is_folder
 
 VERILOG = "accelerator.v"
 FILES = (VERILOG, "model.json", "robot.json", "domain.json", MANIFEST)
-"""The files that every design has."""
+"""The files of every design."""
 
 COMPANIONS = ("selftest.v", "primitives.v", "accelerator.vlt", "accelerator.xdc", "accelerator.lpf")
-"""The files that may travel with a design for other tools; no command reads them."""
+"""Files for other tools that a design can contain; the commands do not use them."""
 
 BUILD_PREFIX = "build-"
-"""How the names of the folders start that tools keep in a design's folder."""
+"""The prefix of the names of subfolders in which tools keep their results."""
 
 T = TypeVar("T")
 
@@ -62,8 +62,15 @@ T = TypeVar("T")
 class Design(AcceleratorModel):
     """A generated accelerator: its model, its manifest and its hardware.
 
-    ``manifest`` holds at least :func:`rbdhw.design.packet_layout.packet_entries`, ``companions`` the texts of
-    some of :data:`COMPANIONS`.
+    Parameters
+    ----------
+    manifest
+        The manifest without digests, with at least the entries of
+        :func:`rbdhw.design.packet_layout.packet_entries`.
+    verilog
+        The text of the Verilog.
+    companions
+        The texts of some of :data:`COMPANIONS` by name.
     """
 
     manifest: dict[str, Any]
@@ -72,7 +79,7 @@ class Design(AcceleratorModel):
 
 
 def draft_design(model: AcceleratorModel) -> Design:
-    """Return a design of which only the model is known yet: the manifest describes its packets alone."""
+    """Return a design without Verilog, whose manifest describes only the packets of ``model``."""
     return Design(**vars(model), manifest=packet_entries(model.interface, model.robot), verilog="")
 
 
@@ -80,19 +87,21 @@ def draft_design(model: AcceleratorModel) -> Design:
 
 
 def check_output(directory: Path) -> None:
-    """Refuse a folder that :func:`write` could not write, before the work that comes first.
+    """Check, before a long build, that :func:`write` will be able to write a folder.
 
     Raises
     ------
     InputError
-        Where the folder cannot be made or written, or holds what is no part of a design.
+        If the folder cannot be created or written, or contains a file that is no part of a design.
     """
     check_folder(directory, "to write a design to")
     if directory.exists():
         foreign = sorted(entry.name for entry in directory.iterdir() if not _is_ours(entry))
         if foreign:
-            expected = "expected a new or empty folder, or an earlier design's"
-            raise InputError(f"{directory}: holds '{foreign[0]}', which is no part of a design; {expected}")
+            expected = "expected a new or empty folder, or the folder of an earlier design"
+            raise InputError(
+                f"{directory}: contains '{foreign[0]}', which is no part of a design; {expected}"
+            )
 
 
 def _is_ours(entry: Path) -> bool:
@@ -102,21 +111,21 @@ def _is_ours(entry: Path) -> bool:
 
 
 def write(design: Design, directory: Path) -> dict[str, Any]:
-    """Write the design folder. An earlier design in it goes, with the builds that tools made from it.
+    """Write the design folder, replacing an earlier design and the builds that tools made from it.
 
-    On failure an earlier design and its builds stay as they were, and nothing new is left.
+    On failure the earlier design and its builds remain unchanged, and no new file is left.
 
     Returns
     -------
     dict
-        The manifest as it was written, with the digests of the files.
+        The manifest as written, with the digests of the files.
 
     Raises
     ------
     InputError
-        As :func:`check_output`, and where writing fails.
+        As :func:`check_output`; if writing fails.
     InternalError
-        Where :func:`read` would not give this design back.
+        If :func:`read` would not return the same design.
     """
     check_output(directory)
     contents = {name: text.encode() for name, text in _texts(design).items()}
@@ -139,14 +148,20 @@ def write(design: Design, directory: Path) -> dict[str, Any]:
             shutil.rmtree(made, ignore_errors=True)
     except OSError as error:
         raise InputError(
-            f"{directory}: cannot be written ({error.strerror}); expected a folder that can be"
+            f"{directory}: cannot be written ({error.strerror}); expected a writable folder"
         ) from error
     return manifest
 
 
 def _check_readable(design: Design, made: Path, directory: Path) -> None:
-    """Refuse a design that the folder ``made``, which is to become ``directory``, does not give back."""
-    refused = "internal error: the design is not what would be read from its files"
+    """Check that the files in ``made``, which are to be moved to ``directory``, are read as the same design.
+
+    Raises
+    ------
+    InternalError
+        If they are refused or read as another design.
+    """
+    refused = "internal error: the design differs from the one that is read from its files"
     expected = "nothing was written; please report the robot and the options"
     try:
         found = read(made)
@@ -159,10 +174,10 @@ def _check_readable(design: Design, made: Path, directory: Path) -> None:
 
 
 def _exchange(directory: Path, made: Path, names: Sequence[str]) -> None:
-    """Move an earlier design and its builds into ``made``, and the files there into ``directory``.
+    """Move an earlier design and its builds into ``made``, and the new files from there into ``directory``.
 
-    ``names`` are those of the files, the manifest's last. The old manifest goes first, so a folder with one
-    is complete at any time. If a move fails, those before it are undone.
+    ``names`` are the names of the new files, the manifest last. The old manifest is moved away first, so that
+    a folder with a manifest is always complete. If a move fails, the moves before it are undone.
     """
     earlier = made / "earlier"
     earlier.mkdir()
@@ -188,7 +203,7 @@ def _texts(design: Design) -> dict[str, str]:
 
 
 def _json_text(data: Mapping[str, Any]) -> str:
-    """JSON with a line for every entry of ``data``, and of the lists in it."""
+    """Return JSON with one line for each entry of ``data`` and for each item of the lists in it."""
     entries = []
     for key, value in data.items():
         text = json.dumps(value, allow_nan=False)
@@ -202,12 +217,12 @@ def _json_text(data: Mapping[str, Any]) -> str:
 
 
 def read(directory: Path) -> Design:
-    """The design in a folder that :func:`write` wrote.
+    """Return the design in a folder that :func:`write` wrote.
 
     Raises
     ------
     InputError
-        Where the folder or a file is missing, or a file is not what :func:`write` wrote.
+        If the folder or a file is missing, or a file is not as :func:`write` wrote it.
     """
     if not is_folder(directory):
         raise InputError(f"{directory}: no such folder; expected one that `rbdhw generate` wrote")
@@ -228,7 +243,7 @@ def read(directory: Path) -> Design:
 
 
 def _read_json(path: Path, parse: Callable[[dict[str, Any]], T]) -> T:
-    """What ``parse`` makes of the JSON object in a file; its errors name the file."""
+    """Return the JSON object in a file as parsed by ``parse``; every InputError names the file."""
     data = json_object(path)
     try:
         return parse(data)
@@ -237,7 +252,13 @@ def _read_json(path: Path, parse: Callable[[dict[str, Any]], T]) -> T:
 
 
 def _read_interface(manifest: Mapping[str, Any], program: Program, directory: Path) -> Interface:
-    """Return the interface that a manifest describes; InputError if it is not that of the program."""
+    """Return the interface that a manifest describes.
+
+    Raises
+    ------
+    InputError
+        If the manifest's entries are invalid or do not match the program.
+    """
     path = directory / MANIFEST
     try:
         width, codes, number, priority = _read_stream(manifest)
@@ -246,7 +267,7 @@ def _read_interface(manifest: Mapping[str, Any], program: Program, directory: Pa
     odd = sorted(set(codes) ^ set(program.outputs))
     if odd:
         expected = f"expected the functions of model.json: {', '.join(program.outputs)}"
-        raise InputError(f"{path}: function '{odd[0]}' is not in both; {expected}")
+        raise InputError(f"{path}: function '{odd[0]}' is not in both files; {expected}")
     return program_interface(program, width, number, priority)
 
 
@@ -277,7 +298,10 @@ class _DomainFile(BaseModel):
 
 
 def _domain_to_json(design: Design) -> dict[str, Any]:
-    """Bounds by array, infinite ones as the strings "inf" and "-inf"; who wraps; who takes a force."""
+    """Return the bounds of each array, the angles that wrap, and the bodies that take an external force.
+
+    Infinite bounds are the strings "inf" and "-inf".
+    """
     bounds = {
         array: [[x if np.isfinite(x) else str(x) for x in map(float, row)] for row in rows]
         for array, rows in design.domain.bounds.items()
@@ -302,9 +326,11 @@ def _domain_from_json(data: dict[str, Any], robot: Robot) -> tuple[Domain, tuple
         rows["Minv"] = robot.nv**2
     if {array: len(pairs) for array, pairs in file.bounds.items()} != rows or len(file.wraps) != robot.nq:
         expected = ", ".join(f"{size} of {array}" for array, size in rows.items())
-        raise InputError(f"domain data: bounds: not those of robot '{robot.name}'; expected {expected}")
+        raise InputError(f"domain data: bounds: do not match robot '{robot.name}'; expected {expected}")
     if any(not lower <= upper for pairs in file.bounds.values() for lower, upper in pairs):
-        raise InputError("domain data: bounds: a lower bound above its upper; expected lower <= upper")
+        raise InputError(
+            "domain data: bounds: a lower bound exceeds its upper bound; expected lower <= upper"
+        )
     if any(i not in range(bodies) for i in file.fext):
         raise InputError(f"domain data: fext: {list(file.fext)}; expected indices of the {bodies} bodies")
     return Domain({array: np.array(pairs) for array, pairs in file.bounds.items()}, file.wraps), file.fext

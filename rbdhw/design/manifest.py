@@ -1,7 +1,7 @@
 """The manifest of a design: every key, its type and its meaning.
 
-``docs/manifest.schema.json`` is the JSON schema of :class:`Manifest`. Keys are added in later versions, but
-none is removed or changes its meaning.
+``docs/manifest.schema.json`` is the JSON schema of :class:`Manifest`. Later versions may add keys, but do not
+remove any or change its meaning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class _Entry(BaseModel):
 
 
 class RobotEntry(_Entry):
-    """The robot that the URDF describes, on its base."""
+    """The robot that the URDF describes, with the requested base."""
 
     name: str
     dof: int = Field(description="Degrees of freedom; the same as `nv`.")
@@ -53,8 +53,8 @@ class FunctionEntry(Operations):
         "functions."
     )
     latency_cycles: int = Field(
-        description="Cycles from the first beat of a request to the last beat of its answer, with nothing "
-        "else in flight. A task may wait for its slot for up to `ii` cycles more."
+        description="Cycles from the first beat of a request to the last beat of its answer, with no other "
+        "task in flight. A task can wait up to `ii` - 1 cycles longer for its slot."
     )
     latency_us: float
     core_latency_cycles: int = Field(
@@ -98,7 +98,7 @@ class OperandMemories(_Entry):
 
 
 class Figures(_Entry):
-    """Relative errors of the tasks that were not flagged; null if all were."""
+    """Relative errors of the tasks that were not flagged; null if all tasks were flagged."""
 
     median: float | None
     max: float | None
@@ -111,14 +111,17 @@ class ErrorEntry(Figures):
 
     norm: str = Field(description="How an error is measured.")
     limit: float | None = Field(description="The largest error with which `simulate` exits 0.")
-    floor: float = Field(description="The norm below which a result counts as this large, in `units`.")
+    floor: float = Field(
+        description="The least norm by which an error is divided, in `units`: smaller results count as this "
+        "large."
+    )
     step: float = Field(description="The coarsest step of a word of the result.")
     units: list[str]
-    strata: dict[str, Figures] = Field(description="The errors by kind of tasks.")
+    strata: dict[str, Figures] = Field(description="The errors by kind of task.")
 
 
 class Limit(_Entry):
-    """The tasks that decide whether widths suffice."""
+    """The function and kind of task that need the largest error budget."""
 
     function: str
     stratum: str
@@ -128,7 +131,9 @@ class Try(_Entry):
     """Operand widths that were tried."""
 
     widths: list[list[int]] = Field(description="Widths of the operands of ordinary and of wide products.")
-    supports: float | None = Field(description="The error budget that they support; null if there is none.")
+    supports: float | None = Field(
+        description="The smallest error budget that these widths meet; null if they meet none."
+    )
     limited_by: Limit
     whole: bool = Field(description="Whether all held-out tasks were evaluated.")
 
@@ -141,15 +146,17 @@ class FormatsEntry(_Entry):
 
 
 class SharingEntry(_Entry):
-    """Symmetric limbs that take turns in one limb's hardware. A pipeline has this entry."""
+    """Symmetric limbs that share one limb's hardware. Only the pipeline core has this entry."""
 
     groups: list[list[list[str]] | list[str]] = Field(
-        description="The first links of the limbs of each group that shares."
+        description="The first links of the limbs of each group that shares hardware."
     )
     shared: bool
     operations: Count
     multiplications: Count
-    costs: dict[str, Count] = Field(description="The core with sharing (`on`) and without (`off`).")
+    costs: dict[str, Count] = Field(
+        description="The hardware of the core with sharing (`on`) and without (`off`)."
+    )
 
 
 class AlgorithmEntry(_Entry):
@@ -171,11 +178,11 @@ class TrafficEntry(_Entry):
 
 
 class LinkEntry(_Entry):
-    """What the link allows."""
+    """The packets of each function and the initiation interval that the link allows."""
 
-    bandwidth: float | None = Field(description="GB/s each way; null for what the streams carry.")
+    bandwidth: float | None = Field(description="GB/s each way; null if the link is as fast as the streams.")
     ii: int = Field(description="The fewest cycles between tasks that the link allows.")
-    function: str = Field(description="The function that needs most of the link.")
+    function: str = Field(description="The function whose packets take longest on the link.")
     functions: dict[str, TrafficEntry]
 
 
@@ -185,7 +192,7 @@ class IntervalEntry(_Entry):
     ii: int
     why: str
     fit: float | None = Field(
-        description="The share of the target that the design may take; null if not given."
+        description="The share of the target that the design may use; null if not given."
     )
     link: LinkEntry
 
@@ -226,7 +233,7 @@ class Coordinates(_Entry):
 
 
 class EstimateError(_Entry):
-    """Errors of estimates of other robots' designs."""
+    """Errors of the estimates for the designs of other robots."""
 
     median: float
     largest: float
@@ -241,8 +248,8 @@ class EstimateEntry(_Entry):
     block_rams: int
     shares: dict[str, float] = Field(description="Shares of the target.")
     error: dict[str, EstimateError] | None = Field(
-        description="Errors of estimates against Yosys: relative for LUTs and flip-flops, else blocks. Null "
-        "if no design of this target and core was synthesised."
+        description="Errors of estimates against Yosys: relative for LUTs and flip-flops, in blocks for DSP "
+        "blocks and block RAMs. Null if no design of this target and core was synthesised."
     )
 
 
@@ -285,7 +292,7 @@ class Root(_Entry):
 
 
 class Manifest(_Entry):
-    """All that `generate` says of a design."""
+    """The description of a design by `generate`."""
 
     robot: RobotEntry
     functions: dict[str, FunctionEntry]
@@ -302,14 +309,16 @@ class Manifest(_Entry):
     pipeline_registers: Count = Field(description="Pipeline registers by kind of unit.")
     trigonometry_units: int
     reciprocal_units: int
-    operand_memories: OperandMemories | None = Field(default=None, description="Of an array alone.")
+    operand_memories: OperandMemories | None = Field(
+        default=None, description="Only the array core has this entry."
+    )
     regions: list[RegionEntry]
     error: dict[str, ErrorEntry]
     formats: FormatsEntry
     budget: float | None = Field(description="The error budget; null if a width was given instead.")
     versions: dict[str, str]
     seed: int
-    limbs: SharingEntry | None = Field(default=None, description="Of a pipeline alone.")
+    limbs: SharingEntry | None = Field(default=None, description="Only the pipeline core has this entry.")
     algorithms: dict[str, AlgorithmEntry | list[str]] = Field(
         description="The choice at each step, and under `rewrites` the rewrites of the robot that apply."
     )
@@ -334,8 +343,8 @@ def schema() -> dict[str, Any]:
     return Manifest.model_json_schema()
 
 
-def checked(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return a manifest as it is, once its keys and types are those of :class:`Manifest`.
+def validate(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest unchanged, after checking its keys and types against :class:`Manifest`.
 
     Raises
     ------

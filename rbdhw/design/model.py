@@ -1,4 +1,4 @@
-"""The bit-exact model of an accelerator: all that decides its answers, without its hardware."""
+"""The bit-exact model of an accelerator: everything that determines its answers, without its hardware."""
 
 from __future__ import annotations
 

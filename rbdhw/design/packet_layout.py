@@ -1,4 +1,4 @@
-"""How the manifest describes packets: the streams, and the words of each function."""
+"""The manifest's description of packets: the streams, and the words of each function."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from rbdhw.robot.units import Units
 
 
 def packet_entries(interface: Interface, robot: Robot) -> dict[str, Any]:
-    """Return the manifest's ``stream``, and for each function its words by input, output and option.
+    """Return the manifest's ``stream``, and the input and output words of each function.
 
-    A word's ``slot`` is its place in a request; ``slots`` are the widths of these places in packed requests.
+    A word's ``slot`` is the index of its place in a request; ``slots`` in ``stream`` lists the widths of
+    these places in packed requests.
     """
     units = Units(robot)
     stream = {

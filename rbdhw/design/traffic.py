@@ -1,4 +1,4 @@
-"""What tasks ask of the link: the beats and bytes of their packets, and the pace that these allow."""
+"""Traffic on the link: the beats and bytes of packets, and the task rate that the link allows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rbdhw.protocol import HEADER_BITS
 
 @dataclass(frozen=True)
 class Traffic:
-    """The packets of a function's task without options: bytes, and beats of the streams, in and out."""
+    """The size of a function's request and response without options, in bytes and in beats of the streams."""
 
     bytes_in: int
     bytes_out: int
@@ -25,29 +25,32 @@ class Traffic:
         return max(self.beats_in, self.beats_out)
 
     def cycles(self, ii: int) -> int:
-        """The fewest cycles between tasks of an accelerator that starts one every ``ii`` cycles."""
+        """Return the fewest cycles between tasks of this function, given the core's initiation interval."""
         return max(ii, self.beats)
 
     def interval(self, clock_mhz: float, bandwidth: float | None) -> int:
-        """The fewest cycles between tasks: a link's of ``bandwidth`` GB/s each way, or the streams'."""
+        """Return the fewest cycles between tasks that the link allows.
+
+        The link carries ``bandwidth`` GB/s each way, or as much as the streams if that is None.
+        """
         if bandwidth is None:
             return self.beats
         return max(1, math.ceil(max(self.bytes_in, self.bytes_out) / bytes_a_cycle(clock_mhz, bandwidth)))
 
     def tasks_per_second(self, clock_mhz: float, bandwidth: float | None) -> float:
-        """The most tasks that the link carries."""
+        """Return the most tasks per second that the link carries; ``bandwidth`` as in :meth:`interval`."""
         if bandwidth is None:
             return clock_mhz * 1e6 / self.beats
         return bandwidth * 1e9 / max(self.bytes_in, self.bytes_out)
 
 
 def rate_text(rate: float) -> str:
-    """Tasks a second in millions."""
+    """Return a rate in tasks per second as text, in millions."""
     return f"{rate / 1e6:.4g} M"
 
 
 def bytes_a_cycle(clock_mhz: float, bandwidth: float) -> float:
-    """Bytes that a link of ``bandwidth`` GB/s carries in a cycle."""
+    """Return the bytes that a link of ``bandwidth`` GB/s carries in a cycle."""
     return bandwidth * 1e3 / clock_mhz
 
 
@@ -62,12 +65,12 @@ def traffic(interface: Interface) -> dict[str, Traffic]:
 
 
 def slowest(packets: dict[str, Traffic], clock_mhz: float, bandwidth: float | None) -> str:
-    """The function that asks most of the link."""
+    """Return the function for which the link allows the lowest task rate."""
     return max(packets, key=lambda function: 1.0 / packets[function].tasks_per_second(clock_mhz, bandwidth))
 
 
 def link_entry(packets: dict[str, Traffic], clock_mhz: float, bandwidth: float | None) -> dict[str, Any]:
-    """What the manifest tells of the link: each function's packets, and the pace of the slowest."""
+    """Return the manifest's entry on the link: each function's packets, and the interval of the slowest."""
     function = slowest(packets, clock_mhz, bandwidth)
     return {
         "bandwidth": bandwidth,

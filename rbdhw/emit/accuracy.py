@@ -1,4 +1,4 @@
-"""What a design's manifest and remarks say of its accuracy: errors by stratum, steps, and why its widths."""
+"""The manifest's entries and the remarks on accuracy: errors by stratum, and the choice of widths."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rbdhw.golden.error_norm import NORM
 from rbdhw.quantize.formats import Formats
 
 Words = Mapping[str, Sequence[Mapping[str, Any]]]
-"""The manifest's words of each function's results."""
+"""The manifest's entries on the words of each function's results."""
 
 
 def error_entry(formats: Formats, options: BuildOptions, outputs: Words) -> dict[str, dict[str, Any]]:
-    """The manifest's ``error``: each function's figures, over all tasks and by stratum.
+    """Return the manifest's ``error``: the figures of each function, over all tasks and by stratum.
 
     ``limit`` is the largest error that ``simulate`` allows. ``floor`` and ``step``, the coarsest step of a
     result word, are in the ``units`` of the function's ``outputs``.
@@ -37,12 +37,12 @@ def error_entry(formats: Formats, options: BuildOptions, outputs: Words) -> dict
 
 
 def _entry(figures: ErrorFigures) -> dict[str, Any]:
-    """Figures as JSON, which knows no infinity: errors are None where every task is flagged."""
+    """Return figures for JSON, which has no infinity: errors are None if every task is flagged."""
     return {name: value if math.isfinite(value) else None for name, value in asdict(figures).items()}
 
 
 def formats_entry(formats: Formats, options: BuildOptions) -> dict[str, Any]:
-    """The manifest's ``formats``: why widths are what they are, and which were tried."""
+    """Return the manifest's ``formats``: the reason for the widths, and the widths that were tried."""
     return {
         "why": _why(formats, options),
         "tries": [
@@ -58,7 +58,7 @@ def formats_entry(formats: Formats, options: BuildOptions) -> dict[str, Any]:
 
 
 def _why(formats: Formats, options: BuildOptions) -> str:
-    """Why the widths are what they are."""
+    """Return the reason for the widths."""
     if options.budget is None:
         return f"--width {options.width}: the least errors that it allows, whatever they are"
     function, stratum = formats.tries[-1].worst
@@ -72,9 +72,9 @@ def _why(formats: Formats, options: BuildOptions) -> str:
 
 
 def accuracy_remarks(formats: Formats, options: BuildOptions) -> Iterator[str]:
-    """A line for each function whose errors at a forced width exceed the default budget, with the remedy.
+    """Yield a remark on each function whose errors at a forced width exceed the default budget.
 
-    Too many flagged tasks count as such errors.
+    Functions with too many flagged tasks are included. Each remark proposes a remedy.
     """
     if options.budget is not None:
         return
@@ -97,6 +97,6 @@ def _figures(own: FunctionErrors) -> str:
 
 
 def _largest(own: FunctionErrors) -> tuple[str, float]:
-    """The stratum with the largest error, and that error."""
+    """Return the stratum with the largest error, and that error."""
     stratum = max(own.strata, key=lambda name: own.strata[name].max)
     return stratum, own.strata[stratum].max

@@ -1,4 +1,4 @@
-"""The files that travel with a design for other tools: a self-test, models, constraints, lint rules."""
+"""The files of a design for other tools: self-test, simulation models, constraints and lint rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ lint_off -rule WIDTHEXPAND // operands extend to their result's width, by sign w
 
 
 def companions(design: Design, device: Target, clock_mhz: float) -> dict[str, str]:
-    """The texts of these files by name; ``clock_mhz`` is the clock that the constraints ask for."""
+    """Return the texts of these files by name; ``clock_mhz`` is the clock of the constraints."""
     name, text = constraints(device, clock_mhz)
     return {
         "selftest.v": selftest(design),
@@ -31,7 +31,7 @@ def companions(design: Design, device: Target, clock_mhz: float) -> dict[str, st
 
 
 def constraints(device: Target, clock_mhz: float) -> tuple[str, str]:
-    """The name and the text of the file of constraints: XDC for AMD's devices, LPF for Lattice's."""
+    """Return the name and the text of the constraints file: XDC for AMD's devices, LPF for Lattice's."""
     about = f"# The clock of accelerator.v on {device.name}, where it is the whole design: {clock_mhz:g} MHz"
     if device.family == "ecp5":
         return "accelerator.lpf", f'{about}\nFREQUENCY PORT "clk" {clock_mhz:g} MHZ;\n'

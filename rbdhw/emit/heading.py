@@ -1,4 +1,4 @@
-"""What stands above a design's Verilog: robot, options, version, and a digest of what it was made from."""
+"""The header comment of a design's Verilog: robot, options, version, and a digest of all inputs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_to_json
 
 DIGEST = 16
-"""Hexadecimal digits of the digest."""
+"""The hexadecimal digits of the digest that are shown."""
 
 
 def heading(model: AcceleratorModel, options: BuildOptions, ii: int, clock_mhz: float) -> tuple[str, ...]:
-    """The lines of comment above the Verilog; the same for the same robot, domain and options.
+    """Return the lines of the comment above the Verilog; equal robots, domains and options give equal lines.
 
     ``ii`` and ``clock_mhz`` are those of the schedule.
     """
@@ -40,7 +40,7 @@ def heading(model: AcceleratorModel, options: BuildOptions, ii: int, clock_mhz: 
 
 
 def digest(robot: Robot, domain: Domain, options: BuildOptions) -> str:
-    """The first digits of the SHA-256 of everything that decides what a design is."""
+    """Return the first digits of the SHA-256 of everything that determines a design."""
     bounds = {array: rows.tolist() for array, rows in domain.bounds.items()}
     inputs = [robot_to_json(robot), bounds, list(domain.wraps), asdict(options)]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:DIGEST]

@@ -1,4 +1,4 @@
-"""The manifest: what was built, as stable JSON for scripts."""
+"""The manifest: the description of a design for scripts, with stable keys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rbdhw.robot.model import Robot
 
 
 def robot_entry(robot: Robot) -> dict[str, Any]:
-    """The robot as the manifest and ``info`` tell it."""
+    """Return the entry on the robot in the manifest and in the output of ``info``."""
     return {
         "name": robot.name,
         "dof": robot.nv,
@@ -65,7 +65,7 @@ def manifest(plan: Plan, options: BuildOptions) -> dict[str, Any]:
 
 
 def hardware_entries(plan: Plan) -> dict[str, Any]:
-    """Return what was built: each function's operations and timing, the schedule, the units."""
+    """Return the entries on the hardware: each function's operations and timing, the schedule, the units."""
     return {
         "functions": {
             function: function_counts(plan.prepared.graph, function)
@@ -84,7 +84,7 @@ def hardware_entries(plan: Plan) -> dict[str, Any]:
 
 
 def choice_entries(plan: Plan, options: BuildOptions) -> dict[str, Any]:
-    """Return what was chosen and why: limbs that share, algorithms, the interval, the core."""
+    """Return the entries on choices and their reasons: shared limbs, algorithms, interval and core."""
     chosen: dict[str, Any] = {}
     if isinstance(plan.core, PipelineCore):
         robot = plan.prepared.model.robot
@@ -109,7 +109,7 @@ def interval_entry(plan: Plan, options: BuildOptions) -> dict[str, Any]:
 
 
 def timing_entry(plan: Plan, function: str, packets: Traffic) -> dict[str, Any]:
-    """A function's latencies, of a packet and within the core, and how often it answers at most.
+    """Return a function's latencies, of a packet and within the core, and its largest rate.
 
     The packet latency is that of :func:`rbdhw.rtl.shell.packet_latency`.
     """
@@ -124,15 +124,15 @@ def timing_entry(plan: Plan, function: str, packets: Traffic) -> dict[str, Any]:
 
 
 def function_counts(graph: Graph, function: str) -> dict[str, Any]:
-    """The operations on which a function's results depend."""
+    """Return the operations on which a function's results depend, without options."""
     return operation_counts(specialise(graph, function, flag_values(function, extended=False)))
 
 
 def coordinates_entry(robot: Robot, inputs: Collection[str]) -> dict[str, list[dict[str, Any]]]:
-    """Each coordinate of ``q`` and ``v``, in order: its joint, unit and limits, and where it travels.
+    """Return the entry on each coordinate of ``q`` and ``v``, in order: its joint, unit, limits and arrays.
 
-    ``travels`` lists the arrays whose element at this index is in packets; the results depend on no other.
-    ``inputs`` are the names of a graph's or a program's inputs.
+    ``travels`` lists the arrays whose element at this index is in packets; the results do not depend on the
+    others. ``inputs`` are the names of a graph's or a program's inputs.
     """
 
     def travels(arrays: Sequence[str], index: int) -> dict[str, list[str]]:
@@ -148,7 +148,7 @@ def coordinates_entry(robot: Robot, inputs: Collection[str]) -> dict[str, list[d
 
 
 def operation_counts(graph: Graph) -> dict[str, Any]:
-    """The operations on which a graph's outputs depend, whatever its functions."""
+    """Return the operations on which a graph's outputs depend, for all its functions together."""
     count = Counter(node.op for node, kept in zip(graph.nodes, alive(graph), strict=True) if kept)
     return {
         "multiplications": {"variable": count[Op.MULTIPLY], "constant": count[Op.SCALE]},

@@ -1,4 +1,4 @@
-"""Operations that a built program does for one task of a function."""
+"""The operations of a program for one task of a function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rbdhw.fixed.program import Kind, Program
 
 
 class _Product(StrEnum):
-    """What a product takes: two variables, a constant, or a power of two, for which a shift does."""
+    """The kind of a product: of two variables, with a constant, or with a power of two, which is a shift."""
 
     VARIABLE = "variable"
     CONSTANT = "constant"
@@ -18,11 +18,11 @@ class _Product(StrEnum):
 
 
 def program_counts(program: Program, function: str) -> dict[str, Any]:
-    """The operations of a program on which a function's results depend.
+    """Return the operations of a program on which a function's results depend.
 
-    They are those after every pass: lowering, fusion, and the removal of terms that rounding absorbs. What
-    only other functions need but this one passes through, such as products with a flag's zeros, counts. A sum
-    of n terms is n - 1 additions.
+    The program is the one that is built, after lowering, fusion and the removal of terms that rounding
+    absorbs. An operation on the path to the results counts even if only other functions need it, such as a
+    product with a zero that a flag selects. A sum of n terms counts as n - 1 additions.
     """
     products: Counter[_Product] = Counter()
     additions = reciprocals = 0

@@ -1,4 +1,4 @@
-"""Remarks about a plan: results less accurate than asked for, and a design larger than its device."""
+"""Remarks about a plan: results that miss the default error budget, and a design too large for its device."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rbdhw.target import target
 
 
 def plan_remarks(plan: Plan, options: BuildOptions) -> tuple[str, ...]:
-    """Return sentences about a plan whose results are not accurate, or that its device cannot hold."""
+    """Return the remarks on insufficient accuracy and on resources that exceed the device."""
     return (*accuracy_remarks(plan.formats, options), *size_remarks(plan, options))
 
 
 def size_remarks(plan: Plan, options: BuildOptions) -> tuple[str, ...]:
-    """Return a sentence if the design exceeds its device: the resources, and an interval that would fit."""
+    """Return a remark if the design exceeds its device, with the resources and an interval that would fit."""
     device = target(options.target)
     short = short_of(plan.estimate, device, 1.0)
     if not short:

@@ -1,4 +1,4 @@
-"""The initiation interval: what the link allows, and what fits a device."""
+"""The choice of the initiation interval: the shortest that the link allows and that fits the device."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from rbdhw.runtime.number_bounds import MOST_II
 from rbdhw.target import Target
 
 INTERVALS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Intervals at which designs are compared; between two of them a search assumes that less II takes more."""
+"""Intervals at which designs are compared. Between two of them, a search assumes that a shorter interval
+takes more resources."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Cycles between tasks, and why they are so many."""
+    """The initiation interval in cycles, and the constraint that set it."""
 
     ii: int
     why: str
 
 
 class Candidates(Protocol):
-    """A build at any initiation interval, as the choice of the interval sees it."""
+    """A build at any initiation interval: the interface that the choice of the interval needs."""
 
     def serves(self, ii: int) -> bool:
         """Return whether a design can be built at an interval."""
@@ -51,22 +52,22 @@ def interval(
     candidates: Candidates,
     arrays: Candidates | None = None,
 ) -> Interval:
-    """The cycles between tasks: ``least``, or the fewest from it on that link and device allow.
+    """Return the initiation interval that the options give, or the shortest that link and device allow.
 
-    What is chosen fits the whole device at least.
+    A chosen interval fits the requested share of the device, or the whole device if none is requested.
 
     Parameters
     ----------
     least
-        The fewest cycles at which the build can be made.
+        The shortest interval that the options and the cores allow.
     arrays
-        The same build on the array core, where ``candidates`` leave that out though it is possible. A refusal
-        says whether it fits.
+        The same build on the array core, if the array core is possible but not among ``candidates``. An error
+        message states whether it would fit.
 
     Raises
     ------
     InputError
-        Where the share of the device asked for, or all of it, does not hold the design.
+        If the design does not fit the requested share of the device, or the device.
     """
     found = Interval(least, reason(options.ii))
     if options.pacing is None:
@@ -79,12 +80,12 @@ def interval(
 
 
 def link_interval(least: int, bandwidth: float | None, candidates: Candidates) -> Interval:
-    """The fewest cycles, ``least`` or more, at which the packets of every function can come and go.
+    """Return the shortest interval from ``least`` on at which the link carries the packets of every function.
 
     Raises
     ------
     InputError
-        Where they are more than :data:`rbdhw.runtime.number_bounds.MOST_II`.
+        If it exceeds :data:`rbdhw.runtime.number_bounds.MOST_II`.
     """
     ii = least
     while True:
@@ -121,12 +122,12 @@ def find_fitting(
     candidates: Candidates,
     arrays: Candidates | None = None,
 ) -> Interval:
-    """The fewest cycles, those of ``start`` or more, at which the design takes no more than ``options.fit``.
+    """Return the shortest interval from ``start`` on at which the design fits the share ``options.fit``.
 
     Raises
     ------
     InputError
-        Where none of up to the last of :data:`INTERVALS` do.
+        If the design fits at no interval up to the last of :data:`INTERVALS`.
     """
     share = options.fit or 1.0
     ii, fits = find_smallest_fitting(start.ii, share, device, candidates)
@@ -140,7 +141,7 @@ def find_fitting(
     refused = f"{option}: {_largest_shares(ii, share, device, candidates)}, and no other ii fits better"
     remedies = ["fewer functions", "a narrower width", f"a larger {larger}"]
     if arrays is not None:
-        found = _array_fitting(options, share, device, arrays)
+        found = _find_fitting_array(options, share, device, arrays)
         if found is None:
             refused += ", nor does any with --core array"
         else:
@@ -153,16 +154,16 @@ def find_fitting(
 def find_smallest_fitting(
     least: int, share: float, device: Target, candidates: Candidates, most: int = INTERVALS[-1]
 ) -> tuple[int, bool]:
-    """The fewest cycles, ``least`` or more, at which a design takes no more than a share of a device.
+    """Return the shortest interval from ``least`` on at which a design fits a share of a device, and True.
 
-    Intervals at which products alone take too many DSP blocks are not scheduled. Of :data:`INTERVALS` up to
-    ``most`` the first that fits is found, and between it and the one before the fewest by bisection. Where
-    none fits, False and the interval that comes closest.
+    If none fits, the interval that comes closest and False are returned. Intervals at which the products
+    alone need too many DSP blocks are skipped. The search finds the first of :data:`INTERVALS`, up to
+    ``most``, at which the design fits, and then bisects between it and the one before.
 
     Raises
     ------
     InputError
-        Where a design can be built at no interval.
+        If the design can be built at no interval.
     """
     refused: dict[int, InputError] = {}
 
@@ -198,14 +199,20 @@ def _check_fit(
     candidates: Candidates,
     arrays: Candidates | None,
 ) -> None:
-    """Refuse a design that does not fit at the interval asked for, with the intervals that would do."""
+    """Check that a design fits at the given interval.
+
+    Raises
+    ------
+    InputError
+        If it does not. The message names the intervals at which it would fit.
+    """
     if not short_of(candidates.estimate(ii), device, share):
         return
     larger, fits = find_smallest_fitting(ii + 1, share, device, candidates)
     expected = f"an ii of {larger} would fit" if fits else f"none up to {INTERVALS[-1]} would fit"
     most = larger - 1 if fits else INTERVALS[-1]
     if arrays is not None and most >= LEAST_ARRAY_II:
-        found = _array_fitting(options, share, device, arrays, most)
+        found = _find_fitting_array(options, share, device, arrays, most)
         if found is not None:
             expected += f", with --core array one of {found}"
         elif not fits:
@@ -217,10 +224,10 @@ def _check_fit(
     raise InputError(f"fit: {_largest_shares(ii, share, device, candidates)}; {expected}")
 
 
-def _array_fitting(
+def _find_fitting_array(
     options: BuildOptions, share: float, device: Target, arrays: Candidates, most: int = INTERVALS[-1]
 ) -> int | None:
-    """The fewest cycles, ``most`` or less, at which an array fits; None where none does."""
+    """Return the shortest interval up to ``most`` at which the array core fits, or None."""
     least = max(options.least_ii, LEAST_ARRAY_II)
     try:
         if options.pacing is not None and options.pacing.link:
@@ -232,7 +239,7 @@ def _array_fitting(
 
 
 def _array_options(options: BuildOptions) -> str:
-    """The options that would let the array core be tried."""
+    """Return the options with which the array core would be tried."""
     core = options.asked_core if options.asked_core == CHEAPER_CORE else "array"
     return " ".join(["--core", core, *options.array_needs])
 

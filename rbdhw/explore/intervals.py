@@ -1,4 +1,4 @@
-"""What a robot's accelerator takes and gives at many initiation intervals, beside what its link allows."""
+"""The exploration of a build: resources, latency and rate at many initiation intervals."""
 
 from __future__ import annotations
 
@@ -28,30 +28,32 @@ def explore(
     progress: Progress = silent,
     overrides: Overrides | None = None,
 ) -> dict[str, Any]:
-    """The hardware, latencies and rates of a build at each interval, and the rates that its link allows.
+    """Return the resources, latencies and rates of a build at each interval, and the rates of its link.
 
     Parameters
     ----------
     options
-        Of the build. Its ``core`` is explored, or both where none is given or the cheaper one is asked for.
-        Where it gives an interval, or says how one is chosen, that interval is explored too.
+        The options of the build. Its ``core`` is explored, or both cores if none is given or ``auto`` is.
+        If the options give an interval or a rule for its choice, that interval is explored, too.
     overrides
-        Of the bounds of the build's inputs.
+        Changes to the bounds of the inputs.
 
     Returns
     -------
     dict
-        ``robot``, ``target``, ``functions``, ``clock_mhz``, ``width``, ``tdata``, ``bandwidth``, ``fit``,
-        ``chosen`` (the interval and core that a build with these options has, and why; the interval is None
-        where they allow none, ``chosen`` where they say nothing of it), ``rows`` (one an interval and core:
-        hardware, its shares of the target, latencies in cycles by function, tasks a second), ``refused``
-        (where the array finds no place, and why) and ``link`` (by function bytes a task, and the tasks a
-        second that the link carries). Look-up tables, flip-flops and block RAMs are estimates.
+        ``robot``, ``target``, ``functions``, ``clock_mhz``, ``width``, ``tdata``, ``bandwidth``, ``fit``;
+        ``chosen``: the interval and core that ``generate`` takes with these options, and why. The interval is
+        None if no interval meets the options; ``chosen`` is None if no option concerns the interval;
+        ``rows``: for each interval and core the resources, their shares of the target, the latency of each
+        function in cycles, and the tasks per second;
+        ``refused``: the intervals at which the array core cannot be built, and why;
+        ``link``: for each function the bytes of a task, and the tasks per second that the link carries.
+        Look-up tables, flip-flops and block RAMs are estimates.
 
     Raises
     ------
     InputError
-        For a robot or an option that cannot be built.
+        If the robot or an option is not supported.
     """
     bandwidth = options.pacing.bandwidth if options.pacing else None
     every = replace(options, ii=None, pacing=Pacing(bandwidth=bandwidth), core=options.core or CHEAPER_CORE)
@@ -94,7 +96,7 @@ def explore(
 
 
 def _choose_interval(build: BuildSearch, options: BuildOptions) -> dict[str, Any] | None:
-    """The interval and core that ``generate`` takes with these options; None where they say nothing of it."""
+    """Return the interval and core that ``generate`` takes, or None if no option concerns the interval."""
     if options.ii is None and options.pacing is None and options.fit is None:
         return None
     options.check(tuple(FUNCTIONS))
@@ -126,7 +128,7 @@ Table = tuple[str, list[str], list[list[str]]]
 
 
 def tables(found: dict[str, Any]) -> list[Table]:
-    """What :func:`explore` found, within 80 columns: the hardware, then rates and latencies."""
+    """Return the results of :func:`explore` as tables of up to 80 columns: hardware, rates and latencies."""
     title = f"{found['robot']} on {found['target']} at {found['clock_mhz']:g} MHz"
     hardware, times = [], []
     for row in found["rows"]:
@@ -144,15 +146,15 @@ def tables(found: dict[str, Any]) -> list[Table]:
 
 
 def _interval_text(row: dict[str, Any], chosen: dict[str, Any] | None) -> str:
-    """The interval of a row, with a star if it is the chosen one."""
+    """Return the interval of a row, with a star if it is the chosen one."""
     starred = chosen is not None and (row["ii"], row["core"]) == (chosen["ii"], chosen["core"])
     return f"{row['ii']}*" if starred else str(row["ii"])
 
 
 def remarks(found: dict[str, Any]) -> list[str]:
-    """Lines below the tables: the link's rate, the chosen interval, and where an array finds no place."""
+    """Return the lines below the tables: the link's rate, the chosen interval, and the array's refusals."""
     function, slowest = min(found["link"].items(), key=lambda own: own[1]["tasks_per_second"])
-    # Rounding may have taken half a task a second from the link's rate.
+    # The link's rate may have been rounded down by up to half a task per second.
     least = math.ceil(found["clock_mhz"] * 1e6 / (slowest["tasks_per_second"] + 0.5))
     link = f"{found['bandwidth']:g} GB/s" if found["bandwidth"] else f"{found['tdata']} bits a cycle"
     limit = "which limits no II" if least == 1 else f"which limits an II below {least}"

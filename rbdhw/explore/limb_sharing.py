@@ -1,4 +1,4 @@
-"""Which limbs of a robot share hardware at an initiation interval, and which inputs of a graph are theirs."""
+"""The limbs of a robot that share hardware at an initiation interval, and their inputs of the graph."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import Limb, LimbGroup, limb_groups
 
 Meaning = tuple[str, tuple[int, ...]]
-"""What an input is of its limb: its array, and its place in the limb's share of it."""
+"""The role of an input in its limb: its array, and its index among the limb's entries of the array."""
 
 
 def find_shared_limbs(robot: Robot, share: str, ii: int) -> tuple[LimbGroup, ...]:
-    """Groups of limbs that take turns in one limb's hardware; their sizes divide ``ii``.
+    """Return the groups of limbs that share one limb's hardware; their sizes divide ``ii``.
 
     Parameters
     ----------
     share
-        ``off`` for none, ``auto`` for those that the interval can serve, ``on`` for all.
+        ``off`` for none; ``auto`` for the groups that the interval allows; ``on`` for all, or an error.
 
     Raises
     ------
     InputError
-        For ``on`` where no limbs are alike, or the interval cannot serve them.
+        With ``on``, if no limbs are alike or the interval does not allow a group to share.
     """
     if share == "off":
         return ()
@@ -42,34 +42,34 @@ def find_shared_limbs(robot: Robot, share: str, ii: int) -> tuple[LimbGroup, ...
         sizes = [size for size in range(2, len(group) + 1) if ii % size == 0]
         if not sizes:
             if share == "on":
-                raise InputError(_not_served(robot, group, ii))
+                raise InputError(_interval_refusal(robot, group, ii))
             continue
         size = min(sizes, key=lambda size: len(group) // size + len(group) % size)
         found += [group[k : k + size] for k in range(0, len(group) - size + 1, size)]
     return tuple(found)
 
 
-def _not_served(robot: Robot, group: LimbGroup, ii: int) -> str:
+def _interval_refusal(robot: Robot, group: LimbGroup, ii: int) -> str:
     names = ", ".join(robot.bodies[limb[0]].name for limb in group)
     sizes = [size for size in range(2, len(group) + 1) if all(size % k for k in range(2, size))]
     expected = " or ".join(str(size) for size in sizes)
     return (
-        f"share-limbs: an ii of {ii} cannot serve the limbs at {names}; a multiple of {expected} was expected"
+        f"share-limbs: the limbs at {names} cannot share at an ii of {ii}; expected a multiple of {expected}"
     )
 
 
 def limb_names(robot: Robot, groups: Sequence[LimbGroup]) -> list[list[str]]:
-    """Each limb of each group by its first link's name."""
+    """Return the name of the first link of each limb of each group."""
     return [[robot.bodies[limb[0]].name for limb in group] for group in groups]
 
 
 def least_interval(groups: Sequence[LimbGroup]) -> int:
-    """The least initiation interval at which the limbs of each group share the hardware of one."""
+    """Return the shortest initiation interval at which the limbs of each group share one limb's hardware."""
     return math.lcm(*(len(group) for group in groups))
 
 
 def hardware(graph: Graph, twins: Twins, ii: int) -> dict[str, dict[str, int]]:
-    """The multipliers and adders of a graph at an interval, by the values of ``--share-limbs``."""
+    """Return the multipliers and adders of a graph at an interval with limb sharing ``on`` and ``off``."""
     kinds = {"multipliers": (Op.MULTIPLY, Op.SCALE), "adders": (Op.ADD, Op.SELECT)}
     found: dict[str, dict[str, int]] = {"on": {}, "off": {}}
     for name, ops in kinds.items():
@@ -85,7 +85,7 @@ def hardware(graph: Graph, twins: Twins, ii: int) -> dict[str, dict[str, int]]:
 
 
 def limb_inputs(robot: Robot, groups: Sequence[LimbGroup]) -> list[list[dict[str, Meaning]]]:
-    """The inputs of each limb of each group, by the names of :mod:`rbdhw.frontend.inputs`."""
+    """Return the inputs of each limb of each group by their names (:mod:`rbdhw.frontend.inputs`)."""
     return [[dict(_inputs(robot, limb)) for limb in group] for group in groups]
 
 
@@ -109,7 +109,7 @@ def _inputs(robot: Robot, limb: Limb) -> Iterator[tuple[str, Meaning]]:
 
 
 def sharing_entry(robot: Robot, groups: Sequence[LimbGroup], core: PipelineCore) -> dict[str, Any]:
-    """Return what the manifest says of limbs that share hardware: which, how much, and the costs."""
+    """Return the manifest's entry on limbs that share hardware: limbs, shared operations and costs."""
     operations, bound = core.program.operations, core.schedule
     computed = [value for value in bound.producer if operations[value].kind is not Kind.INPUT]
     products = [value for value in computed if operations[value].kind in (Kind.MULTIPLY, Kind.SCALE)]

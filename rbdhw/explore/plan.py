@@ -22,7 +22,7 @@ from rbdhw.schedule.model import Bound
 
 @dataclass(frozen=True)
 class Prepared:
-    """A build before number formats and time: the robot as it is computed, the input domain, the graph."""
+    """The stages that do not depend on number formats or the schedule: prepared robot, domain and graph."""
 
     model: Model
     domain: Domain
@@ -31,7 +31,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Scheduled:
-    """A build on one core at one interval: its number formats, its model, its core and its resources."""
+    """A build on one core at one interval: its formats, its bit-exact model, its core and its resources."""
 
     formats: Formats
     accelerator: AcceleratorModel
@@ -50,7 +50,7 @@ class Scheduled:
 
     @property
     def pipeline(self) -> Bound:
-        """The schedule of a build on a pipeline."""
+        """The schedule of a build on the pipeline core."""
         assert isinstance(self.core, PipelineCore)
         return self.core.schedule
 
@@ -66,7 +66,7 @@ class Scheduled:
 
     @property
     def latency(self) -> dict[str, int]:
-        """For each function its :func:`~rbdhw.rtl.shell.packet_latency` in cycles."""
+        """The :func:`~rbdhw.rtl.shell.packet_latency` of each function in cycles."""
         core = self.core.latency
         return {
             own.name: packet_latency(self.interface, own, core[own.name]) for own in self.interface.functions
@@ -75,7 +75,7 @@ class Scheduled:
 
 @dataclass(frozen=True)
 class Plan(Scheduled):
-    """All decisions about a build: its stages, and why it has this interval and this core."""
+    """The complete plan of a build, with the reasons for its interval and its core."""
 
     prepared: Prepared
     interval: Interval

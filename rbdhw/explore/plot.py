@@ -16,29 +16,29 @@ from rbdhw.runtime.files import check_folder, replace_file
 FORMATS = ("png", "svg")
 
 TITLE_WIDTH = 120
-"""Characters of a line of the title."""
+"""The most characters in a line of the title."""
 
 COUNTS = NAMES | {"multipliers": "multipliers"}
-"""What is counted of the hardware, and its name in the legends."""
+"""The hardware that is counted, with its names in the legends."""
 
 MARKS = {"pipeline": "o-", "array": "s--"}
-"""Marks and lines of each core."""
+"""The marker and line style of each core."""
 
 
 def check_plotting(folder: Path) -> None:
-    """Refuse to plot without a library for it or a place for it, before the work that comes first.
+    """Check, before a long exploration, that :func:`plot` will be able to write to a folder.
 
     Raises
     ------
     InputError
-        Where matplotlib is not installed, or the folder cannot be written.
+        If matplotlib is not installed or the folder cannot be written.
     """
     check_installed("matplotlib")
     check_folder(folder, "to plot to")
 
 
 def plot(found: dict[str, Any], folder: Path) -> list[Path]:
-    """Draw what :func:`rbdhw.explore.intervals.explore` found: the same bytes for the same figures.
+    """Plot the results of :func:`rbdhw.explore.intervals.explore`; equal results give identical files.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def plot(found: dict[str, Any], folder: Path) -> list[Path]:
     Raises
     ------
     InputError
-        Where matplotlib is not installed, or the folder cannot be written.
+        If matplotlib is not installed or the folder cannot be written.
     """
     check_plotting(folder)
     import matplotlib as mpl
@@ -65,18 +65,18 @@ def plot(found: dict[str, Any], folder: Path) -> list[Path]:
                     figure.savefig(made, dpi=120, metadata=_metadata(path.suffix))
         except OSError as error:
             raise InputError(
-                f"{folder}: cannot be written ({error.strerror}); expected a folder that can be"
+                f"{folder}: cannot be written ({error.strerror}); expected a writable folder"
             ) from error
     return paths
 
 
 def _metadata(suffix: str) -> dict[str, str | None]:
-    """Nothing that differs from run to run."""
+    """Return metadata without the entries that differ from run to run."""
     return {"Date": None} if suffix == ".svg" else {"Software": None}
 
 
 def _draw(figure: Any, found: dict[str, Any]) -> None:
-    """Four panels with one axis of intervals. The legend beside each names every line and its core."""
+    """Draw four panels with a common axis of intervals; the legend beside each names its lines and cores."""
     from matplotlib.ticker import LogLocator
 
     (share, count), (latency, rate) = figure.subplots(2, 2, sharex=True)
@@ -112,7 +112,7 @@ def _draw(figure: Any, found: dict[str, Any]) -> None:
 
 
 def _title(found: dict[str, Any]) -> str:
-    """What is drawn, and below it the interval that ``generate`` takes, or why it takes none."""
+    """Return the title: robot and target, then the interval that ``generate`` takes, or why it takes none."""
     title = f"{found['robot']} on {found['target']} at {found['clock_mhz']:g} MHz"
     chosen = found["chosen"]
     if chosen is None:
@@ -133,7 +133,7 @@ def _draw_cores(
     names: Mapping[str, str],
     value: Callable[[dict[str, Any], str], float],
 ) -> None:
-    """A line for each quantity of each core; the quantity decides its colour, the core its style."""
+    """Draw a line for each quantity and core; the quantity determines the colour, the core the style."""
     for core in dict.fromkeys(row["core"] for row in found["rows"]):
         rows = [row for row in found["rows"] if row["core"] == core]
         for k, (name, label) in enumerate(names.items()):
@@ -143,14 +143,14 @@ def _draw_cores(
 
 
 def _draw_limits(axes: Any, found: dict[str, Any]) -> None:
-    """The whole device, and the share of it that the accelerator may take."""
+    """Draw the whole device and the share of it that the accelerator may use."""
     axes.axhline(100.0, color="black", linestyle="-", label=f"all of {found['target']}")
     if found["fit"] is not None:
         axes.axhline(100.0 * found["fit"], color="black", linestyle=":", label=f"--fit {found['fit']:.0%}")
 
 
 def _draw_rates(axes: Any, found: dict[str, Any]) -> None:
-    """The rate of the accelerator, which is that of both cores, and the rates that the link carries."""
+    """Draw the rate of the accelerator, which is the same for both cores, and the rates of the link."""
     rates = {row["ii"]: row["tasks_per_second"] / 1e6 for row in found["rows"]}
     axes.plot(
         list(rates), list(rates.values()), "o-", color="black", markersize=4, label="accelerator, each core"
@@ -164,6 +164,6 @@ def _draw_rates(axes: Any, found: dict[str, Any]) -> None:
 
 
 def _draw_chosen(axes: Any, chosen: dict[str, Any] | None) -> None:
-    """The interval that ``generate`` takes."""
+    """Mark the interval that ``generate`` takes."""
     if chosen is not None and chosen["ii"] is not None:
         axes.axvline(chosen["ii"], color="magenta", linewidth=3, alpha=0.4, label=_chosen_text(chosen))

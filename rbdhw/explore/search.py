@@ -1,4 +1,4 @@
-"""The search for a build: number formats, core and schedule at any initiation interval, each made once."""
+"""The search for a build: number formats, core and schedule at any initiation interval, with a cache."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make_plan(
     Raises
     ------
     InputError
-        For a robot, option or override that cannot be built.
+        If the robot, an option or an override is not supported.
     """
     search = BuildSearch(prepare_build(source, options, overrides, progress), options, progress=progress)
     return search.plan(search.interval())
@@ -64,7 +64,7 @@ def prepare_build(
     Raises
     ------
     InputError
-        For a robot, option or override that cannot be built.
+        If the robot, an option or an override is not supported.
     """
     device = target(options.target)
     domain = input_domain(source, overrides, strict=options.mounting.strict)
@@ -79,13 +79,13 @@ def prepare_build(
 
 
 class Cache:
-    """Results of stages, by the stage and all that the result depends on."""
+    """Results of stages. The key of a result is the stage and everything on which the result depends."""
 
     def __init__(self) -> None:
         self._results: dict[tuple[Any, ...], Any] = {}
 
     def get(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-        """Return the result kept under a key; make it if there is none."""
+        """Return the result stored under a key; call ``make`` and store its result if there is none."""
         if key not in self._results:
             self._results[key] = make()
         found: T = self._results[key]
@@ -96,8 +96,8 @@ class Cache:
 class BuildSearch:
     """A build at any initiation interval, on any core that the options allow.
 
-    Number formats depend on the core, and on the interval only by the limbs that share hardware at it.
-    Searches of one robot that share a cache make each of these results once.
+    Number formats depend on the core and, through the limbs that share hardware, on the interval. Searches of
+    one robot that share a cache compute each result once.
     """
 
     prepared: Prepared
@@ -106,7 +106,7 @@ class BuildSearch:
     progress: Progress = silent
 
     def with_options(self, options: BuildOptions) -> BuildSearch:
-        """Return the same build with another interval, pace, clock, stream or core; results are shared."""
+        """Return the same build with another interval, pacing, clock, stream or core, and the same cache."""
         return replace(self, options=options)
 
     @property
@@ -116,12 +116,12 @@ class BuildSearch:
 
     @property
     def robot(self) -> Robot:
-        """The robot as it is computed."""
+        """The robot with frames and inertias rewritten, on which the graph is based."""
         return self.prepared.model.robot
 
     @property
     def least(self) -> int:
-        """The fewest cycles between tasks: those asked for, or the next that can be built.
+        """The shortest interval that the options allow: the given one, or the first that a core supports.
 
         Raises
         ------
@@ -135,17 +135,17 @@ class BuildSearch:
         return next(ii for ii in count(self.options.least_ii) if self.serves(ii))
 
     def interval(self) -> Interval:
-        """Return the cycles between tasks that the options give or choose.
+        """Return the initiation interval that the options give, or the one that is chosen.
 
         Raises
         ------
         InputError
-            If the device does not hold the design.
+            If the design does not fit the device.
         """
         return interval(self.options, self.least, self.device, self, self.arrays())
 
     def plan(self, chosen: Interval) -> Plan:
-        """Return the whole plan at an interval, on the core that is chosen there.
+        """Return the complete plan at an interval, on the core that is chosen for it.
 
         Raises
         ------
@@ -159,16 +159,16 @@ class BuildSearch:
     # Cores
 
     def serves(self, ii: int) -> bool:
-        """Return whether there is a core for an interval."""
+        """Return whether a core supports an interval."""
         return bool(self.cores(ii))
 
     def cores(self, ii: int) -> tuple[str, ...]:
-        """Return the cores that can be built at an interval, among those that the options allow."""
+        """Return the cores that support an interval, among those that the options allow."""
         asked = CORES if self.options.core == CHEAPER_CORE else (self.options.asked_core,)
         return tuple(core for core in asked if self._is_possible(KINDS[core], ii))
 
     def _is_possible(self, kind: type[Core], ii: int) -> bool:
-        """Return whether a kind of core can be built at an interval, limbs that must share included."""
+        """Return whether a kind of core supports an interval, and limbs can share hardware if they must."""
         if self.options.refusal(kind.name, ii) is not None:
             return False
         if not kind.shares_limbs or self.options.share_limbs != "on":
@@ -184,7 +184,7 @@ class BuildSearch:
         InputError
             If none can be built.
         """
-        return self.cache.get(("choice", ii, self.options.core, *self._edge()), lambda: self._choose(ii))
+        return self.cache.get(("choice", ii, self.options.core, *self._key()), lambda: self._choose(ii))
 
     def _choose(self, ii: int) -> CoreChoice:
         if self.options.core != CHEAPER_CORE:
@@ -212,7 +212,7 @@ class BuildSearch:
         InputError
             If it cannot be built.
         """
-        return self.cache.get(("schedule", core, ii, *self._edge()), lambda: self._schedule(core, ii))
+        return self.cache.get(("schedule", core, ii, *self._key()), lambda: self._schedule(core, ii))
 
     def _schedule(self, core: str, ii: int) -> Scheduled:
         options = replace(self.options, ii=ii, core=core)
@@ -222,8 +222,8 @@ class BuildSearch:
         accelerator = self._accelerator(formats.program)
         return Scheduled(formats, accelerator, built, built.estimate(accelerator.interface))
 
-    def _edge(self) -> tuple[Any, ...]:
-        """Return the options on which a schedule depends beside its core and interval."""
+    def _key(self) -> tuple[Any, ...]:
+        """Return the options on which a schedule depends, except for its core and interval."""
         own = self.options
         return own.clock_mhz, own.data_width, own.number, own.priority, own.share_limbs, own.fit
 
@@ -248,7 +248,7 @@ class BuildSearch:
         return choose_formats(observed, options, twins, kind.fuses_sums, within(stage, self.progress))
 
     def observed(self) -> Observed:
-        """Return what random tasks show of the graph."""
+        """Return the observations of the graph on random tasks."""
         return self.cache.get(("observed",), self._observe)
 
     def _observe(self) -> Observed:
@@ -258,10 +258,10 @@ class BuildSearch:
     def _accelerator(self, program: Program) -> AcceleratorModel:
         return accelerator_model(self.prepared.model, self.prepared.domain, program, self.options)
 
-    # What the choice of an interval asks
+    # The interface `Candidates` for the choice of an interval
 
     def program(self, ii: int) -> Program:
-        """Return the bit-exact program for the core that is chosen at an interval."""
+        """Return the bit-exact program for the core that is chosen for an interval."""
         return self.formats(self.choose(ii).core, ii).program
 
     def link(self, ii: int) -> tuple[dict[str, Traffic], float]:
@@ -273,29 +273,30 @@ class BuildSearch:
     def products(self, ii: int) -> int:
         """Return the products of one task that take multipliers at this interval and any longer one.
 
-        An array takes no fewer than a pipeline, because its multipliers also add.
+        The first possible core decides: an array has at least as many products as a pipeline, because its
+        multipliers also add.
         """
         core = self.cores(ii)[0]
         return KINDS[core].products(self.formats(core, ii).program)
 
     def estimate(self, ii: int) -> Resources:
-        """Return the resources of the build at an interval, on the core that is chosen there."""
+        """Return the resources of the build at an interval, on the core that is chosen for it."""
         return self.schedule(self.choose(ii).core, ii).estimate
 
     def arrays(self) -> BuildSearch | None:
-        """Return the search on the array alone; None if arrays are searched anyway, or are impossible."""
+        """Return the search on the array core; None if it is searched anyway or is impossible."""
         if self.options.asked_core != CORES[0] or self.options.array_needs:
             return None
         return self.with_options(replace(self.options, core="array"))
 
 
 def limb_twins(prepared: Prepared, options: BuildOptions) -> Twins:
-    """Return the nodes of the graph that symmetric limbs compute in turn.
+    """Return the twins of the graph: nodes that symmetric limbs compute in the same hardware.
 
     Raises
     ------
     InputError
-        If sharing is asked for but is impossible.
+        If sharing is required but impossible.
     """
     robot, graph = prepared.model.robot, prepared.graph
     groups = find_shared_limbs(robot, options.share_limbs, options.least_ii)

@@ -1,4 +1,4 @@
-"""Which algorithms are cheapest for a robot: each alternative is traced and its cost compared."""
+"""The choice of algorithms for a robot: trace each alternative, and take the one of least cost."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ from rbdhw.protocol import FUNCTIONS, WordName
 from rbdhw.robot.model import Robot
 
 ADDITION_COST = 0.1
-"""What an addition weighs beside a multiplication."""
+"""The cost of an addition, in multiplications."""
 
 NANOSECOND_COST = 3.0
-"""What a nanosecond of a function's latency weighs beside a multiplication: all that is alive waits in
-registers."""
+"""The cost of a nanosecond of a function's latency, in multiplications: values that are still needed occupy
+registers meanwhile."""
 
 SOLVES_WEIGHT = 1.05
-"""Solves must be this much cheaper: only dense products can take an inverse that comes with the task."""
+"""The factor on the cost of solves, because only dense products can use an inverse supplied with the task."""
 
 NEEDED_BY: dict[str, tuple[str, ...]] = {
     step: tuple(name for name, own in FUNCTIONS.items() if step in own.algorithms) for step in ALGORITHMS
 }
-"""The functions that take each of the steps of :data:`rbdhw.frontend.functions.ALGORITHMS`."""
+"""For each step of :data:`rbdhw.frontend.functions.ALGORITHMS`, the functions that contain it."""
 
 TOGETHER = (("derivatives",), ("inverse", "products"), ("gradient",))
-"""Steps whose alternatives are compared in every combination, one group after the other."""
+"""Groups of steps. Within a group every combination of alternatives is compared; the groups are decided one
+after the other."""
 
 MOST_NODES = 1_000_000
-"""Nodes that the graphs of one of these groups may have together.
+"""The limit on the nodes of all graphs traced for one of these groups.
 
-Beyond, alternatives are left out, but for the first: the larger a robot, the less its last per cent is worth.
+Alternatives that would exceed it are skipped, except for the first. A search for the last per cent takes too
+long for a large robot.
 """
 
 Delay = Callable[[Op], float]
@@ -43,7 +45,7 @@ Delay = Callable[[Op], float]
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations of all functions together, and the longest paths to each function's results, summed."""
+    """The cost of a graph: its operations, and the sum over all functions of the longest path to a result."""
 
     multiplications: int
     additions: int
@@ -51,16 +53,16 @@ class Cost:
 
     @property
     def total(self) -> float:
-        """The weighted sum that decides."""
+        """The weighted sum by which alternatives are compared."""
         work = self.multiplications + ADDITION_COST * self.additions
         return work + NANOSECOND_COST * self.nanoseconds
 
 
 @dataclass(frozen=True)
 class AlgorithmChoice:
-    """The algorithms taken, and for each step compared the cost of every alternative.
+    """The chosen algorithms, and the cost of every alternative for each step that was compared.
 
-    ``skipped`` are the combinations of a large robot that were not compared.
+    ``skipped`` names the combinations that were not compared because the robot is large.
     """
 
     algorithms: Algorithms
@@ -68,7 +70,7 @@ class AlgorithmChoice:
     skipped: tuple[str, ...] = ()
 
     def json(self) -> dict[str, Any]:
-        """For each step the algorithm chosen, and what each alternative would have cost."""
+        """Return, for each step, the chosen algorithm and the cost of each alternative."""
         return {
             step: {
                 "chosen": getattr(self.algorithms, step),
@@ -79,7 +81,7 @@ class AlgorithmChoice:
 
 
 def longest_paths(graph: Graph, delay: Delay) -> dict[str, float]:
-    """Nanoseconds to each function's last result; ``delay`` gives those of each operation."""
+    """Return the longest path to a result of each function in nanoseconds, given each operation's delay."""
     ready: list[float] = []
     for node in graph.nodes:
         ready.append(max((ready[edge.node] for edge in node.args), default=0.0) + delay(node.op))
@@ -91,7 +93,7 @@ def longest_paths(graph: Graph, delay: Delay) -> dict[str, float]:
 
 
 def cost_of(graph: Graph, delay: Delay) -> Cost:
-    """The cost of a graph; ``delay`` gives the nanoseconds of each operation."""
+    """Return the cost of a graph, given the delay of each operation in nanoseconds."""
     last = longest_paths(graph, delay)
     multiplications = graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
     return Cost(multiplications, graph.count(Op.ADD), round(sum(last.values()), 3))
@@ -105,14 +107,23 @@ def choose(
     forced: Mapping[str, str],
     progress: Progress = silent,
 ) -> AlgorithmChoice:
-    """The cheapest algorithms found for ``functions``; ``forced`` names those that are asked for.
+    """Return the cheapest algorithms found for ``functions``.
 
-    ``progress`` receives each combination before it is traced.
+    Parameters
+    ----------
+    fext
+        Indices of the bodies that take an external force.
+    delay
+        The delay of each operation in nanoseconds.
+    forced
+        The algorithms that the user asks for, by step. They are taken whatever they cost.
+    progress
+        Receives the name of each combination before it is traced.
 
     Raises
     ------
     InputError
-        Where those cannot serve the robot, or not together.
+        If the forced algorithms cannot be combined or do not support the robot.
     """
     chosen = replace(Algorithms(), **forced)
     costs: dict[str, dict[str, Cost]] = {}
@@ -126,7 +137,7 @@ def choose(
             replace(chosen, **dict(zip(asked, combination, strict=True))): ", ".join(combination)
             for combination in product(*names)
         }
-        found = trials.compared({own: name for own, name in combinations.items() if own.possible_for(robot)})
+        found = trials.compare({own: name for own, name in combinations.items() if own.possible_for(robot)})
         if not found:
             asked_for = ", ".join(f"{step}={name}" for step, name in forced.items())
             raise InputError(
@@ -140,12 +151,12 @@ def choose(
 
 
 class _Trials:
-    """The costs of algorithms, each found once.
+    """A cache of the costs of algorithms.
 
     Members
     -------
     skipped : list of str
-        The names of those that were left out, as a large robot's graphs would have been too many nodes.
+        The names of the combinations that were not traced because their graphs would have too many nodes.
     """
 
     def __init__(
@@ -163,8 +174,8 @@ class _Trials:
         self._nodes = 0
         self.skipped: list[str] = []
 
-    def compared(self, candidates: Mapping[Algorithms, str]) -> dict[Algorithms, Cost]:
-        """The costs of candidates, which have names, as far as :data:`MOST_NODES` allows."""
+    def compare(self, candidates: Mapping[Algorithms, str]) -> dict[Algorithms, Cost]:
+        """Return the costs of candidates, given with their names, as far as :data:`MOST_NODES` allows."""
         traced = 0
         for candidate, name in candidates.items():
             if candidate in self._known:
@@ -185,7 +196,7 @@ def _weight(algorithms: Algorithms) -> float:
 
 
 def _alternatives(step: str, found: Mapping[Algorithms, Cost]) -> dict[str, Cost]:
-    """The cheapest cost found with each algorithm of one step."""
+    """Return the least cost found with each algorithm of one step."""
     costs: dict[str, Cost] = {}
     for candidate, cost in found.items():
         name = getattr(candidate, step)
@@ -195,21 +206,21 @@ def _alternatives(step: str, found: Mapping[Algorithms, Cost]) -> dict[str, Cost
 
 
 def parse_algorithms(texts: Sequence[str]) -> dict[str, str]:
-    """``step=algorithm`` texts as a mapping.
+    """Return the algorithm of each step from texts ``step=algorithm``.
 
     Raises
     ------
     InputError
-        For an unknown step or algorithm, or two for one step.
+        If a step or algorithm is unknown, or a step has two algorithms.
     """
     forced: dict[str, str] = {}
     for text in texts:
         step, _, name = text.partition("=")
         if step not in ALGORITHMS:
-            raise InputError(f"algorithm: '{step}' is no step; expected one of {', '.join(ALGORITHMS)}")
+            raise InputError(f"algorithm: step '{step}' is unknown; expected one of {', '.join(ALGORITHMS)}")
         if name not in ALGORITHMS[step]:
             known = ", ".join(ALGORITHMS[step])
             raise InputError(f"algorithm: '{name}' is unknown for {step}; expected one of {known}")
         if forced.setdefault(step, name) != name:
-            raise InputError(f"algorithm: {step} is given twice; expected one algorithm a step")
+            raise InputError(f"algorithm: {step} is given twice; expected one algorithm for each step")
     return forced

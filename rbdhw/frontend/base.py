@@ -1,4 +1,4 @@
-"""A robot in the world: fixed, floating, or moved as each task says, and what it falls with."""
+"""The base and gravity of a robot: the base is fixed, floats, or moves as each task gives."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from rbdhw.robot.urdf import load_urdf
 
 
 def mount(robot: Robot, mounting: Mounting) -> Robot:
-    """``robot`` with the base and gravity asked for; a robot that floats by itself keeps floating.
+    """Return ``robot`` with the requested base and gravity.
+
+    A robot whose URDF has a floating base keeps it.
 
     Raises
     ------
     InputError
-        For a given motion of a base that floats already.
+        If the motion of the base is to be given by tasks, but the base floats.
     """
     if mounting.base == "floating" and not robot.floats:
         robot = robot.with_floating_base()
@@ -35,12 +37,12 @@ def mount(robot: Robot, mounting: Mounting) -> Robot:
 
 
 def load_mounted(path: str | os.PathLike[str], mounting: Mounting) -> Robot:
-    """The robot in a URDF file, mounted, if anything moves in it; its remarks go to the error stream.
+    """Return the robot of a URDF file with the requested base and gravity; print its remarks to stderr.
 
     Raises
     ------
     InputError
-        As :func:`rbdhw.robot.urdf.load_urdf` and :func:`mount`, and for a robot that cannot move.
+        As :func:`rbdhw.robot.urdf.load_urdf` and :func:`mount`; if no joint moves.
     """
     robot = load_urdf(path, strict=mounting.strict, joint_order=mounting.joint_order)
     warn(f"{path}: {remark}" for remark in robot.remarks)

@@ -1,4 +1,4 @@
-"""From a robot to its graph: root, frames and inertias rewritten, algorithms chosen, passes applied."""
+"""From a robot to its graph: the choice of the root, rewrites, the choice of algorithms, and the passes."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from rbdhw.target import Delays, target
 DEFAULT_DELAYS = target(BuildOptions().target).delays
 
 ROOT_ALGORITHMS = Algorithms(inverse="block_pivots", products="solves", gradient="repeated")
-"""What roots are compared with."""
+"""The algorithms with which roots are compared."""
 
 ROOT_EVALUATIONS = 6
-"""Roots compared, the present one included."""
+"""The most roots that are compared, including the URDF's own."""
 
 ROOT_STAGE = "choosing the root"
 REWRITE_STAGE = "rewriting frames and inertias"
@@ -43,9 +43,22 @@ CHOICE_STAGE = "choosing algorithms"
 
 @dataclass(frozen=True)
 class Model:
-    """A robot prepared for tracing: rewritten, with the names of the rewrites that were kept.
+    """A robot prepared for tracing.
 
-    ``remarks`` says what was not tried, as the robot is large.
+    Parameters
+    ----------
+    source
+        The robot before it was rewritten.
+    robot
+        The robot with its frames and inertias rewritten.
+    rewrites
+        The names of the rewrites that were kept.
+    fext
+        The bodies of ``source`` that take an external force.
+    choice
+        The chosen algorithms.
+    remarks
+        What the searches did not try because the robot is large.
     """
 
     source: Robot
@@ -56,8 +69,8 @@ class Model:
     remarks: tuple[str, ...] = ()
 
     @property
-    def pushed(self) -> tuple[int, ...]:
-        """The bodies of ``robot`` that take an external force, of which ``fext`` tells the source's."""
+    def loaded_bodies(self) -> tuple[int, ...]:
+        """The bodies of ``robot`` that take an external force."""
         return externally_loaded_bodies(self.robot, self.fext)
 
 
@@ -70,15 +83,16 @@ def choose_root(
     delays: Delays = DEFAULT_DELAYS,
     progress: Progress = silent,
 ) -> tuple[Robot, list[RootTrial]]:
-    """The robot from the root asked for, and what was tried, if the cheapest was asked for.
+    """Return the robot seen from the requested root, and the roots that were compared.
 
-    The cost is that by which algorithms are chosen: operations, and the longest paths to the results. The
-    robot's remarks, and the error stream, say which roots of a large robot were not compared.
+    Roots are compared only if the cheapest one is requested, by the same cost as algorithms
+    (:func:`rbdhw.frontend.algorithms.cost_of`). The roots of a large robot that were not compared are listed
+    in the robot's remarks and on stderr.
 
     Raises
     ------
     InputError
-        For a link that is none or cannot be the root, or a robot that does not float.
+        If the link is unknown or cannot be the root, or the robot does not float.
     """
 
     def cost(robot: Robot) -> float:
@@ -97,7 +111,10 @@ def choose_root(
         source, count_evaluations(cost, within(ROOT_STAGE, progress)), ROOT_EVALUATIONS
     )
     if skipped:
-        remark = f"{_large(source)}: not compared as roots: {subject('link', skipped)}; --root LINK takes one"
+        remark = (
+            f"{_large_robot(source)}: not compared as roots: {subject('link', skipped)}; "
+            "--root LINK takes one"
+        )
         warn([remark])
         best = replace(best, remarks=(*best.remarks, remark))
     return best, trials
@@ -112,19 +129,19 @@ def prepare(
     forced: Mapping[str, str] = MappingProxyType({}),
     progress: Progress = silent,
 ) -> Model:
-    """A robot with its frames and inertias rewritten, and the algorithms chosen, so that operations fall.
+    """Rewrite a robot's frames and inertias, and choose its algorithms, so that operations become fewer.
 
     Algorithms named in ``forced`` are taken whatever they cost.
     """
     bodies = external_bodies(source, fext)
-    judged = tuple({FUNCTIONS[function].cost_like or function: None for function in functions})
+    representatives = tuple({FUNCTIONS[function].cost_like or function: None for function in functions})
 
-    pushed = {source.bodies[i].name for i in bodies}
+    loaded = {source.bodies[i].name for i in bodies}
 
     def cost(robot: Robot) -> float:
-        """Of a rewritten robot, or of a part of one."""
-        own = [i for i in robot.links if robot.bodies[i].name in pushed]
-        graph = factor(trace(robot, judged, own))
+        """Return the cost of a rewritten robot, or of a part of one."""
+        own = [i for i in robot.links if robot.bodies[i].name in loaded]
+        graph = factor(trace(robot, representatives, own))
         return multiplications(graph) + ADDITION_COST * graph.count(Op.ADD)
 
     progress(REWRITE_STAGE)
@@ -132,71 +149,75 @@ def prepare(
         elementary(source), count_evaluations(cost, within(REWRITE_STAGE, progress))
     )
     progress(CHOICE_STAGE)
-    watched = within(CHOICE_STAGE, progress)
     choice = choose(
-        robot, functions, externally_loaded_bodies(robot, bodies), operation_delay(delays), forced, watched
+        robot,
+        functions,
+        externally_loaded_bodies(robot, bodies),
+        operation_delay(delays),
+        forced,
+        within(CHOICE_STAGE, progress),
     )
     remarks = _remarks(source, skipped, choice)
     return Model(source, robot, tuple(names), bodies, choice, remarks)
 
 
 def _remarks(robot: Robot, skipped: str, choice: AlgorithmChoice) -> tuple[str, ...]:
-    """What was not tried for a large robot, a line for each search."""
-    found = [f"{_large(robot)}: {skipped}"] if skipped else []
+    """Return a remark for each search that did not try every alternative."""
+    found = [f"{_large_robot(robot)}: {skipped}"] if skipped else []
     if choice.skipped:
         left_out = subject("algorithm", choice.skipped)
-        found.append(f"{_large(robot)}: not compared: {left_out}; --algorithm STEP=NAME takes one")
+        found.append(f"{_large_robot(robot)}: not compared: {left_out}; --algorithm STEP=NAME takes one")
     return tuple(found)
 
 
-def _large(robot: Robot) -> str:
-    """What remarks on searches that are cut short begin with."""
+def _large_robot(robot: Robot) -> str:
+    """Return the beginning of a remark on an incomplete search."""
     return f"robot {robot.name!r} is large ({robot.nv} degrees of freedom)"
 
 
 def count_evaluations(cost: Callable[[Robot], float], progress: Progress) -> Callable[[Robot], float]:
-    """A cost that reports how often it was evaluated."""
+    """Return ``cost``, wrapped to report to ``progress`` how often it was evaluated."""
     numbers = count(1)
 
-    def evaluated(robot: Robot) -> float:
+    def evaluate(robot: Robot) -> float:
         found = cost(robot)
         progress(f"{next(numbers)} tried")
         return found
 
-    return evaluated
+    return evaluate
 
 
 @seldom_collect()
 def trace_model(model: Model, functions: Sequence[str]) -> Graph:
-    """The graph of some functions of a prepared robot."""
-    return trace(model.robot, functions, model.pushed, model.choice.algorithms)
+    """Return the graph of some functions of a prepared robot."""
+    return trace(model.robot, functions, model.loaded_bodies, model.choice.algorithms)
 
 
 @seldom_collect()
 def optimise(graph: Graph, delays: Delays) -> Graph:
-    """The graph after the passes: common factors drawn out, sums balanced by arrival."""
+    """Return the graph after the passes: common factors factored out, sums balanced by arrival time."""
     graph = prune(balance(factor(graph), operation_delay(delays)))
     check(graph)
     return graph
 
 
 def multiplications(graph: Graph) -> int:
-    """Products of a graph, by variables and by constants."""
+    """Return the number of products of a graph, with variables and with constants."""
     return graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
 
 
 def externally_loaded_bodies(robot: Robot, links: Sequence[int]) -> tuple[int, ...]:
-    """The bodies of an elementary robot that are the links of these numbers."""
+    """Return the bodies of an elementary robot that stand for the given links of its source."""
     return tuple(robot.links[link] for link in links)
 
 
 def external_bodies(robot: Robot, fext: Links) -> tuple[int, ...]:
-    """The indices of the bodies that take an external force.
+    """Return the indices of the bodies that take an external force.
 
     Raises
     ------
     InputError
-        For a link that is unknown, or that does not move by itself.
+        If a link is unknown or fixed to another link.
     """
     if fext == NO_LINKS:
         return ()
@@ -207,7 +228,7 @@ def external_bodies(robot: Robot, fext: Links) -> tuple[int, ...]:
     for link in links:
         if link in fixed:
             raise InputError(
-                f"fext: link '{link}' is fixed to '{fixed[link]}'; a moving link of {robot.name} was expected"
+                f"fext: link '{link}' is fixed to '{fixed[link]}'; expected a moving link of {robot.name}"
             )
         if link not in names:
             known = ", ".join(map(link_text, names))
@@ -216,7 +237,7 @@ def external_bodies(robot: Robot, fext: Links) -> tuple[int, ...]:
 
 
 def operation_delay(delays: Delays) -> Callable[[Op], float]:
-    """About how long each operation takes, in nanoseconds, before widths and clock are known."""
+    """Return the approximate delay of each operation in nanoseconds, before widths and clock are known."""
     turn = delays.table + delays.multiply + delays.add
     known = {
         Op.ADD: delays.add,

@@ -1,19 +1,20 @@
-"""A robot and the functions asked for, traced into one dataflow graph: the straight pipeline.
+"""Trace the requested functions of a robot into one dataflow graph.
 
-Inputs of the graph are those of :mod:`rbdhw.frontend.inputs`; outputs are named after the arrays of the
-user's interface, with the function's name in front: ``id.tau[0]``.
+The inputs of the graph are those of :mod:`rbdhw.frontend.inputs`. The outputs are named after the arrays of
+the user's interface, preceded by the function's name: ``id.tau[0]``.
 
-Every function is a place where the task enters and one where it leaves::
+All functions share one chain of computations. Each function enters and leaves it at its own place::
 
     inverse dynamics -> derivatives -> did          (id leaves after the first)
     mass matrix -> inverse -> M^-1 (tau - C) -> fd  (m, minv leave on the way)
     - M^-1 d(tau) -> difd, dfd
 
-Tasks that bring accelerations take them through the first inverse dynamics; those that bring forces take
-zeros, which gives their bias ``C``. The derivatives at the accelerations that follow from it differ from
-those at zero by ``d(M a)/dq``, which needs no velocities (``corrected``); or a second round trip takes
-either accelerations, and the derivatives come after it (``repeated``): fewer operations, but every function
-with derivatives then waits for the inverse.
+The first inverse dynamics uses the task's accelerations. Tasks that bring forces instead use zero
+accelerations there, and obtain the bias ``C``. Their derivatives are needed at the accelerations of forward
+dynamics, and there are two ways to find them. With ``corrected``, the derivatives at zero acceleration are
+corrected by ``d(M a)/dq``, which does not depend on velocities. With ``repeated``, a second inverse dynamics
+runs at the accelerations that the task brings or that forward dynamics finds, and the derivatives follow it.
+This takes fewer operations, but every function with derivatives then waits for the inverse.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "products": ("dense", "solves"),
     "gradient": ("corrected", "repeated"),
 }
-"""The steps for which there are several algorithms, and their names; the first is the one to beat."""
+"""The algorithms of each step that has several. The first is the default."""
 
 LARGEST_BLOCK = {"single_pivots": 1, "paired_pivots": 2, "block_pivots": 3}
-"""How many degrees of freedom each factorisation eliminates together at most."""
+"""The most degrees of freedom that each factorisation eliminates together."""
 
 GIVEN, SUPPLIED = FLAGS
 
 Vector = list[Scalar]
 
 Halves = tuple[Matrix, Matrix]
-"""Derivatives by position and by velocity, as rows."""
+"""Derivatives with respect to position and to velocity: two matrices, each as a list of rows."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,14 @@ class Algorithms:
 
     @property
     def possible(self) -> bool:
-        """Whether the algorithms go together: solves take the factors of the mass matrix."""
+        """Whether the algorithms can be combined: solves need the factors of the mass matrix."""
         return self.products != "solves" or self.inverse != "articulated"
 
     def possible_for(self, robot: Robot) -> bool:
-        """Whether they can also serve a robot: columns and articulated bodies need a plain one."""
+        """Return whether the algorithms can be combined and support a robot.
+
+        Columns and articulated bodies support plain robots only (:func:`is_plain`).
+        """
         general = self.derivatives == "composite" and self.inverse != "articulated"
         return self.possible and (general or is_plain(robot))
 
@@ -87,7 +91,7 @@ DEFAULT = Algorithms()
 
 
 def is_plain(robot: Robot) -> bool:
-    """Whether the robot stands on a fixed base and each joint moves by itself, in one degree of freedom."""
+    """Return whether a robot is plain: fixed base, constant gravity, and independent joints with one DoF."""
     single = all(body.joint.kind.nv == 1 and body.joint.mimic is None for body in robot.bodies)
     return single and not robot.base_given and not robot.gravity_given
 
@@ -98,7 +102,7 @@ def trace(
     fext: Sequence[int] = (),
     algorithms: Algorithms = DEFAULT,
 ) -> Graph:
-    """The graph of ``functions`` for a robot whose axes are all z.
+    """Return the graph of ``functions`` for a robot whose joint axes are all z.
 
     Parameters
     ----------
@@ -113,7 +117,7 @@ def trace(
 def record(
     recorder: Any, robot: Robot, functions: Sequence[str], fext: Sequence[int], algorithms: Algorithms
 ) -> None:
-    """Let a recorder take down the functions; it has the methods of :class:`rbdhw.graph.trace.Recorder`."""
+    """Record the functions with a recorder that has the methods of :class:`rbdhw.graph.trace.Recorder`."""
     pipeline = _Pipeline(recorder, robot, functions, fext, algorithms)
     for function in FUNCTIONS:
         if function in functions:
@@ -121,10 +125,10 @@ def record(
 
 
 class _Pipeline:
-    """All that the functions may need, each computed when the first function asks for it.
+    """The intermediate quantities of all functions. Each is recorded when a function first needs it.
 
-    Within, accelerations are those of all degrees of freedom, and a floating body's is the proper one
-    (:mod:`rbdhw.dynamics.floating_base`).
+    The vectors of accelerations here have an entry for every degree of freedom, including those of mimicking
+    joints. A floating body's linear acceleration is the proper one (:mod:`rbdhw.dynamics.floating_base`).
     """
 
     def __init__(
@@ -153,13 +157,13 @@ class _Pipeline:
             )
 
     def record(self, function: str) -> None:
-        """Let the results of a function leave the graph: its arrays, then those that are optional."""
+        """Record the results of a function as outputs: its arrays, then its optional arrays."""
         results = self._results(function)
         regular = FUNCTIONS[function].outputs
         words = list(_words(function, regular, results))
-        nothing = f"{function}.{regular[0]}[0,0]"  # a word that says so, where all of them vanish
+        placeholder = f"{function}.{regular[0]}[0,0]"  # keeps the function if all entries are zero
         with region("encode"):
-            for name, entry in words or [(nothing, 0.0)]:
+            for name, entry in words or [(placeholder, 0.0)]:
                 self.recorder.output(name, entry)
             for name, entry in _words(
                 function, FUNCTIONS[function].optional_outputs, results[len(regular) :]
@@ -177,51 +181,51 @@ class _Pipeline:
             case "minv":
                 return (self._inverse,)
             case "did":
-                return self._with_proper_forces(self._given_gradient)
+                return self._inverse_gradient(self._task_gradient)
             case "difd":
-                return self._solved(self._given_gradient)
+                return self._acceleration_gradient(self._task_gradient)
             case _:
-                halves = self._solved(self._forward_gradient)
+                halves = self._acceleration_gradient(self._forward_gradient)
                 return (*halves, self._inverse, self._coordinate_accelerations)
 
     # Inverse dynamics
 
     @cached_property
     def _first(self) -> RoundTrip:
-        """The round trip of tasks that bring accelerations, and of the others at rest: their bias."""
-        return self._round_trip(self._given_or(self._zeros))
+        """The round trip at the task's accelerations, or at zero for tasks that bring forces."""
+        return self._round_trip(self._select_accelerations(self._zeros))
 
     def _round_trip(self, a: Sequence[Scalar]) -> RoundTrip:
         task = self._task
         return newton_euler(self._robot, task.coordinates, self._v, a, task.base, task.fext)
 
     @cached_property
-    def _brought(self) -> Vector:
-        """The accelerations that came with the task."""
+    def _task_accelerations(self) -> Vector:
+        """The accelerations of the task, of all degrees of freedom."""
         a = list(self._task.a)
         if self._task.floating is not None:
             with region("floating"):
                 a[:3] = self._task.floating.proper((a[0], a[1], a[2]))
         return self._coupling.spread(a)
 
-    def _given_or(self, others: Vector) -> Vector:
-        """The accelerations of tasks that bring them, and others for the rest."""
+    def _select_accelerations(self, others: Vector) -> Vector:
+        """Return the task's accelerations if the task brings them, and ``others`` if it brings forces."""
         chosen = []
         for i, place in enumerate(dofs(self._robot)):
             with region("rnea_forward", i):
-                pairs = zip(self._brought[place], others[place], strict=True)
+                pairs = zip(self._task_accelerations[place], others[place], strict=True)
                 chosen += [self.recorder.select(self._given, *pair) for pair in pairs]
         return chosen
 
     @cached_property
     def _bias(self) -> Vector:
-        return self._coupling.gathered(joint_forces(self._robot, self._first))
+        return self._coupling.gather(joint_forces(self._robot, self._first))
 
     # The mass matrix, its inverse, and forward dynamics
 
     @cached_property
     def _mass_matrix(self) -> Matrix:
-        return self._coupling.gathered_both(mass_matrix(self._robot, self._task.coordinates))
+        return self._coupling.gather_both(mass_matrix(self._robot, self._task.coordinates))
 
     @cached_property
     def _factors(self) -> Factors:
@@ -229,28 +233,28 @@ class _Pipeline:
 
     @cached_property
     def _inverse(self) -> Matrix:
-        """Rows of the inverse's lower triangle."""
+        """The rows of the inverse's lower triangle."""
         if self._algorithms.inverse == "articulated":
             return articulated_inverse(self._robot, self._task.coordinates)
         return inverse(self._factors)
 
     @cached_property
     def _inverse_to_use(self) -> Matrix:
-        """The inverse, or the one that came with the task."""
+        """The inverse supplied with the task, or the computed one for other tasks."""
         rows = []
         for i, pair in enumerate(zip(self._task.supplied, self._inverse, strict=True)):
             with region("inverse_product", i):
-                rows.append([self._supplied_or(*entries) for entries in zip(*pair, strict=True)])
+                rows.append([self._select_inverse(*entries) for entries in zip(*pair, strict=True)])
         return rows
 
-    def _supplied_or(self, supplied: Signal, computed: Scalar) -> Scalar:
+    def _select_inverse(self, supplied: Signal, computed: Scalar) -> Scalar:
         return (
             computed if _is_zero(computed) else self.recorder.select(self._takes_inverse, supplied, computed)
         )
 
     @cached_property
     def _accelerations(self) -> Vector:
-        """What forward dynamics finds, of the coordinates that move by themselves."""
+        """The accelerations ``M^-1 (tau - C)`` of forward dynamics, (nv,), proper for a floating body."""
         free = []
         for i, (tau, bias) in enumerate(zip(self._task.tau, self._bias, strict=True)):
             with region("forward_dynamics", i):
@@ -259,7 +263,7 @@ class _Pipeline:
 
     @cached_property
     def _coordinate_accelerations(self) -> Vector:
-        """What forward dynamics answers."""
+        """The accelerations of forward dynamics as the user's interface defines them, (nv,)."""
         a = list(self._accelerations)
         if self._task.floating is not None:
             with region("floating"):
@@ -269,28 +273,28 @@ class _Pipeline:
     # Derivatives
 
     @cached_property
-    def _given_gradient(self) -> Halves:
-        """Derivatives of inverse dynamics at the accelerations that came with the task."""
+    def _task_gradient(self) -> Halves:
+        """The derivatives of inverse dynamics at the task's accelerations."""
         if "dfd" in self._functions and self._algorithms.gradient == "repeated":
             return self._repeated_gradient
-        a = self._given_or(self._zeros)
+        a = self._select_accelerations(self._zeros)
         return self._gradient(self._robot, self._v, a, self._first, self._task.fext)
 
     @cached_property
     def _forward_gradient(self) -> Halves:
-        """Derivatives of inverse dynamics at the accelerations of forward dynamics."""
+        """The derivatives of inverse dynamics at the accelerations of forward dynamics."""
         if self._algorithms.gradient == "repeated":
             return self._repeated_gradient
         at_rest, a = replace(self._robot, gravity=(0.0, 0.0, 0.0)), self._coupling.spread(self._accelerations)
         trip = newton_euler(at_rest, self._task.coordinates, self._zeros, a, STILL)
-        by_position, by_velocity = self._given_gradient
+        by_position, by_velocity = self._task_gradient
         correction, _ = self._gradient(at_rest, self._zeros, a, trip, {})
         return self._sum(by_position, correction), by_velocity
 
     @cached_property
     def _repeated_gradient(self) -> Halves:
-        """Derivatives after a second round trip, which takes either accelerations."""
-        a = self._given_or(self._coupling.spread(self._accelerations))
+        """The derivatives after a second round trip, at the task's or forward dynamics' accelerations."""
+        a = self._select_accelerations(self._coupling.spread(self._accelerations))
         return self._gradient(self._robot, self._v, a, self._round_trip(a), self._task.fext)
 
     def _gradient(
@@ -301,29 +305,31 @@ class _Pipeline:
         trip: RoundTrip,
         fext: Mapping[int, Wrench],
     ) -> Halves:
-        """Derivatives by position and velocity after a round trip."""
+        """Return the derivatives by position and by velocity at the state of a round trip."""
         if self._algorithms.derivatives == "columns":
             return column_derivatives(robot, self._task.coordinates, v, a, fext)
         result = inverse_dynamics_derivatives(robot, self._task.coordinates, v, trip)
-        both = self._coupling.gathered_both
-        return both(result.by_position), both(result.by_velocity)
+        gather = self._coupling.gather_both
+        return gather(result.by_position), gather(result.by_velocity)
 
-    def _with_proper_forces(self, halves: Halves) -> Halves:
-        """Derivatives of inverse dynamics with what a floating body's attitude and velocity do as well."""
-        return self._plus_proper(halves, self._mass_matrix)
+    def _inverse_gradient(self, halves: Halves) -> Halves:
+        """Return derivatives of inverse dynamics, completed by the terms of the proper acceleration."""
+        return self._add_proper(halves, self._mass_matrix)
 
-    def _solved(self, halves: Halves) -> Halves:
-        """``-M^-1`` times derivatives of inverse dynamics, with what floating does.
+    def _acceleration_gradient(self, halves: Halves) -> Halves:
+        """Return derivatives of accelerations from derivatives of inverse dynamics.
 
-        A body's proper acceleration acts by columns of the mass matrix, of which the inverse leaves units.
+        They are ``-M^-1`` times the latter, completed by the terms of the proper acceleration. The proper
+        acceleration of a floating body acts on forces by the first columns of the mass matrix, and ``-M^-1``
+        times these columns are negative unit vectors.
         """
         by_position, by_velocity = (self._minus_inverse_times(half) for half in halves)
         n = len(by_position)
         units: Matrix = [[-1.0 if i == k else 0.0 for k in range(3)] for i in range(n)]
-        return self._plus_proper((by_position, by_velocity), units)
+        return self._add_proper((by_position, by_velocity), units)
 
-    def _plus_proper(self, halves: Halves, columns: Matrix) -> Halves:
-        """Derivatives plus the first three ``columns`` times those of the proper acceleration."""
+    def _add_proper(self, halves: Halves, columns: Matrix) -> Halves:
+        """Return derivatives plus the first three ``columns`` times the proper acceleration's derivatives."""
         floating = self._task.floating
         if floating is None:
             return halves
@@ -351,7 +357,7 @@ class _Pipeline:
         return rows
 
     def _minus_inverse_times(self, matrix: Matrix) -> Matrix:
-        """``-M^-1`` times a matrix, column by column."""
+        """Return ``-M^-1`` times a matrix, column by column."""
         columns = [[-1.0 * entry for entry in column] for column in zip(*matrix, strict=True)]
         products = [self._inverse_times(self._inverse_to_use, column) for column in columns]
         return [list(row) for row in zip(*products, strict=True)]
@@ -367,7 +373,7 @@ class _Pipeline:
         return product
 
     def _flag(self, name: str, readers: Sequence[str]) -> Signal | bool:
-        """A flag that some functions read: known now where those of the build agree."""
+        """Return a flag that ``readers`` read: a constant if their tasks agree on it, otherwise an input."""
         functions, optional = FLAGS[name]
         raised = {function in functions for function in self._functions if function in readers}
         if raised == {True} and not optional:
@@ -378,14 +384,17 @@ class _Pipeline:
 def _words(
     function: str, arrays: Sequence[str], values: Sequence[Vector | Matrix]
 ) -> Iterator[tuple[str, Scalar]]:
-    """The words of a function's arrays by name, of as many arrays as are named."""
+    """Yield the name and value of each word of a function's arrays; further ``values`` are ignored."""
     for array, value in zip(arrays, values, strict=False):
         for index, entry in _entries(array, value):
             yield f"{function}.{array}[{index}]", entry
 
 
 def _entries(name: str, value: Vector | Matrix) -> Iterator[tuple[str, Scalar]]:
-    """The entries of an array that travel, with their indices: no structural zeros, and halves of halves."""
+    """Yield the indices and value of each entry of an array that travels.
+
+    Structural zeros do not travel, nor does the upper triangle of a symmetric matrix.
+    """
     for i, row in enumerate(value):
         entries = enumerate(row) if isinstance(row, list) else [(None, row)]
         for j, entry in entries:

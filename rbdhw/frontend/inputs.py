@@ -1,10 +1,10 @@
-"""What a task brings, as the dynamics take it.
+"""The inputs of a graph, converted to the quantities of the dynamics algorithms.
 
-Inputs of the graph are named after the arrays of the user's interface: ``q[0]`` (in turns for an angle, in
-metres for a shift, as they are for a quaternion), ``v[0]``, ``a[0]``, ``tau[0]``, ``base_v[5]``,
+The inputs are named after the arrays of the user's interface: ``q[0]`` (in turns for an angle, in metres for
+a translation, without a unit for a quaternion), ``v[0]``, ``a[0]``, ``tau[0]``, ``base_v[5]``,
 ``base_a[5]``, ``gravity[2]``, ``fext[3,5]`` (force, then moment), ``Minv[2,1]``; and the flags of
-:data:`rbdhw.protocol.FLAGS`. Joints that mimic others take their coordinates from these; the dynamics know
-nothing of it.
+:data:`rbdhw.protocol.FLAGS`. The coordinates of mimicking joints are computed here from the joints that they
+follow, so the dynamics algorithms treat all joints alike.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Matrix = list[list[Scalar]]
 
 
 class Coupling:
-    """How the robot's ``nv`` velocities move all degrees of freedom, those of mimicking joints included."""
+    """The linear map from the robot's ``nv`` velocities to all degrees of freedom, with mimicking joints."""
 
     def __init__(self, robot: Robot) -> None:
         self._size = robot.nv
@@ -35,34 +35,34 @@ class Coupling:
             self._shares += [(k, factor) for k in range(robot.nv)[place]]
 
     def spread(self, vector: Sequence[Scalar]) -> list[Scalar]:
-        """Velocities or accelerations of all degrees of freedom."""
+        """Return the velocities or accelerations of all degrees of freedom from the robot's (nv,)."""
         return [vector[k] if factor == 1.0 else factor * vector[k] for k, factor in self._shares]
 
-    def gathered(self, vector: Sequence[Scalar]) -> list[Scalar]:
-        """Joint forces, or rows of anything, of those that move by themselves."""
+    def gather(self, vector: Sequence[Scalar]) -> list[Scalar]:
+        """Return the robot's joint forces (nv,) from those of all degrees of freedom: the transposed map."""
         total: list[Scalar] = [0.0] * self._size
         for (k, factor), value in zip(self._shares, vector, strict=True):
             total[k] = total[k] + factor * value
         return total
 
-    def gathered_both(self, matrix: Matrix) -> Matrix:
-        """A matrix over all degrees of freedom as one over those that move by themselves."""
-        rows = [self.gathered(row) for row in matrix]
-        columns = [self.gathered(column) for column in zip(*rows, strict=True)]
+    def gather_both(self, matrix: Matrix) -> Matrix:
+        """Return a matrix (nv, nv) from one over all degrees of freedom, with rows and columns gathered."""
+        rows = [self.gather(row) for row in matrix]
+        columns = [self.gather(column) for column in zip(*rows, strict=True)]
         return [list(row) for row in zip(*columns, strict=True)]
 
 
 class Task:
-    """The inputs of a graph, taken from a recorder.
+    """The inputs of a graph, created with a recorder.
 
     Members
     -------
     v, a, tau : list of scalars
-        As they came, ``nv`` each.
+        Velocities, accelerations and joint forces, ``nv`` each, as the task gives them.
     fext : dict
         External wrenches by body.
     supplied : rows
-        The lower triangle of an inverse mass matrix that came with the task.
+        The lower triangle of the inverse mass matrix that a task can bring.
     """
 
     def __init__(self, recorder: Any, robot: Robot, fext: Sequence[int]) -> None:
@@ -83,44 +83,44 @@ class Task:
 
     @cached_property
     def coordinates(self) -> list[Coordinate]:
-        """The configuration of each joint."""
+        """The configuration of each joint of the robot's bodies."""
         with region("trigonometry"):
             pairs = zip(self._robot.bodies, self._robot.q_of, strict=True)
             return [self._coordinate(body.joint, place) for body, place in pairs]
 
     @cached_property
     def base(self) -> Motion:
-        """The motion of what the robot hangs from."""
+        """The motion of the base; its acceleration includes gravity, so that it is the proper one."""
         if not self._robot.base_given:
-            return at_rest(self._fall)
+            return at_rest(self._gravity_vector)
         with region("base"):
             linear, velocity = _halves(self._base_v)
             change, angular = _halves(self._base_a)
-            proper = subtract(add(change, cross(velocity, linear)), self._fall)
+            proper = subtract(add(change, cross(velocity, linear)), self._gravity_vector)
             return make_motion(velocity, angular, proper)
 
     @cached_property
     def floating(self) -> FloatingBody | None:
-        """What the first body's linear velocity and attitude do, if it floats."""
+        """The first body's velocity and the gravity in its frame, if it floats; otherwise None."""
         if not self._robot.floats:
             return None
         with region("floating"):
             quaternion = self._q[3:7]
             axes = attitude(quaternion, 1.0)
             into = transpose(self._robot.bodies[0].joint.placement.rotation)
-            falling = apply(axes, scale(shrink(quaternion), multiply(into, self._fall)))
+            falling = apply(axes, scale(shrink(quaternion), multiply(into, self._gravity_vector)))
             linear, angular = _halves(self.v[:6])
             return FloatingBody(angular, linear, falling)
 
     @property
-    def _fall(self) -> Vector:
+    def _gravity_vector(self) -> Vector:
         x, y, z = self._gravity
         return x, y, z
 
     def _coordinate(self, joint: Joint, place: slice) -> Coordinate:
         own = self._q[place]
         if joint.kind is JointKind.FLOATING:
-            return Coordinate()  # what its attitude does is not felt but by gravity
+            return Coordinate()  # only gravity depends on its attitude: see `floating`
         if joint.kind is JointKind.SPHERICAL:
             return Coordinate(attitude=attitude(own, shrink(own)))
         if joint.kind is JointKind.PLANAR:
@@ -136,7 +136,7 @@ class Task:
         return Coordinate(shift=(0.0, 0.0, position + offset))
 
     def _factor(self, joint: Joint) -> float:
-        """What a joint's coordinate, in turns or metres, is of the one that it follows."""
+        """Return the ratio of a joint's coordinate to the one that it follows, each in turns or metres."""
         if joint.mimic is None:
             return 1.0
         followed = next(body.joint for body in self._robot.bodies if body.joint.name == joint.mimic.joint)
@@ -154,10 +154,11 @@ class Task:
 
 
 def shrink(quaternion: Sequence[Scalar]) -> Scalar:
-    """One over the squared length of a quaternion near one: ``1 - e + e^2`` for a square of ``1 + e``.
+    """Return about ``1 / |q|^2`` for a quaternion ``q`` whose length is near one.
 
-    The value ``e`` is small by the domain, and so is its format; tasks in which it is not overflow there, and
-    say so. It has two uses, lest sums be rearranged past it.
+    With ``|q|^2 = 1 + e`` the result is ``1 - e + e^2``. The domain bounds ``e``, and its format has only
+    that range. A task with a larger ``e`` overflows there and is flagged. The node of ``e`` has two uses, so
+    that the passes do not rearrange sums across it.
     """
     x, y, z, w = quaternion
     excess = ((x * x + y * y) + (z * z + w * w)) - 1.0
@@ -165,6 +166,6 @@ def shrink(quaternion: Sequence[Scalar]) -> Scalar:
 
 
 def _halves(six: Sequence[Scalar]) -> tuple[Vector, Vector]:
-    """The two 3-vectors of ``[linear; angular]``."""
+    """Return the two 3-vectors of ``[linear; angular]``."""
     x, y, z, u, v, w = six
     return (x, y, z), (u, v, w)

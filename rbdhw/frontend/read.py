@@ -1,4 +1,4 @@
-"""The robot of a build: read from its file, mounted, checked, and seen from the root asked for."""
+"""Read the robot of a build: load its file, mount it, check it, and choose its root."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rbdhw.target import target
 
 
 def read(urdf: Path, options: BuildOptions, progress: Progress = silent) -> tuple[Robot, list[RootTrial]]:
-    """The robot in a URDF file as it is mounted, and the roots that were tried for it.
+    """Return the robot of a URDF file with the requested base, gravity and root, and the roots compared.
 
     Raises
     ------
     InputError
-        For a robot or option that cannot be built.
+        If the robot or an option is not supported.
     """
     options.check(tuple(FUNCTIONS))
     delays = target(options.target).delays

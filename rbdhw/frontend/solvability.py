@@ -1,4 +1,4 @@
-"""Whether a robot's mass matrix can be inverted, checked before anything is built on its inverse."""
+"""Check that a robot's mass matrix can be inverted, before functions that need its inverse are built."""
 
 from __future__ import annotations
 
@@ -14,30 +14,33 @@ from rbdhw.remarks import subject
 from rbdhw.robot.model import Body, Inertia, Robot
 
 WITHOUT_INVERSE = functions_with(lambda own: not own.inverts)
-"""The functions that need no inverse of the mass matrix."""
+"""The functions that do not need the inverse of the mass matrix."""
 
 POSES = 4
-"""Random poses in which the mass matrix is looked at."""
+"""The number of random poses in which the mass matrix is evaluated."""
 
 REACH = 3.0
-"""How far these poses are from zero (rad or m; quaternions are brought to unit length)."""
+"""The largest coordinate of these poses (rad or m; quaternions are normalised)."""
 
 SINGULAR = 1e-12
-"""The ratio of extreme eigenvalues of a mass matrix, scaled to a unit diagonal, that rounding makes of 0."""
+"""The ratio of the smallest to the largest eigenvalue below which a mass matrix counts as singular.
+
+The matrix is scaled to a unit diagonal. Rounding errors make a ratio of zero about this large.
+"""
 
 INVOLVED = 1e-3
-"""The share of the largest component from which on a joint takes part in a motion."""
+"""A joint takes part in a motion if its component is at least this share of the largest one."""
 
 Array = NDArray[np.float64]
 
 
 def check_solvable(robot: Robot, functions: Iterable[str]) -> None:
-    """Refuse functions that need the inverse of a mass matrix that is singular in every pose.
+    """Refuse functions that need the inverse of the mass matrix if it is singular in every pose.
 
     Raises
     ------
     InputError
-        The line names a link without inertia, and a joint that moves it without moving any mass.
+        If it is. The message names a link without inertia and the joints that can move without moving mass.
     """
     if not set(functions) - set(WITHOUT_INVERSE):
         return
@@ -55,7 +58,7 @@ def check_solvable(robot: Robot, functions: Iterable[str]) -> None:
 
 
 def _free_motion(M: Array) -> Array | None:
-    """A motion of the joints that has no kinetic energy, if there is any."""
+    """Return a motion of the joints without kinetic energy, or None if there is none."""
     size = np.sqrt(np.maximum(np.diag(M), 0.0))
     if not size.all():
         return np.where(size == 0.0, 1.0, 0.0)
@@ -65,7 +68,10 @@ def _free_motion(M: Array) -> Array | None:
 
 
 def _involved_joints(robot: Robot, motion: Array) -> tuple[list[str], Body]:
-    """The joints that take part in a motion, and the body among theirs that lacks inertia, or the first."""
+    """Return the joints that take part in a motion, and the first of their bodies without inertia.
+
+    If all these bodies have inertia, the first of them is returned.
+    """
     shares = np.abs(motion) / np.abs(motion).max()
     pairs = zip(robot.bodies, robot.v_of, strict=True)
     bodies = [body for body, own in pairs if body.joint.mimic is None and shares[own].max() >= INVOLVED]

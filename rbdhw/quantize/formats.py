@@ -1,4 +1,4 @@
-"""Number formats of a graph: ranges from random tasks over the domain, widths by what errors do."""
+"""Number formats of a graph: ranges from random tasks over the domain, widths from the effect of errors."""
 
 from __future__ import annotations
 
@@ -45,31 +45,31 @@ from rbdhw.target import target
 Array = NDArray[np.float64]
 
 CHUNK = 512
-"""Tasks whose every node's value is held at once."""
+"""Tasks for which the values of all nodes are in memory together."""
 
 TAIL_POWER, TAIL_MARGIN = 3.0, 4.0
-"""How the largest of all groups over that of the median group tells how far tails reach, and its limit."""
+"""The margin for tails that were not drawn: min((largest / median of the group maxima) ** POWER, MARGIN)."""
 
 ROWS = 256
-"""Nodes whose values are looked at together."""
+"""Nodes whose values are processed together."""
 
 NOISE_TASKS = 512
 """Tasks in which rounding errors are observed."""
 
 NOISE_PASSES = 2
-"""How often formats are chosen anew after rounding errors were observed."""
+"""The most times that formats are chosen again after rounding errors were observed."""
 
 NOISY = 1.3
-"""A value this many times as large as the samples say holds rounding errors, and little else."""
+"""A value that exceeds its sampled magnitude by this factor consists mainly of rounding errors."""
 
 NOISE_MARGIN = 4.0
-"""Headroom of such a value over the largest observed."""
+"""The headroom of such a value over the largest observed."""
 
 MOST_TERMS = 8
-"""Terms of a sum that an array's unit adds up in one go."""
+"""The most terms that a unit of the array adds in one operation."""
 
 CANCELS = 8.0
-"""How many times as large as the result a value counts in it that is said to cancel."""
+"""A value is reported as cancelling if its effect on the result exceeds the result by this factor."""
 
 BY_VELOCITY = (
     "factorization",
@@ -79,31 +79,32 @@ BY_VELOCITY = (
     "forward_dynamics",
     "correction",
 )
-"""Steps whose regions are numbered by velocities, not by bodies."""
+"""Steps whose regions are numbered by velocity coordinates instead of bodies."""
 
 INVERSE_MARGIN = 1.25
-"""Headroom of a supplied inverse over the largest found by sampling."""
+"""The headroom of a supplied inverse over the largest entries found by sampling."""
 
 
 @dataclass(frozen=True)
 class Draws:
-    """How many random tasks decide about number formats.
+    """The numbers of random tasks from which number formats are chosen.
 
     Parameters
     ----------
     ranging
-        Tasks over the whole domain in which ranges are found, a chunk at a time.
-    chunk
-        Tasks whose every node's value is held at once.
-    group
-        Tasks, a whole number of them in a chunk, whose largest values are compared: of the same number of
-        tasks, smaller groups differ more, and leave more headroom for the tails that were not drawn.
+        Tasks over the whole domain from which ranges are determined, in chunks.
     held_out
-        Tasks of all strata by which errors are measured.
+        Tasks of all strata in which errors are measured.
+    chunk
+        Tasks for which the values of all nodes are in memory together.
+    group
+        Tasks in a group; a chunk holds a whole number of groups. The maxima of groups are compared to
+        estimate tails. The maxima of smaller groups differ more, so that more headroom is left for the tails.
     probed
-        Tasks of all strata by which the effect of errors is found.
+        Tasks of all strata in which the effect of errors is determined.
     headroom
-        How much larger values may be than the ranges found; few tasks tell little of a large robot's tails.
+        The factor by which values may exceed the ranges found. A small sample of a large robot's tasks needs
+        more than 1.
     """
 
     ranging: int
@@ -115,7 +116,7 @@ class Draws:
 
 
 def add_inverse_bounds(domain: Domain, robot: Robot, options: BuildOptions) -> Domain:
-    """The domain with bounds of an inverse mass matrix that comes with a task, found by sampling."""
+    """Return the domain with bounds of an inverse mass matrix supplied with a task, found by sampling."""
     rng = np.random.default_rng((options.seed, 2))
     found = golden.evaluate(robot, "minv", sample(robot, domain, options.samples, rng))["Minv"]
     largest = INVERSE_MARGIN * np.abs(found).max(axis=0).ravel()
@@ -124,20 +125,22 @@ def add_inverse_bounds(domain: Domain, robot: Robot, options: BuildOptions) -> D
 
 @dataclass(frozen=True)
 class Observed:
-    """What random tasks over the domain tell of a graph, whatever its formats are to be.
+    """Observations of a graph on random tasks, which do not depend on its number formats.
 
     Parameters
     ----------
+    model, graph, domain, draws
+        The prepared robot, its graph, the bounds of its inputs, and the numbers of tasks.
     magnitudes
-        The largest that each node may have.
+        The largest magnitude of each node.
     effects
-        What errors at the nodes do to the results.
+        The effect of errors at the nodes on the results.
     noise_words
-        Inputs of a graph, of tasks by which rounding errors are observed.
+        The graph's inputs for the tasks in which rounding errors are observed.
     tasks, reference
-        Tasks by which errors are measured, and their right results by function.
+        The tasks in which errors are measured, and their golden results by function.
     floors
-        For each function the norm below which a result counts as large as that.
+        For each function, the least norm by which errors are divided: smaller results count as this large.
     """
 
     model: Model
@@ -154,18 +157,20 @@ class Observed:
 
 @dataclass(frozen=True)
 class Formats:
-    """A bit-exact program, and how it was chosen.
+    """A bit-exact program, and the record of its choice.
 
     Parameters
     ----------
+    program
+        The bit-exact program.
     groups
-        Which of its values are twins.
+        The groups of values that are twins.
     errors
         The errors of each function's results.
     tries
-        The widths that were tried for it, the last of which it has.
+        The widths that were tried; the program has the last ones.
     reasons
-        For each function, what limits its errors.
+        For each function, the reason that limits its accuracy.
     """
 
     program: Program
@@ -178,10 +183,10 @@ class Formats:
 def observe(
     model: Model, graph: Graph, domain: Domain, options: BuildOptions, draws: Draws | None = None
 ) -> Observed:
-    """What tasks tell.
+    """Observe a graph on random tasks.
 
-    Ranges come from one sample of the domain, the effect of errors from one of all strata, and errors from
-    another of all strata, by default four times as large as the first.
+    Ranges come from one sample of the domain, the effect of errors from a sample of all strata, and errors
+    from another sample of all strata, which by default is four times as large as the first.
     """
     draws = draws or Draws(options.samples, 4 * options.samples)
     ranging, held_out, probing = (np.random.default_rng((options.seed, k)) for k in (0, 1, 3))
@@ -216,14 +221,21 @@ def choose_formats(
     fuses_sums: bool = False,
     progress: Progress = silent,
 ) -> Formats:
-    """The bit-exact program: the most exact at the width asked for, or the cheapest that meets the budget.
+    """Choose number formats: the most accurate for the requested width, or the cheapest within the budget.
 
-    ``progress`` receives the widths of each program that is tried.
+    Parameters
+    ----------
+    twins
+        The nodes of the graph that share hardware, and so share formats.
+    fuses_sums
+        Whether the core rounds sums of products once.
+    progress
+        Receives the widths of each program that is tried.
 
     Raises
     ------
     InputError
-        Where the budget is not met.
+        If no width meets the budget.
     """
     model, graph, domain, draws = observed.model, observed.graph, observed.domain, observed.draws
     shifts = exponents(graph, twins)
@@ -232,7 +244,7 @@ def choose_formats(
 
     tries = count(1)
 
-    def lowered(widths: Widths) -> Program:
+    def lower_graph(widths: Widths) -> Program:
         progress(f"try {next(tries)}, {' x '.join(map(str, widths.ports))} bits")
         seen = list(magnitudes)
         draft = lower(graph, seen, ranges, widths, twins)
@@ -245,7 +257,7 @@ def choose_formats(
             draft = lower(graph, seen, ranges, widths.fit_magnitudes(magnitudes, seen), twins)
         return fuse(draft, MOST_TERMS) if fuses_sums else draft
 
-    def measured(program: Program, tasks: int) -> Measured:
+    def measure(program: Program, tasks: int) -> Measured:
         draft = accelerator_model(model, domain, program, options)
         return {f: function_errors(draft, observed, f, tasks) for f in options.functions}
 
@@ -256,9 +268,9 @@ def choose_formats(
     planner = Planner(graph, magnitudes, observed.effects, twins, guard=0 if fuses_sums else GUARD_BITS)
     search = FormatSearch(
         planner,
-        lowered,
-        partial(measured, tasks=draws.held_out),
-        partial(measured, tasks=min(draws.ranging, draws.held_out)),
+        lower_graph,
+        partial(measure, tasks=draws.held_out),
+        partial(measure, tasks=min(draws.ranging, draws.held_out)),
         target(options.target).blocks,
         reason,
     )
@@ -277,7 +289,10 @@ def choose_formats(
 
 
 def node_reason(robot: Robot, graph: Graph, node: int, times: float) -> str:
-    """What a node's rounding does to errors; its value counts ``times`` the result that is left of it."""
+    """Return a sentence on a node whose rounding dominates the errors.
+
+    ``times`` is the effect of the node's largest value relative to the function's result.
+    """
     region = graph.nodes[node].region
     place = region.step
     if region.joint is not None:
@@ -288,7 +303,7 @@ def node_reason(robot: Robot, graph: Graph, node: int, times: float) -> str:
 
 
 def joint_of(robot: Robot, step: str, index: int) -> str:
-    """The joint of a region: of a body, or of a velocity where the step goes through the mass matrix."""
+    """Return the joint of a region; ``index`` is that of a body, or of a velocity in steps of BY_VELOCITY."""
     if step not in BY_VELOCITY:
         return robot.bodies[index].joint.name
     pairs = zip(robot.bodies, robot.v_of, strict=True)
@@ -300,7 +315,7 @@ def joint_of(robot: Robot, step: str, index: int) -> str:
 
 
 def first(arrays: Mapping[str, Array], tasks: int) -> dict[str, Array]:
-    """The first tasks of arrays."""
+    """Return the first tasks of each array."""
     return {name: array[:tasks] for name, array in arrays.items()}
 
 
@@ -311,10 +326,10 @@ def raise_to_noise(
     reals: Mapping[str, Array],
     headroom: float = 1.0,
 ) -> None:
-    """Raise the magnitudes of values that hold little but rounding errors to what those may be.
+    """Raise the magnitudes of values that consist mainly of rounding errors.
 
-    Where values cancel but for rounding errors, samples in double precision know nothing of their size.
-    Magnitudes are larger by ``headroom`` than what the samples say.
+    If terms cancel except for rounding errors, samples in double precision do not show the size of their sum.
+    The program shows it. ``magnitudes``, which are changed in place, already include ``headroom``.
     """
     words = {word.name: quantise(word, reals[word.name]) for word in program.inputs}
     for function in functions:
@@ -325,7 +340,7 @@ def raise_to_noise(
 
 
 def add_inverses(robot: Robot, domain: Domain, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Arrays with their inverse mass matrices where a task may bring one."""
+    """Return arrays with their inverse mass matrices, if the domain has bounds of supplied inverses."""
     inverses = golden.evaluate(robot, "minv", arrays) if "Minv" in domain.bounds else {}
     return {**arrays, **inverses}
 
@@ -333,7 +348,7 @@ def add_inverses(robot: Robot, domain: Domain, arrays: Mapping[str, Array]) -> d
 def sample_inputs(
     model: Model, domain: Domain, draws: Draws, rng: np.random.Generator
 ) -> Iterator[dict[str, Array]]:
-    """Inputs of a graph for random tasks over the whole domain, chunk by chunk."""
+    """Yield the inputs of a graph for random tasks over the whole domain, a chunk at a time."""
     arrays = sample(model.source, domain, draws.ranging, rng, model.fext)
     for start in range(0, draws.ranging, draws.chunk):
         part = {name: array[start : start + draws.chunk] for name, array in arrays.items()}
@@ -343,9 +358,10 @@ def sample_inputs(
 def largest_magnitudes(
     graph: Graph, functions: Sequence[str], chunks: Iterable[Mapping[str, Array]], group: int = CHUNK
 ) -> list[float]:
-    """The largest magnitude that each node may have in tasks of those functions that depend on it.
+    """Return the largest magnitude of each node in tasks of the functions that depend on it.
 
-    Beyond those of the samples lie others, in proportion to how much the largest of groups of tasks differ.
+    It is the largest of the samples times a margin for tails that were not drawn. The more the maxima of
+    groups of tasks differ, the larger the margin (:data:`TAIL_POWER`, :data:`TAIL_MARGIN`).
     """
     largest: list[Array] = []
     used = _used_by_flags(graph, functions)
@@ -370,7 +386,7 @@ def largest_magnitudes(
 def _used_by_flags(
     graph: Graph, functions: Sequence[str]
 ) -> dict[tuple[tuple[str, bool], ...], NDArray[np.bool_]]:
-    """For each setting of the flags that tasks of those functions have, which nodes these depend on."""
+    """Return, for each setting of the flags in tasks of the functions, the nodes that the results need."""
     used: dict[tuple[tuple[str, bool], ...], NDArray[np.bool_]] = {}
     for function in functions:
         for extended in (False, True) if FUNCTIONS[function].optional_inputs else (False,):
@@ -384,13 +400,16 @@ def _used_by_flags(
 def accelerator_model(
     model: Model, domain: Domain, program: Program, options: BuildOptions
 ) -> AcceleratorModel:
-    """Return the bit-exact model of a build whose program is known."""
+    """Return the bit-exact model of a build with a program."""
     interface = program_interface(program, options.data_width, options.number, options.priority)
     return AcceleratorModel(model.source, domain, program, model.fext, interface)
 
 
 def function_errors(model: AcceleratorModel, observed: Observed, function: str, tasks: int) -> FunctionErrors:
-    """Errors of the bit-exact model against the golden one in the first tasks, those not flagged."""
+    """Return the errors of the bit-exact model against the golden one in the first ``tasks`` tasks.
+
+    Flagged tasks are counted, but their errors are not.
+    """
     drawn, floor = observed.tasks.first(tasks), observed.floors[function]
     status, words = respond(model, function, encode(model, function, drawn.arrays))
     reference = first(observed.reference[function], tasks)

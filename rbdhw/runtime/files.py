@@ -62,7 +62,7 @@ def check_file(path: Path) -> None:
         raise InputError(_refusal(path, error)) from error
     written = path if _in_place(path) else path.absolute().parent
     if not os.access(written, os.W_OK):
-        raise InputError(f"{path}: {written} cannot be written; expected a folder that can be")
+        raise InputError(f"{path}: {written} cannot be written; expected a writable folder")
 
 
 def is_folder(path: Path) -> bool:
@@ -90,7 +90,7 @@ def check_folder(folder: Path, what: str) -> None:
     if not existing.is_dir():
         raise InputError(f"{folder}: {existing} is not a folder; expected a folder {what}")
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise InputError(f"{folder}: {existing} cannot be written; expected a folder that can be")
+        raise InputError(f"{folder}: {existing} cannot be written; expected a writable folder")
 
 
 @contextmanager
@@ -146,7 +146,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _refusal(path: Path, error: OSError) -> str:
-    return f"{path}: cannot be written ({_reason(error)}); expected a file that can be"
+    return f"{path}: cannot be written ({_reason(error)}); expected a writable file"
 
 
 def _suffix(path: Path) -> str:

@@ -127,7 +127,7 @@ def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Pat
     try:
         executable.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        expected = "expected a folder that can be"
+        expected = "expected a writable folder"
         raise InputError(f"{folder}: cannot be written ({error.strerror}); {expected}") from error
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as name:  # make does not support paths with spaces
         work = Path(name)

@@ -415,7 +415,7 @@ def test_verilog_that_was_changed_is_refused(design: Path) -> None:
     with (design / "accelerator.v").open("a") as verilog:
         verilog.write("// by hand\n")
     assert refusal(design) == (
-        f"{design}/accelerator.v: is not the file that manifest.json describes, but was changed or is of "
+        f"{design}/accelerator.v: is not the file that manifest.json describes: it was changed or belongs to "
         "another design; expected the folder as it was written; run `rbdhw generate` again"
     )
 

@@ -143,7 +143,7 @@ BAD_OPTIONS = {
     ),
     "link fixed": (
         ("--fext", "tip"),
-        "fext: link 'tip' is fixed to 'forearm'; a moving link of toy was expected",
+        "fext: link 'tip' is fixed to 'forearm'; expected a moving link of toy",
     ),
     "II": (("--ii", "0"), "ii: 0 is not possible; expected 1 to 4096 cycles between tasks"),
     "target": (("--target", "z80"), "target: 'z80' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p"),
@@ -232,8 +232,8 @@ class TestBadInput:
         file = tmp_path / "thesis.tex"
         file.write_text("kept")
         line = told("generate", TOY, "-o", tmp_path, "--width", 18)
-        expected = "expected a new or empty folder, or an earlier design's"
-        assert line == f"{tmp_path}: holds 'thesis.tex', which is no part of a design; {expected}"
+        expected = "expected a new or empty folder, or the folder of an earlier design"
+        assert line == f"{tmp_path}: contains 'thesis.tex', which is no part of a design; {expected}"
         assert list(tmp_path.iterdir()) == [file]
 
     def test_bad_options_leave_an_earlier_design(self, told, design):

@@ -180,9 +180,9 @@ class TestOutputs:
             ("", "cannot be written; expected a file in a folder that exists"),
             ("no/where", "cannot be written; expected a file in a folder that exists"),
             ("states.npz/below", "cannot be written; expected a file in a folder that exists"),
-            (300 * "n", "cannot be written (File name too long); expected a file that can be"),
-            ("/dev/full", "cannot be written (No space left on device); expected a file that can be"),
-            ("/proc/states", "cannot be written (No such file or directory); expected a file that can be"),
+            (300 * "n", "cannot be written (File name too long); expected a writable file"),
+            ("/dev/full", "cannot be written (No space left on device); expected a writable file"),
+            ("/proc/states", "cannot be written (No such file or directory); expected a writable file"),
         ],
     )
     def test_places_that_take_no_results(self, refused, rails, tmp_path, place, reason):
@@ -196,7 +196,7 @@ class TestOutputs:
         for place, reason in (
             (
                 ".",
-                "holds 'link', which is no part of a design; expected a new or empty folder, or an earlier",
+                "contains 'link', which is no part of a design; expected a new or empty folder, or the",
             ),
             ("thesis.tex", "is not a folder; expected a folder to write a design to"),
             ("thesis.tex/design", "is not a folder; expected a folder to write a design to"),

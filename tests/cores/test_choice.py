@@ -1,4 +1,4 @@
-"""The choice between the cores: of hand-made estimates, and of builds."""
+"""The choice between the cores, from hand-made estimates and in builds."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def toy(**options):
 
 class TestCheaper:
     def test_the_core_whose_largest_share_is_less(self):
-        """Half of the DSP blocks is less than three fifths of the look-up tables."""
+        """The core with half of the DSP blocks beats the one with three fifths of the look-up tables."""
         why = "the array takes 50.0% of the DSP blocks, the pipeline takes 60.0% of the LUTs"
         estimates = {"pipeline": LARGE, "array": SMALL}
         assert choose_core(estimates, {}, ECP5) == CoreChoice("array", why, estimates)
 
-    def test_the_pipeline_where_both_take_the_same(self):
+    def test_the_pipeline_if_both_take_the_same(self):
         assert choose_core({"pipeline": SMALL, "array": SMALL}, {}, ECP5).core == "pipeline"
 
-    def test_one_that_can_be_built_before_one_that_cannot(self):
+    def test_a_core_that_can_be_built_is_preferred_to_one_that_cannot(self):
         found = choose_core({"array": LARGE}, {"pipeline": "clock: too fast"}, ECP5)
         assert found.core == "array"
         assert found.why == "the array takes 60.0% of the LUTs, no pipeline (clock: too fast)"
 
-    def test_neither(self):
+    def test_no_core_can_be_built(self):
         with pytest.raises(InputError) as error:
             choose_core({}, {"array": "no place", "pipeline": "clock: too fast"}, ECP5)
         assert str(error.value) == "clock: too fast"
@@ -65,7 +65,7 @@ def build() -> BuildSearch:
 
 
 class TestBuilds:
-    def test_the_taken_core_is_the_cheaper_of_both(self):
+    def test_the_chosen_core_is_the_cheaper_one(self):
         plan = build().plan(Interval(32, "tried"))
         both = {core: build().schedule(core, 32).estimate for core in CORES}
         assert plan.choice.estimates == both
@@ -92,11 +92,11 @@ class TestBuilds:
             ),
         ],
     )
-    def test_builds_that_can_have_no_array(self, options, why):
+    def test_builds_that_the_array_does_not_support(self, options, why):
         own = search_of(toy(**options))
         assert own.choose(32) == CoreChoice("pipeline", f"no array ({why})", {})
 
-    def test_an_array_that_finds_no_place_is_left(self, monkeypatch):
+    def test_the_pipeline_is_chosen_if_the_array_cannot_be_built(self, monkeypatch):
         def refuse(*_):
             raise InputError("ii: no place")
 
@@ -106,7 +106,7 @@ class TestBuilds:
         assert taken.core == "pipeline"
         assert taken.why.endswith(", no array (ii: no place)")
 
-    def test_formats_are_chosen_once_for_each_core_and_tasks_drawn_once(self, monkeypatch):
+    def test_formats_are_chosen_once_for_each_core_and_tasks_are_drawn_once(self, monkeypatch):
         calls = Counter()
 
         def counted(name, do):
@@ -129,13 +129,13 @@ class TestBuilds:
         assert build().program(32) == programs[1]
         assert build().program(4) == programs[0]
 
-    def test_products_are_those_that_no_core_can_do_without(self):
+    def test_products_are_those_of_the_core_with_the_fewest(self):
         array = search_of(toy(core="array"))
         assert build().products(32) < array.products(32)
         units = array.schedule("array", 32).core.multipliers
         assert array.products(32) <= 32 * units
 
-    def test_the_manifest_tells_which_core_and_why(self):
+    def test_the_manifest_states_the_core_and_the_reason(self):
         facts = generate(path("toy"), TOY).manifest
         told = facts["cores"]
         assert facts["core"] == "array"
@@ -147,7 +147,7 @@ class TestBuilds:
         }
         assert set(told["estimates"]) == set(CORES)
 
-    def test_a_core_that_was_asked_for(self):
+    def test_a_requested_core(self):
         facts = generate(path("toy"), toy(core="pipeline", functions=("id",))).manifest
         assert facts["core"] == "pipeline"
         assert facts["cores"] == {"asked": "pipeline", "why": "asked for", "estimates": {}}
@@ -158,16 +158,16 @@ SMALLER = replace(ECP5, luts=10_000, block_rams=120)
 
 @pytest.fixture
 def smaller(monkeypatch):
-    """A device of which the toy takes much."""
+    """A device so small that the toy takes a large share of it."""
     monkeypatch.setitem(TARGETS, "ecp5-85", SMALLER)
 
 
 def share(core, ii):
-    """The share of the look-up tables, a little more than the toy takes, that decides in these tests."""
+    """Return a share of the look-up tables slightly larger than the toy's on a core at an interval."""
     return 1.001 * build().schedule(core, ii).estimate.luts / SMALLER.luts
 
 
-def searched(**options):
+def find_plan(**options):
     return make_plan(load_urdf(path("toy")), toy(ii=1, pacing=Pacing(link=False), **options))
 
 
@@ -175,16 +175,16 @@ def searched(**options):
 class TestIntervals:
     def test_arrays_are_searched_at_their_own_intervals(self):
         fit = share("array", 16)
-        plan = searched(core="array", fit=fit)
+        plan = find_plan(core="array", fit=fit)
         assert 8 < plan.interval.ii == plan.ii <= 16
         assert plan.interval.why == f"the fewest that fit {100.0 * fit:g}% of ecp5-85"
         assert plan.estimate.luts <= fit * SMALLER.luts
 
-    def test_the_shortest_array_is_where_a_search_begins(self):
-        assert searched(core="array", fit=0.9).ii == 8
+    def test_a_search_begins_at_the_shortest_interval_of_the_array(self):
+        assert find_plan(core="array", fit=0.9).ii == 8
 
     def test_operand_memories_keep_to_the_share(self, monkeypatch):
-        """Of half of the block RAMs, but for those that are left to other parts, four memories."""
+        """Half of the block RAMs, without those reserved for other parts, hold four memories."""
         monkeypatch.setitem(TARGETS, "ecp5-85", replace(ECP5, block_rams=2 * (SPARE_BLOCK_RAMS + 4)))
         source = load_urdf(path("toy"))
         plan = make_plan(source, toy(core="array", fit=0.5))
@@ -195,15 +195,15 @@ class TestIntervals:
         assert free.core.schedule.steps == plan.core.schedule.steps
 
     def test_both_cores_are_searched(self):
-        """Arrays alone get as small as that of the longest interval."""
+        """Only an array becomes as small as the array of the longest interval."""
         fit = share("array", 64)
-        assert searched(fit=fit).core.name == "array"
+        assert find_plan(fit=fit).core.name == "array"
         with pytest.raises(InputError) as error:
-            searched(fit=fit, core="pipeline")
+            find_plan(fit=fit, core="pipeline")
         assert str(error.value).startswith("fit: at an ii of ")
         assert "no other ii fits better" in str(error.value)
 
-    def test_the_link_is_asked_by_the_core_that_is_taken(self):
+    def test_the_interval_of_the_link_is_that_of_the_chosen_core(self):
         plan = make_plan(load_urdf(path("toy")), toy(ii=1, data_width=32, pacing=Pacing()))
         assert plan.core.name == "pipeline"
         assert plan.choice.why.startswith("no array (ii: ")
@@ -212,8 +212,8 @@ class TestIntervals:
         fit, source = share("array", 64), load_urdf(path("toy"))
         with pytest.raises(InputError) as error:
             make_plan(source, toy(ii=8, fit=fit))
-        assert str(error.value).endswith(f" of ecp5-85; an ii of {searched(fit=fit).ii} would fit")
+        assert str(error.value).endswith(f" of ecp5-85; an ii of {find_plan(fit=fit).ii} would fit")
         with pytest.raises(InputError) as error:
             make_plan(source, toy(ii=8, fit=fit, core="pipeline"))
-        array = f"with --core array one of {searched(fit=fit).ii}"
+        array = f"with --core array one of {find_plan(fit=fit).ii}"
         assert str(error.value).endswith(f" of ecp5-85; none up to 64 would fit, {array}")

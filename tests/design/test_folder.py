@@ -1,4 +1,4 @@
-"""The design folder, written and read."""
+"""Writing and reading the design folder."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def test_a_program_that_its_reader_refuses_is_not_written(design, folder):
         with pytest.raises(InternalError) as refusal:
             write(damaged, target)
         assert str(refusal.value) == (
-            f"{target}: internal error: the design is not what would be read from its files (model.json: "
-            f"damaged: program data: operations.{k}.1.0.2: Input should be greater than or equal to -63; "
-            "expected what program_to_json writes); nothing was written; please report the robot and the "
-            "options"
+            f"{target}: internal error: the design differs from the one that is read from its files "
+            f"(model.json: damaged: program data: operations.{k}.1.0.2: Input should be greater than or "
+            "equal to -63; expected what program_to_json writes); nothing was written; please report "
+            "the robot and the options"
         )
     assert {name: (folder / name).read_bytes() for name in FILES} == before
     assert [entry.name for entry in folder.parent.iterdir()] == [folder.name]
 
 
-def test_a_design_that_reads_as_another_is_not_written(design, folder):
-    """A fraction where the reader takes an integer for one."""
+def test_a_design_that_is_read_differently_is_not_written(design, folder):
+    """The reader converts a fraction to an integer."""
     odd = replace(design, fext=(True,))
     assert odd.fext == (1,)
     with pytest.raises(InternalError, match=r"domain data: fext"):
@@ -94,7 +94,7 @@ def test_same_design_same_bytes(design, folder, tmp_path):
         assert (folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
-def test_the_manifest_says_how_packets_are_laid_out(design):
+def test_the_manifest_describes_the_layout_of_packets(design):
     layout = packet_entries(design.interface, design.robot)
     assert layout["stream"] == {
         "tdata_width": 64,
@@ -148,7 +148,7 @@ def extended(design):
     return with_program(design, program)
 
 
-def test_optional_words_travel_last_and_only_when_asked(extended):
+def test_optional_words_travel_last_and_only_on_request(extended):
     def names(words):
         return [word.name for word in words]
 
@@ -173,14 +173,14 @@ def names_of(entries):
     return {function: [word["name"] for word in words] for function, words in entries.items()}
 
 
-def test_a_slot_that_a_function_leaves_out_travels_nevertheless(extended):
+def test_a_slot_that_a_function_does_not_use_travels_too(extended):
     program = replace(extended.program, inputs=tuple(w for w in extended.program.inputs if w.name != "a[0]"))
     design = with_program(extended, program)
     assert design.interface.request_widths("difd") == (8,)
     assert design.interface.request_widths("difd", extended=True) == (8, 10, 11)
 
 
-def test_singles_are_all_of_one_width(extended):
+def test_all_singles_have_the_same_width(extended):
     singles = with_program(extended, extended.program, number="float32")
     assert singles.interface.codes == {"dfd": 5, "difd": 6}
     assert singles.interface.request_widths("difd", extended=True) == (32, 32, 32)
@@ -188,7 +188,7 @@ def test_singles_are_all_of_one_width(extended):
     assert singles.interface.beats(singles.interface.request_widths("difd", extended=True)) == 4
 
 
-def test_bounds_of_singles_are_those_that_are_checked(design):
+def test_bounds_of_singles_are_those_that_the_hardware_checks(design):
     fine = replace(design.program.inputs[0], format=Format(30, 20), lowest=-(2**25), highest=2**25 + 7)
     program = replace(design.program, inputs=(fine, *design.program.inputs[1:]))
     singles = with_program(design, program, number="float32")
@@ -198,7 +198,7 @@ def test_bounds_of_singles_are_those_that_are_checked(design):
 
 @pytest.fixture
 def built(folder):
-    """A folder with an earlier design and what tools made from it."""
+    """A folder with an earlier design and the results of tools."""
     for name in ("build-sim", "build-ecp5-85"):
         (folder / name / "deep").mkdir(parents=True)
         (folder / name / "deep" / "result").write_text("of the earlier design")
@@ -221,7 +221,7 @@ LEAVING = [*FILES, "build-sim", "build-ecp5-85"]
 
 @pytest.mark.parametrize("failing", range(len(LEAVING) + len(FILES)))
 def test_a_failing_move_leaves_the_earlier_design_and_its_builds(design, built, monkeypatch, failing):
-    """A move fails, for one, where another user owns a build."""
+    """A move fails, for example, if another user owns a build."""
     before = contents(built)
     rename, moves = Path.rename, count()
 
@@ -231,13 +231,13 @@ def test_a_failing_move_leaves_the_earlier_design_and_its_builds(design, built, 
         return rename(source, destination)
 
     monkeypatch.setattr(Path, "rename", refuse)
-    expected = f"{built}: cannot be written (Permission denied); expected a folder that can be"
+    expected = f"{built}: cannot be written (Permission denied); expected a writable folder"
     assert refusal_of(write, replace(design, verilog="// other\n"), built) == expected
     assert contents(built) == before
     assert_same(read(built), design)
 
 
-def test_a_manifest_is_there_only_while_the_folder_is_complete(design, built, monkeypatch):
+def test_the_folder_has_a_manifest_only_while_it_is_complete(design, built, monkeypatch):
     rename, complete = Path.rename, []
 
     def watch(source, destination):
@@ -259,14 +259,14 @@ def test_missing_parents_are_made(design, tmp_path):
 def test_a_folder_with_other_files_is_refused_untouched(design, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     expected = (
-        f"{tmp_path}: holds 'notes.txt', which is no part of a design; "
-        "expected a new or empty folder, or an earlier design's"
+        f"{tmp_path}: contains 'notes.txt', which is no part of a design; "
+        "expected a new or empty folder, or the folder of an earlier design"
     )
     assert refusal_of(write, design, tmp_path) == expected
     assert [entry.name for entry in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_a_file_in_the_way_is_refused(design, tmp_path):
+def test_a_path_through_a_file_is_refused(design, tmp_path):
     file = tmp_path / "file"
     file.write_text("")
     for target in (file, file / "below" / "it"):
@@ -276,7 +276,7 @@ def test_a_file_in_the_way_is_refused(design, tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("os.access", lambda *_: False)
-    expected = f"{tmp_path / 'out'}: {tmp_path} cannot be written; expected a folder that can be"
+    expected = f"{tmp_path / 'out'}: {tmp_path} cannot be written; expected a writable folder"
     assert refusal_of(check_output, tmp_path / "out") == expected
 
 
@@ -291,7 +291,7 @@ def test_a_failing_write_leaves_nothing(design, tmp_path, monkeypatch, exists):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
-    expected = f"{out}: cannot be written (No space left on device); expected a folder that can be"
+    expected = f"{out}: cannot be written (No space left on device); expected a writable folder"
     assert refusal_of(write, design, out) == expected
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -306,13 +306,13 @@ def test_a_missing_folder_or_file_is_named(folder):
 
 
 def reseal(folder, manifest):
-    """Write a manifest that vouches for the files as they are, as another version of the package may have."""
+    """Write a manifest with the digests of the present files, as another version of the package could."""
     files = {name: (folder / name).read_bytes() for name in FILES if name != MANIFEST}
     (folder / MANIFEST).write_text(json.dumps(seal(manifest, files)))
 
 
-def damaged(folder, name, change):
-    """Why a folder is refused in which the data of one file are changed, and the digests with them."""
+def damage_and_read(folder, name, change):
+    """Return the refusal of a folder in which the data of one file and the digests were changed."""
     path, manifest = folder / name, read_manifest(folder)
     data = manifest if name == MANIFEST else json.loads(path.read_text())
     change(data)
@@ -332,7 +332,7 @@ def damaged(folder, name, change):
     ],
 )
 @pytest.mark.parametrize("name", ["domain.json", "manifest.json"])
-def test_what_is_not_json_is_refused(folder, name, text, reason):
+def test_a_file_that_is_not_json_is_refused(folder, name, text, reason):
     path, manifest = folder / name, read_manifest(folder)
     path.write_text(text)
     if name != MANIFEST:
@@ -341,13 +341,13 @@ def test_what_is_not_json_is_refused(folder, name, text, reason):
 
 
 def test_a_damaged_model_is_refused(folder):
-    assert damaged(folder, "model.json", lambda data: data["operations"][5][1].clear()) == (
+    assert damage_and_read(folder, "model.json", lambda data: data["operations"][5][1].clear()) == (
         "damaged: program data: operations.5: add of 0 operands; expected 1 or 2"
     )
 
 
 def test_a_damaged_robot_is_refused(folder):
-    assert damaged(folder, "robot.json", lambda data: data.pop("name")) == (
+    assert damage_and_read(folder, "robot.json", lambda data: data.pop("name")) == (
         "damaged: robot data: name: Field required; expected what robot_to_json writes"
     )
 
@@ -357,15 +357,15 @@ def test_a_damaged_robot_is_refused(folder):
     [
         (
             lambda data: data["bounds"].pop("q"),
-            "bounds: not those of robot 'rail'; expected 1 of q, 1 of v, 1 of a, 1 of tau, 6 of fext",
+            "bounds: do not match robot 'rail'; expected 1 of q, 1 of v, 1 of a, 1 of tau, 6 of fext",
         ),
         (
             lambda data: data["bounds"]["q"][0].reverse(),
-            "bounds: a lower bound above its upper; expected lower <= upper",
+            "bounds: a lower bound exceeds its upper bound; expected lower <= upper",
         ),
         (
             lambda data: data["bounds"].update(q=[["nan", 1]]),
-            "bounds: a lower bound above its upper; expected lower <= upper",
+            "bounds: a lower bound exceeds its upper bound; expected lower <= upper",
         ),
         (
             lambda data: data["bounds"].update(q=[[None, 1]]),
@@ -375,7 +375,7 @@ def test_a_damaged_robot_is_refused(folder):
     ],
 )
 def test_a_damaged_domain_is_refused(folder, change, text):
-    assert damaged(folder, "domain.json", change) == f"damaged: domain data: {text}"
+    assert damage_and_read(folder, "domain.json", change) == f"damaged: domain data: {text}"
 
 
 @pytest.mark.parametrize(
@@ -408,12 +408,12 @@ def test_a_damaged_domain_is_refused(folder, change, text):
         ),
         (
             lambda data: data["stream"]["functions"].pop("fd"),
-            "function 'fd' is not in both; expected the functions of model.json: id, fd",
+            "function 'fd' is not in both files; expected the functions of model.json: id, fd",
         ),
     ],
 )
 def test_a_damaged_manifest_is_refused(folder, change, text):
-    assert damaged(folder, "manifest.json", change) == text
+    assert damage_and_read(folder, "manifest.json", change) == text
 
 
 def test_files_of_another_robot_are_refused(folder, tmp_path):

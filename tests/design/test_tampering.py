@@ -1,4 +1,4 @@
-"""A folder with a file that was changed, or is of another design, is refused by every command."""
+"""Every command refuses a folder with a file that was changed or belongs to another design."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from rbdhw.robots import path
 from tests.support.designs import rail_design
 
 AGAIN = "expected the folder as it was written; run `rbdhw generate` again"
-CHANGED = f"is not the file that manifest.json describes, but was changed or is of another design; {AGAIN}"
+CHANGED = (
+    f"is not the file that manifest.json describes: it was changed or belongs to another design; {AGAIN}"
+)
 
 
 @pytest.fixture(scope="module")
 def designs(tmp_path_factory):
-    """Folders with the toy's design, and with that of another robot."""
+    """A folder with the toy's design, and one with the design of another robot."""
     folder = tmp_path_factory.mktemp("designs")
     write(generate(path("toy"), BuildOptions(width=18, samples=256, target="ecp5-85")), folder / "toy")
     write(rail_design(bodies=2), folder / "rails")
@@ -32,31 +34,31 @@ def designs(tmp_path_factory):
 
 @pytest.fixture
 def toy(designs, tmp_path):
-    """The toy's folder, to be changed."""
+    """A copy of the toy's folder, which tests can change."""
     return shutil.copytree(designs / "toy", tmp_path / "toy")
 
 
-def edited(file, change):
+def edit(file, change):
     data = json.loads(file.read_text())
     change(data)
     file.write_text(json.dumps(data))
 
 
-def constant(data):
-    """One bit of a constant of the program."""
+def flip_constant(data):
+    """Change one bit of a constant of the program."""
     operation = next(operation for operation in data["operations"] if operation[5])
     operation[5] ^= 1
 
 
-def moved(data):
-    """Two words in each other's place."""
+def swap_words(data):
+    """Exchange the slots of two words."""
     first, second = data["inputs"][:2]
     first[7], second[7] = second[7], first[7]
 
 
 EDITS = {
-    "a constant": ("model.json", constant),
-    "a word's place": ("model.json", moved),
+    "a constant": ("model.json", flip_constant),
+    "a word's place": ("model.json", swap_words),
     "a word's bound": ("model.json", lambda data: data["inputs"][0].__setitem__(6, 1)),
     "a format": ("model.json", lambda data: data["operations"][-1].__setitem__(3, 0)),
     "a mass": ("robot.json", lambda data: data["bodies"][0]["inertia"].update(mass=2.5)),
@@ -79,72 +81,75 @@ MANIFEST_EDITS = {
 
 
 @pytest.fixture(params=["simulate", "synthesize", "run"])
-def commanded(request, told, tmp_path):
-    """The line with which a command refuses a folder; nothing is written."""
+def refusal_by_command(request, told, tmp_path):
+    """A function that returns a command's refusal of a folder, and asserts that nothing is written."""
     states, out = tmp_path / "states.npz", tmp_path / "out.npz"
     np.savez(states, q=np.zeros((1, 2)), v=np.zeros((1, 2)), a=np.zeros((1, 2)))
     further = ("id", "--input", states, "--output", out) if request.param == "run" else ()
 
-    def commanded(folder):
+    def refusal_by_command(folder):
         before = sorted(folder.rglob("*"))
         line = told(request.param, folder, *further)
         assert sorted(folder.rglob("*")) == before
         assert not out.exists()
         return line
 
-    return commanded
+    return refusal_by_command
 
 
 @pytest.mark.parametrize("case", EDITS)
-def test_a_changed_file_is_refused(commanded, toy, case):
+def test_a_changed_file_is_refused(refusal_by_command, toy, case):
     name, change = EDITS[case]
-    edited(toy / name, change)
-    assert commanded(toy) == f"{toy / name}: {CHANGED}"
+    edit(toy / name, change)
+    assert refusal_by_command(toy) == f"{toy / name}: {CHANGED}"
 
 
-def test_changed_verilog_is_refused(commanded, toy):
+def test_changed_verilog_is_refused(refusal_by_command, toy):
     with (toy / VERILOG).open("a") as file:
         file.write("\n")
-    assert commanded(toy) == f"{toy / VERILOG}: {CHANGED}"
+    assert refusal_by_command(toy) == f"{toy / VERILOG}: {CHANGED}"
 
 
 @pytest.mark.parametrize("case", MANIFEST_EDITS)
-def test_a_changed_manifest_is_refused(commanded, toy, case):
-    edited(toy / MANIFEST, MANIFEST_EDITS[case])
-    assert commanded(toy) == f"{toy / MANIFEST}: was changed after it was written; {AGAIN}"
+def test_a_changed_manifest_is_refused(refusal_by_command, toy, case):
+    edit(toy / MANIFEST, MANIFEST_EDITS[case])
+    assert refusal_by_command(toy) == f"{toy / MANIFEST}: was changed after it was written; {AGAIN}"
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name != MANIFEST])
-def test_a_file_of_another_design_is_refused(commanded, toy, designs, name):
+def test_a_file_of_another_design_is_refused(refusal_by_command, toy, designs, name):
     shutil.copy(designs / "rails" / name, toy / name)
-    assert commanded(toy) == f"{toy / name}: {CHANGED}"
+    assert refusal_by_command(toy) == f"{toy / name}: {CHANGED}"
 
 
-def test_the_manifest_of_another_design_is_refused(commanded, toy, designs):
+def test_the_manifest_of_another_design_is_refused(refusal_by_command, toy, designs):
     shutil.copy(designs / "rails" / MANIFEST, toy / MANIFEST)
-    assert commanded(toy) == f"{toy / VERILOG}: {CHANGED}"
+    assert refusal_by_command(toy) == f"{toy / VERILOG}: {CHANGED}"
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_missing_file_is_refused(commanded, toy, name):
+def test_a_missing_file_is_refused(refusal_by_command, toy, name):
     (toy / name).unlink()
-    assert commanded(toy) == f"{toy / name}: no such file; expected a folder that `rbdhw generate` wrote"
+    assert (
+        refusal_by_command(toy)
+        == f"{toy / name}: no such file; expected a folder that `rbdhw generate` wrote"
+    )
 
 
 @pytest.mark.parametrize("name", [VERILOG, MANIFEST])
-def test_what_is_no_file_is_refused(commanded, toy, name):
+def test_a_folder_in_place_of_a_file_is_refused(refusal_by_command, toy, name):
     (toy / name).unlink()
     (toy / name).mkdir()
     expected = "is not a regular file; expected a folder that `rbdhw generate` wrote"
-    assert commanded(toy) == f"{toy / name}: {expected}"
+    assert refusal_by_command(toy) == f"{toy / name}: {expected}"
 
 
-def test_a_manifest_without_digests_is_refused(commanded, toy):
-    edited(toy / MANIFEST, lambda data: data.pop(KEY))
-    assert commanded(toy) == f"{toy / MANIFEST}: has no digests of the design's files; {AGAIN}"
+def test_a_manifest_without_digests_is_refused(refusal_by_command, toy):
+    edit(toy / MANIFEST, lambda data: data.pop(KEY))
+    assert refusal_by_command(toy) == f"{toy / MANIFEST}: has no digests of the design's files; {AGAIN}"
 
 
-def test_how_a_manifest_is_laid_out_does_not_matter(toy):
+def test_the_white_space_of_a_manifest_does_not_matter(toy):
     design = read(toy)
     manifest = json.loads((toy / MANIFEST).read_text())
     (toy / MANIFEST).write_text(json.dumps(dict(reversed(manifest.items())), indent=7))
@@ -152,17 +157,17 @@ def test_how_a_manifest_is_laid_out_does_not_matter(toy):
     assert KEY not in design.manifest
 
 
-def test_every_file_is_described(toy):
+def test_every_file_has_a_digest(toy):
     digests = json.loads((toy / MANIFEST).read_text())[KEY]
     assert set(digests) == {file.name for file in toy.iterdir()} >= set(FILES)
     assert all(len(digest) == 64 for digest in digests.values())
 
 
-def test_a_space_at_the_end_of_any_file_is_noticed(toy):
+def test_a_space_at_the_end_of_any_file_is_detected(toy):
     for file in sorted(toy.iterdir()):
         before = file.read_bytes()
         file.write_bytes(before + b" ")
-        if file.name == MANIFEST:  # its content is what counts
+        if file.name == MANIFEST:  # its digest is that of its content, not of its text
             assert read_manifest(toy)
         else:
             with pytest.raises(InputError) as refusal:
@@ -180,7 +185,7 @@ def test_generate_prints_the_digests(rbdhw, tmp_path):
 
 
 def test_digests_by_hand(tmp_path):
-    """SHA-256 of ``abc``, and of the canonical JSON of what remains."""
+    """The SHA-256 of ``abc``, and of the manifest's canonical JSON without its own digest."""
     abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     manifest = seal({"b": [1, 2.5], "a": {1: None}}, {"file": b"abc"})
     assert manifest[KEY]["file"] == abc

@@ -1,11 +1,11 @@
-"""What packets ask of the link, computed by hand."""
+"""The traffic on the link, computed by hand."""
 
 from rbdhw.design.traffic import Traffic, link_entry, slowest, traffic
 from tests.support.designs import rail_design
 
 
 def test_packets_of_a_design_fill_whole_beats():
-    """Three bodies of 16 bits: a header of 32 bits, and then a place for each number."""
+    """Three bodies with words of 16 bits: a header of 32 bits, then a slot for each number."""
     design = rail_design(data_width=64, bodies=3)
     packets = traffic(design.interface)
     bits = 32 + sum(design.interface.request_widths("id"))
@@ -24,7 +24,7 @@ def test_rates_and_intervals():
     assert packets.interval(125.0, 4.0) == 8
 
 
-def test_the_slowest_function_is_that_of_the_most_bytes_or_beats():
+def test_the_slowest_function_has_the_most_bytes_or_beats():
     packets = {"id": Traffic(90, 10, 2, 1), "fd": Traffic(80, 95, 2, 2), "m": Traffic(10, 40, 1, 1)}
     assert slowest(packets, 100.0, 1.0) == "fd"
     assert slowest(packets, 100.0, None) == "id"

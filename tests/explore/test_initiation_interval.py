@@ -1,4 +1,4 @@
-"""The initiation interval on hand-made candidates: what the link allows, what fits, and what is refused."""
+"""The choice of the initiation interval on hand-made candidates: by the link, by the device, and refusals."""
 
 from types import SimpleNamespace
 
@@ -16,7 +16,7 @@ PACKETS = {"id": Traffic(50, 20, 1, 1), "dfd": Traffic(60, 225, 1, 4)}
 
 
 def candidates(luts=lambda ii: 10_000 + 100_000 // ii, products=120, packets=PACKETS, serves=lambda _: True):
-    """A build whose look-up tables are a function of the interval; each estimate is noted in ``tried``."""
+    """Return a build whose look-up tables are a function of the interval; ``tried`` lists the estimates."""
     tried = []
 
     def estimate(ii):
@@ -42,12 +42,12 @@ def refusal(known, arrays=None, **options):
 
 
 def array(luts):
-    """Candidates that begin where an array's do."""
+    """Return candidates that begin at the shortest interval of the array core."""
     return candidates(luts, serves=lambda ii: ii >= 8)
 
 
 class TestLink:
-    def test_the_slowest_function_decides_by_its_beats(self):
+    def test_the_function_with_the_most_beats_decides(self):
         reason = "the streams: a task of dfd takes 1 beats in and 4 out"
         assert chosen(pacing=Pacing()) == Interval(4, reason)
 
@@ -55,14 +55,14 @@ class TestLink:
         ("bandwidth", "ii"),
         [(32.0, 1), (28.2, 1), (28.0, 2), (8.0, 4), (1.0, 29)],
     )
-    def test_a_bandwidth_carries_so_many_bytes_a_cycle(self, bandwidth, ii):
-        """225 bytes at 125 MHz: 28.125 GB/s carry a task a cycle."""
+    def test_a_bandwidth_limits_the_bytes_per_cycle(self, bandwidth, ii):
+        """A task has 225 bytes, so 28.125 GB/s at 125 MHz carry one task per cycle."""
         reason = f"{bandwidth:g} GB/s: a task of dfd takes 60 bytes in and 225 out"
         small = candidates(luts=lambda _: 1000)
         assert chosen(small, pacing=Pacing(bandwidth=bandwidth)) == Interval(ii, reason)
 
     def test_a_link_that_is_too_slow_is_refused(self):
-        """225 bytes at 125 MHz and 0.001 GB/s."""
+        """A task has 225 bytes; the link carries 0.001 GB/s at 125 MHz."""
         assert refusal(candidates(), pacing=Pacing(bandwidth=0.001)) == (
             "bandwidth: a task of dfd takes 28,125 cycles of the link; expected at most 4,096, "
             "at 0.00687 GB/s or more"
@@ -74,8 +74,8 @@ class TestLink:
             "with fewer functions or a wider --tdata"
         )
 
-    def test_what_the_link_allows_must_fit_the_device(self):
-        """The link allows 4 cycles, at which 400,000 / II look-up tables are too many of 83,640."""
+    def test_the_interval_of_the_link_must_also_fit_the_device(self):
+        """The link allows 4 cycles, at which the 400,000 / II look-up tables exceed the device's 83,640."""
         known = candidates(luts=lambda ii: 400_000 // ii)
         assert chosen(known, pacing=Pacing()) == Interval(5, "the fewest that fit 100% of ecp5-85")
         assert refusal(candidates(luts=lambda _: 90_000), pacing=Pacing()) == (
@@ -84,52 +84,52 @@ class TestLink:
             "array core, which was not tried (--core array --width 18)"
         )
 
-    def test_what_comes_in_may_be_the_slower_way(self):
+    def test_requests_can_be_larger_than_answers(self):
         known = candidates(packets={"id": Traffic(90, 20, 3, 1)})
         assert chosen(known, pacing=Pacing()).ii == 3
 
-    def test_packets_that_grow_with_the_interval_are_looked_at_again(self):
-        """At 2 and more cycles limbs share, and their words are wider."""
+    def test_packets_are_measured_again_at_a_longer_interval(self):
+        """From 2 cycles on limbs share hardware, and their words are wider."""
         grown = {"id": Traffic(70, 20, 3, 1)}
         known, _ = candidates()
         known.link = lambda ii: (grown if ii > 1 else {"id": Traffic(60, 20, 2, 1)}, 125.0)
         assert interval(BuildOptions(pacing=Pacing()), 1, ECP5, known).ii == 3
 
-    def test_limbs_that_must_share_need_an_interval_that_serves_them(self):
+    def test_intervals_without_a_core_are_skipped(self):
         assert chosen(candidates(serves=lambda ii: ii % 3 == 0), pacing=Pacing()).ii == 6
 
-    def test_an_interval_that_is_given_stays(self):
+    def test_a_given_interval_is_kept(self):
         assert chosen(ii=2) == Interval(2, "asked for")
         assert chosen(ii=1) == Interval(1, "asked for")
 
-    def test_an_interval_that_is_not_given_is_the_default(self):
+    def test_without_an_interval_the_default_is_taken(self):
         assert chosen() == Interval(1, "the default")
         assert chosen(fit=1.0, known=candidates(luts=lambda _: 1000)) == Interval(1, "the default")
 
 
 class TestFit:
-    def test_the_fewest_cycles_that_fit_are_found(self):
-        """10,000 + 100,000 / II within 60% of 83,640, which is 50,184, from II = 3 on: 43,333."""
+    def test_the_shortest_interval_that_fits_is_found(self):
+        """The limit is 60% of 83,640, or 50,184; 10,000 + 100,000 / II is 43,333 at II = 3."""
         assert chosen(fit=0.6, pacing=Pacing(link=False)) == Interval(3, "the fewest that fit 60% of ecp5-85")
 
-    def test_between_two_of_the_intervals_it_bisects(self):
-        """Within 20%, 16,728, from II = 15 on."""
+    def test_the_search_bisects_between_two_of_the_intervals(self):
+        """The limit is 20%, or 16,728, which the design meets from II = 15 on."""
         known = candidates()
         assert chosen(known, fit=0.2, pacing=Pacing(link=False)).ii == 15
         assert set(known[1]) <= {4, 6, 8, 12, 14, 15, 16}
 
-    def test_products_alone_exclude_what_is_not_scheduled(self):
-        """Of 156 DSP blocks 15 are a tenth: 120 products need an II of 8."""
+    def test_intervals_with_too_many_products_are_not_scheduled(self):
+        """A tenth of 156 DSP blocks is 15, so that 120 products need an II of 8."""
         known = candidates(luts=lambda _: 1000)
         assert chosen(known, fit=0.1, pacing=Pacing(link=False)).ii == 8
         assert min(known[1]) == 8
 
-    def test_the_larger_of_link_and_device_decides(self):
+    def test_the_longer_interval_of_link_and_device_is_taken(self):
         assert chosen(fit=0.6, pacing=Pacing()).ii == 4
         assert chosen(fit=0.2, pacing=Pacing()).ii == 15
 
-    def test_more_sharing_may_take_more(self):
-        """Multiplexers outgrow what is shared: what fits is not what comes last."""
+    def test_a_longer_interval_can_take_more_resources(self):
+        """Multiplexers can cost more than sharing saves, so the longest interval need not be the smallest."""
         known = candidates(luts=lambda ii: 20_000 if 6 <= ii <= 8 else 90_000)
         assert chosen(known, fit=0.5, pacing=Pacing(link=False)).ii == 6
 
@@ -137,7 +137,7 @@ class TestFit:
         known = candidates(luts=unbuildable_below(12, 10_000))
         assert chosen(known, fit=0.6, pacing=Pacing(link=False)).ii == 12
 
-    def test_what_can_be_built_at_no_interval_is_refused_as_it_is(self):
+    def test_a_design_that_can_be_built_at_no_interval_is_refused_with_its_reason(self):
         known = candidates(luts=unbuildable_below(100, 10_000))
         assert refusal(known, fit=0.6, pacing=Pacing(link=False)) == "ii: no place in 64 cycles"
 
@@ -148,16 +148,16 @@ class TestFit:
             "and no other ii fits better; expected fewer functions, a narrower width or a larger share"
         )
 
-    def test_an_interval_that_is_given_and_fits(self):
+    def test_a_given_interval_that_fits(self):
         assert chosen(ii=3, fit=0.6) == Interval(3, "asked for")
 
-    def test_an_interval_that_is_given_and_does_not_fit(self):
+    def test_a_given_interval_that_does_not_fit(self):
         assert refusal(candidates(), ii=2, fit=0.6) == (
             "fit: at an ii of 2 the design takes 60,000 LUTs, 9,816 more than 60% of 83,640 of ecp5-85; "
             "an ii of 3 would fit"
         )
 
-    def test_everything_that_is_short_is_told(self):
+    def test_the_refusal_lists_every_exceeded_resource(self):
         known = candidates(luts=lambda _: 60_000, products=300)
         assert refusal(known, ii=2, fit=0.6, core="auto", width=18) == (
             "fit: at an ii of 2 the design takes 60,000 LUTs, 9,816 more than 60% of 83,640 "
@@ -166,7 +166,7 @@ class TestFit:
 
 
 def unbuildable_below(least, luts):
-    """Look-up tables of a design that cannot be built at an interval below ``least``."""
+    """Return the look-up tables of a design that cannot be built at an interval below ``least``."""
 
     def found(ii):
         if ii < least:
@@ -177,7 +177,7 @@ def unbuildable_below(least, luts):
 
 
 class TestArrayCore:
-    """What a refused share says of the array core, where the pipeline alone was considered."""
+    """The refusal of a share for the pipeline core also states whether the array core would fit."""
 
     BIG = "fit: at an ii of 2 the design takes 60,002 LUTs, 9,818 more than 60% of 83,640 of ecp5-85"
     PIPELINE = candidates(luts=lambda ii: 60_000 + ii)
@@ -196,14 +196,14 @@ class TestArrayCore:
         )
         assert self.given(2, small, width=18) == "none up to 64 would fit, with --core array one of 20"
 
-    def test_an_array_that_fits_must_keep_up_with_the_link_too(self):
+    def test_an_array_that_fits_must_also_keep_up_with_the_link(self):
         slow = {"id": Traffic(900, 20, 30, 1)}
         arrays = candidates(lambda _: 40_000, packets=slow, serves=lambda ii: ii >= 8)
         assert "(which fits at an ii of 30)" in refusal(
             self.PIPELINE, arrays, fit=0.6, pacing=Pacing(), width=18
         )
 
-    def test_an_array_that_fits_nowhere_is_named_too(self):
+    def test_an_array_that_fits_at_no_interval_is_also_named(self):
         large = array(lambda _: 70_000)
         assert self.chosen(large, width=18) == (
             f"{self.BIG}, and no other ii fits better, nor does any with --core array; "
@@ -211,7 +211,7 @@ class TestArrayCore:
         )
         assert self.given(2, large, width=18) == "none up to 64 would fit, with --core array neither"
 
-    def test_an_array_that_finds_no_place_does_not_fit(self):
+    def test_an_array_that_cannot_be_built_does_not_fit(self):
         nowhere = array(unbuildable_below(100, 40_000))
         assert "nor does any with --core array; expected fewer" in self.chosen(nowhere, width=18)
         later = array(unbuildable_below(16, 40_000))
@@ -227,7 +227,7 @@ class TestArrayCore:
             ({"share_limbs": "on"}, "--core array --width 18 --share-limbs auto"),
         ],
     )
-    def test_the_options_are_named_that_an_array_needs(self, options, needed):
+    def test_the_refusal_names_the_options_that_an_array_needs(self, options, needed):
         assert self.chosen(**options) == (
             f"{self.BIG}, and no other ii fits better; expected fewer functions, a narrower width, "
             f"a larger share or the array core, which was not tried ({needed})"
@@ -239,7 +239,7 @@ class TestArrayCore:
             f"none up to 64 would fit; the array core was not tried and may fit ({needed})"
         )
 
-    def test_a_shorter_interval_of_the_array_is_named_beside_the_pipelines(self):
+    def test_a_shorter_interval_of_the_array_is_named_with_that_of_the_pipeline(self):
         """The pipeline fits from an II of 30 on."""
         late = candidates(luts=lambda ii: 60_000 if ii < 30 else 40_000)
         sooner, later = (array(lambda ii, k=k: 60_000 if ii < k else 40_000) for k in (17, 31))
@@ -251,7 +251,7 @@ class TestArrayCore:
             f"{fits}; the array core was not tried and may fit at a shorter one (--core array --width 18)"
         )
 
-    def test_an_array_is_not_named_where_the_pipeline_fits_at_intervals_too_short_for_it(self):
+    def test_an_array_is_not_named_if_the_pipeline_fits_at_a_shorter_interval_than_any_array(self):
         early = candidates(luts=lambda ii: 60_000 if ii < 6 else 40_000)
         assert self.given(2, array(lambda _: 1000), early, width=18) == "an ii of 6 would fit"
         assert self.given(2, None, early) == "an ii of 6 would fit"

@@ -1,4 +1,4 @@
-"""The exploration of intervals: what it tells is what builds at them are."""
+"""The exploration of intervals agrees with builds at these intervals."""
 
 from dataclasses import replace
 from functools import cache
@@ -41,7 +41,7 @@ def test_every_interval_has_a_row():
         assert row["tasks_per_second"] == round(40e6 / row["ii"])
 
 
-def test_a_row_is_what_a_build_at_that_interval_is():
+def test_a_row_agrees_with_a_build_at_that_interval():
     facts = generate(path("toy"), replace(PIPELINE, ii=4)).manifest
     row = next(row for row in found()["rows"] if row["ii"] == 4)
     assert {name: row[name] for name in RESOURCES} == {name: facts["estimate"][name] for name in RESOURCES}
@@ -50,7 +50,7 @@ def test_a_row_is_what_a_build_at_that_interval_is():
     assert row["core_latency"] == {f: facts["functions"][f]["core_latency_cycles"] for f in FUNCTIONS}
 
 
-def test_the_array_has_rows_where_it_is_possible():
+def test_the_array_has_rows_at_its_possible_intervals():
     cores = [(row["ii"], row["core"]) for row in both()["rows"]]
     assert cores == [(4, "pipeline"), (8, "pipeline"), (8, "array"), (16, "pipeline"), (16, "array")]
     pipelines = [row for row in found()["rows"] if row["ii"] in (4, 8, 16)]
@@ -64,7 +64,7 @@ def test_the_array_has_rows_where_it_is_possible():
     assert row["core_latency"] == {f: facts["functions"][f]["core_latency_cycles"] for f in FUNCTIONS}
 
 
-def test_an_array_that_finds_no_place_is_told(monkeypatch):
+def test_an_array_that_cannot_be_built_is_listed_as_refused(monkeypatch):
     def refuse(*_):
         raise InputError("ii: no place")
 
@@ -78,7 +78,7 @@ def test_an_array_that_finds_no_place_is_told(monkeypatch):
         explore(path("toy"), alone, intervals=(4, 16))
 
 
-def test_arrays_alone_begin_at_their_shortest_interval():
+def test_the_array_alone_begins_at_its_shortest_interval():
     options = replace(PIPELINE, core="array", pacing=Pacing())
     alone = explore(path("toy"), options, intervals=(1, 4, 8))
     assert [(row["ii"], row["core"]) for row in alone["rows"]] == [(8, "array")]
@@ -92,7 +92,7 @@ def test_more_cycles_take_fewer_multipliers_and_more_time():
     assert latency[-1] > latency[0]
 
 
-def test_the_link_is_that_of_the_streams_or_of_a_bandwidth():
+def test_the_link_has_the_rate_of_the_streams_or_of_the_bandwidth():
     for own in found()["link"].values():
         beats = -(-max(own["bytes_in"], own["bytes_out"]) // 4)
         assert own["tasks_per_second"] == round(40e6 / beats)
@@ -103,7 +103,7 @@ def test_the_link_is_that_of_the_streams_or_of_a_bandwidth():
     assert fast["bandwidth"] == 0.5
 
 
-def test_no_core_and_the_cheaper_one_are_both():
+def test_without_a_core_or_with_the_cheaper_one_both_are_explored():
     asked = explore(path("toy"), replace(BOTH, core="auto"), intervals=(4, 8, 16))
     assert asked["rows"] == both()["rows"]
 
@@ -115,9 +115,9 @@ def test_shares_are_those_of_the_manifest():
 
 
 class TestChosen:
-    """The interval that `generate` takes with the same options is explored and named."""
+    """The interval that `generate` takes with the same options is explored and marked as chosen."""
 
-    def test_nothing_is_chosen_where_nothing_is_asked(self):
+    def test_nothing_is_chosen_without_an_option_on_the_interval(self):
         assert found()["chosen"] is None
         assert not any("generate" in line for line in remarks(found()))
 
@@ -130,7 +130,7 @@ class TestChosen:
             ({"fit": 0.07, "pacing": Pacing(link=False)}, 3, "the fewest that fit 7% of ecp5-85"),
         ],
     )
-    def test_it_is_that_of_generate(self, options, ii, why):
+    def test_it_is_the_interval_of_generate(self, options, ii, why):
         asked = replace(BOTH, **options)
         told = explore(path("toy"), asked, intervals=(1, 8))
         facts = generate(path("toy"), asked).manifest
@@ -158,13 +158,13 @@ class TestChosen:
         assert f"no II can be chosen: {told['chosen']['why']}" in remarks(told)
         assert [row["ii"] for row in told["rows"]] == [1, 2]
 
-    def test_options_that_no_build_can_have_are_refused(self):
+    def test_invalid_options_are_refused(self):
         with pytest.raises(InputError) as error:
             explore(path("toy"), replace(BOTH, ii=0), intervals=(1,))
         assert str(error.value) == "ii: 0 is not possible; expected 1 to 4096 cycles between tasks"
 
 
-def test_bounds_of_the_inputs_are_those_given():
+def test_overrides_of_the_bounds_apply():
     slow = Overrides.model_validate({"default": {"velocity": 1e-3, "acceleration": 1e-3}})
     told = explore(path("toy"), replace(PIPELINE, width=None, max_error=0.1), (4,), overrides=slow)
     usual = explore(path("toy"), replace(PIPELINE, width=None, max_error=0.1), (4,))
@@ -173,7 +173,7 @@ def test_bounds_of_the_inputs_are_those_given():
     assert told["rows"][0]["luts"] != usual["rows"][0]["luts"]
 
 
-def test_the_tables_tell_hardware_with_shares_then_rates_and_latencies():
+def test_the_tables_list_hardware_with_shares_then_rates_and_latencies():
     (hardware, columns, rows), (times, time_columns, time_rows) = tables(found())
     assert hardware == "toy on ecp5-85 at 40 MHz: hardware by estimate, and share of the device"
     assert columns == ["II", "core", "LUTs", "flip-flops", "DSP blocks", "block RAMs"]
@@ -187,7 +187,7 @@ def test_the_tables_tell_hardware_with_shares_then_rates_and_latencies():
     assert [row[:2] for row in tables(both())[0][2][1:3]] == [["8", "pipeline"], ["8", "array"]]
 
 
-def test_tables_of_a_large_robot_keep_to_80_columns(capsys):
+def test_tables_of_a_large_robot_fit_80_columns(capsys):
     large = {"luts": 1_574_039, "flip_flops": 1_200_000, "dsp_blocks": 13_285, "block_rams": 1_900}
     shares = dict(zip(large, (1.332, 0.508, 1.942, 0.88), strict=True))
     row = found()["rows"][0] | large | {"ii": 64, "shares": shares}
@@ -202,7 +202,7 @@ def test_tables_of_a_large_robot_keep_to_80_columns(capsys):
     assert {"1,574,039", "133.2%", "1,200,000", "50.8%", "13,285", "194.2%", "1,900", "88.0%"} <= words
 
 
-def test_the_link_is_told_with_the_intervals_that_it_limits():
+def test_the_line_on_the_link_names_the_intervals_that_it_limits():
     own = found()["link"]["id"]
     slowest = min(own["tasks_per_second"] for own in found()["link"].values())
     least = -(-40_000_000 // slowest)
@@ -215,6 +215,6 @@ def test_the_link_is_told_with_the_intervals_that_it_limits():
     assert remarks(found() | third)[0].endswith(", which limits an II below 3")
 
 
-def test_an_array_that_finds_no_place_is_remarked():
+def test_an_array_that_cannot_be_built_is_remarked():
     refused = [{"ii": 12, "core": "array", "why": "ii: no place"}]
     assert remarks(found() | {"refused": refused})[-1] == "array at an II of 12: ii: no place"

@@ -1,4 +1,4 @@
-"""Which limbs share hardware at an interval, and what is told of it."""
+"""Limbs that share hardware at an interval, their inputs, and the hardware that sharing saves."""
 
 import pytest
 
@@ -18,25 +18,25 @@ ALL = (((0, 1), (2, 3), (4, 5), (6, 7)),)
 @pytest.mark.parametrize(
     ("ii", "groups"), [(1, ()), (2, PAIRS), (3, (ALL[0][:3],)), (4, ALL), (6, PAIRS), (8, ALL)]
 )
-def test_as_many_limbs_share_as_divide_the_interval(ii, groups):
+def test_the_size_of_a_group_of_limbs_divides_the_interval(ii, groups):
     assert find_shared_limbs(limbed(4), "auto", ii) == groups
 
 
-def test_nothing_is_shared_where_that_is_off():
+def test_nothing_is_shared_if_sharing_is_off():
     assert find_shared_limbs(limbed(4), "off", 4) == ()
     assert find_shared_limbs(load_urdf(path("iiwa14")), "auto", 4) == ()
 
 
-def test_an_interval_that_cannot_serve_limbs_is_refused():
+def test_an_interval_at_which_limbs_cannot_share_is_refused():
     with pytest.raises(InputError) as error:
         find_shared_limbs(limbed(3), "on", 5)
     assert str(error.value) == (
-        "share-limbs: an ii of 5 cannot serve the limbs at limb_0_0, limb_1_0, limb_2_0; "
-        "a multiple of 2 or 3 was expected"
+        "share-limbs: the limbs at limb_0_0, limb_1_0, limb_2_0 cannot share at an ii of 5; "
+        "expected a multiple of 2 or 3"
     )
 
 
-def test_a_robot_without_like_limbs_is_refused():
+def test_a_robot_without_symmetric_limbs_is_refused():
     with pytest.raises(InputError) as error:
         find_shared_limbs(load_urdf(path("iiwa14")), "on", 4)
     assert str(error.value) == "share-limbs: no limbs of iiwa14 are alike; expected auto or off"
@@ -53,13 +53,13 @@ def test_inputs_of_limbs_correspond():
     assert "q[0]" not in first.keys() | second.keys()
 
 
-def test_the_least_interval_serves_every_group():
+def test_every_group_can_share_at_the_least_interval():
     atlas = limb_groups(load_urdf(path("atlas")))
     assert (least_interval(atlas), least_interval(ALL), least_interval(())) == (2, 4, 1)
     assert limb_names(limbed(2), limb_groups(limbed(2))) == [["limb_0_0", "limb_1_0"]]
 
 
-def test_hardware_with_limbs_shared_and_not():
+def test_hardware_with_and_without_sharing():
     robot, graph = model_of("hyq").robot, graph_of("hyq")
     twins = find_twins(graph, limb_inputs(robot, limb_groups(robot)))
     found = hardware(graph, twins, 4)

@@ -1,4 +1,4 @@
-"""Plots: of the same figures the same bytes, and one line where the library is missing."""
+"""Plots: their lines and legends, identical files for equal results, and a missing library."""
 
 import sys
 from xml.etree import ElementTree as ET
@@ -48,18 +48,18 @@ def test_a_plot_is_a_picture_and_a_drawing(tmp_path):
 
 
 @pytest.fixture
-def drawn():
-    """The figure of an exploration, drawn, and what a change of it draws."""
+def draw():
+    """A function that draws the figure of an exploration with changes and returns it."""
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
-    def drawn(**changes):
+    def draw(**changes):
         figure = Figure(figsize=(13.0, 8.0), layout="constrained")
         plot._draw(figure, FOUND | changes)
         figure.draw_without_rendering()
         return figure
 
-    return drawn
+    return draw
 
 
 INTERVALS = {"pipeline": [1, 2, 4, 5, 8, 16], "array": [8, 16]}
@@ -70,8 +70,8 @@ def legend(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def test_every_line_is_named_with_its_core(drawn):
-    share, count, latency, rate = drawn().axes
+def test_the_label_of_every_line_includes_its_core(draw):
+    share, count, latency, rate = draw().axes
     for axes, names in (
         (share, RESOURCES),
         (count, [*RESOURCES, "multipliers"]),
@@ -93,15 +93,15 @@ def test_every_line_is_named_with_its_core(drawn):
     assert solid.get_color() == dashed.get_color()
 
 
-def test_a_resource_has_one_colour_in_both_panels(drawn):
-    share, count, *_ = drawn().axes
+def test_a_resource_has_one_colour_in_both_panels(draw):
+    share, count, *_ = draw().axes
     shares, counts = ({x.get_label(): x.get_color() for x in axes.get_lines()} for axes in (share, count))
     for name in RESOURCES:
         assert shares[f"{name}, pipeline"] == counts[f"{name}, pipeline"]
 
 
-def test_legends_lie_beside_their_panels(drawn):
-    figure = drawn()
+def test_legends_lie_beside_their_panels(draw):
+    figure = draw()
     for axes in figure.axes:
         box = axes.get_legend().get_window_extent()
         assert box.x0 >= axes.get_window_extent().x1 - 1.0
@@ -109,19 +109,19 @@ def test_legends_lie_beside_their_panels(drawn):
         assert not any(box.overlaps(other.get_window_extent()) for other in figure.axes)
 
 
-def test_shares_are_percent_of_the_device_with_its_limits(drawn):
-    axes = drawn().axes[0]
+def test_shares_are_percent_of_the_device_with_its_limits(draw):
+    axes = draw().axes[0]
     assert axes.get_title() == "share of ecp5-85 (by estimate)"
     lines = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
     assert lines["DSP blocks, pipeline"] == [200.0, 100.0, 50.0, 40.0, 25.0, 12.5]
     assert lines["all of ecp5-85"] == [100.0, 100.0]
     assert lines["--fit 60%"] == [60.0, 60.0]
     assert "50%" in [label.get_text() for label in axes.get_yticklabels()]
-    assert "--fit 60%" not in legend(drawn(fit=None).axes[0])
+    assert "--fit 60%" not in legend(draw(fit=None).axes[0])
 
 
-def test_the_chosen_interval_is_marked_in_every_panel(drawn):
-    figure = drawn()
+def test_the_chosen_interval_is_marked_in_every_panel(draw):
+    figure = draw()
     for axes in figure.axes:
         (mark,) = (x for x in axes.get_lines() if x.get_label() == "chosen: II 5, pipeline")
         assert list(mark.get_xdata()) == [5, 5]
@@ -131,8 +131,8 @@ def test_the_chosen_interval_is_marked_in_every_panel(drawn):
     )
 
 
-def test_an_interval_that_cannot_be_chosen_is_explained(drawn):
-    figure = drawn(chosen={"ii": None, "core": None, "why": "fit: " + "at an ii of 64 it does not fit " * 9})
+def test_an_interval_that_cannot_be_chosen_is_explained(draw):
+    figure = draw(chosen={"ii": None, "core": None, "why": "fit: " + "at an ii of 64 it does not fit " * 9})
     first, second, *_ = figure.get_suptitle().split("\n")
     assert first == "toy on ecp5-85 at 50 MHz"
     assert second.startswith("no II can be chosen: fit: at an ii of 64 it does not fit")
@@ -140,13 +140,13 @@ def test_an_interval_that_cannot_be_chosen_is_explained(drawn):
     assert not any("chosen" in label for axes in figure.axes for label in legend(axes))
 
 
-def test_without_a_choice_no_interval_is_marked(drawn):
-    figure = drawn(chosen=None)
+def test_without_a_choice_no_interval_is_marked(draw):
+    figure = draw(chosen=None)
     assert figure.get_suptitle() == "toy on ecp5-85 at 50 MHz"
     assert not any("chosen" in label for axes in figure.axes for label in legend(axes))
 
 
-def test_the_same_figures_give_the_same_bytes(tmp_path):
+def test_equal_results_give_identical_files(tmp_path):
     pytest.importorskip("matplotlib")
     first, second = (plot.plot(FOUND, tmp_path / name) for name in ("a", "b"))
     for one, other in zip(first, second, strict=True):
@@ -162,7 +162,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     assert str(error.value) == expected
 
 
-def test_without_the_library_there_is_one_line(monkeypatch, tmp_path):
+def test_a_missing_library_is_reported_in_one_line(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(InputError) as error:
         plot.plot(FOUND, tmp_path)

@@ -1,4 +1,4 @@
-"""Which algorithms are taken, why, and how one is forced."""
+"""The choice of algorithms: costs, forced algorithms, and limits for large robots."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from rbdhw.target import target
 DELAY = operation_delay(target("xcvu9p").delays)
 
 
-def test_cost_counts_operations_and_adds_up_the_functions_longest_paths():
+def test_cost_counts_operations_and_sums_the_longest_path_of_each_function():
     make = Recorder()
     x, y = make.input("x"), make.input("y")
     make.output("one.r[0]", x * y)
@@ -59,12 +59,12 @@ def test_a_forced_algorithm_is_taken_whatever_it_costs():
     }
 
 
-def test_the_manifest_hears_of_what_was_rejected():
+def test_the_manifest_entry_lists_the_cost_of_rejected_algorithms():
     robot = align_axes(load_urdf(path("toy")))
-    told = choose(robot, ("did",), (), DELAY, {}).json()
-    assert told["derivatives"]["chosen"] == "composite"
-    assert set(told["derivatives"]["costs"]) == {"composite", "columns"}
-    assert set(told["derivatives"]["costs"]["columns"]) == {
+    entry = choose(robot, ("did",), (), DELAY, {}).json()
+    assert entry["derivatives"]["chosen"] == "composite"
+    assert set(entry["derivatives"]["costs"]) == {"composite", "columns"}
+    assert set(entry["derivatives"]["costs"]["columns"]) == {
         "multiplications",
         "additions",
         "nanoseconds",
@@ -74,14 +74,14 @@ def test_the_manifest_hears_of_what_was_rejected():
 
 @pytest.fixture
 def traces(monkeypatch):
-    """The algorithms with which graphs are traced, one after the other."""
+    """The algorithms with which graphs are traced, in order."""
     seen = []
 
-    def counted(robot, functions, fext, algorithms):
+    def trace_and_log(robot, functions, fext, algorithms):
         seen.append(algorithms)
         return trace(robot, functions, fext, algorithms)
 
-    monkeypatch.setattr(algorithms, "trace", counted)
+    monkeypatch.setattr(algorithms, "trace", trace_and_log)
     return seen
 
 
@@ -92,8 +92,8 @@ def test_each_combination_is_traced_once(traces):
     assert found.skipped == ()
 
 
-def test_of_a_large_robot_the_first_alternative_of_each_group_is_compared(traces, monkeypatch):
-    """However large it is, dense products have to be compared with solves: they are cubic."""
+def test_the_first_alternatives_are_compared_for_a_large_robot(traces, monkeypatch):
+    """Solves are always compared with dense products, whose cost grows with the cube of the DoF."""
     monkeypatch.setattr(algorithms, "MOST_NODES", 1)
     robot = align_axes(load_urdf(path("iiwa14")))
     found = choose(robot, tuple(FUNCTIONS), (), DELAY, {})
@@ -118,7 +118,7 @@ def test_of_a_large_robot_the_first_alternative_of_each_group_is_compared(traces
     }
 
 
-def test_a_large_robot_takes_what_is_forced(monkeypatch):
+def test_a_large_robot_takes_forced_algorithms(monkeypatch):
     monkeypatch.setattr(algorithms, "MOST_NODES", 1)
     robot = align_axes(load_urdf(path("toy")))
     forced = {"derivatives": "columns", "inverse": "articulated"}
@@ -130,14 +130,14 @@ def test_a_large_robot_takes_what_is_forced(monkeypatch):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["speed=fast"], "algorithm: 'speed' is no step; expected one of " + ", ".join(ALGORITHMS)),
+        (["speed=fast"], "algorithm: step 'speed' is unknown; expected one of " + ", ".join(ALGORITHMS)),
         (
             ["inverse"],
             "algorithm: '' is unknown for inverse; expected one of " + ", ".join(ALGORITHMS["inverse"]),
         ),
         (
             ["products=dense", "products=solves"],
-            "algorithm: products is given twice; expected one algorithm a step",
+            "algorithm: products is given twice; expected one algorithm for each step",
         ),
     ],
 )

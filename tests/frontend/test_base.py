@@ -1,4 +1,4 @@
-"""Robots in the world: what is remarked, what is recorded, and what cannot move."""
+"""Mounted robots: remarks, the order of joints, and refused robots."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def file(tmp_path):
     return file
 
 
-def test_remarks_go_to_the_error_stream_with_their_file(file, capsys):
+def test_remarks_go_to_stderr_with_the_name_of_their_file(file, capsys):
     loaded = load_mounted(file, Mounting("floating"))
     assert loaded.remarks == (AXIS_TAKEN, LOSSES)
     out, err = capsys.readouterr()
@@ -46,7 +46,7 @@ def test_a_strict_mounting_refuses(file):
     )
 
 
-def test_the_order_of_joints_is_that_asked_for(tmp_path):
+def test_joints_have_the_requested_order(tmp_path):
     file = tmp_path / "order.urdf"
     joints = [
         f'<joint name="{name}" type="revolute"><parent link="base"/><child link="{name}"/>{AXIS}</joint>'
@@ -57,7 +57,7 @@ def test_the_order_of_joints_is_that_asked_for(tmp_path):
     assert load_mounted(file, Mounting(joint_order="file")).joints == ("z", "y", "a")
 
 
-def test_what_cannot_move_is_refused(tmp_path):
+def test_a_robot_without_a_moving_joint_is_refused(tmp_path):
     file = tmp_path / "plate.urdf"
     file.write_text(robot(link("plate")))
     with pytest.raises(InputError) as error:
@@ -74,7 +74,7 @@ class TestCommandLine:
         lines = [line for line in err.splitlines() if line.startswith("rbdhw: ")]
         assert lines == [f"rbdhw: {file}: {AXIS_TAKEN}", f"rbdhw: {file}: {LOSSES}", f"rbdhw: {VELOCITY}"]
 
-    def test_a_file_in_order_has_none(self, rbdhw, tmp_path):
+    def test_a_correct_file_has_no_remarks(self, rbdhw, tmp_path):
         file = tmp_path / "arm.urdf"
         file.write_text(arm_with())
         arguments = (

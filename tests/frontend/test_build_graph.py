@@ -1,4 +1,4 @@
-"""From a robot to its graph: operation counts, no waste in the graph, the links that forces push."""
+"""From a robot to its graph: operation counts, no dead nodes, external forces, remarks on large robots."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_no_link_every_link_and_links_by_name():
         (("lower",), "fext: link 'lower' is unknown; expected none, all or some of upper_arm, forearm"),
         (("forearm", "all"), "fext: link 'all' is unknown; expected none, all or some of upper_arm, forearm"),
         (("base",), "fext: link 'base' is unknown; expected none, all or some of upper_arm, forearm"),
-        (("tip",), "fext: link 'tip' is fixed to 'forearm'; a moving link of toy was expected"),
+        (("tip",), "fext: link 'tip' is fixed to 'forearm'; expected a moving link of toy"),
     ],
 )
 def test_a_link_that_takes_no_force_is_refused(fext, text):
@@ -48,7 +48,7 @@ def test_a_link_that_takes_no_force_is_refused(fext, text):
     assert str(error.value) == text
 
 
-def test_what_is_not_tried_for_a_large_robot_is_remarked(monkeypatch):
+def test_alternatives_skipped_for_a_large_robot_are_remarked(monkeypatch):
     monkeypatch.setattr(rewrite, "MOST_WORK", 1e4)
     monkeypatch.setattr(algorithms, "MOST_NODES", 1)
     robot = load_urdf(path("iiwa14"))
@@ -61,7 +61,7 @@ def test_what_is_not_tried_for_a_large_robot_is_remarked(monkeypatch):
 
 
 def test_roots_that_are_not_compared_are_remarked(monkeypatch, capsys):
-    """On the robot, from which they come into the manifest, and on the error stream."""
+    """The remark is among the robot's remarks, which the manifest repeats, and on stderr."""
     monkeypatch.setattr(reroot, "MOST_WORK", 1.0)
     robot = load_mounted(path("atlas"), Mounting("floating"))
     found, trials = choose_root(robot, "auto", ("id",))
@@ -74,7 +74,7 @@ def test_roots_that_are_not_compared_are_remarked(monkeypatch, capsys):
     assert capsys.readouterr().err == f"rbdhw: {remark}\n"
 
 
-def test_of_an_ordinary_robot_all_roots_are_compared(capsys):
+def test_all_roots_of_an_ordinary_robot_are_compared(capsys):
     robot = load_mounted(path("atlas"), Mounting("floating"))
     found, trials = choose_root(robot, "auto", ("id",))
     assert found.remarks == robot.remarks
@@ -82,12 +82,12 @@ def test_of_an_ordinary_robot_all_roots_are_compared(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_of_ordinary_robots_nothing_is_left_out():
+def test_no_alternative_of_ordinary_robots_is_skipped():
     assert prepare(load_urdf(path("hyq")), ("did",)).remarks == ()
 
 
 def test_a_force_on_a_link_counts_in_parts_of_a_large_robot(monkeypatch):
-    """Turning a force into another frame costs as much there."""
+    """The rotation of a force into another frame costs operations in a part, too."""
     monkeypatch.setattr(rewrite, "MOST_WORK", 1e4)
     found = prepare(load_urdf(path("iiwa14")), ("id",), ("iiwa_link_7",))
-    assert found.pushed == (6,)
+    assert found.loaded_bodies == (6,)

@@ -1,4 +1,4 @@
-"""Traced robots: names, regions, what is left out, and the same torques."""
+"""Traced robots: names of inputs and outputs, regions, flags, and the golden results."""
 
 from itertools import product
 
@@ -53,8 +53,8 @@ def test_inputs_and_outputs_have_the_names_of_the_arrays():
     assert [name for name, _ in graph.outputs] == [f"id.tau[{i}]" for i in range(7)]
 
 
-def test_what_no_torque_needs_is_no_input():
-    """The iiwa's first axis is vertical: its angle is felt by nothing."""
+def test_a_coordinate_without_effect_on_any_torque_is_no_input():
+    """The iiwa's first axis is vertical, so no torque depends on its angle."""
     assert "q[0]" not in trace(aligned("iiwa14"), ("id",)).inputs
 
 
@@ -69,7 +69,7 @@ def test_every_joint_has_its_two_regions():
     assert {r.joint for r in regions} == {None, *joints}
 
 
-def test_each_angle_is_turned_once():
+def test_sine_and_cosine_of_each_angle_are_computed_once():
     graph = trace(aligned("iiwa14"), ("id",))
     assert (graph.count(Op.SIN), graph.count(Op.COS), graph.count(Op.RECIPROCAL)) == (6, 6, 0)
     turns = [node for node in graph.nodes if node.op in (Op.SIN, Op.COS)]
@@ -93,7 +93,7 @@ CHOICES = [
 
 
 def assert_golden(graph, robot, states, function, extended=False):
-    """Each array of a function is the golden one."""
+    """Assert that each array of a function equals the golden model's."""
     given = dict(states)
     if not extended:
         del given["Minv"]
@@ -105,7 +105,7 @@ def assert_golden(graph, robot, states, function, extended=False):
 
 
 def states_of(robot, seed):
-    """Random states, with an inverse that is not that of the state."""
+    """Return random states with an inverse mass matrix that does not belong to them."""
     states = random_states(robot, TASKS, seed)
     other = random_states(robot, TASKS, seed + 1)
     return states | {"Minv": golden.evaluate(robot, "minv", other)["Minv"]}
@@ -144,7 +144,7 @@ def test_any_subset_of_the_functions_of_any_robot(source, algorithms, chosen):
         assert_golden(graph, source, states, function)
 
 
-def test_forward_dynamics_gradients_bring_the_inverse_and_the_accelerations():
+def test_forward_dynamics_gradients_also_return_the_inverse_and_the_accelerations():
     robot = aligned("iiwa14")
     states = states_of(robot, 11) | {"fext": np.zeros((TASKS, robot.nv, 6))}
     found = results(trace(robot, ("dfd",)), robot, states, "dfd", extended=True)
@@ -165,19 +165,19 @@ def test_forward_dynamics_gradients_bring_the_inverse_and_the_accelerations():
         (ALL, ["acceleration_given", "inverse_given"]),
     ],
 )
-def test_only_what_functions_disagree_on_is_a_flag(functions, flags):
+def test_a_flag_is_an_input_only_if_the_functions_differ_in_it(functions, flags):
     inputs = trace(aligned("toy"), functions).inputs
     assert [name for name in inputs if name in FLAGS] == flags
 
 
-def test_inputs_of_all_functions_come_in_the_order_of_the_packets():
+def test_inputs_of_all_functions_have_the_order_of_the_packets():
     inputs = list(trace(aligned("toy"), ALL, (1,)).inputs)
     arrays = [name.partition("[")[0] for name in inputs]
     order = ["q", "v", "a", "tau", "fext", "Minv", "acceleration_given", "inverse_given"]
     assert list(dict.fromkeys(arrays)) == order
 
 
-def test_symmetric_matrices_leave_once():
+def test_only_one_triangle_of_symmetric_matrices_is_an_output():
     outputs = [name for name, _ in trace(aligned("atlas"), ("m", "minv")).outputs]
     assert "m.M[3,1]" in outputs
     assert "minv.Minv[9,2]" in outputs
@@ -197,7 +197,7 @@ def test_symmetric_matrices_leave_once():
         ("hyq", "dfd", 1590),
     ],
 )
-def test_operations_stay_few_within_the_build_of_all(name, function, most):
+def test_operations_of_each_function_stay_below_a_limit_in_a_build_of_all(name, function, most):
     model = prepare(load_urdf(path(name)), ALL)
     counts = function_counts(factor(trace_model(model, ALL)), function)["multiplications"]
     assert counts["variable"] + counts["constant"] <= most

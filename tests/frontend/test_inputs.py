@@ -1,4 +1,4 @@
-"""Every joint, base and gravity: the graph computes what the golden model says, functions in any mix."""
+"""The graphs of all joints, bases and gravities compute the golden model's results."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def test_every_joint_at_the_root_within_and_at_a_leaf(kind, algorithms):
 
 
 @pytest.mark.parametrize("kind", [K.REVOLUTE, K.PRISMATIC, K.HELICAL, K.CONTINUOUS])
-def test_a_follower_by_a_factor_of_zero_stands_still_and_is_carried(kind):
+def test_a_mimicking_joint_with_multiplier_zero_is_fixed(kind):
     kinds = [K.REVOLUTE, kind, K.REVOLUTE, K.PRISMATIC]
     robot = mechanism(kinds, [BASE, 0, 1, 1], seed=3)
     still = with_mimic(robot, 1, 2, 0.0, 0.3)
@@ -45,7 +45,7 @@ def test_a_follower_by_a_factor_of_zero_stands_still_and_is_carried(kind):
 
 
 @pytest.mark.parametrize(("follower", "leader"), [(4, 2), (0, 1), (1, 4), (3, 0)])
-def test_mimics_in_other_branches_of_later_joints_and_across_kinds(follower, leader):
+def test_mimics_follow_joints_of_other_branches_later_joints_and_other_kinds(follower, leader):
     kinds = [K.REVOLUTE, K.PRISMATIC, K.REVOLUTE, K.HELICAL, K.CONTINUOUS]
     robot = mechanism(kinds, [BASE, 0, 1, 1, 3], seed=9)
     assert_graph_is_golden(with_mimic(robot, follower, leader, -1.5, 0.3), 2)
@@ -78,7 +78,7 @@ def test_a_bundled_robot_from_another_root():
 
 @st.composite
 def any_robot(draw: st.DrawFn) -> Robot:
-    """A random tree of any joints, on any base, with some mimics."""
+    """Draw a random tree of joints of any kind, on any base, with some mimics."""
     robot = draw(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True))
     base = draw(st.sampled_from(["fixed", "floating", "given"]))
     robot = robot.with_floating_base() if base == "floating" and not robot.floats else robot
@@ -91,6 +91,6 @@ def test_random_robots_of_all_joints(robot, algorithms):
     assert_graph_is_golden(robot, 7, algorithms)
 
 
-def test_a_quaternion_a_little_too_long_is_brought_to_length_one():
+def test_a_quaternion_of_length_near_one_is_normalised():
     quaternion = 1.0005 * np.array([0.5, -0.5, 0.5, 0.5])
     assert shrink(quaternion) == pytest.approx(1.0 / 1.0005**2, rel=2e-9)

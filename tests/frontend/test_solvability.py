@@ -1,4 +1,4 @@
-"""Robots whose mass matrix is singular are refused before anything is built on its inverse."""
+"""Functions that need the inverse of a singular mass matrix are refused before anything is built."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALL = ("id", "fd", "m", "minv", "did", "dfd", "difd")
 
 
 def massless_base():
-    """An arm on a base without inertia, free in space."""
+    """An arm on a floating base without inertia."""
     robot = load_urdf(path("toy"))
     return replace(robot, base_inertia=Inertia()).with_floating_base()
 
@@ -32,7 +32,7 @@ def refusal(robot, functions=("fd",)):
 
 
 @pytest.mark.parametrize("name", bundled())
-def test_bundled_robots_on_a_fixed_base_are_taken(name):
+def test_bundled_robots_on_a_fixed_base_are_accepted(name):
     robot = load_urdf(path(name))
     check_solvable(robot, ALL)
 
@@ -46,7 +46,7 @@ def test_a_floating_base_without_inertia_is_refused(function):
     )
 
 
-def test_what_needs_no_inverse_is_taken():
+def test_functions_without_the_inverse_are_accepted():
     robot = massless_base()
     check_solvable(robot, ("id", "m", "did"))
 
@@ -58,14 +58,14 @@ def test_a_build_is_refused_before_it_begins():
     assert stages == []
 
 
-def test_a_file_is_refused_before_its_root_is_sought():
+def test_a_file_is_refused_before_its_root_is_chosen():
     options = BuildOptions(functions=("fd",), mounting=Mounting("floating", root="auto"))
     with pytest.raises(InputError, match="link 'base': has no inertia"):
         describe(path("toy"), options)
     assert list(describe(path("toy"), replace(options, functions=("id",)))["functions"]) == ["id"]
 
 
-def test_a_limb_without_inertia_is_refused_by_its_last_link():
+def test_the_refusal_of_a_limb_without_inertia_names_its_last_link():
     robot = mechanism([JointKind.REVOLUTE] * 3, [-1, 0, 0], seed=1)
     robot = robot.with_bodies([*robot.bodies[:2], replace(robot.bodies[2], inertia=Inertia())])
     name, joint = robot.bodies[2].name, robot.bodies[2].joint.name
@@ -74,7 +74,7 @@ def test_a_limb_without_inertia_is_refused_by_its_last_link():
     )
 
 
-def test_a_limb_that_a_mimic_makes_heavy_is_taken():
+def test_a_massless_limb_whose_mimic_has_mass_is_accepted():
     robot = mechanism([JointKind.REVOLUTE] * 2, [-1, -1], seed=1)
     robot = robot.with_bodies([replace(robot.bodies[0], inertia=Inertia()), robot.bodies[1]])
     refusal(robot)

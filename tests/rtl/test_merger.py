@@ -39,8 +39,8 @@ def test_functions_with_priority_come_before_and_have_a_larger_quota() -> None:
 @pytest.mark.parametrize(
     ("priority", "text"),
     [
-        (("id", "fd"), "priority: function 'fd' is not among those of the edge"),
-        (("id", "id"), "priority: a function appears twice"),
+        (("id", "fd"), "priority: function 'fd' is not built; expected some of id, m, did, difd"),
+        (("id", "id"), "priority: a function appears twice; expected each function once"),
     ],
 )
 def test_priority_of_other_functions_is_refused(priority: tuple[str, ...], text: str) -> None:

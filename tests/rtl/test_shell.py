@@ -438,8 +438,11 @@ def test_refuses_a_data_width_and_a_number() -> None:
 @pytest.mark.parametrize(
     ("functions", "text"),
     [
-        ((), "functions: at least one was expected"),
-        ((ID, FunctionWords("id", words(3), words(3))), "functions: a name appears twice"),
+        ((), "functions: none given; expected at least one"),
+        (
+            (ID, FunctionWords("id", words(3), words(3))),
+            "functions: a name appears twice; expected each function once",
+        ),
         (
             (FunctionWords("inverse", words(3), words(3)),),
             "function 'inverse': unknown; expected one of id, fd, m, minv, did, dfd, difd",

@@ -108,7 +108,7 @@ class TestWriting:
         assert stat.S_ISCHR(before.st_mode)
 
     def test_a_device_without_room(self):
-        expected = "/dev/full: cannot be written (No space left on device); expected a file that can be"
+        expected = "/dev/full: cannot be written (No space left on device); expected a writable file"
         assert refusal_of(write_text, Path("/dev/full"), "content") == expected
 
     def test_the_standard_output_is_continued(self, capfd):
@@ -120,9 +120,9 @@ class TestWriting:
 
     def test_a_file_that_cannot_be_written(self, tmp_path, monkeypatch):
         monkeypatch.setattr("os.access", lambda *_: False)
-        expected = f"{tmp_path / 'file'}: {tmp_path} cannot be written; expected a folder that can be"
+        expected = f"{tmp_path / 'file'}: {tmp_path} cannot be written; expected a writable folder"
         assert refusal_of(check_file, tmp_path / "file") == expected
-        expected = f"{tmp_path / 'new'}: {tmp_path} cannot be written; expected a folder that can be"
+        expected = f"{tmp_path / 'new'}: {tmp_path} cannot be written; expected a writable folder"
         assert refusal_of(check_folder, tmp_path / "new", "to plot to") == expected
 
 

@@ -274,7 +274,7 @@ def test_an_output_that_cannot_be_written_is_refused(rail_folder, states, tmp_pa
     path = states()
     monkeypatch.setattr("numpy.savez", full)
     expected = (
-        f"{tmp_path / 'out.npz'}: cannot be written (No space left on device); expected a file that can be"
+        f"{tmp_path / 'out.npz'}: cannot be written (No space left on device); expected a writable file"
     )
     assert refusal_of(rail_folder, "id", path, tmp_path / "out.npz") == expected
     assert [entry.name for entry in tmp_path.iterdir()] == ["states.npz"]

@@ -73,5 +73,5 @@ def test_a_missing_tool_is_named(rail_folder, tmp_path, monkeypatch):
 
 def test_a_build_folder_that_cannot_be_made_is_refused(rail_folder, tmp_path):
     (tmp_path / "file").write_text("")
-    expected = f"{tmp_path / 'file'}: cannot be written (Not a directory); expected a folder that can be"
+    expected = f"{tmp_path / 'file'}: cannot be written (Not a directory); expected a writable folder"
     assert refusal_of(build, rail_folder, tmp_path / "file") == expected

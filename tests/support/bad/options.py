@@ -99,17 +99,17 @@ OPTIONS: dict[tuple[object, ...], str] = {
     (
         "--algorithm",
         "x",
-    ): "algorithm: 'x' is no step; expected one of derivatives, inverse, products, gradient",
+    ): "algorithm: step 'x' is unknown; expected one of derivatives, inverse, products, gradient",
     (
         "--algorithm",
         "=",
-    ): "algorithm: '' is no step; expected one of derivatives, inverse, products, gradient",
+    ): "algorithm: step '' is unknown; expected one of derivatives, inverse, products, gradient",
     (
         "--algorithm",
         "inverse=magic",
     ): "algorithm: 'magic' is unknown for inverse; expected one of paired_pivots",
     ("--algorithm", "inverse=articulated", "--algorithm", "inverse=block_pivots"): (
-        "algorithm: inverse is given twice; expected one algorithm a step"
+        "algorithm: inverse is given twice; expected one algorithm for each step"
     ),
     ("--fext", ""): "fext: '' is not a link; expected none, all, or names of links",
     ("--fext", "forearm,"): "fext: '' is not a link; expected none, all, or names of links",
@@ -119,7 +119,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
         r"forearm\,tip",
     ): "fext: link 'forearm,tip' is unknown; expected none, all or some of upper_arm",
     ("--fext", r"\all"): "fext: link 'all' is unknown; expected none, all or some of upper_arm, forearm",
-    ("--fext", "tip"): "fext: link 'tip' is fixed to 'forearm'; a moving link of toy was expected",
+    ("--fext", "tip"): "fext: link 'tip' is fixed to 'forearm'; expected a moving link of toy",
     (
         "--fext",
         "all",
@@ -153,7 +153,7 @@ COMMANDS: dict[tuple[object, ...], str] = {
     ("bench", "--only", "nothing"): "only: no table's title contains 'nothing'; expected part of",
     ("bench", "--output", "."): ".: cannot be written; expected a file in a folder that exists",
     ("bench", "--output", "no/where"): "no/where: cannot be written; expected a file in a folder that exists",
-    ("bench", "--output", 300 * "n"): "cannot be written (File name too long); expected a file that can be",
+    ("bench", "--output", 300 * "n"): "cannot be written (File name too long); expected a writable file",
     ("bench", "--sweep", "nowhere"): "nowhere: no URDF file; expected a folder with *.urdf files in or below",
     ("bench", "--sweep", 300 * "n"): "File name too long; expected a place that can be read and written",
     ("bench", "--sweep", ".", "--jobs", LARGE): (

@@ -39,7 +39,7 @@ def test_functions_with_priority_come_before_and_have_a_larger_quota() -> None:
 @pytest.mark.parametrize(
     ("priority", "text"),
     [
-        (("id", "fd"), "priority: function 'fd' is not built; expected some of id, m, did, difd"),
+        (("id", "fd"), "priority: function 'fd' is not built; expected some of did, id, dfd, difd"),
         (("id", "id"), "priority: a function appears twice; expected each function once"),
     ],
 )

@@ -1,6 +1,6 @@
-"""What travels at the accelerator's edge: the header, the functions with their arrays, and the status.
+"""The protocol on the accelerator's streams: the header, the status, and the functions with their arrays.
 
-The one table that the hardware, the host and the generator read.
+The hardware, the host and the generator all read these tables.
 """
 
 from __future__ import annotations
@@ -12,42 +12,42 @@ from functools import lru_cache
 
 HEADER_BITS = 32
 HEADER = {"tag": (0, 16), "function": (16, 4), "options": (20, 4), "status": (24, 8)}
-"""Fields of a packet's header: lowest bit and width. A request's ``status`` is zero."""
+"""The fields of a packet's header: lowest bit and width. A request's ``status`` is zero."""
 
 EXTENDED = 0
-"""The bit of ``options`` that says, in request and response, that the optional arrays travel too."""
+"""The bit of ``options``, in requests and responses, that is set if the optional arrays travel, too."""
 
 
 class Status(IntEnum):
     """The bits of a response's status."""
 
     OUTSIDE = 0
-    """An input word was outside its declared domain."""
+    """An input word was outside its domain."""
     OVERFLOW = 1
     """A value inside the core did not fit its format."""
     MALFORMED = 2
-    """Unknown function or option, reserved bits set, cut short or too long; all words are zero."""
+    """Unknown function or option, reserved bits set, or wrong length of the request; all words are zero."""
     NOT_FINITE = 3
-    """An input word was infinite, not a number, or subnormal (float32 edges only)."""
+    """An input word was infinite, not a number, or subnormal (``float32`` only)."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """An entry of the registry: the arrays of a function, and how it relates to others.
+    """An entry of the registry: the arrays of a function, and its relations to other functions.
 
     Parameters
     ----------
     inputs, outputs
-        The arrays that every task brings and gets, in the order in which their words travel.
+        The arrays of every request and of every response, in the order in which their words travel.
     optional_inputs, optional_outputs
-        Arrays that also travel with tasks whose header has the option :data:`EXTENDED`, after the others.
+        Arrays that follow the others in tasks with the option :data:`EXTENDED`.
     algorithms
-        The steps of :data:`rbdhw.frontend.functions.ALGORITHMS` that the function takes.
+        The steps of :data:`rbdhw.frontend.functions.ALGORITHMS` that the function contains.
     derivative_of
         The function of which it is a derivative.
     cost_like
-        The function whose graph depends on the robot's frames in the same way: rewrites are judged by it.
-        By default the function itself.
+        A function whose graph depends on the robot's frames in the same way. The cost of rewrites is
+        evaluated with that function; by default with this one.
     """
 
     inputs: tuple[str, ...]
@@ -70,12 +70,12 @@ class Function:
 
     @property
     def takes_force(self) -> bool:
-        """Whether tasks bring joint forces, and not accelerations."""
+        """Whether tasks bring joint forces instead of accelerations."""
         return "tau" in self.inputs
 
 
 BASE = ("base_v", "base_a", "gravity")
-"""What tasks bring of the base's motion and of gravity, if the build asks for it."""
+"""The arrays for the base's motion and gravity, which tasks bring if the build is configured so."""
 
 _BY_ACCELERATION = ("q", "v", "a", *BASE, "fext")
 _BY_FORCE = ("q", "v", "tau", *BASE, "fext")
@@ -121,25 +121,25 @@ def function_giving(array: str) -> str:
 
 
 VECTORS = ("tau", "a")
-"""The arrays of results that are vectors; the others are matrices."""
+"""The result arrays that are vectors; the others are matrices."""
 
 SYMMETRIC = ("M", "Minv")
-"""Matrices of which only the lower triangle travels (row i, columns j <= i)."""
+"""The symmetric matrices, of which only the lower triangle travels (row i, columns j <= i)."""
 
 FLAGS: dict[str, tuple[tuple[str, ...], bool]] = {
     "acceleration_given": (functions_with(lambda own: "a" in own.inputs), False),
     "inverse_given": (functions_with(lambda own: "Minv" in own.optional_inputs), True),
 }
-"""Bits that a core reads from the header: the functions whose tasks raise them, and whether a task must also
-have the option :data:`EXTENDED`."""
+"""Flags that a core derives from the header. For each, the functions whose tasks set it, and whether these
+tasks must also have the option :data:`EXTENDED`."""
 
 
 @dataclass(frozen=True)
 class WordName:
     """The name of a word: an element of an array of the user's interface.
 
-    Inputs are named after the element alone, ``q[3]`` or ``fext[4,2]``, results after their function, too:
-    ``did.dtau_dq[2,5]``. A flag has no index.
+    The name of an input is only that element, such as ``q[3]`` or ``fext[4,2]``. The name of a result begins
+    with its function: ``did.dtau_dq[2,5]``. A flag has no index.
     """
 
     array: str
@@ -155,7 +155,7 @@ class WordName:
     @staticmethod
     @lru_cache(maxsize=1 << 16)
     def parse(text: str) -> WordName:
-        """Return the name that ``str`` gave."""
+        """Return the word name whose ``str`` is ``text``."""
         element, _, index = text.rstrip("]").partition("[")
         function, dot, array = element.rpartition(".")
         numbers = tuple(int(number) for number in index.split(",")) if index else ()
@@ -163,7 +163,7 @@ class WordName:
 
 
 def flag_values(function: str, extended: bool) -> dict[str, bool]:
-    """Every flag of a task."""
+    """Return the value of every flag for a task of a function, with or without the option EXTENDED."""
     return {
         flag: function in functions and (extended or not optional)
         for flag, (functions, optional) in FLAGS.items()

@@ -12,20 +12,20 @@ RESPONSE_HEADER = REQUEST_HEADER
 
 
 def beat_layout(bits: int) -> data.StructLayout:
-    """A beat: ``data``, and ``last`` on the last of a packet."""
+    """Return the layout of a beat: ``data``, and ``last``, which is set on the last beat of a packet."""
     return data.StructLayout({"data": bits, "last": 1})
 
 
 def request_layout(bits: int) -> data.StructLayout:
-    """A request's beat inside the edge; ``not_finite`` says that a number in it was none."""
+    """Return the layout of a converted request's beat; ``not_finite`` is set if it had an invalid number."""
     return data.StructLayout({"data": bits, "last": 1, "not_finite": 1})
 
 
 def task_layout(interface: Interface) -> data.StructLayout:
-    """A task taken apart.
+    """Return the layout of a task after its packet was received.
 
-    ``select`` is one-hot: the function by its place in the build, or the highest bit if unknown. What
-    ``words`` hold of a malformed task says nothing; else they are the fields of its slots.
+    ``select`` is one-hot: one bit for each function of the build, in order, and the highest bit for unknown
+    functions. ``words`` are the fields of the task's slots; they are arbitrary if the task is malformed.
     """
     return data.StructLayout(
         {
@@ -41,8 +41,9 @@ def task_layout(interface: Interface) -> data.StructLayout:
 
 
 def response_layout(bits: int) -> data.StructLayout:
-    """A response before it is put into beats.
+    """Return the layout of a response before it is divided into beats.
 
-    ``words`` count only if the task was well-formed and finite; those of optional arrays if ``extended``.
+    ``words`` are valid only if the task was well-formed and finite, and words of optional arrays only if
+    ``extended`` is set.
     """
     return data.StructLayout({"header": RESPONSE_HEADER, "extended": 1, "empty": 1, "words": bits})

@@ -16,16 +16,17 @@ from rbdhw.rtl.merger import Merger, precedence, quotas
 from rbdhw.rtl.stream import Assembler
 
 UNKNOWN_DEPTH = 4
-"""Places for tasks of unknown functions."""
+"""The depth of the queue for tasks of unknown functions."""
 
 
 class CoreComponent(Protocol):
-    """A pipeline that may be given a task in any cycle in which ``phase_zero`` is high, and never stalls.
+    """A core that accepts a task in any cycle in which ``phase_zero`` is high, and never stalls.
 
-    The task's words stand at ``payload`` in that cycle, slot by slot, its function (one-hot, in the
-    functions' order) at ``functions`` and its options at ``options``. ``latency(function)`` cycles later the
-    packed results of the function stand at ``result_<function>``, until the next might, those of optional
-    arrays last, and beside them at ``overflow_<function>``, for one cycle, whether a value overflowed.
+    In that cycle ``payload`` holds the task's words, slot by slot, ``functions`` its function (one-hot, in
+    the order of the functions), and ``options`` its options. ``latency(function)`` cycles later
+    ``result_<function>`` holds the packed results of the function, those of optional arrays last, until the
+    earliest cycle in which the next results can follow. ``overflow_<function>`` states whether a value
+    overflowed, in the first of these cycles only.
     """
 
     phase_zero: Any
@@ -45,21 +46,21 @@ class CoreComponent(Protocol):
 
 
 def packet_latency(interface: Interface, function: FunctionWords, latency: int) -> int:
-    """Cycles from a request's first beat in to its response's last beat out, with nothing else in flight.
+    """Return the cycles from a request's first beat to its response's last beat, for a task alone.
 
-    Neither stream pauses, and the task is a plain one, without optional arrays. It starts at the most
-    favourable phase of the core's initiation interval: waiting for the next ``phase_zero`` adds up to
-    II - 1 cycles. The response before was one of the same function: after another's it takes a cycle more,
-    in which the merger's turn moves.
+    This is the least latency. Neither stream pauses, and the task has no optional arrays. It starts at the
+    most favourable phase of the core's initiation interval; waiting for the next ``phase_zero`` adds up to
+    II - 1 cycles. The previous response was of the same function; otherwise the merger needs one more cycle
+    to change its turn.
 
     Parameters
     ----------
-    edge
-        How packets are laid out.
+    interface
+        The layout of packets.
     function
         The task's function.
     latency
-        Its cycles in the core (:meth:`Core.latency`).
+        The function's latency in the core, in cycles (:meth:`CoreComponent.latency`).
     """
     further_beats = (
         interface.request_beats(function, False) - 1 + interface.response_beats(function, False) - 1
@@ -69,16 +70,15 @@ def packet_latency(interface: Interface, function: FunctionWords, latency: int) 
 
 
 class Accelerator(wiring.Component):
-    """Serves task packets with a core: in order for each function, and without losing any.
+    """A core between two AXI4-Streams. Responses of each function keep the order of its requests.
 
-    A task starts only when there is room for its result, so any back-pressure ends at the input.
-    :func:`packet_latency` counts the cycles of a task that meets no other. Reset drops all tasks and any
-    partial packet.
+    No task is lost: a task starts only if there is room for its result, and back-pressure stops the input.
+    :func:`packet_latency` is the latency of a task alone. Reset discards all tasks and any partial packet.
 
     Parameters
     ----------
     core : Core
-        The pipeline; it becomes the submodule ``core``.
+        The core, which becomes the submodule ``core``.
     interface : Interface
         The layout of packets; its functions are the core's, in the core's order.
 
@@ -92,8 +92,8 @@ class Accelerator(wiring.Component):
     Raises
     ------
     ValueError
-        If the core's payload is not as wide as all slots, its results are not as wide as the functions'
-        words, or its initiation interval is below 1.
+        If the width of the core's payload differs from that of all slots, the width of its results differs
+        from that of a function's words, or its initiation interval is below 1.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Accelerator(wiring.Component):
         return m
 
     def _converters(self, m: Module, assembler: Assembler, merger: Merger) -> tuple[Any, Any]:
-        """The stream to which requests go, and that from which responses come."""
+        """Return the stream that takes requests and the stream that returns responses."""
         if not self.interface.converts:
             return assembler.i, merger.o
         m.submodules.from_singles = requests = Elastic(pipeline=RequestConverter(interface=self.interface))
@@ -161,12 +161,12 @@ class Accelerator(wiring.Component):
         return requests.i, responses.o
 
     def _payload(self, words: Any) -> Any:
-        """The core's share of each slot's field."""
+        """Return the low bits of each slot's field that the core reads."""
         places = zip(self.interface.places, self.interface.slots, strict=False)
         return Cat(words[first : first + width] for first, width in places)
 
     def _completions(self, m: Module) -> list[Completion]:
-        """One for each function, and the last for tasks of unknown ones, which see no core."""
+        """Return a completion for each function; the last one is for tasks of unknown functions."""
         completions = []
         for function in self.interface.functions:
             latency, ii = self.core.latency(function.name), self.core.ii

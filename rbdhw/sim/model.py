@@ -13,22 +13,23 @@ from rbdhw.protocol import flag_values
 from rbdhw.sim.packets import OUTSIDE, OVERFLOW
 
 _CHUNK = 4096
-"""Tasks evaluated at once: what is at hand stays near the processor."""
+"""Tasks evaluated at once, few enough that their values stay in the processor's cache."""
 
 
 def respond(
     model: AcceleratorModel, function: str, words: Mapping[str, Integers], extended: bool = False
 ) -> tuple[Integers, dict[str, Integers]]:
-    """Status (N,) and output words by name, (N,) each, for the input words (N,) of N tasks.
+    """Return the status (N,) and the output words by name, (N,) each, of N tasks.
 
-    ``words`` are at least those that the tasks bring; if these are none, any other tells how many tasks.
-    With ``extended`` the tasks have the option EXTENDED: words of optional arrays come and go too.
+    ``words`` are the input words by name, (N,) each, at least those that the function reads. A function
+    without input words needs any other array (N,) there for the number of tasks. With ``extended`` the tasks
+    have the option EXTENDED, and the words of optional arrays are included.
     """
     tasks = len(next(iter(words.values())))
     status = np.zeros(tasks, np.int64)
     results = {word.name: np.zeros(tasks, np.int64) for word in model.interface.outputs(function, extended)}
     flags = {name: np.array(int(value)) for name, value in flag_values(function, extended).items()}
-    idle = {word.name: np.array(0) for word in model.program.inputs}  # what only other functions have
+    idle = {word.name: np.array(0) for word in model.program.inputs}  # for inputs of other functions
     brought = model.interface.inputs(function, extended)
     for start in range(0, tasks, _CHUNK):
         part = slice(start, start + _CHUNK)

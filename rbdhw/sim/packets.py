@@ -1,11 +1,11 @@
-"""Between arrays of the user's interface and packets on the streams.
+"""The conversion between arrays of the user's interface and packets on the streams.
 
-A request or response is a 32-bit header and then its numbers, tight, least significant bit first, padded
-with zeros to whole beats. Beats are held as bytes: an array (beats, TDATA / 8), lowest byte first.
+A request or response is a 32-bit header followed by its numbers without gaps, least significant bit first,
+padded with zeros to whole beats. Beats are arrays of bytes (beats, TDATA / 8), lowest byte first.
 
-Words are integers throughout. Where numbers travel as singles, the words of a request are those that the
-accelerator makes of them, and stand for these singles exactly; the words of a response are rounded when they
-become singles.
+Words are integers throughout. If numbers travel as singles, the words of a request are the integers to which
+the accelerator converts the singles, and represent them exactly. The words of a response are rounded when
+they are converted to singles.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ Key = TypeVar("Key", bound=Hashable)
 OUTSIDE, OVERFLOW, MALFORMED, NOT_FINITE = (
     1 << bit for bit in (Status.OUTSIDE, Status.OVERFLOW, Status.MALFORMED, Status.NOT_FINITE)
 )
-"""A response's status, as a number, where one of its bits is set."""
+"""The status of a response in which only this bit is set."""
 
 TAGS = 1 << HEADER["tag"][1]
 """Tags repeat after this many tasks."""
 
 _CHUNK = 4096
-"""Packets packed at once: so that what is at hand stays near the processor."""
+"""Packets packed at once, few enough that they stay in the processor's cache."""
 
 _LANE = 64
-"""Bits packed at once."""
+"""The bits of the integers of which packets are composed."""
 
 
 @dataclass(frozen=True)
 class Beats:
-    """Packets one after the other: bytes (beats, TDATA / 8), and which beats end a packet (beats,)."""
+    """A sequence of packets: bytes (beats, TDATA / 8), and flags (beats,) on the last beat of each packet."""
 
     data: Bytes
     last: NDArray[np.bool_]
@@ -56,10 +56,16 @@ class Beats:
 
 @dataclass(frozen=True)
 class Answers:
-    """The packets of one function among all that came, in order.
+    """The packets of one function among all received packets, in order.
 
-    ``places`` are their numbers among all packets; ``whole`` says which are as long as the function's
-    responses are; ``packets`` (N, beats, bytes a beat) holds those, and zeros for the others.
+    Parameters
+    ----------
+    places
+        The indices (N,) of these packets among all packets.
+    whole
+        Flags (N,) on the packets that have the length of the function's responses.
+    packets
+        The bytes (N, beats, bytes per beat) of these packets; zeros if the length is wrong.
     """
 
     places: Integers
@@ -73,15 +79,16 @@ class Answers:
 def encode(
     model: AcceleratorModel, function: str, arrays: Mapping[str, Array], extended: bool = False
 ) -> dict[str, Integers]:
-    """The input words and flags of N tasks, (N,) each, from arrays of the user's interface.
+    """Return the input words and flags of N tasks, (N,) each, from arrays of the user's interface.
 
-    An external force that is not given is zero. Of a symmetric matrix the lower triangle counts. Numbers
-    beyond a word saturate, which is outside the domain and so flags the task; an angle without limits wraps.
+    External forces are zero if ``fext`` is missing. Only the lower triangle of a symmetric matrix is used. A
+    number beyond the range of its word saturates; it is then outside the domain, and the task is flagged. An
+    angle without limits wraps.
 
     Raises
     ------
     InputError
-        For a number that is not finite: no word stands for it.
+        If a number is not finite.
     """
     known = FUNCTIONS[function].inputs + (FUNCTIONS[function].optional_inputs if extended else ())
     tasks = {name: arrays[name] for name in known if name in arrays}
@@ -91,16 +98,16 @@ def encode(
     turning = np.array(model.domain.wraps) & (np.abs(tasks["q"]) > np.pi)
     tasks["q"] = np.where(turning, np.arctan2(np.sin(tasks["q"]), np.cos(tasks["q"])), tasks["q"])
     reals = graph_inputs(model.robot, tasks)
-    stands_for = convert if model.interface.converts else quantise
+    to_integers = convert if model.interface.converts else quantise
     words = {
-        word.name: stands_for(word, reals[word.name]) for word in model.interface.inputs(function, extended)
+        word.name: to_integers(word, reals[word.name]) for word in model.interface.inputs(function, extended)
     }
     raised = flag_values(function, extended).items()
     return words | {flag: np.full(len(tasks["q"]), int(value)) for flag, value in raised}
 
 
 def quantise(word: Word, values: Array) -> Integers:
-    """The word's integers for values in its unit: saturated, or wrapped for an angle without limits."""
+    """Return a word's integers for values in its unit: saturated, or wrapped for an angle without limits."""
     if word.lowest is not None:
         return word.format.quantise(values)
     steps = np.floor(np.ldexp(values, word.format.binary_point) + 0.5).astype(np.int64)
@@ -108,7 +115,7 @@ def quantise(word: Word, values: Array) -> Integers:
 
 
 def convert(word: Word, values: Array) -> Integers:
-    """The word's integers for values in its unit that travel as singles; tiny ones as zeros."""
+    """Return a word's integers for values in its unit that travel as singles; subnormals become zero."""
     largest = np.finfo(np.float32)
     near = np.clip(values, largest.min, largest.max).astype(np.float32)
     singles = np.where(np.abs(near) < largest.tiny, np.float32(0.0), near).view(np.uint32)
@@ -116,12 +123,18 @@ def convert(word: Word, values: Array) -> Integers:
 
 
 def single_field(word: Word) -> Format:
-    """The integers that the accelerator makes of a word's singles."""
+    """Return the format of the integers to which the accelerator converts a word's singles."""
     return Format(max(SINGLE_BITS, word.format.width), word.format.binary_point)
 
 
 def check_finite(name: str, array: Array) -> None:
-    """Refuse an array that holds infinities or what is not a number; InputError names the first place."""
+    """Check that all elements of an array are finite.
+
+    Raises
+    ------
+    InputError
+        If one is not. The message names the first such element.
+    """
     places = np.argwhere(~np.isfinite(array))
     if len(places):
         row, *column = places[0].tolist()
@@ -132,11 +145,11 @@ def check_finite(name: str, array: Array) -> None:
 def decode(
     model: AcceleratorModel, function: str, words: Mapping[str, Integers], extended: bool = False
 ) -> dict[str, Array]:
-    """Arrays of the user's interface from the output words of N tasks, by their names.
+    """Return arrays of the user's interface from the output words of N tasks, given by their names.
 
-    The word ``id.tau[3]`` is column 3 of ``tau`` (N, nv), ``did.dtau_dq[2,5]`` an element of the matrices
-    ``dtau_dq`` (N, nv, nv), and one of a symmetric matrix stands for its mirror image, too. What no word
-    gives is zero.
+    The word ``id.tau[3]`` is column 3 of ``tau`` (N, nv); ``did.dtau_dq[2,5]`` is an element of the matrices
+    ``dtau_dq`` (N, nv, nv). A word of a symmetric matrix is also written to the transposed element. Elements
+    without a word are zero.
     """
     nv, tasks = model.robot.nv, len(next(iter(words.values()), ()))
     arrays = FUNCTIONS[function]
@@ -149,7 +162,7 @@ def decode(
 
 
 def _real(model: AcceleratorModel, word: Word, values: Integers) -> Array:
-    """Return the numbers that a word's integers stand for, as precise as they travel."""
+    """Return the numbers that a word's integers represent, rounded to singles if they travel so."""
     real = word.format.real(values)
     return real.astype(np.float32).astype(np.float64) if model.interface.converts else real
 
@@ -164,7 +177,7 @@ def requests(
     words: Mapping[str, Integers],
     extended: bool = False,
 ) -> Bytes:
-    """The packets (N, beats, bytes a beat) that ask for N tasks, of words as :func:`encode` gives.
+    """Return the requests (N, beats, bytes per beat) of N tasks with words from :func:`encode`.
 
     With ``extended`` they have the option EXTENDED.
     """
@@ -184,7 +197,7 @@ def responses(
     words: Mapping[str, Integers],
     extended: bool = False,
 ) -> Bytes:
-    """The packets (N, beats, bytes a beat) that answer N tasks, with ``extended`` such with that option."""
+    """Return the responses (N, beats, bytes per beat) of N tasks; with ``extended`` they have that option."""
     numbers = [_number(model, word, words) for word in model.interface.outputs(function, extended)]
     header = _headers(model, function, tags, status, extended)
     return pack(
@@ -201,7 +214,7 @@ def _headers(
 
 
 def _number(model: AcceleratorModel, word: Word, words: Mapping[str, Integers]) -> Integers:
-    """What travels for a word."""
+    """Return the numbers (N,) that travel for a word: its integers, or the bits of singles."""
     values = words[word.name]
     if not model.interface.converts:
         return values
@@ -209,10 +222,10 @@ def _number(model: AcceleratorModel, word: Word, words: Mapping[str, Integers]) 
 
 
 def answers(model: AcceleratorModel, beats: Beats, extended: bool = False) -> dict[str, Answers]:
-    """The packets that came, by the function that they name, if it is one of the build.
+    """Return the received packets by the function in their header, except those of unknown functions.
 
-    Those that repeat the option EXTENDED are told only with ``extended``, the others only without; those
-    with other options never.
+    With ``extended`` only packets with the option EXTENDED are returned, otherwise only packets without it.
+    Packets with other options are never returned.
     """
     ends = np.flatnonzero(beats.last) + 1
     starts = np.concatenate([[0], ends[:-1]])[: len(ends)]
@@ -232,7 +245,7 @@ def answers(model: AcceleratorModel, beats: Beats, extended: bool = False) -> di
 def contents(
     model: AcceleratorModel, function: str, packets: Bytes, extended: bool = False
 ) -> tuple[Integers, dict[str, Integers]]:
-    """Status (N,) and words by name, (N,) each, of responses (N, beats, bytes a beat)."""
+    """Return the status (N,) and the words by name, (N,) each, of responses (N, beats, bytes per beat)."""
     order = model.interface.outputs(function, extended)
     header, numbers = unpack(packets, model.interface.response_widths(function, extended))
     words = {word.name: number for word, number in zip(order, numbers, strict=True)}
@@ -242,14 +255,14 @@ def contents(
 
 
 def _word(word: Word, singles: Integers) -> Integers:
-    """The integers for which a response's singles stand; zero for such as no response has."""
+    """Return the integers that a response's singles represent; zero for singles that no response contains."""
     values = singles.astype(np.uint32).view(np.float32).astype(np.float64)
     steps = np.ldexp(np.nan_to_num(values, posinf=0.0, neginf=0.0), word.format.binary_point)
     return np.where(np.abs(steps) < 2.0**word.format.width, steps, 0.0).astype(np.int64)
 
 
 def merge(places: Mapping[Key, Integers], packets: Mapping[Key, Bytes]) -> Beats:
-    """One sequence of all packets (N, beats, bytes a beat), those of each key at its ``places`` (N,)."""
+    """Return one sequence of all packets (N, beats, bytes per beat), with each key's at its ``places``."""
     lengths = np.zeros(sum(len(where) for where in places.values()), np.int64)
     for key, where in places.items():
         lengths[where] = packets[key].shape[1]
@@ -265,7 +278,7 @@ def merge(places: Mapping[Key, Integers], packets: Mapping[Key, Bytes]) -> Beats
 
 
 def pack(header: Integers, numbers: Sequence[Integers], widths: Sequence[int], data_width: int) -> Bytes:
-    """Packets (N, beats, data_width / 8) of headers (N,) and numbers (N,), of which so many low bits go."""
+    """Return packets (N, beats, bytes per beat) of headers (N,) and the low ``widths`` bits of numbers."""
     beats = -(-(HEADER_BITS + sum(widths)) // data_width)
     size = beats * data_width // 8
     packed = np.empty((len(header), -(-size * 8 // _LANE)), "<u8")
@@ -285,7 +298,7 @@ def pack(header: Integers, numbers: Sequence[Integers], widths: Sequence[int], d
 
 
 def unpack(packets: Bytes, widths: Sequence[int]) -> tuple[Integers, list[Integers]]:
-    """Headers (N,) and numbers (N,) of these widths, sign-extended, from packets (N, beats, bytes a beat)."""
+    """Return headers (N,) and sign-extended numbers (N,) from packets (N, beats, bytes per beat)."""
     flat = packets.reshape(len(packets), packets.shape[1] * packets.shape[2])
     numbers = [np.empty(len(flat), np.int64) for _ in widths]
     places = list(accumulate(widths, initial=HEADER_BITS))
@@ -303,12 +316,12 @@ def unpack(packets: Bytes, widths: Sequence[int]) -> tuple[Integers, list[Intege
 
 
 def _low(values: Integers, width: int) -> NDArray[np.uint64]:
-    """The low bits of each value."""
+    """Return the low bits of each value."""
     return values.astype(np.uint64) & np.uint64((1 << width) - 1)
 
 
 def _lanes(flat: Bytes, count: int) -> NDArray[np.uint64]:
-    """The first ``count`` times 64 bits of each packet (N, bytes), (count, N); what is not there is zero."""
+    """Return the first ``count`` groups of 64 bits of each packet (N, bytes) as (count, N), zero-padded."""
     given = flat[:, : count * _LANE // 8]
     padded = np.zeros((len(flat), count * _LANE // 8), np.uint8)
     padded[:, : given.shape[1]] = given
@@ -316,11 +329,11 @@ def _lanes(flat: Bytes, count: int) -> NDArray[np.uint64]:
 
 
 def field(header: Integers, name: str) -> Integers:
-    """A field of headers (N,)."""
+    """Return a field of headers (N,)."""
     low, width = HEADER[name]
     return (header >> low) & ((1 << width) - 1)
 
 
 def _header(first: Bytes) -> Integers:
-    """Headers (N,) from the first beats of packets."""
+    """Return headers (N,) from the first beats of packets."""
     return first[:, : HEADER_BITS // 8].astype(np.int64) @ (1 << np.arange(0, HEADER_BITS, 8))

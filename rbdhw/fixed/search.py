@@ -222,22 +222,25 @@ class FormatSearch:
         found = self._evaluate(self._planner.widths(widths[-1], unreachable, WIDEST[-1]), self._measure)
         if found.bound <= budget:
             return found
-        function, stratum = found.worst
-        reason = f"limited by {function} in {stratum} tasks, where {self._reason(found.widths, found.worst)}"
-        remedies = "a domain with smaller bounds or another --root"
+        bits = f"a width of {widths[0]}" if len(widths) == 1 else f"{widths[-1]}"
+        start = f"{budget:g} is not met at" if len(widths) == 1 else f"no supported width meets {budget:g};"
+        which = ", which" if len(widths) == 1 else ""
+        supported, larger = self._support(found)
+        remedies = ["another width", larger] if len(widths) == 1 else [larger]
+        remedies = [*filter(None, remedies), "a domain with smaller bounds", "another --root"]
         if len(found.errors) > 1:
-            remedies = f"a domain with smaller bounds, another --root, or --functions without {function}"
-        if len(widths) == 1:
-            raise InputError(
-                f"max-error: {budget:g} is not met at a width of {widths[0]} bits, "
-                f"which support {found.bound:.2g}, {reason}; expected another width, a larger --max-error, "
-                f"{remedies}"
-            )
-        raise InputError(
-            f"max-error: no supported width meets {budget:g}; "
-            f"{widths[-1]} bits support {found.bound:.2g}, {reason}; expected at least that --max-error, "
-            f"{remedies}"
-        )
+            remedies.append(f"--functions without {found.worst[0]}")
+        expected = f"{', '.join(remedies[:-1])}{',' * (len(remedies) > 2)} or {remedies[-1]}"
+        raise InputError(f"max-error: {start} {bits} bits{which} {supported}; expected {expected}")
+
+    def _support(self, found: Fixed) -> tuple[str, str]:
+        """Return what limits a program's errors, and the remedy of a larger budget if one would help."""
+        function, stratum = found.worst
+        if math.isinf(found.bound):
+            whole = found.errors[function].whole
+            return f"flag {whole.flagged:,} of {whole.samples:,} tasks of {function}: values overflow", ""
+        reason = f"limited by {function} in {stratum} tasks, where {self._reason(found.widths, found.worst)}"
+        return f"support {found.bound:.2g}, {reason}", "a larger --max-error"
 
     def _evaluate(self, widths: Widths, measure: Callable[[Program], Measured]) -> Fixed:
         program = self._lower(widths)

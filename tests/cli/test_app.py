@@ -215,9 +215,7 @@ class TestBadInput:
         line = told("generate", TOY, "-o", tmp_path / "out", "--max-error", "1e-12")
         assert line.startswith("max-error: no supported width meets 1e-12; 32 bits support ")
         assert ", limited by " in line
-        assert (
-            "; expected at least that --max-error, a domain with smaller bounds, another --root, or " in line
-        )
+        assert "; expected a larger --max-error, a domain with smaller bounds, another --root, or " in line
         assert list(tmp_path.iterdir()) == []
 
     def test_output_below_a_file(self, told, tmp_path):

@@ -106,7 +106,7 @@ def test_a_budget_that_no_width_meets_is_refused():
     supported, _, end = rest.partition(", ")
     assert 1e-9 < float(supported) < 1e-7
     assert end == (
-        "limited by id in box tasks, where id cancels; expected at least that --max-error, a domain with "
+        "limited by id in box tasks, where id cancels; expected a larger --max-error, a domain with "
         "smaller bounds, another --root, or --functions without id"
     )
 
@@ -126,9 +126,8 @@ def test_flagged_tasks_support_no_budget():
     with pytest.raises(InputError) as error:
         Bench({"id": 16.0, "fd": 16.0}, flagged=2).search.cheapest(0.5, [18])
     assert str(error.value) == (
-        "max-error: 0.5 is not met at a width of 18 bits, which support inf, limited by id in box tasks, "
-        "where id cancels; expected another width, a larger --max-error, a domain with smaller bounds, "
-        "another --root, or --functions without id"
+        "max-error: 0.5 is not met at a width of 18 bits, which flag 2 of 100 tasks of id: values overflow; "
+        "expected another width, a domain with smaller bounds, another --root, or --functions without id"
     )
 
 
@@ -184,5 +183,5 @@ def test_a_width_that_no_widening_helps_is_refused():
     assert " tasks, where most of the error comes from rounding " in reason
     assert (
         remedy
-        == "expected another width, a larger --max-error, a domain with smaller bounds or another --root"
+        == "expected another width, a larger --max-error, a domain with smaller bounds, or another --root"
     )

@@ -30,10 +30,13 @@ from tests.support.mechanisms import mechanism, random_parents
 TASKS = 1600
 
 REASON = re.compile(
-    r"max-error: no supported width meets 0\.001; 32 bits support [\d.e-]+, limited by (\w+) in \w+ "
-    r"tasks, where most of the error comes from rounding .+; expected at least that --max-error, a domain "
-    r"with smaller bounds(, another --root, or --functions without \1| or another --root)"
+    r"max-error: no supported width meets 0\.001; 32 bits (support [\d.e-]+, limited by (\w+) in \w+ tasks, "
+    r"where most of the error comes from rounding .+; expected a larger --max-error, a domain with smaller "
+    r"bounds|flag [\d,]+ of [\d,]+ tasks of \w+: values overflow; expected a domain with smaller bounds),? "
+    r"(another --root, or --functions without \w+|or another --root)"
 )
+
+SINGULAR = re.compile(r".*singular mass matrix; expected every motion of its joints to move mass or inertia")
 
 
 def design_of(robot: Robot, functions: tuple[str, ...], samples: int) -> tuple[AcceleratorModel, Formats]:
@@ -101,9 +104,20 @@ def test_more_random_trees_with_all_functions(seed):
 
 
 @pytest.mark.verify
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 @pytest.mark.parametrize("name", ["toy", "iiwa14", "hyq", "spot_arm", "tiago", "hand22", "atlas"])
 def test_bundled_robots(name, base):
-    """Rest, balance, single joints and extremes are in every error figure; the hand has no accelerations."""
+    """Rest, balance, single joints and extremes are in every error figure; the hand has no accelerations.
+
+    A base without inertia has a singular mass matrix, and few samples may not find all ranges: then the
+    refusal says so.
+    """
     functions = {"hand22": ("id", "m", "did"), "atlas": ("id", "fd", "did")}.get(name, tuple(FUNCTIONS))
-    assert_held(mount(load_urdf(path(name)), Mounting(base)), functions, 1024)
+    refusal = refusal_of(mount(load_urdf(path(name)), Mounting(base)), functions)
+    assert not refusal or REASON.fullmatch(refusal) or SINGULAR.fullmatch(refusal)
+    assert not refusal or (name, base) not in HELD, refusal
+
+
+HELD = [("toy", "fixed"), *((name, base) for name in ("iiwa14", "hyq") for base in ("fixed", "floating"))]
+"""Bundled robots that keep the budget with few samples, too."""

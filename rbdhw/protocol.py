@@ -69,6 +69,11 @@ class Function:
         return "inverse" in self.algorithms
 
     @property
+    def takes_inverse(self) -> bool:
+        """Whether a task may bring the inverse of its mass matrix."""
+        return "Minv" in self.optional_inputs
+
+    @property
     def takes_force(self) -> bool:
         """Whether tasks bring joint forces instead of accelerations."""
         return "tau" in self.inputs
@@ -128,7 +133,7 @@ SYMMETRIC = ("M", "Minv")
 
 FLAGS: dict[str, tuple[tuple[str, ...], bool]] = {
     "acceleration_given": (functions_with(lambda own: "a" in own.inputs), False),
-    "inverse_given": (functions_with(lambda own: "Minv" in own.optional_inputs), True),
+    "inverse_given": (functions_with(lambda own: own.takes_inverse), True),
 }
 """Flags that a core derives from the header. For each, the functions whose tasks set it, and whether these
 tasks must also have the option :data:`EXTENDED`."""

@@ -216,7 +216,7 @@ def _evaluate_program(robot: Robot, domain: Domain, functions: tuple[str, ...]) 
     expected = {function: golden.evaluate(robot, function, arrays) for function in functions}
     off = _worst(_interpret(graph, robot, arrays, expected), expected)
     options = BuildOptions(functions=functions, width=WIDTH, samples=DRAWS.ranging)
-    if any("Minv" in FUNCTIONS[function].optional_inputs for function in functions):
+    if any(FUNCTIONS[function].takes_inverse for function in functions):
         domain = add_inverse_bounds(domain, robot, options)
     found = choose_formats(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
     operations = {function: _products(found.program, function) for function in functions}

@@ -72,7 +72,7 @@ def prepare_build(
     check_solvable(source, options.functions)
     model = prepare(source, options.functions, options.fext, device.delays, options.algorithms, progress)
     warn(model.remarks)
-    if any("Minv" in FUNCTIONS[function].optional_inputs for function in options.functions):
+    if any(FUNCTIONS[function].takes_inverse for function in options.functions):
         domain = add_inverse_bounds(domain, source, options)
     progress("tracing")
     return Prepared(model, domain, optimise(trace_model(model, options.functions), device.delays))

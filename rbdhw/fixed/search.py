@@ -222,25 +222,26 @@ class FormatSearch:
         found = self._evaluate(self._planner.widths(widths[-1], unreachable, WIDEST[-1]), self._measure)
         if found.bound <= budget:
             return found
-        bits = f"a width of {widths[0]}" if len(widths) == 1 else f"{widths[-1]}"
-        start = f"{budget:g} is not met at" if len(widths) == 1 else f"no supported width meets {budget:g};"
-        which = ", which" if len(widths) == 1 else ""
-        supported, larger = self._support(found)
-        remedies = ["another width", larger] if len(widths) == 1 else [larger]
-        remedies = [*filter(None, remedies), "a domain with smaller bounds", "another --root"]
-        if len(found.errors) > 1:
-            remedies.append(f"--functions without {found.worst[0]}")
-        expected = f"{', '.join(remedies[:-1])}{',' * (len(remedies) > 2)} or {remedies[-1]}"
-        raise InputError(f"max-error: {start} {bits} bits{which} {supported}; expected {expected}")
+        raise InputError(self._refusal(budget, widths, found))
 
-    def _support(self, found: Fixed) -> tuple[str, str]:
-        """Return what limits a program's errors, and the remedy of a larger budget if one would help."""
+    def _refusal(self, budget: float, widths: Sequence[int], found: Fixed) -> str:
+        """Return the message that the best program misses the budget: the limit, and the remedies."""
         function, stratum = found.worst
+        remedies = ["a domain with smaller bounds", "another --root"]
+        if len(found.errors) > 1:
+            remedies.append(f"--functions without {function}")
         if math.isinf(found.bound):
             whole = found.errors[function].whole
-            return f"flag {whole.flagged:,} of {whole.samples:,} tasks of {function}: values overflow", ""
-        reason = f"limited by {function} in {stratum} tasks, where {self._reason(found.widths, found.worst)}"
-        return f"support {found.bound:.2g}, {reason}", "a larger --max-error"
+            limit = f"flag {whole.flagged:,} of {whole.samples:,} tasks of {function}: values overflow"
+        else:
+            reason = self._reason(found.widths, found.worst)
+            limit = f"support {found.bound:.2g}, limited by {function} in {stratum} tasks, where {reason}"
+            remedies.insert(0, "a larger --max-error")
+        missed = f"no supported width meets {budget:g}; {widths[-1]} bits {limit}"
+        if len(widths) == 1:
+            missed = f"{budget:g} is not met at a width of {widths[0]} bits, which {limit}"
+            remedies.insert(0, "another width")
+        return f"max-error: {missed}; expected {', '.join(remedies[:-1])}, or {remedies[-1]}"
 
     def _evaluate(self, widths: Widths, measure: Callable[[Program], Measured]) -> Fixed:
         program = self._lower(widths)

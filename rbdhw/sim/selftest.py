@@ -41,7 +41,7 @@ def selftest(design: Design) -> str:
         for extended in (False, True)[: 1 + FUNCTIONS[function].extensible]:
             where = own[later == extended] if FUNCTIONS[function].extensible else own
             tasks = {name: array[where] for name, array in arrays.items()}
-            if extended and "Minv" in FUNCTIONS[function].optional_inputs:
+            if extended and FUNCTIONS[function].takes_inverse:
                 tasks |= golden.evaluate(design.robot, "minv", tasks)
             words = encode(design, function, tasks, extended)
             status, results = respond(design, function, words, extended)

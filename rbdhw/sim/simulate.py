@@ -309,7 +309,7 @@ def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -
 def _batch(design: Design, key: Key, first: int, places: Integers, drawn: Drawn) -> _Batch:
     function, extended = key
     own = {name: array[places] for name, array in drawn.arrays.items()}
-    if extended and "Minv" in FUNCTIONS[function].optional_inputs:
+    if extended and FUNCTIONS[function].takes_inverse:
         own |= golden.evaluate(design.robot, "minv", own)
     words = encode(design, function, own, extended)
     status, results = respond(design, function, words, extended)

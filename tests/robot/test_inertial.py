@@ -52,6 +52,12 @@ def test_one_body(kind, case):
     assert (least > 1e-12) == (case in ENOUGH[kind])
 
 
+@pytest.mark.parametrize(("moment", "enough"), [(0.9e-15, False), (1.1e-15, True)])
+def test_a_moment_of_a_speck_of_dust_counts_as_none(moment, enough):
+    speck = Inertia(rotational=(moment, 0.0, 0.0, moment, 0.0, moment))
+    assert needs_inertia(single(JointKind.REVOLUTE, speck)) == (None if enough else 0)
+
+
 @pytest.mark.parametrize(("case", "enough"), [("nothing", False), ("centred", False), ("x", True)])
 def test_a_universal_joint_turns_last_about_its_second_axis(case, enough):
     robot = single(JointKind.UNIVERSAL, CASES[case])

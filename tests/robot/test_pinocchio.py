@@ -102,6 +102,23 @@ def test_a_mimic_off_its_position_is_refused(urdf):
     assert str(refusal.value) == f"joint 'follower': its velocity is not that of its <mimic>; {law}"
 
 
+def test_a_mimic_that_turns_may_be_whole_turns_off(urdf):
+    robot = load_urdf(urdf)
+    layout, model, q = PinocchioLayout(robot), pin.buildModelFromUrdf(str(urdf)), configurations(robot)
+    theirs = layout.pinocchio_configuration(q)
+    theirs[:, model.joints[model.getJointId("follower")].idx_q] += 2 * np.pi
+    np.testing.assert_allclose(layout.configuration(theirs), q, atol=1e-12)
+
+
+def test_a_continuous_mimic_follows_for_several_turns(urdf):
+    """Pinocchio has only its cosine and sine, so the number of turns is lost."""
+    urdf.write_text(ROBOT.replace('name="follower" type="revolute"', 'name="follower" type="continuous"'))
+    robot = load_urdf(urdf)
+    layout, q = PinocchioLayout(robot), configurations(robot)
+    q[:, -1] = 20.0
+    np.testing.assert_allclose(layout.configuration(layout.pinocchio_configuration(q)), q, atol=1e-12)
+
+
 def test_names_of_other_joints_are_refused(urdf):
     with pytest.raises(InputError) as refusal:
         PinocchioLayout(load_urdf(urdf), names=("wheel", "lift"))

@@ -9,7 +9,7 @@ from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import JointKind
 from rbdhw.robot.regroup import regroup_inertias
-from rbdhw.robot.rewrite import best_rewrite, neighbourhood
+from rbdhw.robot.rewrite import REACH, best_rewrite, neighbourhood
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
 from tests.support.invariance import assert_same_dynamics
@@ -199,6 +199,13 @@ class TestNeighbourhood:
         assert part.bodies == robot.bodies[:3]
         floating = robot.with_floating_base()
         assert neighbourhood(floating, 0) == floating
+
+    @pytest.mark.parametrize(("bodies", "cut"), [(REACH + 1, False), (REACH + 2, True)])
+    def test_the_base_is_given_if_one_body_is_cut_off(self, bodies, cut):
+        robot = mechanism([JointKind.REVOLUTE] * bodies, range(-1, bodies - 1), seed=3)
+        part = neighbourhood(robot, bodies - 1)
+        assert len(part.bodies) == REACH + 1
+        assert part.base_given == cut
 
     def test_a_mimic_of_a_joint_outside_becomes_independent(self):
         robot = with_mimic(mechanism([JointKind.REVOLUTE] * 6, [-1, 0, 1, 2, 3, 4], seed=2), 5, 0, 2.0)

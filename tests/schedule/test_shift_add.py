@@ -78,6 +78,13 @@ def test_a_fast_clock_leaves_time_for_few_adders():
     verify(task, schedule(task))
 
 
+@pytest.mark.parametrize(("clock", "resource"), [(280.0, None), (300.0, Resource.MULTIPLIER)])
+def test_adders_leave_time_for_the_overflow_check(clock, resource):
+    """Two levels of adders take 2.2 ns and a check 0.5 ns; the cycles leave 2.8 ns and 2.5 ns."""
+    _, found = steps(with_constants(PROGRAM, dict.fromkeys(SCALES, 5)), clock=clock)
+    assert {step.resource for step in found.values()} == {resource}
+
+
 @pytest.mark.parametrize(("second", "resource"), [(5, None), (7, Resource.MULTIPLIER)])
 def test_twins_take_adders_where_their_constants_are_the_same(second, resource):
     pair = next(

@@ -25,7 +25,7 @@ class RobotEntry(_Entry):
     nq: int = Field(description="Coordinates of a configuration `q`.")
     nv: int = Field(description="Coordinates of a velocity `v`.")
     joints: list[str] = Field(description="The moving joints, in the order of their coordinates.")
-    joint_order: Literal["pinocchio", "file"]
+    joint_order: Literal["pinocchio", "file", "rerooted", "given"]
     depth: int = Field(description="Bodies on the longest path from the root.")
     base: Literal["fixed", "floating", "given"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from rbdhw.config import BuildOptions
+from rbdhw.config import BuildOptions, Mounting, Pacing
 from rbdhw.design.manifest import schema, validate
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
@@ -15,10 +15,27 @@ SCHEMA = Path(__file__).parents[2] / "docs" / "manifest.schema.json"
 
 TOY = {"functions": ("id", "fd"), "width": 18, "samples": 256}
 
+BUILDS = {
+    "pipeline": {"ii": 8, "core": "pipeline"},
+    "array": {"ii": 8, "core": "array"},
+    "cheaper core": {"ii": 16, "core": "auto"},
+    "chosen root": {"ii": 8, "mounting": Mounting(base="floating", root="auto"), "functions": ("id",)},
+    "named root": {"ii": 8, "mounting": Mounting(base="floating", root="forearm"), "functions": ("id",)},
+    "order of the file": {"ii": 8, "mounting": Mounting(joint_order="file")},
+    "all by task": {
+        "mounting": Mounting(base="given", gravity="task"),
+        "fext": "all",
+        "number": "float32",
+        "pacing": Pacing(bandwidth=2.0),
+        "functions": ("id",),
+    },
+    "as it fits": {"pacing": Pacing(link=False), "fit": 0.5, "target": "ecp5-85", "functions": ("id",)},
+}
 
-@pytest.fixture(scope="module", params=["pipeline", "array"])
+
+@pytest.fixture(scope="module", params=BUILDS)
 def manifest(request):
-    options = BuildOptions(**TOY, ii=8, core=request.param)
+    options = BuildOptions(**{**TOY, **BUILDS[request.param]})
     return generate(path("toy"), options).manifest
 
 

@@ -112,6 +112,29 @@ def test_packet_that_finds_no_room_is_dropped_whole() -> None:
     assert packets == [first, third]
 
 
+def test_packet_that_lost_a_beat_is_dropped_although_its_later_beats_find_room() -> None:
+    deframer = Deframer(depth=4)
+    first, second, third = bytes(range(12)), bytes(range(20)), bytes(range(4))
+    packets: list[bytes] = []
+    before = encode_frame(first) + encode_frame(second)[:20]  # the fourth beat finds no room
+    after = encode_frame(second)[20:] + encode_frame(third)  # the fifth would
+
+    async def write(context: SimulatorContext) -> None:
+        await put_bytes(context, deframer.i, before)
+        await context.tick().repeat(10)
+        await put_bytes(context, deframer.i, after)
+
+    async def read(context: SimulatorContext) -> None:
+        await context.tick().repeat(len(before))
+        await collect_packets(deframer.o, packets)(context)
+
+    async def stop(context: SimulatorContext) -> None:
+        await context.tick().repeat(200)
+
+    simulate(deframer, stop, write, read)
+    assert packets == [first, third]
+
+
 @pytest.mark.parametrize("depth", [0, 1, 12])
 def test_depth_is_a_power_of_two(depth: int) -> None:
     with pytest.raises(ValueError, match=f"^depth is {depth}: expected a power of two, 2 or more$"):

@@ -150,6 +150,17 @@ def test_exact_values_take_no_bits_they_do_not_need():
     assert built.outputs["id"][0].format == Format(13, 8)
 
 
+@pytest.mark.parametrize("width", [8, 18, 27])
+@pytest.mark.parametrize("value", [1.1, math.sqrt(2.0), math.pi / 2.0, 1.9, 2.0 - 2.0**-40])
+def test_a_constant_factor_is_the_nearest_integer_that_fits(value, width):
+    text = f"n0 = input x @ decode\nn1 = scale n0 {value.hex()} @ decode\nout id.s n1\n"
+    first, product = program(text, [1.0, value], width).operations
+    bits = plain_widths(loads(text), width).constants[1] - 1
+    point = product.format.binary_point + product.drop - first.format.binary_point
+    nearest = min(round(math.ldexp(value, bits - 1)), 2**bits - 1)
+    assert math.ldexp(product.constant, -point) == math.ldexp(nearest, 1 - bits)
+
+
 def test_a_negative_output_is_a_negation():
     text = "n0 = input x @ decode\nout id.a -n0<<2\nout id.b n0\n"
     built = program(text, [1.0], 12)
@@ -188,6 +199,14 @@ def test_angles_travel_in_steps_of_the_phase():
         assert built.operations[1].operands[0].shift == 1
         assert built.operations[1].constant == 2**21 // 16
         assert (built.inputs[0].lowest is None) == ranges.wraps
+
+
+@pytest.mark.parametrize("offset", [0.07, 0.1, -0.1, 0.123])
+def test_the_offset_of_an_angle_is_the_nearest_phase(offset):
+    text = f"n0 = input x @ decode\nn1 = sin n0 {offset.hex()} @ trigonometry\nout id.s n1\n"
+    built = program(text, [0.5, 1.0], 18, {"x": InputRange(-0.5, 0.5, "turn", wraps=True)})
+    steps = offset % 1.0 * 2**built.trigonometry.phase_bits
+    assert abs(built.operations[1].constant - steps) <= 0.5
 
 
 @pytest.mark.parametrize("width", [8, 9, 18, 32])

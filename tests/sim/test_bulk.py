@@ -86,6 +86,14 @@ def test_a_beat_that_changes_while_it_waits_is_a_violation(faulty_folder, cache)
     assert through(bulk, faulty_folder, cache, beats, Disturbance(0.0, 0.0, 1)).violations == 0
 
 
+@pytest.mark.parametrize("bench", [verilator, bulk])
+def test_an_end_that_changes_while_its_beat_waits_is_a_violation(faulty_folder, cache, bench):
+    beats = beats_for(faulty_folder, 46)
+    first = np.flatnonzero(beats.last)[-2] + 1
+    alone = Beats(beats.data[first:], beats.last[first:])
+    assert through(bench, faulty_folder, cache, alone, Disturbance(0.0, 0.95, 1)).violations > 2
+
+
 def test_hardware_that_hangs_is_left_after_the_patience(faulty_folder, cache):
     beats = beats_for(faulty_folder, 60)
     outcome = through(bulk, faulty_folder, cache, beats, Disturbance(patience=200))

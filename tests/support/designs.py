@@ -95,15 +95,20 @@ def assert_same(read_back: Design, design: Design) -> None:
 def faulty(design: Design) -> Design:
     """Return the design with faulty hardware.
 
-    The response to tag 3 is wrong, that to tag 35 is unstable, and from tag 40 on there is none.
+    The response to tag 3 is wrong, that to tag 35 is unstable, and from tag 40 on there is none. The response
+    to tag 45, if it is sent alone, has an unstable TLAST.
     """
-    right = f"assign m_axis_tdata = held[{design.interface.data_width - 1}:0];"
-    wrong = f"""
-reg wavering = 0;
-always @(posedge clk) wavering <= !wavering;
-{right.replace(";", " ^ (whole[15:0] == 3) ^ (whole[15:0] == 35 && wavering);")}"""
-    hangs = design.verilog.replace("tvalid = left != 0;", "tvalid = left != 0 && whole[15:0] != 40;")
-    return replace(design, verilog=hangs.replace(right, wrong))
+    faults = {
+        "reg done = 0;": "reg done = 0, wavering = 0;\nalways @(posedge clk) wavering <= !wavering;",
+        "tvalid = left != 0;": "tvalid = left != 0 && whole[15:0] != 40;",
+        "tlast = left == 1;": "tlast = left == 1 ^ (whole[15:0] == 45 && wavering);",
+        ":0];\nalways": ":0] ^ (whole[15:0] == 3) ^ (whole[15:0] == 35 && wavering);\nalways",
+    }
+    verilog = design.verilog
+    for right, wrong in faults.items():
+        assert verilog.count(right) == 1
+        verilog = verilog.replace(right, wrong)
+    return replace(design, verilog=verilog)
 
 
 def verilog(design: Design) -> str:

@@ -105,12 +105,12 @@ def parse_links(texts: Sequence[str]) -> Links:
     words = [word for text in texts for word in _words(text)]
     for name, plain in words:
         if not name:
-            raise InputError(f"fext: '' is not a link; expected {NO_LINKS}, {ALL_LINKS}, or names of links")
+            raise InputError("fext", "'' is not a link", f"{NO_LINKS}, {ALL_LINKS}, or names of links")
         if plain and name in (NO_LINKS, ALL_LINKS):
             if len(words) == 1:
                 return name
-            expected = f"expected it alone, or '\\{name}' for a link of that name"
-            raise InputError(f"fext: '{name}' beside other links; {expected}")
+            expected = f"it alone, or '\\{name}' for a link of that name"
+            raise InputError("fext", f"'{name}' beside other links", expected)
     return tuple(dict.fromkeys(name for name, _ in words)) or NO_LINKS
 
 
@@ -154,16 +154,15 @@ def parse_interval(
     if text == LINK_PACE:
         return None, Pacing(bandwidth=bandwidth)
     if bandwidth is not None:
-        raise InputError(
-            f"bandwidth: {bandwidth:g} GB/s has no effect here; expected it together with ii {LINK_PACE}"
-        )
+        expected = f"it together with --ii {LINK_PACE}"
+        raise InputError("bandwidth", f"{bandwidth:g} GB/s has no effect here", expected)
     if text is None:
         return None, None if fit is None else Pacing(link=False)
     try:
         return int(text), None
     except ValueError:
-        expected = f"expected a number of cycles or {LINK_PACE}"
-        raise InputError(f"ii: '{text}' is not an interval; {expected}") from None
+        expected = f"a number of cycles or {LINK_PACE}"
+        raise InputError("ii", f"'{text}' is not an interval", expected) from None
 
 
 def parse_share(text: str | None) -> float | None:
@@ -181,7 +180,7 @@ def parse_share(text: str | None) -> float | None:
     except ValueError:
         share = math.nan
     if not 0.0 < share <= 1.0:
-        raise InputError(f"fit: '{text}' is not a share of a device; expected a percentage such as 60%")
+        raise InputError("fit", f"'{text}' is not a share of a device", "a percentage such as 60%")
     return share
 
 
@@ -220,15 +219,14 @@ class Mounting:
             The base, the gravity or the joint order is unknown, or the gravity exceeds its bound.
         """
         if self.base not in BASES:
-            raise InputError(f"base: '{self.base}' is unknown; expected one of {', '.join(BASES)}")
+            raise _unknown("base", self.base, BASES)
         if isinstance(self.gravity, str) and self.gravity != PER_TASK:
-            raise InputError(f"gravity: '{self.gravity}' is unknown; expected x,y,z in m/s^2 or {PER_TASK}")
+            raise InputError("gravity", f"'{self.gravity}' is unknown", f"x,y,z in m/s^2 or {PER_TASK}")
         if isinstance(self.gravity, tuple) and not ACCELERATION_OF_FREE_FALL.holds(*self.gravity):
             text = ",".join(f"{value:g}" for value in self.gravity)
-            raise InputError(f"gravity: {text}; expected of each {ACCELERATION_OF_FREE_FALL.expected}")
+            raise InputError("gravity", text, f"of each {ACCELERATION_OF_FREE_FALL.expected}")
         if self.joint_order not in JOINT_ORDERS:
-            expected = ", ".join(JOINT_ORDERS)
-            raise InputError(f"joint-order: '{self.joint_order}' is unknown; expected one of {expected}")
+            raise _unknown("joint-order", self.joint_order, JOINT_ORDERS)
 
 
 def parse_gravity(text: str | None) -> tuple[float, float, float] | str | None:
@@ -246,7 +244,7 @@ def parse_gravity(text: str | None) -> tuple[float, float, float] | str | None:
     except ValueError:
         x = y = z = math.nan
     if not all(map(math.isfinite, (x, y, z))):
-        raise InputError(f"gravity: '{text}' is not a vector; expected x,y,z in m/s^2 or {PER_TASK}")
+        raise InputError("gravity", f"'{text}' is not a vector", f"x,y,z in m/s^2 or {PER_TASK}")
     return x, y, z
 
 
@@ -323,72 +321,65 @@ class BuildOptions:
             An option cannot be satisfied; the message describes the first one and the expectation.
         """
         self.mounting.check()
+        known = f"one or more of {', '.join(known_functions)}"
         for function in self.functions:
             if function not in known_functions:
-                known = ", ".join(known_functions)
-                raise InputError(f"functions: '{function}' is unknown; expected one or more of {known}")
+                raise InputError("functions", f"'{function}' is unknown", known)
         if not self.functions:
-            raise InputError(f"functions: none given; expected one or more of {', '.join(known_functions)}")
+            raise InputError("functions", "none given", known)
         self._check_priority()
         if not 1 <= self.least_ii <= MOST_II:
-            raise InputError(f"ii: {self.ii} is not possible; expected 1 to {MOST_II} cycles between tasks")
+            raise InputError("ii", f"{self.ii} is not possible", f"1 to {MOST_II} cycles between tasks")
         bandwidth = self.pacing.bandwidth if self.pacing else None
         if bandwidth is not None and not (bandwidth > 0.0 and BANDWIDTH.holds(bandwidth)):
-            raise InputError(
-                f"bandwidth: {bandwidth:g} GB/s is not a bandwidth; expected {BANDWIDTH.positive}"
-            )
+            raise InputError("bandwidth", f"{bandwidth:g} GB/s is not a bandwidth", BANDWIDTH.positive)
         if self.fit is not None and not 0.0 < self.fit <= 1.0:
-            raise InputError(
-                f"fit: {self.fit:g} is not a share of a device; expected more than 0 and up to 1"
-            )
+            raise InputError("fit", f"{self.fit:g} is not a share of a device", "more than 0 and up to 1")
         if self.share_limbs not in SHARING:
-            expected = ", ".join(SHARING)
-            raise InputError(f"share-limbs: '{self.share_limbs}' is unknown; expected one of {expected}")
+            raise _unknown("share-limbs", self.share_limbs, SHARING)
         self._check_core()
         if self.width is not None and self.width not in WIDTHS:
-            raise InputError(
-                f"width: {self.width} is not supported; expected {WIDTHS[0]} to {WIDTHS[-1]} bits"
-            )
+            raise InputError("width", f"{self.width} is not supported", f"{WIDTHS[0]} to {WIDTHS[-1]} bits")
         if self.max_error is not None and not LEAST_ERROR <= self.max_error < 1.0:
-            expected = f"expected {LEAST_ERROR:g} or more, and less than 1"
-            raise InputError(f"max-error: {self.max_error:g} is not a budget; {expected}")
+            expected = f"{LEAST_ERROR:g} or more, and less than 1"
+            raise InputError("max-error", f"{self.max_error:g} is not a budget", expected)
         if self.clock_mhz is not None and not (self.clock_mhz > 0.0 and CLOCK_MHZ.holds(self.clock_mhz)):
-            raise InputError(f"clock: {self.clock_mhz:g} MHz is not a clock; expected {CLOCK_MHZ.positive}")
+            raise InputError("clock", f"{self.clock_mhz:g} MHz is not a clock", CLOCK_MHZ.positive)
         if not 0 <= self.seed <= LARGEST_SEED:
-            raise InputError(f"seed: {self.seed} is not a seed; expected 0 to {LARGEST_SEED}")
+            raise InputError("seed", f"{self.seed} is not a seed", f"0 to {LARGEST_SEED}")
         if self.data_width not in DATA_WIDTHS:
-            expected = ", ".join(str(width) for width in DATA_WIDTHS)
-            raise InputError(f"tdata: {self.data_width} bits are not supported; expected one of {expected}")
+            expected = f"one of {', '.join(str(width) for width in DATA_WIDTHS)}"
+            raise InputError("tdata", f"{self.data_width} bits are not supported", expected)
         if self.number not in NUMBERS:
-            raise InputError(f"number: '{self.number}' is unknown; expected one of {', '.join(NUMBERS)}")
+            raise _unknown("number", self.number, NUMBERS)
 
     def _check_priority(self) -> None:
         for place, function in enumerate(self.priority):
             if function not in self.functions:
-                expected = f"expected some of the functions of the build: {', '.join(self.functions)}"
-                raise InputError(f"priority: '{function}' is not built; {expected}")
+                expected = f"some of the functions of the build: {', '.join(self.functions)}"
+                raise InputError("priority", f"'{function}' is not built", expected)
             if function in self.priority[:place]:
-                raise InputError(f"priority: '{function}' appears twice; expected each function once")
+                raise InputError("priority", f"'{function}' appears twice", "each function once")
 
     def _check_core(self) -> None:
         if self.asked_core not in (*CORES, CHEAPER_CORE):
-            expected = ", ".join((*CORES, CHEAPER_CORE))
-            raise InputError(f"core: '{self.core}' is unknown; expected one of {expected}")
+            raise _unknown("core", self.asked_core, (*CORES, CHEAPER_CORE))
         least = self.least_ii if self.pacing is None else LEAST_ARRAY_II
         refusal = self.refusal(self.asked_core, least)
         if refusal is not None:
-            raise InputError(refusal)
+            raise refusal
 
-    def refusal(self, core: str, ii: int) -> str | None:
-        """Return the reason that a core cannot be built for one task every ``ii`` cycles, or None."""
+    def refusal(self, core: str, ii: int) -> InputError | None:
+        """Return the refusal of a core that cannot be built for one task every ``ii`` cycles, or None."""
         if core != "array":
             return None
         if self.width is None or self.width > WIDEST_ARRAY:
-            return f"width: the array core supports up to {WIDEST_ARRAY} bits; expected 8 to {WIDEST_ARRAY}"
+            reason = f"the array core supports up to {WIDEST_ARRAY} bits"
+            return InputError("width", reason, f"8 to {WIDEST_ARRAY}")
         if ii < LEAST_ARRAY_II:
-            return f"ii: {ii} is too few for the array core; expected {LEAST_ARRAY_II} or more"
+            return InputError("ii", f"{ii} is too few for the array core", f"{LEAST_ARRAY_II} or more")
         if self.share_limbs == "on":
-            return "share-limbs: the array core shares all hardware anyway; expected auto or off"
+            return InputError("share-limbs", "the array core shares all hardware anyway", "auto or off")
         return None
 
     @property
@@ -417,3 +408,7 @@ class BuildOptions:
         if self.max_error is None and self.width is None:
             return DEFAULT_MAX_ERROR
         return self.max_error
+
+
+def _unknown(option: str, value: str, known: Sequence[str]) -> InputError:
+    return InputError(option, f"'{value}' is unknown", f"one of {', '.join(known)}")

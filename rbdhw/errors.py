@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import Final
+
 LONGEST_LINE, KEPT_END = 2000, 500
 """The most characters of a line on the error stream, and the characters kept at the end of a longer one."""
 
 
+@dataclass(eq=False)  # not frozen: Python's own context managers set __traceback__
 class InputError(Exception):
-    """Bad input. The message is one line: the file, the element, the reason, and what was expected.
+    """Bad input: a file, an option or a request that cannot be served.
 
-    The command line prints it and exits with status 2.
+    The command line prints it as one line and exits with status 2.
+
+    Parameters
+    ----------
+    where
+        What is refused: an option, a file, or an element of it. The parts are separated by commas, the
+        outermost first: ``robot.urdf, joint 'elbow'``.
+    reason
+        What is wrong there.
+    expected
+        What would be accepted; empty if the reason says it all.
+    remedy
+        What to do, as a command: ``generate with --ii 8``; empty if it is what is expected.
     """
+
+    where: Final[str]
+    reason: Final[str] = ""
+    expected: Final[str] = ""
+    remedy: Final[str] = ""
+
+    def __post_init__(self) -> None:
+        super().__init__(self.where, self.reason, self.expected, self.remedy)  # what pickle passes on
+
+    def __str__(self) -> str:
+        expected = f"expected {self.expected}" if self.expected else ""
+        clauses = "; ".join(filter(None, (self.reason, expected, self.remedy)))
+        return f"{self.where}: {clauses}" if clauses else self.where
+
+    def within(self, outer: object) -> InputError:
+        """Return the same refusal of an element of ``outer``, such as a file."""
+        return replace(self, where=f"{outer}, {self.where}")
 
 
 class InternalError(Exception):

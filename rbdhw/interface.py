@@ -98,7 +98,7 @@ class Interface:
         check_functions(self.functions)
         check_priority(self.priority, self.functions)
         if self.number not in NUMBERS:
-            raise ValueError(f"number '{self.number}': expected one of {', '.join(NUMBERS)}")
+            raise ValueError(f"number: is '{self.number}'; expected one of {', '.join(NUMBERS)}")
         for function in self.functions if self.converts else ():
             for word in function.returned(extended=True):
                 check_singles(word.format)
@@ -282,7 +282,7 @@ def check_data_width(data_width: int) -> None:
         If the width is not in :data:`rbdhw.config.DATA_WIDTHS`.
     """
     if data_width not in DATA_WIDTHS:
-        raise ValueError(f"data width {data_width}: expected one of {', '.join(map(str, DATA_WIDTHS))}")
+        raise ValueError(f"data width: is {data_width}; expected one of {', '.join(map(str, DATA_WIDTHS))}")
 
 
 def check_functions(functions: tuple[FunctionWords, ...]) -> None:

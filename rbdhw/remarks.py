@@ -23,6 +23,11 @@ def subject(kind: str, names: Sequence[str]) -> str:
     return f"{kind}{'s' if len(names) > 1 else ''} {list_names([repr(name) for name in names])}"
 
 
+def without_strict(taken: str) -> str:
+    """Return the remedy for a defect that only a strict reading refuses; ``taken`` is what replaces it."""
+    return f"leave out --strict (then taken {taken})"
+
+
 def warn(remarks: Iterable[str]) -> None:
     """Print one line for each remark on the error stream."""
     for remark in remarks:

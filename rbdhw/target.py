@@ -249,10 +249,8 @@ class Target:
             The clock is too fast; the message gives the fastest possible clock.
         """
         if self.usable_period(clock_mhz) + ROUNDING < least_period:
-            raise InputError(
-                f"clock: {clock_mhz:g} MHz is too fast for this design on {self.name}; "
-                f"expected at most {self.fastest_clock(least_period)} MHz"
-            )
+            reason = f"{clock_mhz:g} MHz is too fast for this design on {self.name}"
+            raise InputError("clock", reason, f"at most {self.fastest_clock(least_period)} MHz")
 
     def clock(self, asked_mhz: float | None, least_period: float = 0.0) -> Clock:
         """Return the clock of a design whose operators need a cycle of ``least_period`` nanoseconds.
@@ -357,5 +355,5 @@ def target(name: str) -> Target:
         The name is unknown; the message lists the known ones.
     """
     if name not in TARGETS:
-        raise InputError(f"target: '{name}' is unknown; expected one of {', '.join(sorted(TARGETS))}")
+        raise InputError("target", f"'{name}' is unknown", f"one of {', '.join(sorted(TARGETS))}")
     return TARGETS[name]

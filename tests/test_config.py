@@ -154,8 +154,8 @@ def test_what_an_array_needs(options, needs):
     [
         ("fast", None, "ii: 'fast' is not an interval; expected a number of cycles or auto"),
         ("1.5", None, "ii: '1.5' is not an interval; expected a number of cycles or auto"),
-        ("4", 32.0, "bandwidth: 32 GB/s has no effect here; expected it together with ii auto"),
-        (None, 32.0, "bandwidth: 32 GB/s has no effect here; expected it together with ii auto"),
+        ("4", 32.0, "bandwidth: 32 GB/s has no effect here; expected it together with --ii auto"),
+        (None, 32.0, "bandwidth: 32 GB/s has no effect here; expected it together with --ii auto"),
     ],
 )
 def test_an_invalid_interval_is_refused(text, bandwidth, refusal):

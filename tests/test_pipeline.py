@@ -343,7 +343,7 @@ class TestLimbs:
         )
         assert refusal(path("hyq"), share_limbs="on", ii=5) == (
             "share-limbs: the limbs at lf_hipassembly, lh_hipassembly, rf_hipassembly, rh_hipassembly "
-            "cannot share at an ii of 5; expected a multiple of 2 or 3"
+            "cannot share at an ii of 5; expected a multiple of 2 or 3; use --ii 6"
         )
 
     @pytest.mark.verify

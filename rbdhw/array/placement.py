@@ -96,7 +96,7 @@ def place_jobs(
             steps = tuple(placement.steps)
             array = ArraySchedule(ii, clock_mhz, timing, units, steps, writes, latency, registers)
             return array.remove_idle_units()
-    raise InputError(f"ii: the array found no place for all operations in {ii} cycles; expected a larger ii")
+    raise InputError("ii", f"the array found no place for all operations in {ii} cycles", "a larger ii")
 
 
 @dataclass

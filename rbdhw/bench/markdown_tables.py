@@ -41,7 +41,7 @@ def load(path: Path) -> str:
     try:
         return read(path, expected, _LARGEST).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is no UTF-8 text; expected {expected}") from error
+        raise InputError(str(path), "is no UTF-8 text", expected) from error
 
 
 def tables(path: Path) -> dict[str, Cells]:
@@ -70,7 +70,7 @@ def replace_table(path: Path, name: str, text: str) -> None:
             lines[first:last] = text.split("\n")
             write_text(path, "\n".join(lines))
             return
-    raise InputError(f"{path}: no table '{name}'; expected the line '<!-- bench: {name} -->'")
+    raise InputError(str(path), f"no table '{name}'", f"the line '<!-- bench: {name} -->'")
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -89,7 +89,7 @@ def _find_marked(path: Path, lines: Sequence[str]) -> Iterator[tuple[str, int, i
         elif start is not None and line.strip() == END:
             name, first = start
             if name in names:
-                raise InputError(f"{path}: table '{name}' is marked twice; expected one of each name")
+                raise InputError(f"{path}, table '{name}'", "is marked twice", "one of each name")
             names.add(name)
             yield name, first + 1, number
             start = None
@@ -97,7 +97,7 @@ def _find_marked(path: Path, lines: Sequence[str]) -> Iterator[tuple[str, int, i
             break
     if start is not None:
         name, first = start
-        raise InputError(f"{path}: table '{name}' (line {first + 1}) has no end; expected '{END}' below it")
+        raise InputError(f"{path}, table '{name}' (line {first + 1})", "has no end", f"'{END}' below it")
 
 
 def _line(cells: Sequence[str]) -> str:

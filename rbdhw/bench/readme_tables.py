@@ -150,7 +150,7 @@ def measure(
     chosen = {name: own for name, own in known.items() if only.casefold() in f"{name} {own.title}".casefold()}
     if not chosen:
         titles = ", ".join(own.title for own in known.values())
-        raise InputError(f"only: no table's title contains '{only}'; expected part of {titles}")
+        raise InputError("only", f"no table's title contains '{only}'", f"part of {titles}")
     for package in {package: None for own in chosen.values() for package in own.packages}:
         check_installed(package)
     results: dict[str, Rows] = {}
@@ -171,10 +171,10 @@ def write(path: Path, progress: Progress, only: str = "") -> dict[str, Rows]:
     """
     places = markdown_tables.tables(path)
     if not places:
-        raise InputError(f"{path}: no place for a table; expected lines such as '<!-- bench: operations -->'")
+        raise InputError(str(path), "no place for a table", "lines such as '<!-- bench: operations -->'")
     for name in places:
         if name not in TABLES:
-            raise InputError(f"{path}: table '{name}' is unknown; expected one of {', '.join(TABLES)}")
+            raise InputError(f"{path}, table '{name}'", "is unknown", f"one of {', '.join(TABLES)}")
 
     def keep(name: str, rows: Rows) -> None:
         markdown_tables.replace_table(path, name, grid(TABLES[name].layout(rows)))

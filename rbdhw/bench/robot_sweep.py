@@ -86,7 +86,7 @@ def sweep(folder: Path, progress: Progress, jobs: int | None = None) -> Sweep:
     start = time.perf_counter()
     paths = sorted(folder.rglob("*.urdf"))
     if not paths:
-        raise InputError(f"{folder}: no URDF file; expected a folder with *.urdf files in or below it")
+        raise InputError(str(folder), "no URDF file", "a folder with *.urdf files in or below it")
     Reference.available()
     jobs = jobs or os.cpu_count() or 1
     files = tuple(_read(path, str(path.relative_to(folder))) for path in paths)
@@ -111,7 +111,7 @@ def _read(path: Path, name: str) -> File:
         robot = load_urdf(path)
         return File(name, path, robot, robot.remarks)
     except InputError as error:
-        return File(name, path, None, (), str(error).removeprefix(f"{path}: "))
+        return File(name, path, None, (), str(error).removeprefix(str(path))[2:])
 
 
 def _builds(files: Iterable[File]) -> list[Build]:

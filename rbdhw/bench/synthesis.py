@@ -124,8 +124,8 @@ def select_subjects(text: str) -> list[Subject]:
     """
     found = [subject for subject in subjects() if text.casefold() in str(subject).casefold()]
     if not found:
-        expected = "expected part of a line such as 'iiwa14 all II=1 18 bits xcvu9p'"
-        raise InputError(f"only: no design's description contains '{text}'; {expected}")
+        expected = "part of a line such as 'iiwa14 all II=1 18 bits xcvu9p'"
+        raise InputError("only", f"no design's description contains '{text}'", expected)
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rbdhw.boards.shell import ACCELERATOR
-from rbdhw.design.digests import MANIFEST, read_manifest
+from rbdhw.design.digests import AGAIN, MANIFEST, read_manifest
 from rbdhw.errors import InputError
 from rbdhw.estimate.fit import Sharing, shortages
 from rbdhw.estimate.resources import Resources
@@ -73,18 +73,15 @@ class DesignFiles:
     def check_target(self, needed: str, by: str) -> None:
         """Raise InputError unless the design was generated for the target that ``by`` needs."""
         if self.target != needed:
-            raise InputError(
-                f"{self.manifest}: target: the design is for {self.target}, {by} needs {needed}; "
-                f"generate with --target {needed}"
-            )
+            reason = f"the design is for {self.target}"
+            remedy = f"generate with --target {needed}"
+            raise InputError(f"{self.manifest}, target", reason, f"{needed} for {by}", remedy)
 
     def check_data_width(self, needed: int, by: str) -> None:
         """Raise InputError unless the streams have the width that ``by`` needs."""
         if self.data_width != needed:
-            raise InputError(
-                f"{self.manifest}: stream.tdata_width: {by} takes {needed} bits, "
-                f"not {self.data_width}; generate with --tdata {needed}"
-            )
+            where, remedy = f"{self.manifest}, stream.tdata_width", f"generate with --tdata {needed}"
+            raise InputError(where, f"{self.data_width} bits", f"{needed} bits for {by}", remedy)
 
     def check_fit(self, counts: Resources, device: Target) -> None:
         """Check that the design fits a device; a count of 0 always fits.
@@ -99,12 +96,11 @@ class DesignFiles:
         if not short:
             return
         if counts.dsp_blocks > device.dsp_blocks:
-            remedy = f"--ii {self.sharing.interval_for(counts.dsp_blocks, device.dsp_blocks)} or more"
+            options = f"--ii {self.sharing.interval_for(counts.dsp_blocks, device.dsp_blocks)} or more"
         else:
-            remedy = "fewer --functions or a smaller --width"
-        raise InputError(
-            f"{self.manifest}: does not fit {device.name}: {'; '.join(short)}; generate with {remedy}"
-        )
+            options = "fewer --functions or a smaller --width"
+        reason = f"does not fit {device.name}: {' and '.join(short)}"
+        raise InputError(str(self.manifest), reason, remedy=f"generate with {options}")
 
 
 def read_design(directory: Path) -> DesignFiles:
@@ -122,7 +118,7 @@ def read_design(directory: Path) -> DesignFiles:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         element = ".".join(str(part) for part in first["loc"]) or "document"
-        raise InputError(f"{path}: {element}: {first['msg']}") from error
+        raise InputError(f"{path}, {element}", first["msg"], "what generate wrote", AGAIN) from error
     return DesignFiles(
         manifest=path,
         verilog=verilog,

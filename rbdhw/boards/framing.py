@@ -48,7 +48,7 @@ class Deframer(Component):
 
     def __init__(self, *, depth: int = 1024) -> None:
         if depth < 2 or depth & (depth - 1):
-            raise ValueError(f"depth is {depth}: expected a power of two, 2 or more")
+            raise ValueError(f"depth: is {depth}; expected a power of two, 2 or more")
         self.depth = depth
         super().__init__(
             {

@@ -51,7 +51,7 @@ def encode_frame(packet: bytes) -> bytes:
     Raises ValueError unless ``packet`` consists of one or more whole beats of four bytes.
     """
     if not packet or len(packet) % BEAT_BYTES:
-        raise ValueError(f"packet of {len(packet)} bytes: expected whole beats of {BEAT_BYTES} bytes")
+        raise ValueError(f"packet: of {len(packet)} bytes; expected whole beats of {BEAT_BYTES} bytes")
     body = packet + crc16(packet).to_bytes(CRC_BYTES, "big")
     stuffed = b"".join(_ESCAPED.get(byte, bytes([byte])) for byte in body)
     return bytes([END]) + stuffed + bytes([END])

@@ -20,6 +20,7 @@ from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress, silent
 from rbdhw.runtime.extras import check_installed
+from rbdhw.runtime.files import WRITABLE
 from rbdhw.target import target as find_target
 
 
@@ -124,7 +125,7 @@ class _Run:
         if self.clock_mhz is None:
             return design
         if not 0.0 < self.clock_mhz < math.inf:
-            raise InputError(f"clock: {self.clock_mhz:g} MHz is not a clock; expected a positive number")
+            raise InputError("clock", f"{self.clock_mhz:g} MHz is not a clock", "a positive number")
         return replace(design, clock_mhz=self.clock_mhz)
 
     def seeds(self, name: str, placed: bool) -> range | None:
@@ -133,14 +134,14 @@ class _Run:
             given = {"seed": self.seed, "tries": self.tries}
             for option, value in given.items():
                 if value is not None:
-                    raise InputError(f"{option}: nothing is placed for {name}; expected no --{option}")
+                    raise InputError(option, f"nothing is placed for {name}", f"no --{option}")
             return None
         first = SEED if self.seed is None else self.seed
         tries = TRIES if self.tries is None else self.tries
         if not 0 <= first <= LARGEST_SEED:
-            raise InputError(f"seed: {first} is out of range; expected 0 to {LARGEST_SEED}")
+            raise InputError("seed", f"{first} is out of range", f"0 to {LARGEST_SEED}")
         if tries < 1:
-            raise InputError(f"tries: {tries} is out of range; expected 1 or more")
+            raise InputError("tries", f"{tries} is out of range", "1 or more")
         return seeds_from(first, tries)
 
     def folder(self, name: str) -> Path:
@@ -149,8 +150,7 @@ class _Run:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            expected = "expected a folder that can be written"
-            raise InputError(f"{folder}: {error.strerror}; {expected}") from error
+            raise InputError(str(folder), f"cannot be written ({error.strerror})", WRITABLE) from error
         return folder
 
 
@@ -164,7 +164,7 @@ def _for_target(target: str | None, count: bool, run: _Run) -> tuple[DesignFiles
     placed = device.name in DEVICES and not count
     seeds = run.seeds(device.name, placed)
     if run.clock_mhz is not None and not placed:
-        raise InputError(f"clock: nothing is placed for {device.name}; expected no --clock")
+        raise InputError("clock", f"nothing is placed for {device.name}", "no --clock")
     if not count:
         design.check_fit(Resources(0, 0, design.dsp_blocks, 0), device)
     folder = run.folder(device.name)
@@ -183,11 +183,11 @@ def _for_target(target: str | None, count: bool, run: _Run) -> tuple[DesignFiles
 
 def _check_board(board: str, target: str | None, count: bool) -> None:
     if board not in BOARDS:
-        raise InputError(f"board: '{board}' is unknown; expected one of {', '.join(sorted(BOARDS))}")
+        raise InputError("board", f"'{board}' is unknown", f"one of {', '.join(sorted(BOARDS))}")
     if target is not None:
-        raise InputError(f"target: board {board} has its own; expected --target or --board, not both")
+        raise InputError("target", f"board {board} has its own", "--target or --board, not both")
     if count:
-        raise InputError(f"count: board {board} is built; expected --count or --board, not both")
+        raise InputError("count", f"board {board} is built", "--count or --board, not both")
 
 
 def _for_board(board: str, run: _Run) -> tuple[DesignFiles, Implementation]:

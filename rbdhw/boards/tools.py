@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +50,16 @@ def find_tool(name: str) -> str:
     if variable in os.environ:
         found = shutil.which(os.environ[variable])
         if found is None:
-            raise InputError(
-                f"{variable}={os.environ[variable]}: no such program; expected the path of {name}"
-            )
+            where = f"{variable}={os.environ[variable]}"
+            raise InputError(where, "no such program", f"the path of {name}")
         return found
     beside = str(Path(sys.executable).parent)
     for candidate, path in ((f"yowasp-{name}", beside), (f"yowasp-{name}", None), (name, None)):
         found = shutil.which(candidate, path=path)
         if found is not None:
             return found
-    raise InputError(f"{not_installed(name, 'synthesis')}, or set {variable} to its path")
+    missing = not_installed(name, "synthesis")
+    raise replace(missing, remedy=f"{missing.remedy}, or set {variable} to its path")
 
 
 def tool_version(name: str) -> str:

@@ -29,10 +29,8 @@ def bit_cycles(clock_hz: float, baud: int = BAUD) -> int:
         For a clock that is too slow for this accuracy.
     """
     if clock_hz < FEWEST_CYCLES * baud:
-        raise InputError(
-            f"clock: {clock_hz / 1e6:g} MHz is too slow for a serial line of {baud} bits a second; "
-            f"at least {FEWEST_CYCLES * baud / 1e6:g} MHz was expected"
-        )
+        reason = f"{clock_hz / 1e6:g} MHz is too slow for a serial line of {baud} bits a second"
+        raise InputError("clock", reason, f"at least {FEWEST_CYCLES * baud / 1e6:g} MHz")
     return round(clock_hz / baud)
 
 
@@ -54,7 +52,7 @@ class UartReceiver(Component):
 
     def __init__(self, *, divisor: int) -> None:
         if divisor < MIN_DIVISOR:
-            raise ValueError(f"divisor is {divisor}: expected {MIN_DIVISOR} or more")
+            raise ValueError(f"divisor: is {divisor}; expected {MIN_DIVISOR} or more")
         self.divisor = divisor
         super().__init__({"rx": In(1, init=1), "o": Out(stream.Signature(8, always_ready=True))})
 
@@ -105,7 +103,7 @@ class UartTransmitter(Component):
 
     def __init__(self, *, divisor: int) -> None:
         if divisor < MIN_DIVISOR:
-            raise ValueError(f"divisor is {divisor}: expected {MIN_DIVISOR} or more")
+            raise ValueError(f"divisor: is {divisor}; expected {MIN_DIVISOR} or more")
         self.divisor = divisor
         super().__init__({"i": In(stream.Signature(8)), "tx": Out(1, init=1)})
 

@@ -84,10 +84,8 @@ def pll_for(clock_mhz: float) -> Pll:
     below = [pll for pll in settings if pll.clock_mhz <= min(clock_mhz, FASTEST_MHZ) * (1 + 1e-9)]
     if not below:
         slowest = min(pll.clock_mhz for pll in settings)
-        raise InputError(
-            f"clock: {clock_mhz:g} MHz is too slow for the PLL of the ULX3S; "
-            f"at least {slowest:g} MHz was expected"
-        )
+        reason = f"{clock_mhz:g} MHz is too slow for the PLL of the ULX3S"
+        raise InputError("clock", reason, f"at least {slowest:g} MHz")
     # Among equal clocks, the fastest phase detector gives the least jitter.
     return min(below, key=lambda pll: (-round(pll.clock_mhz, 9), pll.reference, pll.feedback))
 

@@ -142,10 +142,8 @@ def mmcm_for(clock_mhz: float) -> Mmcm:
     below = [mmcm for mmcm in settings if mmcm.clock_mhz <= clock_mhz * (1 + 1e-9)]
     if not below:
         slowest = min(mmcm.clock_mhz for mmcm in settings)
-        raise InputError(
-            f"clock: {clock_mhz:g} MHz is too slow for the MMCM of the VCU118; "
-            f"at least {slowest:g} MHz was expected"
-        )
+        reason = f"{clock_mhz:g} MHz is too slow for the MMCM of the VCU118"
+        raise InputError("clock", reason, f"at least {slowest:g} MHz")
     # Among equal clocks, a whole multiplier and a fast VCO give the least jitter.
     return min(below, key=lambda mmcm: (-round(mmcm.clock_mhz, 9), mmcm.multiplier % 1 > 0, -mmcm.multiplier))
 

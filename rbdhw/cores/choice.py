@@ -36,7 +36,9 @@ class CoreChoice:
         return {"why": self.why, "estimates": {core: own.json() for core, own in self.estimates.items()}}
 
 
-def choose_core(estimates: Mapping[str, Resources], refused: Mapping[str, str], device: Target) -> CoreChoice:
+def choose_core(
+    estimates: Mapping[str, Resources], refused: Mapping[str, InputError], device: Target
+) -> CoreChoice:
     """Choose the core whose largest share of the device's resources is smallest; the pipeline at a tie.
 
     A core that fits the device, or any share of it, is therefore preferred to one that does not.
@@ -46,15 +48,15 @@ def choose_core(estimates: Mapping[str, Resources], refused: Mapping[str, str], 
     estimates
         The resources of the whole accelerator, by core.
     refused
-        The reasons why other cores cannot be built, by core.
+        The refusals of other cores, by core.
 
     Raises
     ------
     InputError
-        If none can be built, with the reason of the first.
+        If none can be built: the refusal of the first.
     """
     if not estimates:
-        raise InputError(next(refused[core] for core in CORES if core in refused))
+        raise next(refused[core] for core in CORES if core in refused)
     largest = {core: _largest(estimates[core], device) for core in CORES if core in estimates}
     core = min(largest, key=lambda core: largest[core][0])
     reasons = [_share_text(own, *largest[own]) for own in sorted(largest, key=lambda own: own != core)]

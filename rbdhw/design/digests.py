@@ -20,8 +20,10 @@ MANIFEST = "manifest.json"
 KEY = "digests"
 """The key of the digests in the manifest."""
 
-_FOLDER = "expected a folder that `rbdhw generate` wrote"
-_AGAIN = "expected the folder as it was written; run `rbdhw generate` again"
+AGAIN = "run `rbdhw generate` again"
+"""The remedy for a folder that was changed or damaged."""
+
+_FOLDER = "a folder that `rbdhw generate` wrote"
 
 
 def seal(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -45,15 +47,19 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     manifest = json_object(path)
     digests = manifest.pop(KEY, None)
     if not isinstance(digests, dict) or not all(isinstance(digest, str) for digest in digests.values()):
-        raise InputError(f"{path}: has no digests of the design's files; {_AGAIN}")
+        raise _changed(path, "has no digests of the design's files")
     own = digests.pop(MANIFEST, None)
     if own != _own({**manifest, KEY: digests}):
-        raise InputError(f"{path}: was changed after it was written; {_AGAIN}")
+        raise _changed(path, "was changed after it was written")
     for name, digest in digests.items():
         if hashlib.sha256(content(directory / name)).hexdigest() != digest:
             reason = f"is not the file that {MANIFEST} describes: it was changed or belongs to another design"
-            raise InputError(f"{directory / name}: {reason}; {_AGAIN}")
+            raise _changed(directory / name, reason)
     return manifest
+
+
+def _changed(path: Path, reason: str) -> InputError:
+    return InputError(str(path), reason, "the folder as it was written", AGAIN)
 
 
 def content(path: Path) -> bytes:
@@ -66,12 +72,12 @@ def content(path: Path) -> bytes:
     """
     try:
         if not path.exists():
-            raise InputError(f"{path}: no such file; {_FOLDER}")
+            raise InputError(str(path), "no such file", _FOLDER)
         if not path.is_file():
-            raise InputError(f"{path}: is not a regular file; {_FOLDER}")
+            raise InputError(str(path), "is not a regular file", _FOLDER)
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); {_FOLDER}") from error
+        raise InputError(str(path), f"cannot be read ({error.strerror})", _FOLDER) from error
 
 
 def json_object(path: Path) -> dict[str, Any]:
@@ -86,9 +92,9 @@ def json_object(path: Path) -> dict[str, Any]:
         data = json.loads(content(path).decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else error
-        raise InputError(f"{path}: damaged, not JSON ({reason}); expected what generate wrote") from None
+        raise InputError(str(path), f"damaged, not JSON ({reason})", "what generate wrote", AGAIN) from None
     if not isinstance(data, dict):
-        raise InputError(f"{path}: damaged, no JSON object; expected what generate wrote")
+        raise InputError(str(path), "damaged, no JSON object", "what generate wrote", AGAIN)
     return data
 
 

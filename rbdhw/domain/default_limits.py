@@ -27,7 +27,7 @@ import numpy as np
 
 from rbdhw.domain.unit_guesses import looks_like_degrees
 from rbdhw.errors import InputError
-from rbdhw.remarks import subject
+from rbdhw.remarks import subject, without_strict
 from rbdhw.robot.model import Inertia, Joint, Robot, Vector3
 from rbdhw.robot.spatial import norm, rotational_matrix, scale
 
@@ -159,10 +159,10 @@ class Substitutes:
         unit = _UNITS[joint.kind.angular[0]][_ENTRIES.index(entry)]
         if self.strict:
             taken = _bound_text([bound], unit)
-            raise InputError(
-                f"joint '{joint.name}': {reason}; expected a limit in the URDF or in a domain file, "
-                f"or no --strict (then taken {taken})"
+            remedy = (
+                f"set {entry} in [joints.{_key(joint.name)}] of a domain file, or {without_strict(taken)}"
             )
+            raise InputError(f"joint '{joint.name}'", reason, "a limit in the URDF", remedy)
         self._taken.setdefault((entry, reason, unit), []).append((joint.name, bound))
 
 

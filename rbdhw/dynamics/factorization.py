@@ -244,7 +244,7 @@ def _pivot(lower: Rows) -> Pivot:
             adjugate = [[x, y, z], [y, a * f - c * c, b * c - a * e], [z, b * c - a * e, a * d - b * b]]
             return Pivot(adjugate, a * x + b * y + c * z)
         case _:
-            raise ValueError(f"a block of {len(lower)} rows; one to three were expected")
+            raise ValueError(f"block: has {len(lower)} rows; expected one to three")
 
 
 def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:

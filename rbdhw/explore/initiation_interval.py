@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
@@ -97,7 +98,7 @@ def link_interval(least: int, bandwidth: float | None, candidates: Candidates) -
         served = (k for k in range(needed, MOST_II + 1) if candidates.serves(k))
         ii = next(served, 0)
         if not ii:
-            raise InputError(_link_refusal(function, packets[function], clock_mhz, bandwidth))
+            raise _link_refusal(function, packets[function], clock_mhz, bandwidth)
 
 
 def _link_reason(function: str, packets: Traffic, bandwidth: float | None) -> str:
@@ -107,12 +108,14 @@ def _link_reason(function: str, packets: Traffic, bandwidth: float | None) -> st
     return f"{bandwidth:g} GB/s: a task of {function} takes {ways[0][0]} bytes in and {ways[0][1]} out"
 
 
-def _link_refusal(function: str, packets: Traffic, clock_mhz: float, bandwidth: float | None) -> str:
+def _link_refusal(function: str, packets: Traffic, clock_mhz: float, bandwidth: float | None) -> InputError:
     needed = packets.interval(clock_mhz, bandwidth)
-    reason = f"a task of {function} takes {needed:,} cycles of the link; expected at most {MOST_II:,}"
-    if bandwidth is None:
-        return f"ii: {reason}, with fewer functions or a wider --tdata"
-    return f"bandwidth: {reason}, at {bandwidth * needed / MOST_II:.3g} GB/s or more"
+    option, remedy = "ii", "use fewer --functions or a wider --tdata"
+    if bandwidth is not None:
+        least = 1.01 * bandwidth * needed / MOST_II  # so that three digits of it suffice
+        option, remedy = "bandwidth", f"use --bandwidth {least:.3g} or more"
+    transfer = f"a task of {function} takes {needed:,} cycles of the link"
+    return InputError(option, transfer, f"at most {MOST_II:,}", remedy)
 
 
 def find_fitting(
@@ -137,18 +140,18 @@ def find_fitting(
             if ii == start.ii
             else Interval(ii, f"the fewest that fit {percent(share)} of {device.name}")
         )
-    option, larger = ("ii", "device") if options.fit is None else ("fit", "share")
-    refused = f"{option}: {_largest_shares(ii, share, device, candidates)}, and no other ii fits better"
-    remedies = ["fewer functions", "a narrower width", f"a larger {larger}"]
+    short = f"{_largest_shares(ii, share, device, candidates)}, and no other ii fits better"
+    remedies = _smaller_builds(options)
     if arrays is not None:
         found = _find_fitting_array(options, share, device, arrays)
         if found is None:
-            refused += ", nor does any with --core array"
+            short += ", nor does any with --core array"
         else:
-            remedies.insert(0, f"--core array (which fits at an ii of {found})")
+            remedies.insert(0, f"--core array (which fits at --ii {found})")
     elif options.array_needs and options.asked_core != "array":
-        remedies.append(f"the array core, which was not tried ({_array_options(options)})")
-    raise InputError(f"{refused}; expected {', '.join(remedies[:-1])} or {remedies[-1]}")
+        remedies.append(f"{_array_options(options)}, which was not tried")
+    option = "ii" if options.fit is None else "fit"
+    raise InputError(option, short, remedy=_use(remedies))
 
 
 def find_smallest_fitting(
@@ -209,19 +212,21 @@ def _check_fit(
     if not short_of(candidates.estimate(ii), device, share):
         return
     larger, fits = find_smallest_fitting(ii + 1, share, device, candidates)
-    expected = f"an ii of {larger} would fit" if fits else f"none up to {INTERVALS[-1]} would fit"
+    short = _largest_shares(ii, share, device, candidates)
+    if not fits:
+        short += f", and no ii up to {INTERVALS[-1]} fits"
+    remedies = [f"--ii {larger}"] if fits else _smaller_builds(options)
     most = larger - 1 if fits else INTERVALS[-1]
     if arrays is not None and most >= LEAST_ARRAY_II:
         found = _find_fitting_array(options, share, device, arrays, most)
         if found is not None:
-            expected += f", with --core array one of {found}"
+            remedies.insert(0, f"--core array --ii {found}")
         elif not fits:
-            expected += ", with --core array neither"
+            short += ", nor does any with --core array"
     elif options.array_needs and options.asked_core != "array" and most >= LEAST_ARRAY_II:
-        sooner = "may fit at a shorter one" if fits else "may fit"
-        expected += f"; the array core was not tried and {sooner} ({_array_options(options)}"
-        expected += f" --ii {LEAST_ARRAY_II} or more)" if ii < LEAST_ARRAY_II else ")"
-    raise InputError(f"fit: {_largest_shares(ii, share, device, candidates)}; {expected}")
+        interval = f" --ii {LEAST_ARRAY_II} or more" if ii < LEAST_ARRAY_II else ""
+        remedies.append(f"{_array_options(options)}{interval}, which was not tried")
+    raise InputError("fit", short, remedy=_use(remedies))
 
 
 def _find_fitting_array(
@@ -236,6 +241,16 @@ def _find_fitting_array(
     except InputError:
         return None
     return ii if fits and ii <= most else None
+
+
+def _smaller_builds(options: BuildOptions) -> list[str]:
+    """Return the ways to make a design fit at any interval."""
+    larger = "a larger --target" if options.fit is None else "a larger --fit"
+    return ["fewer --functions", "a smaller --width", larger]
+
+
+def _use(remedies: Sequence[str]) -> str:
+    return f"use {' or '.join(filter(None, (', '.join(remedies[:-1]), remedies[-1])))}"
 
 
 def _array_options(options: BuildOptions) -> str:

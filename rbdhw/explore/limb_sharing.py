@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 from rbdhw.cores.pipeline import PipelineCore
@@ -36,26 +37,31 @@ def find_shared_limbs(robot: Robot, share: str, ii: int) -> tuple[LimbGroup, ...
         return ()
     groups = limb_groups(robot)
     if share == "on" and not groups:
-        raise InputError(f"share-limbs: no limbs of {robot.name} are alike; expected auto or off")
+        raise InputError("share-limbs", f"no limbs of {robot.name} are alike", "auto or off")
     found: list[LimbGroup] = []
     for group in groups:
         sizes = [size for size in range(2, len(group) + 1) if ii % size == 0]
         if not sizes:
             if share == "on":
-                raise InputError(_interval_refusal(robot, group, ii))
+                raise _interval_refusal(robot, group, ii)
             continue
         size = min(sizes, key=lambda size: len(group) // size + len(group) % size)
         found += [group[k : k + size] for k in range(0, len(group) - size + 1, size)]
     return tuple(found)
 
 
-def _interval_refusal(robot: Robot, group: LimbGroup, ii: int) -> str:
+def can_share(groups: Sequence[LimbGroup], ii: int) -> bool:
+    """Return whether some limbs of every group can share one limb's hardware at an interval."""
+    return all(any(ii % size == 0 for size in range(2, len(group) + 1)) for group in groups)
+
+
+def _interval_refusal(robot: Robot, group: LimbGroup, ii: int) -> InputError:
     names = ", ".join(robot.bodies[limb[0]].name for limb in group)
     sizes = [size for size in range(2, len(group) + 1) if all(size % k for k in range(2, size))]
     expected = " or ".join(str(size) for size in sizes)
-    return (
-        f"share-limbs: the limbs at {names} cannot share at an ii of {ii}; expected a multiple of {expected}"
-    )
+    next_ii = next(k for k in count(ii) if can_share(limb_groups(robot), k))
+    reason = f"the limbs at {names} cannot share at an ii of {ii}"
+    return InputError("share-limbs", reason, f"a multiple of {expected}", f"use --ii {next_ii}")
 
 
 def limb_names(robot: Robot, groups: Sequence[LimbGroup]) -> list[list[str]]:

@@ -11,7 +11,7 @@ from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES
 from rbdhw.explore.initiation_interval import INTERVALS
 from rbdhw.runtime.extras import check_installed
-from rbdhw.runtime.files import check_folder, replace_file
+from rbdhw.runtime.files import WRITABLE, check_folder, replace_file
 
 FORMATS = ("png", "svg")
 
@@ -64,9 +64,7 @@ def plot(found: dict[str, Any], folder: Path) -> list[Path]:
                 with replace_file(path) as made:
                     figure.savefig(made, dpi=120, metadata=_metadata(path.suffix))
         except OSError as error:
-            raise InputError(
-                f"{folder}: cannot be written ({error.strerror}); expected a writable folder"
-            ) from error
+            raise InputError(str(folder), f"cannot be written ({error.strerror})", WRITABLE) from error
     return paths
 
 

@@ -17,7 +17,7 @@ from rbdhw.domain.bounds import Overrides, input_domain
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval, interval
-from rbdhw.explore.limb_sharing import find_shared_limbs, least_interval, limb_inputs
+from rbdhw.explore.limb_sharing import can_share, find_shared_limbs, least_interval, limb_inputs
 from rbdhw.explore.plan import Plan, Prepared, Scheduled
 from rbdhw.fixed.program import Program
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
@@ -173,8 +173,7 @@ class BuildSearch:
             return False
         if not kind.shares_limbs or self.options.share_limbs != "on":
             return True
-        groups = limb_groups(self.robot)
-        return all(any(ii % size == 0 for size in range(2, len(group) + 1)) for group in groups)
+        return can_share(limb_groups(self.robot), ii)
 
     def choose(self, ii: int) -> CoreChoice:
         """Return the core of a build at an interval: the only one that can be built, or the cheaper one.
@@ -199,7 +198,7 @@ class BuildSearch:
             try:
                 estimates[core] = self.schedule(core, ii).estimate
             except InputError as error:
-                refused[core] = str(error)
+                refused[core] = error
         return choose_core(estimates, refused, self.device)
 
     # Stages

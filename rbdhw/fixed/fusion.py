@@ -51,10 +51,8 @@ def fuse(program: Program, most: int) -> Program:
         A product is wider than the ordinary multiplier.
     """
     if program.wide:
-        raise InputError(
-            "core: the array has no multipliers wider than its ports; "
-            "expected a width instead of an error budget"
-        )
+        reason = "the array has no multipliers wider than its ports"
+        raise InputError("core", reason, "a width instead of an error budget", "leave out --max-error")
     return _Fusion(program, most).program()
 
 

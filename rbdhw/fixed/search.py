@@ -222,10 +222,10 @@ class FormatSearch:
         found = self._evaluate(self._planner.widths(widths[-1], unreachable, WIDEST[-1]), self._measure)
         if found.bound <= budget:
             return found
-        raise InputError(self._refusal(budget, widths, found))
+        raise self._refusal(budget, widths, found)
 
-    def _refusal(self, budget: float, widths: Sequence[int], found: Fixed) -> str:
-        """Return the message that the best program misses the budget: the limit, and the remedies."""
+    def _refusal(self, budget: float, widths: Sequence[int], found: Fixed) -> InputError:
+        """Return the refusal of a budget that the best program misses: the limit, and the remedies."""
         function, stratum = found.worst
         remedies = ["a domain with smaller bounds", "another --root"]
         if len(found.errors) > 1:
@@ -240,8 +240,8 @@ class FormatSearch:
         missed = f"no supported width meets {budget:g}; {widths[-1]} bits {limit}"
         if len(widths) == 1:
             missed = f"{budget:g} is not met at a width of {widths[0]} bits, which {limit}"
-            remedies.insert(0, "another width")
-        return f"max-error: {missed}; expected {', '.join(remedies[:-1])}, or {remedies[-1]}"
+            remedies.insert(0, "another --width")
+        return InputError("max-error", missed, remedy=f"use {', '.join(remedies[:-1])}, or {remedies[-1]}")
 
     def _evaluate(self, widths: Widths, measure: Callable[[Program], Measured]) -> Fixed:
         program = self._lower(widths)

@@ -227,7 +227,7 @@ def _check_words(document: _Document) -> None:
     for where, word in _words(document):
         if word.value >= len(document.operations):
             count = len(document.operations)
-            raise _error(where, f"word {word.name!r}: value {word.value}", f"an index below {count}")
+            raise _error(f"{where}, word {word.name!r}", f"value {word.value}", f"an index below {count}")
     inputs = {i: o.name for i, o in enumerate(document.operations) if o.kind is Kind.INPUT}
     words = {word.value: word.name for word in document.inputs}
     words |= {flag.value: flag.name for flag in document.flags}
@@ -243,4 +243,4 @@ def _words(document: _Document) -> Iterator[tuple[str, _Word]]:
 
 
 def _error(where: str, reason: str, expected: str) -> InputError:
-    return InputError(f"program data: {where}: {reason}; expected {expected}")
+    return InputError(f"program data, {where}", reason, expected)

@@ -140,10 +140,11 @@ def choose(
         found = trials.compare({own: name for own, name in combinations.items() if own.possible_for(robot)})
         if not found:
             asked_for = ", ".join(f"{step}={name}" for step, name in forced.items())
-            raise InputError(
-                f"algorithm: {asked_for} cannot serve {robot.name}; expected algorithms that go together, "
-                "and columns or articulated only for joints of one freedom on a fixed base"
+            expected = (
+                "algorithms that go together, and columns or articulated only for joints of one freedom on a "
+                "fixed base"
             )
+            raise InputError("algorithm", f"{asked_for} cannot serve {robot.name}", expected)
         chosen = min(found, key=lambda candidate: _weight(candidate) * found[candidate].total)
         for step in asked:
             costs[step] = _alternatives(step, found)
@@ -217,10 +218,10 @@ def parse_algorithms(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         step, _, name = text.partition("=")
         if step not in ALGORITHMS:
-            raise InputError(f"algorithm: step '{step}' is unknown; expected one of {', '.join(ALGORITHMS)}")
+            raise InputError("algorithm", f"step '{step}' is unknown", f"one of {', '.join(ALGORITHMS)}")
         if name not in ALGORITHMS[step]:
             known = ", ".join(ALGORITHMS[step])
-            raise InputError(f"algorithm: '{name}' is unknown for {step}; expected one of {known}")
+            raise InputError("algorithm", f"'{name}' is unknown for {step}", f"one of {known}")
         if forced.setdefault(step, name) != name:
-            raise InputError(f"algorithm: {step} is given twice; expected one algorithm for each step")
+            raise InputError("algorithm", f"{step} is given twice", "one algorithm for each step")
     return forced

@@ -26,10 +26,9 @@ def mount(robot: Robot, mounting: Mounting) -> Robot:
         robot = robot.with_floating_base()
     if mounting.base == "given":
         if robot.floats:
-            raise InputError(
-                f"base: '{robot.bodies[0].name}' floats by joint '{robot.bodies[0].joint.name}'; "
-                "expected a robot whose root has no freedom of its own, or --base floating"
-            )
+            reason = f"'{robot.bodies[0].name}' floats by joint '{robot.bodies[0].joint.name}'"
+            expected = "a robot whose root has no freedom of its own"
+            raise InputError("base", reason, expected, "use --base floating")
         robot = replace(robot, base_given=True)
     if isinstance(mounting.gravity, str):
         return replace(robot, gravity_given=True)
@@ -48,5 +47,5 @@ def load_mounted(path: str | os.PathLike[str], mounting: Mounting) -> Robot:
     warn(f"{path}: {remark}" for remark in robot.remarks)
     robot = mount(robot, mounting)
     if not robot.bodies:
-        raise InputError(f"{path}: robot '{robot.name}' has no moving joint; expected at least one")
+        raise InputError(os.fspath(path), f"robot '{robot.name}' has no moving joint", "at least one")
     return robot

@@ -227,12 +227,13 @@ def external_bodies(robot: Robot, fext: Links) -> tuple[int, ...]:
     fixed, links = dict(robot.fixed_links), (fext,) if isinstance(fext, str) else fext
     for link in links:
         if link in fixed:
-            raise InputError(
-                f"fext: link '{link}' is fixed to '{fixed[link]}'; expected a moving link of {robot.name}"
-            )
+            carrier = fixed[link]
+            remedy = f"use --fext {link_text(carrier)}" if carrier in names else ""
+            reason = f"link '{link}' is fixed to '{carrier}'"
+            raise InputError("fext", reason, f"a moving link of {robot.name}", remedy)
         if link not in names:
             known = ", ".join(map(link_text, names))
-            raise InputError(f"fext: link '{link}' is unknown; expected none, all or some of {known}")
+            raise InputError("fext", f"link '{link}' is unknown", f"none, all or some of {known}")
     return tuple(sorted({names.index(link) for link in links}))
 
 

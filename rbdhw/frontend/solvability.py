@@ -51,9 +51,11 @@ def check_solvable(robot: Robot, functions: Iterable[str]) -> None:
     assert motions[0] is not None
     joints, body = _involved_joints(robot, motions[0])
     raise InputError(
-        f"link {body.name!r}: {_lack(body)}, and {subject('joint', joints)} can move without moving any "
-        f"mass: the mass matrix of robot {robot.name!r} is singular; expected an <inertial> there, or "
-        f"--functions {','.join(WITHOUT_INVERSE)}"
+        f"link {body.name!r}",
+        f"{_lack(body)}, and {subject('joint', joints)} can move without moving any mass: the mass matrix of "
+        f"robot {robot.name!r} is singular",
+        "an <inertial> there",
+        f"add it, or use --functions {','.join(WITHOUT_INVERSE)}",
     )
 
 

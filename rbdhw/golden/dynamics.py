@@ -51,7 +51,7 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
         There is no such function.
     """
     if function not in FUNCTIONS:
-        raise InputError(f"function '{function}': unknown; expected one of {', '.join(FUNCTIONS)}")
+        raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(FUNCTIONS)}")
     given = {"base_v": robot.base_given, "base_a": robot.base_given, "gravity": robot.gravity_given}
     return tuple(name for name in FUNCTIONS[function].inputs if name != "fext" and given.get(name, True))
 
@@ -98,7 +98,7 @@ def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array
     required = inputs_of(robot, function)
     for name in required:
         if name not in arrays:
-            raise InputError(f"array '{name}': missing; {function} needs {', '.join(required)}")
+            raise InputError(f"array '{name}'", "missing", f"{', '.join(required)} for {function}")
     shapes = _shapes(robot)
     names = [*required, "fext", *FUNCTIONS[function].optional_inputs]
     count = np.shape(arrays["q"])[:1] or (1,)
@@ -107,10 +107,10 @@ def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array
     for name in (name for name in names if name in arrays):
         array, shape = np.asarray(arrays[name]), (*count, *shapes[name])
         if not np.can_cast(array.dtype, np.float64, "same_kind"):
-            raise InputError(f"array '{name}': holds {array.dtype}; expected real numbers")
+            raise InputError(f"array '{name}'", f"holds {array.dtype}", "real numbers")
         if array.shape != shape:
             tasks_of = f"{count[0]} tasks of robot '{robot.name}'"
-            raise InputError(f"array '{name}': shape {array.shape}; expected {shape} for {tasks_of}")
+            raise InputError(f"array '{name}'", f"shape {array.shape}", f"{shape} for {tasks_of}")
         tasks[name] = array.astype(np.float64)
     return tasks | {"q": with_unit_quaternions(robot, tasks["q"])}
 
@@ -134,7 +134,7 @@ def with_unit_quaternions(robot: Robot, q: Array) -> Array:
         if np.any(length < MIN_QUATERNION):
             row = int(np.argmax(length[:, 0] < MIN_QUATERNION))
             reason = f"the quaternion of joint '{body.joint.name}' has length {length[row, 0]:g}"
-            raise InputError(f"array 'q': row {row}: {reason}; expected a unit quaternion [x y z w]")
+            raise InputError(f"array 'q', row {row}", reason, "a unit quaternion [x y z w]")
         quaternion /= length
     return q
 
@@ -290,8 +290,8 @@ def _mass_matrix_inverse(model: System, q: Array) -> Array:
     except np.linalg.LinAlgError:
         singular = True
     if singular:
-        expected = "expected every motion of its joints to move mass or inertia"
-        raise InputError(f"robot '{model.name}': singular mass matrix; {expected}")
+        expected = "every motion of its joints to move mass or inertia"
+        raise InputError(f"robot '{model.name}'", "singular mass matrix", expected)
     return Minv
 
 

@@ -66,7 +66,7 @@ class Reference:
         differing = own.symmetric_difference(list(model.names)[1:])
         if differing:
             reason = f"Pinocchio does not have the same joints ({', '.join(sorted(differing))})"
-            raise InputError(f"{path}: {reason}; expected those of robot '{robot.name}'")
+            raise InputError(os.fspath(path), reason, f"those of robot '{robot.name}'")
         free = _Model(model, robot, robot.bodies)
         if not has_mimics(robot):
             return cls(robot, free, None)
@@ -283,7 +283,7 @@ def _build_model(path: str | os.PathLike[str], robot: Robot, mimic: bool) -> Any
     try:
         model = pin.buildModelFromXML(text, *root, mimic=mimic)
     except ValueError as error:
-        raise InputError(f"{path}: refused by Pinocchio ({error})") from error
+        raise InputError(os.fspath(path), f"refused by Pinocchio ({error})") from error
     model.gravity.linear = np.array(robot.gravity)
     return model
 

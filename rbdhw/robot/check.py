@@ -37,8 +37,8 @@ def check_robot(robot: Robot) -> None:
     joints = {body.joint.name: body.joint for body in robot.bodies}
     for i, body in enumerate(robot.bodies):
         _check_body(i, body)
-        _check_motion(f"robot data: link {body.name!r}", body.joint)
-        _check_mimic(f"robot data: joint {body.joint.name!r}", body.joint, joints)
+        _check_motion(f"robot data, link {body.name!r}", body.joint)
+        _check_mimic(f"robot data, joint {body.joint.name!r}", body.joint, joints)
 
 
 def _check_names(robot: Robot) -> None:
@@ -48,21 +48,20 @@ def _check_names(robot: Robot) -> None:
     for kind, names in (("link", links), ("joint", [body.joint.name for body in robot.bodies])):
         for name in names:
             if names.count(name) > 1:
-                raise InputError(f"robot data: {kind} {name!r}: given twice; expected unique {kind} names")
+                raise InputError(f"robot data, {kind} {name!r}", "given twice", f"unique {kind} names")
 
 
 def _check_body(i: int, body: Body) -> None:
     joint = body.joint
-    where = f"robot data: link {body.name!r}"
+    where = f"robot data, link {body.name!r}"
     if not BASE <= body.parent < i:
-        raise InputError(f"{where}: parent is {body.parent}; expected {BASE} to {i - 1}")
+        raise InputError(where, f"parent is {body.parent}", f"{BASE} to {i - 1}")
     if joint.kind is JointKind.FLOATING and i > 0:
-        raise InputError(f"{where}: has a floating joint; expected one on the first link only")
+        raise InputError(where, "has a floating joint", "one on the first link only")
     for placement in (joint.placement, body.link_frame):
         if not _is_rotation(placement):
-            raise InputError(
-                f"{where}: rotation is {placement.rotation}; expected an orthonormal right-handed matrix"
-            )
+            expected = "an orthonormal right-handed matrix"
+            raise InputError(where, f"rotation is {placement.rotation}", expected)
     lengths = (*joint.placement.translation, *body.link_frame.translation, joint.offset, joint.pitch)
     _check_finite(where, (*lengths, *_numbers(body.inertia)))
 
@@ -70,19 +69,19 @@ def _check_body(i: int, body: Body) -> None:
 def _check_motion(where: str, joint: Joint) -> None:
     """Raise InputError unless axes, limits and offset fit the joint's kind."""
     if joint.kind not in _WITHOUT_AXIS and not _is_unit(joint.axis):
-        raise InputError(f"{where}: joint axis is {joint.axis}; expected a unit vector")
+        raise InputError(where, f"joint axis is {joint.axis}", "a unit vector")
     if joint.kind is JointKind.UNIVERSAL:
         second = joint.second_axis
         if not _is_unit(second) or abs(dot(joint.axis, second)) > _TOLERANCE:
             expected = f"a unit vector at right angles to {joint.axis}"
-            raise InputError(f"{where}: second joint axis is {second}; expected {expected}")
+            raise InputError(where, f"second joint axis is {second}", expected)
     if len(joint.limits) != joint.kind.nv:
         reason = f"a {joint.kind} joint has {len(joint.limits)} limits"
-        raise InputError(f"{where}: {reason}; expected {joint.kind.nv}, one for each degree of freedom")
+        raise InputError(where, reason, f"{joint.kind.nv}, one for each degree of freedom")
     if not all(limits.lower <= limits.upper for limits in joint.limits):
-        raise InputError(f"{where}: lower limit is not below the upper; expected lower <= upper")
+        raise InputError(where, "lower limit is not below the upper", "lower <= upper")
     if joint.kind.nv > 1 and joint.offset != 0.0:
-        raise InputError(f"{where}: a {joint.kind} joint has offset {joint.offset:g}; expected 0")
+        raise InputError(where, f"a {joint.kind} joint has offset {joint.offset:g}", "0")
 
 
 def _check_mimic(where: str, joint: Joint, joints: Mapping[str, Joint]) -> None:
@@ -92,15 +91,15 @@ def _check_mimic(where: str, joint: Joint, joints: Mapping[str, Joint]) -> None:
         return
     other = joints.get(mimic.joint)
     if other is None:
-        raise InputError(f"{where}: mimics unknown joint {mimic.joint!r}; expected one of the robot's")
+        raise InputError(where, f"mimics unknown joint {mimic.joint!r}", "one of the robot's")
     if other.mimic is not None:
-        raise InputError(f"{where}: mimics mimic {mimic.joint!r}; expected a joint that mimics none")
+        raise InputError(where, f"mimics mimic {mimic.joint!r}", "a joint that mimics none")
     if joint.kind.nv > 1 or other.kind.nv > 1:
         kinds = f"a {joint.kind} joint mimics a {other.kind} one"
-        raise InputError(f"{where}: {kinds}; expected one degree of freedom each")
+        raise InputError(where, kinds, "one degree of freedom each")
     if not (isfinite(mimic.multiplier) and isfinite(mimic.offset)):
         factors = f"multiplier {mimic.multiplier:g} and offset {mimic.offset:g}"
-        raise InputError(f"{where}: mimics with {factors}; expected finite numbers")
+        raise InputError(where, f"mimics with {factors}", "finite numbers")
 
 
 def _numbers(inertia: Inertia) -> tuple[float, ...]:
@@ -109,7 +108,7 @@ def _numbers(inertia: Inertia) -> tuple[float, ...]:
 
 def _check_finite(where: str, numbers: tuple[float, ...]) -> None:
     if not all(isfinite(number) for number in numbers):
-        raise InputError(f"{where}: a length, an inertia or gravity is not finite; expected finite numbers")
+        raise InputError(where, "a length, an inertia or gravity is not finite", "finite numbers")
 
 
 def _is_unit(vector: Vector3) -> bool:

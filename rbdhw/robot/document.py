@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
 from rbdhw.errors import InputError
-from rbdhw.remarks import list_names
+from rbdhw.remarks import list_names, without_strict
 from rbdhw.robot.model import Vector3
 from rbdhw.runtime.files import read
 from rbdhw.runtime.number_bounds import NAME_CHARACTERS, URDF_BYTES, Bound
@@ -50,9 +50,9 @@ class Document:
             alike.setdefault((kind, remark.reason, remark.taken), []).append(remark)
         return (*map(_sentence, alike.values()), *self._notes)
 
-    def error(self, element: str, reason: str, expected: str) -> InputError:
-        """Return an exception with the message ``file: element: reason; expected ...``."""
-        return _error(self.file, f"{element}: {reason}", expected)
+    def error(self, element: str, reason: str, expected: str, remedy: str = "") -> InputError:
+        """Return the refusal of an element of the file."""
+        return InputError(f"{self.file}, {element}", reason, expected, remedy)
 
     def bear(self, element: str, reason: str, expected: str, taken: str, detail: str = "") -> None:
         """Remark ``element: reason (detail); taken ...``; a strict reading raises :meth:`error` instead."""
@@ -62,7 +62,7 @@ class Document:
     def require(self, element: str, reason: str, expected: str, taken: str) -> None:
         """Raise :meth:`error` in a strict reading; a tolerant reading goes on without a remark."""
         if self.strict:
-            raise self.error(element, reason, f"{expected}, or no --strict (then taken {taken})")
+            raise self.error(element, reason, expected, without_strict(taken))
 
     def note(self, sentence: str) -> None:
         """Add a remark on something that a strict reading accepts, too."""
@@ -181,7 +181,7 @@ def read_document(path: str | os.PathLike[str], *, strict: bool = False) -> Docu
     try:
         parser.Parse(text, True)  # in one piece: a token that spans two pieces is scanned twice
     except expat.ExpatError as error:
-        raise _error(file, f"not well-formed XML ({error})", "a URDF file") from None
+        raise InputError(file, f"not well-formed XML ({error})", "a URDF file") from None
     return replace(document, root=builder.close())
 
 
@@ -192,7 +192,7 @@ def _check_doctype(file: str, text: str) -> None:
     """
     found = _DOCTYPE.match(text)
     if found is not None and found[2] is None:
-        raise _error(file, f"a DOCTYPE declaration ({found[1]})", "plain XML without one")
+        raise InputError(file, f"a DOCTYPE declaration ({found[1]})", "plain XML without one")
 
 
 def _decode(document: Document, data: bytes) -> str:
@@ -239,10 +239,6 @@ def _sentence(alike: list[_Remark]) -> str:
     names = [remark.owner.partition(" ")[2] for remark in alike]
     owner = first.owner if len(alike) == 1 else f"{kind}s {list_names(names)}"
     return f"{owner}: {first.reason}{f' ({detail})' if details else ''}; taken {first.taken}"
-
-
-def _error(file: str, reason: str, expected: str) -> InputError:
-    return InputError(f"{file}: {reason}; expected {expected}")
 
 
 def _one_line(text: str) -> str:

@@ -131,7 +131,7 @@ def _read_axis(document: Document, element: Element, owner: str, kind: JointKind
     given = document.vector(axis, "xyz", owner)
     size = max(abs(value) for value in given)
     if size == 0.0:
-        raise document.error(owner, "<axis> is zero", "a direction")
+        raise document.error(owner, "<axis> is zero", "a direction such as 0 0 1")
     shrunk = scale(1.0 / size, given)
     x, y, z = (0.0 if abs(value) < SNAP else value for value in scale(1.0 / norm(shrunk), shrunk))
     if [x, y, z].count(0.0) == 2:

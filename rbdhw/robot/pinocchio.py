@@ -60,10 +60,8 @@ class PinocchioLayout:
     def __post_init__(self) -> None:
         own = sorted(body.joint.name for body in self.robot.bodies)
         if self.names is not None and sorted(self.names) != own:
-            raise InputError(
-                f"names: {', '.join(self.names)} are not the joints of robot '{self.robot.name}'; "
-                f"expected {', '.join(own)} in the model's order"
-            )
+            reason = f"{', '.join(self.names)} are not the joints of robot '{self.robot.name}'"
+            raise InputError("names", reason, f"{', '.join(own)} in the model's order")
 
     @cached_property
     def _bodies(self) -> tuple[int, ...]:
@@ -142,7 +140,7 @@ class PinocchioLayout:
         for i in free:
             ours[..., self.robot.v_of[i]] = theirs[..., self._v_of[i]]
         if not np.allclose(theirs, ours @ self.coupling.T, rtol=FOLLOWING, atol=FOLLOWING):
-            raise InputError(self._stray("velocity"))
+            raise self._stray("velocity")
         return ours
 
     def pinocchio_velocity(self, v: npt.ArrayLike) -> Array:
@@ -172,16 +170,16 @@ class PinocchioLayout:
         if body.joint.kind.rotates:
             off = np.arctan2(np.sin(off), np.cos(off))
         if np.any(np.abs(off) > FOLLOWING):
-            raise InputError(self._stray("position", body))
+            raise self._stray("position", body)
 
-    def _stray(self, what: str, body: Body | None = None) -> str:
+    def _stray(self, what: str, body: Body | None = None) -> InputError:
         followers = [b for b in self.robot.bodies if b.joint.mimic is not None]
         body = body or followers[0]
         assert body.joint.mimic is not None
         mimic = body.joint.mimic
         law = f"{mimic.multiplier:g} times that of joint '{mimic.joint}'"
         law += f" plus {mimic.offset:g}" if what == "position" and mimic.offset else ""
-        return f"joint '{body.joint.name}': its {what} is not that of its <mimic>; expected {law}"
+        return InputError(f"joint '{body.joint.name}'", f"its {what} is not that of its <mimic>", law)
 
 
 def layout_of(robot: Robot, nq: int) -> PinocchioLayout | None:

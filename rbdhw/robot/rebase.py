@@ -43,10 +43,9 @@ class Rebase:
     def __post_init__(self) -> None:
         rerooted = reroot(self.source, self.target.bodies[0].name)
         if not self.target.floats or sorted(rerooted.joints) != sorted(self.target.joints):
-            raise InputError(
-                f"root: robots {self.source.name!r} and {self.target.name!r} differ in more than their root; "
-                f"expected a floating base and joints {', '.join(rerooted.joints)} in both"
-            )
+            reason = f"robots {self.source.name!r} and {self.target.name!r} differ in more than their root"
+            expected = f"a floating base and joints {', '.join(rerooted.joints)} in both"
+            raise InputError("root", reason, expected)
 
     def configuration(self, q: Array) -> Array:
         """Return ``q`` (N, nq) of the target.

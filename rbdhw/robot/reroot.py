@@ -86,10 +86,8 @@ def reroot(robot: Robot, link: str) -> Robot:
     for body in (robot.bodies[i] for i in way[1:]):
         if body.joint.kind not in REVERSIBLE:
             kinds = f"{', '.join(REVERSIBLE[:-1])} or {REVERSIBLE[-1]}"
-            raise InputError(
-                f"root: joint {body.joint.name!r} on the way to link {link!r} is {body.joint.kind}, "
-                f"which cannot be reversed; expected {kinds} joints there"
-            )
+            reason = f"joint {body.joint.name!r} on the way to link {link!r} is {body.joint.kind}"
+            raise InputError("root", f"{reason}, which cannot be reversed", f"{kinds} joints there")
     turned = _turn(robot, way)
     order = _depth_first([body.parent for body in turned], root)
     place = {BASE: BASE} | {old: new for new, old in enumerate(order)}
@@ -149,10 +147,8 @@ def best_root(robot: Robot, cost: Callable[[Robot], float], evaluations: int = 8
 
 def _check_floats(robot: Robot) -> None:
     if not robot.floats:
-        raise InputError(
-            f"root: the base of robot {robot.name!r} does not float; expected --base floating, "
-            "or a robot that is free in space"
-        )
+        reason = f"the base of robot {robot.name!r} does not float"
+        raise InputError("root", reason, "a robot that is free in space", "use --base floating")
 
 
 def _body_of(robot: Robot, link: str) -> int:
@@ -162,7 +158,7 @@ def _body_of(robot: Robot, link: str) -> int:
     carriers = {name: name for name in bodies} | dict(robot.fixed_links)
     carrier = carriers.get(link)
     if carrier not in bodies:
-        raise InputError(f"root: link {link!r} is unknown; expected one of {', '.join(bodies)}")
+        raise InputError("root", f"link {link!r} is unknown", f"one of {', '.join(bodies)}")
     return bodies[carrier]
 
 

@@ -37,7 +37,7 @@ def robot_from_json(data: dict[str, Any]) -> Robot:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "robot"
-        raise InputError(f"robot data: {where}: {first['msg']}; expected what robot_to_json writes") from None
+        raise InputError(f"robot data, {where}", first["msg"], "what robot_to_json writes") from None
     check_robot(robot)
     return robot
 

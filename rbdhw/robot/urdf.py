@@ -98,12 +98,13 @@ def _check_root(document: Document) -> str:
     for tag in dict.fromkeys(element.tag for element in root if element.tag.startswith("xacro:")):
         expected = "the URDF that xacro makes of the file"
         if root.find("link") is None:
-            raise document.error(f"<{tag}>", "not expanded", expected)
+            remedy = f"run: xacro {document.file} > expanded.urdf"
+            raise document.error(f"<{tag}>", "not expanded", expected, remedy)
         document.bear(f"<{tag}>", "not expanded", expected, "without it")
     name = root.get("name", "")
     if not name.strip():
         name = Path(document.file).stem
-        document.bear("<robot>", "<robot> has no name", 'name="..."', f"as {name!r}")
+        document.bear("<robot>", "has no name", 'name="..."', f"as {name!r}")
         return name
     return document.text(root, "name", "<robot>")
 

@@ -24,5 +24,5 @@ def path(name: str) -> Path:
     """
     files = bundled()
     if name not in files:
-        raise InputError(f"robot {name!r}: not bundled; expected one of {', '.join(files)}")
+        raise InputError(f"robot {name!r}", "not bundled", f"one of {', '.join(files)}")
     return files[name]

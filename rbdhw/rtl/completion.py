@@ -94,7 +94,7 @@ class Credits(wiring.Component):
 
     def __init__(self, *, depth: int) -> None:
         if depth < 1:
-            raise ValueError(f"depth {depth}: at least 1 was expected")
+            raise ValueError(f"depth: is {depth}; expected at least 1")
         self.depth = depth
         super().__init__({"take": In(1), "give": In(1), "available": Out(1)})
 
@@ -162,9 +162,9 @@ class Completion(wiring.Component):
         streams: bool = False,
     ) -> None:
         if latency < 0:
-            raise ValueError(f"latency {latency}: at least 0 was expected")
+            raise ValueError(f"latency: is {latency}; expected at least 0")
         if depth < 1 or depth & (depth - 1):
-            raise ValueError(f"depth {depth}: a power of two was expected")
+            raise ValueError(f"depth: is {depth}; expected a power of two")
         self.interface = interface
         self.function = function
         self.latency = latency

@@ -80,7 +80,7 @@ class Merger(wiring.Component):
         if not quotas:
             raise ValueError("quotas: none; expected one for each of one or more inputs")
         if min(quotas) < 1:
-            raise ValueError(f"quota {min(quotas)}: at least 1 was expected")
+            raise ValueError(f"quotas: one is {min(quotas)}; expected at least 1")
         self.quotas = quotas
         self.bits = bits
         super().__init__(

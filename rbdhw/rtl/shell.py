@@ -212,4 +212,4 @@ def _check_core(core: CoreComponent, interface: Interface) -> None:
                 f"core: {function.name} of {bits} bits; the function's outputs have {function.result_bits}"
             )
     if core.ii < 1:
-        raise ValueError(f"core: initiation interval {core.ii}; at least 1 was expected")
+        raise ValueError(f"core: initiation interval is {core.ii}; expected at least 1")

@@ -61,7 +61,7 @@ class SingleToFixed(wiring.Component):
 
     def __init__(self, *, formats: tuple[Format, ...], width: int, wraps: bool) -> None:
         if width < SINGLE_BITS:
-            raise ValueError(f"width {width}: at least {SINGLE_BITS} was expected")
+            raise ValueError(f"width: is {width}; expected at least {SINGLE_BITS}")
         self.width = width
         self._up = width - 1 if wraps else width - MANTISSA_BITS
         scales = [self.scale_of(chosen) for chosen in formats]
@@ -161,7 +161,7 @@ class FixedToSingle(wiring.Component):
 
     def __init__(self, *, width: int) -> None:
         if width < SINGLE_BITS:
-            raise ValueError(f"width {width}: at least {SINGLE_BITS} was expected")
+            raise ValueError(f"width: is {width}; expected at least {SINGLE_BITS}")
         self.width = width
         super().__init__({"number": In(signed(width)), "exponent": In(signed(11)), "single": Out(SINGLE)})
 

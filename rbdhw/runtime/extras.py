@@ -33,4 +33,4 @@ def not_installed(name: str, extra: str) -> InputError:
 
     Extras are installed from a checkout, because no package registry lists this project.
     """
-    return InputError(f"{name}: not installed; run: pip install '.[{extra}]'")
+    return InputError(name, "not installed", remedy=f"run: pip install '.[{extra}]'")

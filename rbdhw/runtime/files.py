@@ -18,6 +18,9 @@ from rbdhw.errors import InputError
 ASIDE = ".writing-"
 """The prefix of the names of incomplete files and folders."""
 
+WRITABLE = "a writable folder"
+"""The expectation in the refusal of a folder."""
+
 _LONGEST_SUFFIX = 8
 _STREAMS = (1, 2)
 
@@ -43,7 +46,7 @@ def read(path: str | os.PathLike[str], expected: str, most: int) -> bytes:
         if len(data) <= most:
             return data
         reason = f"is larger than {most:,} bytes"
-    raise InputError(f"{os.fspath(path)}: {reason}; expected {expected}")
+    raise InputError(os.fspath(path), reason, expected)
 
 
 def check_file(path: Path) -> None:
@@ -55,14 +58,14 @@ def check_file(path: Path) -> None:
         If the path is a folder, or its folder does not exist or is not writable.
     """
     if is_folder(path) or not is_folder(path.absolute().parent):
-        raise InputError(f"{path}: cannot be written; expected a file in a folder that exists")
+        raise InputError(str(path), "cannot be written", "a file in a folder that exists")
     try:
         _is_there(path)
     except OSError as error:
-        raise InputError(_refusal(path, error)) from error
+        raise _refusal(path, error) from error
     written = path if _in_place(path) else path.absolute().parent
     if not os.access(written, os.W_OK):
-        raise InputError(f"{path}: {written} cannot be written; expected a writable folder")
+        raise InputError(str(path), f"{written} cannot be written", WRITABLE)
 
 
 def is_folder(path: Path) -> bool:
@@ -86,11 +89,11 @@ def check_folder(folder: Path, what: str) -> None:
         while not _is_there(existing) and existing != existing.parent:
             existing = existing.parent
     except OSError as error:
-        raise InputError(f"{folder}: {_reason(error)}; expected a folder {what}") from error
+        raise InputError(str(folder), _reason(error), f"a folder {what}") from error
     if not existing.is_dir():
-        raise InputError(f"{folder}: {existing} is not a folder; expected a folder {what}")
+        raise InputError(str(folder), f"{existing} is not a folder", f"a folder {what}")
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise InputError(f"{folder}: {existing} cannot be written; expected a writable folder")
+        raise InputError(str(folder), f"{existing} cannot be written", WRITABLE)
 
 
 @contextmanager
@@ -122,7 +125,7 @@ def replace_file(path: Path) -> Iterator[Path]:
             finally:
                 made.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(_refusal(path, error)) from error
+        raise _refusal(path, error) from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -145,8 +148,8 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def _refusal(path: Path, error: OSError) -> str:
-    return f"{path}: cannot be written ({_reason(error)}); expected a writable file"
+def _refusal(path: Path, error: OSError) -> InputError:
+    return InputError(str(path), f"cannot be written ({_reason(error)})", "a writable file")
 
 
 def _suffix(path: Path) -> str:

@@ -266,12 +266,12 @@ def simulate(
 
 def _check(tasks: int, seed: int, probabilities: Mapping[str, float]) -> None:
     if not 1 <= tasks <= MOST_TASKS:
-        raise InputError(f"tasks: {tasks} is out of range; expected 1 to {MOST_TASKS}")
+        raise InputError("tasks", f"{tasks} is out of range", f"1 to {MOST_TASKS}")
     if not 0 <= seed <= LARGEST_SEED:
-        raise InputError(f"seed: {seed} is not a seed; expected 0 to {LARGEST_SEED}")
+        raise InputError("seed", f"{seed} is not a seed", f"0 to {LARGEST_SEED}")
     for name, probability in probabilities.items():
         if not 0.0 <= probability < 1.0:
-            raise InputError(f"{name}: {probability:g} is not possible; expected a probability below 1")
+            raise InputError(name, f"{probability:g} is not possible", "a probability below 1")
 
 
 def _piece_tasks(design: Design) -> int:

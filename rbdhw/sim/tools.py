@@ -101,9 +101,8 @@ def failure(name: str, reason: str, log: Path) -> SimulationError:
 def _find(program: str) -> str:
     path = shutil.which(program)
     if path is None:
-        raise InputError(
-            f"{program}: not found; the simulation needs g++ and make, from your system's packages"
-        )
+        needed = "g++ and make, for the simulation"
+        raise InputError(program, "not found", needed, "install them from your system's packages")
     return path
 
 

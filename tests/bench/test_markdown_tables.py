@@ -56,16 +56,16 @@ def test_a_table_that_is_not_there(document):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (TEXT.replace(END, "", 1), f"table 'one' (line 3) has no end; expected '{END}' below it"),
-        (TEXT.replace("two", "one"), "table 'one' is marked twice; expected one of each name"),
-        ("<!-- bench: a -->", f"table 'a' (line 1) has no end; expected '{END}' below it"),
+        (TEXT.replace(END, "", 1), f"table 'one' (line 3): has no end; expected '{END}' below it"),
+        (TEXT.replace("two", "one"), "table 'one': is marked twice; expected one of each name"),
+        ("<!-- bench: a -->", f"table 'a' (line 1): has no end; expected '{END}' below it"),
     ],
 )
 def test_marks_that_are_amiss(document, text, reason):
     document.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as refusal:
         tables(document)
-    assert str(refusal.value) == f"{document}: {reason}"
+    assert str(refusal.value) == f"{document}, {reason}"
 
 
 def test_a_document_that_cannot_be_read(tmp_path):

@@ -175,8 +175,8 @@ class TestDocument:
 
     def test_a_table_that_is_unknown(self, document, told):
         document.write_text("<!-- bench: four -->\n<!-- end -->\n")
-        expected = "table 'four' is unknown; expected one of one, two, three"
-        assert told("bench", "--write", document) == f"{document}: {expected}"
+        expected = "table 'four': is unknown; expected one of one, two, three"
+        assert told("bench", "--write", document) == f"{document}, {expected}"
 
     def test_a_document_without_places(self, document, told):
         document.write_text("text\n")

@@ -137,7 +137,7 @@ def test_packet_that_lost_a_beat_is_dropped_although_its_later_beats_find_room()
 
 @pytest.mark.parametrize("depth", [0, 1, 12])
 def test_depth_is_a_power_of_two(depth: int) -> None:
-    with pytest.raises(ValueError, match=f"^depth is {depth}: expected a power of two, 2 or more$"):
+    with pytest.raises(ValueError, match=f"^depth: is {depth}; expected a power of two, 2 or more$"):
         Deframer(depth=depth)
 
 

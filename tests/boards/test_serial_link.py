@@ -27,7 +27,7 @@ def test_frame_is_the_documented_bytes() -> None:
 
 @pytest.mark.parametrize("size", [0, 3, 5])
 def test_packet_of_broken_beats_is_refused(size: int) -> None:
-    with pytest.raises(ValueError, match=f"^packet of {size} bytes: expected whole beats of 4 bytes$"):
+    with pytest.raises(ValueError, match=f"^packet: of {size} bytes; expected whole beats of 4 bytes$"):
         encode_frame(bytes(size))
 
 

@@ -271,7 +271,7 @@ def test_design_with_too_much_logic_is_refused_after_synthesis(
     small = replace(TARGETS["ecp5-85"], luts=20, flip_flops=100)
     monkeypatch.setitem(TARGETS, "ecp5-85", small)
     expected = (
-        f"{design}/manifest.json: does not fit ecp5-85: 35 LUTs of 20, 15 too many; "
+        f"{design}/manifest.json: does not fit ecp5-85: 35 LUTs of 20, 15 too many and "
         "105 flip-flops of 100, 5 too many; generate with fewer --functions or a smaller --width"
     )
     assert refusal(design) == expected
@@ -345,7 +345,7 @@ def test_target_beside_a_board_is_refused(design: Path) -> None:
 
 def test_design_for_another_target_is_refused(design: Path) -> None:
     expected = (
-        f"{design}/manifest.json: target: the design is for ecp5-85, --target xcvu9p needs xcvu9p; "
+        f"{design}/manifest.json, target: the design is for ecp5-85; expected xcvu9p for --target xcvu9p; "
         "generate with --target xcvu9p"
     )
     assert refusal(design, target="xcvu9p") == expected
@@ -353,7 +353,7 @@ def test_design_for_another_target_is_refused(design: Path) -> None:
 
 def test_design_for_another_board_is_refused(design: Path) -> None:
     expected = (
-        f"{design}/manifest.json: target: the design is for ecp5-85, board vcu118 needs xcvu9p; "
+        f"{design}/manifest.json, target: the design is for ecp5-85; expected xcvu9p for board vcu118; "
         "generate with --target xcvu9p"
     )
     assert refusal(design, board="vcu118") == expected
@@ -362,7 +362,7 @@ def test_design_for_another_board_is_refused(design: Path) -> None:
 def test_wide_stream_is_refused_by_a_board(design: Path) -> None:
     write_manifest(design, tdata=64)
     expected = (
-        f"{design}/manifest.json: stream.tdata_width: board ulx3s-85f takes 32 bits, not 64; "
+        f"{design}/manifest.json, stream.tdata_width: 64 bits; expected 32 bits for board ulx3s-85f; "
         "generate with --tdata 32"
     )
     assert refusal(design, board="ulx3s-85f") == expected
@@ -400,14 +400,16 @@ def test_design_without_verilog_is_refused(design: Path) -> None:
 )
 def test_broken_manifest_is_refused(design: Path, manifest: dict[str, Any], reason: str) -> None:
     write_sealed(design, manifest)
-    assert refusal(design) == f"{design}/manifest.json: {reason}"
+    expected = "expected what generate wrote; run `rbdhw generate` again"
+    assert refusal(design) == f"{design}/manifest.json, {reason}; {expected}"
 
 
 def test_a_manifest_that_is_not_json_is_refused(design: Path) -> None:
     (design / "manifest.json").write_text("{")
     reason = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
     assert refusal(design) == (
-        f"{design}/manifest.json: damaged, not JSON ({reason}); expected what generate wrote"
+        f"{design}/manifest.json: damaged, not JSON ({reason}); expected what generate wrote; "
+        "run `rbdhw generate` again"
     )
 
 
@@ -422,12 +424,13 @@ def test_verilog_that_was_changed_is_refused(design: Path) -> None:
 
 def test_work_folder_that_cannot_be_made_is_refused(design: Path) -> None:
     work = design / "accelerator.v" / "work"
-    assert refusal(design, work=work) == f"{work}: Not a directory; expected a folder that can be written"
+    reason = "cannot be written (Not a directory)"
+    assert refusal(design, work=work) == f"{work}: {reason}; expected a writable folder"
 
 
 def test_clock_that_the_line_cannot_follow_is_refused(design: Path) -> None:
     write_manifest(design, clock_mhz=20.0)
     expected = (
-        "clock: 20 MHz is too slow for a serial line of 921600 bits a second; at least 23.04 MHz was expected"
+        "clock: 20 MHz is too slow for a serial line of 921600 bits a second; expected at least 23.04 MHz"
     )
     assert refusal(design, board="ulx3s-85f") == expected

@@ -172,12 +172,12 @@ def test_clock_too_slow_for_the_line_is_refused(clock_hz: float, megahertz: str)
     with pytest.raises(
         InputError,
         match=rf"^clock: {megahertz} MHz is too slow for a serial line of 921600 bits a second; "
-        r"at least 23\.04 MHz was expected$",
+        r"expected at least 23\.04 MHz$",
     ):
         bit_cycles(clock_hz)
 
 
 @pytest.mark.parametrize("component", [UartReceiver, UartTransmitter])
 def test_divisor_is_large_enough(component: type) -> None:
-    with pytest.raises(ValueError, match=r"^divisor is 7: expected 8 or more$"):
+    with pytest.raises(ValueError, match=r"^divisor: is 7; expected 8 or more$"):
         component(divisor=7)

@@ -33,7 +33,7 @@ def test_pll_makes_the_fastest_clock_not_above(asked: float, expected: Pll) -> N
 
 
 def test_clock_below_the_pll_is_refused() -> None:
-    expected = "clock: 1 MHz is too slow for the PLL of the ULX3S; at least 3.125 MHz was expected"
+    expected = "clock: 1 MHz is too slow for the PLL of the ULX3S; expected at least 3.125 MHz"
     with pytest.raises(InputError, match=f"^{re.escape(expected)}$"):
         pll_for(1.0)
 

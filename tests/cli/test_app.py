@@ -82,7 +82,11 @@ BAD_ROBOTS = {
         LIMIT + '<mimic joint="knee"/>',
         "joint 'elbow': mimics unknown joint 'knee'; expected a joint of this file",
     ),
-    "zero axis": (AXIS, '<axis xyz="0 0 0"/>', "joint 'shoulder': <axis> is zero; expected a direction"),
+    "zero axis": (
+        AXIS,
+        '<axis xyz="0 0 0"/>',
+        "joint 'shoulder': <axis> is zero; expected a direction such as 0 0 1",
+    ),
     "no axis": (AXIS, "", "joint 'shoulder': no <axis>; expected <axis> in <joint>"),
     "infinite axis": (
         AXIS,
@@ -125,6 +129,9 @@ BAD_ROBOTS = {
     ),
 }
 
+WHOLE_FILE = ("not well-formed XML", "a DOCTYPE declaration")
+"""The beginnings of refusals that name no element of the file."""
+
 TAKEN_WITHOUT_STRICT = {
     "mimic": "as a joint of its own",
     "no axis": "as 1 0 0, as URDF says",
@@ -143,7 +150,7 @@ BAD_OPTIONS = {
     ),
     "link fixed": (
         ("--fext", "tip"),
-        "fext: link 'tip' is fixed to 'forearm'; expected a moving link of toy",
+        "fext: link 'tip' is fixed to 'forearm'; expected a moving link of toy; use --fext forearm",
     ),
     "II": (("--ii", "0"), "ii: 0 is not possible; expected 1 to 4096 cycles between tasks"),
     "target": (("--target", "z80"), "target: 'z80' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p"),
@@ -182,10 +189,10 @@ class TestBadInput:
     def test_robot(self, told, tmp_path, case):
         line = BAD_ROBOTS[case][-1]
         if case in TAKEN_WITHOUT_STRICT:
-            line += f", or no --strict (then taken {TAKEN_WITHOUT_STRICT[case]})"
+            line += f"; leave out --strict (then taken {TAKEN_WITHOUT_STRICT[case]})"
         urdf = bad_robot(tmp_path, case)
         options = ("--strict",) if case in TAKEN_WITHOUT_STRICT else ()
-        line = f"{urdf}: {line}"
+        line = f"{urdf}{': ' if line.startswith(WHOLE_FILE) else ', '}{line}"
         assert told("generate", urdf, "-o", tmp_path / "out", "--width", 18, *options) == line
         assert told("info", urdf, *options) == line
         assert list(tmp_path.iterdir()) == [urdf]
@@ -215,7 +222,7 @@ class TestBadInput:
         line = told("generate", TOY, "-o", tmp_path / "out", "--max-error", "1e-12")
         assert line.startswith("max-error: no supported width meets 1e-12; 32 bits support ")
         assert ", limited by " in line
-        assert "; expected a larger --max-error, a domain with smaller bounds, another --root, or " in line
+        assert "; use a larger --max-error, a domain with smaller bounds, another --root, or " in line
         assert list(tmp_path.iterdir()) == []
 
     def test_output_below_a_file(self, told, tmp_path):

@@ -43,7 +43,7 @@ def test_the_core_that_was_chosen_is_told(rbdhw, tmp_path):
     ("options", "line"),
     [
         (("--ii", "soon"), "ii: 'soon' is not an interval; expected a number of cycles or auto"),
-        (("--bandwidth", 3), "bandwidth: 3 GB/s has no effect here; expected it together with ii auto"),
+        (("--bandwidth", 3), "bandwidth: 3 GB/s has no effect here; expected it together with --ii auto"),
         (("--fit", 60), "fit: '60' is not a share of a device; expected a percentage such as 60%"),
         (
             ("--ii", "auto", "--bandwidth", -1),
@@ -59,7 +59,7 @@ def test_what_decides_nothing_is_refused(told, tmp_path, options, line):
 def test_what_does_not_fit_is_refused_with_what_would(told, tmp_path):
     line = told("generate", *SMALL, "-o", tmp_path / "out", "--ii", 1, "--fit", "5%")
     assert line.startswith("fit: at an ii of 1 the design takes 17 DSP blocks, 10 more than 5% of 156")
-    assert line.endswith(" of ecp5-85; an ii of 3 would fit")
+    assert line.endswith(" of ecp5-85; use --ii 3")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -67,13 +67,10 @@ def test_a_share_that_no_pipeline_fits_names_the_array(told, tmp_path):
     command = ("generate", path("iiwa14"), "-o", tmp_path / "out", "--functions", "fd", "--target", "ecp5-85")
     line = told(*command, "--ii", 8, "--fit", "10%")
     assert line.startswith("fit: at an ii of 8 the design takes ")
-    needed = "--core array --width 18"
-    assert line.endswith(f"; none up to 64 would fit; the array core was not tried and may fit ({needed})")
+    smaller = "use fewer --functions, a smaller --width, a larger --fit or --core array --width 18"
+    assert line.endswith(f", and no ii up to 64 fits; {smaller}, which was not tried")
     line = told(*command, "--width", 27, "--fit", "10%")
-    assert line.endswith(
-        ", and no other ii fits better; expected fewer functions, a narrower width, a larger share "
-        f"or the array core, which was not tried ({needed})"
-    )
+    assert line.endswith(f", and no other ii fits better; {smaller}, which was not tried")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -81,7 +78,7 @@ def test_the_interval_of_the_array_that_is_named_fits(rbdhw, told, tmp_path):
     folder, share = tmp_path / "out", ("--fit", "10%")
     command = ("generate", path("iiwa14"), "-o", folder, "--functions", "id", "--width", 12)
     line = told(*command, "--target", "ecp5-85", *share)
-    found = re.search(r"expected --core array \(which fits at an ii of (\d+)\), fewer functions, ", line)
+    found = re.search(r"use --core array \(which fits at --ii (\d+)\), fewer --functions, ", line)
     assert found, line
     status, out, _ = rbdhw(*command, "--target", "ecp5-85", *share, "--core", "array", "--json")
     assert (status, json.loads(out)["ii"]) == (0, int(found[1]))

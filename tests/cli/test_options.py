@@ -109,7 +109,7 @@ def test_arguments_may_be_replaced():
     assert arguments.parse(ii=None)[0].ii is None
     with pytest.raises(InputError) as error:
         arguments.parse(bandwidth=1.0)
-    assert str(error.value) == "bandwidth: 1 GB/s has no effect here; expected it together with ii auto"
+    assert str(error.value) == "bandwidth: 1 GB/s has no effect here; expected it together with --ii auto"
 
 
 def test_a_command_receives_them_together_with_the_names_of_those_given():

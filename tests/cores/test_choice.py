@@ -24,6 +24,7 @@ from rbdhw.target import SPARE_BLOCK_RAMS, TARGETS, target
 ECP5 = target("ecp5-85")
 SMALL = Resources(luts=8_364, flip_flops=100, dsp_blocks=78, block_rams=0)
 LARGE = Resources(luts=50_184, flip_flops=100, dsp_blocks=1, block_rams=0)
+TOO_FAST = InputError("clock", "too fast")
 
 TOY = BuildOptions(
     tuple(FUNCTIONS), target="ecp5-85", width=18, data_width=64, samples=256, core="auto", ii=32
@@ -45,14 +46,14 @@ class TestCheaper:
         assert choose_core({"pipeline": SMALL, "array": SMALL}, {}, ECP5).core == "pipeline"
 
     def test_a_core_that_can_be_built_is_preferred_to_one_that_cannot(self):
-        found = choose_core({"array": LARGE}, {"pipeline": "clock: too fast"}, ECP5)
+        found = choose_core({"array": LARGE}, {"pipeline": TOO_FAST}, ECP5)
         assert found.core == "array"
         assert found.why == "the array takes 60.0% of the LUTs, no pipeline (clock: too fast)"
 
     def test_no_core_can_be_built(self):
         with pytest.raises(InputError) as error:
-            choose_core({}, {"array": "no place", "pipeline": "clock: too fast"}, ECP5)
-        assert str(error.value) == "clock: too fast"
+            choose_core({}, {"array": InputError("ii", "no place"), "pipeline": TOO_FAST}, ECP5)
+        assert error.value is TOO_FAST
 
 
 def search_of(options: BuildOptions) -> BuildSearch:
@@ -98,7 +99,7 @@ class TestBuilds:
 
     def test_the_pipeline_is_chosen_if_the_array_cannot_be_built(self, monkeypatch):
         def refuse(*_):
-            raise InputError("ii: no place")
+            raise InputError("ii", "no place")
 
         monkeypatch.setattr("rbdhw.cores.array.build_array", refuse)
         own = search_of(toy(functions=("id",)))
@@ -212,8 +213,8 @@ class TestIntervals:
         fit, source = share("array", 64), load_urdf(path("toy"))
         with pytest.raises(InputError) as error:
             make_plan(source, toy(ii=8, fit=fit))
-        assert str(error.value).endswith(f" of ecp5-85; an ii of {find_plan(fit=fit).ii} would fit")
+        assert str(error.value).endswith(f" of ecp5-85; use --ii {find_plan(fit=fit).ii}")
         with pytest.raises(InputError) as error:
             make_plan(source, toy(ii=8, fit=fit, core="pipeline"))
-        array = f"with --core array one of {find_plan(fit=fit).ii}"
-        assert str(error.value).endswith(f" of ecp5-85; none up to 64 would fit, {array}")
+        assert error.value.reason.endswith(" of ecp5-85, and no ii up to 64 fits")
+        assert error.value.remedy.startswith(f"use --core array --ii {find_plan(fit=fit).ii}, fewer ")

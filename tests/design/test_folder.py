@@ -55,7 +55,7 @@ def test_a_program_that_its_reader_refuses_is_not_written(design, folder):
             write(damaged, target)
         assert str(refusal.value) == (
             f"{target}: internal error: the design differs from the one that is read from its files "
-            f"(model.json: damaged: program data: operations.{k}.1.0.2: Input should be greater than or "
+            f"(model.json: damaged: program data, operations.{k}.1.0.2: Input should be greater than or "
             "equal to -63; expected what program_to_json writes); nothing was written; please report "
             "the robot and the options"
         )
@@ -337,18 +337,19 @@ def test_a_file_that_is_not_json_is_refused(folder, name, text, reason):
     path.write_text(text)
     if name != MANIFEST:
         reseal(folder, manifest)
-    assert refusal_of(read, folder) == f"{path}: damaged, {reason}; expected what generate wrote"
+    expected = "expected what generate wrote; run `rbdhw generate` again"
+    assert refusal_of(read, folder) == f"{path}: damaged, {reason}; {expected}"
 
 
 def test_a_damaged_model_is_refused(folder):
     assert damage_and_read(folder, "model.json", lambda data: data["operations"][5][1].clear()) == (
-        "damaged: program data: operations.5: add of 0 operands; expected 1 or 2"
+        "damaged: program data, operations.5: add of 0 operands; expected 1 or 2"
     )
 
 
 def test_a_damaged_robot_is_refused(folder):
     assert damage_and_read(folder, "robot.json", lambda data: data.pop("name")) == (
-        "damaged: robot data: name: Field required; expected what robot_to_json writes"
+        "damaged: robot data, name: Field required; expected what robot_to_json writes"
     )
 
 

@@ -229,8 +229,8 @@ def test_meaningless_limits_have_substitutes_unless_overridden(limits, array, bo
     with pytest.raises(InputError) as error:
         input_domain(robot, strict=True)
     assert str(error.value) == (
-        f"joint 'rail_0': {problem}; expected a limit in the URDF or in a domain file, "
-        f"or no --strict (then taken {taken})"
+        f"joint 'rail_0': {problem}; expected a limit in the URDF; "
+        f"set {entry} in [joints.rail_0] of a domain file, or leave out --strict (then taken {taken})"
     )
     overridden = input_domain(robot, Overrides(default=JointBounds(**{entry: 5.0})), strict=True)
     assert overridden.bounds[array].tolist() == [[-5.0, 5.0]]

@@ -46,6 +46,9 @@ def array(luts):
     return candidates(luts, serves=lambda ii: ii >= 8)
 
 
+SMALLER, LARGER = "fewer --functions, a smaller --width", "a larger --fit"
+
+
 class TestLink:
     def test_the_function_with_the_most_beats_decides(self):
         reason = "the streams: a task of dfd takes 1 beats in and 4 out"
@@ -64,14 +67,14 @@ class TestLink:
     def test_a_link_that_is_too_slow_is_refused(self):
         """A task has 225 bytes; the link carries 0.001 GB/s at 125 MHz."""
         assert refusal(candidates(), pacing=Pacing(bandwidth=0.001)) == (
-            "bandwidth: a task of dfd takes 28,125 cycles of the link; expected at most 4,096, "
-            "at 0.00687 GB/s or more"
+            "bandwidth: a task of dfd takes 28,125 cycles of the link; expected at most 4,096; "
+            "use --bandwidth 0.00694 or more"
         )
 
     def test_packets_that_are_too_long_are_refused(self):
         assert refusal(candidates(packets={"id": Traffic(1, 1, 1, 5000)}), pacing=Pacing()) == (
-            "ii: a task of id takes 5,000 cycles of the link; expected at most 4,096, "
-            "with fewer functions or a wider --tdata"
+            "ii: a task of id takes 5,000 cycles of the link; expected at most 4,096; "
+            "use fewer --functions or a wider --tdata"
         )
 
     def test_the_interval_of_the_link_must_also_fit_the_device(self):
@@ -80,8 +83,8 @@ class TestLink:
         assert chosen(known, pacing=Pacing()) == Interval(5, "the fewest that fit 100% of ecp5-85")
         assert refusal(candidates(luts=lambda _: 90_000), pacing=Pacing()) == (
             "ii: at an ii of 4 the design takes 90,000 LUTs, 6,360 more than 100% of 83,640 of ecp5-85, and "
-            "no other ii fits better; expected fewer functions, a narrower width, a larger device or the "
-            "array core, which was not tried (--core array --width 18)"
+            "no other ii fits better; use fewer --functions, a smaller --width, a larger --target or "
+            "--core array --width 18, which was not tried"
         )
 
     def test_requests_can_be_larger_than_answers(self):
@@ -145,7 +148,7 @@ class TestFit:
         known = candidates(luts=lambda ii: 60_000 + ii)
         assert refusal(known, fit=0.6, pacing=Pacing(link=False), core="auto", width=18) == (
             "fit: at an ii of 2 the design takes 60,002 LUTs, 9,818 more than 60% of 83,640 of ecp5-85, "
-            "and no other ii fits better; expected fewer functions, a narrower width or a larger share"
+            "and no other ii fits better; use fewer --functions, a smaller --width or a larger --fit"
         )
 
     def test_a_given_interval_that_fits(self):
@@ -154,14 +157,15 @@ class TestFit:
     def test_a_given_interval_that_does_not_fit(self):
         assert refusal(candidates(), ii=2, fit=0.6) == (
             "fit: at an ii of 2 the design takes 60,000 LUTs, 9,816 more than 60% of 83,640 of ecp5-85; "
-            "an ii of 3 would fit"
+            "use --ii 3"
         )
 
     def test_the_refusal_lists_every_exceeded_resource(self):
         known = candidates(luts=lambda _: 60_000, products=300)
         assert refusal(known, ii=2, fit=0.6, core="auto", width=18) == (
             "fit: at an ii of 2 the design takes 60,000 LUTs, 9,816 more than 60% of 83,640 "
-            "and 150 DSP blocks, 57 more than 60% of 156 of ecp5-85; none up to 64 would fit"
+            "and 150 DSP blocks, 57 more than 60% of 156 of ecp5-85, and no ii up to 64 fits; "
+            "use fewer --functions, a smaller --width or a larger --fit"
         )
 
 
@@ -170,7 +174,7 @@ def unbuildable_below(least, luts):
 
     def found(ii):
         if ii < least:
-            raise InputError(f"ii: no place in {ii} cycles")
+            raise InputError("ii", f"no place in {ii} cycles")
         return luts
 
     return found
@@ -186,36 +190,37 @@ class TestArrayCore:
         return refusal(self.PIPELINE, arrays, fit=0.6, pacing=Pacing(link=False), **options)
 
     def given(self, ii, arrays=None, pipeline=PIPELINE, **options):
+        """Return the remedy of a given interval."""
         return refusal(pipeline, arrays, ii=ii, fit=0.6, **options).partition("; ")[2]
 
     def test_an_array_that_fits_is_named_with_its_interval(self):
         small = array(lambda ii: 60_000 if ii < 20 else 40_000)
         assert self.chosen(small, width=18) == (
-            f"{self.BIG}, and no other ii fits better; expected --core array (which fits at an ii of 20), "
-            "fewer functions, a narrower width or a larger share"
+            f"{self.BIG}, and no other ii fits better; use --core array (which fits at --ii 20), "
+            f"{SMALLER} or {LARGER}"
         )
-        assert self.given(2, small, width=18) == "none up to 64 would fit, with --core array one of 20"
+        assert self.given(2, small, width=18) == f"use --core array --ii 20, {SMALLER} or {LARGER}"
 
     def test_an_array_that_fits_must_also_keep_up_with_the_link(self):
         slow = {"id": Traffic(900, 20, 30, 1)}
         arrays = candidates(lambda _: 40_000, packets=slow, serves=lambda ii: ii >= 8)
-        assert "(which fits at an ii of 30)" in refusal(
-            self.PIPELINE, arrays, fit=0.6, pacing=Pacing(), width=18
-        )
+        assert "(which fits at --ii 30)" in refusal(self.PIPELINE, arrays, fit=0.6, pacing=Pacing(), width=18)
 
     def test_an_array_that_fits_at_no_interval_is_also_named(self):
         large = array(lambda _: 70_000)
         assert self.chosen(large, width=18) == (
             f"{self.BIG}, and no other ii fits better, nor does any with --core array; "
-            "expected fewer functions, a narrower width or a larger share"
+            f"use {SMALLER} or {LARGER}"
         )
-        assert self.given(2, large, width=18) == "none up to 64 would fit, with --core array neither"
+        assert refusal(self.PIPELINE, large, ii=2, fit=0.6, width=18) == (
+            f"{self.BIG}, and no ii up to 64 fits, nor does any with --core array; use {SMALLER} or {LARGER}"
+        )
 
     def test_an_array_that_cannot_be_built_does_not_fit(self):
         nowhere = array(unbuildable_below(100, 40_000))
-        assert "nor does any with --core array; expected fewer" in self.chosen(nowhere, width=18)
+        assert "nor does any with --core array; use fewer" in self.chosen(nowhere, width=18)
         later = array(unbuildable_below(16, 40_000))
-        assert "--core array (which fits at an ii of 16)" in self.chosen(later, width=18)
+        assert "--core array (which fits at --ii 16)" in self.chosen(later, width=18)
 
     @pytest.mark.parametrize(
         ("options", "needed"),
@@ -229,29 +234,23 @@ class TestArrayCore:
     )
     def test_the_refusal_names_the_options_that_an_array_needs(self, options, needed):
         assert self.chosen(**options) == (
-            f"{self.BIG}, and no other ii fits better; expected fewer functions, a narrower width, "
-            f"a larger share or the array core, which was not tried ({needed})"
+            f"{self.BIG}, and no other ii fits better; use {SMALLER}, {LARGER} or {needed}, "
+            "which was not tried"
         )
-        assert self.given(2, **options) == (
-            f"none up to 64 would fit; the array core was not tried and may fit ({needed} --ii 8 or more)"
-        )
-        assert self.given(12, **options) == (
-            f"none up to 64 would fit; the array core was not tried and may fit ({needed})"
-        )
+        untried = f"{needed} --ii 8 or more, which was not tried"
+        assert self.given(2, **options) == f"use {SMALLER}, {LARGER} or {untried}"
+        assert self.given(12, **options) == f"use {SMALLER}, {LARGER} or {needed}, which was not tried"
 
     def test_a_shorter_interval_of_the_array_is_named_with_that_of_the_pipeline(self):
         """The pipeline fits from an II of 30 on."""
         late = candidates(luts=lambda ii: 60_000 if ii < 30 else 40_000)
         sooner, later = (array(lambda ii, k=k: 60_000 if ii < k else 40_000) for k in (17, 31))
-        fits = "an ii of 30 would fit"
-        assert self.given(2, sooner, late, width=18) == f"{fits}, with --core array one of 17"
-        assert self.given(20, sooner, late, width=18) == f"{fits}, with --core array one of 20"
-        assert self.given(2, later, late, width=18) == fits
-        assert self.given(12, None, late) == (
-            f"{fits}; the array core was not tried and may fit at a shorter one (--core array --width 18)"
-        )
+        assert self.given(2, sooner, late, width=18) == "use --core array --ii 17 or --ii 30"
+        assert self.given(20, sooner, late, width=18) == "use --core array --ii 20 or --ii 30"
+        assert self.given(2, later, late, width=18) == "use --ii 30"
+        assert self.given(12, None, late) == "use --ii 30 or --core array --width 18, which was not tried"
 
     def test_an_array_is_not_named_if_the_pipeline_fits_at_a_shorter_interval_than_any_array(self):
         early = candidates(luts=lambda ii: 60_000 if ii < 6 else 40_000)
-        assert self.given(2, array(lambda _: 1000), early, width=18) == "an ii of 6 would fit"
-        assert self.given(2, None, early) == "an ii of 6 would fit"
+        assert self.given(2, array(lambda _: 1000), early, width=18) == "use --ii 6"
+        assert self.given(2, None, early) == "use --ii 6"

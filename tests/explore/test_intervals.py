@@ -66,7 +66,7 @@ def test_the_array_has_rows_at_its_possible_intervals():
 
 def test_an_array_that_cannot_be_built_is_listed_as_refused(monkeypatch):
     def refuse(*_):
-        raise InputError("ii: no place")
+        raise InputError("ii", "no place")
 
     monkeypatch.setattr("rbdhw.cores.array.build_array", refuse)
     options = replace(PIPELINE, core="auto")

@@ -32,7 +32,7 @@ def test_an_interval_at_which_limbs_cannot_share_is_refused():
         find_shared_limbs(limbed(3), "on", 5)
     assert str(error.value) == (
         "share-limbs: the limbs at limb_0_0, limb_1_0, limb_2_0 cannot share at an ii of 5; "
-        "expected a multiple of 2 or 3"
+        "expected a multiple of 2 or 3; use --ii 6"
     )
 
 

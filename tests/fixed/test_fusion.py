@@ -148,14 +148,15 @@ def test_an_odd_number_of_operands_is_refused():
     with pytest.raises(InputError) as error:
         program_from_json(data)
     count = len(data["operations"][place][1])
-    assert str(error.value) == f"program data: operations.{place}: dot of {count} operands; expected pairs"
+    assert str(error.value) == f"program data, operations.{place}: dot of {count} operands; expected pairs"
 
 
 def test_wide_products_are_refused():
     with pytest.raises(InputError) as error:
         fuse(widened_program("iiwa14", 18, 1e-7), 8)
     assert str(error.value) == (
-        "core: the array has no multipliers wider than its ports; expected a width instead of an error budget"
+        "core: the array has no multipliers wider than its ports; expected a width instead of an error "
+        "budget; leave out --max-error"
     )
 
 

@@ -106,7 +106,7 @@ def test_a_budget_that_no_width_meets_is_refused():
     supported, _, end = rest.partition(", ")
     assert 1e-9 < float(supported) < 1e-7
     assert end == (
-        "limited by id in box tasks, where id cancels; expected a larger --max-error, a domain with "
+        "limited by id in box tasks, where id cancels; use a larger --max-error, a domain with "
         "smaller bounds, another --root, or --functions without id"
     )
 
@@ -127,7 +127,7 @@ def test_flagged_tasks_support_no_budget():
         Bench({"id": 16.0, "fd": 16.0}, flagged=2).search.cheapest(0.5, [18])
     assert str(error.value) == (
         "max-error: 0.5 is not met at a width of 18 bits, which flag 2 of 100 tasks of id: values overflow; "
-        "expected another width, a domain with smaller bounds, another --root, or --functions without id"
+        "use another --width, a domain with smaller bounds, another --root, or --functions without id"
     )
 
 
@@ -182,6 +182,5 @@ def test_a_width_that_no_widening_helps_is_refused():
     assert reason.startswith("limited by id in ")
     assert " tasks, where most of the error comes from rounding " in reason
     assert (
-        remedy
-        == "expected another width, a larger --max-error, a domain with smaller bounds, or another --root"
+        remedy == "use another --width, a larger --max-error, a domain with smaller bounds, or another --root"
     )

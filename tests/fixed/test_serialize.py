@@ -63,7 +63,7 @@ def test_a_reciprocal_needs_its_unit():
     with pytest.raises(InputError) as refusal:
         program_from_json(data)
     assert str(refusal.value) == (
-        "program data: operations.14: a reciprocal without its unit; expected the unit's parameters in "
+        "program data, operations.14: a reciprocal without its unit; expected the unit's parameters in "
         "'reciprocal'"
     )
 
@@ -74,7 +74,7 @@ def test_a_flag_needs_its_input():
     with pytest.raises(InputError) as refusal:
         program_from_json(data)
     assert str(refusal.value) == (
-        "program data: inputs: not the input operations and their names; expected one word or flag for each"
+        "program data, inputs: not the input operations and their names; expected one word or flag for each"
     )
 
 
@@ -101,7 +101,7 @@ def damage(where, value):
     ],
 )
 def test_wrong_types_are_refused_in_one_line(where, value, text):
-    assert damage(where, value) == f"program data: {text}; expected what program_to_json writes"
+    assert damage(where, value) == f"program data, {text}; expected what program_to_json writes"
 
 
 @pytest.mark.parametrize(
@@ -119,12 +119,12 @@ def test_wrong_types_are_refused_in_one_line(where, value, text):
             "v[0]",
             "inputs: not the input operations and their names; expected one word or flag for each",
         ),
-        (("inputs", 0, 2), 99, "inputs: word 'q[0]': value 99; expected an index below 12"),
-        (("outputs", "fd", 0, 2), 12, "outputs.fd: word 'fd.a[0]': value 12; expected an index below 12"),
+        (("inputs", 0, 2), 99, "inputs, word 'q[0]': value 99; expected an index below 12"),
+        (("outputs", "fd", 0, 2), 12, "outputs.fd, word 'fd.a[0]': value 12; expected an index below 12"),
     ],
 )
 def test_an_inconsistent_program_is_refused_in_one_line(where, value, text):
-    assert damage(where, value) == f"program data: {text}"
+    assert damage(where, value) == f"program data, {text}"
 
 
 def test_a_missing_part_is_named():
@@ -133,5 +133,5 @@ def test_a_missing_part_is_named():
     with pytest.raises(InputError) as refusal:
         program_from_json(data)
     assert str(refusal.value) == (
-        "program data: outputs: Field required; expected what program_to_json writes"
+        "program data, outputs: Field required; expected what program_to_json writes"
     )

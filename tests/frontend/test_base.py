@@ -41,8 +41,8 @@ def test_a_strict_mounting_refuses(file):
     with pytest.raises(InputError) as error:
         load_mounted(file, Mounting(strict=True))
     assert str(error.value) == (
-        f"{file}: joint 'shoulder': no <axis>; expected <axis> in <joint>, "
-        "or no --strict (then taken as 1 0 0, as URDF says)"
+        f"{file}, joint 'shoulder': no <axis>; expected <axis> in <joint>; "
+        "leave out --strict (then taken as 1 0 0, as URDF says)"
     )
 
 
@@ -97,6 +97,7 @@ class TestCommandLine:
         status, out, err = rbdhw("generate", str(file), "--strict", "-o", str(tmp_path / "out"))
         assert (status, out) == (2, "")
         assert err.splitlines()[-1] == (
-            "rbdhw: joint 'shoulder': velocity limit 0 bounds nothing; expected a limit in the URDF or in a "
-            "domain file, or no --strict (then taken within 4 rad/s)"
+            "rbdhw: joint 'shoulder': velocity limit 0 bounds nothing; expected a limit in the URDF; set "
+            "velocity in [joints.shoulder] of a domain file, or "
+            "leave out --strict (then taken within 4 rad/s)"
         )

@@ -39,7 +39,10 @@ def test_no_link_every_link_and_links_by_name():
         (("lower",), "fext: link 'lower' is unknown; expected none, all or some of upper_arm, forearm"),
         (("forearm", "all"), "fext: link 'all' is unknown; expected none, all or some of upper_arm, forearm"),
         (("base",), "fext: link 'base' is unknown; expected none, all or some of upper_arm, forearm"),
-        (("tip",), "fext: link 'tip' is fixed to 'forearm'; expected a moving link of toy"),
+        (
+            ("tip",),
+            "fext: link 'tip' is fixed to 'forearm'; expected a moving link of toy; use --fext forearm",
+        ),
     ],
 )
 def test_a_link_that_takes_no_force_is_refused(fext, text):

@@ -41,8 +41,8 @@ def test_bundled_robots_on_a_fixed_base_are_accepted(name):
 def test_a_floating_base_without_inertia_is_refused(function):
     assert refusal(massless_base(), ("id", function)) == (
         "link 'base': has no inertia, and joints 'root_joint' and 'shoulder' can move without moving any "
-        "mass: the mass matrix of robot 'toy' is singular; expected an <inertial> there, or --functions "
-        "id,m,did"
+        "mass: the mass matrix of robot 'toy' is singular; expected an <inertial> there; add it, or use "
+        "--functions id,m,did"
     )
 
 

@@ -214,7 +214,7 @@ def test_a_quaternion_of_no_length(column: int, joint: str) -> None:
     arrays = random_states(robot, dynamics.CHUNK + 3, seed=15)
     arrays["q"][dynamics.CHUNK + 1, column : column + 4] = [0.0, 1e-7, 0.0, 0.0]
     assert message(robot, "m", arrays) == (
-        f"array 'q': row {dynamics.CHUNK + 1}: the quaternion of joint '{joint}' has length 1e-07; "
+        f"array 'q', row {dynamics.CHUNK + 1}: the quaternion of joint '{joint}' has length 1e-07; "
         "expected a unit quaternion [x y z w]"
     )
 
@@ -307,13 +307,13 @@ def test_unknown_function() -> None:
 
 def test_missing_array() -> None:
     arrays = {"q": np.zeros((2, 1)), "v": np.zeros((2, 1))}
-    assert message(pendulum(1.0, 1.0), "fd", arrays) == "array 'tau': missing; fd needs q, v, tau"
+    assert message(pendulum(1.0, 1.0), "fd", arrays) == "array 'tau': missing; expected q, v, tau for fd"
 
 
 def test_missing_motion_of_the_base() -> None:
     robot = replace(pendulum(1.0, 1.0), base_given=True)
     arrays = {name: np.zeros((2, 1)) for name in ("q", "v", "a")}
-    expected = "array 'base_v': missing; id needs q, v, a, base_v, base_a"
+    expected = "array 'base_v': missing; expected q, v, a, base_v, base_a for id"
     assert message(robot, "id", arrays) == expected
 
 

@@ -31,8 +31,8 @@ TASKS = 1600
 
 REASON = re.compile(
     r"max-error: no supported width meets 0\.001; 32 bits (support [\d.e-]+, limited by (\w+) in \w+ tasks, "
-    r"where most of the error comes from rounding .+; expected a larger --max-error, a domain with smaller "
-    r"bounds|flag [\d,]+ of [\d,]+ tasks of \w+: values overflow; expected a domain with smaller bounds),? "
+    r"where most of the error comes from rounding .+; use a larger --max-error, a domain with smaller "
+    r"bounds|flag [\d,]+ of [\d,]+ tasks of \w+: values overflow; use a domain with smaller bounds),? "
     r"(another --root, or --functions without \w+|or another --root)"
 )
 

@@ -206,7 +206,7 @@ REFUSED = {
     ),
     "zero axis": (
         arm_with(rest='<axis xyz="0 0 0"/>' + LIMIT),
-        "joint 'shoulder': <axis> is zero; expected a direction",
+        "joint 'shoulder': <axis> is zero; expected a direction such as 0 0 1",
     ),
     "no axis": (arm_with(rest=LIMIT), "joint 'shoulder': no <axis>; expected <axis> in <joint>"),
     "two axes": (

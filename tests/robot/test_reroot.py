@@ -232,7 +232,7 @@ def test_a_fixed_base_is_refused(asked):
         asked(load_urdf(path("toy")))
     assert str(refusal.value) == (
         "root: the base of robot 'toy' does not float; "
-        "expected --base floating, or a robot that is free in space"
+        "expected a robot that is free in space; use --base floating"
     )
 
 

@@ -58,19 +58,19 @@ def refusal(data):
 def test_a_missing_field(data):
     del data["bodies"][1]["inertia"]
     assert refusal(data) == (
-        "robot data: bodies.1.inertia: Field required; expected what robot_to_json writes"
+        "robot data, bodies.1.inertia: Field required; expected what robot_to_json writes"
     )
 
 
 def test_a_field_of_another_type(data):
     data["bodies"][0]["joint"]["kind"] = "screw"
-    assert refusal(data).startswith("robot data: bodies.0.joint.kind: Input should be 'revolute', ")
+    assert refusal(data).startswith("robot data, bodies.0.joint.kind: Input should be 'revolute', ")
 
 
 def test_no_dictionary():
-    assert refusal([]).startswith("robot data: robot: Input should be a dictionary")
+    assert refusal([]).startswith("robot data, robot: Input should be a dictionary")
 
 
 def test_an_inconsistent_robot(data):
     data["bodies"][0]["parent"] = 1
-    assert refusal(data) == "robot data: link 'upper_arm': parent is 1; expected -1 to -1"
+    assert refusal(data) == "robot data, link 'upper_arm': parent is 1; expected -1 to -1"

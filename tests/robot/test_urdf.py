@@ -27,7 +27,7 @@ def test_the_published_file_without_links_is_refused():
     (path,) = (path for path in EXAMPLES if path.stem == EMPTY)
     with pytest.raises(InputError) as refusal:
         load_urdf(path)
-    assert str(refusal.value) == f"{path}: <robot>: no <link>; expected at least one"
+    assert str(refusal.value) == f"{path}, <robot>: no <link>; expected at least one"
 
 
 def moving_joints(robot):
@@ -157,9 +157,9 @@ class TestMasslessLinks:
         with pytest.raises(InputError) as refusal:
             load(robot(link("base"), link("arm", ""), joint("shoulder", "base", "arm", kind)), strict=True)
         assert str(refusal.value) == (
-            "robot.urdf: link 'arm': has no inertia about or along joint 'shoulder', and carries none; "
-            "expected an <inertial> there or on a link that moves with it, "
-            "or no --strict (then taken as it is, with a singular mass matrix)"
+            "robot.urdf, link 'arm': has no inertia about or along joint 'shoulder', and carries none; "
+            "expected an <inertial> there or on a link that moves with it; "
+            "leave out --strict (then taken as it is, with a singular mass matrix)"
         )
 
     def test_refused_by_a_strict_reading_as_a_point_on_its_own_axis(self, load):
@@ -222,7 +222,8 @@ REFUSED = {
     "not a URDF": ("<sdf/>", "<sdf>: not a URDF; expected <robot> as the outermost element"),
     "xacro": (
         '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:include filename="x"/></robot>',
-        "<xacro:include>: not expanded; expected the URDF that xacro makes of the file",
+        "<xacro:include>: not expanded; expected the URDF that xacro makes of the file; "
+        "run: xacro robot.urdf > expanded.urdf",
     ),
     "xacro beside links": (
         robot(*ARM, '<xacro:include filename="x"/><xacro:include filename="y"/>'),
@@ -230,7 +231,7 @@ REFUSED = {
     ),
     "unnamed robot": (
         f"<robot>{''.join(ARM)}</robot>",
-        '<robot>: <robot> has no name; expected name="..."',
+        '<robot>: has no name; expected name="..."',
     ),
     "no link": (robot(), "<robot>: no <link>; expected at least one"),
     "no root": (

@@ -47,9 +47,9 @@ def test_credits() -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"latency": -1}, "latency -1: at least 0 was expected"),
-        ({"depth": 0}, "depth 0: a power of two was expected"),
-        ({"depth": 12}, "depth 12: a power of two was expected"),
+        ({"latency": -1}, "latency: is -1; expected at least 0"),
+        ({"depth": 0}, "depth: is 0; expected a power of two"),
+        ({"depth": 12}, "depth: is 12; expected a power of two"),
     ],
 )
 def test_refusals(arguments: dict[str, int], text: str) -> None:
@@ -58,5 +58,5 @@ def test_refusals(arguments: dict[str, int], text: str) -> None:
 
 
 def test_credits_refuse_no_depth() -> None:
-    with pytest.raises(ValueError, match=r"^depth 0: at least 1 was expected$"):
+    with pytest.raises(ValueError, match=r"^depth: is 0; expected at least 1$"):
         Credits(depth=0)

@@ -190,5 +190,5 @@ def test_the_merger_waits_inside_a_packet() -> None:
 def test_refusals() -> None:
     with pytest.raises(ValueError, match=r"^quotas: none; expected one for each of one or more inputs$"):
         Merger(quotas=(), bits=32)
-    with pytest.raises(ValueError, match=r"^quota 0: at least 1 was expected$"):
+    with pytest.raises(ValueError, match=r"^quotas: one is 0; expected at least 1$"):
         Merger(quotas=(2, 0), bits=32)

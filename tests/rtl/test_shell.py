@@ -424,14 +424,14 @@ def test_refuses_a_core_of_other_widths() -> None:
 def test_refuses_a_core_without_an_initiation_interval() -> None:
     core = FakeCore(ii=1, functions=FUNCTIONS, latencies=LATENCIES)
     core.ii = 0
-    with pytest.raises(ValueError, match=r"^core: initiation interval 0; at least 1 was expected$"):
+    with pytest.raises(ValueError, match=r"^core: initiation interval is 0; expected at least 1$"):
         accelerator(core, 32)
 
 
 def test_refuses_a_data_width_and_a_number() -> None:
-    with pytest.raises(ValueError, match=r"^data width 48: expected one of 32, 64, 128, 256, 512$"):
+    with pytest.raises(ValueError, match=r"^data width: is 48; expected one of 32, 64, 128, 256, 512$"):
         accelerator(core_of(), 48)
-    with pytest.raises(ValueError, match=r"^number 'float64': expected one of fixed, float32$"):
+    with pytest.raises(ValueError, match=r"^number: is 'float64'; expected one of fixed, float32$"):
         Accelerator(core=core_of(), interface=Interface(FUNCTIONS, 64, number="float64"))
 
 

@@ -99,9 +99,9 @@ def test_integers_become_singles(width: int) -> None:
 
 
 def test_widths_below_a_single_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"^width 31: at least 32 was expected$"):
+    with pytest.raises(ValueError, match=r"^width: is 31; expected at least 32$"):
         SingleToFixed(formats=(), width=31, wraps=False)
-    with pytest.raises(ValueError, match=r"^width 31: at least 32 was expected$"):
+    with pytest.raises(ValueError, match=r"^width: is 31; expected at least 32$"):
         FixedToSingle(width=31)
 
 

@@ -123,5 +123,5 @@ def test_a_quaternion_of_zeros_is_refused(tmp_path):
     np.savez(path, q=arrays["q"], v=arrays["v"], a=arrays["a"])
     with pytest.raises(InputError) as error:
         load(design, "id", path)
-    reason = "array 'q': row 1: the quaternion of joint 'j1' has length 0"
+    reason = "array 'q', row 1: the quaternion of joint 'j1' has length 0"
     assert str(error.value) == f"{path}: {reason}; expected a unit quaternion [x y z w]"

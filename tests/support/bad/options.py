@@ -49,14 +49,14 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--fit", "%"): "fit: '%' is not a share of a device; expected a percentage such as 60%",
     ("--fit", "many"): "fit: 'many' is not a share of a device; expected a percentage such as 60%",
     ("--fit", "1e-9%"): "more than 1e-09% of 1,182,240",
-    ("--bandwidth", 1): "bandwidth: 1 GB/s has no effect here; expected it together with ii auto",
+    ("--bandwidth", 1): "bandwidth: 1 GB/s has no effect here; expected it together with --ii auto",
     ("--ii", "auto", "--bandwidth", 0): f"bandwidth: 0 GB/s is not a bandwidth; {A_BANDWIDTH}",
     ("--ii", "auto", "--bandwidth", "nan"): f"bandwidth: nan GB/s is not a bandwidth; {A_BANDWIDTH}",
     ("--ii", "auto", "--bandwidth", 1e300): f"bandwidth: 1e+300 GB/s is not a bandwidth; {A_BANDWIDTH}",
     ("--ii", "auto", "--bandwidth", 1e-300): f"bandwidth: 1e-300 GB/s is not a bandwidth; {A_BANDWIDTH}",
     ("--ii", "auto", "--bandwidth", 1e-9): (
-        "bandwidth: a task of id takes 2,500,000,000 cycles of the link; expected at most 4,096, "
-        "at 0.00061 GB/s or more"
+        "bandwidth: a task of id takes 2,500,000,000 cycles of the link; expected at most 4,096; "
+        "use --bandwidth 0.000616 or more"
     ),
     ("--gravity", "0,0"): "gravity: '0,0' is not a vector; expected x,y,z in m/s^2 or task",
     ("--gravity", "down"): "gravity: 'down' is not a vector; expected x,y,z in m/s^2 or task",
@@ -73,7 +73,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--target", ""): "target: '' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p",
     ("--target", "a\nb"): "target: 'a\\nb' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p",
     ("--base", "mobile"): "base: 'mobile' is unknown; expected one of fixed, floating, given",
-    ("--root", "tip"): "root: the base of robot 'toy' does not float; expected --base floating",
+    ("--root", "tip"): "does not float; expected a robot that is free in space; use --base floating",
     ("--functions", "id", "--base", "floating", "--root", "knee"): "root: ",
     ("--joint-order", "random"): "joint-order: 'random' is unknown; expected one of pinocchio, file",
     ("--share-limbs", "some"): "share-limbs: 'some' is unknown; expected one of auto, on, off",

@@ -260,7 +260,8 @@ STRICT: dict[str, tuple[str, str]] = {
     **{
         f"{attribute} {text}": (
             replaced(LIMIT, LIMIT.replace(f'{attribute}="{old}"', f'{attribute}="{text}"')),
-            f"<limit> has {attribute} {float(text):g}; {expected}, or no --strict (then taken as no limit)",
+            f"<limit> has {attribute} {float(text):g}; {expected}; "
+            "leave out --strict (then taken as no limit)",
         )
         for attribute, old, text, expected in (
             ("lower", "-2.5", "-1e308", "expected a magnitude of up to 1e+06 rad or m"),
@@ -288,5 +289,5 @@ STRICT: dict[str, tuple[str, str]] = {
         "breaks the triangle inequality (principal moments 0.042, 0.042, 0.1)",
     ),
     "Latin-1": (replaced("elbow", "él"), "not UTF-8 text (byte"),
-    "no name": (replaced(' name="toy"', ""), "<robot> has no name; expected name="),
+    "no name": (replaced(' name="toy"', ""), "<robot>: has no name; expected name="),
 }

@@ -1,0 +1,41 @@
+"""Refusals: their one line, their place, and their way through pickle and context managers."""
+
+from __future__ import annotations
+
+import pickle
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rbdhw.errors import InputError
+
+AXIS = InputError("joint 'elbow'", "<axis> is zero", "a direction", "give one")
+
+
+def test_the_fields_are_rendered_in_one_order():
+    assert str(AXIS) == "joint 'elbow': <axis> is zero; expected a direction; give one"
+    assert str(InputError("ii", "0 is too few", "1 to 4096")) == "ii: 0 is too few; expected 1 to 4096"
+    assert str(InputError("fit", "too large", remedy="use --ii 6")) == "fit: too large; use --ii 6"
+    assert str(InputError("simulation", "failed")) == "simulation: failed"
+
+
+def test_an_element_is_put_within_its_file():
+    found = AXIS.within(Path("robot.urdf"))
+    assert found.where == "robot.urdf, joint 'elbow'"
+    assert (found.reason, found.expected, found.remedy) == (AXIS.reason, AXIS.expected, AXIS.remedy)
+
+
+def test_a_refusal_can_be_sent_to_another_process():
+    found = pickle.loads(pickle.dumps(AXIS))
+    assert (str(found), found.remedy) == (str(AXIS), "give one")
+
+
+def test_a_refusal_passes_through_a_context_manager():
+    @contextmanager
+    def block():
+        yield
+
+    with pytest.raises(InputError) as error, block():
+        raise AXIS
+    assert error.value is AXIS

@@ -1,4 +1,4 @@
-"""What travels with a design: any simulator finds its answers right, and lint has no complaint."""
+"""The companion files of a design: the self-test passes in any simulator, and lint reports nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALL = tuple(FUNCTIONS)
 SOURCES = ("selftest.v", "accelerator.v", "primitives.v")
 EMPTY = r"^// The accelerator names no block of its device, so nothing is needed here\.$"
 LONGEST = 200
-"""Characters of a line that no tool and no reader minds."""
+"""The most characters of a line in a companion file."""
 
 BUILDS = {
     "pipeline": BuildOptions(functions=("id", "dfd"), ii=2, width=18, data_width=64),
@@ -49,7 +49,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def run(command: list[str], folder: Path, **variables: str) -> str:
-    """What a tool prints; it is to succeed."""
+    """Return the output of a tool, which must succeed."""
     done = subprocess.run(
         command, cwd=folder, env=variables or None, capture_output=True, text=True, check=False
     )
@@ -58,7 +58,7 @@ def run(command: list[str], folder: Path, **variables: str) -> str:
 
 
 def icarus(folder: Path, generation: str, sources: tuple[str, ...] = SOURCES) -> str:
-    """What the self-test prints in Icarus Verilog."""
+    """Return the output of the self-test in Icarus Verilog."""
     if shutil.which("iverilog") is None:
         pytest.fail("iverilog: not found; this test needs Icarus Verilog, Debian's package iverilog")
     compiled = folder.parent / f"selftest-{generation}"
@@ -73,7 +73,7 @@ def test_selftest_passes_in_icarus(folder: Path, generation: str) -> None:
 
 
 def verilated(folder: Path, work: Path) -> str:
-    """What the self-test prints in Verilator."""
+    """Return the output of the self-test in Verilator."""
     verilator = find_verilator()
     named = [
         "--cc",
@@ -98,7 +98,7 @@ def verilated(folder: Path, work: Path) -> str:
 
 @pytest.fixture
 def rail(tmp_path: Path) -> Path:
-    """A small design with its self-test."""
+    """Write a small design with its self-test; return its folder."""
     design = rail_design()
     write(
         replace(design, companions={"selftest.v": selftest(design), "primitives.v": models_of("")}),

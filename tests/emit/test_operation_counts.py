@@ -1,4 +1,4 @@
-"""Operations of built programs: against the multipliers of their schedules, and before and after fusion."""
+"""Operation counts of built programs, against their multipliers, and before and after fusion."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def operation(kind, *values, constant=0):
 
 @pytest.fixture
 def program() -> Program:
-    """``fd`` takes ``(x + y) * x`` where its flag is 1, and ``id`` takes ``1 / (3 x)``, and minus that."""
+    """Return a program of ``1 / u``, where ``u`` is ``(x + y) * x`` for ``fd`` with its flag, and ``3 x`` for ``id``."""
     operations = (
         operation(Kind.INPUT),
         operation(Kind.INPUT),
@@ -53,13 +53,13 @@ def counts(variable, constant, additions, reciprocals):
 
 
 def test_operations_that_a_function_reaches(program):
-    """A sum of one operand only turns its sign."""
+    """A sum of one operand is not counted as an addition."""
     assert program_counts(program, "fd") == counts(1, 0, 1, 1)
     assert program_counts(program, "id") == counts(0, 1, 0, 1)
 
 
 def test_sums_of_products():
-    """``x y + 3 x + 4 y - x z``: a product with four is a shift."""
+    """In ``x y + 3 x + 4 y - x z`` the product with four is a shift."""
     values = [operation(Kind.INPUT), operation(Kind.INPUT), operation(Kind.INPUT)]
     values += [operation(Kind.CONSTANT, constant=3), operation(Kind.CONSTANT, constant=-4)]
     values += [operation(Kind.DOT, 0, 1, 0, 3, 1, 4, 0, 2)]
@@ -70,7 +70,7 @@ def test_sums_of_products():
 
 @pytest.mark.parametrize("name", ["toy", "iiwa14", "hyq"])
 def test_all_products_have_multipliers(name):
-    """At an interval of 1 every product has a multiplier of its own, or adders."""
+    """At an interval of 1 every product has its own multiplier or its own adders."""
     plan = plan_of(name)
     entry = plan.core.entries()
     built = [program_counts(plan.program, function)["multiplications"] for function in ALL]
@@ -87,7 +87,7 @@ def test_all_products_have_multipliers(name):
 
 @pytest.mark.parametrize("name", ["toy", "iiwa14"])
 def test_fusion_multiplies_no_more(name):
-    """The array's program has the products and sums of the pipeline's, in other operations."""
+    """Fusion keeps the number of products and sums of each function."""
     program = plan_of(name).program
     array = fuse(program, MOST_TERMS)
     assert any(operation.kind is Kind.DOT for operation in array.operations)
@@ -96,7 +96,7 @@ def test_fusion_multiplies_no_more(name):
 
 
 def test_what_only_other_functions_need_is_passed_through():
-    """The built forward dynamics multiplies more than alone: its tasks share products with derivatives."""
+    """Forward dynamics multiplies more in a shared build, because products serve derivatives, too."""
     together = program_counts(plan_of("iiwa14").program, "fd")["multiplications"]
     options = BuildOptions(("fd",), width=18, samples=512)
     alone = program_counts(make_plan(robot_of("iiwa14"), options).program, "fd")["multiplications"]
@@ -104,7 +104,7 @@ def test_what_only_other_functions_need_is_passed_through():
 
 
 def test_the_manifest_has_both_counts():
-    """Those of the program that is built, and those of the graph with flags taken into account."""
+    """The manifest counts the operations of the built program and of the graph, which depends on flags."""
     plan, options = plan_of("iiwa14"), BuildOptions(ALL, width=18)
     facts = manifest(plan, options)
     for function, own in facts["functions"].items():

@@ -1,4 +1,4 @@
-"""What a design says of its accuracy: errors by stratum, remarks on forced widths, and where robots move."""
+"""The reported accuracy: errors by stratum, remarks on given widths, and tasks of moving robots."""
 
 import json
 import math
@@ -96,14 +96,14 @@ def test_a_forced_width_beyond_the_default_budget_is_remarked():
 
 @pytest.fixture(scope="module")
 def iiwa():
-    """The plan of the iiwa's design at the default budget, chosen by few tasks."""
+    """Return the plan of an iiwa14 design at the default budget, with formats chosen from few tasks."""
     options = BuildOptions(functions=("id", "fd", "dfd"), samples=1024)
     return make_plan(load_urdf(path("iiwa14")), options)
 
 
 @pytest.mark.parametrize("function", ["id", "fd", "dfd"])
 def test_the_default_budget_holds_where_robots_move(iiwa, function):
-    """At rest, straight up, in elbow poses, and in motions of |v| <= 3 and |a| <= 4, drawn without strata."""
+    """The tasks are rest, the zero pose, elbow poses, and uniform motions with |v| <= 3 and |a| <= 4."""
     plan, model = iiwa, iiwa.accelerator
     rng, tasks = np.random.default_rng(11), 400
     robot = plan.prepared.model.source

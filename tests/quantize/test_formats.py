@@ -1,4 +1,4 @@
-"""Number formats: values that cancel keep room for rounding errors."""
+"""Number formats: their range includes the rounding errors of values that cancel."""
 
 from dataclasses import replace
 
@@ -24,14 +24,17 @@ FEW = Draws(ranging=64, held_out=64, chunk=64, group=16, probed=32)
 
 
 def test_values_that_cancel_keep_room_for_rounding_errors():
-    """The iiwa's joints 1 and 2 make some terms vanish but for rounding: no task may be flagged."""
+    """Joints 1 and 2 of the iiwa14 make some terms zero up to rounding; they must flag almost no task."""
     plan = make_plan(load_urdf(path("iiwa14")), BuildOptions(functions=("did",), width=16))
     assert plan.formats.errors["did"].whole.flagged <= 0.002 * plan.formats.errors["did"].whole.samples
     assert plan.formats.errors["did"].whole.median < 3e-4
 
 
 def program_for(robot: Robot, width: int, sizes: np.random.Generator | None = None) -> Program:
-    """The program of all functions, its formats by few tasks, over a domain of any size."""
+    """Return a program of all functions, with formats chosen from few tasks.
+
+    ``sizes`` scales the bounds of v, a and tau by random powers of ten.
+    """
     options = BuildOptions(functions=tuple(FUNCTIONS), width=width, samples=64)
     model = prepare(robot, options.functions)
     graph = optimise(trace_model(model, options.functions), DEFAULT_DELAYS)
@@ -51,13 +54,13 @@ def program_for(robot: Robot, width: int, sizes: np.random.Generator | None = No
 )
 @settings(max_examples=10)
 def test_a_program_of_any_robot_survives_its_file(robot, width, sizes):
-    """Its shifts, widths and cuts are such as its own reader takes, however small a term is."""
+    """The reader accepts the program's shifts, widths and cuts, however small a term is."""
     program = program_for(robot, width, sizes)
     assert program_from_json(program_to_json(program)) == program
 
 
 def test_regions_are_of_joints():
-    """Passes over bodies number these; steps with the mass matrix number velocities, six of a base."""
+    """Recursions number bodies; steps with the mass matrix number velocities, six of them for a base."""
     robot = load_urdf(path("hyq")).with_floating_base()
     model = prepare(robot, ("fd", "did"))
     named = {

@@ -1,4 +1,4 @@
-"""The error budget holds in every stratum, in tasks that no choice of formats has seen, or it is refused."""
+"""The error budget holds in every stratum on tasks that the choice of formats has not seen, or is refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SINGULAR = re.compile(r".*singular mass matrix; expected every motion of its joi
 
 
 def design_of(robot: Robot, functions: tuple[str, ...], samples: int) -> tuple[AcceleratorModel, Formats]:
-    """A build at the default budget up to its formats."""
+    """Return the accelerator and the formats of a build at the default budget."""
     options = BuildOptions(functions=functions, samples=samples)
     model = prepare(robot, functions)
     graph = optimise(trace_model(model, functions), DEFAULT_DELAYS)
@@ -52,7 +52,7 @@ def design_of(robot: Robot, functions: tuple[str, ...], samples: int) -> tuple[A
 
 
 def assert_held(robot: Robot, functions: tuple[str, ...], samples: int = 512) -> None:
-    """Assert that a build of few samples keeps the budget in tasks that it has not seen."""
+    """Check that a build from few samples meets the budget on tasks that it has not seen."""
     design, formats = design_of(robot, functions, samples)
     drawn = draw(robot, design.domain, TASKS, np.random.default_rng(99))
     for function in functions:
@@ -67,7 +67,7 @@ def assert_held(robot: Robot, functions: tuple[str, ...], samples: int = 512) ->
 
 
 def random_tree(seed: int) -> Robot:
-    """Three to seven joints that turn or slide, in a random tree on the earth."""
+    """Return a random tree of three to seven revolute and prismatic joints on a fixed base."""
     rng = np.random.default_rng((7, seed))
     size = int(rng.integers(3, 8))
     kinds = rng.choice([JointKind.REVOLUTE, JointKind.REVOLUTE, JointKind.PRISMATIC], size)
@@ -80,14 +80,14 @@ def test_random_trees(seed):
 
 
 def test_a_hand_is_refused_with_the_reason():
-    """Its fingers weigh grams, and their torques may accelerate them by 1e5 rad/s^2 and more."""
+    """The fingers weigh grams; their torques can accelerate them by 1e5 rad/s^2 and more."""
     with pytest.raises(InputError) as refusal:
         design_of(load_urdf(path("hand22")), ("fd",), 512)
     assert REASON.fullmatch(str(refusal.value))
 
 
 def refusal_of(robot: Robot, functions: tuple[str, ...]) -> str:
-    """Why a build is refused; nothing where it keeps the budget."""
+    """Return the message with which a build is refused; empty if it meets the budget."""
     try:
         assert_held(robot, functions, 1024)
     except InputError as error:
@@ -98,7 +98,7 @@ def refusal_of(robot: Robot, functions: tuple[str, ...]) -> str:
 @pytest.mark.verify
 @pytest.mark.parametrize("seed", range(3, 33))
 def test_more_random_trees_with_all_functions(seed):
-    """Those that are refused say why."""
+    """A refusal states its reason."""
     refusal = refusal_of(random_tree(seed), tuple(FUNCTIONS))
     assert not refusal or REASON.fullmatch(refusal)
 
@@ -108,10 +108,10 @@ def test_more_random_trees_with_all_functions(seed):
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 @pytest.mark.parametrize("name", ["toy", "iiwa14", "hyq", "spot_arm", "tiago", "hand22", "atlas"])
 def test_bundled_robots(name, base):
-    """Rest, balance, single joints and extremes are in every error figure; the hand has no accelerations.
+    """The error figures include rest, balance, single joints and extremes; the hand has no accelerations.
 
-    A base without inertia has a singular mass matrix, and few samples may not find all ranges: then the
-    refusal says so.
+    A base without inertia has a singular mass matrix, and few samples may not find all ranges. The refusal
+    then states this reason.
     """
     functions = {"hand22": ("id", "m", "did"), "atlas": ("id", "fd", "did")}.get(name, tuple(FUNCTIONS))
     refusal = refusal_of(mount(load_urdf(path(name)), Mounting(base)), functions)
@@ -120,4 +120,4 @@ def test_bundled_robots(name, base):
 
 
 HELD = [("toy", "fixed"), *((name, base) for name in ("iiwa14", "hyq") for base in ("fixed", "floating"))]
-"""Bundled robots that keep the budget with few samples, too."""
+"""Bundled robots that meet the budget even with few samples."""

@@ -1,4 +1,4 @@
-"""Ranges found by sampling: the largest magnitudes, and the room for tails that were not drawn."""
+"""Ranges found by sampling: the largest magnitudes, and the margin for tails that were not drawn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ GROUP = 3
 
 
 def magnitudes(*largest: float) -> list[float]:
-    """Of the input and its double, for groups of tasks with these largest values, in chunks of two groups."""
+    """Return the magnitudes found for the input and its double.
+
+    Each group of tasks has one of the ``largest`` values; a chunk has two groups.
+    """
     tasks = np.array([[0.1, -size, 0.2] for size in largest]).ravel()
     chunks = [{"x": tasks[start : start + 2 * GROUP]} for start in range(0, len(tasks), 2 * GROUP)]
     return largest_magnitudes(GRAPH, ("id",), chunks, GROUP)
@@ -29,13 +32,13 @@ def magnitudes(*largest: float) -> list[float]:
         ((0.01, 0.01, 0.01, 5.0), 4.0),
     ],
 )
-def test_the_more_groups_differ_the_more_room_is_left(largest, room):
-    """The cube of how far the largest of all lies above the median group's, and four times at most."""
+def test_the_margin_grows_with_the_difference_between_groups(largest, room):
+    """The margin is (largest of all / median of the group maxima) ** 3, and at most 4."""
     assert magnitudes(*largest) == pytest.approx([5.0 * room, 10.0 * room])
 
 
-def test_a_design_has_room_for_tasks_that_were_not_drawn():
-    """Of a normal distribution: fewer than one in ten thousand of others is beyond the range."""
+def test_a_range_includes_tasks_that_were_not_drawn():
+    """For a normal distribution, less than one in ten thousand new values is beyond the range."""
     rng = np.random.default_rng(5)
     chunks = [{"x": rng.normal(size=512)} for _ in range(8)]
     most = largest_magnitudes(GRAPH, ("id",), chunks, 64)[0]

@@ -26,7 +26,7 @@ def operation(kind, *values, constant=0):
 
 @pytest.fixture
 def program() -> Program:
-    """Return a program of ``1 / u``, where ``u`` is ``(x + y) * x`` for ``fd`` with its flag, and ``3 x`` for ``id``."""
+    """Return a program of ``1 / u``; ``u`` is ``(x + y) * x`` for ``fd`` with its flag, else ``3 x``."""
     operations = (
         operation(Kind.INPUT),
         operation(Kind.INPUT),

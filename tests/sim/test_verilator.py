@@ -35,6 +35,23 @@ def test_each_bench_has_its_own_simulator_and_each_verilog(rail_folder, faulty_f
     assert len({bench.build(folder, cache) for bench in (verilator, bulk) for folder in folders}) == 4
 
 
+@pytest.mark.parametrize(("part", "changed"), [("models", {}), ("version", "5.0")])
+def test_other_models_of_blocks_and_another_verilator_need_another_simulator(
+    rail_folder, cache, monkeypatch, part, changed
+):
+    class BuiltAgain(Exception):
+        pass
+
+    def run_verilator(*_):
+        raise BuiltAgain
+
+    bulk.build(rail_folder, cache)
+    monkeypatch.setattr(Tools, "run_verilator", run_verilator)
+    monkeypatch.setattr(verilator, part, lambda *_: changed)
+    with pytest.raises(BuiltAgain):
+        bulk.build(rail_folder, cache)
+
+
 @pytest.mark.parametrize("bench", [verilator, bulk])
 def test_a_failing_tool_is_told_with_its_log_beside_the_design(tmp_path, bench):
     write(

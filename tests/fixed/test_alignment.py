@@ -75,6 +75,20 @@ def test_exponents_of_products_and_reciprocals_follow_from_their_arguments():
     assert of_group(graph, twins, Op.MULTIPLY) == of_group(graph, twins, Op.RECIPROCAL) == [0, 0]
 
 
+def test_a_product_adds_exponents_and_a_reciprocal_negates_them():
+    """The mantissas of 1.1 and 0.9 are 1.1 and 1.8; the sums with z make the exponent of the second -1."""
+    builder = GraphBuilder()
+    x, y, z = (builder.input(name, REGION) for name in ("x", "y", "z"))
+    products = [builder.scale(edge, factor, REGION) for edge, factor in ((x, 1.1), (y, 0.9))]
+    sums = [builder.add(product, z, REGION) for product in products]
+    inverses = [builder.reciprocal(builder.multiply(p, p, REGION), REGION) for p in products]
+    graph = builder.finish([(f"id.tau[{k}]", edge) for k, edge in enumerate([*sums, *inverses])])
+    twins = find_twins(graph, LIMBS)
+    assert of_group(graph, twins, Op.SCALE) == [0, -1]
+    assert of_group(graph, twins, Op.MULTIPLY) == [0, -2]
+    assert of_group(graph, twins, Op.RECIPROCAL) == [0, 2]
+
+
 def test_without_twins_every_exponent_is_zero():
     graph, _ = scale_graph(1.1, 0.9)
     assert exponents(graph, no_twins(graph)) == [0] * len(graph.nodes)

@@ -326,6 +326,15 @@ def test_angles_that_wrap_are_anywhere_but_at_exactly_half_a_turn():
     assert (angles == 0.0).any()
 
 
+def test_positions_of_some_tasks_are_as_close_to_zero_as_possible():
+    robot = rail(2)
+    domain = input_domain(robot, Overrides(joints={"rail_1": JointBounds(position=(0.1, 0.5))}))
+    q = sample(robot, domain, 2400, np.random.default_rng(0))["q"]
+    near = (q == [0.0, 0.1]).all(axis=1)
+    assert 70 <= np.count_nonzero(near) <= 130
+    np.testing.assert_array_equal(q[:, 0] == 0.0, near)
+
+
 def test_a_task_at_rest_stays_within_bounds_that_exclude_rest():
     robot = rail(2)
     domain = input_domain(robot, Overrides(joints={"rail_1": JointBounds(velocity=(0.5, 2.0))}))

@@ -11,7 +11,7 @@ from rbdhw.config import BuildOptions, Mounting
 from rbdhw.errors import InputError
 from rbdhw.frontend.solvability import check_solvable
 from rbdhw.pipeline import build_design
-from rbdhw.robot.model import Inertia, JointKind
+from rbdhw.robot.model import Inertia, JointKind, Placement
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
 from tests.support.mechanisms import mechanism, with_mimic
@@ -63,6 +63,20 @@ def test_a_file_is_refused_before_its_root_is_chosen():
     with pytest.raises(InputError, match="link 'base': has no inertia"):
         describe(path("toy"), options)
     assert list(describe(path("toy"), replace(options, functions=("id",)))["functions"]) == ["id"]
+
+
+@pytest.mark.parametrize(("mass", "refused"), [(1e-8, False), (1e-14, True)])
+def test_a_light_link_between_heavy_ones_is_accepted_unless_it_is_lost_in_rounding(mass, refused):
+    """Two joints turn the last link about the same axis, and only the light link tells them apart."""
+    robot = mechanism([JointKind.REVOLUTE] * 2, [-1, 0], seed=1, axis=(0.0, 0.0, 1.0))
+    light, heavy = (Inertia(m, (0.1 * m, 0.0, 0.0), (m, 0.0, 0.0, m, 0.0, m)) for m in (mass, 1.0))
+    first, second = robot.bodies
+    coaxial = replace(second.joint, placement=Placement())
+    robot = robot.with_bodies([replace(first, inertia=light), replace(second, inertia=heavy, joint=coaxial)])
+    if refused:
+        refusal(robot)
+    else:
+        check_solvable(robot, ALL)
 
 
 def test_the_refusal_of_a_limb_without_inertia_names_its_last_link():

@@ -77,6 +77,20 @@ def test_singles_become_integers(width: int, wrapping: bool) -> None:
     assert found == list(zip(expected.tolist(), refused.tolist(), strict=True))
 
 
+@pytest.mark.parametrize("width", [32, 36])
+def test_of_an_angle_of_many_turns_the_last_bits_count(width: int) -> None:
+    """The lowest bit of the mantissas is a quarter turn, half a turn and a whole turn."""
+    field = Format(width, 26)
+    dut = SingleToFixed(formats=(field,), width=width, wraps=True)
+    singles = np.array([dut.scale_of(field) + k << 23 | 1 for k in (-1, 0, 1)], np.uint32)
+    inputs = [
+        {"single": bits, "used": 1, "scale": dut.scale_of(field), "wrap": 1} for bits in singles.tolist()
+    ]
+    found = [number for (number,) in pipelined(dut, inputs, ("number",))]
+    assert found == [2 ** (width - 2), -(2 ** (width - 1)), 0]
+    assert found == from_singles(singles, field, wraps=True)[0].tolist()
+
+
 @pytest.mark.parametrize("width", [32, 36, 41])
 def test_integers_become_singles(width: int) -> None:
     dut = FixedToSingle(width=width)

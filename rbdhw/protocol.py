@@ -37,6 +37,8 @@ class Function:
 
     Parameters
     ----------
+    title
+        The function's name in prose.
     inputs, outputs
         The arrays of every request and of every response, in the order in which their words travel.
     optional_inputs, optional_outputs
@@ -50,6 +52,7 @@ class Function:
         evaluated with that function; by default with this one.
     """
 
+    title: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     optional_inputs: tuple[str, ...] = ()
@@ -86,14 +89,19 @@ _BY_ACCELERATION = ("q", "v", "a", *BASE, "fext")
 _BY_FORCE = ("q", "v", "tau", *BASE, "fext")
 
 FUNCTIONS: dict[str, Function] = {
-    "id": Function(_BY_ACCELERATION, ("tau",)),
-    "fd": Function(_BY_FORCE, ("a",), algorithms=("inverse", "products"), cost_like="id"),
-    "m": Function(("q",), ("M",)),
-    "minv": Function(("q",), ("Minv",), algorithms=("inverse",), cost_like="m"),
+    "id": Function("inverse dynamics", _BY_ACCELERATION, ("tau",)),
+    "fd": Function("forward dynamics", _BY_FORCE, ("a",), algorithms=("inverse", "products"), cost_like="id"),
+    "m": Function("mass matrix", ("q",), ("M",)),
+    "minv": Function("inverse of the mass matrix", ("q",), ("Minv",), algorithms=("inverse",), cost_like="m"),
     "did": Function(
-        _BY_ACCELERATION, ("dtau_dq", "dtau_dv"), algorithms=("derivatives",), derivative_of="id"
+        "derivatives of inverse dynamics",
+        _BY_ACCELERATION,
+        ("dtau_dq", "dtau_dv"),
+        algorithms=("derivatives",),
+        derivative_of="id",
     ),
     "dfd": Function(
+        "derivatives of forward dynamics",
         _BY_FORCE,
         ("da_dq", "da_dv"),
         optional_outputs=("Minv", "a"),
@@ -102,6 +110,7 @@ FUNCTIONS: dict[str, Function] = {
         cost_like="did",
     ),
     "difd": Function(
+        "derivatives of forward dynamics at given accelerations",
         _BY_ACCELERATION,
         ("da_dq", "da_dv"),
         optional_inputs=("Minv",),

@@ -26,7 +26,7 @@ EVERYTHING = ("",)
 # Who may import what, as names below rbdhw. A name stands for itself and for all it contains; the longest
 # key that fits a module is its rule. A folder may import itself, unless its rule is for one file.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    "": (),
+    "": ("host",),
     "errors": (),
     "progress": (),
     "protocol": (),
@@ -105,6 +105,20 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "fixed.program",
         "fixed.serialize",
     ),
+    "software": (
+        "errors",
+        "runtime",
+        "protocol",
+        "interface",
+        "robot",
+        "golden",
+        "graph",
+        "passes",
+        "fixed",
+        "frontend",
+        "domain",
+        "design",
+    ),
     "cores": (
         "errors",
         "config",
@@ -129,9 +143,11 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "domain",
         "design",
         *FORMATS,
+        "fixed.angles",
         "fixed.single_precision",
         "fixed.evaluate",
         "fixed.figures",
+        "software",
     ),
     "quantize": (
         "errors",
@@ -202,6 +218,16 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "sim",
         "quantize",
         "explore",
+        "software",
+    ),
+    "host": (
+        "errors",
+        "protocol",
+        "robot",
+        "fixed.format",
+        "design",
+        "sim",
+        "software",
     ),
     "pipeline": EVERYTHING,
     "bench": EVERYTHING,

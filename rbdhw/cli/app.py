@@ -55,6 +55,7 @@ class Engine(StrEnum):
     """The implementation that computes the results of `run`."""
 
     MODEL = "model"
+    NUMPY = "numpy"
     RTL = "rtl"
     GOLDEN = "golden"
 
@@ -63,6 +64,7 @@ def main() -> None:
     """Run the command line. Every expected failure prints one line on the error stream."""
     from rbdhw.boards.tools import ToolError
     from rbdhw.sim.tools import SimulationError
+    from rbdhw.software.compiler import CompilerError
 
     _prepare_streams()
     try:
@@ -76,7 +78,7 @@ def main() -> None:
     except InputError as error:
         print(f"rbdhw: {one_line(str(error))}", file=sys.stderr)
         sys.exit(BAD_INPUT)
-    except (ToolError, SimulationError, InternalError) as error:
+    except (ToolError, SimulationError, CompilerError, InternalError) as error:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(FOUND_WRONG)
     except OSError as error:
@@ -241,7 +243,7 @@ def run(
     input_file: Annotated[Path, typer.Option("--input", help="The npz file with q, v, a or tau, fext.")],
     output_file: Annotated[Path, typer.Option("--output", help="The npz file to write.")],
     engine: Annotated[
-        Engine, typer.Option(help="The bit-exact model, the RTL in Verilator, or float64.")
+        Engine, typer.Option(help="The bit-exact model in C or in NumPy, the RTL in Verilator, or float64.")
     ] = Engine.MODEL,
     extended: Annotated[bool, typer.Option("--extended", help="For dfd, also return Minv and a.")] = False,
     as_json: Json = False,

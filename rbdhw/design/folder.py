@@ -10,6 +10,7 @@
 ``primitives.v``     simulation models of the device primitives that the Verilog instantiates
 ``accelerator.vlt``  the lint rules that the Verilog breaks on purpose, for Verilator
 ``accelerator.xdc``  the clock constraint for AMD's tools; ``accelerator.lpf`` for Lattice's
+``model.c``          the bit-exact model in C, and ``model.h``, its interface
 ===================  =========================================================================
 
 A folder is refused if any of these files was changed (:mod:`rbdhw.design.digests`). Subfolders whose names
@@ -49,7 +50,15 @@ VERILOG = "accelerator.v"
 FILES = (VERILOG, "model.json", "robot.json", "domain.json", MANIFEST)
 """The files of every design."""
 
-COMPANIONS = ("selftest.v", "primitives.v", "accelerator.vlt", "accelerator.xdc", "accelerator.lpf")
+COMPANIONS = (
+    "selftest.v",
+    "primitives.v",
+    "accelerator.vlt",
+    "accelerator.xdc",
+    "accelerator.lpf",
+    "model.c",
+    "model.h",
+)
 """Files for other tools that a design can contain; the commands do not use them."""
 
 BUILD_PREFIX = "build-"

@@ -425,7 +425,7 @@ def _angular_velocities(robot: Robot) -> list[bool]:
     return [turns_ for joint in own for turns_ in joint.kind.angular]
 
 
-def _angular_coordinates(robot: Robot) -> list[bool]:
+def angular_coordinates(robot: Robot) -> list[bool]:
     """Return for each of the robot's configuration coordinates whether it is an angle."""
     own = (body.joint for body in robot.bodies if body.joint.mimic is None)
     return [angle for joint in own for angle in joint.kind.angles]
@@ -434,7 +434,7 @@ def _angular_coordinates(robot: Robot) -> list[bool]:
 def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Convert arrays of the user's interface to the graph's inputs, by name and in its units."""
     inputs: dict[str, Array] = {}
-    for k, angle in enumerate(_angular_coordinates(robot)):
+    for k, angle in enumerate(angular_coordinates(robot)):
         position = arrays["q"][:, k]
         inputs[f"q[{k}]"] = position / (2.0 * np.pi) if angle else position
     for name in ("v", "a", "tau", "base_v", "base_a", "gravity"):

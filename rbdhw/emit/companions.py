@@ -1,10 +1,11 @@
-"""The files of a design for other tools: self-test, simulation models, constraints and lint rules."""
+"""A design's files for other tools: self-test, simulation models, the model in C, constraints, lint rules."""
 
 from __future__ import annotations
 
 from rbdhw.design.folder import Design
 from rbdhw.sim.primitives import models_of
 from rbdhw.sim.selftest import selftest
+from rbdhw.software.exact import model_files
 from rbdhw.target import Target
 
 WAIVERS = """\
@@ -27,6 +28,7 @@ def companions(design: Design, device: Target, clock_mhz: float) -> dict[str, st
         "primitives.v": models_of(design.verilog),
         "accelerator.vlt": WAIVERS,
         name: text,
+        **model_files(design),
     }
 
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-from rbdhw.runtime.files import aside
+from rbdhw.runtime.cache import keep, user_cache
 from rbdhw.sim.tools import FLAGS, Tools
 
 ARCHIVE = "libverilated.a"
@@ -43,7 +42,7 @@ def find_library(tools: Tools, options: tuple[str, ...], folder: Path) -> Path:
         If Verilator or the compiler fails.
     """
     name = f"verilated-{_digest(tools, options)}.a"
-    kept = [place / name for place in (_user_cache(), folder) if place is not None]
+    kept = [place / name for place in (user_cache(), folder) if place is not None]
     for archive in kept:
         if archive.is_file():
             return archive
@@ -51,21 +50,12 @@ def find_library(tools: Tools, options: tuple[str, ...], folder: Path) -> Path:
         made = _compile(tools, options, Path(work), folder)
         for archive in kept[:-1]:
             try:
-                _keep(made, archive)
+                keep(made, archive)
             except OSError:
                 continue
             return archive
-        _keep(made, kept[-1])
+        keep(made, kept[-1])
     return kept[-1]
-
-
-def _user_cache() -> Path | None:
-    """Return this package's folder in the user's cache; None if the user has no home."""
-    try:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:  # no home
-        return None
-    return base / "rbdhw" if base.is_absolute() else None
 
 
 def _digest(tools: Tools, options: tuple[str, ...]) -> str:
@@ -92,14 +82,3 @@ def _compile(tools: Tools, options: tuple[str, ...], work: Path, logs: Path) -> 
     (work / "library.mk").write_text(rule, encoding="utf-8")
     tools.run_make(work, ["-f", "Vtop.mk", "-f", "library.mk", ARCHIVE], logs / "make.log")
     return work / ARCHIVE
-
-
-def _keep(made: Path, archive: Path) -> None:
-    """Copy an archive to its place atomically; another process may do the same at the same time."""
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    copy = aside(archive.parent)
-    try:
-        shutil.copyfile(made, copy)
-        copy.replace(archive)
-    finally:
-        copy.unlink(missing_ok=True)

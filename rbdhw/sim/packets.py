@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import graph_inputs
 from rbdhw.errors import InputError
+from rbdhw.fixed.angles import drop_turns
 from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
@@ -95,8 +96,7 @@ def encode(
     for name, array in tasks.items():
         check_finite(name, array)
     tasks.setdefault("fext", np.zeros((len(tasks["q"]), len(model.robot.bodies), 6)))
-    turning = np.array(model.domain.wraps) & (np.abs(tasks["q"]) > np.pi)
-    tasks["q"] = np.where(turning, np.arctan2(np.sin(tasks["q"]), np.cos(tasks["q"])), tasks["q"])
+    tasks["q"] = np.where(model.domain.wraps, drop_turns(tasks["q"]), tasks["q"])
     reals = graph_inputs(model.robot, tasks)
     to_integers = convert if model.interface.converts else quantise
     words = {

@@ -1,4 +1,4 @@
-"""The user's own vectors through the bit-exact model, the RTL or the golden model: npz in, npz out."""
+"""Compute the user's own tasks with the bit-exact model, the RTL or the golden model: npz in, npz out."""
 
 from __future__ import annotations
 
@@ -15,18 +15,15 @@ from rbdhw.design.folder import Design, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import BASE, FUNCTIONS, SYMMETRIC, function_giving
-from rbdhw.robot.model import Robot
-from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
+from rbdhw.protocol import BASE, FUNCTIONS, function_giving
 from rbdhw.runtime.files import check_file, replace_file
-from rbdhw.runtime.number_bounds import TASK_NUMBER
 from rbdhw.sim.archive import read_archive
+from rbdhw.sim.arrays import check_arrays, takes_array
 from rbdhw.sim.diagnosis import Cause, diagnose
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import (
     TAGS,
     answers,
-    check_finite,
     contents,
     decode,
     encode,
@@ -38,10 +35,11 @@ from rbdhw.sim.packets import (
 from rbdhw.sim.tools import SimulationError
 from rbdhw.sim.units import suspicions
 from rbdhw.sim.verilator import Disturbance, build, exchange
+from rbdhw.software.exact_library import ExactLibrary
 
 Array = NDArray[np.float64]
 
-ENGINES = ("model", "rtl", "golden")
+ENGINES = ("model", "numpy", "rtl", "golden")
 
 
 @dataclass(frozen=True)
@@ -68,10 +66,6 @@ class Outcome:
         return vars(self) | {"causes": [cause.json() for cause in self.causes]}
 
 
-ASYMMETRY = 1e-6
-"""The largest asymmetry of a symmetric input matrix, relative to its largest element."""
-
-
 def run(
     directory: Path,
     function: str,
@@ -94,7 +88,8 @@ def run(
         The npz files. The source has arrays as in :func:`rbdhw.golden.dynamics.evaluate`. The target gets the
         results and ``status`` (N,), zero if the inputs are within the domain and nothing overflowed.
     engine
-        ``model``, ``rtl`` (the Verilog in Verilator, kept in ``cache``) or ``golden`` (float64).
+        ``model`` (the bit-exact model in C), ``numpy`` (the same in NumPy, slower, without a compiler),
+        ``rtl`` (the Verilog in Verilator, kept in ``cache``) or ``golden`` (float64).
     extended
         Also compute the function's optional results (``Minv`` and ``a`` of ``dfd``). Optional arrays in the
         file (``Minv`` for ``difd``) are sent in any case.
@@ -112,6 +107,8 @@ def run(
         For unusable input, before anything is written.
     SimulationError
         If the RTL cannot be built, or does not answer every task.
+    CompilerError
+        If the C compiler fails.
     """
     design = read(directory)
     _check_request(design, directory, function, engine, extended)
@@ -127,6 +124,8 @@ def run(
         words = encode(design, function, arrays, extended)
         if engine == "rtl":
             status, words = rtl(directory, design, function, words, cache, extended)
+        elif engine == "model":
+            status, words = ExactLibrary(design).respond(function, words, extended)
         else:
             status, words = respond(design, function, words, extended)
         results = decode(design, function, words, extended)
@@ -173,23 +172,14 @@ def load(design: Design, function: str, path: Path) -> Loaded:
         if name not in arrays:
             raise InputError(f"{path}: array '{name}': missing; {function} needs {', '.join(required)}")
     for name in FUNCTIONS[function].optional_inputs:
-        if name in arrays and not _takes(design, name):
+        if name in arrays and not takes_array(design, name):
             expected = "expected none, or a design generated with --algorithm products=dense"
             raise InputError(f"{path}: array '{name}': this build solves with factors of its own; {expected}")
     try:
-        checked = _convert_layout(design, arrays)
-        golden.with_unit_quaternions(design.robot, checked["q"])
-        _check_forces(design, checked.get("fext"))
-        for name in SYMMETRIC:
-            _check_symmetric(name, checked.get(name))
+        checked = check_arrays(design, arrays)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return Loaded(checked, archive.others, tuple(suspicions(design, checked)))
-
-
-def _takes(design: Design, array: str) -> bool:
-    """Return whether the design accepts words of an array."""
-    return any(word.name.startswith(f"{array}[") for word in design.program.inputs)
 
 
 def golden_results(
@@ -226,80 +216,3 @@ def rtl(
     if outcome.violations or not in_step:
         raise SimulationError(f"{directory}: the RTL did not answer every task of {len(tags)} once, in order")
     return contents(design, function, answered.packets, extended)
-
-
-def _convert_layout(design: Design, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
-    """Return the checked arrays, converted if ``q`` has the columns of Pinocchio's model."""
-    robot, q = design.robot, arrays["q"]
-    if q.ndim != 2:
-        remedy = "; for one task use q[np.newaxis]" if q.ndim == 1 else ""
-        raise InputError(f"array 'q': shape {q.shape}; expected (N, {robot.nq}), a row for each task{remedy}")
-    layout = layout_of(robot, q.shape[1])
-    shapes = _shapes(robot, len(q), layout)
-    checked = {name: _check_array(name, array, shapes[name]) for name, array in arrays.items()}
-    if layout is None:
-        return checked
-    return checked | {name: _convert(layout, name, checked[name]) for name in checked.keys() & _CONVERTED}
-
-
-_CONVERTED = {"q", "v", "a", "tau"}
-"""The arrays whose layout may differ in Pinocchio's model."""
-
-
-def _convert(layout: PinocchioLayout, name: str, array: Array) -> Array:
-    convert = {"q": layout.configuration, "tau": layout.force}.get(name, layout.velocity)
-    try:
-        return convert(array)
-    except InputError as error:
-        remedy = "or build Pinocchio's model with mimic=True"
-        raise InputError(f"array '{name}': {error}, {remedy}") from None
-
-
-def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[str, tuple[int, ...]]:
-    """Return the required shape of each array, in Pinocchio's layout or, if that is None, the robot's own."""
-    nq, nv = (robot.nq, robot.nv) if layout is None else (layout.nq, layout.nv)
-    vector, matrix = (tasks, nv), (tasks, robot.nv, robot.nv)
-    wrenches = (tasks, len(robot.bodies), 6)
-    shapes = {"q": (tasks, nq), "v": vector, "a": vector, "tau": vector, "fext": wrenches}
-    return {**shapes, "Minv": matrix, "base_v": (tasks, 6), "base_a": (tasks, 6), "gravity": (tasks, 3)}
-
-
-def _check_array(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) -> Array:
-    if array.shape != shape:
-        raise InputError(f"array '{name}': shape {array.shape}; expected {shape}")
-    with np.errstate(over="ignore"):  # a wider number may become infinite
-        numbers = array.astype(np.float64)
-    check_finite(name, numbers)
-    places = np.argwhere(np.abs(numbers) > TASK_NUMBER)
-    if len(places):
-        place = tuple(places[0].tolist())
-        expected = f"expected magnitudes of up to {TASK_NUMBER:g}"
-        raise InputError(f"array '{name}': row {place[0]}: {numbers[place]:g}; {expected}")
-    return numbers
-
-
-def _check_forces(design: Design, fext: Array | None) -> None:
-    """Refuse a force on a body that has no external force in this build."""
-    if fext is None:
-        return
-    pushed = np.any(fext != 0.0, axis=2)
-    pushed[:, list(design.fext)] = False
-    if pushed.any():
-        row, body = np.argwhere(pushed)[0].tolist()
-        names = [design.robot.bodies[i].name for i in design.fext]
-        reason = f"row {row}: a force on link '{design.robot.bodies[body].name}'"
-        raise InputError(
-            f"array 'fext': {reason}; this design expects forces on {', '.join(names) or 'none'}"
-        )
-
-
-def _check_symmetric(name: str, array: Array | None) -> None:
-    """Refuse a matrix whose upper triangle differs from the lower, because only the lower is sent."""
-    if array is None or not array.size:
-        return
-    difference = np.abs(array - array.swapaxes(1, 2))
-    places = np.argwhere(difference > ASYMMETRY * np.abs(array).max(axis=(1, 2), keepdims=True))
-    if len(places):
-        row, i, j = places[0].tolist()
-        differing = f"[{i},{j}] is {array[row, i, j]:g} and [{j},{i}] is {array[row, j, i]:g}"
-        raise InputError(f"array '{name}': row {row}: {differing}; expected symmetric matrices")

@@ -259,7 +259,7 @@ def test_files_that_hold_no_arrays_are_refused(rail_folder, tmp_path):
 def test_unknown_functions_and_engines_are_refused(rail_folder, states, tmp_path):
     expected = f"function 'minv': not in the design {rail_folder}; expected one of id, fd"
     assert refusal_of(rail_folder, "minv", states(), tmp_path / "out.npz") == expected
-    expected = "engine 'c++': unknown; expected one of model, rtl, golden"
+    expected = "engine 'c++': unknown; expected one of model, numpy, rtl, golden"
     assert refusal_of(rail_folder, "id", states(), tmp_path / "out.npz", "c++") == expected
 
 

@@ -1,0 +1,1 @@
+"""Generated folders as Python objects."""

@@ -1,0 +1,121 @@
+"""The checks of the user's arrays, and their conversion from the layout of Pinocchio's model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw import golden
+from rbdhw.design.model import AcceleratorModel
+from rbdhw.errors import InputError
+from rbdhw.protocol import SYMMETRIC
+from rbdhw.robot.model import Robot
+from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
+from rbdhw.runtime.number_bounds import TASK_NUMBER
+from rbdhw.sim.packets import check_finite
+
+Array = NDArray[np.float64]
+
+ASYMMETRY = 1e-6
+"""The largest asymmetry of a symmetric input matrix, relative to its largest element."""
+
+
+def check_arrays(design: AcceleratorModel, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
+    """Return the checked arrays of N tasks, converted if ``q`` has the columns of Pinocchio's model.
+
+    Raises
+    ------
+    InputError
+        An array has the wrong shape, a number that is not finite or too large, a quaternion that is not of
+        unit length, a force on a body without one in this build, or a matrix that is not symmetric.
+    """
+    checked = _convert_layout(design, arrays)
+    golden.with_unit_quaternions(design.robot, checked["q"])
+    _check_forces(design, checked.get("fext"))
+    for name in SYMMETRIC:
+        _check_symmetric(name, checked.get(name))
+    return checked
+
+
+def takes_array(design: AcceleratorModel, array: str) -> bool:
+    """Return whether the design accepts words of an array."""
+    return any(word.name.startswith(f"{array}[") for word in design.program.inputs)
+
+
+def _convert_layout(design: AcceleratorModel, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
+    """Return the checked arrays, converted if ``q`` has the columns of Pinocchio's model."""
+    robot, q = design.robot, arrays["q"]
+    if q.ndim != 2:
+        remedy = "; for one task use q[np.newaxis]" if q.ndim == 1 else ""
+        raise InputError(f"array 'q': shape {q.shape}; expected (N, {robot.nq}), a row for each task{remedy}")
+    layout = layout_of(robot, q.shape[1])
+    shapes = _shapes(robot, len(q), layout)
+    checked = {name: _check_array(name, array, shapes[name]) for name, array in arrays.items()}
+    if layout is None:
+        return checked
+    return checked | {name: _convert(layout, name, checked[name]) for name in checked.keys() & _CONVERTED}
+
+
+_CONVERTED = {"q", "v", "a", "tau"}
+"""The arrays whose layout may differ in Pinocchio's model."""
+
+
+def _convert(layout: PinocchioLayout, name: str, array: Array) -> Array:
+    convert = {"q": layout.configuration, "tau": layout.force}.get(name, layout.velocity)
+    try:
+        return convert(array)
+    except InputError as error:
+        remedy = "or build Pinocchio's model with mimic=True"
+        raise InputError(f"array '{name}': {error}, {remedy}") from None
+
+
+def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[str, tuple[int, ...]]:
+    """Return the required shape of each array, in Pinocchio's layout or, if that is None, the robot's own."""
+    nq, nv = (robot.nq, robot.nv) if layout is None else (layout.nq, layout.nv)
+    vector, matrix = (tasks, nv), (tasks, robot.nv, robot.nv)
+    wrenches = (tasks, len(robot.bodies), 6)
+    shapes = {"q": (tasks, nq), "v": vector, "a": vector, "tau": vector, "fext": wrenches}
+    return {**shapes, "Minv": matrix, "base_v": (tasks, 6), "base_a": (tasks, 6), "gravity": (tasks, 3)}
+
+
+def _check_array(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) -> Array:
+    if array.shape != shape:
+        raise InputError(f"array '{name}': shape {array.shape}; expected {shape}")
+    with np.errstate(over="ignore"):  # a wider number may become infinite
+        numbers = array.astype(np.float64)
+    check_finite(name, numbers)
+    places = np.argwhere(np.abs(numbers) > TASK_NUMBER)
+    if len(places):
+        place = tuple(places[0].tolist())
+        expected = f"expected magnitudes of up to {TASK_NUMBER:g}"
+        raise InputError(f"array '{name}': row {place[0]}: {numbers[place]:g}; {expected}")
+    return numbers
+
+
+def _check_forces(design: AcceleratorModel, fext: Array | None) -> None:
+    """Refuse a force on a body that has no external force in this build."""
+    if fext is None:
+        return
+    pushed = np.any(fext != 0.0, axis=2)
+    pushed[:, list(design.fext)] = False
+    if pushed.any():
+        row, body = np.argwhere(pushed)[0].tolist()
+        names = [design.robot.bodies[i].name for i in design.fext]
+        reason = f"row {row}: a force on link '{design.robot.bodies[body].name}'"
+        raise InputError(
+            f"array 'fext': {reason}; this design expects forces on {', '.join(names) or 'none'}"
+        )
+
+
+def _check_symmetric(name: str, array: Array | None) -> None:
+    """Refuse a matrix whose upper triangle differs from the lower, because only the lower is sent."""
+    if array is None or not array.size:
+        return
+    difference = np.abs(array - array.swapaxes(1, 2))
+    places = np.argwhere(difference > ASYMMETRY * np.abs(array).max(axis=(1, 2), keepdims=True))
+    if len(places):
+        row, i, j = places[0].tolist()
+        differing = f"[{i},{j}] is {array[row, i, j]:g} and [{j},{i}] is {array[row, j, i]:g}"
+        raise InputError(f"array '{name}': row {row}: {differing}; expected symmetric matrices")

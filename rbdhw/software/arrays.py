@@ -1,0 +1,88 @@
+"""The arrays of a dynamics function, as parameters of C functions and of Python methods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from rbdhw.protocol import BASE, FUNCTIONS, VECTORS
+from rbdhw.robot.model import Robot
+
+UNITS = {
+    "q": "configuration: rad, m, unit quaternions (x, y, z, w)",
+    "v": "velocity: rad/s, m/s",
+    "a": "acceleration: rad/s^2, m/s^2",
+    "tau": "joint force: Nm, N",
+    "fext": "external [force; moment] on each body in its frame: N, Nm",
+    "Minv": "inverse of the mass matrix",
+    "M": "mass matrix",
+    "base_v": "velocity of the root [linear; angular] in its frame: m/s, rad/s",
+    "base_a": "acceleration of the root [linear; angular] in its frame: m/s^2, rad/s^2",
+    "gravity": "acceleration of free fall: m/s^2",
+    "dtau_dq": "derivative of tau by the configuration, in the tangent space",
+    "dtau_dv": "derivative of tau by v",
+    "da_dq": "derivative of a by the configuration, in the tangent space",
+    "da_dv": "derivative of a by v",
+}
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of the user's interface: its shape for one task."""
+
+    name: str
+    shape: tuple[int, ...]
+    optional: bool = False
+
+    @property
+    def size(self) -> int:
+        """The numbers of one task."""
+        return math.prod(self.shape)
+
+    @property
+    def description(self) -> str:
+        """One line: name, shape, meaning and units."""
+        optional = "; may be NULL" if self.optional else ""
+        return f"  {self.name} ({', '.join(map(str, ('tasks', *self.shape)))}): {UNITS[self.name]}{optional}"
+
+    def place(self, index: tuple[int, ...]) -> int:
+        """Return the place of an element in the task's numbers, in row-major order."""
+        place = 0
+        for size, k in zip(self.shape, index, strict=True):
+            place = place * size + k
+        return place
+
+
+def arrays_of(
+    robot: Robot, function: str, given: Collection[str]
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """Return a function's inputs and results, optional ones last in each.
+
+    Parameters
+    ----------
+    given
+        The arrays of which the build reads any number. ``fext``, the base's motion, gravity and optional
+        arrays are only among the inputs if they are in it.
+    """
+    own = FUNCTIONS[function]
+    inputs = [Array(name, _shape(robot, name)) for name in own.inputs if name not in _CHOSEN or name in given]
+    inputs += [Array(name, _shape(robot, name), True) for name in own.optional_inputs if name in given]
+    outputs = [Array(name, _shape(robot, name)) for name in own.outputs]
+    outputs += [Array(name, _shape(robot, name), True) for name in own.optional_outputs]
+    return tuple(inputs), tuple(outputs)
+
+
+_CHOSEN = (*BASE, "fext")
+
+
+def _shape(robot: Robot, name: str) -> tuple[int, ...]:
+    if name in ("base_v", "base_a"):
+        return (6,)
+    if name == "gravity":
+        return (3,)
+    if name == "fext":
+        return len(robot.bodies), 6
+    if name == "q":
+        return (robot.nq,)
+    return (robot.nv,) if name == "v" or name in VECTORS else (robot.nv, robot.nv)

@@ -1,0 +1,46 @@
+"""Text of C sources: templates, tables of numbers and comments."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+LINE = 110
+"""The width of lines in generated sources."""
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+
+
+def fill(template: str, **values: Any) -> str:
+    """Return a template of this folder with its fields filled in; an unknown field is an error."""
+    text = files("rbdhw.software").joinpath(f"{template}.template").read_text(encoding="utf-8")
+    return _environment().from_string(text).render(**values)
+
+
+def comment(lines: Iterable[str]) -> str:
+    """Return lines as one C comment; text that would end the comment is split."""
+    inside = "\n".join(f" * {line}".rstrip().replace("*/", "* /") for line in lines)
+    return f"/*\n{inside}\n */\n"
+
+
+def table(kind: str, name: str, entries: Sequence[str]) -> str:
+    """Return the definition of a constant array; an array of no entries has one that is zero."""
+    filled = textwrap.fill(", ".join(entries) or "0", LINE, initial_indent="    ", subsequent_indent="    ")
+    return f"static const {kind} {name}[{max(len(entries), 1)}] = {{\n{filled}\n}};\n"
+
+
+def integer(value: int) -> str:
+    """Return a constant of 64 bits."""
+    if value == -(1 << 63):
+        return "INT64_MIN"
+    return f"INT64_C({value})"

@@ -1,0 +1,110 @@
+"""The host's C compiler: libraries of generated sources, compiled once and kept in the user's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from rbdhw.errors import InputError
+from rbdhw.runtime.cache import keep, user_cache
+
+COMPILERS = ("cc", "gcc", "clang")
+"""The compilers that are tried if the variable CC is not set."""
+
+FLAGS = ("-std=c11", "-O2", "-march=native", "-ffp-contract=off", "-fPIC", "-shared")
+LAST_LINES = 8
+
+
+class CompilerError(Exception):
+    """The C compiler failed. The text names the compiler, its log and the log's last lines."""
+
+
+def find_compiler() -> tuple[str, ...]:
+    """Return the command of the C compiler: the variable CC, or the first of :data:`COMPILERS`.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    given = shlex.split(os.environ.get("CC", ""))
+    for name in given[:1] or COMPILERS:
+        found = shutil.which(name)
+        if found is not None:
+            return (found, *given[1:])
+    if given:
+        raise InputError(f"CC={given[0]}: no such program; expected the path of a C compiler")
+    raise InputError(
+        f"C compiler: none of {', '.join(COMPILERS)} is installed; expected one, or its path in CC, "
+        "or --engine numpy"
+    )
+
+
+def compile_library(
+    sources: Mapping[str, str], main: str, flags: Sequence[str] = (), libraries: Sequence[str] = ("-lm",)
+) -> Path:
+    """Return the shared library of a source file, compiled unless the user's cache has it.
+
+    Parameters
+    ----------
+    sources
+        The texts of all files by name.
+    main
+        The name of the file to compile.
+    flags, libraries
+        Options of the compiler before and after the file, besides :data:`FLAGS`.
+
+    Raises
+    ------
+    InputError
+        There is no compiler.
+    CompilerError
+        It fails.
+    """
+    command = [*find_compiler(), *FLAGS, *flags]
+    digest = hashlib.sha256("\0".join([_host(tuple(command[:1])), *command[1:], *libraries, main]).encode())
+    for name, text in sorted(sources.items()):
+        digest.update(f"\0{name}\0{text}".encode())
+    folder = user_cache() or Path(tempfile.gettempdir()) / f"rbdhw-{os.getuid()}"
+    library = folder / f"{Path(main).stem}-{digest.hexdigest()[:16]}.so"
+    if not library.is_file():
+        with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
+            for name, text in sources.items():
+                (Path(work) / name).write_text(text, encoding="utf-8")
+            made = Path(work) / library.name
+            _run([*command, "-o", str(made), str(Path(work) / main), *libraries], library.with_suffix(".log"))
+            keep(made, library)
+    return library
+
+
+def _run(command: Sequence[str], log: Path) -> None:
+    """Run the compiler; keep its output if it fails."""
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    if done.returncode:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_bytes(done.stdout)
+        last = done.stdout.decode(errors="replace").splitlines()[-LAST_LINES:]
+        lines = "".join(f"\n  {line}" for line in last)
+        raise CompilerError(f"{command[0]}: failed with status {done.returncode}; log: {log}{lines}")
+
+
+@cache
+def _host(compiler: tuple[str, ...]) -> str:
+    """Return what a library depends on besides its source: the compiler's version and the processor."""
+    version = subprocess.run([*compiler, "--version"], capture_output=True, check=False).stdout
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = [platform.processor()]
+    features = next((line for line in lines if line.startswith(("flags", "Features"))), lines[0])
+    return f"{compiler[0]}\n{version.decode(errors='replace')}\n{platform.machine()}\n{features}"

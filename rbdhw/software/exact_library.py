@@ -1,0 +1,118 @@
+"""The compiled bit-exact model, called from Python."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.design.model import AcceleratorModel
+from rbdhw.fixed.format import Integers
+from rbdhw.protocol import WordName
+from rbdhw.software.arrays import Array, arrays_of
+from rbdhw.software.compiler import compile_library
+from rbdhw.software.exact import model_files
+
+Numbers = NDArray[np.float64]
+
+TASKS_OF_A_THREAD = 1024
+"""The fewest tasks for which a thread is worth its start."""
+
+
+class ExactLibrary:
+    """The functions of ``model.c``, each compiled when it is first called.
+
+    Calls are thread-safe. Large batches are divided among threads.
+
+    Parameters
+    ----------
+    threads
+        The most threads of a call; by default one for each processor.
+    flags
+        Further options of the compiler.
+    """
+
+    def __init__(
+        self, model: AcceleratorModel, threads: int | None = None, flags: Sequence[str] = ()
+    ) -> None:
+        self._model = model
+        self._sources = model_files(model)
+        self._threads = threads or os.cpu_count() or 1
+        self._flags = tuple(flags)
+        self._given = {WordName.parse(word.name).array for word in model.program.inputs}
+        self._library = cache(self._compile)
+
+    def arrays(self, function: str) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """Return the inputs and results of a function in the order of the C function's parameters."""
+        return arrays_of(self._model.robot, function, self._given)
+
+    def respond(
+        self, function: str, words: Mapping[str, Integers], extended: bool = False
+    ) -> tuple[Integers, dict[str, Integers]]:
+        """Return the status (N,) and the output words of N tasks, as :func:`rbdhw.sim.model.respond`."""
+        tasks = len(next(iter(words.values())))
+        given = [words[word.name] for word in self._model.interface.inputs(function, extended)]
+        names = [word.name for word in self._model.interface.outputs(function, extended)]
+        inputs = np.ascontiguousarray(np.array(given, np.int64).reshape(len(given), tasks).T)
+        results, status = np.zeros((tasks, len(names)), np.int64), np.zeros(tasks, np.uint8)
+        call = getattr(self._library(function), f"rbdhw_{function}_words")
+
+        def compute(part: slice) -> None:
+            rows = _address(inputs[part]), _address(results[part]), _address(status[part])
+            call(ctypes.c_size_t(len(status[part])), *rows, extended)
+
+        self._divide(compute, tasks)
+        return status.astype(np.int64), dict(zip(names, results.T, strict=True))
+
+    def compute(
+        self, function: str, inputs: Mapping[str, Numbers], outputs: Mapping[str, Numbers]
+    ) -> Integers:
+        """Compute N tasks and return their status (N,).
+
+        Parameters
+        ----------
+        inputs, outputs
+            C-contiguous arrays of float64 by name, with the shapes of :meth:`arrays` behind an axis of N.
+            Arrays that are missing are not read or written.
+        """
+        parameters = [
+            (inputs.get(own.name) for own in self.arrays(function)[0]),
+            (outputs.get(own.name) for own in self.arrays(function)[1]),
+        ]
+        arrays = [array for part in parameters for array in part]
+        status = np.zeros(len(inputs["q"]), np.uint8)
+        call = getattr(self._library(function), f"rbdhw_{function}")
+
+        def compute(part: slice) -> None:
+            rows = [None if array is None else _address(array[part]) for array in arrays]
+            call(ctypes.c_size_t(len(status[part])), *rows, _address(status[part]))
+
+        self._divide(compute, len(status))
+        return status.astype(np.int64)
+
+    def _divide(self, compute: Callable[[slice], None], tasks: int) -> None:
+        """Call ``compute`` for slices that together are all tasks."""
+        threads = min(self._threads, tasks // TASKS_OF_A_THREAD)
+        if threads < 2:
+            compute(slice(0, tasks))
+            return
+        ends = [tasks * k // threads for k in range(threads + 1)]
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(compute, [slice(*pair) for pair in pairwise(ends)]))
+
+    def _compile(self, function: str) -> ctypes.CDLL:
+        """Return the library of one function; the others are left out."""
+        others = [name for name in self._model.functions if name != function]
+        flags = [*self._flags, *(f"-DRBDHW_OMIT_{name.upper()}" for name in others)]
+        return ctypes.CDLL(str(compile_library(self._sources, "model.c", flags)))
+
+
+def _address(array: NDArray[Any]) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)

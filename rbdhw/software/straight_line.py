@@ -1,0 +1,74 @@
+"""Split straight-line code into blocks that pass values through a store.
+
+A function of several thousand operations runs faster if it is compiled as a chain of short functions, each of
+which loops over many tasks: the instructions of one block stay in the processor's instruction cache, and the
+compiler allocates registers for a block in a fraction of the time. Values that later blocks need are kept in
+a store. A place in the store is used again once its value is not needed any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive operations.
+
+    Parameters
+    ----------
+    loads, stores
+        The values read from the store before the operations, and written to it after them: pairs of a value
+        and its place.
+    body
+        The operations in order; each computes the value of the same number.
+    """
+
+    loads: tuple[tuple[int, int], ...]
+    body: tuple[int, ...]
+    stores: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class StraightLine:
+    """The blocks of a function in order, and the number of places in its store."""
+
+    blocks: tuple[Block, ...]
+    places: int
+
+
+def split_into_blocks(
+    order: Sequence[int], operands: Callable[[int], Iterable[int]], size: int
+) -> StraightLine:
+    """Return operations as blocks of up to ``size`` operations each.
+
+    Parameters
+    ----------
+    order
+        The operations, each after its operands.
+    operands
+        Returns the operands of an operation; those that are not in ``order`` are ignored.
+    """
+    position = {value: place for place, value in enumerate(order)}
+    needed = {i: [value for value in dict.fromkeys(operands(i)) if value in position] for i in order}
+    last_use = {value: position[i] for i in order for value in needed[i]}
+    blocks: list[Block] = []
+    stored: dict[int, int] = {}
+    free: list[int] = []
+    places = 0
+    for start in range(0, len(order), size):
+        body = tuple(order[start : start + size])
+        end = start + len(body)
+        read = dict.fromkeys(value for i in body for value in needed[i] if position[value] < start)
+        loads = tuple((value, stored[value]) for value in read)
+        for value in [value for value in stored if last_use[value] < end]:
+            free.append(stored.pop(value))
+        kept = [value for value in body if last_use.get(value, -1) >= end]
+        for value in kept:
+            if not free:
+                free.append(places)
+                places += 1
+            stored[value] = free.pop()
+        blocks.append(Block(loads, body, tuple((value, stored[value]) for value in kept)))
+    return StraightLine(tuple(blocks), places)

@@ -1,0 +1,157 @@
+"""A generated folder as an object: one task or a batch, every engine, Pinocchio's layout, clear errors."""
+
+import inspect
+import os
+
+import numpy as np
+import pytest
+
+import rbdhw
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.design.folder import write
+from rbdhw.errors import InputError
+from rbdhw.pipeline import generate
+from rbdhw.robots import path
+from rbdhw.software.compiler import CompilerError
+
+NV = 2
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("host") / "toy"
+    options = BuildOptions(functions=("id", "fd", "dfd", "difd"), width=24, ii=4, samples=256)
+    write(generate(path("toy"), options), made)
+    return made
+
+
+@pytest.fixture
+def acc(folder):
+    return rbdhw.load(folder)
+
+
+def tasks(count, seed=0):
+    return np.random.default_rng(seed).uniform(-0.5, 0.5, (3, count, NV))
+
+
+def test_one_task(acc):
+    q, v, tau = tasks(1)[:, 0]
+    results = acc.fd(q, v, tau)
+    assert results._fields == ("a", "status")
+    assert (results.a.shape, results.status) == ((NV,), 0)
+    golden = rbdhw.load(acc.folder, engine="golden").fd(q, v, tau)
+    assert results.a == pytest.approx(golden.a, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("engine", ["model", "numpy", "golden"])
+def test_a_batch_is_its_tasks(folder, engine):
+    acc = rbdhw.load(folder, engine=engine)
+    q, v, tau = tasks(5)
+    batch = acc.dfd(q, v, tau, extended=True)
+    assert batch._fields == ("da_dq", "da_dv", "Minv", "a", "status")
+    for k in range(5):
+        one = acc.dfd(q[k], v[k], tau[k], extended=True)
+        for array, row in zip(batch[:-1], one[:-1], strict=True):
+            assert array[k] == pytest.approx(row, rel=1e-12)
+        assert batch.status[k] == one.status
+
+
+def test_engines_agree_bit_for_bit(folder):
+    q, v, tau = tasks(50)
+    q[3, 0] = 100.0
+    found = [rbdhw.load(folder, engine=engine).dfd(q, v, tau) for engine in ("model", "numpy")]
+    for one, other in zip(*found, strict=True):
+        assert np.array_equal(one, other)
+    assert found[0].status[3] == 1
+
+
+def test_an_array_of_one_task_serves_a_batch(acc):
+    q, v, a = tasks(4)
+    assert np.array_equal(acc.id(q, v, a[0]).tau, acc.id(q, v, np.tile(a[0], (4, 1))).tau)
+
+
+def test_a_batch_of_no_tasks(acc):
+    results = acc.id(*np.zeros((3, 0, NV)))
+    assert (results.tau.shape, results.status.shape) == ((0, NV), (0,))
+
+
+def test_an_inverse_can_be_given(folder):
+    acc, golden = rbdhw.load(folder), rbdhw.load(folder, engine="golden")
+    q, v, tau = tasks(3)
+    solved = golden.dfd(q, v, tau, extended=True)
+    given = acc.difd(q, v, solved.a, Minv=solved.Minv)
+    assert given.da_dq == pytest.approx(solved.da_dq, rel=1e-2, abs=1e-2)
+
+
+def test_methods_have_the_arrays_as_parameters(acc):
+    assert list(inspect.signature(acc.difd).parameters)[:3] == ["q", "v", "a"]
+    assert "derivatives of forward dynamics" in acc.dfd.__doc__
+    assert repr(acc).endswith("of robot 'toy': id, fd, dfd, difd; engine model>")
+
+
+def test_pinocchio_layout(tmp_path):
+    """A continuous joint travels as cosine and sine in Pinocchio's own configuration."""
+    urdf = path("toy").read_text().replace('type="revolute"', 'type="continuous"')
+    (tmp_path / "wheel.urdf").write_text(urdf)
+    write(generate(tmp_path / "wheel.urdf", BuildOptions(width=18, ii=4, samples=256)), tmp_path / "design")
+    acc = rbdhw.load(tmp_path / "design")
+    q = np.array([0.5, -3.0])
+    circle = np.stack([np.cos(q), np.sin(q)], axis=1).ravel()
+    assert np.array_equal(acc.id(circle, q, q).tau, acc.id(q, q, q).tau)
+    assert np.array_equal(acc.id(q + 2e6 * np.pi, q, q).tau, acc.id(q, q, q).tau)
+
+
+def test_base_and_gravity_by_task(tmp_path):
+    options = BuildOptions(
+        width=18, ii=4, samples=256, fext="all", mounting=Mounting(base="given", gravity="task")
+    )
+    write(generate(path("toy"), options), tmp_path / "design")
+    acc, q = rbdhw.load(tmp_path / "design"), np.zeros(NV)
+    base = {"base_v": np.zeros(6), "base_a": np.zeros(6), "gravity": [0.0, 0.0, -9.81]}
+    pulled = acc.id(q, q, q, **base, fext=np.full((NV, 6), 1.0))
+    assert not np.array_equal(pulled.tau, acc.id(q, q, q, **base).tau)
+    with pytest.raises(InputError, match="gravity"):
+        acc.id(q, q, q, base_v=np.zeros(6), base_a=np.zeros(6))
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (lambda acc: acc.m(np.zeros(2)), "function 'm'"),
+        (lambda acc: acc.id(np.zeros(3), np.zeros(2), np.zeros(2)), "array 'q'"),
+        (lambda acc: acc.id(np.zeros(2), np.zeros(3), np.zeros(2)), "array 'v'"),
+        (lambda acc: acc.id(np.zeros((4, 2)), np.zeros((3, 2)), np.zeros(2)), "4 of q, 3 of v"),
+        (lambda acc: acc.id(np.zeros(2), np.array([0.0, np.nan]), np.zeros(2)), "array 'v': row 0, column 1"),
+        (lambda acc: acc.id(np.zeros(2), np.zeros(2), np.array([0.0, np.inf])), "array 'a'"),
+        (lambda acc: acc.id(np.zeros((1, 1, 2)), np.zeros(2), np.zeros(2)), "array 'q'"),
+        (lambda acc: acc.difd(*np.zeros((3, 2)), Minv=np.array([[1.0, 2.0], [0.0, 1.0]])), "symmetric"),
+        (lambda acc: rbdhw.load(acc.folder, engine="cuda"), "engine 'cuda'"),
+        (lambda acc: rbdhw.load(acc.folder / "none"), "no such folder"),
+    ],
+)
+def test_bad_input_is_refused(acc, call, reason):
+    with pytest.raises(InputError) as refusal:
+        call(acc)
+    assert reason in str(refusal.value).replace("array 'q': row", "array 'q'")
+
+
+def test_without_a_compiler(folder, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    acc = rbdhw.load(folder)
+    with pytest.raises(InputError, match="C compiler"):
+        acc.id(*tasks(1)[:, 0])
+    monkeypatch.setenv("CC", "nocc")
+    with pytest.raises(InputError, match="CC=nocc"):
+        acc.id(*tasks(1)[:, 0])
+
+
+def test_a_compiler_that_fails_leaves_its_log(folder, monkeypatch, tmp_path):
+    (tmp_path / "cc").write_text("#!/bin/sh\necho it broke\nexit 3\n")
+    (tmp_path / "cc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(CompilerError, match="status 3; log: .*\n  it broke") as failure:
+        rbdhw.load(folder).id(*tasks(1)[:, 0])
+    log = str(failure.value).partition("log: ")[2].partition("\n")[0]
+    assert "it broke" in open(log).read()

@@ -1,0 +1,231 @@
+"""The bit-exact model in C: the bits of the NumPy evaluator and of the packets, on any compiler settings."""
+
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.domain.sampling import sample
+from rbdhw.frontend.base import mount
+from rbdhw.pipeline import build_design
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import bundled, path
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import decode, encode, requests, responses
+from rbdhw.software.compiler import find_compiler
+from rbdhw.software.exact import model_files
+from rbdhw.software.exact_library import ExactLibrary
+from tests.support.bit_exact import assert_same_bits, draw_words, modes
+
+ALL = ("id", "fd", "m", "minv", "did", "dfd", "difd")
+TOY = {"functions": ALL, "width": 18, "samples": 256}
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
+
+BUILDS = {
+    "pipeline": ("toy", {**TOY, "ii": 4}),
+    "array": ("toy", {**TOY, "ii": 8, "core": "array"}),
+    "float32": ("toy", {**TOY, "ii": 8, "number": "float32", "data_width": 64}),
+    "32 bits": ("toy", {**TOY, "ii": 8, "width": 32, "functions": ("fd", "did")}),
+    "by task": (
+        "toy",
+        {"functions": ("id",), "width": 18, "samples": 256, "fext": "all", "number": "float32"}
+        | {"mounting": Mounting(base="given", gravity="task")},
+    ),
+    "floating": (
+        "toy",
+        {"functions": ("id", "did"), "width": 18, "samples": 256, "mounting": Mounting(base="floating")},
+    ),
+}
+
+
+@cache
+def built(name):
+    robot, options = BUILDS[name]
+    options = BuildOptions(**options)
+    return build_design(mount(load_urdf(path(robot)), options.mounting), options)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_c_computes_the_bits_of_the_evaluator(build):
+    design = built(build)
+    library = ExactLibrary(design)
+    seen = 0
+    for function, extended in modes(design):
+        words = draw_words(design, function, extended, 777)
+        expected = respond(design, function, words, extended)
+        assert_same_bits(library.respond(function, words, extended), expected)
+        seen |= int(np.bitwise_or.reduce(expected[0]))
+    assert seen & 1  # some tasks were outside their domain
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 16])
+def test_lanes_change_nothing(lanes):
+    design = built("pipeline")
+    library = ExactLibrary(design, flags=[f"-DRBDHW_LANES={lanes}", "-Wno-psabi"])
+    words = draw_words(design, "fd", False, 100)
+    assert_same_bits(library.respond("fd", words), respond(design, "fd", words))
+
+
+@pytest.mark.parametrize("build", ["pipeline", "array", "float32", "by task"])
+def test_arrays_are_converted_as_by_numpy(build):
+    design = built(build)
+    library = ExactLibrary(design)
+    for function, extended in modes(design):
+        if function == "difd" and extended:
+            continue  # its inverse is no array of the samples
+        arrays = sample(design.robot, design.domain, 300, np.random.default_rng(3), design.fext)
+        arrays["q"][::3] += 2.0 * np.pi * np.arange(100)[:, np.newaxis] * np.array(design.domain.wraps)
+        inputs, outputs = library.arrays(function)
+        given = {own.name: np.ascontiguousarray(arrays[own.name]) for own in inputs if not own.optional}
+        words = encode(design, function, given, extended)
+        status, found = respond(design, function, words, extended)
+        expected = decode(design, function, found, extended)
+        results = {own.name: np.full((300, *own.shape), np.nan) for own in outputs if own.name in expected}
+        assert np.array_equal(library.compute(function, given, results), status)
+        for name, array in expected.items():
+            assert np.array_equal(results[name], array), name
+
+
+def test_large_batches_are_divided_among_threads():
+    design = built("pipeline")
+    words = draw_words(design, "id", False, 5001)
+    alone = ExactLibrary(design, threads=1).respond("id", words)
+    assert_same_bits(ExactLibrary(design, threads=3).respond("id", words), alone)
+
+
+def test_a_number_that_is_not_finite_is_flagged():
+    design = built("pipeline")
+    zeros = {name: np.zeros((3, 2)) for name in ("q", "v", "a")}
+    zeros["v"][1, 0] = np.nan
+    zeros["a"][2, 1] = np.inf
+    status = ExactLibrary(design).compute("id", zeros, {"tau": np.zeros((3, 2))})
+    assert status.tolist() == [0, 8, 8]
+
+
+PACKETS = """
+#include <stdio.h>
+#include <string.h>
+#include "model.h"
+int main(void)
+{
+    double q[2] = {0.25, -1.5}, v[2] = {0.5, 1.0}, tau[2] = {-2.0, 0.125}, da_dq[4], da_dv[4], Minv[4], a[2];
+    unsigned char packet[RBDHW_DFD_REQUEST_BYTES], answer[RBDHW_DFD_RESPONSE_BYTES];
+    const size_t bytes = RBDHW_NAME(dfd_request)(7u, 1, q, v, tau, packet);
+    fwrite(packet, 1, bytes, stdout);
+    if (fread(answer, 1, sizeof answer, stdin) != sizeof answer)
+        return 1;
+    const int status = RBDHW_NAME(dfd_response)(answer, da_dq, da_dv, Minv, a);
+    fwrite(da_dq, sizeof(double), 4, stdout), fwrite(da_dv, sizeof(double), 4, stdout);
+    fwrite(Minv, sizeof(double), 4, stdout), fwrite(a, sizeof(double), 2, stdout);
+    return status + (int)RBDHW_NAME(header)(answer).tag;
+}
+"""
+
+
+@pytest.mark.parametrize("build", ["pipeline", "float32"])
+def test_packets_are_those_of_the_hardware(build, tmp_path):
+    """A client in C writes a request and reads a response, byte for byte as Python does."""
+    design = built(build)
+    arrays = {"q": [[0.25, -1.5]], "v": [[0.5, 1.0]], "tau": [[-2.0, 0.125]]}
+    words = encode(design, "dfd", {name: np.array(array) for name, array in arrays.items()}, True)
+    request = requests(design, "dfd", np.array([7]), words, True)
+    status, found = respond(design, "dfd", words, True)
+    answer = responses(design, "dfd", np.array([7]), status, found, True)
+    program = compiled(tmp_path, design, PACKETS)
+    done = subprocess.run([program], input=answer.tobytes(), capture_output=True, check=False)
+    assert done.returncode == 7 + int(status[0])
+    assert done.stdout[: request.size] == request.tobytes()
+    expected = decode(design, "dfd", found, True)
+    numbers = np.concatenate([expected[name].ravel() for name in ("da_dq", "da_dv", "Minv", "a")])
+    assert np.array_equal(np.frombuffer(done.stdout[request.size :]), numbers)
+
+
+def compiled(folder, design, main, *flags):
+    """Return the program of a main function and a model, compiled without any warning."""
+    for name, text in model_files(design).items():
+        (folder / name).write_text(text)
+    (folder / "main.c").write_text(main)
+    sources = [str(folder / "main.c"), str(folder / "model.c")]
+    command = [*find_compiler(), "-std=c11", "-O1", *WARNINGS, *flags, *sources, "-lm"]
+    subprocess.run([*command, "-o", str(folder / "main")], check=True)
+    return str(folder / "main")
+
+
+@pytest.mark.parametrize("language", [("-xc++", "-std=c++17"), ("-std=c11", "-DRBDHW_LANES=1")])
+def test_no_compiler_warns(language, tmp_path):
+    for name, text in model_files(built("float32")).items():
+        (tmp_path / name).write_text(text)
+    command = [*find_compiler(), *WARNINGS, *language, "-O0", "-c", str(tmp_path / "model.c")]
+    done = subprocess.run([*command, "-o", str(tmp_path / "model.o")], capture_output=True, check=False)
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+
+
+def test_names_can_be_chosen(tmp_path):
+    main = '#include "model.h"\nint main(void) { return (int)left_header((unsigned char[4]){9}).tag; }\n'
+    program = compiled(tmp_path, built("pipeline"), main, "-DRBDHW_NAME(name)=left_##name")
+    assert subprocess.run([program], check=False).returncode == 9
+
+
+UNDEFINED = "-fsanitize=undefined -fno-sanitize-recover=all -O1 -DRBDHW_LANES=1"
+
+SANITIZED = """
+import sys
+import numpy as np
+from tests.software.test_exact import built
+from tests.support.bit_exact import assert_same_bits, draw_words, modes
+from rbdhw.sim.model import respond
+from rbdhw.software.exact_library import ExactLibrary
+design = built(sys.argv[1])
+library = ExactLibrary(design, flags=sys.argv[2].split())
+for function, extended in modes(design):
+    words = draw_words(design, function, extended, 500)
+    assert_same_bits(library.respond(function, words, extended), respond(design, function, words, extended))
+    inputs, outputs = library.arrays(function)
+    far = {own.name: np.random.default_rng(1).normal(0, 1e6, (64, *own.shape)) for own in inputs}
+    library.compute(function, far, {own.name: np.zeros((64, *own.shape)) for own in outputs})
+"""
+
+
+@pytest.mark.parametrize("build", ["array", "float32", "32 bits"])
+def test_nothing_is_undefined(build):
+    """The sanitizer ends the process at the first operation that C leaves undefined."""
+    root = str(Path(__file__).parents[2])
+    command = [sys.executable, "-c", SANITIZED, build, UNDEFINED]
+    environment = os.environ | {"PYTHONPATH": root}
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("core", ["pipeline", "array"])
+@pytest.mark.parametrize("robot", bundled())
+def test_bundled_robots(robot, core):
+    own = {"ii": 16, "core": core, "width": 18, "samples": 256}
+    functions = ("id", "m", "minv", "fd") if robot in ("atlas",) else ALL
+    design = build_design(load_urdf(path(robot)), BuildOptions(functions=functions, **own))
+    library = ExactLibrary(design)
+    for function, extended in modes(design):
+        words = draw_words(design, function, extended, 10_000)
+        assert_same_bits(
+            library.respond(function, words, extended), respond(design, function, words, extended)
+        )
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(("robot", "base", "tasks"), [("iiwa14", "fixed", 10**6), ("hyq", "floating", 10**5)])
+def test_many_tasks(robot, base, tasks):
+    source = load_urdf(path(robot))
+    source = source.with_floating_base() if base == "floating" else source
+    design = build_design(source, BuildOptions(functions=ALL, width=27, ii=8))
+    library = ExactLibrary(design)
+    for function, extended in modes(design):
+        for start in range(0, tasks, 100_000):
+            words = draw_words(design, function, extended, min(tasks, 100_000), seed=start)
+            assert_same_bits(
+                library.respond(function, words, extended), respond(design, function, words, extended)
+            )

@@ -1,0 +1,46 @@
+"""Blocks of straight-line code: every value is where it is read, and places are used again."""
+
+import random
+
+import pytest
+
+from rbdhw.software.straight_line import split_into_blocks
+
+
+def random_code(operations, seed):
+    """Return the operands of each operation, mostly recent ones."""
+    draw = random.Random(seed)
+    recent = [
+        [draw.randrange(max(0, i - 40), i) for _ in range(draw.randrange(3))] if i else []
+        for i in range(operations)
+    ]
+    early = {i: draw.randrange(i) for i in draw.sample(range(1, operations), operations // 10)}
+    return [operands + ([early[i]] if i in early else []) for i, operands in enumerate(recent)]
+
+
+@pytest.mark.parametrize("size", [1, 7, 50, 1000])
+def test_every_operand_is_read_as_it_was_written(size):
+    operands = random_code(400, seed=size)
+    code = split_into_blocks(range(400), operands.__getitem__, size)
+    store = {}
+    done = []
+    for block in code.blocks:
+        known = {value: store[place] for value, place in block.loads}
+        assert all(found == value for value, found in known.items())
+        for i in block.body:
+            assert all(value in known for value in operands[i])
+            known[i] = i
+        store.update({place: known[value] for value, place in block.stores})
+        done += block.body
+    assert done == list(range(400))
+    assert set(store) == set(range(code.places))
+
+
+def test_values_outside_of_the_code_are_not_loaded():
+    code = split_into_blocks([5, 6], lambda i: [1, 5] if i == 6 else [1], 1)
+    assert [block.loads for block in code.blocks] == [(), ((5, 0),)]
+
+
+def test_a_place_is_used_again():
+    chain = split_into_blocks(range(100), lambda i: [i - 1] if i else [], 10)
+    assert chain.places == 1

@@ -92,6 +92,15 @@ def test_each_combination_is_traced_once(traces):
     assert found.skipped == ()
 
 
+@pytest.mark.parametrize(("cost", "chosen"), [(96, "dense"), (94, "solves")])
+def test_solves_must_be_cheaper_by_a_twentieth(traces, monkeypatch, cost, chosen):
+    """Only dense products can use an inverse that is supplied with the task."""
+    costs = {"dense": Cost(100, 0, 0.0), "solves": Cost(cost, 0, 0.0)}
+    monkeypatch.setattr(algorithms, "cost_of", lambda *_: costs[traces[-1].products])
+    robot = align_axes(load_urdf(path("toy")))
+    assert choose(robot, ("fd",), (), DELAY, {}).algorithms.products == chosen
+
+
 def test_the_first_alternatives_are_compared_for_a_large_robot(traces, monkeypatch):
     """Solves are always compared with dense products, whose cost grows with the cube of the DoF."""
     monkeypatch.setattr(algorithms, "MOST_NODES", 1)

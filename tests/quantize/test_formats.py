@@ -6,8 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rbdhw import golden
 from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.sampling import sample
 from rbdhw.explore.search import make_plan
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
@@ -45,6 +47,15 @@ def program_for(robot: Robot, width: int, sizes: np.random.Generator | None = No
         domain = replace(domain, bounds={**domain.bounds, **moved})
     domain = add_inverse_bounds(domain, robot, options)
     return choose_formats(observe(model, graph, domain, options, FEW), options, no_twins(graph)).program
+
+
+def test_a_supplied_inverse_may_exceed_the_largest_found_by_a_quarter():
+    robot = load_urdf(path("toy"))
+    domain, options = input_domain(robot), BuildOptions(("difd",), samples=256, seed=3)
+    drawn = sample(robot, domain, options.samples, np.random.default_rng((options.seed, 2)))
+    largest = np.abs(golden.evaluate(robot, "minv", drawn)["Minv"]).max(axis=0).ravel()
+    bounds = add_inverse_bounds(domain, robot, options).bounds["Minv"]
+    np.testing.assert_allclose(bounds, 1.25 * np.stack([-largest, largest], axis=1))
 
 
 @given(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rbdhw.fixed.lower import InputRange, lower
+from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.text import loads
-from rbdhw.quantize.formats import largest_magnitudes
+from rbdhw.quantize.formats import largest_magnitudes, raise_to_noise
 
 GRAPH = loads("n0 = input x @ decode\nn1 = scale n0 -0x1p+1 @ decode\nout id.tau[0] n1\n")
 GROUP = 3
@@ -35,6 +37,15 @@ def magnitudes(*largest: float) -> list[float]:
 def test_the_margin_grows_with_the_difference_between_groups(largest, room):
     """The margin is (largest of all / median of the group maxima) ** 3, and at most 4."""
     assert magnitudes(*largest) == pytest.approx([5.0 * room, 10.0 * room])
+
+
+@pytest.mark.parametrize(("known", "raised"), [(1.0, 1.0), (0.78, 0.78), (0.76, 4.0), (1e-9, 4.0)])
+def test_values_that_exceed_their_magnitude_by_three_tenths_get_room(known, raised):
+    """The input is at most 1; a value of mostly rounding errors gets four times the largest observed."""
+    program = lower(GRAPH, [1.0, 2.0], {"x": InputRange(-1.0, 1.0, "m")}, plain_widths(GRAPH, 16))
+    found = [known, 2.0]
+    raise_to_noise(found, program, ("id",), {"x": np.array([0.5, -1.0, 0.25])})
+    assert found == [raised, 2.0]
 
 
 def test_a_range_includes_tasks_that_were_not_drawn():

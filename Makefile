@@ -16,7 +16,8 @@ LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 ROBOTS := cmeel.prefix/share/example-robot-data
-PYTEST := $(BIN)/pytest -n $(JOBS) --dist worksteal
+# The matrix products are small: a second thread of each worker would mostly wait for the first.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal
 
 .PHONY: help
 help: ## Print the targets

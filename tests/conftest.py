@@ -7,6 +7,7 @@ import pytest
 
 from rbdhw import progress
 from rbdhw.cli.app import BAD_INPUT, main
+from rbdhw.sim.tools import FLAGS
 
 
 @pytest.fixture(autouse=True)
@@ -14,6 +15,14 @@ def no_progress(monkeypatch):
     """Keep progress off the error stream, on a machine of any speed."""
     monkeypatch.setattr(progress, "LASTING", math.inf)
     monkeypatch.setattr(progress, "PERIOD", math.inf)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quick_compilation():
+    """Compile simulators without optimisation: they simulate few tasks, and compiling takes most time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(FLAGS, "OPT_FAST", "-O0")
+        yield
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from rbdhw.sim.tools import FLAGS, Tools
 ARCHIVE = "libverilated.a"
 
 _OBJECTS = ("verilated.o", "verilated_dpi.o", "verilated_threads.o", "verilated_vpi.o")
+_FLAGS = ("OPT_GLOBAL",)
 _ENVIRONMENT = ("CXXFLAGS", "CPPFLAGS", "CPATH", "CPLUS_INCLUDE_PATH")
 _EMPTY = "module empty; endmodule\n"
 
@@ -63,7 +64,7 @@ def _digest(tools: Tools, options: tuple[str, ...]) -> str:
     compiler = subprocess.run(
         [tools.compiler, "--version"], stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
-    flags = [f"{name}={value}" for name, value in FLAGS.items()]
+    flags = [f"{name}={FLAGS[name]}" for name in _FLAGS]
     flags += [f"{name}={os.environ.get(name, '')}" for name in _ENVIRONMENT]
     texts = [platform.machine(), tools.compiler, *_OBJECTS, *options, *flags]
     digest = hashlib.sha256("\0".join(texts).encode() + compiler.stdout)

@@ -64,16 +64,20 @@ def test_each_joint(tmp_path, kind):
 
 
 @pytest.mark.timeout(900)
-def test_a_mimic_and_joints_of_two_freedoms_on_a_base_that_moves_as_told(tmp_path):
+@pytest.mark.parametrize("functions", [("id", "fd", "did"), pytest.param(ALL, marks=pytest.mark.verify)])
+def test_a_mimic_and_joints_of_two_freedoms_on_a_base_that_moves_as_told(tmp_path, functions):
     robot = mechanism([K.CYLINDRICAL, K.HELICAL, K.REVOLUTE], [BASE, 0, 0], seed=6)
     robot = replace(with_mimic(robot, 2, 1, -0.5, 0.2), base_given=True, gravity_given=True)
-    assert_exact(built(robot, fext="none"), tmp_path, 300)
+    assert_exact(built(robot, functions, ii=4, fext="none"), tmp_path, 300, functions)
 
 
 @pytest.mark.timeout(900)
-def test_joints_of_three_freedoms(tmp_path):
+@pytest.mark.parametrize(
+    "functions", [("id", "fd"), pytest.param(("id", "fd", "did"), marks=pytest.mark.verify)]
+)
+def test_joints_of_three_freedoms(tmp_path, functions):
     robot = mechanism([K.PLANAR, K.SPHERICAL], [BASE, 0], seed=7)
-    assert_exact(built(robot, ("id", "fd", "did"), ii=3, fext="none"), tmp_path, 200, ("id", "fd", "did"))
+    assert_exact(built(robot, functions, ii=3, fext="none"), tmp_path, 200, functions)
 
 
 @pytest.mark.verify

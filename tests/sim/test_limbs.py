@@ -13,13 +13,13 @@ from tests.support.limbs import limbed
 
 
 def builds():
-    """Return limbs, whether they hang from a trunk, interval, external forces, and width."""
-    yield 2, False, 2, "none", 18
-    yield 2, True, 4, "all", 18
-    yield 4, False, 8, "none", 27
+    """Return limbs, joints of each, whether they hang from a trunk, interval, external forces, and width."""
+    yield 2, 2, False, 2, "none", 18
+    yield 2, 1, True, 4, "all", 18
+    yield 4, 1, False, 8, "none", 27
     more = [
-        (limbs, trunk, ii, "all", 18)
-        for limbs, ii in ((2, 6), (3, 3), (4, 4), (4, 2), (4, 6))
+        (limbs, 2, trunk, ii, "all", 18)
+        for limbs, ii in ((2, 4), (2, 6), (3, 3), (4, 8), (4, 4), (4, 2), (4, 6))
         for trunk in (False, True)
     ]
     for case in more:
@@ -27,8 +27,8 @@ def builds():
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("limbs", "trunk", "ii", "fext", "width"), list(builds()))
-def test_all_functions_mixed(tmp_path, limbs, trunk, ii, fext, width):
+@pytest.mark.parametrize(("limbs", "joints", "trunk", "ii", "fext", "width"), list(builds()))
+def test_all_functions_mixed(tmp_path, limbs, joints, trunk, ii, fext, width):
     options = BuildOptions(
         functions=tuple(FUNCTIONS),
         ii=ii,
@@ -37,7 +37,7 @@ def test_all_functions_mixed(tmp_path, limbs, trunk, ii, fext, width):
         share_limbs="on",
         samples=512,
     )
-    design = build_design(limbed(limbs, 2, seed=limbs + ii, trunk=trunk), options)
+    design = build_design(limbed(limbs, joints, seed=limbs + ii, trunk=trunk), options)
     assert design.manifest["limbs"]["shared"]
     write(design, tmp_path / "design")
     report = simulate(tmp_path / "design", 200, seed=ii, bulk=True)

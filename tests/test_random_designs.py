@@ -27,8 +27,8 @@ def tree(seed: int, bodies: int):
     [
         (0, 3, BuildOptions(tuple(FUNCTIONS), ii=8, width=27, samples=512)),
         (1, 3, BuildOptions(tuple(FUNCTIONS), ii=8, width=27, samples=512, number="float32")),
-        (2, 4, BuildOptions(("id", "dfd"), ii=16, width=18, samples=512, core="array", fext="all")),
-        (3, 5, BuildOptions(("fd", "did"), ii=3, width=18, samples=512, data_width=64)),
+        (2, 3, BuildOptions(("id", "dfd"), ii=16, width=18, samples=512, core="array", fext="all")),
+        (3, 4, BuildOptions(("fd", "did"), ii=3, width=18, samples=512, data_width=64)),
         (4, 7, BuildOptions(tuple(FUNCTIONS), ii=8, width=27, samples=512)),
     ],
 )

@@ -182,6 +182,7 @@ def test_board_ulx3s_gives_a_bitstream(design: Path) -> None:
     json.dumps(report)
 
 
+@pytest.mark.verify
 def test_board_without_timing_has_no_bitstream(design: Path) -> None:
     write_manifest(design, clock_mhz=400.0)
     expected = r"^timing: .* MHz of 400 MHz on the ULX3S with seed 1; "

@@ -34,6 +34,7 @@ from tests.support.builds import (
     random_words,
     widened_program,
 )
+from tests.support.combinations import pairwise
 from tests.support.graphs import graphs
 from tests.support.rtl_cores import expected, respond
 from tests.support.strategies import random_direction, random_inertia, random_rotation
@@ -80,13 +81,18 @@ def assert_bit_exact(program, bound, words, skip=0, asked=()):
     return [flag for _, flag in wanted]
 
 
-@pytest.mark.parametrize("width", [14, 18, 28])
-@pytest.mark.parametrize("ii", [1, 2, 5])
-@pytest.mark.parametrize(
-    ("device", "clock"), [("xcvu9p", None), ("ecp5-85", 50.0), ("ecp5-85", 95.0), ("xcvu9p", 250.0)]
-)
-def test_the_toy_under_an_external_force(device, clock, ii, width):
+DEVICES = {
+    "xcvu9p": ("xcvu9p", None),
+    "ecp5-85-50": ("ecp5-85", 50.0),
+    "ecp5-85-95": ("ecp5-85", 95.0),
+    "xcvu9p-250": ("xcvu9p", 250.0),
+}
+
+
+@pytest.mark.parametrize(("width", "ii", "name"), list(pairwise((14, 18, 28), (1, 2, 5), tuple(DEVICES))))
+def test_the_toy_under_an_external_force(width, ii, name):
     """At fast clocks products have pipeline registers."""
+    device, clock = DEVICES[name]
     program = program_of("toy", width, "all")
     bound = bound_of(program, device, ii, clock)
     assert bound.registers[Resource.MULTIPLIER] > 0 or clock != 250.0
@@ -140,11 +146,11 @@ def test_small_angles_keep_their_sign(reach, ii):
     assert not any(flags)
 
 
-ATLAS = pytest.param("atlas", marks=pytest.mark.verify)
+HYQ, ATLAS = (pytest.param(name, marks=pytest.mark.verify) for name in ("hyq", "atlas"))
 
 
 @pytest.mark.parametrize("ii", [1, 4, 16])
-@pytest.mark.parametrize("robot", ["iiwa14", "hyq", ATLAS])
+@pytest.mark.parametrize("robot", ["iiwa14", HYQ, ATLAS])
 def test_bundled_robots(robot, ii):
     program = program_of(robot, 18)
     assert_bit_exact(program, bound_of(program, "xcvu9p", ii), both(program, model_of(robot), 10))

@@ -14,6 +14,7 @@ from rbdhw.rtl.core import PipelineComponent
 from rbdhw.schedule.model import Resource
 from tests.support.branching_programs import branching_program, program_of_graph
 from tests.support.builds import bound_of, random_words
+from tests.support.combinations import pairwise
 from tests.support.graphs import graphs
 from tests.support.mixed import mixed_program, mixed_words
 from tests.support.rtl_cores import expected, requests, respond
@@ -26,13 +27,20 @@ def assert_bit_exact(program, bound, words, seed, skip=2):
     return [(request.function, flag) for request, (_, flag) in zip(asked, wanted, strict=True)]
 
 
-@pytest.mark.parametrize("width", [8, 12, 18, 27, 32])
-@pytest.mark.parametrize("ii", [1, 2, 3, 7])
+DEVICES = {
+    "xcvu9p": ("xcvu9p", None),
+    "ecp5-85-50": ("ecp5-85", 50.0),
+    "ecp5-85-90": ("ecp5-85", 90.0),
+    "xcvu9p-250": ("xcvu9p", 250.0),
+}
+
+
 @pytest.mark.parametrize(
-    ("device", "clock"), [("xcvu9p", None), ("ecp5-85", 50.0), ("ecp5-85", 90.0), ("xcvu9p", 250.0)]
+    ("ii", "name", "width"), list(pairwise((1, 2, 3, 7), tuple(DEVICES), (8, 12, 18, 27, 32)))
 )
-def test_functions_mixed(device, clock, ii, width):
+def test_functions_mixed(ii, name, width):
     program = mixed_program(width)
+    device, clock = DEVICES[name]
     bound = bound_of(program, device, ii, clock)
     units = sum(unit.resource is Resource.RECIPROCAL for unit in bound.units)
     assert units == -(-3 // ii)

@@ -29,7 +29,7 @@ class InputError(Exception):
     """
 
     where: Final[str]
-    reason: Final[str] = ""
+    reason: Final[str]
     expected: Final[str] = ""
     remedy: Final[str] = ""
 
@@ -38,8 +38,7 @@ class InputError(Exception):
 
     def __str__(self) -> str:
         expected = f"expected {self.expected}" if self.expected else ""
-        clauses = "; ".join(filter(None, (self.reason, expected, self.remedy)))
-        return f"{self.where}: {clauses}" if clauses else self.where
+        return f"{self.where}: {'; '.join(filter(None, (self.reason, expected, self.remedy)))}"
 
     def within(self, outer: object) -> InputError:
         """Return the same refusal of an element of ``outer``, such as a file."""

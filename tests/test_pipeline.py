@@ -248,7 +248,7 @@ class TestRefusals:
 
     def test_an_override_of_an_unknown_joint(self, arm):
         overrides = Overrides(joints={"elbow": JointBounds(velocity=(-1.0, 1.0))})
-        expected = "domain: joint 'elbow' is not a joint of arm; expected one of shoulder"
+        expected = "domain, joint 'elbow': not a joint of arm; expected one of shoulder"
         assert refusal(arm, overrides) == expected
 
     def test_a_file_that_does_not_exist(self, tmp_path):

@@ -73,20 +73,23 @@ def main() -> None:
         sys.exit(status)
     except TyperException as error:
         if error.format_message():  # empty without a command: the help is already printed
-            print(f"rbdhw: {one_line(_usage(error))}", file=sys.stderr)
+            _print_refusal(_usage(error))
         sys.exit(BAD_INPUT)
     except InputError as error:
-        print(f"rbdhw: {one_line(str(error))}", file=sys.stderr)
+        _print_refusal(error)
         sys.exit(BAD_INPUT)
     except (ToolError, SimulationError, CompilerError, InternalError) as error:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(FOUND_WRONG)
     except OSError as error:
-        place = error.filename or "standard output"
-        reason = f"{error.strerror or error}; expected a place that can be read and written"
-        print(f"rbdhw: {one_line(f'{place}: {reason}')}", file=sys.stderr)
+        place, reason = str(error.filename or "standard output"), error.strerror or str(error)
+        _print_refusal(InputError(place, reason, "a place that can be read and written"))
         sys.stdout = io.StringIO()  # buffered output must not fail a second time at exit
         sys.exit(BAD_INPUT)
+
+
+def _print_refusal(error: InputError) -> None:
+    print(f"rbdhw: {one_line(str(error))}", file=sys.stderr)
 
 
 def _prepare_streams() -> None:
@@ -99,12 +102,13 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _usage(error: TyperException) -> str:
-    """Return the usage error in one line, with the command whose help describes the correct usage."""
+def _usage(error: TyperException) -> InputError:
+    """Return the refusal of a command line, with the command whose help describes the correct usage."""
     commands = typer.main.get_group(app).commands
     command = " ".join(["rbdhw", *(word for word in sys.argv[1:2] if word in commands)])
     message = " ".join(error.format_message().split()).removesuffix(".")
-    return f"{message[:1].lower()}{message[1:]}; expected what `{command} --help` describes"
+    reason = f"{message[:1].lower()}{message[1:]}"
+    return InputError("command line", reason, f"what `{command} --help` describes")
 
 
 def _print_version(asked: bool) -> None:
@@ -155,7 +159,7 @@ def info(
     idle = [name for name in OF_HARDWARE if name in build.given] + ["output"] * (output is not None)
     if idle:
         name = idle[0].replace("_", "-")
-        raise InputError(f"{name}: has no effect on info without --explore; expected both or neither")
+        raise InputError(name, "has no effect on info without --explore", "both or neither")
     options, _ = build.parse()
     with show_progress() as progress:
         data = describe(urdf, options, progress)
@@ -348,7 +352,7 @@ def bench(
     """Measure the tables of the documentation, check a folder of robots, or calibrate the estimates."""
     if write is not None and (sweep is not None or synthesis):
         other = "--sweep" if sweep is not None else "--synthesis"
-        raise InputError(f"write: cannot be combined with {other}; expected one of the two")
+        raise InputError("write", f"cannot be combined with {other}", "one of the two")
     for written in (output, write):
         if written is not None:
             check_file(written)

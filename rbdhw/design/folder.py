@@ -25,7 +25,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,7 +33,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rbdhw.config import DATA_WIDTHS, NUMBERS
-from rbdhw.design.digests import MANIFEST, content, json_object, read_manifest, seal
+from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest, seal
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.domain.bounds import Domain, graph_ranges
@@ -44,7 +44,7 @@ from rbdhw.interface import Interface, program_interface
 from rbdhw.protocol import CODES
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
-from rbdhw.runtime.files import ASIDE, aside, check_folder, is_folder
+from rbdhw.runtime.files import ASIDE, WRITABLE, aside, check_folder, is_folder
 
 VERILOG = "accelerator.v"
 FILES = (VERILOG, "model.json", "robot.json", "domain.json", MANIFEST)
@@ -107,10 +107,9 @@ def check_output(directory: Path) -> None:
     if directory.exists():
         foreign = sorted(entry.name for entry in directory.iterdir() if not _is_ours(entry))
         if foreign:
-            expected = "expected a new or empty folder, or the folder of an earlier design"
-            raise InputError(
-                f"{directory}: contains '{foreign[0]}', which is no part of a design; {expected}"
-            )
+            reason = f"contains '{foreign[0]}', which is no part of a design"
+            expected = "a new or empty folder, or the folder of an earlier design"
+            raise InputError(str(directory), reason, expected)
 
 
 def _is_ours(entry: Path) -> bool:
@@ -156,9 +155,7 @@ def write(design: Design, directory: Path) -> dict[str, Any]:
         finally:
             shutil.rmtree(made, ignore_errors=True)
     except OSError as error:
-        raise InputError(
-            f"{directory}: cannot be written ({error.strerror}); expected a writable folder"
-        ) from error
+        raise InputError(str(directory), f"cannot be written ({error.strerror})", WRITABLE) from error
     return manifest
 
 
@@ -175,7 +172,7 @@ def _check_readable(design: Design, made: Path, directory: Path) -> None:
     try:
         found = read(made)
     except InputError as error:
-        reason = str(error).replace(f"{made}{os.sep}", "")
+        reason = str(replace(error, remedy="")).replace(f"{made}{os.sep}", "")
         raise InternalError(f"{directory}: {refused} ({reason}); {expected}") from error
     for part, file in (("program", "model.json"), ("robot", "robot.json"), ("fext", "domain.json")):
         if getattr(found, part) != getattr(design, part):
@@ -234,7 +231,7 @@ def read(directory: Path) -> Design:
         If the folder or a file is missing, or a file is not as :func:`write` wrote it.
     """
     if not is_folder(directory):
-        raise InputError(f"{directory}: no such folder; expected one that `rbdhw generate` wrote")
+        raise InputError(str(directory), "no such folder", "one that `rbdhw generate` wrote")
     manifest = read_manifest(directory)
     verilog = content(directory / VERILOG).decode("utf-8")
     robot = _read_json(directory / "robot.json", robot_from_json)
@@ -246,8 +243,8 @@ def read(directory: Path) -> Design:
     known = graph_ranges(robot, domain, fext)
     unknown = [word.name for word in program.inputs if word.name not in known]
     if unknown:
-        expected = f"expected an input of robot '{robot.name}' in robot.json and domain.json"
-        raise InputError(f"{directory / 'model.json'}: word '{unknown[0]}': unknown; {expected}")
+        expected = f"an input of robot '{robot.name}' in robot.json and domain.json"
+        raise InputError(f"{directory / 'model.json'}, word '{unknown[0]}'", "unknown", expected, AGAIN)
     return Design(robot, domain, program, fext, interface, manifest, verilog, companions)
 
 
@@ -257,7 +254,12 @@ def _read_json(path: Path, parse: Callable[[dict[str, Any]], T]) -> T:
     try:
         return parse(data)
     except InputError as error:
-        raise InputError(f"{path}: damaged: {error}") from None
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: InputError) -> InputError:
+    """Return the refusal of a file of a design, given that of the data in it."""
+    return replace(error.within(path), remedy=AGAIN)
 
 
 def _read_interface(manifest: Mapping[str, Any], program: Program, directory: Path) -> Interface:
@@ -272,11 +274,11 @@ def _read_interface(manifest: Mapping[str, Any], program: Program, directory: Pa
     try:
         width, codes, number, priority = _read_stream(manifest)
     except InputError as error:
-        raise InputError(f"{path}: damaged: {error}") from None
+        raise _damaged(path, error) from None
     odd = sorted(set(codes) ^ set(program.outputs))
     if odd:
-        expected = f"expected the functions of model.json: {', '.join(program.outputs)}"
-        raise InputError(f"{path}: function '{odd[0]}' is not in both files; {expected}")
+        expected = f"the functions of model.json: {', '.join(program.outputs)}"
+        raise InputError(f"{path}, function '{odd[0]}'", "is not in both files", expected, AGAIN)
     return program_interface(program, width, number, priority)
 
 
@@ -287,15 +289,15 @@ def _read_stream(manifest: Mapping[str, Any]) -> tuple[int, dict[str, int], str,
     width, codes = stream.get("tdata_width"), stream.get("functions")
     if width not in DATA_WIDTHS:
         expected = ", ".join(str(allowed) for allowed in DATA_WIDTHS)
-        raise InputError(f"stream.tdata_width: {width}; expected one of {expected}")
+        raise InputError("stream.tdata_width", str(width), f"one of {expected}")
     if not isinstance(codes, dict) or not codes or not codes.items() <= CODES.items():
-        raise InputError(f"stream.functions: {codes}; expected some of {CODES}")
+        raise InputError("stream.functions", str(codes), f"some of {CODES}")
     number = stream.get("number")
     if number not in NUMBERS:
-        raise InputError(f"stream.number: {number}; expected one of {', '.join(NUMBERS)}")
+        raise InputError("stream.number", str(number), f"one of {', '.join(NUMBERS)}")
     priority = stream.get("priority")
     if not isinstance(priority, list) or not all(function in codes for function in priority):
-        raise InputError(f"stream.priority: {priority}; expected a list of some of {', '.join(codes)}")
+        raise InputError("stream.priority", str(priority), f"a list of some of {', '.join(codes)}")
     return int(width), dict(codes), number, tuple(priority)
 
 
@@ -324,7 +326,7 @@ def _domain_from_json(data: dict[str, Any], robot: Robot) -> tuple[Domain, tuple
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"domain data: {where}: {first['msg']}; expected what generate wrote") from None
+        raise InputError(f"domain data, {where}", first["msg"], "what generate wrote") from None
     bodies = len(robot.bodies)
     rows = {"q": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nv, "fext": 6}
     if robot.base_given:
@@ -335,11 +337,9 @@ def _domain_from_json(data: dict[str, Any], robot: Robot) -> tuple[Domain, tuple
         rows["Minv"] = robot.nv**2
     if {array: len(pairs) for array, pairs in file.bounds.items()} != rows or len(file.wraps) != robot.nq:
         expected = ", ".join(f"{size} of {array}" for array, size in rows.items())
-        raise InputError(f"domain data: bounds: do not match robot '{robot.name}'; expected {expected}")
+        raise InputError("domain data, bounds", f"do not match robot '{robot.name}'", expected)
     if any(not lower <= upper for pairs in file.bounds.values() for lower, upper in pairs):
-        raise InputError(
-            "domain data: bounds: a lower bound exceeds its upper bound; expected lower <= upper"
-        )
+        raise InputError("domain data, bounds", "a lower bound exceeds its upper bound", "lower <= upper")
     if any(i not in range(bodies) for i in file.fext):
-        raise InputError(f"domain data: fext: {list(file.fext)}; expected indices of the {bodies} bodies")
+        raise InputError("domain data, fext", str(list(file.fext)), f"indices of the {bodies} bodies")
     return Domain({array: np.array(pairs) for array, pairs in file.bounds.items()}, file.wraps), file.fext

@@ -85,7 +85,7 @@ def _pair(value: object, bound: Bound) -> Pair:
     if not pair[0] < pair[1]:
         raise ValueError(_EXPECTED)
     if not bound.holds(max(pair, key=abs)):
-        raise ValueError(f"expected {bound.expected}")
+        raise ValueError(bound.expected)
     return pair
 
 
@@ -95,7 +95,7 @@ def _number(value: object) -> float:
     return float(value)
 
 
-_EXPECTED = "expected a positive number or [lower, upper] with lower below upper"
+_EXPECTED = "a positive number or [lower, upper] with lower below upper"
 
 Positions = Annotated[Pair, BeforeValidator(partial(_pair, bound=POSITION))]
 Velocities = Annotated[Pair, BeforeValidator(partial(_pair, bound=VELOCITY))]
@@ -167,19 +167,19 @@ def read_overrides(path: Path) -> Overrides:
     data = read(path, "a TOML file with bounds of the inputs", DOMAIN_BYTES)
     longest = max(map(len, data.split(b"\n")))
     if longest > DOMAIN_LINE:
-        raise InputError(f"{path}: a line of {longest:,} characters; expected at most {DOMAIN_LINE:,}")
+        raise InputError(str(path), f"a line of {longest:,} characters", f"at most {DOMAIN_LINE:,}")
     try:
         return Overrides.model_validate(tomllib.loads(data.decode("utf-8")))
     except ValidationError as error:
-        raise InputError(f"{path}: {_complaint(error.errors()[0])}") from error
+        raise _refusal(path, error.errors()[0]) from error
     except (ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else error
-        raise InputError(f"{path}: not a readable TOML file ({reason})") from error
+        raise InputError(str(path), f"not a readable TOML file ({reason})") from error
 
 
-def _complaint(error: ErrorDetails) -> str:
-    """Return where a domain file is invalid, and the expectation."""
-    where = ".".join(str(part) for part in error["loc"])
+def _refusal(path: Path, error: ErrorDetails) -> InputError:
+    """Return the refusal of a domain file at its first error."""
+    where = f"{path}, {'.'.join(str(part) for part in error['loc'])}"
     if error["type"] == "extra_forbidden":
         tables: dict[object, type[BaseModel]] = {
             "default": JointBounds,
@@ -188,10 +188,9 @@ def _complaint(error: ErrorDetails) -> str:
             "fext": ForceBounds,
         }
         table = tables[error["loc"][0]] if len(error["loc"]) > 1 else Overrides
-        return f"{where}: unknown; expected {', '.join(table.model_fields)}"
-    if error["type"] == "value_error":
-        return f"{where}: {error['ctx']['error']}"
-    return f"{where}: expected a table"
+        return InputError(where, "unknown", f"one of {', '.join(table.model_fields)}")
+    expected = str(error["ctx"]["error"]) if error["type"] == "value_error" else "a table"
+    return InputError(where, f"is {error['input']!r}", expected)
 
 
 def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bool = False) -> Domain:
@@ -211,10 +210,8 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
     given = overrides or Overrides()
     unknown = sorted(set(given.joints) - set(robot.joints))
     if unknown:
-        known = ", ".join(robot.joints)
-        raise InputError(
-            f"domain: joint '{unknown[0]}' is not a joint of {robot.name}; expected one of {known}"
-        )
+        reason = f"not a joint of {robot.name}"
+        raise InputError(f"domain, joint '{unknown[0]}'", reason, f"one of {', '.join(robot.joints)}")
     _check_base(robot, given)
     wrench = _wrench_bounds(robot, given.fext)
     rows: dict[str, list[Pair]] = {"q": [], "v": [], "a": [], "tau": []}
@@ -243,10 +240,11 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
 def _check_base(robot: Robot, given: Overrides) -> None:
     """Refuse bounds of a base that does not move, and bounds of a floating joint among those of joints."""
     if given.base != BaseBounds() and not (robot.floats or robot.base_given):
-        raise InputError(f"domain: base: the base of {robot.name} is fixed; expected a base that moves")
+        reason = f"the base of {robot.name} is fixed"
+        raise InputError("domain, base", reason, "a base that moves", "use --base floating or --base given")
     if robot.floats and robot.bodies[0].joint.name in given.joints:
-        name = robot.bodies[0].joint.name
-        raise InputError(f"domain: joint '{name}' floats; expected its bounds in the table base")
+        where = f"domain, joint '{robot.bodies[0].joint.name}'"
+        raise InputError(where, "floats", "its bounds in the table base")
 
 
 def _unwrap_joints(robot: Robot) -> set[int]:

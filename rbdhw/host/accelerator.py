@@ -20,7 +20,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.protocol import BASE, FUNCTIONS, VECTORS
 from rbdhw.robot.model import Robot
-from rbdhw.sim.arrays import check_arrays, takes_array
+from rbdhw.sim.arrays import check_arrays, check_optional
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import NOT_FINITE, check_finite, decode, encode
 from rbdhw.sim.run import golden_results, rtl
@@ -57,7 +57,7 @@ class Accelerator:
         self.folder = Path(folder)
         self.engine = engine or ENGINES[0]
         if self.engine not in ENGINES:
-            raise InputError(f"engine '{engine}': unknown; expected one of {', '.join(ENGINES)}")
+            raise InputError(f"engine '{engine}'", "unknown", f"one of {', '.join(ENGINES)}")
         self._design = read(self.folder)
         self.manifest: dict[str, Any] = read_manifest(self.folder)
         self._library = ExactLibrary(self._design)
@@ -83,17 +83,13 @@ class Accelerator:
     def _call(self, function: str, arrays: Mapping[str, Any], extended: bool) -> Any:
         """Compute a function for one task or a batch, and return its named results."""
         if function not in self.functions:
-            expected = f"expected one of {', '.join(self.functions)}"
-            raise InputError(f"function '{function}': not in {self.folder}; {expected}")
-        optional = FUNCTIONS[function].optional_inputs
-        for name in optional:
-            if arrays.get(name) is not None and not takes_array(self._design, name):
-                expected = "expected none, or a design generated with --algorithm products=dense"
-                raise InputError(f"array '{name}': this build solves with factors of its own; {expected}")
+            expected = f"one of {', '.join(self.functions)}"
+            raise InputError(f"function '{function}'", f"not in {self.folder}", expected)
         given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
+        check_optional(self._design, function, given)
         one = all(array.ndim == _DIMENSIONS.get(name, 1) for name, array in given.items())
         tasks = _broadcast(given)
-        extended = extended or any(name in given for name in optional)
+        extended = extended or any(name in given for name in FUNCTIONS[function].optional_inputs)
         status, results = self._compute(function, self._converted(tasks), extended)
         found = [array[0] if one else array for array in results.values()]
         return _results(function, tuple(results))(*found, int(status[0]) if one else status)
@@ -131,11 +127,11 @@ class Accelerator:
             if own.name in tasks:
                 given[own.name] = np.ascontiguousarray(tasks[own.name])
                 if given[own.name].shape[1:] != own.shape:
-                    expected = f"expected {(count, *own.shape)}"
-                    raise InputError(f"array '{own.name}': shape {tasks[own.name].shape}; {expected}")
+                    reason = f"shape {tasks[own.name].shape}"
+                    raise InputError(f"array '{own.name}'", reason, str((count, *own.shape)))
             elif not own.optional and own.name != "fext":
                 needed = ", ".join(each.name for each in inputs if not each.optional)
-                raise InputError(f"array '{own.name}': missing; {function} needs {needed}")
+                raise InputError(f"array '{own.name}'", "missing", f"{needed} for {function}")
         results = {own.name: np.empty((count, *own.shape)) for own in outputs if extended or not own.optional}
         status = self._library.compute(function, given, results)
         if np.any(status & NOT_FINITE):
@@ -167,7 +163,7 @@ def _broadcast(given: Mapping[str, Array]) -> dict[str, Array]:
     batches = {name: len(array) for name, array in given.items() if array.ndim > _DIMENSIONS.get(name, 1)}
     if len(set(batches.values())) > 1:
         found = ", ".join(f"{size} of {name}" for name, size in batches.items())
-        raise InputError(f"arrays: {found}; expected as many tasks in each")
+        raise InputError("arrays", found, "as many tasks in each")
     tasks = next(iter(batches.values()), 1)
     return {
         name: array if name in batches else np.broadcast_to(array, (tasks, *array.shape))

@@ -27,7 +27,7 @@ _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _DEFLATION = 1032
 """The most bytes that one byte of deflated data expands to."""
 
-_EXPECTED = "expected an array that np.savez wrote"
+_EXPECTED = "an array that np.savez wrote"
 _BROKEN = (
     *(OSError, ValueError, TypeError, LookupError, EOFError, RuntimeError, MemoryError, OverflowError),
     *(SyntaxError, TokenError, zipfile.BadZipFile, zlib.error, struct.error),
@@ -66,18 +66,18 @@ def read_archive(path: Path, names: Collection[str]) -> Archive:
                 for info in archive.infolist():
                     name = info.filename.removesuffix(_SUFFIX)
                     if name in members and name in names:
-                        raise InputError(f"{path}: array '{name}': given twice; expected it once")
+                        raise InputError(f"{path}, array '{name}'", "given twice", "it once")
                     members[name] = info
                 arrays = {
-                    name: _read_array(archive, info, size, f"{path}: array '{name}'")
+                    name: _read_array(archive, info, size, f"{path}, array '{name}'")
                     for name, info in members.items()
                     if name in names
                 }
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; expected an npz file of arrays") from None
+        raise InputError(str(path), "no such file", "an npz file of arrays") from None
     except _BROKEN as error:
-        reason = _reason(error)
-        raise InputError(f"{path}: not a readable npz file ({reason}); expected arrays of numbers") from error
+        reason = f"not a readable npz file ({_reason(error)})"
+        raise InputError(str(path), reason, "arrays of numbers") from error
     return Archive(arrays, tuple(sorted(members.keys() - arrays.keys())))
 
 
@@ -86,26 +86,26 @@ def _read_array(
 ) -> NDArray[np.generic]:
     """Return one array of an archive of ``size`` bytes."""
     if info.flag_bits & _ENCRYPTED:
-        raise InputError(f"{where}: is encrypted; {_EXPECTED}")
+        raise InputError(where, "is encrypted", _EXPECTED)
     if info.compress_type not in _COMPRESSIONS:
-        raise InputError(f"{where}: is compressed by method {info.compress_type}; {_EXPECTED}")
+        raise InputError(where, f"is compressed by method {info.compress_type}", _EXPECTED)
     held = info.compress_size * (1 if info.compress_type == zipfile.ZIP_STORED else _DEFLATION)
     if info.compress_size > size or info.file_size > held:
         reason = f"claims {info.file_size:,} bytes in an archive of {size:,}"
-        raise InputError(f"{where}: {reason}; {_EXPECTED}")
+        raise InputError(where, reason, _EXPECTED)
     try:
         with archive.open(info) as member:
             shape, fortran, dtype = _read_header(member)
             if not np.can_cast(dtype, np.float64, "same_kind"):
-                raise InputError(f"{where}: holds {_text(dtype)}; expected real numbers")
+                raise InputError(where, f"holds {_text(dtype)}", "real numbers")
             declared, left = math.prod(shape) * dtype.itemsize, info.file_size - member.tell()
             if declared != left:
                 reason = f"its header declares {declared:,} bytes, but {left:,} follow"
-                raise InputError(f"{where}: {reason}; {_EXPECTED}")
+                raise InputError(where, reason, _EXPECTED)
             content = member.read()
         return np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")
     except _BROKEN as error:
-        raise InputError(f"{where}: cannot be read ({_reason(error)}); {_EXPECTED}") from error
+        raise InputError(where, f"cannot be read ({_reason(error)})", _EXPECTED) from error
 
 
 def _read_header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

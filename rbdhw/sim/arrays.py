@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.errors import InputError
-from rbdhw.protocol import SYMMETRIC
+from rbdhw.protocol import FUNCTIONS, SYMMETRIC
 from rbdhw.robot.model import Robot
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
 from rbdhw.runtime.number_bounds import TASK_NUMBER
@@ -39,17 +40,28 @@ def check_arrays(design: AcceleratorModel, arrays: Mapping[str, NDArray[np.gener
     return checked
 
 
-def takes_array(design: AcceleratorModel, array: str) -> bool:
-    """Return whether the design accepts words of an array."""
-    return any(word.name.startswith(f"{array}[") for word in design.program.inputs)
+def check_optional(design: AcceleratorModel, function: str, arrays: Collection[str]) -> None:
+    """Refuse the optional inputs of a function, among ``arrays``, that this build does not take.
+
+    Raises
+    ------
+    InputError
+        The build has no words for one of them.
+    """
+    for name in FUNCTIONS[function].optional_inputs:
+        if name in arrays and not any(word.name.startswith(f"{name}[") for word in design.program.inputs):
+            reason = "this build solves with factors of its own"
+            remedy = "generate with --algorithm products=dense to give it"
+            raise InputError(f"array '{name}'", reason, "none", remedy)
 
 
 def _convert_layout(design: AcceleratorModel, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
     """Return the checked arrays, converted if ``q`` has the columns of Pinocchio's model."""
     robot, q = design.robot, arrays["q"]
     if q.ndim != 2:
-        remedy = "; for one task use q[np.newaxis]" if q.ndim == 1 else ""
-        raise InputError(f"array 'q': shape {q.shape}; expected (N, {robot.nq}), a row for each task{remedy}")
+        remedy = "for one task use q[np.newaxis]" if q.ndim == 1 else ""
+        expected = f"(N, {robot.nq}), a row for each task"
+        raise InputError("array 'q'", f"shape {q.shape}", expected, remedy)
     layout = layout_of(robot, q.shape[1])
     shapes = _shapes(robot, len(q), layout)
     checked = {name: _check_array(name, array, shapes[name]) for name, array in arrays.items()}
@@ -67,8 +79,8 @@ def _convert(layout: PinocchioLayout, name: str, array: Array) -> Array:
     try:
         return convert(array)
     except InputError as error:
-        remedy = "or build Pinocchio's model with mimic=True"
-        raise InputError(f"array '{name}': {error}, {remedy}") from None
+        remedy = "build Pinocchio's model with mimic=True"
+        raise replace(error.within(f"array '{name}'"), remedy=remedy) from None
 
 
 def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[str, tuple[int, ...]]:
@@ -82,15 +94,15 @@ def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[st
 
 def _check_array(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) -> Array:
     if array.shape != shape:
-        raise InputError(f"array '{name}': shape {array.shape}; expected {shape}")
+        raise InputError(f"array '{name}'", f"shape {array.shape}", str(shape))
     with np.errstate(over="ignore"):  # a wider number may become infinite
         numbers = array.astype(np.float64)
     check_finite(name, numbers)
     places = np.argwhere(np.abs(numbers) > TASK_NUMBER)
     if len(places):
         place = tuple(places[0].tolist())
-        expected = f"expected magnitudes of up to {TASK_NUMBER:g}"
-        raise InputError(f"array '{name}': row {place[0]}: {numbers[place]:g}; {expected}")
+        expected = f"magnitudes of up to {TASK_NUMBER:g}"
+        raise InputError(f"array '{name}', row {place[0]}", f"{numbers[place]:g}", expected)
     return numbers
 
 
@@ -103,10 +115,9 @@ def _check_forces(design: AcceleratorModel, fext: Array | None) -> None:
     if pushed.any():
         row, body = np.argwhere(pushed)[0].tolist()
         names = [design.robot.bodies[i].name for i in design.fext]
-        reason = f"row {row}: a force on link '{design.robot.bodies[body].name}'"
-        raise InputError(
-            f"array 'fext': {reason}; this design expects forces on {', '.join(names) or 'none'}"
-        )
+        reason = f"a force on link '{design.robot.bodies[body].name}'"
+        expected = f"forces on {', '.join(names) or 'none'}"
+        raise InputError(f"array 'fext', row {row}", reason, expected, "generate with this link in --fext")
 
 
 def _check_symmetric(name: str, array: Array | None) -> None:
@@ -118,4 +129,4 @@ def _check_symmetric(name: str, array: Array | None) -> None:
     if len(places):
         row, i, j = places[0].tolist()
         differing = f"[{i},{j}] is {array[row, i, j]:g} and [{j},{i}] is {array[row, j, i]:g}"
-        raise InputError(f"array '{name}': row {row}: {differing}; expected symmetric matrices")
+        raise InputError(f"array '{name}', row {row}", differing, "symmetric matrices")

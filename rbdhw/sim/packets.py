@@ -138,8 +138,8 @@ def check_finite(name: str, array: Array) -> None:
     places = np.argwhere(~np.isfinite(array))
     if len(places):
         row, *column = places[0].tolist()
-        where = f"row {row}, column {', '.join(map(str, column))}"
-        raise InputError(f"array '{name}': {where}: {array[row, *column]}; expected finite numbers")
+        where = f"array '{name}', row {row}, column {', '.join(map(str, column))}"
+        raise InputError(where, str(array[row, *column]), "finite numbers")
 
 
 def decode(

@@ -18,7 +18,7 @@ from rbdhw.progress import Progress, silent
 from rbdhw.protocol import BASE, FUNCTIONS, function_giving
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.archive import read_archive
-from rbdhw.sim.arrays import check_arrays, takes_array
+from rbdhw.sim.arrays import check_arrays, check_optional
 from rbdhw.sim.diagnosis import Cause, diagnose
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import (
@@ -142,13 +142,14 @@ def run(
 def _check_request(design: Design, directory: Path, function: str, engine: str, extended: bool) -> None:
     """Check the function, the engine and the request for optional results."""
     if function not in design.functions:
-        expected = f"expected one of {', '.join(design.functions)}"
-        raise InputError(f"function '{function}': not in the design {directory}; {expected}")
+        reason = f"not in the design {directory}"
+        raise InputError(f"function '{function}'", reason, f"one of {', '.join(design.functions)}")
     if engine not in ENGINES:
-        raise InputError(f"engine '{engine}': unknown; expected one of {', '.join(ENGINES)}")
+        raise InputError(f"engine '{engine}'", "unknown", f"one of {', '.join(ENGINES)}")
     if extended and not FUNCTIONS[function].optional_outputs:
-        expected = ", ".join(name for name, arrays in FUNCTIONS.items() if arrays.optional_outputs)
-        raise InputError(f"function '{function}': has no optional results; expected {expected}")
+        having = ", ".join(name for name, arrays in FUNCTIONS.items() if arrays.optional_outputs)
+        where, reason = f"function '{function}'", "has no optional results"
+        raise InputError(where, reason, having, "leave out --extended")
 
 
 def _rows(arrays: Mapping[str, Array], rows: Integers) -> dict[str, Array]:
@@ -170,15 +171,12 @@ def load(design: Design, function: str, path: Path) -> Loaded:
     arrays = archive.arrays
     for name in required:
         if name not in arrays:
-            raise InputError(f"{path}: array '{name}': missing; {function} needs {', '.join(required)}")
-    for name in FUNCTIONS[function].optional_inputs:
-        if name in arrays and not takes_array(design, name):
-            expected = "expected none, or a design generated with --algorithm products=dense"
-            raise InputError(f"{path}: array '{name}': this build solves with factors of its own; {expected}")
+            raise InputError(f"{path}, array '{name}'", "missing", f"{', '.join(required)} for {function}")
     try:
+        check_optional(design, function, arrays)
         checked = check_arrays(design, arrays)
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise error.within(path) from None
     return Loaded(checked, archive.others, tuple(suspicions(design, checked)))
 
 

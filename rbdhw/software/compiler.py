@@ -41,11 +41,9 @@ def find_compiler() -> tuple[str, ...]:
         if found is not None:
             return (found, *given[1:])
     if given:
-        raise InputError(f"CC={given[0]}: no such program; expected the path of a C compiler")
-    raise InputError(
-        f"C compiler: none of {', '.join(COMPILERS)} is installed; expected one, or its path in CC, "
-        "or --engine numpy"
-    )
+        raise InputError(f"CC={given[0]}", "no such program", "the path of a C compiler")
+    reason = f"none of {', '.join(COMPILERS)} is installed"
+    raise InputError("C compiler", reason, "one, or its path in CC", "install one, or use --engine numpy")
 
 
 def compile_library(

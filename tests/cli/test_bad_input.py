@@ -98,7 +98,7 @@ class TestDomains:
         domain.write_bytes(text if isinstance(text, bytes) else text.encode())
         line = refused("generate", path("toy"), "-o", tmp_path / "out", "--domain", domain, *BUILD)
         assert expected in line
-        assert line.startswith((f"{domain}: ", "domain: "))
+        assert line.startswith((f"{domain}: ", f"{domain}, ", "domain, "))
 
     @pytest.mark.parametrize(
         ("place", "reason"),

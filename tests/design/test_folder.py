@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.design.digests import MANIFEST, read_manifest, seal
+from rbdhw.design.digests import AGAIN, MANIFEST, read_manifest, seal
 from rbdhw.design.folder import FILES, check_output, read, write
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.errors import InputError, InternalError
@@ -55,7 +55,7 @@ def test_a_program_that_its_reader_refuses_is_not_written(design, folder):
             write(damaged, target)
         assert str(refusal.value) == (
             f"{target}: internal error: the design differs from the one that is read from its files "
-            f"(model.json: damaged: program data, operations.{k}.1.0.2: Input should be greater than or "
+            f"(model.json, program data, operations.{k}.1.0.2: Input should be greater than or "
             "equal to -63; expected what program_to_json writes); nothing was written; please report "
             "the robot and the options"
         )
@@ -67,7 +67,7 @@ def test_a_design_that_is_read_differently_is_not_written(design, folder):
     """The reader converts a fraction to an integer."""
     odd = replace(design, fext=(True,))
     assert odd.fext == (1,)
-    with pytest.raises(InternalError, match=r"domain data: fext"):
+    with pytest.raises(InternalError, match=r"domain data, fext"):
         write(odd, folder)
 
 
@@ -319,7 +319,7 @@ def damage_and_read(folder, name, change):
     if name != MANIFEST:
         path.write_text(json.dumps(data))
     reseal(folder, manifest)
-    return refusal_of(read, folder).removeprefix(f"{path}: ")
+    return refusal_of(read, folder).removeprefix(f"{path}, ").removesuffix(f"; {AGAIN}")
 
 
 @pytest.mark.parametrize(
@@ -337,19 +337,19 @@ def test_a_file_that_is_not_json_is_refused(folder, name, text, reason):
     path.write_text(text)
     if name != MANIFEST:
         reseal(folder, manifest)
-    expected = "expected what generate wrote; run `rbdhw generate` again"
-    assert refusal_of(read, folder) == f"{path}: damaged, {reason}; {expected}"
+    expected = "expected what generate wrote"
+    assert refusal_of(read, folder) == f"{path}: damaged, {reason}; {expected}; {AGAIN}"
 
 
 def test_a_damaged_model_is_refused(folder):
     assert damage_and_read(folder, "model.json", lambda data: data["operations"][5][1].clear()) == (
-        "damaged: program data, operations.5: add of 0 operands; expected 1 or 2"
+        "program data, operations.5: add of 0 operands; expected 1 or 2"
     )
 
 
 def test_a_damaged_robot_is_refused(folder):
     assert damage_and_read(folder, "robot.json", lambda data: data.pop("name")) == (
-        "damaged: robot data, name: Field required; expected what robot_to_json writes"
+        "robot data, name: Field required; expected what robot_to_json writes"
     )
 
 
@@ -376,7 +376,7 @@ def test_a_damaged_robot_is_refused(folder):
     ],
 )
 def test_a_damaged_domain_is_refused(folder, change, text):
-    assert damage_and_read(folder, "domain.json", change) == f"damaged: domain data: {text}"
+    assert damage_and_read(folder, "domain.json", change) == f"domain data, {text}"
 
 
 @pytest.mark.parametrize(
@@ -384,32 +384,32 @@ def test_a_damaged_domain_is_refused(folder, change, text):
     [
         (
             lambda data: data.pop("stream"),
-            "damaged: stream.tdata_width: None; expected one of 32, 64, 128, 256, 512",
+            "stream.tdata_width: None; expected one of 32, 64, 128, 256, 512",
         ),
         (
             lambda data: data["stream"].update(tdata_width=48),
-            "damaged: stream.tdata_width: 48; expected one of 32, 64, 128, 256, 512",
+            "stream.tdata_width: 48; expected one of 32, 64, 128, 256, 512",
         ),
         (
             lambda data: data["stream"]["functions"].update(id=3),
-            "damaged: stream.functions: {'id': 3, 'fd': 1}; expected some of "
+            "stream.functions: {'id': 3, 'fd': 1}; expected some of "
             "{'id': 0, 'fd': 1, 'm': 2, 'minv': 3, 'did': 4, 'dfd': 5, 'difd': 6}",
         ),
         (
             lambda data: data["stream"].update(number="float16"),
-            "damaged: stream.number: float16; expected one of fixed, float32",
+            "stream.number: float16; expected one of fixed, float32",
         ),
         (
             lambda data: data["stream"].pop("priority"),
-            "damaged: stream.priority: None; expected a list of some of id, fd",
+            "stream.priority: None; expected a list of some of id, fd",
         ),
         (
             lambda data: data["stream"].update(priority=["m"]),
-            "damaged: stream.priority: ['m']; expected a list of some of id, fd",
+            "stream.priority: ['m']; expected a list of some of id, fd",
         ),
         (
             lambda data: data["stream"]["functions"].pop("fd"),
-            "function 'fd' is not in both files; expected the functions of model.json: id, fd",
+            "function 'fd': is not in both files; expected the functions of model.json: id, fd",
         ),
     ],
 )
@@ -422,6 +422,6 @@ def test_files_of_another_robot_are_refused(folder, tmp_path):
     (tmp_path / "other" / "model.json").replace(folder / "model.json")
     reseal(folder, rail_design().manifest)
     assert refusal_of(read, folder) == (
-        f"{folder / 'model.json'}: word 'q[1]': unknown; "
-        "expected an input of robot 'rail' in robot.json and domain.json"
+        f"{folder / 'model.json'}, word 'q[1]': unknown; "
+        "expected an input of robot 'rail' in robot.json and domain.json; run `rbdhw generate` again"
     )

@@ -30,7 +30,8 @@ from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.strategies import robots
 from tests.support.urdf_documents import AXIS, arm_with
 
-PAIR = "expected a positive number or [lower, upper] with lower below upper"
+PAIR = "a positive number or [lower, upper] with lower below upper"
+ENTRIES = "position, velocity, acceleration, effort"
 
 
 def limited(**limits):
@@ -109,47 +110,63 @@ def test_the_default_acceleration_follows_the_velocity_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "element", "expected"),
     [
-        ("x = 1", "x: unknown; expected default, joints, base, fext"),
-        (
-            "[joints.elbow]\nspin = 1",
-            "joints.elbow.spin: unknown; expected position, velocity, acceleration, effort",
-        ),
-        ("[default]\nlimit = 1", "default.limit: unknown; expected position, velocity, acceleration, effort"),
-        ("[fext]\ntorque = 1", "fext.torque: unknown; expected force, moment"),
-        ("joints = 3", "joints: expected a table"),
-        ("[joints]\nelbow = 3", "joints.elbow: expected a table"),
-        ('[default]\nvelocity = "fast"', f"default.velocity: {PAIR}"),
-        ('[default]\nvelocity = "1.0"', f"default.velocity: {PAIR}"),
-        ("[default]\nvelocity = true", f"default.velocity: {PAIR}"),
-        ("[default]\nvelocity = 0.0", f"default.velocity: {PAIR}"),
-        ("[default]\nvelocity = -1", f"default.velocity: {PAIR}"),
-        ("[default]\nvelocity = []", f"default.velocity: {PAIR}"),
-        ("[default]\nvelocity = [1.0]", f"default.velocity: {PAIR}"),
-        ("[default]\nvelocity = [2.0, 1.0]", f"default.velocity: {PAIR}"),
-        ("[default]\nvelocity = [1.0, 1.0]", f"default.velocity: {PAIR}"),
-        ("[joints.elbow]\nposition = nan", f"joints.elbow.position: {PAIR}"),
-        ("[joints.elbow]\nposition = [-inf, 1]", f"joints.elbow.position: {PAIR}"),
-        (f"[default]\nvelocity = 1{400 * '0'}", f"default.velocity: {PAIR}"),
-        (
-            "[default]\nposition = 1e7",
-            "default.position: expected a magnitude of up to 1e+06 rad or m",
-        ),
+        ("x = 1", "x", "one of default, joints, base, fext"),
+        ("[joints.elbow]\nspin = 1", "joints.elbow.spin", f"one of {ENTRIES}"),
+        ("[default]\nlimit = 1", "default.limit", f"one of {ENTRIES}"),
+        ("[fext]\ntorque = 1", "fext.torque", "one of force, moment"),
+        ("joints = 3", "joints", "a table"),
+        ("[joints]\nelbow = 3", "joints.elbow", "a table"),
+        ('[default]\nvelocity = "fast"', "default.velocity", PAIR),
+        ('[default]\nvelocity = "1.0"', "default.velocity", PAIR),
+        ("[default]\nvelocity = true", "default.velocity", PAIR),
+        ("[default]\nvelocity = 0.0", "default.velocity", PAIR),
+        ("[default]\nvelocity = -1", "default.velocity", PAIR),
+        ("[default]\nvelocity = []", "default.velocity", PAIR),
+        ("[default]\nvelocity = [1.0]", "default.velocity", PAIR),
+        ("[default]\nvelocity = [2.0, 1.0]", "default.velocity", PAIR),
+        ("[default]\nvelocity = [1.0, 1.0]", "default.velocity", PAIR),
+        ("[joints.elbow]\nposition = nan", "joints.elbow.position", PAIR),
+        ("[joints.elbow]\nposition = [-inf, 1]", "joints.elbow.position", PAIR),
+        (f"[default]\nvelocity = 1{400 * '0'}", "default.velocity", PAIR),
+        ("[default]\nposition = 1e7", "default.position", "a magnitude of up to 1e+06 rad or m"),
         (
             "[default]\nvelocity = [-1e-30, 1e-30]",
-            "default.velocity: expected 0, or a magnitude of 1e-09 to 1e+06 rad/s or m/s",
+            "default.velocity",
+            "0, or a magnitude of 1e-09 to 1e+06 rad/s or m/s",
         ),
+        ("[fext]\nforce = [1, 2, 3]", "fext.force", PAIR),
+    ],
+)
+def test_an_invalid_entry_is_refused(tmp_path, text, element, expected):
+    file = tmp_path / "domain.toml"
+    file.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_overrides(file)
+    assert (error.value.where, error.value.expected) == (f"{file}, {element}", expected)
+
+
+def test_the_refusal_of_an_entry_repeats_it(tmp_path):
+    file = tmp_path / "domain.toml"
+    file.write_text("[default]\nvelocity = [2.0, 1.0]")
+    with pytest.raises(InputError) as error:
+        read_overrides(file)
+    assert str(error.value) == f"{file}, default.velocity: is [2.0, 1.0]; expected {PAIR}"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
         (f"[default]\nvelocity = {1900 * '['}", "not a readable TOML file (nested too deep)"),
         (f"x = 1\n{2000 * 'a.'}a = 1", "a line of 4,005 characters; expected at most 2,000"),
-        ("[fext]\nforce = [1, 2, 3]", f"fext.force: {PAIR}"),
         (
             "[default",
             "not a readable TOML file (Expected ']' at the end of a table declaration (at end of document))",
         ),
     ],
 )
-def test_an_invalid_domain_file_is_refused(tmp_path, text, complaint):
+def test_a_file_that_is_not_toml_is_refused(tmp_path, text, complaint):
     file = tmp_path / "domain.toml"
     file.write_text(text)
     with pytest.raises(InputError) as error:
@@ -173,7 +190,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
 def test_an_unknown_joint_is_refused():
     with pytest.raises(InputError) as error:
         input_domain(rail(2), Overrides(joints={"rail_7": JointBounds(), "rail_1": JointBounds()}))
-    assert str(error.value) == "domain: joint 'rail_7' is not a joint of rail; expected one of rail_0, rail_1"
+    assert str(error.value) == "domain, joint 'rail_7': not a joint of rail; expected one of rail_0, rail_1"
 
 
 @pytest.mark.parametrize(
@@ -279,10 +296,13 @@ def test_the_base_has_bounds_of_its_own_where_it_moves():
     assert moved["base_a"][:, 1].tolist() == [15.0] * 3 + [7.0] * 3
     with pytest.raises(InputError) as error:
         input_domain(fixed, given)
-    assert str(error.value) == "domain: base: the base of rail is fixed; expected a base that moves"
+    assert str(error.value) == (
+        "domain, base: the base of rail is fixed; expected a base that moves; "
+        "use --base floating or --base given"
+    )
     with pytest.raises(InputError) as error:
         input_domain(floating, Overrides(joints={"root_joint": JointBounds(velocity=1.0)}))
-    expected = "domain: joint 'root_joint' floats; expected its bounds in the table base"
+    expected = "domain, joint 'root_joint': floats; expected its bounds in the table base"
     assert str(error.value) == expected
 
 

@@ -125,7 +125,7 @@ def test_base_and_gravity_by_task(tmp_path):
         (lambda acc: acc.id(np.zeros(3), np.zeros(2), np.zeros(2)), "array 'q'"),
         (lambda acc: acc.id(np.zeros(2), np.zeros(3), np.zeros(2)), "array 'v'"),
         (lambda acc: acc.id(np.zeros((4, 2)), np.zeros((3, 2)), np.zeros(2)), "4 of q, 3 of v"),
-        (lambda acc: acc.id(np.zeros(2), np.array([0.0, np.nan]), np.zeros(2)), "array 'v': row 0, column 1"),
+        (lambda acc: acc.id(np.zeros(2), np.array([0.0, np.nan]), np.zeros(2)), "array 'v', row 0, column 1"),
         (lambda acc: acc.id(np.zeros(2), np.zeros(2), np.array([0.0, np.inf])), "array 'a'"),
         (lambda acc: acc.id(np.zeros((1, 1, 2)), np.zeros(2), np.zeros(2)), "array 'q'"),
         (lambda acc: acc.difd(*np.zeros((3, 2)), Minv=np.array([[1.0, 2.0], [0.0, 1.0]])), "symmetric"),
@@ -136,7 +136,7 @@ def test_base_and_gravity_by_task(tmp_path):
 def test_bad_input_is_refused(acc, call, reason):
     with pytest.raises(InputError) as refusal:
         call(acc)
-    assert reason in str(refusal.value).replace("array 'q': row", "array 'q'")
+    assert reason in str(refusal.value)
 
 
 def test_without_a_compiler(folder, monkeypatch, tmp_path):

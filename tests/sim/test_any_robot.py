@@ -128,4 +128,4 @@ def test_a_quaternion_of_zeros_is_refused(tmp_path):
     with pytest.raises(InputError) as error:
         load(design, "id", path)
     reason = "array 'q', row 1: the quaternion of joint 'j1' has length 0"
-    assert str(error.value) == f"{path}: {reason}; expected a unit quaternion [x y z w]"
+    assert str(error.value) == f"{path}, {reason}; expected a unit quaternion [x y z w]"

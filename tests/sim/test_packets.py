@@ -83,13 +83,13 @@ def test_what_is_not_finite_is_refused_with_its_place(value):
     arrays["a"][2, 1] = value
     with pytest.raises(InputError) as refusal:
         packets.encode(design, "id", arrays)
-    assert str(refusal.value) == f"array 'a': row 2, column 1: {value}; expected finite numbers"
+    assert str(refusal.value) == f"array 'a', row 2, column 1: {value}; expected finite numbers"
 
 
 def test_a_matrix_of_wrenches_names_both_columns():
     array = np.zeros((4, 2, 6))
     array[3, 1, 5] = np.nan
-    with pytest.raises(InputError, match=r"^array 'fext': row 3, column 1, 5: nan; expected finite numbers$"):
+    with pytest.raises(InputError, match=r"^array 'fext', row 3, column 1, 5: nan; expected finite numbers$"):
         packets.check_finite("fext", array)
 
 

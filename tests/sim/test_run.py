@@ -144,14 +144,14 @@ def test_a_given_inverse_is_used(toy_folder, tmp_path):
     np.savez(tmp_path / "given.npz", **arrays, Minv=Minv)
     differing = f"[0,1] is {Minv[7, 0, 1]:g} and [1,0] is {Minv[7, 1, 0]:g}"
     assert refusal_of(toy_folder, "difd", tmp_path / "given.npz", tmp_path / "out.npz") == (
-        f"{tmp_path / 'given.npz'}: array 'Minv': row 7: {differing}; expected symmetric matrices"
+        f"{tmp_path / 'given.npz'}, array 'Minv', row 7: {differing}; expected symmetric matrices"
     )
 
 
 def test_results_that_a_function_has_not_are_refused(rail_folder, states, tmp_path):
     with pytest.raises(InputError) as refusal:
         run(rail_folder, "id", states(), tmp_path / "out.npz", extended=True)
-    assert str(refusal.value) == "function 'id': has no optional results; expected dfd"
+    assert str(refusal.value) == "function 'id': has no optional results; expected dfd; leave out --extended"
 
 
 def test_narrow_and_whole_numbers_are_taken(rail_folder, states, tmp_path):
@@ -180,8 +180,8 @@ def test_a_force_is_taken_where_the_design_takes_one(rail_folder, states, tmp_pa
     np.testing.assert_allclose(results(tmp_path / "out.npz")["tau"], expected, rtol=1e-12)
     fext[7, 0, 5] = 2.0
     assert refusal_of(tmp_path / "design", "id", states(fext=fext), tmp_path / "out.npz") == (
-        f"{tmp_path / 'states.npz'}: array 'fext': row 7: a force on link 'cart_0'; "
-        "this design expects forces on cart_1"
+        f"{tmp_path / 'states.npz'}, array 'fext', row 7: a force on link 'cart_0'; "
+        "expected forces on cart_1; generate with this link in --fext"
     )
 
 
@@ -190,8 +190,8 @@ def test_a_force_is_refused_where_the_design_takes_none(rail_folder, states, tmp
     run(rail_folder, "id", states(fext=fext), tmp_path / "out.npz")
     fext[0, 1, 0] = -1e-9
     assert refusal_of(rail_folder, "id", states(fext=fext), tmp_path / "out.npz") == (
-        f"{tmp_path / 'states.npz'}: array 'fext': row 0: a force on link 'cart_1'; "
-        "this design expects forces on none"
+        f"{tmp_path / 'states.npz'}, array 'fext', row 0: a force on link 'cart_1'; "
+        "expected forces on none; generate with this link in --fext"
     )
 
 
@@ -219,7 +219,7 @@ ONE_TASK = "array 'q': shape (2,); expected (N, 2), a row for each task; for one
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"a": None}, "array 'a': missing; id needs q, v, a"),
+        ({"a": None}, "array 'a': missing; expected q, v, a for id"),
         ({"v": np.zeros((TASKS, 3))}, "array 'v': shape (40, 3); expected (40, 2)"),
         ({"a": np.zeros((TASKS - 1, 2))}, "array 'a': shape (39, 2); expected (40, 2)"),
         ({"q": np.zeros(2)}, ONE_TASK),
@@ -230,15 +230,15 @@ ONE_TASK = "array 'q': shape (2,); expected (N, 2), a row for each task; for one
         ({"q": np.array([{}])}, "array 'q': holds Python objects; expected real numbers"),
         (
             {"v": np.full((TASKS, 2), -1e16)},
-            "array 'v': row 0: -1e+16; expected magnitudes of up to 1e+15",
+            "array 'v', row 0: -1e+16; expected magnitudes of up to 1e+15",
         ),
-        ({"a": np.full((TASKS, 2), np.nan)}, "array 'a': row 0, column 0: nan; expected finite numbers"),
-        ({"q": np.full((TASKS, 2), np.inf)}, "array 'q': row 0, column 0: inf; expected finite numbers"),
+        ({"a": np.full((TASKS, 2), np.nan)}, "array 'a', row 0, column 0: nan; expected finite numbers"),
+        ({"q": np.full((TASKS, 2), np.inf)}, "array 'q', row 0, column 0: inf; expected finite numbers"),
     ],
 )
 def test_arrays_that_cannot_be_used_are_named(rail_folder, states, tmp_path, changes, text):
     path = states(**changes)
-    assert refusal_of(rail_folder, "id", path, tmp_path / "out.npz") == f"{path}: {text}"
+    assert refusal_of(rail_folder, "id", path, tmp_path / "out.npz") == f"{path}, {text}"
     assert not (tmp_path / "out.npz").exists()
 
 

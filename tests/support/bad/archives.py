@@ -189,9 +189,9 @@ ARCHIVES: dict[str, tuple[Callable[[Path], None], str]] = {
     "complex numbers": (arrays(q=ZEROS + 1j), "array 'q': holds complex128; expected real numbers"),
     "dates": (arrays(q=ZEROS.astype("M8[s]")), "array 'q': holds datetime64[s]; expected real numbers"),
     "durations": (arrays(q=ZEROS.astype("m8[s]")), "array 'q': holds timedelta64[s]; expected real numbers"),
-    "no q": (arrays(q=None), "array 'q': missing; id needs q, v, a"),
-    "no a": (arrays(a=None), "array 'a': missing; id needs q, v, a"),
-    "another name": (arrays(q=None, Q=ZEROS), "array 'q': missing; id needs q, v, a"),
+    "no q": (arrays(q=None), "array 'q': missing; expected q, v, a for id"),
+    "no a": (arrays(a=None), "array 'a': missing; expected q, v, a for id"),
+    "another name": (arrays(q=None, Q=ZEROS), "array 'q': missing; expected q, v, a for id"),
     "one task": (
         arrays(q=np.zeros(2)),
         "array 'q': shape (2,); expected (N, 2), a row for each task; for one task use",
@@ -202,17 +202,17 @@ ARCHIVES: dict[str, tuple[Callable[[Path], None], str]] = {
     "forces without bodies": (arrays(fext=ZEROS), "array 'fext': shape (3, 2); expected (3, 2, 6)"),
     "a force that the design does not take": (
         arrays(fext=np.ones((TASKS, 2, 6))),
-        "array 'fext': row 0: a force on link 'cart_0'; this design expects forces on none",
+        "array 'fext', row 0: a force on link 'cart_0'; expected forces on none",
     ),
-    "NaN": (arrays(v=ZEROS * np.nan), "array 'v': row 0, column 0: nan; expected finite numbers"),
-    "infinity": (arrays(a=ZEROS - np.inf), "array 'a': row 0, column 0: -inf; expected finite numbers"),
+    "NaN": (arrays(v=ZEROS * np.nan), "array 'v', row 0, column 0: nan; expected finite numbers"),
+    "infinity": (arrays(a=ZEROS - np.inf), "array 'a', row 0, column 0: -inf; expected finite numbers"),
     "more than a double": (
         arrays(q=np.full((TASKS, 2), np.longdouble("1e4000"))),
-        "array 'q': row 0, column 0: inf; expected finite numbers",
+        "array 'q', row 0, column 0: inf; expected finite numbers",
     ),
-    "1e300": (arrays(q=ZEROS + 1e300), "array 'q': row 0: 1e+300; expected magnitudes of up to 1e+15"),
+    "1e300": (arrays(q=ZEROS + 1e300), "array 'q', row 0: 1e+300; expected magnitudes of up to 1e+15"),
     "large integers": (
         arrays(a=np.full((TASKS, 2), 2**63, np.uint64)),
-        "array 'a': row 0: 9.22337e+18; expected magnitudes of up to 1e+15",
+        "array 'a', row 0: 9.22337e+18; expected magnitudes of up to 1e+15",
     ),
 }

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 PAIR = "expected a positive number or [lower, upper] with lower below upper"
-JOINT_ENTRIES = "unknown; expected position, velocity, acceleration, effort"
+JOINT_ENTRIES = "unknown; expected one of position, velocity, acceleration, effort"
 DOMAINS: dict[str, tuple[str | bytes, str]] = {
     **{
-        f"a bound of {text}": (f"[default]\nvelocity = {text}", f"default.velocity: {PAIR}")
+        f"a bound of {text}": (f"[default]\nvelocity = {text}", f"; {PAIR}")
         for text in (
             *("0", "-1", "nan", "inf", "true", '"1"', "[]", "[1]", "[1, 1]", "[2, 1]", "[1, 2, 3]"),
             *("[nan, 1]", "[-inf, inf]", "[[1], 2]", "2020-01-01", "1" + 400 * "0"),
         )
     },
     **{
-        f"{entry} {text}": (f"[default]\n{entry} = {text}", f"default.{entry}: expected {expected}")
+        f"{entry} {text}": (f"[default]\n{entry} = {text}", f"; expected {expected}")
         for entry, text, expected in (
             ("position", "1e308", "a magnitude of up to 1e+06 rad or m"),
             ("position", "[-1e308, 1e308]", "a magnitude of up to 1e+06 rad or m"),
@@ -26,20 +26,20 @@ DOMAINS: dict[str, tuple[str | bytes, str]] = {
     },
     "a force of 1e300": (
         "[fext]\nforce = 1e300",
-        "fext.force: expected 0, or a magnitude of 1e-12 to 1e+12 N or Nm",
+        "fext.force: is 1e+300; expected 0, or a magnitude of 1e-12 to 1e+12 N or Nm",
     ),
     "a base that is fixed": (
         "[base]\nforce = 1",
-        "domain: base: the base of toy is fixed; expected a base that moves",
+        "domain, base: the base of toy is fixed; expected a base that moves",
     ),
-    "an unknown table": ("[joint]\n", "joint: unknown; expected default, joints, base, fext"),
+    "an unknown table": ("[joint]\n", "joint: unknown; expected one of default, joints, base, fext"),
     "an unknown entry": ("[default]\nspeed = 1", f"default.speed: {JOINT_ENTRIES}"),
     "an unknown entry of a joint": ("[joints.elbow]\nspeed = 1", f"joints.elbow.speed: {JOINT_ENTRIES}"),
-    "an unknown joint": ("[joints.knee]\n", "domain: joint 'knee' is not a joint of toy; expected one of"),
-    "an unknown joint with a line end": ('[joints."a\\nb"]\n', "domain: joint 'a\\nb' is not a joint of toy"),
-    "no table": ("default = 3", "default: expected a table"),
-    "a list of tables": ("[[joints]]\n", "joints: expected a table"),
-    "joints without tables": ("[joints]\nelbow = 1", "joints.elbow: expected a table"),
+    "an unknown joint": ("[joints.knee]\n", "domain, joint 'knee': not a joint of toy; expected one of"),
+    "an unknown joint with a line end": ('[joints."a\\nb"]\n', "domain, joint 'a\\nb': not a joint of toy"),
+    "no table": ("default = 3", "default: is 3; expected a table"),
+    "a list of tables": ("[[joints]]\n", "joints: is [{}]; expected a table"),
+    "joints without tables": ("[joints]\nelbow = 1", "joints.elbow: is 1; expected a table"),
     "no TOML": ("[default", "not a readable TOML file (Expected ']'"),
     "a table twice": (
         "[default]\n[default]\n",

@@ -178,6 +178,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "estimate.fit",
         "estimate.resources",
         "design.digests",
+        "design.manifest",
     ),
     "explore": (
         "errors",

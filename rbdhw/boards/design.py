@@ -5,41 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from rbdhw.boards.shell import ACCELERATOR
-from rbdhw.design.digests import AGAIN, MANIFEST, read_manifest
+from rbdhw.design.digests import MANIFEST
+from rbdhw.design.manifest import read_manifest
 from rbdhw.errors import InputError
 from rbdhw.estimate.fit import Sharing, shortages
 from rbdhw.estimate.resources import Resources
 from rbdhw.target import Target
-
-
-class _Stream(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    tdata_width: int
-
-
-class _Slots(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    used: int
-
-
-class _Manifest(BaseModel):
-    """The entries of the manifest that synthesis reads."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    target: str
-    clock_mhz: float
-    ii: int
-    multipliers: int
-    multiplier_slots: _Slots
-    shift_add_products: int
-    dsp_blocks: int
-    stream: _Stream
 
 
 @dataclass(frozen=True)
@@ -112,13 +84,7 @@ def read_design(directory: Path) -> DesignFiles:
         For a folder without a manifest or Verilog, an invalid manifest, or a modified file.
     """
     path, verilog = directory / MANIFEST, directory / f"{ACCELERATOR}.v"
-    data = read_manifest(directory)
-    try:
-        manifest = _Manifest.model_validate(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        element = ".".join(str(part) for part in first["loc"]) or "document"
-        raise InputError(f"{path}, {element}", first["msg"], "what generate wrote", AGAIN) from error
+    manifest = read_manifest(directory)
     return DesignFiles(
         manifest=path,
         verilog=verilog,

@@ -32,6 +32,7 @@ from rbdhw.cli.tables import (
 )
 from rbdhw.config import LINK_PACE
 from rbdhw.design import folder as design_folder
+from rbdhw.design.manifest import Manifest, read_manifest
 from rbdhw.errors import InputError, InternalError, one_line
 from rbdhw.estimate.calibration import TABLE, calibration
 from rbdhw.progress import show_progress
@@ -213,7 +214,7 @@ def generate(
     if as_json:
         _print_json(manifest)
     else:
-        print_manifest(design.manifest, output)
+        print_manifest(Manifest.model_validate(manifest), output)
 
 
 @app.command()
@@ -232,7 +233,7 @@ def simulate(
     if as_json:
         _print_json(report.json())
     else:
-        print_report(design_folder.read(directory).manifest, report.json())
+        print_report(read_manifest(directory), report.json())
         print_causes(report.json()["causes"])
     for failure in report.failures:
         print(f"rbdhw: {directory}: {failure}", file=sys.stderr)

@@ -12,6 +12,7 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
+from rbdhw.design.manifest import ErrorEntry, Manifest, RobotEntry, SharingEntry
 from rbdhw.design.traffic import rate_text
 from rbdhw.estimate.model import NAMES
 
@@ -47,8 +48,8 @@ def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
 
 def print_description(data: dict[str, Any]) -> None:
     """Print the result of ``rbdhw info``: the robot, and the operations of its functions."""
-    robot = data["robot"]
-    print(f"{robot['name']}: {freedoms_text(robot)}, depth {robot['depth']}")
+    robot = RobotEntry.model_validate(data["robot"])
+    print(f"{robot.name}: {freedoms_text(robot)}, depth {robot.depth}")
     names = ("name", "kind", "link", "parent")
     joints = [
         [*(own[name] for name in names), own["mimics"]["joint"] if own["mimics"] else ""]
@@ -93,12 +94,12 @@ def print_coordinates(coordinates: Mapping[str, Sequence[Mapping[str, Any]]]) ->
         print_table(f"coordinates: {title}", columns, rows)
 
 
-def freedoms_text(robot: Mapping[str, Any]) -> str:
+def freedoms_text(robot: RobotEntry) -> str:
     """Return the number of joints, a floating base, and the degrees of freedom if their number differs."""
-    floats = robot["base"] == "floating"
-    joints = len(robot["joints"]) - floats
+    floats = robot.base == "floating"
+    joints = len(robot.joints) - floats
     text = f"{joints} joint" + "s" * (joints != 1) + " and a floating base" * floats
-    return text if robot["dof"] == joints else f"{text}, {robot['dof']} degrees of freedom"
+    return text if robot.dof == joints else f"{text}, {robot.dof} degrees of freedom"
 
 
 def print_limbs(limbs: dict[str, Any]) -> None:
@@ -132,51 +133,49 @@ def print_algorithms(algorithms: dict[str, Any]) -> None:
         print_table("algorithms", ["algorithm", "", OPERATIONS, "longest\npaths", "cost"], rows)
 
 
-def print_manifest(manifest: dict[str, Any], output: Path) -> None:
+def print_manifest(manifest: Manifest, output: Path) -> None:
     """Print a short table of a design: the operations, latency, throughput and error of its functions."""
-    robot, rows = manifest["robot"], []
-    for name, function in manifest["functions"].items():
-        error, built = manifest["error"][name], function["built"]
+    robot, rows = manifest.robot, []
+    for name, function in manifest.functions.items():
+        error, products = manifest.error[name], function.built.multiplications
         rows.append(
             [
                 name,
-                f"{sum(built['multiplications'].values())} / {built['additions']}",
-                _latency_cell(function["latency_cycles"], manifest["clock_mhz"]),
-                str(function["core_latency_cycles"]),
-                rate_text(function["tasks_per_second"]),
-                _error_cell(error["median"], error["max"]),
+                f"{products.variable + products.constant} / {function.built.additions}",
+                _latency_cell(function.latency_cycles, manifest.clock_mhz),
+                str(function.core_latency_cycles),
+                rate_text(function.tasks_per_second),
+                _error_cell(error.median, error.max),
             ]
         )
     columns = [OPERATIONS, LATENCY, "core\ncycles", "tasks/s", ERROR]
     print_table(
-        f"{robot['name']} ({freedoms_text(robot)}) for {manifest['target']} -> {output}\n"
+        f"{robot.name} ({freedoms_text(robot)}) for {manifest.target} -> {output}\n"
         f"{_hardware_text(manifest)}\n"
         "latency: first beat in to last beat out, with nothing else in flight\n"
         "tasks/s: the most that the II and the beats of the function's packets allow",
         ["", *columns],
         rows,
     )
-    print_accuracy(manifest)
+    print_accuracy(manifest.error, manifest.formats.why)
     print_interval(manifest)
-    if "limbs" in manifest:
-        print_sharing(manifest["limbs"])
+    if manifest.limbs is not None:
+        print_sharing(manifest.limbs)
 
 
-def print_accuracy(manifest: dict[str, Any]) -> None:
+def print_accuracy(errors: Mapping[str, ErrorEntry], why: str) -> None:
     """Print each function's errors by stratum, its error floor and largest step, and the choice of widths."""
-    errors = manifest["error"]
     strata = {
-        name: {kind: (part["median"], part["max"]) for kind, part in own["strata"].items()}
+        name: {kind: (part.median, part.max) for kind, part in own.strata.items()}
         for name, own in errors.items()
     }
     _print_strata("errors by kind of tasks, median / largest", strata)
     rows = [
-        [name, ", ".join(own["units"]), f"{own['step']:.1e}", f"{own['floor']:.2g}"]
-        for name, own in errors.items()
+        [name, ", ".join(own.units), f"{own.step:.1e}", f"{own.floor:.2g}"] for name, own in errors.items()
     ]
     title = "errors are relative to the result's norm, or to the floor where that is larger"
     print_table(title, ["", "unit", "largest\nstep", "error\nfloor"], rows)
-    print_text(f"widths: {manifest['formats']['why']}", INDENT)
+    print_text(f"widths: {why}", INDENT)
 
 
 def _print_strata(title: str, strata: Mapping[str, Mapping[str, tuple[float | None, float | None]]]) -> None:
@@ -193,11 +192,11 @@ def _short_errors(median: float | None, largest: float | None) -> str:
     return "-" if median is None or largest is None else f"{median:.0e}/{largest:.0e}"
 
 
-def _hardware_text(manifest: dict[str, Any]) -> str:
+def _hardware_text(manifest: Manifest) -> str:
     """Return a line about the hardware that all functions share."""
-    width = " x ".join(str(bits) for bits in manifest["width"])
+    width = " x ".join(str(bits) for bits in manifest.width)
     return (
-        f"{manifest['clock_mhz']:g} MHz, II {manifest['ii']}, {manifest['multipliers']:,} multipliers, "
+        f"{manifest.clock_mhz:g} MHz, II {manifest.ii}, {manifest.multipliers:,} multipliers, "
         f"width {width} bits"
     )
 
@@ -206,28 +205,28 @@ def _latency_cell(cycles: int | None, clock_mhz: float) -> str:
     return "-" if cycles is None else f"{cycles} / {cycles / clock_mhz:.3f}"
 
 
-def print_interval(manifest: dict[str, Any]) -> None:
+def print_interval(manifest: Manifest) -> None:
     """Print the initiation interval, the estimated resources and the choice of the core, with the reasons."""
-    chosen, found = manifest["interval"], manifest["estimate"]
-    taken = [f"{found[name]:,} {NAMES[name]} ({share:.1%})" for name, share in found["shares"].items()]
-    print_text(f"II {chosen['ii']}: {chosen['why']}", INDENT)
-    print_text(f"by estimate {', '.join(taken)} of {manifest['target']}", INDENT)
-    if manifest["core"] != manifest["cores"]["asked"]:
-        print_text(f"core {manifest['core']}: {manifest['cores']['why']}", INDENT)
+    chosen, found = manifest.interval, manifest.estimate
+    taken = [f"{getattr(found, name):,} {NAMES[name]} ({share:.1%})" for name, share in found.shares.items()]
+    print_text(f"II {chosen.ii}: {chosen.why}", INDENT)
+    print_text(f"by estimate {', '.join(taken)} of {manifest.target}", INDENT)
+    if manifest.core != manifest.cores.asked:
+        print_text(f"core {manifest.core}: {manifest.cores.why}", INDENT)
 
 
-def print_sharing(limbs: dict[str, Any]) -> None:
+def print_sharing(limbs: SharingEntry) -> None:
     """Print the groups of symmetric limbs, and the cost with and without shared hardware."""
-    costs = limbs["costs"]
+    costs = limbs.costs
     if not costs:
         return
-    taken = "on" if limbs["shared"] else "off"
+    taken = "on" if limbs.shared else "off"
     columns = [f"share-limbs={way}" + "\ntaken" * (way == taken) for way in costs]
     rows = [
         [name.replace("_", " "), *(f"{cost[name]:,}" for cost in costs.values())]
         for name in next(iter(costs.values()))
     ]
-    print_table(f"limbs alike: {limbs_text(limbs['groups'])}", ["", *columns], rows)
+    print_table(f"limbs alike: {limbs_text(limbs.groups)}", ["", *columns], rows)
 
 
 def limbs_text(groups: list[list[str]]) -> str:
@@ -239,7 +238,7 @@ def _error_cell(median: float | None, largest: float | None) -> str:
     return "-" if median is None or largest is None else f"{median:.1e} / {largest:.1e}"
 
 
-def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
+def print_report(manifest: Manifest, report: dict[str, Any]) -> None:
     """Print a short table of a simulation."""
     rows = []
     for name, function in report["functions"].items():
@@ -247,15 +246,14 @@ def print_report(manifest: dict[str, Any], report: dict[str, Any]) -> None:
             [
                 name,
                 str(function["tasks"]),
-                _latency_cell(function["latency_cycles"], manifest["clock_mhz"]),
-                rate_text(manifest["functions"][name]["tasks_per_second"]),
+                _latency_cell(function["latency_cycles"], manifest.clock_mhz),
+                rate_text(manifest.functions[name].tasks_per_second),
                 f"{function['mismatches']} / {function['flagged']}",
                 _error_cell(function["error_median"], function["error_max"]),
             ]
         )
-    robot = manifest["robot"]["name"]
     title = [
-        f"{robot}: RTL in Verilator against the bit-exact model and the golden model",
+        f"{manifest.robot.name}: RTL in Verilator against the bit-exact model and the golden model",
         _hardware_text(manifest),
         f"{report['tasks']:,} tasks in {report['cycles']:,} cycles: {report['mismatches']:,} mismatches, "
         f"{report['flagged']:,} flagged",

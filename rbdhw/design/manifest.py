@@ -6,9 +6,13 @@ remove any or change its meaning.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rbdhw.design import digests
+from rbdhw.errors import InputError
 
 Count = dict[str, int]
 
@@ -148,7 +152,7 @@ class FormatsEntry(_Entry):
 class SharingEntry(_Entry):
     """Symmetric limbs that share one limb's hardware. Only the pipeline core has this entry."""
 
-    groups: list[list[list[str]] | list[str]] = Field(
+    groups: list[list[str]] = Field(
         description="The first links of the limbs of each group that shares hardware."
     )
     shared: bool
@@ -341,6 +345,24 @@ class Manifest(_Entry):
 def schema() -> dict[str, Any]:
     """Return the JSON schema of a manifest."""
     return Manifest.model_json_schema()
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """Return the manifest of a design folder, after checking all digests.
+
+    Raises
+    ------
+    InputError
+        As :func:`rbdhw.design.digests.read_manifest`; if a key is missing, unknown, or of another type, as in
+        a manifest of another version.
+    """
+    data = digests.read_manifest(directory)
+    try:
+        return Manifest.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = f"{directory / digests.MANIFEST}, {'.'.join(str(part) for part in first['loc'])}"
+        raise InputError(where, first["msg"], "what generate wrote", digests.AGAIN) from error
 
 
 def validate(manifest: dict[str, Any]) -> dict[str, Any]:

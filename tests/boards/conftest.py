@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rbdhw.design.digests import seal
+from tests.support.manifests import MANIFEST
 
 # Answers each beat with the product of its halves: one 16 × 16 bit multiplier.
 MULTIPLY = """
@@ -91,18 +92,12 @@ def design(tmp_path: Path) -> Path:
 
 
 def write_manifest(folder: Path, *, tdata: int = 32, **changes: Any) -> None:
-    """Write the entries of a manifest that synthesis reads, with changes."""
-    manifest = {
-        "target": "ecp5-85",
-        "clock_mhz": 50.0,
-        "ii": 1,
-        "multipliers": 1,
-        "multiplier_slots": {"used": 1, "offered": 1},
-        "shift_add_products": 0,
-        "dsp_blocks": 1,
-        "stream": {"tdata_width": tdata},
+    """Write a manifest with changes; those of an entry leave its other keys."""
+    changes["stream"] = {"tdata_width": tdata}
+    changed = {
+        key: {**MANIFEST[key], **own} if isinstance(own, dict) else own for key, own in changes.items()
     }
-    write_sealed(folder, manifest | changes)
+    write_sealed(folder, MANIFEST | changed)
 
 
 def write_sealed(folder: Path, manifest: dict[str, Any]) -> None:

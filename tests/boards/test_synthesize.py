@@ -16,6 +16,7 @@ from rbdhw.boards.tools import ToolError
 from rbdhw.errors import InputError
 from rbdhw.target import TARGETS
 from tests.boards.conftest import write_manifest, write_sealed
+from tests.support.manifests import MANIFEST
 
 KEYS = (
     "board",
@@ -383,20 +384,9 @@ def test_design_without_verilog_is_refused(design: Path) -> None:
 @pytest.mark.parametrize(
     ("manifest", "reason"),
     [
-        ({}, "target: Field required"),
-        (
-            {
-                "target": "ecp5-85",
-                "clock_mhz": 50,
-                "ii": 1,
-                "multipliers": 1,
-                "multiplier_slots": {"used": 1},
-                "shift_add_products": 0,
-                "dsp_blocks": 1,
-                "stream": {"tdata_width": "32"},
-            },
-            "stream.tdata_width: Input should be a valid integer",
-        ),
+        ({}, "robot: Field required"),
+        (MANIFEST | {"ii": None}, "ii: Input should be a valid integer"),
+        (MANIFEST | {"heat": 3}, "heat: Extra inputs are not permitted"),
     ],
 )
 def test_broken_manifest_is_refused(design: Path, manifest: dict[str, Any], reason: str) -> None:

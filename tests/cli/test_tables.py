@@ -1,6 +1,7 @@
 """The tables of the command line: their contents, and lines of at most 80 columns."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,24 +17,26 @@ from rbdhw.cli.tables import (
     print_text,
 )
 from rbdhw.config import BuildOptions
+from rbdhw.design.manifest import Manifest, SharingEntry
 from rbdhw.robots import path
+from tests.support.manifests import ERROR, FIGURES, FUNCTION, MANIFEST
 
-MANIFEST = {
-    "robot": {"name": "arm", "dof": 2, "joints": ["a", "b"], "base": "fixed"},
+DATA: dict[str, Any] = {
+    **MANIFEST,
     "target": "xcvu9p",
     "clock_mhz": 125.0,
     "width": [27, 18],
     "ii": 4,
     "multipliers": 2080,
     "functions": {
-        "id": {
-            "built": {"multiplications": {"variable": 200, "constant": 13}, "additions": 206},
-            "latency_cycles": 21,
-            "core_latency_cycles": 16,
-            "tasks_per_second": 31250000,
-        },
+        "id": FUNCTION,
         "dfd": {
-            "built": {"multiplications": {"variable": 47000, "constant": 637}, "additions": 40123},
+            **FUNCTION,
+            "built": {
+                "multiplications": {"variable": 47000, "constant": 637},
+                "additions": 40123,
+                "reciprocals": 7,
+            },
             "latency_cycles": 453,
             "core_latency_cycles": 420,
             "tasks_per_second": 2232143,
@@ -41,37 +44,45 @@ MANIFEST = {
     },
     "error": {
         "id": {
-            "median": 2.4e-5,
-            "max": 5e-4,
-            "floor": 4.61,
-            "step": 2.0**-15,
+            **ERROR,
             "units": ["Nm", "N"],
-            "strata": {"box": {"median": 2e-5, "max": 5e-4}, "rest": {"median": 1e-6, "max": 1e-5}},
+            "strata": {
+                "box": {**FIGURES, "median": 2e-5, "max": 5e-4},
+                "rest": {**FIGURES, "median": 1e-6, "max": 1e-5},
+            },
         },
         "dfd": {
+            **ERROR,
             "median": 5.1e-4,
             "max": 5.8e-2,
             "floor": 14.2,
             "step": 2.0**-10,
             "units": ["1/s^2"],
-            "strata": {"box": {"median": 5.1e-4, "max": 5.8e-2}},
+            "strata": {"box": {**FIGURES, "median": 5.1e-4, "max": 5.8e-2}},
         },
     },
-    "formats": {"why": "--width 18: the least errors that it allows, whatever they are"},
-    "interval": {"ii": 4, "why": "the streams: a task of dfd takes 4 beats in and 56 out"},
+    "formats": {"why": "--width 18: the least errors that it allows, whatever they are", "tries": []},
+    "interval": {
+        **MANIFEST["interval"],
+        "ii": 4,
+        "why": "the streams: a task of dfd takes 4 beats in and 56 out",
+    },
     "estimate": {
         "luts": 102046,
         "flip_flops": 69447,
         "dsp_blocks": 2095,
         "block_rams": 8,
         "shares": {"luts": 0.086, "flip_flops": 0.029, "dsp_blocks": 0.306, "block_rams": 0.004},
+        "error": None,
     },
     "core": "pipeline",
     "cores": {
         "asked": "auto",
         "why": "the pipeline takes 30.6% of the DSP blocks, the array 41.2% of the LUTs",
+        "estimates": {},
     },
 }
+DESIGN = Manifest.model_validate(DATA)
 
 REPORT = {
     "tasks": 20000,
@@ -119,7 +130,7 @@ def lines(capsys):
 
 
 def test_a_design(lines):
-    assert lines(print_manifest, MANIFEST, Path("out/arm")) == [
+    assert lines(print_manifest, DESIGN, Path("out/arm")) == [
         "arm (2 joints) for xcvu9p -> out/arm",
         "125 MHz, II 4, 2,080 multipliers, width 27 x 18 bits",
         "latency: first beat in to last beat out, with nothing else in flight",
@@ -156,7 +167,7 @@ def test_a_design(lines):
 
 
 def test_a_simulation_counts_for_each_function(lines):
-    assert lines(print_report, MANIFEST, REPORT) == [
+    assert lines(print_report, DESIGN, REPORT) == [
         "arm: RTL in Verilator against the bit-exact model and the golden model",
         "125 MHz, II 4, 2,080 multipliers, width 27 x 18 bits",
         "20,000 tasks in 70,506 cycles: 5 mismatches, 7 flagged",
@@ -181,7 +192,7 @@ def test_a_simulation_counts_for_each_function(lines):
 
 def test_one_function_is_not_mixed(lines):
     traffic = {**REPORT["traffic"], "mixed_functions": False}
-    printed = lines(print_report, MANIFEST, {**REPORT, "stray": 0, "traffic": traffic})
+    printed = lines(print_report, DESIGN, {**REPORT, "stray": 0, "traffic": traffic})
     assert printed[3:5] == ["latency: least measured under 25% bubbles and 10% back-pressure", ""]
 
 
@@ -203,7 +214,13 @@ def test_algorithms(lines):
 def test_limbs_that_share(lines):
     counts = {"multipliers": 289, "adders": 1128, "multiplexed_bits": 1083}
     alone = {"multipliers": 417, "adders": 1558, "multiplexed_bits": 32914}
-    limbs = {"groups": [["lf", "rf"]], "shared": True, "costs": {"on": counts, "off": alone}}
+    limbs = SharingEntry(
+        groups=[["lf", "rf"]],
+        shared=True,
+        operations={},
+        multiplications={},
+        costs={"on": counts, "off": alone},
+    )
     assert lines(print_sharing, limbs) == [
         "limbs alike: lf, rf",
         "",
@@ -215,7 +232,7 @@ def test_limbs_that_share(lines):
         "| multiplexed bits |          1,083 |          32,914 |",
         "",
     ]
-    assert lines(print_sharing, limbs | {"shared": False})[2:4] == [
+    assert lines(print_sharing, limbs.model_copy(update={"shared": False}))[2:4] == [
         "|                  |                | share-limbs=off |",
         "|                  | share-limbs=on |           taken |",
     ]
@@ -235,8 +252,9 @@ def test_descriptions_of_robots(lines, robot):
 
 @pytest.mark.parametrize("latency", [21, 999_999])
 def test_large_figures_stay_within_the_width(lines, latency):
-    large = MANIFEST["functions"]["dfd"] | {"latency_cycles": latency, "tasks_per_second": 3}
-    printed = lines(print_manifest, MANIFEST | {"functions": {"dfd": large}}, Path("a" * 20))
+    large = DATA["functions"]["dfd"] | {"latency_cycles": latency, "tasks_per_second": 3}
+    design = Manifest.model_validate(DATA | {"functions": {"dfd": large}})
+    printed = lines(print_manifest, design, Path("a" * 20))
     assert printed[0] == f"arm (2 joints) for xcvu9p -> {'a' * 20}"
 
 

@@ -11,10 +11,9 @@ import hashlib
 import os
 import platform
 import subprocess
-import tempfile
 from pathlib import Path
 
-from rbdhw.runtime.cache import keep, user_cache
+from rbdhw.runtime.cache import find_or_make
 from rbdhw.sim.tools import FLAGS, Tools
 
 ARCHIVE = "libverilated.a"
@@ -43,20 +42,7 @@ def find_library(tools: Tools, options: tuple[str, ...], folder: Path) -> Path:
         If Verilator or the compiler fails.
     """
     name = f"verilated-{_digest(tools, options)}.a"
-    kept = [place / name for place in (user_cache(), folder) if place is not None]
-    for archive in kept:
-        if archive.is_file():
-            return archive
-    with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
-        made = _compile(tools, options, Path(work), folder)
-        for archive in kept[:-1]:
-            try:
-                keep(made, archive)
-            except OSError:
-                continue
-            return archive
-        keep(made, kept[-1])
-    return kept[-1]
+    return find_or_make(name, lambda work: _compile(tools, options, work, folder), folder)
 
 
 def _digest(tools: Tools, options: tuple[str, ...]) -> str:

@@ -167,10 +167,10 @@ def run(
 ) -> list[Outcome]:
     """Return the outcomes of all ways to compute each function; see :func:`measure`."""
     if base not in BASES:
-        raise InputError(f"base '{base}': not measured with Pinocchio; expected one of {', '.join(BASES)}")
+        raise InputError(f"base '{base}'", "not measured with Pinocchio", f"one of {', '.join(BASES)}")
     for function in functions:
         if function not in FUNCTIONS:
-            raise InputError(f"function '{function}': unknown; expected one of {', '.join(FUNCTIONS)}")
+            raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(FUNCTIONS)}")
     robot = mount(load_urdf(urdf), Mounting(base))
     reference = Reference.read(urdf, robot)
     if states is None:
@@ -232,7 +232,7 @@ def _find_compiler() -> str:
     name = os.environ.get("CXX", "g++")
     path = shutil.which(name)
     if path is None:
-        raise InputError(f"{name}: not found; Pinocchio in C++ needs g++, from your system's packages")
+        raise InputError(name, "not found", "a C++ compiler", "install g++ from your system's packages")
     return path
 
 

@@ -74,7 +74,7 @@ def test_a_missing_compiler_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("CXX", "g++-of-nowhere")
     with pytest.raises(InputError) as error:
         build_program(QUICK, tmp_path)
-    expected = "not found; Pinocchio in C++ needs g++, from your system's packages"
+    expected = "not found; expected a C++ compiler; install g++ from your system's packages"
     assert str(error.value) == f"g++-of-nowhere: {expected}"
 
 

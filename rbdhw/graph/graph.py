@@ -157,7 +157,7 @@ class GraphBuilder:
             factor += math.ldexp(-1.0 if b.negative else 1.0, b.shift)
             if factor == 0.0 or mantissa(factor)[0] == 1.0:
                 return self.scale(Edge(a.node), factor, region)
-        first, second = sorted((a, b), key=lambda edge: (edge.node, edge.shift))
+        first, second = (a, b) if (a.node, a.shift) <= (b.node, b.shift) else (b, a)
         if second.shift - first.shift > MAX_SHIFT:
             first, second = second, first
         common = Edge(0, first.negative, first.shift)
@@ -256,11 +256,11 @@ class GraphBuilder:
                 return self.select(args[0], args[1], args[2], node.region)
 
     def _node(self, op: Op, args: tuple[Edge, ...], value: float, name: str, region: Region) -> int:
-        key = (op, args, value, name)
-        if key not in self._known:
-            self._known[key] = len(self.nodes)
+        new = len(self.nodes)
+        found = self._known.setdefault((op, args, value, name), new)
+        if found == new:
             self.nodes.append(Node(op, args, value, name, region))
-        return self._known[key]
+        return found
 
 
 def _exact(offset: float) -> float:

@@ -1,5 +1,6 @@
 """Traced robots: names of inputs and outputs, regions, flags, and the golden results."""
 
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -186,6 +187,12 @@ def test_only_one_triangle_of_symmetric_matrices_is_an_output():
     assert len(set(outputs)) == len(outputs)
 
 
+@cache
+def factored(name):
+    """Return the factored graph of all functions of a bundled robot."""
+    return factor(trace_model(prepare(load_urdf(path(name)), ALL), ALL))
+
+
 @pytest.mark.parametrize(
     ("name", "function", "most"),
     [
@@ -198,6 +205,5 @@ def test_only_one_triangle_of_symmetric_matrices_is_an_output():
     ],
 )
 def test_operations_of_each_function_stay_below_a_limit_in_a_build_of_all(name, function, most):
-    model = prepare(load_urdf(path(name)), ALL)
-    counts = function_counts(factor(trace_model(model, ALL)), function)["multiplications"]
+    counts = function_counts(factored(name), function)["multiplications"]
     assert counts["variable"] + counts["constant"] <= most

@@ -54,14 +54,19 @@ ROUNDING = 1e-9
 WORST_CONDITION = 1e6
 """The largest condition of the mass matrix for which forward dynamics can be compared."""
 
-QUICK = {"go1.urdf", "kinova.urdf", "double_pendulum_continuous.urdf", "panda.urdf"}
-"""The files of `make test`: another order, continuous joints, mimics."""
+QUICK = {
+    ("go1", "fixed"),
+    ("kinova", "floating"),
+    ("double_pendulum_continuous", "floating"),
+    ("panda", "fixed"),
+}
+"""The robots and bases of `make test`: another order, continuous joints, mimics."""
 
 
 def builds():
     for file in EXAMPLES:
         for base in ("fixed", "floating"):
-            marks = () if file.name in QUICK else (pytest.mark.verify, pytest.mark.timeout(1800))
+            marks = () if (file.stem, base) in QUICK else (pytest.mark.verify, pytest.mark.timeout(1800))
             name = f"{file.parent.parent.name}-{file.stem}-{base}"
             yield pytest.param(file, base, marks=marks, id=name)
 

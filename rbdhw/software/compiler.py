@@ -19,7 +19,7 @@ from rbdhw.runtime.cache import keep, user_cache
 COMPILERS = ("cc", "gcc", "clang")
 """The compilers that are tried if the variable CC is not set."""
 
-FLAGS = ("-std=c11", "-O2", "-march=native", "-ffp-contract=off", "-fPIC", "-shared")
+FLAGS = ("-std=c11", "-O2", "-march=native", "-fPIC", "-shared")
 LAST_LINES = 8
 
 

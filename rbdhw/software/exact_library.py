@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import os
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +13,11 @@ from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.format import Integers
 from rbdhw.protocol import WordName
 from rbdhw.software.arrays import Array, arrays_of
+from rbdhw.software.calls import address, divide
 from rbdhw.software.compiler import compile_library
 from rbdhw.software.exact import model_files
 
 Numbers = NDArray[np.float64]
-
-TASKS_OF_A_THREAD = 1024
-"""The fewest tasks for which a thread is worth its start."""
 
 
 class ExactLibrary:
@@ -44,7 +38,7 @@ class ExactLibrary:
     ) -> None:
         self._model = model
         self._sources = model_files(model)
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads
         self._flags = tuple(flags)
         self._given = {WordName.parse(word.name).array for word in model.program.inputs}
         self._library = cache(self._compile)
@@ -65,10 +59,10 @@ class ExactLibrary:
         call = getattr(self._library(function), f"rbdhw_{function}_words")
 
         def compute(part: slice) -> None:
-            rows = _address(inputs[part]), _address(results[part]), _address(status[part])
+            rows = address(inputs[part]), address(results[part]), address(status[part])
             call(ctypes.c_size_t(len(status[part])), *rows, extended)
 
-        self._divide(compute, tasks)
+        divide(compute, tasks, self._threads)
         return status.astype(np.int64), dict(zip(names, results.T, strict=True))
 
     def compute(
@@ -91,28 +85,14 @@ class ExactLibrary:
         call = getattr(self._library(function), f"rbdhw_{function}")
 
         def compute(part: slice) -> None:
-            rows = [None if array is None else _address(array[part]) for array in arrays]
-            call(ctypes.c_size_t(len(status[part])), *rows, _address(status[part]))
+            rows = [None if array is None else address(array[part]) for array in arrays]
+            call(ctypes.c_size_t(len(status[part])), *rows, address(status[part]))
 
-        self._divide(compute, len(status))
+        divide(compute, len(status), self._threads)
         return status.astype(np.int64)
-
-    def _divide(self, compute: Callable[[slice], None], tasks: int) -> None:
-        """Call ``compute`` for slices that together are all tasks."""
-        threads = min(self._threads, tasks // TASKS_OF_A_THREAD)
-        if threads < 2:
-            compute(slice(0, tasks))
-            return
-        ends = [tasks * k // threads for k in range(threads + 1)]
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(compute, [slice(*pair) for pair in pairwise(ends)]))
 
     def _compile(self, function: str) -> ctypes.CDLL:
         """Return the library of one function; the others are left out."""
         others = [name for name in self._model.functions if name != function]
-        flags = [*self._flags, *(f"-DRBDHW_OMIT_{name.upper()}" for name in others)]
+        flags = ["-ffp-contract=off", *self._flags, *(f"-DRBDHW_OMIT_{name.upper()}" for name in others)]
         return ctypes.CDLL(str(compile_library(self._sources, "model.c", flags)))
-
-
-def _address(array: NDArray[Any]) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)

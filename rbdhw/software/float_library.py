@@ -1,0 +1,95 @@
+"""The compiled functions in floating point, called from Python."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.software.arrays import Array
+from rbdhw.software.calls import address, divide
+from rbdhw.software.compiler import compile_library
+
+REALS = {"float64": ("double", np.float64), "float32": ("float", np.float32)}
+"""The types of numbers: in C and in NumPy."""
+
+FLAGS = ("-ffp-contract=fast",)
+"""Products and sums are fused where the processor can; the range reduction stays exact."""
+
+
+class FloatLibrary:
+    """The functions of ``dynamics.c``, each compiled when it is first called.
+
+    Parameters
+    ----------
+    sources
+        The texts of :data:`rbdhw.software.floating.DYNAMICS_FILES` by name.
+    arrays
+        The inputs and results of each function, in the order of the C function's parameters.
+    number
+        One of :data:`REALS`.
+    threads
+        The most threads of a call; by default one for each processor.
+    flags
+        Further options of the compiler.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, str],
+        arrays: Mapping[str, tuple[tuple[Array, ...], tuple[Array, ...]]],
+        number: str = "float64",
+        threads: int | None = None,
+        flags: Sequence[str] = (),
+    ) -> None:
+        real, self.dtype = REALS[number]
+        self._sources, self._arrays, self._threads = dict(sources), dict(arrays), threads
+        self._flags = (*FLAGS, f"-DRBDHW_REAL={real}", *flags)
+        self._library = cache(self._compile)
+
+    def arrays(self, function: str) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """Return the inputs and results of a function in the order of the C function's parameters."""
+        return self._arrays[function]
+
+    def compute(
+        self, function: str, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
+    ) -> None:
+        """Compute N tasks.
+
+        Parameters
+        ----------
+        inputs, outputs
+            Arrays by name, with the shapes of :meth:`arrays` behind an axis of N and of type ``dtype``. All
+            are in C order; or in all of them the first axis varies fastest and the others are in C order,
+            which is faster for a large batch. Arrays that are missing are not read or written.
+        """
+        parameters = [
+            (inputs.get(own.name) for own in self._arrays[function][0]),
+            (outputs.get(own.name) for own in self._arrays[function][1]),
+        ]
+        arrays = [array for part in parameters for array in part]
+        tasks = len(inputs["q"])
+        by_columns = all(_is_by_columns(array) for array in arrays if array is not None)
+        call = getattr(self._library(function), f"rbdhw_{function}{'_columns' * by_columns}")
+        sizes = [ctypes.c_size_t(tasks)] * by_columns
+
+        def compute(part: slice) -> None:
+            rows = [None if array is None else address(array[part]) for array in arrays]
+            call(ctypes.c_size_t(part.stop - part.start), *sizes, *rows)
+
+        divide(compute, tasks, self._threads)
+
+    def _compile(self, function: str) -> ctypes.CDLL:
+        """Return the library of one function; the others are left out."""
+        others = [name for name in self._arrays if name != function]
+        flags = [*self._flags, *(f"-DRBDHW_OMIT_{name.upper()}" for name in others)]
+        return ctypes.CDLL(str(compile_library(self._sources, "dynamics.c", flags)))
+
+
+def _is_by_columns(array: NDArray[Any]) -> bool:
+    """Return whether the axis of tasks varies fastest."""
+    return len(array) > 1 and np.moveaxis(array, 0, -1).flags.c_contiguous

@@ -30,6 +30,13 @@ def test_buffers_hold_the_tasks_in_flight():
     assert cells(ECP5, ii=1)["edge"] == cells(ECP5, ii=8)["edge"]
 
 
+def test_every_cycle_of_latency_takes_two_flip_flops_of_each_function():
+    interface = rail_design(data_width=64, bodies=3).interface
+    later = {function: cycles + 3 for function, cycles in LATENCY.items()}
+    first, second = (edge_cells(interface, known, 8, ECP5)["edge"] for known in (LATENCY, later))
+    assert second.flip_flops - first.flip_flops == len(LATENCY) * 3 * 2
+
+
 def test_every_lane_of_singles_has_converters():
     narrow, wide = (cells(number="float32", data_width=width)["edge"] for width in (32, 64))
     plain = cells(data_width=64)["edge"]

@@ -54,6 +54,22 @@ n5 = multiply n0 n4 @ rnea_forward 1
 out tau n5
 """
 
+LIKE = """\
+n0 = input a @ decode
+n1 = input b @ decode
+n2 = add n0 n0<<1 @ rnea_forward 1
+n3 = add n0 n2 @ rnea_forward 1
+n4 = add n1 n3 @ rnea_forward 1
+out tau n4
+"""
+
+LIKE_AFTER = """\
+n0 = input a @ decode
+n1 = input b @ decode
+n2 = add n0 n1<<-2 @ rnea_forward 1
+out tau n2<<2
+"""
+
 SHARED = """\
 n0 = input a @ decode
 n1 = input b @ decode
@@ -66,7 +82,8 @@ out tau n4
 
 
 @pytest.mark.parametrize(
-    ("before", "after"), [(CONSTANT, CONSTANT_AFTER), (VARIABLE, VARIABLE_AFTER), (SHARED, SHARED)]
+    ("before", "after"),
+    [(CONSTANT, CONSTANT_AFTER), (VARIABLE, VARIABLE_AFTER), (LIKE, LIKE_AFTER), (SHARED, SHARED)],
 )
 def test_a_common_factor_of_products_used_once_is_factored_out(before, after):
     assert dumps(factor(loads(before))) == after

@@ -77,6 +77,17 @@ def test_delays_with_fractions_of_picoseconds_leave_no_gaps():
     assert [start.cycle for start in found.starts] == [0, 1, 2]
 
 
+def test_delays_are_rounded_up_to_picoseconds():
+    """Two sums of 3.6009 ns are longer than a cycle of 7.2 ns, although two of 3.6 ns would fill it."""
+    task, _ = small()
+    sums = [Step((value,), (value - 1,), REGION, None, 3.6009, 0, 3.6009) for value in (3, 4)]
+    tight = replace(task, steps=tuple(sums))
+    late = Schedule((Time(0, 0.0), Time(3, 0.0)))
+    found = shorten(tight, late)
+    verify(tight, found)
+    assert [start.cycle for start in found.starts] == [0, 1]
+
+
 def test_moments_are_cycles_and_picoseconds():
     task, _ = small()
     network = Network(task)

@@ -26,6 +26,13 @@ def beats_for(folder, tasks: int) -> Beats:
     return merge(places, packets)
 
 
+def request_alone(folder, tag: int) -> Beats:
+    """Return the request with a tag."""
+    beats = beats_for(folder, tag + 1)
+    first = np.flatnonzero(beats.last)[-2] + 1
+    return Beats(beats.data[first:], beats.last[first:])
+
+
 def through(bench, folder, cache, beats: Beats, traffic: Disturbance) -> Exchange:
     return bench.exchange(bench.build(folder, cache), beats, traffic)
 
@@ -88,10 +95,14 @@ def test_a_beat_that_changes_while_it_waits_is_a_violation(faulty_folder, cache)
 
 @pytest.mark.parametrize("bench", [verilator, bulk])
 def test_an_end_that_changes_while_its_beat_waits_is_a_violation(faulty_folder, cache, bench):
-    beats = beats_for(faulty_folder, 46)
-    first = np.flatnonzero(beats.last)[-2] + 1
-    alone = Beats(beats.data[first:], beats.last[first:])
+    alone = request_alone(faulty_folder, 45)
     assert through(bench, faulty_folder, cache, alone, Disturbance(0.0, 0.95, 1)).violations > 2
+
+
+@pytest.mark.parametrize("bench", [verilator, bulk])
+def test_a_response_too_many_is_received_although_it_comes_late(faulty_folder, cache, bench):
+    outcome = through(bench, faulty_folder, cache, request_alone(faulty_folder, 46), Disturbance())
+    assert np.count_nonzero(outcome.responses.last) == 2
 
 
 def test_hardware_that_hangs_is_left_after_the_patience(faulty_folder, cache):

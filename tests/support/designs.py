@@ -95,12 +95,14 @@ def assert_same(read_back: Design, design: Design) -> None:
 def faulty(design: Design) -> Design:
     """Return the design with faulty hardware.
 
-    The response to tag 3 is wrong, that to tag 35 is unstable, and from tag 40 on there is none. The response
-    to tag 45, if it is sent alone, has an unstable TLAST.
+    The response to tag 3 is wrong, that to tag 35 is unstable, and from tag 40 on there is none. If it
+    is sent alone, the response to tag 45 has an unstable TLAST, and tag 46 is answered a second time, with
+    tag 47, after a pause.
     """
     faults = {
-        "reg done = 0;": "reg done = 0, wavering = 0;\nalways @(posedge clk) wavering <= !wavering;",
+        "reg done = 0;": "reg done = 0, wavering = 0;\nreg [4:0] idle = 0;",
         "tvalid = left != 0;": "tvalid = left != 0 && whole[15:0] != 40;",
+        "  if (rst) begin": _AGAIN,
         "tlast = left == 1;": "tlast = left == 1 ^ (whole[15:0] == 45 && wavering);",
         ":0];\nalways": ":0] ^ (whole[15:0] == 3) ^ (whole[15:0] == 35 && wavering);\nalways",
     }
@@ -109,6 +111,17 @@ def faulty(design: Design) -> Design:
         assert verilog.count(right) == 1
         verilog = verilog.replace(right, wrong)
     return replace(design, verilog=verilog)
+
+
+_AGAIN = """\
+  wavering <= !wavering;
+  idle <= left == 0 ? idle + 1 : 0;
+  if (whole[15:0] == 46 && idle == 31) begin
+    whole[15:0] <= 47;
+    done <= 1;
+  end
+  if (rst) begin"""
+"""Statements that answer tag 46 again after 31 cycles, before the reset."""
 
 
 def verilog(design: Design) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rbdhw.config import BuildOptions
+from rbdhw.explore.search import make_plan
 from rbdhw.fixed.program import Kind
-from rbdhw.pipeline import generate
+from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.rtl.values import value_names
 from rbdhw.scalar import Region
 
 
 def program_of(*functions: str):
-    return generate(path("toy"), BuildOptions(functions=functions, width=18, samples=256)).program
+    options = BuildOptions(functions=functions, width=18, samples=256)
+    return make_plan(load_urdf(path("toy")), options).program
 
 
 def named(program, hosts=None):

@@ -16,10 +16,11 @@ from ortools.sat.python import cp_model
 
 from rbdhw.config import BuildOptions
 from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
+from rbdhw.explore.search import make_plan
 from rbdhw.fixed.program import Program
 from rbdhw.passes.twins import find_twins
-from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Problem, Schedule, Time
@@ -163,7 +164,8 @@ def test_inverse_dynamics_of_the_toy(device, ii):
 @cache
 def toy() -> Program:
     """The schedule is of all functions of the toy."""
-    return generate(path("toy"), BuildOptions(functions=tuple(FUNCTIONS), width=18, samples=512)).program
+    options = BuildOptions(functions=tuple(FUNCTIONS), width=18, samples=512)
+    return make_plan(load_urdf(path("toy")), options).program
 
 
 @pytest.mark.parametrize("ii", [1, 2, 3, 4, 6, 8, 12, 16, 24])

@@ -7,8 +7,8 @@ import pytest
 
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.domain.sampling import sample
-from rbdhw.frontend.base import mount
-from rbdhw.pipeline import build_design, generate
+from rbdhw.explore.search import make_plan
+from rbdhw.frontend.base import load_mounted, mount
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Inertia
 from rbdhw.robot.urdf import load_urdf
@@ -22,16 +22,16 @@ WHEN_OUTSIDE = "in generate's --domain file"
 
 @pytest.fixture(scope="module")
 def floating():
-    """Return a floating toy with external forces, gravity in the task, and all functions."""
+    """Return the model of a floating toy: external forces, gravity in the task, and all functions."""
     toy = replace(load_urdf(path("toy")), base_inertia=Inertia(3.0, rotational=(0.1, 0, 0, 0.2, 0, 0.3)))
     options = BuildOptions(functions=tuple(FUNCTIONS), width=20, fext="all", ii=4, samples=256)
-    return build_design(mount(toy, Mounting("floating", gravity="task")), options)
+    return make_plan(mount(toy, Mounting("floating", gravity="task")), options).accelerator
 
 
 @pytest.fixture(scope="module")
 def given():
     options = BuildOptions(functions=("id",), width=20, mounting=Mounting("given"), ii=4, samples=256)
-    return generate(path("toy"), options)
+    return make_plan(load_mounted(path("toy"), Mounting("given")), options).accelerator
 
 
 def tasks_of(design, tasks=8):

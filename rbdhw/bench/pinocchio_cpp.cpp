@@ -2,11 +2,12 @@
 //
 //   pinocchio_cpp MODEL STATES RESULTS TASKS ROUNDS FUNCTION...
 //
-// MODEL is text: the number of joints, gravity, and for each joint its parent, its type, its axis, its placement
-// (rotation by rows, translation), and the mass, the centre of mass and the rotational inertia of its body.
-// STATES holds the doubles of q, v, a and tau of all tasks, task by task. For each way to compute a function, the
-// standard output gets a line: the function, the nanoseconds of a call, the tasks per second of a batch, and the
-// way. RESULTS gets the results of all tasks in the order of these lines, matrices by columns.
+// MODEL is text: the number of joints, gravity, and for each joint its parent, its type, its axis, its
+// placement (rotation by rows, translation), and the mass, the centre of mass and the rotational inertia of
+// its body. STATES holds the doubles of q, then of v, a and tau, each task by task. For each way to compute a
+// function, the standard output gets a line: the function, the nanoseconds of a call, the tasks per second of
+// a batch, and the way. RESULTS gets the results in the order of these lines, task by task, matrices by
+// columns.
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -49,7 +50,8 @@ template <class... Joints>
 pinocchio::JointModel joint_of(const std::string& type, const Eigen::Vector3d& axis) {
     using namespace pinocchio;
     if (type == JointModelRevoluteUnaligned::classname()) return JointModelRevoluteUnaligned(axis);
-    if (type == JointModelRevoluteUnboundedUnaligned::classname()) return JointModelRevoluteUnboundedUnaligned(axis);
+    if (type == JointModelRevoluteUnboundedUnaligned::classname())
+        return JointModelRevoluteUnboundedUnaligned(axis);
     if (type == JointModelPrismaticUnaligned::classname()) return JointModelPrismaticUnaligned(axis);
     JointModel joint;
     if (!((type == Joints::classname() && (joint = Joints(), true)) || ...))
@@ -78,9 +80,9 @@ pinocchio::Model read_model(std::istream& in) {
         read(in, centre);
         read(in, inertia);
         if (!in) throw std::runtime_error("the model is incomplete");
-        const auto joint =
-            joint_of<JointModelRX, JointModelRY, JointModelRZ, JointModelRUBX, JointModelRUBY, JointModelRUBZ, JointModelPX,
-                     JointModelPY, JointModelPZ, JointModelPlanar, JointModelSpherical, JointModelFreeFlyer>(type, axis);
+        const auto joint = joint_of<JointModelRX, JointModelRY, JointModelRZ, JointModelRUBX, JointModelRUBY,
+                                    JointModelRUBZ, JointModelPX, JointModelPY, JointModelPZ,
+                                    JointModelPlanar, JointModelSpherical, JointModelFreeFlyer>(type, axis);
         model.addJoint(parent, joint, SE3(rotation, translation), std::to_string(i));
         model.appendBodyToJoint(i, Inertia(mass, centre, inertia));
     }
@@ -104,7 +106,12 @@ class Bench {
 public:
     Bench(std::istream& model, std::istream& states, std::ostream& results, Eigen::Index tasks, int rounds,
           std::set<std::string> functions)
-        : model_(read_model(model)), data_(model_), results_(results), tasks_(tasks), rounds_(rounds), functions_(functions) {
+        : model_(read_model(model)),
+          data_(model_),
+          results_(results),
+          tasks_(tasks),
+          rounds_(rounds),
+          functions_(functions) {
         const Eigen::Index nv = model_.nv;
         for (MatrixXd* array : {&q_, &v_, &a_, &tau_}) {
             array->resize(array == &q_ ? model_.nq : nv, tasks);
@@ -137,8 +144,9 @@ private:
 
     void forward_dynamics() {
         for (auto convention : {Convention::LOCAL, Convention::WORLD})
-            measure("fd", named("aba", convention), [&](auto i) { aba(model_, data_, q(i), v(i), tau(i), convention); },
-                    data_.ddq);
+            measure(
+                "fd", named("aba", convention),
+                [&](auto i) { aba(model_, data_, q(i), v(i), tau(i), convention); }, data_.ddq);
         measure(
             "fd", "crba, nonLinearEffects, cholesky::decompose, cholesky::solve",
             [&](auto i) {
@@ -153,12 +161,13 @@ private:
 
     void mass_matrix() {
         for (auto convention : {Convention::LOCAL, Convention::WORLD})
-            measure("m", named("crba", convention),
-                    [&](auto i) {
-                        crba(model_, data_, q(i), convention);
-                        fill(data_.M);
-                    },
-                    data_.M);
+            measure(
+                "m", named("crba", convention),
+                [&](auto i) {
+                    crba(model_, data_, q(i), convention);
+                    fill(data_.M);
+                },
+                data_.M);
     }
 
     void inverse_mass_matrix() {
@@ -179,15 +188,21 @@ private:
     }
 
     void derivatives_of_inverse_dynamics() {
-        measure("did", "computeRNEADerivatives", [&](auto i) { computeRNEADerivatives(model_, data_, q(i), v(i), a(i)); },
-                data_.dtau_dq, data_.dtau_dv);
+        measure(
+            "did", "computeRNEADerivatives",
+            [&](auto i) { computeRNEADerivatives(model_, data_, q(i), v(i), a(i)); }, data_.dtau_dq,
+            data_.dtau_dv);
     }
 
     void derivatives_of_forward_dynamics() {
-        measure("dfd", "computeABADerivatives", [&](auto i) { computeABADerivatives(model_, data_, q(i), v(i), tau(i)); },
-                data_.ddq_dq, data_.ddq_dv);
         measure(
-            "dfd", "crba, nonLinearEffects, cholesky::decompose, cholesky::computeMinv, computeRNEADerivatives, products",
+            "dfd", "computeABADerivatives",
+            [&](auto i) { computeABADerivatives(model_, data_, q(i), v(i), tau(i)); }, data_.ddq_dq,
+            data_.ddq_dv);
+        measure(
+            "dfd",
+            "crba, nonLinearEffects, cholesky::decompose, cholesky::computeMinv, "
+            "computeRNEADerivatives, products",
             [&](auto i) {
                 crba(model_, data_, q(i), Convention::LOCAL);
                 nonLinearEffects(model_, data_, q(i), v(i));
@@ -263,7 +278,9 @@ private:
             double* place = stored.data();
             for (Eigen::Index i = 0; i < tasks_; ++i) {
                 call(i);
-                ((Eigen::Map<MatrixXd>(place, outputs.rows(), outputs.cols()) = outputs, place += outputs.size()), ...);
+                ((Eigen::Map<MatrixXd>(place, outputs.rows(), outputs.cols()) = outputs,
+                  place += outputs.size()),
+                 ...);
             }
             return now() - start;
         };

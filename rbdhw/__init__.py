@@ -17,8 +17,8 @@ def load(folder: str | PathLike[str], engine: str | None = None) -> Accelerator:
     Parameters
     ----------
     engine
-        ``model`` (by default), ``numpy``, ``rtl`` or ``golden`` for an accelerator; ``c`` (by default) or
-        ``golden`` for software: see :class:`rbdhw.host.accelerator.Accelerator`.
+        ``model`` (by default), ``numpy``, ``rtl`` or ``golden`` for an accelerator; ``float64`` (by default),
+        ``float32`` or ``golden`` for software: see :class:`rbdhw.host.accelerator.Accelerator`.
 
     Raises
     ------

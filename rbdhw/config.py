@@ -38,6 +38,9 @@ SHARING = ("auto", "on", "off")
 CORES = ("pipeline", "array")
 """The kinds of cores: a pipeline with an operator for each sum and shared multipliers, or an array."""
 
+PROCESSORS = ("c",)
+"""The targets that are processors, for which ``generate`` writes software."""
+
 CHEAPER_CORE = "auto"
 """A value in place of a core: the core that takes less of the device."""
 

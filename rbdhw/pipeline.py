@@ -6,6 +6,8 @@ plan      the graph, number formats, initiation interval, core and schedule
           (:mod:`rbdhw.explore.search`)
 emit      Verilog, manifest and the files for other tools (:mod:`rbdhw.rtl`, :mod:`rbdhw.emit`)
 ========  ====================================================================================
+
+Software for processors leaves this way after the graph (:mod:`rbdhw.software`).
 """
 
 from __future__ import annotations
@@ -21,14 +23,18 @@ from rbdhw.emit.companions import companions
 from rbdhw.emit.heading import heading
 from rbdhw.emit.manifest import manifest
 from rbdhw.emit.remarks import plan_remarks
+from rbdhw.emit.software import emit_software
 from rbdhw.explore.plan import Plan
 from rbdhw.explore.search import make_plan
+from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import read
 from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
+from rbdhw.software.build import trace_sources
+from rbdhw.software.folder import Software
 
 
 def generate(
@@ -60,6 +66,23 @@ def build_design(
     warn(plan_remarks(plan, options))
     progress("writing Verilog")
     return emit_design(plan, options)
+
+
+def generate_software(urdf: Path, options: BuildOptions, progress: Progress = silent) -> Software:
+    """Return the software of a URDF file's robot for a processor, one of :data:`rbdhw.config.PROCESSORS`.
+
+    Raises
+    ------
+    InputError
+        If the robot or an option is not supported.
+    """
+    source, trials = read(urdf, options, progress)
+    model = prepare(source, options.functions, options.fext, forced=options.algorithms, progress=progress)
+    warn(model.remarks)
+    sources = trace_sources(model, options.functions, progress)
+    progress("writing C")
+    software = emit_software(model, sources, options.target)
+    return replace(software, manifest=software.manifest | {"roots": [vars(trial) for trial in trials]})
 
 
 def emit_design(plan: Plan, options: BuildOptions) -> Design:

@@ -107,7 +107,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "software": (
         "errors",
+        "progress",
         "runtime",
+        "config",
         "protocol",
         "interface",
         "robot",

@@ -26,13 +26,15 @@ from rbdhw.cli.tables import (
     print_description,
     print_manifest,
     print_report,
+    print_software,
     print_synthesis,
     print_table,
     print_text,
 )
-from rbdhw.config import LINK_PACE
+from rbdhw.config import LINK_PACE, PROCESSORS, BuildOptions
 from rbdhw.design import folder as design_folder
-from rbdhw.design.manifest import Manifest, read_manifest
+from rbdhw.design.manifest import Manifest, SoftwareManifest, read_manifest
+from rbdhw.design.replacement import check_output
 from rbdhw.errors import InputError, InternalError, one_line
 from rbdhw.estimate.calibration import TABLE, calibration
 from rbdhw.progress import show_progress
@@ -201,13 +203,16 @@ def generate(
     build: BuildArguments,
     as_json: Json = False,
 ) -> None:
-    """Write the Verilog, its bit-exact model and its manifest.
+    """Write the Verilog, its bit-exact model and its manifest; with --target c, write C instead.
 
     A design that is already in the folder is replaced.
     The build folders of that design are removed.
     """
-    design_folder.check_output(output)
+    check_output(output)
     options, overrides = build.parse()
+    if options.target in PROCESSORS:
+        _generate_software(urdf, output, build, options, as_json)
+        return
     with show_progress() as progress:
         design = pipeline.generate(urdf, options, overrides, progress)
         manifest = design_folder.write(design, output)
@@ -215,6 +220,25 @@ def generate(
         _print_json(manifest)
     else:
         print_manifest(Manifest.model_validate(manifest), output)
+
+
+def _generate_software(
+    urdf: Path, output: Path, build: BuildArguments, options: BuildOptions, as_json: bool
+) -> None:
+    """Write the software of a robot for a processor."""
+    from rbdhw.software import folder as software_folder
+
+    idle = [name.replace("_", "-") for name in OF_HARDWARE if name in build.given]
+    if idle:
+        expected = "an FPGA as the target, or no hardware options"
+        raise InputError(idle[0], f"has no effect with --target {options.target}", expected)
+    with show_progress() as progress:
+        software = pipeline.generate_software(urdf, options, progress)
+        manifest = software_folder.write(software, output)
+    if as_json:
+        _print_json(manifest)
+    else:
+        print_software(SoftwareManifest.model_validate(manifest), output)
 
 
 @app.command()

@@ -12,7 +12,7 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
-from rbdhw.design.manifest import ErrorEntry, Manifest, RobotEntry, SharingEntry
+from rbdhw.design.manifest import ErrorEntry, Manifest, RobotEntry, SharingEntry, SoftwareManifest
 from rbdhw.design.traffic import rate_text
 from rbdhw.estimate.model import NAMES
 
@@ -161,6 +161,24 @@ def print_manifest(manifest: Manifest, output: Path) -> None:
     print_interval(manifest)
     if manifest.limbs is not None:
         print_sharing(manifest.limbs)
+
+
+def print_software(manifest: SoftwareManifest, output: Path) -> None:
+    """Print a short table of software: the operations of its functions."""
+    rows = [
+        [
+            name,
+            f"{own.multiplications.variable + own.multiplications.constant} / {own.additions}",
+            ", ".join(array.name for array in own.inputs if not array.optional),
+            ", ".join(array.name for array in own.outputs if not array.optional),
+        ]
+        for name, own in manifest.functions.items()
+    ]
+    print_table(
+        f"{manifest.robot.name} ({freedoms_text(manifest.robot)}) in C -> {output}",
+        ["", OPERATIONS, "takes", "gives"],
+        rows,
+    )
 
 
 def print_accuracy(errors: Mapping[str, ErrorEntry], why: str) -> None:

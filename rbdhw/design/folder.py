@@ -22,9 +22,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,10 +30,11 @@ from typing import Any, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rbdhw.config import DATA_WIDTHS, NUMBERS
-from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest, seal
+from rbdhw.config import DATA_WIDTHS, NUMBERS, PROCESSORS
+from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.packet_layout import packet_entries
+from rbdhw.design.replacement import COMPANIONS, VERILOG, write_files
 from rbdhw.domain.bounds import Domain, graph_ranges
 from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.program import Program
@@ -44,25 +43,7 @@ from rbdhw.interface import Interface, program_interface
 from rbdhw.protocol import CODES
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
-from rbdhw.runtime.files import ASIDE, WRITABLE, aside, check_folder, is_folder
-
-VERILOG = "accelerator.v"
-FILES = (VERILOG, "model.json", "robot.json", "domain.json", MANIFEST)
-"""The files of every design."""
-
-COMPANIONS = (
-    "selftest.v",
-    "primitives.v",
-    "accelerator.vlt",
-    "accelerator.xdc",
-    "accelerator.lpf",
-    "model.c",
-    "model.h",
-)
-"""Files for other tools that a design can contain; the commands do not use them."""
-
-BUILD_PREFIX = "build-"
-"""The prefix of the names of subfolders in which tools keep their results."""
+from rbdhw.runtime.files import is_folder
 
 T = TypeVar("T")
 
@@ -79,7 +60,7 @@ class Design(AcceleratorModel):
     verilog
         The text of the Verilog.
     companions
-        The texts of some of :data:`COMPANIONS` by name.
+        The texts of some of :data:`rbdhw.design.replacement.COMPANIONS` by name.
     """
 
     manifest: dict[str, Any]
@@ -95,29 +76,6 @@ def draft_design(model: AcceleratorModel) -> Design:
 # Writing
 
 
-def check_output(directory: Path) -> None:
-    """Check, before a long build, that :func:`write` will be able to write a folder.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be created or written, or contains a file that is no part of a design.
-    """
-    check_folder(directory, "to write a design to")
-    if directory.exists():
-        foreign = sorted(entry.name for entry in directory.iterdir() if not _is_ours(entry))
-        if foreign:
-            reason = f"contains '{foreign[0]}', which is no part of a design"
-            expected = "a new or empty folder, or the folder of an earlier design"
-            raise InputError(str(directory), reason, expected)
-
-
-def _is_ours(entry: Path) -> bool:
-    return entry.name in (*FILES, *COMPANIONS) or (
-        entry.name.startswith((BUILD_PREFIX, ASIDE)) and entry.is_dir()
-    )
-
-
 def write(design: Design, directory: Path) -> dict[str, Any]:
     """Write the design folder, replacing an earlier design and the builds that tools made from it.
 
@@ -131,32 +89,14 @@ def write(design: Design, directory: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        As :func:`check_output`; if writing fails.
+        As :func:`rbdhw.design.replacement.write_files`.
     InternalError
         If :func:`read` would not return the same design.
     """
-    check_output(directory)
     contents = {name: text.encode() for name, text in _texts(design).items()}
-    manifest = seal(design.manifest, contents)
-    contents[MANIFEST] = (json.dumps(manifest, indent=2) + "\n").encode()
-    folder = Path(os.path.realpath(directory))
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = aside(folder if folder.exists() else folder.parent)
-        made.mkdir()
-        try:
-            for name, data in contents.items():
-                (made / name).write_bytes(data)
-            _check_readable(design, made, directory)
-            if folder.exists():
-                _exchange(folder, made, list(contents))
-            else:
-                made.rename(folder)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
-    except OSError as error:
-        raise InputError(str(directory), f"cannot be written ({error.strerror})", WRITABLE) from error
-    return manifest
+    return write_files(
+        design.manifest, contents, directory, lambda made: _check_readable(design, made, directory)
+    )
 
 
 def _check_readable(design: Design, made: Path, directory: Path) -> None:
@@ -177,25 +117,6 @@ def _check_readable(design: Design, made: Path, directory: Path) -> None:
     for part, file in (("program", "model.json"), ("robot", "robot.json"), ("fext", "domain.json")):
         if getattr(found, part) != getattr(design, part):
             raise InternalError(f"{directory}: {refused} ({file} holds another {part}); {expected}")
-
-
-def _exchange(directory: Path, made: Path, names: Sequence[str]) -> None:
-    """Move an earlier design and its builds into ``made``, and the new files from there into ``directory``.
-
-    ``names`` are the names of the new files, the manifest last. The old manifest is moved away first, so that
-    a folder with a manifest is always complete. If a move fails, the moves before it are undone.
-    """
-    earlier = made / "earlier"
-    earlier.mkdir()
-    builds = sorted(path.name for path in directory.glob(f"{BUILD_PREFIX}*"))
-    old = [name for name in (*reversed(FILES), *COMPANIONS, *builds) if (directory / name).exists()]
-    moves = [(directory / name, earlier / name) for name in old]
-    moves += [(made / name, directory / name) for name in names]
-    with ExitStack() as undo:
-        for source, destination in moves:
-            source.rename(destination)
-            undo.callback(destination.rename, source)
-        undo.pop_all()
 
 
 def _texts(design: Design) -> dict[str, str]:
@@ -233,6 +154,8 @@ def read(directory: Path) -> Design:
     if not is_folder(directory):
         raise InputError(str(directory), "no such folder", "one that `rbdhw generate` wrote")
     manifest = read_manifest(directory)
+    if is_software(manifest):
+        raise InputError(str(directory), "is software", "an accelerator, generated with --target of a device")
     verilog = content(directory / VERILOG).decode("utf-8")
     robot = _read_json(directory / "robot.json", robot_from_json)
     domain, fext = _read_json(directory / "domain.json", lambda data: _domain_from_json(data, robot))
@@ -246,6 +169,11 @@ def read(directory: Path) -> Design:
         expected = f"an input of robot '{robot.name}' in robot.json and domain.json"
         raise InputError(f"{directory / 'model.json'}, word '{unknown[0]}'", "unknown", expected, AGAIN)
     return Design(robot, domain, program, fext, interface, manifest, verilog, companions)
+
+
+def is_software(manifest: Mapping[str, Any]) -> bool:
+    """Return whether a manifest is that of software for processors."""
+    return manifest.get("target") in PROCESSORS
 
 
 def _read_json(path: Path, parse: Callable[[dict[str, Any]], T]) -> T:

@@ -342,6 +342,41 @@ class Manifest(_Entry):
     )
 
 
+class ArrayEntry(_Entry):
+    """An array of a function, as a parameter of its C function."""
+
+    name: str
+    shape: list[int] = Field(description="Of one task.")
+    unit: str
+    optional: bool
+
+
+class SoftwareFunction(Operations):
+    """A function in software: the operations of a task, and its arrays in the order of its parameters."""
+
+    inputs: list[ArrayEntry]
+    outputs: list[ArrayEntry]
+
+
+class SoftwareManifest(_Entry):
+    """The description of software for processors by `generate`."""
+
+    target: Literal["c"]
+    robot: RobotEntry
+    functions: dict[str, SoftwareFunction]
+    fext: list[int] = Field(description="The bodies that take an external force.")
+    algorithms: dict[str, AlgorithmEntry | list[str]] = Field(
+        description="The choice at each step, and under `rewrites` the rewrites of the robot that apply."
+    )
+    coordinates: Coordinates
+    versions: dict[str, str]
+    remarks: list[str]
+    roots: list[Root]
+    digests: dict[str, str] | None = Field(
+        default=None, description="SHA-256 of each file and of the manifest."
+    )
+
+
 def schema() -> dict[str, Any]:
     """Return the JSON schema of a manifest."""
     return Manifest.model_json_schema()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rbdhw.config import BuildOptions
+from rbdhw.config import PROCESSORS, BuildOptions
 from rbdhw.frontend.base import load_mounted
-from rbdhw.frontend.build_graph import choose_root
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, choose_root
 from rbdhw.frontend.solvability import check_solvable
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
@@ -24,7 +24,7 @@ def read(urdf: Path, options: BuildOptions, progress: Progress = silent) -> tupl
         If the robot or an option is not supported.
     """
     options.check(tuple(FUNCTIONS))
-    delays = target(options.target).delays
+    delays = DEFAULT_DELAYS if options.target in PROCESSORS else target(options.target).delays
     progress("reading the robot")
     source = load_mounted(urdf, options.mounting)
     check_solvable(source, options.functions)

@@ -14,21 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.design.digests import read_manifest
-from rbdhw.design.folder import read
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.errors import InputError
-from rbdhw.fixed.format import Integers
+from rbdhw.host.engines import open_engine
 from rbdhw.protocol import BASE, FUNCTIONS, VECTORS
 from rbdhw.robot.model import Robot
-from rbdhw.sim.arrays import check_arrays, check_optional
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import NOT_FINITE, check_finite, decode, encode
-from rbdhw.sim.run import golden_results, rtl
-from rbdhw.software.exact_library import ExactLibrary
 
 Array = NDArray[np.float64]
-
-ENGINES = ("model", "numpy", "rtl", "golden")
 
 
 class Accelerator:
@@ -44,8 +35,10 @@ class Accelerator:
     folder
         The folder.
     engine
-        ``model``: the bit-exact model in C, compiled at the first call of each function. ``numpy``: the same
-        in NumPy. ``rtl``: the Verilog in Verilator. ``golden``: float64, with a status of zero.
+        For an accelerator ``model``: the bit-exact model in C, compiled at the first call of each function;
+        ``numpy``: the same in NumPy; ``rtl``: the Verilog in Verilator. For software ``float64`` or
+        ``float32``: the functions in C, compiled in the same way. For both ``golden``: the golden model in
+        float64. The first one is the default. Floating point has a status of zero.
 
     Raises
     ------
@@ -55,22 +48,18 @@ class Accelerator:
 
     def __init__(self, folder: str | PathLike[str], engine: str | None = None) -> None:
         self.folder = Path(folder)
-        self.engine = engine or ENGINES[0]
-        if self.engine not in ENGINES:
-            raise InputError(f"engine '{engine}'", "unknown", f"one of {', '.join(ENGINES)}")
-        self._design = read(self.folder)
+        self.engine, self._engine = open_engine(self.folder, engine)
         self.manifest: dict[str, Any] = read_manifest(self.folder)
-        self._library = ExactLibrary(self._design)
 
     @property
     def robot(self) -> Robot:
         """The robot."""
-        return self._design.robot
+        return self._engine.robot
 
     @property
     def functions(self) -> tuple[str, ...]:
         """The functions of the folder."""
-        return self._design.functions
+        return self._engine.functions
 
     def __repr__(self) -> str:
         functions = ", ".join(self.functions)
@@ -86,70 +75,17 @@ class Accelerator:
             expected = f"one of {', '.join(self.functions)}"
             raise InputError(f"function '{function}'", f"not in {self.folder}", expected)
         given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
-        check_optional(self._design, function, given)
+        self._engine.check_optional(function, given)
         one = all(array.ndim == _DIMENSIONS.get(name, 1) for name, array in given.items())
         tasks = _broadcast(given)
         extended = extended or any(name in given for name in FUNCTIONS[function].optional_inputs)
-        status, results = self._compute(function, self._converted(tasks), extended)
+        status, results = self._engine.compute(function, tasks, extended)
         found = [array[0] if one else array for array in results.values()]
         return _results(function, tuple(results))(*found, int(status[0]) if one else status)
-
-    def _converted(self, tasks: dict[str, Array]) -> dict[str, Array]:
-        """Return arrays in the robot's own layout, checked as far as no engine checks them."""
-        width = tasks["q"].shape[1]
-        plain = width == self.robot.nq and not _needs_checks(self.robot) and not tasks.keys() & _CHECKED
-        return tasks if plain and self.engine == "model" else check_arrays(self._design, tasks)
-
-    def _compute(
-        self, function: str, tasks: dict[str, Array], extended: bool
-    ) -> tuple[Integers, dict[str, Array]]:
-        """Return the status and the results of checked tasks."""
-        design: AcceleratorModel = self._design
-        if self.engine == "model":
-            return self._compute_in_c(function, tasks, extended)
-        if self.engine == "golden":
-            results = golden_results(self._design, function, tasks, extended)
-            return np.zeros(len(tasks["q"]), np.int64), dict(results)
-        words = encode(design, function, tasks, extended)
-        if self.engine == "rtl":
-            status, found = rtl(self.folder, self._design, function, words, extended=extended)
-        else:
-            status, found = respond(design, function, words, extended)
-        return status, decode(design, function, found, extended)
-
-    def _compute_in_c(
-        self, function: str, tasks: dict[str, Array], extended: bool
-    ) -> tuple[Integers, dict[str, Array]]:
-        count = len(tasks["q"])
-        inputs, outputs = self._library.arrays(function)
-        given = {}
-        for own in inputs:
-            if own.name in tasks:
-                given[own.name] = np.ascontiguousarray(tasks[own.name])
-                if given[own.name].shape[1:] != own.shape:
-                    reason = f"shape {tasks[own.name].shape}"
-                    raise InputError(f"array '{own.name}'", reason, str((count, *own.shape)))
-            elif not own.optional and own.name != "fext":
-                needed = ", ".join(each.name for each in inputs if not each.optional)
-                raise InputError(f"array '{own.name}'", "missing", f"{needed} for {function}")
-        results = {own.name: np.empty((count, *own.shape)) for own in outputs if extended or not own.optional}
-        status = self._library.compute(function, given, results)
-        if np.any(status & NOT_FINITE):
-            for name, array in given.items():
-                check_finite(name, array)
-        return status, results
 
 
 _DIMENSIONS = {"fext": 2, "Minv": 2}
 """The dimensions of the arrays of one task that are not vectors."""
-
-_CHECKED = {"fext", "Minv"}
-"""Arrays whose numbers have to meet conditions besides the domain."""
-
-
-def _needs_checks(robot: Robot) -> bool:
-    """Return whether configurations contain quaternions."""
-    return robot.nq != robot.nv
 
 
 def _broadcast(given: Mapping[str, Array]) -> dict[str, Array]:

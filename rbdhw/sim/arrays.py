@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,8 +23,12 @@ ASYMMETRY = 1e-6
 """The largest asymmetry of a symmetric input matrix, relative to its largest element."""
 
 
-def check_arrays(design: AcceleratorModel, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
+def check_arrays(
+    robot: Robot, fext: Sequence[int], arrays: Mapping[str, NDArray[np.generic]]
+) -> dict[str, Array]:
     """Return the checked arrays of N tasks, converted if ``q`` has the columns of Pinocchio's model.
+
+    ``fext`` are the bodies that take an external force in the build.
 
     Raises
     ------
@@ -32,9 +36,9 @@ def check_arrays(design: AcceleratorModel, arrays: Mapping[str, NDArray[np.gener
         An array has the wrong shape, a number that is not finite or too large, a quaternion that is not of
         unit length, a force on a body without one in this build, or a matrix that is not symmetric.
     """
-    checked = _convert_layout(design, arrays)
-    golden.with_unit_quaternions(design.robot, checked["q"])
-    _check_forces(design, checked.get("fext"))
+    checked = _convert_layout(robot, arrays)
+    golden.with_unit_quaternions(robot, checked["q"])
+    _check_forces(robot, fext, checked.get("fext"))
     for name in SYMMETRIC:
         _check_symmetric(name, checked.get(name))
     return checked
@@ -55,9 +59,9 @@ def check_optional(design: AcceleratorModel, function: str, arrays: Collection[s
             raise InputError(f"array '{name}'", reason, "none", remedy)
 
 
-def _convert_layout(design: AcceleratorModel, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
+def _convert_layout(robot: Robot, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
     """Return the checked arrays, converted if ``q`` has the columns of Pinocchio's model."""
-    robot, q = design.robot, arrays["q"]
+    q = arrays["q"]
     if q.ndim != 2:
         remedy = "for one task use q[np.newaxis]" if q.ndim == 1 else ""
         expected = f"(N, {robot.nq}), a row for each task"
@@ -106,16 +110,16 @@ def _check_array(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) 
     return numbers
 
 
-def _check_forces(design: AcceleratorModel, fext: Array | None) -> None:
+def _check_forces(robot: Robot, loaded: Sequence[int], fext: Array | None) -> None:
     """Refuse a force on a body that has no external force in this build."""
     if fext is None:
         return
     pushed = np.any(fext != 0.0, axis=2)
-    pushed[:, list(design.fext)] = False
+    pushed[:, list(loaded)] = False
     if pushed.any():
         row, body = np.argwhere(pushed)[0].tolist()
-        names = [design.robot.bodies[i].name for i in design.fext]
-        reason = f"a force on link '{design.robot.bodies[body].name}'"
+        names = [robot.bodies[i].name for i in loaded]
+        reason = f"a force on link '{robot.bodies[body].name}'"
         expected = f"forces on {', '.join(names) or 'none'}"
         raise InputError(f"array 'fext', row {row}", reason, expected, "generate with this link in --fext")
 

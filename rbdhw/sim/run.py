@@ -16,6 +16,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import BASE, FUNCTIONS, function_giving
+from rbdhw.robot.model import Robot
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.archive import read_archive
 from rbdhw.sim.arrays import check_arrays, check_optional
@@ -118,7 +119,7 @@ def run(
     extended = extended or any(name in arrays for name in FUNCTIONS[function].optional_inputs)
     progress(f"evaluating {function}")
     if engine == "golden":
-        results = golden_results(design, function, arrays, extended)
+        results = golden_results(design.robot, function, arrays, extended)
         status = np.zeros(len(arrays["q"]), np.int64)
     else:
         words = encode(design, function, arrays, extended)
@@ -174,19 +175,19 @@ def load(design: Design, function: str, path: Path) -> Loaded:
             raise InputError(f"{path}, array '{name}'", "missing", f"{', '.join(required)} for {function}")
     try:
         check_optional(design, function, arrays)
-        checked = check_arrays(design, arrays)
+        checked = check_arrays(design.robot, design.fext, arrays)
     except InputError as error:
         raise error.within(path) from None
     return Loaded(checked, archive.others, tuple(suspicions(design, checked)))
 
 
 def golden_results(
-    design: Design, function: str, arrays: Mapping[str, Array], extended: bool
+    robot: Robot, function: str, arrays: Mapping[str, Array], extended: bool
 ) -> Mapping[str, Array]:
     """Return the golden model's results, with the function's optional results if ``extended``."""
-    results: dict[str, Array] = dict(golden.evaluate(design.robot, function, arrays))
+    results: dict[str, Array] = dict(golden.evaluate(robot, function, arrays))
     for name in FUNCTIONS[function].optional_outputs if extended else ():
-        results[name] = golden.evaluate(design.robot, function_giving(name), arrays)[name]
+        results[name] = golden.evaluate(robot, function_giving(name), arrays)[name]
     return results
 
 

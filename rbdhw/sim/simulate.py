@@ -369,7 +369,7 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
     """Return the status and relative error of each response that belongs to a task."""
     count = min(len(batch.places), len(answered.places))
     status, words = contents(design, key[0], answered.packets[:count], key[1])
-    reference = golden_results(design, key[0], batch.drawn.first(count).arrays, key[1])
+    reference = golden_results(design.robot, key[0], batch.drawn.first(count).arrays, key[1])
     floor = design.manifest["error"][key[0]]["floor"]
     return status, relative_errors(decode(design, key[0], words, key[1]), reference, floor)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.design.folder import BUILD_PREFIX, VERILOG
+from rbdhw.design.replacement import BUILD_PREFIX, VERILOG
 from rbdhw.errors import InputError
 from rbdhw.runtime.extras import check_installed
 from rbdhw.runtime.files import WRITABLE, replace_file

@@ -27,6 +27,11 @@ UNITS = {
 }
 
 
+def unit_of(array: str) -> str:
+    """Return the meaning and the units of an array."""
+    return UNITS[array]
+
+
 @dataclass(frozen=True)
 class Array:
     """An array of the user's interface: its shape for one task."""

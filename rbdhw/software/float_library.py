@@ -14,7 +14,10 @@ from rbdhw.software.arrays import Array
 from rbdhw.software.calls import address, divide
 from rbdhw.software.compiler import compile_library
 
-REALS = {"float64": ("double", np.float64), "float32": ("float", np.float32)}
+REALS: dict[str, tuple[str, type[Any]]] = {
+    "float64": ("double", np.float64),
+    "float32": ("float", np.float32),
+}
 """The types of numbers: in C and in NumPy."""
 
 FLAGS = ("-ffp-contract=fast",)

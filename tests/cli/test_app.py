@@ -10,7 +10,8 @@ import pytest
 
 from rbdhw.cli.app import BAD_INPUT
 from rbdhw.config import BuildOptions
-from rbdhw.design.folder import COMPANIONS, FILES, read, write
+from rbdhw.design.folder import read, write
+from rbdhw.design.replacement import COMPANIONS, FILES
 from rbdhw.domain.sampling import sample
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from rbdhw.design.digests import AGAIN, MANIFEST, read_manifest, seal
-from rbdhw.design.folder import FILES, check_output, read, write
+from rbdhw.design.folder import read, write
 from rbdhw.design.packet_layout import packet_entries
+from rbdhw.design.replacement import FILES, check_output
 from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Operand, Word

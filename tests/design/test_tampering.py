@@ -11,7 +11,8 @@ import pytest
 
 from rbdhw.config import BuildOptions
 from rbdhw.design.digests import KEY, MANIFEST, read_manifest, seal
-from rbdhw.design.folder import FILES, VERILOG, read, write
+from rbdhw.design.folder import read, write
+from rbdhw.design.replacement import FILES, VERILOG
 from rbdhw.errors import InputError
 from rbdhw.pipeline import generate
 from rbdhw.robots import path

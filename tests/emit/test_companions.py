@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from rbdhw.config import BuildOptions
-from rbdhw.design.folder import COMPANIONS, FILES, read, write
+from rbdhw.design.folder import read, write
+from rbdhw.design.replacement import COMPANIONS, FILES
 from rbdhw.emit.companions import constraints
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS

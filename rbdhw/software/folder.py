@@ -1,0 +1,76 @@
+"""The folder of software for processors: ``generate --target c`` writes it, and ``rbdhw.load`` reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rbdhw.config import PROCESSORS
+from rbdhw.design.digests import content, json_object, read_manifest
+from rbdhw.design.replacement import SOFTWARE, write_files
+from rbdhw.errors import InputError
+from rbdhw.robot.model import Robot
+from rbdhw.robot.serialize import robot_from_json, robot_to_json
+from rbdhw.software.arrays import Array
+
+ROBOT = "robot.json"
+
+
+@dataclass(frozen=True)
+class Software:
+    """Generated software: the robot, the sources by name, and the manifest without digests."""
+
+    robot: Robot
+    sources: Mapping[str, str]
+    manifest: dict[str, Any]
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The dynamics functions."""
+        return tuple(self.manifest["functions"])
+
+    @property
+    def fext(self) -> tuple[int, ...]:
+        """The bodies that take an external force."""
+        return tuple(self.manifest["fext"])
+
+    def arrays(self, function: str) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """Return the inputs and results of a function in the order of the C function's parameters."""
+        entry = self.manifest["functions"][function]
+        inputs, outputs = (
+            tuple(Array(own["name"], tuple(own["shape"]), own["optional"]) for own in entry[side])
+            for side in ("inputs", "outputs")
+        )
+        return inputs, outputs
+
+
+def write(software: Software, directory: Path) -> dict[str, Any]:
+    """Write a folder of software and return its manifest as written.
+
+    Raises
+    ------
+    InputError
+        As :func:`rbdhw.design.replacement.write_files`.
+    """
+    contents = {name: text.encode() for name, text in software.sources.items()}
+    contents[ROBOT] = (json.dumps(robot_to_json(software.robot), indent=1) + "\n").encode()
+    return write_files(software.manifest, contents, directory, lambda _: None)
+
+
+def read(directory: Path) -> Software:
+    """Return the software in a folder that :func:`write` wrote.
+
+    Raises
+    ------
+    InputError
+        A file is missing or was changed, or the folder is no software.
+    """
+    manifest = read_manifest(directory)
+    if manifest.get("target") not in PROCESSORS:
+        raise InputError(str(directory), "is no software", "a folder generated with --target c")
+    robot = robot_from_json(json_object(directory / ROBOT))
+    sources = {name: content(directory / name).decode("utf-8") for name in SOFTWARE}
+    return Software(robot, sources, manifest)

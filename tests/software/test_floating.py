@@ -1,0 +1,221 @@
+"""The functions in C in floating point: the graph's numbers for any batch, any layout and any angle."""
+
+import os
+import subprocess
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw.config import Mounting
+from rbdhw.domain.bounds import graph_inputs, input_domain
+from rbdhw.domain.sampling import sample
+from rbdhw.errors import InputError
+from rbdhw.frontend.base import mount
+from rbdhw.frontend.build_graph import prepare
+from rbdhw.graph.interpret import interpret
+from rbdhw.protocol import FUNCTIONS, SYMMETRIC, WordName
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import bundled, path
+from rbdhw.software.build import trace_sources
+from rbdhw.software.compiler import find_compiler
+from rbdhw.software.float_library import FloatLibrary
+from rbdhw.software.floating import dynamics_files, float_arrays
+from tests.support.strategies import ALL_KINDS, random_states, robots
+
+ALL = tuple(FUNCTIONS)
+TOLERANCE = {"float64": 1e-13, "float32": 2e-5}
+"""The largest error of a result, relative to the array's largest element."""
+
+ROBOTS = {
+    "toy": lambda: load_urdf(path("toy")),
+    "loaded": lambda: mount(load_urdf(path("toy")), Mounting(base="given", gravity="task")),
+    "floating": lambda: load_urdf(path("toy")).with_floating_base(),
+}
+
+
+class Built:
+    """The C of a robot's functions, and the graphs that it was written from."""
+
+    def __init__(self, robot, functions=ALL, fext="none", forced=None):
+        self.robot = robot
+        self.model = prepare(robot, functions, fext, forced=forced or {})
+        self.sources = {source.function: source for source in trace_sources(self.model, functions)}
+        self.texts = dynamics_files(robot, list(self.sources.values()), self.model.fext)
+        self.arrays = {
+            name: float_arrays(robot, name, bool(self.model.fext), source.extended is not None)
+            for name, source in self.sources.items()
+        }
+
+    def library(self, number="float64", flags=()):
+        return FloatLibrary(self.texts, self.arrays, number, flags=["-O1", *flags])
+
+    def tasks(self, count, seed=0):
+        """Return arrays of random tasks, with inverses of mass matrices that are none."""
+        rng = np.random.default_rng(seed)
+        found = sample(self.robot, input_domain(self.robot), count, rng, self.model.fext)
+        half = rng.normal(size=(count, self.robot.nv, self.robot.nv))
+        return {**found, "Minv": half + half.swapaxes(1, 2)}
+
+    def expected(self, function, tasks, supplied=False):
+        """Return the results of the interpreter."""
+        source = self.sources[function]
+        graph = source.extended if supplied else source.graph
+        arrays = {own.name: np.zeros((len(tasks["q"]), *own.shape)) for own in self.arrays[function][1]}
+        inputs = graph_inputs(self.robot, {name: array.astype(np.float64) for name, array in tasks.items()})
+        for text, values in interpret(graph, inputs).items():
+            word = WordName.parse(text)
+            arrays[word.array][(slice(None), *word.index)] = values
+            if word.array in SYMMETRIC:
+                arrays[word.array][(slice(None), *word.index[::-1])] = values
+        return arrays
+
+
+@cache
+def built(name):
+    forced = {"products": "dense"} if name == "toy" else {}
+    functions = tuple(f for f in ALL if name != "floating" or "inverse" not in FUNCTIONS[f].algorithms)
+    return Built(ROBOTS[name](), functions, "all" if name == "loaded" else "none", forced)
+
+
+def compute(built, library, function, tasks, supplied=False, columns=False):
+    """Return the results of the library for rows or columns of tasks."""
+    inputs, outputs = built.arrays[function]
+    taken = [own for own in inputs if supplied or not own.optional]
+    layout = by_columns if columns else np.ascontiguousarray
+    given = {own.name: layout(tasks[own.name].astype(library.dtype)) for own in taken}
+    count = len(tasks["q"])
+    results = {own.name: layout(np.full((count, *own.shape), np.nan, library.dtype)) for own in outputs}
+    library.compute(function, given, results)
+    return results
+
+
+def by_columns(array):
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 0, -1)), -1, 0)
+
+
+def assert_close(results, expected, tolerance):
+    for name, array in expected.items():
+        largest = np.abs(array).reshape(len(array), -1).max(axis=1, initial=1e-3)
+        error = np.abs(results[name] - array).reshape(len(array), -1).max(axis=1, initial=0.0)
+        assert (error <= tolerance * largest).all(), (name, (error / largest).max())
+
+
+@pytest.mark.parametrize("number", TOLERANCE)
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_every_function_computes_its_graph(robot, number):
+    own = built(robot)
+    library = own.library(number)
+    tasks = {name: array.astype(library.dtype) for name, array in own.tasks(200).items()}
+    for function, source in own.sources.items():
+        expected = own.expected(function, tasks)
+        assert_close(compute(own, library, function, tasks), expected, TOLERANCE[number])
+        if source.extended is not None:
+            supplied = own.expected(function, tasks, supplied=True)
+            found = compute(own, library, function, tasks, supplied=True)
+            assert_close(found, supplied, TOLERANCE[number])
+
+
+def test_a_task_can_bring_its_inverse():
+    assert built("toy").sources["difd"].extended is not None
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 64, 65, 200])
+@pytest.mark.parametrize("columns", [False, True])
+def test_batches_of_any_size(count, columns):
+    own = built("toy")
+    library, tasks = own.library(), own.tasks(count)
+    for function in ("dfd", "minv"):
+        results = compute(own, library, function, tasks, columns=columns)
+        assert_close(results, own.expected(function, tasks), TOLERANCE["float64"])
+
+
+@pytest.mark.parametrize("flags", [["-DRBDHW_VECTOR_BYTES=0"], ["-DRBDHW_VECTOR_BYTES=16"], ["-fopenmp"]])
+def test_vectors_and_threads_change_nothing(flags):
+    own = built("toy")
+    tasks = own.tasks(3000)
+    for columns in (False, True):
+        results = compute(own, own.library(flags=flags), "dfd", tasks, columns=columns)
+        assert_close(results, own.expected("dfd", tasks), TOLERANCE["float64"])
+
+
+def test_large_batches_are_divided_among_threads():
+    own = built("toy")
+    tasks = own.tasks(5001)
+    threads = FloatLibrary(own.texts, own.arrays, threads=3, flags=["-O1"])
+    for columns in (False, True):
+        one, other = (
+            compute(own, library, "id", tasks, columns=columns) for library in (own.library(), threads)
+        )
+        assert np.array_equal(one["tau"], other["tau"])
+
+
+@pytest.mark.parametrize("flags", [[], ["-DRBDHW_VECTOR_BYTES=0"]])
+@pytest.mark.parametrize("turns", [0, 1, 1000, 10**6, 10**7, 10**8, 10**14])
+def test_an_angle_of_any_size_is_reduced_exactly(turns, flags):
+    """The inertia of two joints depends on the second angle's cosine alone; libm reduces it exactly."""
+    own = built("toy")
+    q = np.zeros((9, 2))
+    q[:, 1] = 2.0 * np.pi * turns + np.linspace(-np.pi, np.pi, 9)
+    near = np.zeros((9, 2))
+    near[:, 1] = np.arctan2(np.sin(q[:, 1]), np.cos(q[:, 1]))
+    library = own.library(flags=flags)
+    found = compute(own, library, "m", {"q": q})["M"]
+    assert found == pytest.approx(compute(own, library, "m", {"q": near})["M"], rel=1e-14)
+
+
+def test_what_is_not_a_number_stays_with_its_task():
+    own = built("toy")
+    tasks = own.tasks(16)
+    tasks["q"][3, 1] = np.nan
+    tasks["q"][5, 1] = np.inf
+    results = compute(own, own.library(), "m", tasks)["M"]
+    assert np.flatnonzero(np.isnan(results).any(axis=(1, 2))).tolist() == [3, 5]
+    fine = own.expected("m", {"q": np.delete(tasks["q"], [3, 5], axis=0)})["M"]
+    assert np.delete(results, [3, 5], axis=0) == pytest.approx(fine, rel=1e-13)
+
+
+@settings(max_examples=5, deadline=None)
+@given(robots(max_bodies=4, kinds=ALL_KINDS, mimics=True), st.integers(0, 2**32 - 1))
+def test_random_trees(robot, seed):
+    own = Built(robot, ("id", "did"))
+    tasks = random_states(robot, 40, seed)
+    for function in own.sources:
+        expected = own.expected(function, tasks)
+        assert_close(compute(own, own.library(), function, tasks), expected, TOLERANCE["float64"])
+
+
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
+
+
+@pytest.mark.parametrize("language", [("-std=c11",), ("-xc++", "-std=c++17")])
+@pytest.mark.parametrize("options", [("-DRBDHW_REAL=float", "-fopenmp"), ("-DRBDHW_VECTOR_BYTES=0",)])
+def test_no_compiler_warns(language, options, tmp_path):
+    for name, text in built("toy").texts.items():
+        (tmp_path / name).write_text(text)
+    command = [*find_compiler(), *WARNINGS, *language, *options, "-O0", "-c", str(tmp_path / "dynamics.c")]
+    done = subprocess.run([*command, "-o", os.devnull], capture_output=True, check=False)
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("robot", bundled())
+def test_bundled_robots(robot, base):
+    source = load_urdf(path(robot))
+    if base == "floating" and not source.floats:
+        source = source.with_floating_base()
+    functions = ("id", "m", "did") if robot == "toy" and base == "floating" else ALL
+    try:
+        own = Built(source, functions)
+    except InputError:
+        own = Built(source, ("id", "m", "did"))
+    for number, tolerance in TOLERANCE.items():
+        library = own.library(number)
+        tasks = {name: array.astype(library.dtype) for name, array in own.tasks(64).items()}
+        for function in own.sources:
+            if "inverse" in FUNCTIONS[function].algorithms and number == "float32":
+                continue  # the condition of the mass matrix, not the C, sets the error
+            assert_close(compute(own, library, function, tasks), own.expected(function, tasks), tolerance)

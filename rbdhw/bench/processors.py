@@ -1,0 +1,335 @@
+"""The speed of the generated C on one core, beside Pinocchio in C++, NumPy and the accelerator."""
+
+from __future__ import annotations
+
+import ctypes
+import resource
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment
+from numpy.typing import NDArray
+
+from rbdhw.bench.builds import ALL, plan_of, robot_of
+from rbdhw.bench.pinocchio_cpp import Figures, measure
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.design.folder import Design, draft_design
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.sampling import sample
+from rbdhw.host.engines import ModelEngine
+from rbdhw.pipeline import generate_software
+from rbdhw.robots import bundled
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import encode
+from rbdhw.software.arrays import Array
+from rbdhw.software.compiler import FLAGS, compile_library, find_compiler
+from rbdhw.software.exact import model_files
+from rbdhw.software.exact_library import ExactLibrary
+from rbdhw.software.float_library import FLAGS as FLOAT_FLAGS
+from rbdhw.software.float_library import REALS
+from rbdhw.software.folder import Software
+
+Row = dict[str, Any]
+Rows = list[Row]
+
+STATES = 1024
+"""The tasks of a batch."""
+
+MODEL_TASKS = 16_384
+"""The tasks of a batch of the bit-exact model."""
+
+FEW = 64
+"""The tasks through which single calls go, few enough that they stay in the processor's cache."""
+
+ROUNDS = 15
+"""The measurements of each figure, which is their median."""
+
+ROUND_SECONDS = 0.02
+"""The least processor time of a measurement."""
+
+ROBOTS = (("iiwa14", "fixed"), ("hyq", "floating"))
+
+
+@dataclass(frozen=True)
+class Speed:
+    """The time of a call for one task, in nanoseconds, and the rate of a batch, in tasks a second."""
+
+    nanoseconds: float
+    rate: float
+
+
+@lru_cache(maxsize=4)
+def software_of(name: str, base: str) -> Software:
+    """Return all functions of a bundled robot in C."""
+    options = BuildOptions(functions=ALL, target="c", mounting=Mounting(base))
+    return generate_software(bundled()[name], options)
+
+
+def float_speeds(name: str, base: str, number: str) -> dict[str, Speed]:
+    """Return the speeds of the C of a bundled robot in ``float64`` or ``float32``."""
+    software = software_of(name, base)
+    arrays = {function: software.arrays(function) for function in software.functions}
+    real, dtype = REALS[number]
+    flags = [*FLOAT_FLAGS, f"-DRBDHW_REAL={real}"]
+    library = _timing(software.sources, "dynamics.c", arrays, real, flags, by_columns=True)
+    return {function: _speed(library, name, base, function, own, dtype) for function, own in arrays.items()}
+
+
+def _timing(
+    sources: Mapping[str, str],
+    main: str,
+    arrays: Mapping[str, tuple[tuple[Array, ...], tuple[Array, ...]]],
+    real: str,
+    flags: Sequence[str],
+    *,
+    by_columns: bool,
+) -> ctypes.CDLL:
+    """Return a library that times every function of a source file."""
+    functions = []
+    for function, (inputs, outputs) in arrays.items():
+        parameters = [f"const {real} *{own.name}" for own in inputs]
+        parameters += [f"{real} *{own.name}" for own in outputs]
+        rows = [f"{own.name} ? {own.name} + first * {own.size} : NULL" for own in (*inputs, *outputs)]
+        columns = [f"{own.name} ? {own.name} + first : NULL" for own in (*inputs, *outputs)]
+        if not by_columns:
+            rows.append("NULL")
+        functions.append(
+            {
+                "name": function,
+                "parameters": ", ".join(parameters),
+                "rows": ", ".join(rows),
+                "columns": ", ".join(columns),
+                "by_columns": by_columns,
+            }
+        )
+    template = files("rbdhw.bench").joinpath("timing.c.template").read_text(encoding="utf-8")
+    text = Environment(trim_blocks=True, lstrip_blocks=True).from_string(template)
+    timing = text.render(source=main, functions=functions)
+    return ctypes.CDLL(str(compile_library({**sources, "timing.c": timing}, "timing.c", flags)))
+
+
+def _speed(
+    library: ctypes.CDLL,
+    name: str,
+    base: str,
+    function: str,
+    arrays: tuple[tuple[Array, ...], tuple[Array, ...]],
+    dtype: type[Any],
+    columns: bool = True,
+) -> Speed:
+    """Return the speed of a function on tasks over the robot's domain."""
+    robot = robot_of(name, base)
+    tasks = sample(robot, input_domain(robot), STATES, np.random.default_rng(0))
+    call = getattr(library, f"time_{function}")
+    call.restype = ctypes.c_double
+
+    def seconds(count: int, states: int, calls: int, by_columns: bool) -> float:
+        layout = _columns if by_columns else np.ascontiguousarray
+        given = [
+            None if own.optional else layout(tasks[own.name][:states].astype(dtype)) for own in arrays[0]
+        ]
+        results = [
+            None if own.optional else layout(np.zeros((states, *own.shape), dtype)) for own in arrays[1]
+        ]
+        pointers = [
+            None if array is None else array.ctypes.data_as(ctypes.c_void_p) for array in given + results
+        ]
+        sizes = [ctypes.c_size_t(count), ctypes.c_size_t(states), ctypes.c_size_t(calls)]
+        return float(call(*sizes, int(by_columns), *pointers))
+
+    def fastest(count: int, states: int, by_columns: bool) -> float:
+        """Return the median time of a call in seconds."""
+        calls = 1
+        while seconds(count, states, calls, by_columns) < ROUND_SECONDS:
+            calls *= 2
+        return statistics.median(seconds(count, states, calls, by_columns) / calls for _ in range(ROUNDS))
+
+    alone = fastest(1, FEW, by_columns=False)
+    together = min(fastest(STATES, STATES, own) for own in {False, columns})
+    return Speed(1e9 * alone, STATES / together)
+
+
+def _columns(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array whose axis of tasks varies fastest."""
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 0, -1)), -1, 0)
+
+
+def processor_rows(robots: Sequence[tuple[str, str]] = ROBOTS) -> Rows:
+    """Return the speed of each function in C and in Pinocchio, on one core."""
+    rows = []
+    for name, base in robots:
+        theirs: Mapping[str, Figures] = measure(bundled()[name], base, ALL)
+        double, single = (float_speeds(name, base, number) for number in REALS)
+        for function in ALL:
+            rows.append(
+                {
+                    "robot": name,
+                    "base": base,
+                    "function": function,
+                    "Pinocchio, one task (µs)": theirs[function].nanoseconds / 1e3,
+                    "double, one task (µs)": double[function].nanoseconds / 1e3,
+                    "float, one task (µs)": single[function].nanoseconds / 1e3,
+                    "Pinocchio, batch (tasks/s)": theirs[function].tasks_per_second,
+                    "double, batch (tasks/s)": double[function].rate,
+                    "float, batch (tasks/s)": single[function].rate,
+                }
+            )
+    return rows
+
+
+def processor_layout(rows: Rows) -> Rows:
+    """Return a line for each robot and function: times, rates, and ratios to Pinocchio."""
+    shown = []
+    for row in rows:
+        times = [row[f"{own}, one task (µs)"] for own in ("Pinocchio", "double", "float")]
+        rates = [row[f"{own}, batch (tasks/s)"] for own in ("Pinocchio", "double", "float")]
+        shown.append(
+            {
+                "": f"{row['robot']}{', floating' * (row['base'] == 'floating')}, {row['function']}",
+                "Pinocchio, one task": f"{times[0]:.2f} µs",
+                "C double": _with_ratio(f"{times[1]:.2f} µs", times[0] / times[1]),
+                "C float": _with_ratio(f"{times[2]:.2f} µs", times[0] / times[2]),
+                "Pinocchio, batch": f"{rates[0] / 1e6:.2f} M/s",
+                "C double, batch": _with_ratio(f"{rates[1] / 1e6:.2f} M/s", rates[1] / rates[0]),
+                "C float, batch": _with_ratio(f"{rates[2] / 1e6:.2f} M/s", rates[2] / rates[0]),
+            }
+        )
+    return shown
+
+
+def _with_ratio(text: str, ratio: float) -> str:
+    return f"{text} ({ratio:.1f}×)"
+
+
+def accelerator_rows(name: str = "iiwa14") -> Rows:
+    """Return latency and rate of an accelerator beside one core, at the default error budget, II = 1."""
+    plan = plan_of(name, width=None, ii=1)
+    single = float_speeds(name, "fixed", "float32")
+    theirs = measure(bundled()[name], "fixed", ALL)
+    rows = []
+    for function in ALL:
+        cycles = plan.latency[function]
+        own = next(words for words in plan.interface.functions if words.name == function)
+        beats = [
+            plan.interface.request_beats(own, extended=False),
+            plan.interface.response_beats(own, extended=False),
+        ]
+        rows.append(
+            {
+                "function": function,
+                "accelerator, latency (µs)": cycles / plan.clock_mhz,
+                "C float, latency (µs)": single[function].nanoseconds / 1e3,
+                "Pinocchio, latency (µs)": theirs[function].nanoseconds / 1e3,
+                "accelerator (tasks/s)": plan.clock_mhz * 1e6 / max(plan.ii, *beats),
+                "C float (tasks/s)": single[function].rate,
+                "Pinocchio (tasks/s)": theirs[function].tasks_per_second,
+            }
+        )
+    return rows
+
+
+def accelerator_layout(rows: Rows) -> Rows:
+    """Return a line for each function, latencies and rates apart."""
+    return [
+        {"": row["function"]}
+        | {key: f"{row[key]:.2f}" for key in row if key.endswith("(µs)")}
+        | {key: f"{row[key] / 1e6:.2f} M" for key in row if key.endswith("(tasks/s)")}
+        for row in rows
+    ]
+
+
+def model_rows(name: str = "iiwa14") -> Rows:
+    """Return the speed of the bit-exact model in C and in NumPy, at the default error budget."""
+    design = draft_design(plan_of(name, width=None, ii=1).accelerator)
+    return [_model_row(name, design, function) for function in design.functions]
+
+
+def _model_row(name: str, design: Design, function: str) -> Row:
+    """Return the rates of a batch in NumPy and in C, and the times of one task from C and from Python."""
+    drawn = sample(design.robot, design.domain, MODEL_TASKS, np.random.default_rng(0))
+    words = encode(design, function, drawn)
+    one, every, engine = ExactLibrary(design, threads=1), ExactLibrary(design), ModelEngine(Path(), design)
+    arrays = one.arrays(function)
+    own = {array.name: drawn[array.name][:1] for array in arrays[0] if not array.optional}
+    timing = _timing(
+        model_files(design), "model.c", {function: arrays}, "double", ["-ffp-contract=off"], by_columns=False
+    )
+    alone = _speed(timing, name, "fixed", function, arrays, np.float64, columns=False)
+    return {
+        "function": function,
+        "NumPy (tasks/s)": MODEL_TASKS / _best(lambda: respond(design, function, words), 5),
+        "C, one thread (tasks/s)": MODEL_TASKS / _best(lambda: one.respond(function, words), 15),
+        "C, all threads (tasks/s)": MODEL_TASKS / _best(lambda: every.respond(function, words), 15),
+        "one task in C (µs)": alone.nanoseconds / 1e3,
+        "one task from Python (µs)": 1e6 * _best(lambda: engine.compute(function, own, False), 1000),
+    }
+
+
+def model_layout(rows: Rows) -> Rows:
+    """Return a line for each function, with ratios to NumPy."""
+    return [
+        {
+            "": row["function"],
+            "NumPy": f"{row['NumPy (tasks/s)'] / 1e3:.0f} k/s",
+            "C, one thread": _with_ratio(
+                f"{row['C, one thread (tasks/s)'] / 1e6:.2f} M/s",
+                row["C, one thread (tasks/s)"] / row["NumPy (tasks/s)"],
+            ),
+            "C, all threads": _with_ratio(
+                f"{row['C, all threads (tasks/s)'] / 1e6:.2f} M/s",
+                row["C, all threads (tasks/s)"] / row["NumPy (tasks/s)"],
+            ),
+            "one task in C": f"{row['one task in C (µs)']:.1f} µs",
+            "one task from Python": f"{row['one task from Python (µs)']:.0f} µs",
+        }
+        for row in rows
+    ]
+
+
+def _best(work: Callable[[], object], rounds: int) -> float:
+    """Return the shortest time of a call in seconds; the first call, which may compile, does not count."""
+    work()
+    found = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def compile_rows(robots: Sequence[tuple[str, str]] = (("iiwa14", "fixed"), ("atlas", "floating"))) -> Rows:
+    """Return what compiling all functions of a robot takes, with ``-O2 -march=native``."""
+    return [
+        _compiled(f"{name}{', floating' * (base == 'floating')}, C double", software_of(name, base).sources)
+        for name, base in robots
+    ]
+
+
+def _compiled(what: str, sources: Mapping[str, str]) -> Row:
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
+        for name, text in sources.items():
+            (Path(folder) / name).write_text(text, encoding="utf-8")
+        library = Path(folder) / "made.so"
+        main = str(Path(folder) / "dynamics.c")
+        command = [*find_compiler(), *FLAGS, *FLOAT_FLAGS, "-o", str(library), main, "-lm"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return {
+            "what": what,
+            "source (MB)": round(sum(map(len, sources.values())) / 1e6, 1),
+            "library (MB)": round(library.stat().st_size / 1e6, 1),
+            "processor time (s)": round(
+                after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1
+            ),
+            "memory (MB)": round(after.ru_maxrss / 1024),
+        }

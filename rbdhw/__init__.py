@@ -6,13 +6,13 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rbdhw.host.accelerator import Accelerator
+    from rbdhw.host import accelerator
 
 __all__ = ["load"]
 
 
-def load(folder: str | PathLike[str], engine: str | None = None) -> Accelerator:
-    """Return the functions of a folder that ``rbdhw generate`` wrote, as an object.
+def load(folder: str | PathLike[str], engine: str | None = None) -> accelerator.Accelerator:
+    """Return a folder that ``rbdhw generate`` wrote, as an object with a method for each function.
 
     Parameters
     ----------

@@ -246,7 +246,9 @@ def test_states_of_pinocchio_untouched(file, base, tmp_path):
     written(file, base, functions, tmp_path / "design")
     np.savez(tmp_path / "states.npz", **given)
     for function in sorted(functions, key=lambda name: name != "m"):  # its poses decide about the inverses
-        outcome = run(tmp_path / "design", function, tmp_path / "states.npz", tmp_path / "results.npz")
+        outcome = run(
+            tmp_path / "design", function, tmp_path / "states.npz", tmp_path / "results.npz", "numpy"
+        )
         with np.load(tmp_path / "results.npz") as archive:
             results = {name: archive[name] for name in archive.files}
         if mimics:

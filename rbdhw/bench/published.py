@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from rbdhw.bench.builds import ALL, errors_of, plan_of
+from rbdhw.bench.pinocchio_cpp import measure
 from rbdhw.bench.synthesis import Subject, known_counts
 from rbdhw.config import BuildOptions, Pacing
 from rbdhw.design.folder import read, write
@@ -27,7 +28,6 @@ from rbdhw.design.traffic import traffic
 from rbdhw.domain.sampling import sample
 from rbdhw.estimate.model import shares
 from rbdhw.explore.search import BuildSearch, make_plan, prepare_build
-from rbdhw.golden.pinocchio import Reference
 from rbdhw.pipeline import emit_design
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
@@ -64,9 +64,6 @@ COMPARED = "difd"
 SMALL_ROBOT = "iiwa14"
 SMALL = BuildOptions(ALL, ii=32, width=18, target="ecp5-85", clock_mhz=50.0, core="array", data_width=128)
 """A build of all functions for a small device."""
-
-RATED = 2000
-"""Tasks for the measurement of Pinocchio's rate."""
 
 PACED = 400
 """Tasks that are sent without a pause."""
@@ -132,13 +129,11 @@ def measure_small() -> list[Row]:
     source = load_urdf(urdf)
     plan = make_plan(source, SMALL)
     packets = traffic(plan.interface)
-    arrays = sample(source, plan.prepared.domain, RATED, np.random.default_rng(0))
-    reference = Reference.read(urdf, source)
+    theirs = measure(urdf, "fixed", ALL)
     rows = []
     for function, own in packets.items():
         cycles = own.cycles(plan.ii)
-        rate, theirs = plan.clock_mhz * 1e6 / cycles, reference.rate(function, arrays)
-        times = rate / theirs.tasks_per_second
+        rate, core = plan.clock_mhz * 1e6 / cycles, theirs[function].tasks_per_second
         rows.append(
             {
                 "function": function,
@@ -146,9 +141,8 @@ def measure_small() -> list[Row]:
                 "latency (cycles)": plan.latency[function],
                 "MHz": f"{plan.clock_mhz:g}",
                 "tasks/s": f"{rate / 1e6:.4g} M",
-                "Pinocchio, tasks/s": f"{theirs.tasks_per_second / 1e6:.3g} M",
-                "Pinocchio, one call": "for all tasks" if theirs.batch else "a task",
-                "times Pinocchio": f"{times:.1f}",
+                "Pinocchio, tasks/s": f"{core / 1e6:.3g} M",
+                "times Pinocchio": f"{rate / core:.1f}",
             }
         )
     return rows

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 import os
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -30,9 +29,6 @@ from rbdhw.runtime.extras import check_installed
 
 Array = NDArray[np.float64]
 Arrays = dict[str, Array]
-
-ROUNDS = 5
-"""The number of repetitions of a speed measurement."""
 
 
 @dataclass(frozen=True)
@@ -87,16 +83,6 @@ class Reference:
         tasks = [self._task(function, q, v, u) for q, v, u in zip(*given, strict=True)]
         return {name: np.stack([task[name] for task in tasks]) for name in tasks[0]}
 
-    def rate(self, function: str, arrays: Mapping[str, Array]) -> Rate:
-        """Measure the speed of Pinocchio's algorithm on one core: the fastest of several rounds.
-
-        If Pinocchio has a function for many tasks, one call takes all of them, on one thread; otherwise the
-        function is called for each task. The time excludes the preparation of configurations and copies of
-        results. Mimics are independent joints.
-        """
-        drive = "tau" if FUNCTIONS[function].takes_force else "a"
-        return self.free.rate(function, zip(arrays["q"], arrays["v"], arrays[drive], strict=True))
-
     def _task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
         if not has_mimics(self.robot):
             return self.free.task(function, q, v, u)
@@ -117,24 +103,6 @@ class Reference:
         if function == "did":
             return dtau
         return {name.replace("dtau", "da"): -_solve(M, matrix) for name, matrix in dtau.items()}
-
-
-@dataclass(frozen=True)
-class Rate:
-    """The speed of Pinocchio: tasks per second, and whether one call took all of them (a batch)."""
-
-    tasks_per_second: float
-    batch: bool
-
-
-def _fastest(run: Callable[[], object]) -> float:
-    """Return the seconds of the fastest of :data:`ROUNDS` runs."""
-    seconds = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 def _solve(M: Array, right: Array) -> Array:
@@ -169,35 +137,6 @@ class _Model:
         results = _CALLS[function](_pinocchio(), self.model, self._data, *self.convert_task(q, v, u))
         named = zip(FUNCTIONS[function].outputs, results, strict=True)
         return {name: self.reduce(_symmetric(array) if name in SYMMETRIC else array) for name, array in named}
-
-    def rate(self, function: str, tasks: Iterable[tuple[Array, Array, Array]]) -> Rate:
-        """See :meth:`Reference.rate`."""
-        given = [self.convert_task(*task) for task in tasks]
-        run = self.batch(function, given)
-        if run is None:
-            return Rate(len(given) / _fastest(lambda: self._one_by_one(function, given)), batch=False)
-        return Rate(len(given) / _fastest(run), batch=True)
-
-    def batch(self, function: str, given: Sequence[tuple[Array, Array, Array]]) -> Callable[[], Array] | None:
-        """Return a Pinocchio call for all tasks, on one thread, with results (nv, N); None if it has none."""
-        pin = _pinocchio()
-        call = getattr(pin, _BATCHES.get(function, ""), None)
-        if call is None:
-            return None
-        pool = pin.ModelPool(self.model, 1)
-        columns = [np.asfortranarray(np.transpose(rows)) for rows in zip(*given, strict=True)]
-        results = np.empty_like(columns[1])
-
-        def run() -> Array:
-            call(1, pool, *columns, results)
-            return results
-
-        return run
-
-    def _one_by_one(self, function: str, given: Iterable[tuple[Array, Array, Array]]) -> None:
-        pin, call = _pinocchio(), _CALLS[function]
-        for q, v, u in given:
-            call(pin, self.model, self._data, q, v, u)
 
     def convert_task(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
         """Convert a task to Pinocchio's coordinates."""
@@ -248,9 +187,6 @@ _CALLS: dict[str, Callable[..., tuple[Array, ...]]] = {
 These calls are the fastest of those compared: the conventions of ``aba`` and ``crba``, the inverse by the
 Cholesky factors, and derivatives of the acceleration as products with the inverse.
 """
-
-_BATCHES = {"id": "rneaInParallel", "fd": "abaInParallel"}
-"""Pinocchio's functions for many tasks, on ``threads, pool, q, v, a`` (or ``tau``), results, by column."""
 
 
 def _symmetric(upper: Array) -> Array:

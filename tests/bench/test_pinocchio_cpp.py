@@ -22,7 +22,8 @@ QUICK = Build("quick", ("-O0", *pinocchio_cpp.WHEEL.options[1:]))
 """The build that compiles fastest: the algorithms are in the wheel, and the rest is not optimised."""
 
 
-@pytest.mark.timeout(1200)  # the first test compiles the program
+@pytest.mark.verify  # compiles Pinocchio's templates
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("name", "base", "functions"),
     [("toy", "fixed", ALL), ("hyq", "floating", ALL), ("tiago", "fixed", ("id", "m", "did"))],
@@ -51,6 +52,8 @@ def test_the_fastest_way_is_reported(monkeypatch):
     assert measure(path("toy")) == {"fd": figures["cholesky"], "m": figures["crba"]}
 
 
+@pytest.mark.verify
+@pytest.mark.timeout(1200)
 def test_a_wrong_result_is_refused(monkeypatch):
     monkeypatch.setattr(pinocchio_cpp, "TOLERANCE", -1.0)
     with pytest.raises(ToolError, match=r"^pinocchio_cpp: id by rnea differs from Pinocchio's in Python by "):

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from rbdhw.errors import InputError
-from rbdhw.runtime.cache import keep, user_cache
+from rbdhw.runtime.cache import find_or_make
 
 COMPILERS = ("cc", "gcc", "clang")
 """The compilers that are tried if the variable CC is not set."""
@@ -46,9 +46,7 @@ def find_compiler() -> tuple[str, ...]:
     raise InputError("C compiler", reason, "one, or its path in CC", "install one, or use --engine numpy")
 
 
-def compile_library(
-    sources: Mapping[str, str], main: str, flags: Sequence[str] = (), libraries: Sequence[str] = ("-lm",)
-) -> Path:
+def compile_library(sources: Mapping[str, str], main: str, flags: Sequence[str] = ()) -> Path:
     """Return the shared library of a source file, compiled unless the user's cache has it.
 
     Parameters
@@ -57,8 +55,8 @@ def compile_library(
         The texts of all files by name.
     main
         The name of the file to compile.
-    flags, libraries
-        Options of the compiler before and after the file, besides :data:`FLAGS`.
+    flags
+        Options of the compiler, besides :data:`FLAGS`.
 
     Raises
     ------
@@ -68,19 +66,20 @@ def compile_library(
         It fails.
     """
     command = [*find_compiler(), *FLAGS, *flags]
-    digest = hashlib.sha256("\0".join([_host(tuple(command[:1])), *command[1:], *libraries, main]).encode())
+    digest = hashlib.sha256("\0".join([_host(command[0]), *command[1:], main]).encode())
     for name, text in sorted(sources.items()):
         digest.update(f"\0{name}\0{text}".encode())
-    folder = user_cache() or Path(tempfile.gettempdir()) / f"rbdhw-{os.getuid()}"
-    library = folder / f"{Path(main).stem}-{digest.hexdigest()[:16]}.so"
-    if not library.is_file():
-        with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
-            for name, text in sources.items():
-                (Path(work) / name).write_text(text, encoding="utf-8")
-            made = Path(work) / library.name
-            _run([*command, "-o", str(made), str(Path(work) / main), *libraries], library.with_suffix(".log"))
-            keep(made, library)
-    return library
+    library = f"{Path(main).stem}-{digest.hexdigest()[:16]}.so"
+    own = Path(tempfile.gettempdir()) / f"rbdhw-{os.getuid()}"
+
+    def make(work: Path) -> Path:
+        for name, text in sources.items():
+            (work / name).write_text(text, encoding="utf-8")
+        made = work / library
+        _run([*command, "-o", str(made), str(work / main), "-lm"], (own / library).with_suffix(".log"))
+        return made
+
+    return find_or_make(library, make, own)
 
 
 def _run(command: Sequence[str], log: Path) -> None:
@@ -97,12 +96,12 @@ def _run(command: Sequence[str], log: Path) -> None:
 
 
 @cache
-def _host(compiler: tuple[str, ...]) -> str:
+def _host(compiler: str) -> str:
     """Return what a library depends on besides its source: the compiler's version and the processor."""
-    version = subprocess.run([*compiler, "--version"], capture_output=True, check=False).stdout
+    version = subprocess.run([compiler, "--version"], capture_output=True, check=False).stdout
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         lines = [platform.processor()]
     features = next((line for line in lines if line.startswith(("flags", "Features"))), lines[0])
-    return f"{compiler[0]}\n{version.decode(errors='replace')}\n{platform.machine()}\n{features}"
+    return f"{compiler}\n{version.decode(errors='replace')}\n{platform.machine()}\n{features}"

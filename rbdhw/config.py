@@ -38,7 +38,7 @@ SHARING = ("auto", "on", "off")
 CORES = ("pipeline", "array")
 """The kinds of cores: a pipeline with an operator for each sum and shared multipliers, or an array."""
 
-PROCESSORS = ("c",)
+PROCESSORS = ("c", "cuda")
 """The targets that are processors, for which ``generate`` writes software."""
 
 CHEAPER_CORE = "auto"

@@ -80,7 +80,7 @@ def generate_software(urdf: Path, options: BuildOptions, progress: Progress = si
     model = prepare(source, options.functions, options.fext, forced=options.algorithms, progress=progress)
     warn(model.remarks)
     sources = trace_sources(model, options.functions, progress)
-    progress("writing C")
+    progress(f"writing {options.target.upper()}")
     software = emit_software(model, sources, options.target)
     return replace(software, manifest=software.manifest | {"roots": [vars(trial) for trial in trials]})
 

@@ -203,7 +203,7 @@ def generate(
     build: BuildArguments,
     as_json: Json = False,
 ) -> None:
-    """Write the Verilog, its bit-exact model and its manifest; with --target c, write C instead.
+    """Write the Verilog, its bit-exact model and its manifest; with --target c or cuda, write C or CUDA.
 
     A design that is already in the folder is replaced.
     The build folders of that design are removed.

@@ -70,7 +70,7 @@ Strict = Annotated[
     bool,
     _robot("--strict", help="Treat warnings about the URDF file as errors."),
 ]
-TargetName = Annotated[str, _robot(help="The device: xcvu9p, xc7a200t or ecp5-85; or c for software.")]
+TargetName = Annotated[str, _robot(help="The device: xcvu9p, xc7a200t or ecp5-85; c or cuda for software.")]
 
 Ii = Annotated[
     str | None,

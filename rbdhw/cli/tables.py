@@ -175,7 +175,7 @@ def print_software(manifest: SoftwareManifest, output: Path) -> None:
         for name, own in manifest.functions.items()
     ]
     print_table(
-        f"{manifest.robot.name} ({freedoms_text(manifest.robot)}) in C -> {output}",
+        f"{manifest.robot.name} ({freedoms_text(manifest.robot)}) in {manifest.target.upper()} -> {output}",
         ["", OPERATIONS, "takes", "gives"],
         rows,
     )

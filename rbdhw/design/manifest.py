@@ -361,7 +361,7 @@ class SoftwareFunction(Operations):
 class SoftwareManifest(_Entry):
     """The description of software for processors by `generate`."""
 
-    target: Literal["c"]
+    target: Literal["c", "cuda"]
     robot: RobotEntry
     functions: dict[str, SoftwareFunction]
     fext: list[int] = Field(description="The bodies that take an external force.")

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,13 @@ COMPANIONS = (
 )
 """Files for other tools that a design can contain; the commands do not use them."""
 
-SOFTWARE = ("dynamics.c", "dynamics.h", "kernels.h")
-"""The sources of a folder of software."""
+SOFTWARE = {
+    "c": ("dynamics.c", "dynamics.h", "kernels.h"),
+    "cuda": ("dynamics.cu", "dynamics.cuh", "kernels.h", "measure.cu"),
+}
+"""The sources of a folder of software for each target."""
+
+_OURS = frozenset((*FILES, *COMPANIONS, *chain.from_iterable(SOFTWARE.values())))
 
 BUILD_PREFIX = "build-"
 """The prefix of the names of subfolders in which tools keep their results."""
@@ -54,9 +60,7 @@ def check_output(directory: Path) -> None:
 
 
 def _is_ours(entry: Path) -> bool:
-    return entry.name in (*FILES, *COMPANIONS, *SOFTWARE) or (
-        entry.name.startswith((BUILD_PREFIX, ASIDE)) and entry.is_dir()
-    )
+    return entry.name in _OURS or (entry.name.startswith((BUILD_PREFIX, ASIDE)) and entry.is_dir())
 
 
 def write_files(
@@ -115,9 +119,8 @@ def _exchange(directory: Path, made: Path, names: Sequence[str]) -> None:
     earlier = made / "earlier"
     earlier.mkdir()
     builds = sorted(path.name for path in directory.glob(f"{BUILD_PREFIX}*"))
-    old = [
-        name for name in (*reversed(FILES), *COMPANIONS, *SOFTWARE, *builds) if (directory / name).exists()
-    ]
+    others = sorted(_OURS.difference(FILES))
+    old = [name for name in (*reversed(FILES), *others, *builds) if (directory / name).exists()]
     moves = [(directory / name, earlier / name) for name in old]
     moves += [(made / name, directory / name) for name in names]
     with ExitStack() as undo:

@@ -47,7 +47,7 @@ def sample(
     if wraps.any():
         arrays["q"][:, wraps] = rng.uniform(-np.pi, np.pi, (tasks, np.count_nonzero(wraps)))
     arrays["q"][kind[:, 0] == 2] = np.clip(0.0, *bounds["q"].T)
-    for place in _quaternions(robot):
+    for place in quaternions(robot):
         lengths = 1.0 + rng.uniform(-QUATERNION_SLACK, QUATERNION_SLACK, (tasks, 1))
         arrays["q"][:, place] = lengths * _directions(rng, tasks, 4)
     if robot.gravity_given:
@@ -58,7 +58,7 @@ def sample(
     return arrays
 
 
-def _quaternions(robot: Robot) -> list[slice]:
+def quaternions(robot: Robot) -> list[slice]:
     """Return the slices of ``q`` that are quaternions."""
     found = []
     for body, place in zip(robot.bodies, robot.q_of, strict=True):

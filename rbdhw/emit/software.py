@@ -10,6 +10,7 @@ from rbdhw.design.manifest import SoftwareManifest
 from rbdhw.emit.manifest import coordinates_entry, operation_counts, robot_entry
 from rbdhw.frontend.build_graph import Model
 from rbdhw.software.arrays import Array, unit_of
+from rbdhw.software.cuda import cuda_files
 from rbdhw.software.floating import Source, dynamics_files, float_arrays
 from rbdhw.software.folder import Software
 
@@ -33,7 +34,8 @@ def emit_software(model: Model, sources: Sequence[Source], target: str) -> Softw
         "roots": [],
     }
     SoftwareManifest.model_validate(manifest)
-    return Software(robot, dynamics_files(robot, sources, model.fext), manifest)
+    write = cuda_files if target == "cuda" else dynamics_files
+    return Software(robot, write(robot, sources, model.fext), manifest)
 
 
 def _arrays_entry(model: Model, source: Source) -> dict[str, Any]:

@@ -37,8 +37,8 @@ class Accelerator:
     engine
         For an accelerator ``model``: the bit-exact model in C, compiled at the first call of each function;
         ``numpy``: the same in NumPy; ``rtl``: the Verilog in Verilator. For software ``float64`` or
-        ``float32``: the functions in C, compiled in the same way. For both ``golden``: the golden model in
-        float64. The first one is the default. Floating point has a status of zero.
+        ``float32``: the functions in C, or in CUDA on a GPU, compiled in the same way. For both ``golden``:
+        the golden model in float64. The first one is the default. Floating point has a status of zero.
 
     Raises
     ------

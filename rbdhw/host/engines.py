@@ -22,6 +22,7 @@ from rbdhw.sim.packets import NOT_FINITE, check_finite, decode, encode
 from rbdhw.sim.run import golden_results, rtl
 from rbdhw.software import folder as software_folder
 from rbdhw.software.arrays import Array
+from rbdhw.software.cuda_library import CudaLibrary
 from rbdhw.software.exact_library import ExactLibrary
 from rbdhw.software.float_library import REALS, FloatLibrary
 
@@ -123,15 +124,16 @@ class GoldenEngine(Engine):
 
 
 class SoftwareEngine(Engine):
-    """The functions in C in floating point, whose status is always zero."""
+    """The functions in C or CUDA in floating point, whose status is always zero."""
 
     def __init__(self, software: software_folder.Software, number: str) -> None:
         self.robot, self.functions, self.fext = software.robot, software.functions, software.fext
         arrays = {function: software.arrays(function) for function in software.functions}
-        self._library = FloatLibrary(software.sources, arrays, number)
+        library = CudaLibrary if software.target == "cuda" else FloatLibrary
+        self._library = library(software.sources, arrays, number)
 
     def check_optional(self, function: str, arrays: Mapping[str, Numbers]) -> None:
-        """Check that the C function has parameters for the optional arrays of a task."""
+        """Check that the function has parameters for the optional arrays of a task."""
         known = {own.name for own in self._library.arrays(function)[0]}
         for name in FUNCTIONS[function].optional_inputs:
             if name in arrays and name not in known:

@@ -24,7 +24,7 @@ LAST_LINES = 8
 
 
 class CompilerError(Exception):
-    """The C compiler failed. The text names the compiler, its log and the log's last lines."""
+    """A compiler failed. The text names the compiler, its log and the log's last lines."""
 
 
 def find_compiler() -> tuple[str, ...]:
@@ -46,7 +46,9 @@ def find_compiler() -> tuple[str, ...]:
     raise InputError("C compiler", reason, "one, or its path in CC", "install one, or use --engine numpy")
 
 
-def compile_library(sources: Mapping[str, str], main: str, flags: Sequence[str] = ()) -> Path:
+def compile_library(
+    sources: Mapping[str, str], main: str, flags: Sequence[str] = (), compiler: Sequence[str] = ()
+) -> Path:
     """Return the shared library of a source file, compiled unless the user's cache has it.
 
     Parameters
@@ -56,7 +58,9 @@ def compile_library(sources: Mapping[str, str], main: str, flags: Sequence[str] 
     main
         The name of the file to compile.
     flags
-        Options of the compiler, besides :data:`FLAGS`.
+        Further options of the compiler.
+    compiler
+        The command of the compiler and its first options; by default :func:`find_compiler` and :data:`FLAGS`.
 
     Raises
     ------
@@ -65,7 +69,7 @@ def compile_library(sources: Mapping[str, str], main: str, flags: Sequence[str] 
     CompilerError
         It fails.
     """
-    command = [*find_compiler(), *FLAGS, *flags]
+    command = [*(compiler or (*find_compiler(), *FLAGS)), *flags]
     digest = hashlib.sha256("\0".join([_host(command[0]), *command[1:], main]).encode())
     for name, text in sorted(sources.items()):
         digest.update(f"\0{name}\0{text}".encode())
@@ -76,14 +80,22 @@ def compile_library(sources: Mapping[str, str], main: str, flags: Sequence[str] 
         for name, text in sources.items():
             (work / name).write_text(text, encoding="utf-8")
         made = work / library
-        _run([*command, "-o", str(made), str(work / main), "-lm"], (own / library).with_suffix(".log"))
+        run_compiler(
+            [*command, "-o", str(made), str(work / main), "-lm"], (own / library).with_suffix(".log")
+        )
         return made
 
     return find_or_make(library, make, own)
 
 
-def _run(command: Sequence[str], log: Path) -> None:
-    """Run the compiler; keep its output if it fails."""
+def run_compiler(command: Sequence[str], log: Path) -> str:
+    """Run a compiler and return its output; keep the output as a log if it fails.
+
+    Raises
+    ------
+    CompilerError
+        It fails.
+    """
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
@@ -93,6 +105,7 @@ def _run(command: Sequence[str], log: Path) -> None:
         last = done.stdout.decode(errors="replace").splitlines()[-LAST_LINES:]
         lines = "".join(f"\n  {line}" for line in last)
         raise CompilerError(f"{command[0]}: failed with status {done.returncode}; log: {log}{lines}")
+    return done.stdout.decode(errors="replace")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The folder of software for processors: ``generate --target c`` writes it, and ``rbdhw.load`` reads it."""
+"""The folder of software for processors, which ``generate`` writes and ``rbdhw.load`` reads."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ class Software:
     robot: Robot
     sources: Mapping[str, str]
     manifest: dict[str, Any]
+
+    @property
+    def target(self) -> str:
+        """The target, one of :data:`rbdhw.config.PROCESSORS`."""
+        return str(self.manifest["target"])
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -70,7 +75,7 @@ def read(directory: Path) -> Software:
     """
     manifest = read_manifest(directory)
     if manifest.get("target") not in PROCESSORS:
-        raise InputError(str(directory), "is no software", "a folder generated with --target c")
+        raise InputError(str(directory), "is no software", "a folder generated with --target c or cuda")
     robot = robot_from_json(json_object(directory / ROBOT))
-    sources = {name: content(directory / name).decode("utf-8") for name in SOFTWARE}
+    sources = {name: content(directory / name).decode("utf-8") for name in SOFTWARE[manifest["target"]]}
     return Software(robot, sources, manifest)

@@ -2,105 +2,20 @@
 
 import os
 import subprocess
-from functools import cache
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbdhw.config import Mounting
-from rbdhw.domain.bounds import graph_inputs, input_domain
-from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
-from rbdhw.frontend.base import mount
-from rbdhw.frontend.build_graph import prepare
-from rbdhw.graph.interpret import interpret
-from rbdhw.protocol import FUNCTIONS, SYMMETRIC, WordName
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
-from rbdhw.software.build import trace_sources
 from rbdhw.software.compiler import find_compiler
 from rbdhw.software.float_library import FloatLibrary
-from rbdhw.software.floating import dynamics_files, float_arrays
+from tests.support.software import ALL, ROBOTS, TOLERANCE, Built, assert_close, built, compute
 from tests.support.strategies import ALL_KINDS, random_states, robots
-
-ALL = tuple(FUNCTIONS)
-TOLERANCE = {"float64": 1e-13, "float32": 2e-5}
-"""The largest error of a result, relative to the array's largest element."""
-
-ROBOTS = {
-    "toy": lambda: load_urdf(path("toy")),
-    "loaded": lambda: mount(load_urdf(path("toy")), Mounting(base="given", gravity="task")),
-    "floating": lambda: load_urdf(path("toy")).with_floating_base(),
-}
-
-
-class Built:
-    """The C of a robot's functions, and the graphs that it was written from."""
-
-    def __init__(self, robot, functions=ALL, fext="none", forced=None):
-        self.robot = robot
-        self.model = prepare(robot, functions, fext, forced=forced or {})
-        self.sources = {source.function: source for source in trace_sources(self.model, functions)}
-        self.texts = dynamics_files(robot, list(self.sources.values()), self.model.fext)
-        self.arrays = {
-            name: float_arrays(robot, name, bool(self.model.fext), source.extended is not None)
-            for name, source in self.sources.items()
-        }
-
-    def library(self, number="float64", flags=()):
-        return FloatLibrary(self.texts, self.arrays, number, flags=["-O1", *flags])
-
-    def tasks(self, count, seed=0):
-        """Return arrays of random tasks, with inverses of mass matrices that are none."""
-        rng = np.random.default_rng(seed)
-        found = sample(self.robot, input_domain(self.robot), count, rng, self.model.fext)
-        half = rng.normal(size=(count, self.robot.nv, self.robot.nv))
-        return {**found, "Minv": half + half.swapaxes(1, 2)}
-
-    def expected(self, function, tasks, supplied=False):
-        """Return the results of the interpreter."""
-        source = self.sources[function]
-        graph = source.extended if supplied else source.graph
-        arrays = {own.name: np.zeros((len(tasks["q"]), *own.shape)) for own in self.arrays[function][1]}
-        inputs = graph_inputs(self.robot, {name: array.astype(np.float64) for name, array in tasks.items()})
-        for text, values in interpret(graph, inputs).items():
-            word = WordName.parse(text)
-            arrays[word.array][(slice(None), *word.index)] = values
-            if word.array in SYMMETRIC:
-                arrays[word.array][(slice(None), *word.index[::-1])] = values
-        return arrays
-
-
-@cache
-def built(name):
-    forced = {"products": "dense"} if name == "toy" else {}
-    functions = tuple(f for f in ALL if name != "floating" or "inverse" not in FUNCTIONS[f].algorithms)
-    return Built(ROBOTS[name](), functions, "all" if name == "loaded" else "none", forced)
-
-
-def compute(built, library, function, tasks, supplied=False, columns=False):
-    """Return the results of the library for rows or columns of tasks."""
-    inputs, outputs = built.arrays[function]
-    taken = [own for own in inputs if supplied or not own.optional]
-    layout = by_columns if columns else np.ascontiguousarray
-    given = {own.name: layout(tasks[own.name].astype(library.dtype)) for own in taken}
-    count = len(tasks["q"])
-    results = {own.name: layout(np.full((count, *own.shape), np.nan, library.dtype)) for own in outputs}
-    library.compute(function, given, results)
-    return results
-
-
-def by_columns(array):
-    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 0, -1)), -1, 0)
-
-
-def assert_close(results, expected, tolerance):
-    for name, array in expected.items():
-        largest = np.abs(array).reshape(len(array), -1).max(axis=1, initial=1e-3)
-        error = np.abs(results[name] - array).reshape(len(array), -1).max(axis=1, initial=0.0)
-        assert (error <= tolerance * largest).all(), (name, (error / largest).max())
 
 
 @pytest.mark.parametrize("number", TOLERANCE)

@@ -1,0 +1,140 @@
+"""CUDA from the graph: a kernel for each dynamics function, in which a thread computes a task.
+
+``kernels.h`` holds the arithmetic, as for C, here in one block, so that the compiler keeps values in
+registers. ``dynamics.cu`` moves tasks between arrays in columns and the words of the graph, and launches.
+``measure.cu`` is a program that times the functions on a GPU and checks their results.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Collection, Sequence
+from importlib.metadata import version
+
+from rbdhw.domain.sampling import quaternions
+from rbdhw.protocol import SYMMETRIC, WordName
+from rbdhw.robot.model import Robot
+from rbdhw.software.arrays import Array
+from rbdhw.software.c_text import comment, fill
+from rbdhw.software.floating import Function, Source
+from rbdhw.software.kernel import Division, Kernel
+
+CUDA_FILES = ("dynamics.cu", "dynamics.cuh", "kernels.h", "measure.cu")
+
+THREAD = Division(operations=sys.maxsize, vectors=1)
+"""The division for a thread of a GPU: one block, whose values the compiler keeps in registers."""
+
+
+def cuda_files(robot: Robot, sources: Sequence[Source], fext: Collection[int]) -> dict[str, str]:
+    """Return the texts of :data:`CUDA_FILES` by name.
+
+    Parameters
+    ----------
+    robot
+        The robot as the user describes it.
+    fext
+        The bodies that take an external force.
+    """
+    functions = [_CudaFunction(robot, source, bool(fext), THREAD) for source in sources]
+    first = _heading(robot)
+    return {
+        "dynamics.cu": fill("dynamics.cu", heading=first, functions=functions),
+        "dynamics.cuh": fill("dynamics.cuh", heading=first, robot=robot, functions=functions),
+        "kernels.h": fill("kernels.h", functions=functions),
+        "measure.cu": fill(
+            "measure.cu",
+            heading=first,
+            functions=functions,
+            quaternions=[place.start for place in quaternions(robot)],
+        ),
+    }
+
+
+def _heading(robot: Robot) -> str:
+    """Return the comment at the head of a robot's sources."""
+    return comment(
+        (
+            f"rbdhw {version('rbdhw')}: rigid-body dynamics of the robot {json.dumps(robot.name)}",
+            f"with {robot.nv} degrees of freedom.",
+        )
+    )
+
+
+class _CudaFunction(Function):
+    """A dynamics function, as the templates of CUDA show it."""
+
+    @property
+    def inputs(self) -> tuple[Array, ...]:
+        """The inputs."""
+        return self._arrays[0]
+
+    @property
+    def results(self) -> tuple[Array, ...]:
+        """The results."""
+        return self._arrays[1]
+
+    @property
+    def supplied(self) -> str:
+        """The expression of whether a call gives an optional input, or nothing if there is none."""
+        return " || ".join(array.name for array in self.inputs if array.optional)
+
+    @property
+    def task_parameters(self) -> str:
+        """The parameters of a function of one task, for arrays of any type of numbers."""
+        return self.parameters.replace("RBDHW_REAL", "V")
+
+    @property
+    def names(self) -> str:
+        """The names of all arrays."""
+        return f"{self.input_names}, {self.output_names}"
+
+    @property
+    def numbered(self) -> str:
+        """The arguments of all arrays from an array of columns."""
+        return ", ".join(f"columns[{k}]" for k in range(sum(map(len, self._arrays))))
+
+    @property
+    def shapes(self) -> str:
+        """The initialisers of a ``struct shape`` for each array; an optional array is absent."""
+        inputs, outputs = self._arrays
+        sides = [(array, "true") for array in inputs] + [(array, "false") for array in outputs]
+        return ", ".join(
+            f'{{"{array.name}", {0 if array.optional else array.size}, {side}}}' for array, side in sides
+        )
+
+    def loads(self, kernel: Kernel) -> list[str]:
+        """Return the lines that read the words of a task."""
+        inputs = {array.name: array for array in self.inputs}
+        lines = []
+        for k, name in enumerate(kernel.inputs):
+            word = WordName.parse(name)
+            lines.append(f"words[{k}] = {_element(inputs[word.array], word.index)};")
+        return lines
+
+    def stores(self, kernel: Kernel) -> list[str]:
+        """Return the lines that write the results of a task, and zeros where the graph has no result."""
+        outputs = {array.name: array for array in self.results}
+        empty = {name: dict.fromkeys(range(array.size)) for name, array in outputs.items()}
+        lines = []
+        for k, name in enumerate(kernel.outputs):
+            word = WordName.parse(name)
+            array = outputs[word.array]
+            mirrored = [word.index[::-1]] if word.array in SYMMETRIC else []
+            indices = dict.fromkeys([word.index, *mirrored])
+            targets = " = ".join(_element(array, index) for index in indices)
+            lines.append(f"{_if_given(array)}{targets} = results[{k}];")
+            for index in indices:
+                del empty[array.name][array.place(index)]
+        for name, places in empty.items():
+            array = outputs[name]
+            lines += [f"{_if_given(array)}{name}[{place} * stride + i] = 0;" for place in places]
+        return lines
+
+
+def _element(array: Array, index: tuple[int, ...]) -> str:
+    return f"{array.name}[{array.place(index)} * stride + i]"
+
+
+def _if_given(array: Array) -> str:
+    return f"if ({array.name}) " if array.optional else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -112,6 +112,32 @@ class Function:
     def _arrays(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         return float_arrays(self.robot, self.name, self.loaded, self.source.extended is not None)
 
+    def read_one(self, kernel: Kernel) -> Iterator[str]:
+        """Yield the lines that read the words of one task from its arrays."""
+        arrays = self._arrays[0]
+        for k, name in enumerate(kernel.inputs):
+            place, element = _locate(name, arrays)
+            value = f"inputs[{place}][{element}]"
+            if arrays[place].optional or arrays[place].name == "fext":
+                value = f"inputs[{place}] ? {value} : R(0.0)"
+            word = f"words[{k * kernel.vectors}]"
+            yield f"{word} = {value};"
+            if kernel.is_angle(name):
+                yield f"far_away |= !({word} <= R(FAR) && {word} >= R(-FAR));"
+
+    def write_one(self, kernel: Kernel) -> Iterator[str]:
+        """Yield the lines that write the results of one task to its arrays."""
+        for place, array in enumerate(self._arrays[1]):
+            yield f"if (outputs[{place}]) {{"
+            yield f"    real *const array = outputs[{place}];"
+            for k, name in enumerate(kernel.outputs):
+                word = WordName.parse(name)
+                if word.array == array.name:
+                    mirrored = word.array in SYMMETRIC and word.index[0] != word.index[1]
+                    mirror = f"array[{array.place(word.index[::-1])}] = " if mirrored else ""
+                    yield f"    array[{array.place(word.index)}] = {mirror}results[{k * kernel.vectors}];"
+            yield "}"
+
     @property
     def arrays(self) -> list[str]:
         inputs, outputs = self._arrays
@@ -189,9 +215,16 @@ def float_arrays(
 def _entry(name: str, arrays: Sequence[Array], angle: bool) -> str:
     """Return the initialiser of a ``struct word``."""
     word = WordName.parse(name)
-    place = next(k for k, array in enumerate(arrays) if array.name == word.array)
+    place, element = _locate(name, arrays)
     mirror = arrays[place].place(word.index[::-1]) if word.array in SYMMETRIC else -1
-    return f"{{{place}, {arrays[place].place(word.index)}, {mirror}, {int(angle)}}}"
+    return f"{{{place}, {element}, {mirror}, {int(angle)}}}"
+
+
+def _locate(name: str, arrays: Sequence[Array]) -> tuple[int, int]:
+    """Return the array of a word and the word's element in it."""
+    word = WordName.parse(name)
+    place = next(k for k, array in enumerate(arrays) if array.name == word.array)
+    return place, arrays[place].place(word.index)
 
 
 def _written(name: str, array: Array) -> int:

@@ -1,29 +1,33 @@
 """CUDA from the graph: a kernel for each dynamics function, in which a thread computes a task.
 
-``kernels.h`` holds the arithmetic, as for C, here in one block, so that the compiler keeps values in
-registers. ``dynamics.cu`` moves tasks between arrays in columns and the words of the graph, and launches.
-``measure.cu`` is a program that times the functions on a GPU and checks their results.
+``kernels.h`` holds the arithmetic, as for C, here in one block if it is not too large, so that the compiler
+keeps values in registers. ``dynamics.cu`` moves tasks between arrays in columns and the words of the graph,
+and launches. ``measure.cu`` is a program that times the functions on a GPU and checks their results.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Collection, Sequence
-from importlib.metadata import version
 
 from rbdhw.domain.sampling import quaternions
 from rbdhw.protocol import SYMMETRIC, WordName
 from rbdhw.robot.model import Robot
 from rbdhw.software.arrays import Array
-from rbdhw.software.c_text import comment, fill
-from rbdhw.software.floating import Function, Source
+from rbdhw.software.c_text import fill
+from rbdhw.software.floating import Function, Source, heading
 from rbdhw.software.kernel import Division, Kernel
 
 CUDA_FILES = ("dynamics.cu", "dynamics.cuh", "kernels.h", "measure.cu")
 
-THREAD = Division(operations=sys.maxsize, vectors=1)
+WHOLE = Division(operations=sys.maxsize, vectors=1)
 """The division for a thread of a GPU: one block, whose values the compiler keeps in registers."""
+
+PARTS = Division(operations=1500, vectors=1)
+"""The division of a graph that is too large for that."""
+
+MOST_NODES = 8000
+"""The largest graph in one block; for a larger one ptxas uses 32 registers and spills everything else."""
 
 
 def cuda_files(robot: Robot, sources: Sequence[Source], fext: Collection[int]) -> dict[str, str]:
@@ -36,8 +40,8 @@ def cuda_files(robot: Robot, sources: Sequence[Source], fext: Collection[int]) -
     fext
         The bodies that take an external force.
     """
-    functions = [_CudaFunction(robot, source, bool(fext), THREAD) for source in sources]
-    first = _heading(robot)
+    functions = [_CudaFunction(robot, source, bool(fext), _division(source)) for source in sources]
+    first = heading(robot)
     return {
         "dynamics.cu": fill("dynamics.cu", heading=first, functions=functions),
         "dynamics.cuh": fill("dynamics.cuh", heading=first, robot=robot, functions=functions),
@@ -51,14 +55,8 @@ def cuda_files(robot: Robot, sources: Sequence[Source], fext: Collection[int]) -
     }
 
 
-def _heading(robot: Robot) -> str:
-    """Return the comment at the head of a robot's sources."""
-    return comment(
-        (
-            f"rbdhw {version('rbdhw')}: rigid-body dynamics of the robot {json.dumps(robot.name)}",
-            f"with {robot.nv} degrees of freedom.",
-        )
-    )
+def _division(source: Source) -> Division:
+    return WHOLE if len(source.graph.nodes) <= MOST_NODES else PARTS
 
 
 class _CudaFunction(Function):
@@ -73,11 +71,6 @@ class _CudaFunction(Function):
     def results(self) -> tuple[Array, ...]:
         """The results."""
         return self._arrays[1]
-
-    @property
-    def supplied(self) -> str:
-        """The expression of whether a call gives an optional input, or nothing if there is none."""
-        return " || ".join(array.name for array in self.inputs if array.optional)
 
     @property
     def task_parameters(self) -> str:

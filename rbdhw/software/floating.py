@@ -70,15 +70,10 @@ def dynamics_files(robot: Robot, sources: Sequence[Source], fext: Collection[int
     """
     functions = [Function(robot, source, bool(fext), PROCESSOR) for source in sources]
     kernels = [kernel for function in functions for kernel in function.kernels]
-    heading = comment(
-        (
-            f"rbdhw {version('rbdhw')}: rigid-body dynamics of the robot {json.dumps(robot.name)}",
-            f"with {robot.nv} degrees of freedom.",
-        )
-    )
+    first = heading(robot)
     source = fill(
         "dynamics.c",
-        heading=heading,
+        heading=first,
         functions=functions,
         two_over_pi=repr(2.0 / math.pi),
         half_pi=[repr(float.fromhex(part)) for part in HALF_PI],
@@ -87,8 +82,18 @@ def dynamics_files(robot: Robot, sources: Sequence[Source], fext: Collection[int
         most_words=max(1, *(kernel.vectors * len(kernel.inputs) for kernel in kernels)),
         most_results=max(1, *(kernel.vectors * len(kernel.outputs) for kernel in kernels)),
     )
-    header = fill("dynamics.h", heading=heading, robot=robot, functions=functions)
+    header = fill("dynamics.h", heading=first, robot=robot, functions=functions)
     return {"dynamics.c": source, "dynamics.h": header, "kernels.h": fill("kernels.h", functions=functions)}
+
+
+def heading(robot: Robot) -> str:
+    """Return the comment at the head of a robot's sources."""
+    return comment(
+        (
+            f"rbdhw {version('rbdhw')}: rigid-body dynamics of the robot {json.dumps(robot.name)}",
+            f"with {robot.nv} degrees of freedom.",
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -162,12 +167,15 @@ class Function:
         return len(self._arrays[1])
 
     @property
+    def supplied(self) -> str:
+        """The expression of whether a call gives an optional input, or nothing if there is none."""
+        return " || ".join(array.name for array in self._arrays[0] if array.optional)
+
+    @property
     def chosen(self) -> str:
         """The expression of the kernel for the arrays that a call gives."""
-        optional = [array.name for array in self._arrays[0] if array.optional]
-        if not optional:
-            return f"&{self.name}_function"
-        return f"{' || '.join(optional)} ? &{self.name}_given_function : &{self.name}_function"
+        given = f"{self.supplied} ? &{self.name}_given_function : " if self.supplied else ""
+        return f"{given}&{self.name}_function"
 
     @cached_property
     def kernels(self) -> list[Kernel]:

@@ -28,6 +28,7 @@ FLAGS = ("-O3", "-std=c++17")
 
 _ENTRY = re.compile(r"Compiling entry function '(?:\w+?_)(\w+)_kernel'")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_CALLS = re.compile(r"(\d+) bytes cumulative stack size")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _CODE = re.compile(r"\.text\.\w+?_(\w+)_kernel")
 
@@ -58,7 +59,10 @@ def find_nvcc() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class KernelUse:
-    """What a kernel takes of a GPU: registers of a thread, bytes of its stack and spills, bytes of code."""
+    """What a kernel takes of a GPU: registers of a thread, bytes of its stack and spills, bytes of code.
+
+    Functions that the kernel calls are included.
+    """
 
     registers: int
     stack: int
@@ -105,10 +109,11 @@ def read_use(output: str, binary: bytes) -> dict[str, KernelUse]:
     sizes = {found[1]: size for name, size in _sections(binary).items() if (found := _CODE.fullmatch(name))}
     used = {}
     for name, report in zip(*[iter(_ENTRY.split(output)[1:])] * 2, strict=True):
-        spills, registers = _SPILLS.search(report), _REGISTERS.search(report)
-        if spills is not None and registers is not None:
-            stack, stores, loads = map(int, spills.groups())
-            used[name] = KernelUse(int(registers[1]), stack, stores, loads, sizes[name])
+        functions = [tuple(map(int, found)) for found in _SPILLS.findall(report)]  # the kernel is the first
+        stores, loads = (sum(function[k] for function in functions) for k in (1, 2))
+        (registers,) = _REGISTERS.findall(report)
+        stack = max([functions[0][0], *map(int, _CALLS.findall(report))])
+        used[name] = KernelUse(int(registers), stack, stores, loads, sizes[name])
     return used
 
 

@@ -13,7 +13,9 @@ from rbdhw.config import BuildOptions
 from rbdhw.errors import InputError
 from rbdhw.pipeline import generate_software
 from rbdhw.robots import path
+from rbdhw.software import cuda
 from rbdhw.software.folder import write
+from rbdhw.software.kernel import Division
 from tests.support.software import ROBOTS, TOLERANCE, Built, assert_close, built, compute
 from tests.support.strategies import ALL_KINDS, random_states, robots
 
@@ -48,6 +50,16 @@ def test_chunks_and_blocks_of_any_size(count, columns):
     tasks = own.tasks(count)
     library = own.cuda_library(flags=["-DRBDHW_CHUNK=50", "-DRBDHW_THREADS=32"])
     results = compute(own, library, "dfd", tasks, columns=columns)
+    assert_close(results, own.expected("dfd", tasks), TOLERANCE["float64"])
+
+
+def test_a_large_graph_is_divided(monkeypatch):
+    monkeypatch.setattr(cuda, "MOST_NODES", 10)
+    monkeypatch.setattr(cuda, "PARTS", Division(operations=20, vectors=1))
+    own = Built(ROBOTS["toy"](), ("dfd",))
+    assert "BLOCK void KERNEL(dfd_3)" in own.cuda["kernels.h"]
+    tasks = own.tasks(70)
+    results = compute(own, own.cuda_library(), "dfd", tasks)
     assert_close(results, own.expected("dfd", tasks), TOLERANCE["float64"])
 
 

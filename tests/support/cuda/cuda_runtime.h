@@ -12,6 +12,7 @@
 #define __host__
 #define __device__
 #define __forceinline__ inline
+#define __noinline__
 #define __launch_bounds__(threads)
 
 enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2 };

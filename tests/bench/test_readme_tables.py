@@ -98,9 +98,19 @@ class TestResults:
         )
         for own, other, ratio in zip(ours, theirs, times, strict=True):
             assert float(ratio) == pytest.approx(rate(own) / rate(other), rel=0.01, abs=0.051)
-        calls = dict(zip(ALL, rows["Pinocchio, one call"][1:], strict=True))
-        assert [function for function, call in calls.items() if call == "for all tasks"] == ["id", "fd"]
-        assert set(calls.values()) == {"for all tasks", "a task"}
+
+    def test_speeds_of_software_have_their_form(self, written):
+        """Each ratio in brackets is that of the figures beside it."""
+        for label, *cells in written["processors"][1:]:
+            figures = [float(cell.split()[0]) for cell in cells]
+            ratios = [float(cell.partition("(")[2].removesuffix("×)")) for cell in cells if "(" in cell]
+            times, rates = figures[:3], figures[3:]
+            expected = [times[0] / own for own in times[1:]] + [own / rates[0] for own in rates[1:]]
+            assert ratios == pytest.approx(expected, rel=0.15), label
+        assert [row[0] for row in written["beside"][1:]] == list(ALL)
+        assert [row[0] for row in written["model"][1:]] == list(ALL)
+        for row in written["compilation"][1:]:
+            assert all(number(cell) > 0.0 for cell in row[1:])
 
     def test_costs_have_their_form(self, written):
         heading, *rows = written["costs"]

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from rbdhw.bench.builds import ALL, plan_of, robot_of
 from rbdhw.bench.pinocchio_cpp import Figures, measure
+from rbdhw.bench.rows import Row, Rows
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import Design, draft_design
 from rbdhw.domain.bounds import input_domain
@@ -37,9 +38,6 @@ from rbdhw.software.exact_library import ExactLibrary
 from rbdhw.software.float_library import FLAGS as FLOAT_FLAGS
 from rbdhw.software.float_library import REALS
 from rbdhw.software.folder import Software
-
-Row = dict[str, Any]
-Rows = list[Row]
 
 STATES = 1024
 """The tasks of a batch."""

@@ -15,12 +15,12 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from rbdhw.bench.builds import ALL, errors_of, plan_of
 from rbdhw.bench.pinocchio_cpp import measure
+from rbdhw.bench.rows import Row, Rows
 from rbdhw.bench.synthesis import Subject, known_counts
 from rbdhw.config import BuildOptions, Pacing
 from rbdhw.design.folder import read, write
@@ -35,8 +35,6 @@ from rbdhw.sim import bulk
 from rbdhw.sim.packets import encode, merge, requests
 from rbdhw.sim.verilator import Disturbance
 from rbdhw.target import target
-
-Row = dict[str, Any]
 
 BANDWIDTH = 32.0
 """The memory bandwidth in GB/s each way in the evaluation of Dadu-RBD."""
@@ -91,7 +89,7 @@ PUBLISHED = (
 )
 
 
-def measure_link() -> list[Row]:
+def measure_link() -> Rows:
     """Return the interval at which ΔFD saturates a link of :data:`BANDWIDTH`, and its share of the VU9P."""
     rows = []
     for name in LINKED:
@@ -123,7 +121,7 @@ def measure_link() -> list[Row]:
     return rows
 
 
-def measure_small() -> list[Row]:
+def measure_small() -> Rows:
     """Return tasks per second of :data:`SMALL` and of Pinocchio on one core of this machine."""
     urdf = bundled()[SMALL_ROBOT]
     source = load_urdf(urdf)
@@ -148,13 +146,13 @@ def measure_small() -> list[Row]:
     return rows
 
 
-def small_layout(rows: list[Row]) -> list[Row]:
+def small_layout(rows: Rows) -> Rows:
     """Return the rows of :func:`measure_small` as columns."""
     figures = [name for name in rows[0] if name != "function"]
     return [{"": name} | {row["function"]: row[name] for row in rows} for name in figures]
 
 
-def measure_published() -> list[Row]:
+def measure_published() -> Rows:
     """Return ΔFD at given accelerations of iiwa14 on the VU9P: published accelerators and builds of rbdhw."""
     rows = [
         {

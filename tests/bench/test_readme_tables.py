@@ -6,25 +6,12 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from rbdhw.bench import markdown_tables, readme_tables
-from rbdhw.bench.builds import ALL, errors_of, plan_of
-from rbdhw.bench.readme_tables import (
-    TABLES,
-    Table,
-    accuracy,
-    accuracy_layout,
-    grid,
-    latencies,
-    lay_out,
-    markdown,
-    measure,
-    operations,
-    write,
-)
-from rbdhw.domain.strata import STRATA
+from rbdhw.bench.builds import ALL
+from rbdhw.bench.hardware_counts import latencies, operations
+from rbdhw.bench.readme_tables import TABLES, Table, grid, markdown, measure, write
 from rbdhw.errors import InputError
 
 ROOT = Path(__file__).parents[2]
@@ -231,57 +218,3 @@ def test_tables_in_markdown():
     assert markdown(rows) == (
         "### One\n\n| a | b |\n| --- | --- |\n| 1 | 0.5 |\n\n### Two\n\n| c |\n| --- |\n| 12,345 |\n"
     )
-
-
-def test_errors_by_build(monkeypatch):
-    """The figures are those of the build; after its builds each robot has a row of Q16.16."""
-    monkeypatch.setattr(readme_tables, "UNIFORM_TASKS", 512)
-    rows = accuracy([("toy", 18), ("toy", None)])
-    labels = list(dict.fromkeys(row["bits"] for row in rows))
-    budget = plan_of("toy", width=None)
-    ports = "×".join(map(str, budget.program.port_widths))
-    assert labels[0] == "18×18"
-    assert labels[1].startswith(f"budget 0.001: {ports}")
-    assert labels[2:] == ["Q16.16"]
-    own = {(row["function"], row["stratum"]): row for row in rows if row["bits"] == "18×18"}
-    for function in ALL:
-        found = errors_of(plan_of("toy"), function)
-        for stratum, figures in {"all": found.whole, **found.strata}.items():
-            row = own[function, stratum]
-            assert (row["median"], row["largest"]) == (figures.median, figures.max)
-            assert row["tasks counted"] == figures.samples - figures.flagged
-    shown = lay_out({TABLES["errors"].title: rows})[TABLES["errors"].title]
-    assert [row[""] for row in shown] == [f"toy, {label}" for label in labels]
-    assert [row["tasks"] for row in shown] == [own["id", "all"]["tasks"]] * 2 + [512]
-    parts = TABLES["strata"].layout(rows)
-    assert [row[""] for row in parts] == [f"{stratum}, {label}" for label in labels for stratum in STRATA]
-
-
-def test_cells_of_errors_say_how_many_tasks_count():
-    row = {
-        "robot": "hyq",
-        "bits": "Q16.16",
-        "function": "fd",
-        "stratum": "all",
-        "median": 1.234e-3,
-        "largest": 0.5,
-        "tasks": 4096,
-        "tasks counted": 4096,
-    }
-    assert accuracy_layout([row]) == [{"": "HyQ, Q16.16", "tasks": 4096, "fd": "1.2e-03 / 5.0e-01"}]
-    some = accuracy_layout([row | {"tasks counted": 1024}])
-    assert some[0]["fd"] == "1.2e-03 / 5.0e-01 (1,024)"
-    none = accuracy_layout([row | {"tasks counted": 0, "median": np.inf, "largest": np.inf}])
-    assert none[0]["fd"] == "-"
-
-
-def test_operations_of_a_robot_that_published_algorithms_do_not_serve():
-    rows = operations([("toy", "given")])
-    assert [row["degrees of freedom"] for row in rows] == [2] * len(ALL)
-    assert {row["multiplications by columns and articulated bodies"] for row in rows} == {None}
-    shown = TABLES["other-bases"].layout(rows)
-    assert [row[""] for row in shown] == ["toy, base's motion given"]
-    first = rows[0]
-    alone = first["multiplications of the function alone"]
-    assert shown[0]["id"] == f"{first['multiplications']:,} / {alone:,}"
-    assert shown[0]["nv"] == 2

@@ -1,5 +1,6 @@
-"""Fixtures that run a command line in this process."""
+"""Settings for all tests, and fixtures that run a command line in this process."""
 
+import gc
 import math
 import sys
 
@@ -7,6 +8,7 @@ import pytest
 
 from rbdhw import progress
 from rbdhw.cli.app import BAD_INPUT, main
+from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.sim.tools import FLAGS
 
 
@@ -22,6 +24,15 @@ def quick_compilation():
     """Compile simulators without optimisation: they simulate few tasks, and compiling takes most time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(FLAGS, "OPT_FAST", "-O0")
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def rare_collection():
+    """Collect garbage less often, and never the tests themselves: scanning would take a third of the time."""
+    gc.collect()
+    gc.freeze()
+    with seldom_collect():
         yield
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from rbdhw.frontend.functions import DEFAULT, Algorithms, trace
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
 from rbdhw.interface import unflatten
-from rbdhw.protocol import FUNCTIONS, VECTORS, WordName, flag_values
+from rbdhw.protocol import FLAGS, FUNCTIONS, VECTORS, WordName, flag_values
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
@@ -23,16 +23,29 @@ TASKS = 4
 
 
 def results(
-    graph: Graph, robot: Robot, states: Mapping[str, np.ndarray], function: str, extended: bool = False
-) -> dict[str, np.ndarray]:
-    """Return the arrays of a function's outputs that the graph has, by name."""
-    flags = {name: np.asarray(float(value)) for name, value in flag_values(function, extended).items()}
-    values = interpret(graph, graph_inputs(robot, states) | flags)
-    own = {name: value for name, value in values.items() if WordName.parse(name).function == function}
-    tasks, nv = len(states["q"]), robot.nv
-    names = {WordName.parse(name).array for name in own}
+    graph: Graph,
+    robot: Robot,
+    states: Mapping[str, np.ndarray],
+    functions: Sequence[str],
+    extended: bool = False,
+) -> dict[str, dict[str, np.ndarray]]:
+    """Return the arrays of each function's outputs that the graph has, by function and name."""
+    flags = [flag_values(function, extended) for function in functions]
+    chosen = {name: np.array([[own[name]] for own in flags], np.float64) for name in FLAGS}
+    shape = (len(functions), len(states["q"]))
+    inputs = {name: np.broadcast_to(x, shape) for name, x in (graph_inputs(robot, states) | chosen).items()}
+    values = {name: np.broadcast_to(value, shape) for name, value in interpret(graph, inputs).items()}
+    found = {}
+    for k, function in enumerate(functions):
+        own = {name: value[k] for name, value in values.items() if WordName.parse(name).function == function}
+        found[function] = _arrays(own, len(states["q"]), robot.nv)
+    return found
+
+
+def _arrays(values: Mapping[str, np.ndarray], tasks: int, nv: int) -> dict[str, np.ndarray]:
+    names = {WordName.parse(name).array for name in values}
     arrays = {name: np.zeros((tasks, nv) if name in VECTORS else (tasks, nv, nv)) for name in names}
-    unflatten(arrays, own.items())
+    unflatten(arrays, values.items())
     return arrays
 
 
@@ -42,8 +55,7 @@ def assert_graph_is_golden(robot: Robot, seed: int, algorithms: Algorithms = DEF
     arrays["Minv"] = golden.evaluate(robot, "minv", arrays)["Minv"]
     prepared = regroup_inertias(align_axes(elementary(robot)))
     graph = trace(prepared, tuple(FUNCTIONS), prepared.links, algorithms)
-    for function in FUNCTIONS:
-        found = results(graph, robot, arrays, function)
+    for function, found in results(graph, robot, arrays, tuple(FUNCTIONS)).items():
         for name, expected in golden.evaluate(robot, function, arrays).items():
             actual = found.get(name, np.zeros_like(expected))
             largest = max(1.0, np.abs(expected).max())

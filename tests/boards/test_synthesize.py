@@ -70,15 +70,12 @@ def test_target_is_placed_and_routed(design: Path) -> None:
     json.dumps(report)
 
 
-def test_target_is_by_default_the_designs_own(design: Path, tmp_path: Path) -> None:
+def test_target_is_by_default_the_designs_own(
+    design: Path, tmp_path: Path, placer: Callable[[dict[int, float]], None]
+) -> None:
+    placer({1: 60.0})
     own = synthesize(design, work=tmp_path / "own")
     assert own == synthesize(design, target="ecp5-85", work=tmp_path / "named", seed=1)
-
-
-def test_seed_decides_the_placement(design: Path) -> None:
-    first, second = (synthesize(design, seed=seed) for seed in (1, 2))
-    assert second["seed"] == 2
-    assert first["clock_mhz_achieved"] != second["clock_mhz_achieved"]
 
 
 def test_target_ultrascale_plus_is_counted(design: Path, tmp_path: Path) -> None:
@@ -118,7 +115,9 @@ def test_missed_clock_names_the_path_and_keeps_the_report(design: Path) -> None:
     assert str(caught.value) == expected
     assert found(report, "dsp_blocks", "clock_mhz_target") == (1, 400.0)
     assert [one["seed"] for one in report["tries"]] == [1, 2, 3]
-    assert achieved == max(one["clock_mhz_achieved"] for one in report["tries"])
+    reached = {one["clock_mhz_achieved"] for one in report["tries"]}
+    assert achieved == max(reached)
+    assert len(reached) > 1, "the seed decides the placement"
     assert 100.0 < achieved < 200.0
     # The files are those of the seed that was kept, and the clock that is named was reached with it.
     work = design / "build-ecp5-85"
@@ -167,7 +166,8 @@ def test_one_try_is_one_placement(design: Path, placer: Callable[[dict[int, floa
     assert caught.value.report["tries"] == [{"seed": 1, "clock_mhz_achieved": 47.0}]
 
 
-def test_board_ulx3s_gives_a_bitstream(design: Path) -> None:
+def test_board_ulx3s_gives_a_bitstream(design: Path, placer: Callable[[dict[int, float]], None]) -> None:
+    placer({3: 52.0})
     report = synthesize(design, board="ulx3s-85f", seed=3)
     assert tuple(report) == KEYS
     assert found(report, "board", "target") == ("ulx3s-85f", "ecp5-85")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,17 +65,19 @@ def test_small_design_becomes_a_bitstream(design: Path, tmp_path: Path) -> None:
     assert [clock["constraint"] for clock in report["fmax"].values()] == [50]
 
 
-def test_missed_clock_gives_no_bitstream(design: Path, tmp_path: Path) -> None:
+def test_missed_clock_gives_no_bitstream(
+    design: Path, tmp_path: Path, placer: Callable[[dict[int, float]], None]
+) -> None:
+    placer({1: 48.26})
     (tmp_path / "top.bit").write_text("of an earlier run")
     steps: list[str] = []
-    built = build_bitstream(design / "accelerator.v", tmp_path, clock_mhz=400.0, progress=steps.append)
-    pattern = (
-        r"timing: the design reaches [0-9]{2,3}\.[0-9] MHz of 400 MHz on the ULX3S with seed 1; "
-        r"its slowest path goes from [a-z_]+ to [a-z_]+, "
-        rf"see {re.escape(str(tmp_path))}/top\.report\.json; synthesize with --clock .*"
+    built = build_bitstream(design / "accelerator.v", tmp_path, clock_mhz=50.0, progress=steps.append)
+    expected = (
+        "timing: the design reaches 48.3 MHz of 50 MHz on the ULX3S with seed 1; "
+        f"its slowest path goes from top to top, see {tmp_path}/top.report.json; synthesize with --clock 48 "
     )
     assert built.missed is not None
-    assert re.fullmatch(pattern, built.missed)
+    assert built.missed.startswith(expected)
     assert built.bitstream is None
     assert not (tmp_path / "top.bit").exists()
     assert not any("packing" in step for step in steps)

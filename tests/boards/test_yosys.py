@@ -50,11 +50,15 @@ def test_a_large_design_is_mapped_as_it_is() -> None:
         "scratchpad -copy abc9.script.default.fast abc9.script",
         "synth_ecp5 -top top",
     ]
+    assert synthesis(ULTRASCALE_PLUS, "top", ["module top(); endmodule", large]) == [
+        "scratchpad -copy abc9.script.default.fast abc9.script",
+        *synthesis(ULTRASCALE_PLUS, "top", ["module top(); endmodule"]),
+    ]
     array = synthesis(ECP5, "top", ["module operand_memory_0_1(); endmodule", large])
     assert not any("scratchpad" in command for command in array)
 
 
-@pytest.mark.parametrize("family", ["ecp5", "xcup"])
+@pytest.mark.parametrize("family", ["ecp5", pytest.param("xcup", marks=pytest.mark.verify)])
 def test_what_a_design_may_do_without_stays_where_it_is_mapped_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family: str
 ) -> None:

@@ -3,11 +3,13 @@
 import gc
 import math
 import sys
+from functools import cache
 
 import pytest
 
 from rbdhw import progress
 from rbdhw.cli.app import BAD_INPUT, main
+from rbdhw.frontend import build_graph
 from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.sim.tools import FLAGS
 
@@ -33,6 +35,22 @@ def rare_collection():
     gc.collect()
     gc.freeze()
     with seldom_collect():
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def remembered_costs():
+    """Count the operations of a rewritten robot once: many tests prepare the same robots."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build_graph, "operation_cost", cache(build_graph.operation_cost))
+        yield
+
+
+@pytest.fixture(scope="module")
+def without_verilog():
+    """Write only the heading of Verilog in this file: the rest takes most of the time of a small build."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rbdhw.pipeline.to_verilog", lambda _, header: "\n".join(header))
         yield
 
 

@@ -140,9 +140,8 @@ def prepare(
 
     def cost(robot: Robot) -> float:
         """Return the cost of a rewritten robot, or of a part of one."""
-        own = [i for i in robot.links if robot.bodies[i].name in loaded]
-        graph = factor(trace(robot, representatives, own))
-        return multiplications(graph) + ADDITION_COST * graph.count(Op.ADD)
+        own = tuple(i for i in robot.links if robot.bodies[i].name in loaded)
+        return operation_cost(robot, representatives, own)
 
     progress(REWRITE_STAGE)
     robot, names, skipped = best_rewrite(
@@ -159,6 +158,12 @@ def prepare(
     )
     remarks = _remarks(source, skipped, choice)
     return Model(source, robot, tuple(names), bodies, choice, remarks)
+
+
+def operation_cost(robot: Robot, functions: tuple[str, ...], bodies: tuple[int, ...]) -> float:
+    """Return the cost of the operations of some functions, with external forces on these bodies."""
+    graph = factor(trace(robot, functions, bodies))
+    return multiplications(graph) + ADDITION_COST * graph.count(Op.ADD)
 
 
 def _remarks(robot: Robot, skipped: str, choice: AlgorithmChoice) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ import pytest
 
 from rbdhw.robots import path
 
+pytestmark = pytest.mark.usefixtures("without_verilog")
+
 SMALL = (path("toy"), "--functions", "id", "--width", 18, "--target", "ecp5-85")
 
 

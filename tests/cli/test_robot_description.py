@@ -3,12 +3,16 @@
 import json
 from math import inf
 
+import pytest
+
 from rbdhw.cli.robot_description import describe, joint_entries
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Mimic, Placement, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+
+pytestmark = pytest.mark.usefixtures("without_verilog")
 
 TURN = {"position": "rad", "velocity": "rad/s", "effort": "Nm"}
 SLIDE = {"position": "m", "velocity": "m/s", "effort": "N"}

@@ -33,6 +33,9 @@ BUILDS = {
 }
 
 
+pytestmark = pytest.mark.usefixtures("without_verilog")
+
+
 @pytest.fixture(scope="module", params=BUILDS)
 def manifest(request):
     options = BuildOptions(**{**TOY, **BUILDS[request.param]})

@@ -14,6 +14,8 @@ from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from tests.support.documents import ROOT, text
 
+pytestmark = pytest.mark.usefixtures("without_verilog")
+
 SAME = {
     "optional_inputs.*": "inputs.*",
     "optional_outputs.*": "outputs.*",

@@ -15,6 +15,8 @@ from rbdhw.explore.intervals import explore, remarks, tables
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 
+pytestmark = pytest.mark.usefixtures("without_verilog")
+
 FUNCTIONS = ("id", "fd")
 PIPELINE = BuildOptions(
     FUNCTIONS, target="ecp5-85", clock_mhz=40.0, width=18, data_width=32, samples=256, core="pipeline"

@@ -41,6 +41,9 @@ def test_every_matrix_of_a_result_counts(name, other):
     np.testing.assert_allclose(relative_errors(results, reference), [13.0 / np.sqrt(185.0)], rtol=1e-12)
 
 
+pytestmark = pytest.mark.usefixtures("without_verilog")
+
+
 @pytest.fixture(scope="module")
 def narrow():
     """The errors of the toy are about 0.1%, far above the difference of two float64 libraries."""

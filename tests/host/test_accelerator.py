@@ -15,6 +15,8 @@ from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from rbdhw.software.compiler import CompilerError
 
+pytestmark = pytest.mark.usefixtures("without_verilog")
+
 NV = 2
 DENSE = {"products": "dense"}
 

@@ -22,6 +22,8 @@ from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactLibrary
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
 
+pytestmark = pytest.mark.usefixtures("without_verilog")
+
 ALL = ("id", "fd", "m", "minv", "did", "dfd", "difd")
 TOY = {"functions": ALL, "width": 18, "samples": 256}
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rbdhw.config import DATA_WIDTHS, NUMBERS
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.single_precision import bound_as_singles, check_singles
-from rbdhw.protocol import CODES, FUNCTIONS, HEADER_BITS, SYMMETRIC, WordName
+from rbdhw.protocol import CODES, FUNCTIONS, HEADER_BITS, WordName, mirrored_elements
 
 Array = NDArray[np.float64]
 
@@ -259,18 +259,20 @@ def unflatten(arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]]) -
     Parameters
     ----------
     arrays
-        By name, (N, nv) or (N, nv, nv) for N tasks. Words of other arrays are left out.
+        By name, (N, ...) for N tasks. Words of other arrays are left out.
     words
-        Names such as ``did.dtau_dq[2,5]`` with values (N,). A word of a symmetric matrix is also written to
-        the transposed element.
+        Names such as ``did.dtau_dq[2,5]`` with values (N,), of all words of a function. A word is also
+        written to the element that mirrors it (:func:`rbdhw.protocol.mirrored_elements`).
     """
-    for text, values in words:
+    travelling = dict(words)
+    mirrored = mirrored_elements(travelling)
+    for text, values in travelling.items():
         name = WordName.parse(text)
         if name.array in arrays:
             entries = np.moveaxis(arrays[name.array], 0, -1)
             entries[name.index] = values
-            if name.array in SYMMETRIC:
-                entries[name.index[::-1]] = values
+            if text in mirrored:
+                entries[mirrored[text]] = values
 
 
 def check_data_width(data_width: int) -> None:

@@ -5,8 +5,8 @@ The hardware, the host and the generator all read these tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 
@@ -118,8 +118,33 @@ FUNCTIONS: dict[str, Function] = {
         derivative_of="fd",
         cost_like="did",
     ),
+    "sid": Function(
+        "second derivatives of inverse dynamics",
+        _BY_ACCELERATION,
+        ("d2tau_dqdq", "d2tau_dqdv", "d2tau_dvdv", "dM_dq"),
+    ),
+    "sfd": Function(
+        "second derivatives of forward dynamics",
+        _BY_FORCE,
+        ("d2a_dqdq", "d2a_dqdv", "d2a_dvdv", "dMinv_dq"),
+        algorithms=("derivatives", "inverse", "products"),
+    ),
+    "hid": Function(
+        "second derivatives of lambda_tau . tau, of inverse dynamics",
+        ("q", "v", "a", "lambda_tau", *BASE, "fext"),
+        ("H_qq", "H_qv", "H_vv", "H_qa"),
+    ),
+    "hfd": Function(
+        "second derivatives of lambda_a . a, of forward dynamics",
+        ("q", "v", "tau", "lambda_a", *BASE, "fext"),
+        ("H_qq", "H_qv", "H_vv", "H_qtau"),
+        algorithms=("derivatives", "inverse", "products"),
+    ),
 }
 """The registry of functions, in the order of their codes in the header."""
+
+DEFAULT_FUNCTIONS = ("id", "fd", "m", "minv", "did", "dfd", "difd")
+"""The functions of a build for which no others are asked."""
 
 CODES = {function: code for code, function in enumerate(FUNCTIONS)}
 
@@ -129,16 +154,99 @@ def functions_with(condition: Callable[[Function], bool]) -> tuple[str, ...]:
     return tuple(name for name, own in FUNCTIONS.items() if condition(own))
 
 
+def any_takes(functions: Iterable[str], array: str) -> bool:
+    """Return whether tasks of any of the functions may bring an array."""
+    return any(array in FUNCTIONS[name].inputs + FUNCTIONS[name].optional_inputs for name in functions)
+
+
 def function_giving(array: str) -> str:
     """Return the function whose only result is an array of the user's interface."""
     return next(name for name, own in FUNCTIONS.items() if own.outputs == (array,))
 
 
-VECTORS = ("tau", "a")
-"""The result arrays that are vectors; the others are matrices."""
+@dataclass(frozen=True)
+class ArrayKind:
+    """An array of the user's interface.
+
+    Parameters
+    ----------
+    dimensions
+        The length of each axis for one task: a number, or a name of :attr:`rbdhw.robot.model.Robot.sizes`.
+    exchangeable
+        Two axes whose exchange leaves the array unchanged, if there are any. Only one of two such elements
+        travels, the one with the larger index first.
+    ordered
+        Whether an exchange within a joint of several degrees of freedom may change the array, as derivatives
+        by two rotations depend on their order. Then both elements travel, unless they are equal.
+    """
+
+    dimensions: tuple[str | int, ...]
+    exchangeable: tuple[int, int] | None = None
+    ordered: bool = False
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """Return the shape for one task of a robot with these sizes."""
+        return tuple(size if isinstance(size, int) else sizes[size] for size in self.dimensions)
+
+    def mirror(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the index with the exchangeable axes exchanged; the index itself if there are none."""
+        if self.exchangeable is None:
+            return index
+        one, other = self.exchangeable
+        exchanged = list(index)
+        exchanged[one], exchanged[other] = index[other], index[one]
+        return tuple(exchanged)
+
+
+_VECTOR = ArrayKind(("nv",))
+_MATRIX = ArrayKind(("nv", "nv"))
+_SYMMETRIC = ArrayKind(("nv", "nv"), (0, 1))
+_TENSOR = ArrayKind(("nv", "nv", "nv"))
+
+ARRAYS: dict[str, ArrayKind] = {
+    "q": ArrayKind(("nq",)),
+    **dict.fromkeys(("v", "a", "tau", "lambda_tau", "lambda_a"), _VECTOR),
+    **dict.fromkeys(("base_v", "base_a"), ArrayKind((6,))),
+    "gravity": ArrayKind((3,)),
+    "fext": ArrayKind(("bodies", 6)),
+    **dict.fromkeys(("M", "Minv"), _SYMMETRIC),
+    **dict.fromkeys(("dtau_dq", "dtau_dv", "da_dq", "da_dv"), _MATRIX),
+    **dict.fromkeys(("d2tau_dqdq", "d2a_dqdq"), ArrayKind(("nv", "nv", "nv"), (1, 2), ordered=True)),
+    **dict.fromkeys(("d2tau_dqdv", "d2a_dqdv"), _TENSOR),
+    **dict.fromkeys(("d2tau_dvdv", "d2a_dvdv"), ArrayKind(("nv", "nv", "nv"), (1, 2))),
+    **dict.fromkeys(("dM_dq", "dMinv_dq"), ArrayKind(("nv", "nv", "nv"), (0, 1))),
+    "H_qq": ArrayKind(("nv", "nv"), (0, 1), ordered=True),
+    "H_vv": _SYMMETRIC,
+    **dict.fromkeys(("H_qv", "H_qa", "H_qtau"), _MATRIX),
+}
+"""The arrays of all functions."""
+
+MULTIPLIERS = ("lambda_tau", "lambda_a")
+"""The arrays of multipliers with which second derivatives are contracted."""
 
 SYMMETRIC = ("M", "Minv")
-"""The symmetric matrices, of which only the lower triangle travels (row i, columns j <= i)."""
+"""The symmetric matrices."""
+
+
+def mirrored_elements(words: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Return, for each word, the other element that has its value: its mirror image, if that does not travel.
+
+    Parameters
+    ----------
+    words
+        The names of all words of a function's results, or of its inputs.
+    """
+    names = {text: WordName.parse(text) for text in words}
+    travelling = set(names.values())
+    found = {}
+    for text, name in names.items():
+        kind = ARRAYS.get(name.array)
+        if kind is not None and kind.exchangeable is not None:
+            mirror = kind.mirror(name.index)
+            if mirror != name.index and replace(name, index=mirror) not in travelling:
+                found[text] = mirror
+    return found
+
 
 FLAGS: dict[str, tuple[tuple[str, ...], bool]] = {
     "acceleration_given": (functions_with(lambda own: "a" in own.inputs), False),

@@ -62,7 +62,16 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "fixed": ("errors", "scalar", "protocol", "graph"),
     "interface": ("config", "protocol", "fixed.program", "fixed.single_precision"),
-    "domain": ("errors", "remarks", "runtime", "robot", "golden", "dynamics.joint", "fixed.lower"),
+    "domain": (
+        "errors",
+        "remarks",
+        "runtime",
+        "protocol",
+        "robot",
+        "golden",
+        "dynamics.joint",
+        "fixed.lower",
+    ),
     "schedule": ("errors", "scalar", "graph", "target", *FORMATS),
     "array": ("errors", "target", *FORMATS, "fixed.fusion"),
     "rtl": (

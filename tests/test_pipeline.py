@@ -27,7 +27,7 @@ from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
 from rbdhw.pipeline import generate
 from rbdhw.progress import stage_of
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.schedule.model import MULTIPLIERS, Resource
@@ -282,7 +282,7 @@ class TestAllFunctions:
     def test_the_manifest_lists_every_function_and_the_algorithms(self):
         facts = multifunction().manifest
         for entry in ("functions", "error", "inputs", "outputs"):
-            assert list(facts[entry]) == list(FUNCTIONS), entry
+            assert list(facts[entry]) == list(DEFAULT_FUNCTIONS), entry
         assert facts["functions"]["minv"]["reciprocals"] == 1
         assert facts["reciprocal_units"] == 1
         assert set(facts["algorithms"]) == {*ALGORITHMS, "rewrites"}
@@ -296,7 +296,7 @@ class TestAllFunctions:
         assert told["chosen"] == "columns"
         assert list(told["costs"]) == ["columns"]
 
-    @pytest.mark.parametrize("function", list(FUNCTIONS))
+    @pytest.mark.parametrize("function", list(DEFAULT_FUNCTIONS))
     def test_errors_are_small_and_no_task_is_flagged(self, function):
         error = multifunction().manifest["error"][function]
         assert 0.0 < error["median"] < 1e-4
@@ -316,7 +316,7 @@ class TestAllFunctions:
 
 @cache
 def multifunction():
-    return generate(path("toy"), BuildOptions(**TOY, functions=tuple(FUNCTIONS)))
+    return generate(path("toy"), BuildOptions(**TOY, functions=DEFAULT_FUNCTIONS))
 
 
 class TestLimbs:
@@ -351,7 +351,7 @@ class TestLimbs:
     def test_legs_that_share_need_fewer_multipliers(self):
         def multipliers(ii, share):
             options = BuildOptions(
-                functions=tuple(FUNCTIONS), ii=ii, width=18, samples=256, share_limbs=share
+                functions=DEFAULT_FUNCTIONS, ii=ii, width=18, samples=256, share_limbs=share
             )
             bound = make_plan(load_urdf(path("hyq")), options).bound
             return sum(unit.resource in MULTIPLIERS for unit in bound.units)

@@ -3,7 +3,9 @@
 import pytest
 
 from rbdhw.protocol import (
+    ARRAYS,
     CODES,
+    DEFAULT_FUNCTIONS,
     EXTENDED,
     FLAGS,
     FUNCTIONS,
@@ -13,6 +15,7 @@ from rbdhw.protocol import (
     WordName,
     function_giving,
     functions_with,
+    mirrored_elements,
 )
 
 
@@ -33,7 +36,10 @@ def test_each_status_has_its_bit():
 
 
 def test_each_function_has_its_code():
-    assert CODES == {"id": 0, "fd": 1, "m": 2, "minv": 3, "did": 4, "dfd": 5, "difd": 6}
+    first = {"id": 0, "fd": 1, "m": 2, "minv": 3, "did": 4, "dfd": 5, "difd": 6}
+    assert {**first, "sid": 7, "sfd": 8, "hid": 9, "hfd": 10} == CODES
+    assert tuple(first) == DEFAULT_FUNCTIONS
+    assert max(CODES.values()) < 1 << HEADER["function"][1]
 
 
 def test_arrays_travel_in_their_order():
@@ -46,6 +52,10 @@ def test_arrays_travel_in_their_order():
         "did": ("q", "v", "a", *base),
         "dfd": ("q", "v", "tau", *base),
         "difd": ("q", "v", "a", *base),
+        "sid": ("q", "v", "a", *base),
+        "sfd": ("q", "v", "tau", *base),
+        "hid": ("q", "v", "a", "lambda_tau", *base),
+        "hfd": ("q", "v", "tau", "lambda_a", *base),
     }
     assert {name: own.outputs for name, own in FUNCTIONS.items()} == {
         "id": ("tau",),
@@ -55,6 +65,10 @@ def test_arrays_travel_in_their_order():
         "did": ("dtau_dq", "dtau_dv"),
         "dfd": ("da_dq", "da_dv"),
         "difd": ("da_dq", "da_dv"),
+        "sid": ("d2tau_dqdq", "d2tau_dqdv", "d2tau_dvdv", "dM_dq"),
+        "sfd": ("d2a_dqdq", "d2a_dqdv", "d2a_dvdv", "dMinv_dq"),
+        "hid": ("H_qq", "H_qv", "H_vv", "H_qa"),
+        "hfd": ("H_qq", "H_qv", "H_vv", "H_qtau"),
     }
     assert FUNCTIONS["dfd"].optional_outputs == ("Minv", "a")
     assert FUNCTIONS["difd"].optional_inputs == ("Minv",)
@@ -77,10 +91,10 @@ def test_names_of_words_are_read_as_they_are_written(text, name):
 
 
 def test_the_registry_says_what_functions_need():
-    assert functions_with(lambda own: own.inverts) == ("fd", "minv", "dfd", "difd")
-    assert functions_with(lambda own: own.takes_force) == ("fd", "dfd")
+    assert functions_with(lambda own: own.inverts) == ("fd", "minv", "dfd", "difd", "sfd", "hfd")
+    assert functions_with(lambda own: own.takes_force) == ("fd", "dfd", "sfd", "hfd")
     assert functions_with(lambda own: own.derivative_of == "fd") == ("dfd", "difd")
-    assert FLAGS["acceleration_given"] == (("id", "did", "difd"), False)
+    assert FLAGS["acceleration_given"] == (("id", "did", "difd", "sid", "hid"), False)
     assert FLAGS["inverse_given"] == (("difd",), True)
 
 
@@ -92,3 +106,33 @@ def test_relations_are_between_functions():
 def test_every_optional_result_is_the_result_of_a_function():
     optional = {array for own in FUNCTIONS.values() for array in own.optional_outputs}
     assert {array: function_giving(array) for array in optional} == {"Minv": "minv", "a": "fd"}
+
+
+def test_every_array_of_a_function_has_its_kind():
+    for name, own in FUNCTIONS.items():
+        used = {*own.inputs, *own.outputs, *own.optional_inputs, *own.optional_outputs}
+        assert used <= ARRAYS.keys(), name
+
+
+def test_shapes_are_of_the_robots_sizes():
+    sizes = {"nq": 8, "nv": 7, "bodies": 9}
+    assert {name: ARRAYS[name].shape(sizes) for name in ("q", "v", "fext", "M", "d2tau_dqdv")} == {
+        "q": (8,),
+        "v": (7,),
+        "fext": (9, 6),
+        "M": (7, 7),
+        "d2tau_dqdv": (7, 7, 7),
+    }
+
+
+def test_an_element_that_does_not_travel_has_the_value_of_its_mirror_image():
+    words = ["minv.Minv[1,0]", "minv.Minv[1,1]", "sid.d2tau_dqdq[0,2,1]", "sid.dM_dq[2,1,0]"]
+    assert mirrored_elements([*words, "sid.d2tau_dqdv[0,2,1]", "inverse_given"]) == {
+        "minv.Minv[1,0]": (0, 1),
+        "sid.d2tau_dqdq[0,2,1]": (0, 1, 2),
+        "sid.dM_dq[2,1,0]": (1, 2, 0),
+    }
+
+
+def test_an_element_that_travels_keeps_its_own_value():
+    assert mirrored_elements(["hid.H_qq[4,3]", "hid.H_qq[3,4]"]) == {}

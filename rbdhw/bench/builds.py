@@ -11,12 +11,12 @@ from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.graph.graph import Graph
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 
-ALL = tuple(FUNCTIONS)
+ALL = DEFAULT_FUNCTIONS
 
 KEPT = 8
 """Builds that are cached at a time: the largest take gigabytes."""

@@ -32,7 +32,7 @@ from rbdhw.errors import InputError
 from rbdhw.frontend.base import mount
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.golden.pinocchio import Reference
-from rbdhw.protocol import FUNCTIONS, VECTORS
+from rbdhw.protocol import ARRAYS, DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.runtime.cache import find_or_make
 from rbdhw.runtime.extras import check_installed, not_installed
@@ -119,7 +119,7 @@ class Outcome:
 def measure(
     urdf: str | os.PathLike[str],
     base: str = "fixed",
-    functions: Sequence[str] = tuple(FUNCTIONS),
+    functions: Sequence[str] = DEFAULT_FUNCTIONS,
     states: Arrays | None = None,
     builds: Sequence[Build] = BUILDS,
     rounds: int = ROUNDS,
@@ -160,7 +160,7 @@ def measure(
 def run(
     urdf: str | os.PathLike[str],
     base: str = "fixed",
-    functions: Sequence[str] = tuple(FUNCTIONS),
+    functions: Sequence[str] = DEFAULT_FUNCTIONS,
     states: Arrays | None = None,
     builds: Sequence[Build] = BUILDS,
     rounds: int = ROUNDS,
@@ -265,7 +265,7 @@ class _Exchange:
         """Read the results of one way and return them in the robot's coordinates."""
         nv = self._free.model.nv
         outputs = FUNCTIONS[function].outputs
-        shape = (nv,) if outputs[0] in VECTORS else (nv, nv)
+        shape = ARRAYS[outputs[0]].shape({"nv": nv})
         count = self._tasks * len(outputs) * math.prod(shape)
         found = np.fromfile(file, count=count).reshape(self._tasks, len(outputs), *shape)
         tasks = found.swapaxes(-1, -2) if len(shape) == 2 else found  # the program's matrices are by columns

@@ -36,7 +36,7 @@ from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.twins import no_twins
 from rbdhw.interface import unflatten
-from rbdhw.protocol import FUNCTIONS, flag_values
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, flag_values
 from rbdhw.quantize.formats import Draws, add_inverse_bounds, choose_formats, observe
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
@@ -167,7 +167,7 @@ def _possible(robot: Robot, base: str, domain: Domain) -> tuple[tuple[str, ...],
     except InputError:
         cancelled = math.inf
     if cancelled <= MAX_CANCELLATION:
-        return tuple(FUNCTIONS), ()
+        return DEFAULT_FUNCTIONS, ()
     left = ", ".join(WITHOUT_INVERSE)
     return WITHOUT_INVERSE, (
         f"{base} base: the mass matrix is singular, or nearly so, in some poses; only {left} are checked",

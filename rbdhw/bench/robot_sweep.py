@@ -33,7 +33,7 @@ from rbdhw.config import DEFAULT_MAX_ERROR
 from rbdhw.errors import InputError
 from rbdhw.golden.pinocchio import Reference
 from rbdhw.progress import Progress
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 
@@ -180,7 +180,7 @@ HEADINGS = (
     "graph, golden",
     "evaluator, median / largest",
     "flagged",
-    *FUNCTIONS,
+    *DEFAULT_FUNCTIONS,
 )
 """The headings of the table of passing robots."""
 
@@ -242,7 +242,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{row.evaluated.graph:.0e}",
         f"{max(e.median for e in errors):.0e} / {max(e.max for e in errors):.0e}",
         str(sum(e.flagged for e in errors)),
-        *(f"{operations[function]:,}" if function in operations else "-" for function in FUNCTIONS),
+        *(f"{operations[function]:,}" if function in operations else "-" for function in DEFAULT_FUNCTIONS),
     )
 
 

@@ -22,13 +22,13 @@ from rbdhw.estimate.resources import RESOURCES, Resources
 from rbdhw.explore.search import make_plan
 from rbdhw.frontend.base import load_mounted
 from rbdhw.progress import Progress
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import bundled
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import target as find_target
 
-ALL = tuple(FUNCTIONS)
+ALL = DEFAULT_FUNCTIONS
 
 
 DIGEST = 16

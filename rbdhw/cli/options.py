@@ -24,9 +24,9 @@ from rbdhw.config import (
 from rbdhw.domain.bounds import Overrides, read_overrides
 from rbdhw.frontend.algorithms import parse_algorithms
 from rbdhw.frontend.functions import ALGORITHMS
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 
-ALL_FUNCTIONS = ",".join(FUNCTIONS)
+ALL_FUNCTIONS = ",".join(DEFAULT_FUNCTIONS)
 
 ROBOT, HARDWARE = "Robot and functions", "Hardware"
 """The two groups of options in the help. `info` without --explore refuses the hardware options."""

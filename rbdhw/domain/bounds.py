@@ -14,6 +14,7 @@ applies to each of them::
     [joints.iiwa_joint_1]
     position = [-1.0, 1.0]       # rad, or m
     velocity = 5.0
+    multiplier = 2.0             # of this joint's force or acceleration
 
     [base]                       # floating, or with its motion given
     linear_velocity = 3.0
@@ -33,8 +34,8 @@ from __future__ import annotations
 import math
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -48,6 +49,7 @@ from rbdhw.domain.default_limits import FREE_REACH, FREE_VELOCITY, Pair, Substit
 from rbdhw.dynamics.joint import turns
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import InputRange
+from rbdhw.protocol import MULTIPLIERS
 from rbdhw.robot.model import Joint, JointKind, Limits, Robot
 from rbdhw.runtime.files import read
 from rbdhw.runtime.number_bounds import (
@@ -68,6 +70,9 @@ LEVER = 0.1
 
 QUATERNION_SLACK = 2.0**-11
 """The tolerance of a quaternion's length, for rounding at the sender."""
+
+MULTIPLIER = (-1.0, 1.0)
+"""The default bounds of a multiplier. Results are proportional to the multipliers of a task."""
 
 GRAVITY_SLACK = 1.05
 """The factor by which a gravity given with each task may exceed the robot's own."""
@@ -111,6 +116,7 @@ class JointBounds(BaseModel):
     velocity: Velocities | None = None
     acceleration: Accelerations | None = None
     effort: Efforts | None = None
+    multiplier: Efforts | None = None
 
 
 class ForceBounds(BaseModel):
@@ -144,9 +150,10 @@ class Overrides(BaseModel):
 class Domain:
     """Bounds by array of the user's interface, in its units: ``(dimension, 2)`` each.
 
-    ``q`` has ``nq`` rows; ``v``, ``a`` and ``tau`` have ``nv``. ``base_v``, ``base_a`` and ``gravity`` exist
-    if tasks contain them. ``fext`` has a row for each component of a wrench, ``[force; moment]``, the same
-    for every body. ``Minv``, if a task may contain it, has a row for each entry of the matrix, row by row.
+    ``q`` has ``nq`` rows; ``v``, ``a`` and ``tau`` have ``nv``. ``base_v``, ``base_a``, ``gravity`` and the
+    multipliers (``nv``) exist if tasks contain them. ``fext`` has a row for each component of a wrench,
+    ``[force; moment]``, the same for every body. ``Minv``, if a task may contain it, has a row for each
+    entry of the matrix, row by row.
     ``wraps`` marks the coordinates of ``q`` that are angles without limits. ``remarks`` reports joints whose
     limits were replaced, and bounds that look like degrees; the comparison of domains ignores it.
     """
@@ -235,6 +242,18 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
     wraps = tuple(free and k not in unwrapped for k, free in enumerate(unlimited))
     bounds["q"][np.array(unlimited) & ~np.array(wraps)] = (-math.pi, math.pi)
     return Domain(bounds, wraps, substitutes.remarks)
+
+
+def with_multipliers(
+    domain: Domain, robot: Robot, overrides: Overrides | None, arrays: Iterable[str]
+) -> Domain:
+    """Return the domain with bounds of these arrays of multipliers."""
+    given = overrides or Overrides()
+    rows: list[Pair] = []
+    for joint in (body.joint for body in robot.bodies if body.joint.mimic is None):
+        own = given.joints.get(joint.name, JointBounds()).multiplier or given.default.multiplier
+        rows += [own or MULTIPLIER] * joint.kind.nv
+    return replace(domain, bounds={**domain.bounds, **{array: np.array(rows) for array in arrays}})
 
 
 def _check_base(robot: Robot, given: Overrides) -> None:
@@ -378,6 +397,9 @@ def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str,
             unit = unit if turns_ else _LINEAR[unit]
             lower, upper = domain.bounds[array][k]
             ranges[f"{array}[{k}]"] = InputRange(lower, upper, unit, slot=slot)
+        for array in (name for name in MULTIPLIERS if name in domain.bounds):
+            lower, upper = domain.bounds[array][k]
+            ranges[f"{array}[{k}]"] = InputRange(lower, upper, "1", slot=f"lambda[{k}]")
     for array, units in _BASE_UNITS.items():
         for k, (lower, upper) in enumerate(domain.bounds.get(array, ())):
             ranges[f"{array}[{k}]"] = InputRange(lower, upper, units[k])
@@ -435,7 +457,7 @@ def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
     for k, angle in enumerate(angular_coordinates(robot)):
         position = arrays["q"][:, k]
         inputs[f"q[{k}]"] = position / (2.0 * np.pi) if angle else position
-    for name in ("v", "a", "tau", "base_v", "base_a", "gravity"):
+    for name in ("v", "a", "tau", "base_v", "base_a", "gravity", *MULTIPLIERS):
         if name in arrays:
             inputs |= {f"{name}[{k}]": column for k, column in enumerate(arrays[name].T)}
     if "Minv" in arrays:

@@ -9,12 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.domain.bounds import QUATERNION_SLACK, Domain
+from rbdhw.protocol import MULTIPLIERS
 from rbdhw.robot.model import Robot
 
 EXTREMES = 24
 """Each of the three kinds of extreme tasks has probability 1/EXTREMES."""
 
-MOVING = ("v", "a", "tau", "base_v", "base_a")
+MOVING = (
+    "v",
+    "a",
+    "tau",
+    "base_v",
+    "base_a",
+)
 """The arrays of velocities, accelerations and forces."""
 
 Array = NDArray[np.float64]
@@ -55,6 +62,8 @@ def sample(
     arrays["fext"] = np.zeros((tasks, len(robot.bodies), 6))
     for i in sorted(fext):
         arrays["fext"][:, i] = _draw(bounds["fext"], tasks, rng, kind < 3)
+    for name in (name for name in MULTIPLIERS if name in bounds):
+        arrays[name] = _draw(bounds[name], tasks, rng, kind < 3)
     return arrays
 
 

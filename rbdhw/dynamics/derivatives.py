@@ -124,16 +124,7 @@ def inverse_dynamics_derivatives(
     places = dofs(robot)
     n = places[-1].stop
     found = composites(robot, q, v, trip)
-    frames: list[_Frame] = []
-    for i, body in enumerate(robot.bodies):
-        with region("derivatives", i):
-            own = v[places[i]]
-            boost = ZERO
-            if body.parent != BASE:
-                boost = origin_velocity(body.joint, q[i], own, trip.above(robot, i))
-            frames.append(
-                _Frame(body.joint, q[i], boost, trip.above(robot, i), axes(body.joint, own, trip, i))
-            )
+    frames = joint_frames(robot, q, v, trip)
     result = Derivatives(*([[0.0] * n for _ in range(n)] for _ in range(3)))
     for i in range(len(robot.bodies)):
         for place, axis in zip(range(n)[places[i]], frames[i].axes, strict=True):
@@ -155,7 +146,7 @@ def inverse_dynamics_derivatives(
 
 
 @dataclass(frozen=True)
-class _Frame:
+class JointFrame:
     """A body's joint, its coordinate, its origin's velocity against the joint's, its parent, its axes."""
 
     joint: Joint
@@ -163,6 +154,24 @@ class _Frame:
     boost: Vector
     parent: Motion
     axes: list[Axis]
+
+
+def joint_frames(
+    robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar], trip: RoundTrip
+) -> list[JointFrame]:
+    """Return the frame of each body's joint, at the state of a round trip."""
+    places = dofs(robot)
+    frames: list[JointFrame] = []
+    for i, body in enumerate(robot.bodies):
+        with region("derivatives", i):
+            own = v[places[i]]
+            boost = ZERO
+            if body.parent != BASE:
+                boost = origin_velocity(body.joint, q[i], own, trip.above(robot, i))
+            frames.append(
+                JointFrame(body.joint, q[i], boost, trip.above(robot, i), axes(body.joint, own, trip, i))
+            )
+    return frames
 
 
 def axes(joint: Joint, v: Sequence[Scalar], trip: RoundTrip, i: int) -> list[Axis]:
@@ -287,21 +296,36 @@ def with_turned_wrench(columns: Columns, direction: Direction, wrench: Wrench) -
     return Columns(columns.mass, moved, columns.by_velocity, columns.moment)
 
 
-def in_parent(frame: _Frame, columns: Columns) -> Columns:
+def in_parent(frame: JointFrame, columns: Columns) -> Columns:
     """Transform columns from a body's frame to its parent's."""
-    joint, q = frame.joint, frame.q
-    moment = q.out_of(columns.moment)
-    moment = add(moment, scale(2.0, cross(frame.boost, q.out_of(columns.mass[1]))))
-    mass = in_parent_wrench(joint, q, columns.mass)
-    boost = cross(frame.parent.velocity, joint.placement.translation)
-    moment = multiply(joint.placement.rotation, moment)
-    moment = add(moment, scale(2.0, cross(boost, mass[1])))
-    by_position = in_parent_wrench(joint, q, columns.by_position)
-    by_velocity = in_parent_wrench(joint, q, columns.by_velocity)
+    mass, moment = pair_in_parent(frame, columns.mass, columns.moment)
+    by_position = in_parent_wrench(frame.joint, frame.q, columns.by_position)
+    by_velocity = in_parent_wrench(frame.joint, frame.q, columns.by_velocity)
     return Columns(mass, by_position, by_velocity, moment)
 
 
-def _enter(result: Derivatives, frame: _Frame, rows: slice, columns: Columns, place: int) -> None:
+def pair_in_parent(frame: JointFrame, wrench: Wrench, moment: Vector) -> tuple[Wrench, Vector]:
+    """Transform a wrench and its moment from a body's frame to its parent's.
+
+    The wrench multiplies second rates of axes, and the moment multiplies their first rates. The former change
+    with the velocity of the origin, so the moment has a term of this velocity and the wrench's force.
+    """
+    moment = moment_in_parent(frame, wrench[1], moment)
+    return in_parent_wrench(frame.joint, frame.q, wrench), moment
+
+
+def moment_in_parent(frame: JointFrame, force: Vector, moment: Vector) -> Vector:
+    """Transform a moment that belongs to a wrench with this force, as in :func:`pair_in_parent`."""
+    joint, q = frame.joint, frame.q
+    force = q.out_of(force)
+    moment = add(q.out_of(moment), scale(2.0, cross(frame.boost, force)))
+    boost = cross(frame.parent.velocity, joint.placement.translation)
+    force = multiply(joint.placement.rotation, force)
+    moment = multiply(joint.placement.rotation, moment)
+    return add(moment, scale(2.0, cross(boost, force)))
+
+
+def _enter(result: Derivatives, frame: JointFrame, rows: slice, columns: Columns, place: int) -> None:
     """Fill in column ``place`` at the rows of the joint in whose frame ``columns`` are given."""
     _enter_column(result.mass_matrix, rows, place, along(frame.joint, columns.mass), mirrored=True)
     _enter_column(result.by_position, rows, place, along(frame.joint, columns.by_position))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rbdhw.dynamics.spatial import UNIT, Vector, add, cross, subtract
+from rbdhw.dynamics.spatial import UNIT, ZERO, Vector, add, cross, scale, subtract
 
 
 @dataclass(frozen=True)
@@ -49,3 +49,15 @@ class FloatingBody:
         """Return the derivatives of ``A`` by the angular velocity."""
         x, y, z = (cross(axis, self.linear) for axis in UNIT)
         return x, y, z
+
+    def by_coordinates(self, n: int) -> list[Vector]:
+        """Return the derivatives of ``A`` by the positions of all ``n`` degrees of freedom."""
+        return [ZERO, ZERO, ZERO, *self.by_attitude(), *[ZERO] * (n - 6)]
+
+    def by_rates(self, n: int) -> list[Vector]:
+        """Return the derivatives of ``A`` by the velocities of all ``n`` degrees of freedom."""
+        return [*self.by_linear(), *self.by_angular(), *[ZERO] * (n - 6)]
+
+    def by_attitude_twice(self, j: int, k: int) -> Vector:
+        """Return the derivative of ``A`` by rotations about axis ``j``, then about axis ``k``."""
+        return scale(-1.0, cross(UNIT[j], cross(UNIT[k], self.gravity)))

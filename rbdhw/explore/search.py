@@ -13,7 +13,7 @@ from rbdhw.cores.choice import CoreChoice, choose_core
 from rbdhw.cores.core import Core
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.traffic import Traffic, traffic
-from rbdhw.domain.bounds import Overrides, input_domain
+from rbdhw.domain.bounds import Overrides, input_domain, with_multipliers
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval, interval
@@ -25,7 +25,7 @@ from rbdhw.frontend.solvability import check_solvable
 from rbdhw.graph.twins import Twins, no_twins
 from rbdhw.passes.twins import find_twins
 from rbdhw.progress import Progress, silent, within
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import MULTIPLIERS, any_takes
 from rbdhw.quantize.formats import (
     Formats,
     Observed,
@@ -72,8 +72,10 @@ def prepare_build(
     check_solvable(source, options.functions)
     model = prepare(source, options.functions, options.fext, device.delays, options.algorithms, progress)
     warn(model.remarks)
-    if any(FUNCTIONS[function].takes_inverse for function in options.functions):
+    if any_takes(options.functions, "Minv"):
         domain = add_inverse_bounds(domain, source, options)
+    multipliers = [name for name in MULTIPLIERS if any_takes(options.functions, name)]
+    domain = with_multipliers(domain, source, overrides, multipliers)
     progress("tracing")
     return Prepared(model, domain, optimise(trace_model(model, options.functions), device.delays))
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rbdhw.graph.graph import Edge, Graph, Node, Op
 from rbdhw.graph.interpret import node_values
-from rbdhw.protocol import CODES, FUNCTIONS, SYMMETRIC, WordName, flag_values, function_giving
+from rbdhw.protocol import ARRAYS, CODES, FUNCTIONS, WordName, flag_values, function_giving
 
 Array = NDArray[np.float64]
 
@@ -140,8 +140,8 @@ def _ways(graph: Graph) -> Iterator[_Way]:
 
 
 def _weight(word: WordName) -> float:
-    """Return the weight of a word in the result's norm: sqrt(2) off the diagonal of a symmetric array."""
-    return 2.0**0.5 if word.array in SYMMETRIC and len(set(word.index)) > 1 else 1.0
+    """Return the weight of a word in the result's norm: sqrt(2) if another element mirrors it."""
+    return 1.0 if ARRAYS[word.array].mirror(word.index) == word.index else 2.0**0.5
 
 
 def _seeds(way: _Way, values: list[Array], signs: Array, floor: float) -> dict[int, Array]:

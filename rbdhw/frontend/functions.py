@@ -30,12 +30,23 @@ from rbdhw.dynamics.derivatives import Matrix, inverse_dynamics_derivatives, mas
 from rbdhw.dynamics.factorization import Factors, factorize, inverse, solve
 from rbdhw.dynamics.joint import dofs
 from rbdhw.dynamics.rnea import STILL, RoundTrip, Wrench, joint_forces, newton_euler
+from rbdhw.dynamics.second_columns import SecondDerivatives
 from rbdhw.dynamics.spatial import ZERO, dot
 from rbdhw.frontend.inputs import Coupling, Task
+from rbdhw.frontend.second_order import (
+    Forward,
+    State,
+    Tensor,
+    acceleration_hessian,
+    acceleration_tensors,
+    contract,
+    force_hessian,
+    force_tensors,
+)
 from rbdhw.graph.graph import Graph
-from rbdhw.graph.trace import Recorder, Signal
+from rbdhw.graph.trace import Recorder, Signal, equal
 from rbdhw.passes.prune import prune
-from rbdhw.protocol import FLAGS, FUNCTIONS, SYMMETRIC, functions_with
+from rbdhw.protocol import ARRAYS, FLAGS, FUNCTIONS, ArrayKind, functions_with
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar, region
 
@@ -56,6 +67,10 @@ Vector = list[Scalar]
 
 Halves = tuple[Matrix, Matrix]
 """Derivatives with respect to position and to velocity: two matrices, each as a list of rows."""
+
+
+Results = Vector | Matrix | Tensor
+"""The values of an array of results, as nested lists."""
 
 
 @dataclass(frozen=True)
@@ -160,17 +175,18 @@ class _Pipeline:
         """Record the results of a function as outputs: its arrays, then its optional arrays."""
         results = self._results(function)
         regular = FUNCTIONS[function].outputs
-        words = list(_words(function, regular, results))
-        placeholder = f"{function}.{regular[0]}[0,0]"  # keeps the function if all entries are zero
+        words = list(_words(self._robot, function, regular, results))
+        first = ",".join("0" for _ in ARRAYS[regular[0]].dimensions)
+        placeholder = f"{function}.{regular[0]}[{first}]"  # keeps the function if all entries are zero
         with region("encode"):
             for name, entry in words or [(placeholder, 0.0)]:
                 self.recorder.output(name, entry)
             for name, entry in _words(
-                function, FUNCTIONS[function].optional_outputs, results[len(regular) :]
+                self._robot, function, FUNCTIONS[function].optional_outputs, results[len(regular) :]
             ):
                 self.recorder.output(name, entry)
 
-    def _results(self, function: str) -> tuple[Vector | Matrix, ...]:
+    def _results(self, function: str) -> tuple[Results, ...]:
         match function:
             case "id":
                 return (self._bias,)
@@ -184,9 +200,19 @@ class _Pipeline:
                 return self._inverse_gradient(self._task_gradient)
             case "difd":
                 return self._acceleration_gradient(self._task_gradient)
-            case _:
+            case "dfd":
                 halves = self._acceleration_gradient(self._forward_gradient)
                 return (*halves, self._inverse, self._coordinate_accelerations)
+            case "sid":
+                return force_tensors(self._state)
+            case "sfd":
+                return acceleration_tensors(self._state, self._forward)
+            case "hid":
+                return force_hessian(self._state, self._contraction)
+            case _:
+                return acceleration_hessian(
+                    self._state, self._forward, self._contraction, self._task.lambda_a
+                )
 
     # Inverse dynamics
 
@@ -349,6 +375,47 @@ class _Pipeline:
             )
         return by_position, by_velocity
 
+    # Second derivatives
+
+    @cached_property
+    def _state(self) -> State:
+        """The state of the task at its own accelerations or, if it brings forces, at those they cause."""
+        a = self._select_accelerations(
+            self._coupling.spread(self._accelerations) if self._differentiates_forward else self._zeros
+        )
+        trip = self._round_trip(a)
+        task = self._task
+        return State(self._robot, task.coordinates, self._v, trip, self._coupling, task.floating)
+
+    @property
+    def _differentiates_forward(self) -> bool:
+        return bool({"sfd", "hfd"}.intersection(self._functions))
+
+    @cached_property
+    def _forward(self) -> Forward:
+        """The first derivatives of forward dynamics at that state, proper for a floating body."""
+        state = self._state
+        found = inverse_dynamics_derivatives(self._robot, state.coordinates, self._v, state.trip)
+        halves = (self._coupling.gather_both(half) for half in (found.by_position, found.by_velocity))
+        by_position, by_velocity = (self._minus_times(self._inverse, half) for half in halves)
+
+        def inverse_times(vector: Vector) -> Vector:
+            return self._inverse_times(self._inverse, vector)
+
+        return Forward(by_position, by_velocity, self._inverse, inverse_times)
+
+    @cached_property
+    def _contraction(self) -> SecondDerivatives:
+        """The contraction with the task's multipliers of forces, or those that its others amount to."""
+        multipliers = self._task.lambda_tau
+        if "hfd" in self._functions:
+            caused = self._forward.inverse_times(self._task.lambda_a)
+            multipliers = []
+            for i, pair in enumerate(zip(self._task.lambda_tau, caused, strict=True)):
+                with region("second_product", i):
+                    multipliers.append(self.recorder.select(self._given, *pair))
+        return contract(self._state, multipliers)
+
     def _sum(self, one: Matrix, other: Matrix) -> Matrix:
         rows = []
         for i, pair in enumerate(zip(one, other, strict=True)):
@@ -357,9 +424,13 @@ class _Pipeline:
         return rows
 
     def _minus_inverse_times(self, matrix: Matrix) -> Matrix:
+        """Return ``-M^-1`` times a matrix, with the inverse that the task may bring."""
+        return self._minus_times(self._inverse_to_use, matrix)
+
+    def _minus_times(self, inverse: Matrix, matrix: Matrix) -> Matrix:
         """Return ``-M^-1`` times a matrix, column by column."""
         columns = [[-1.0 * entry for entry in column] for column in zip(*matrix, strict=True)]
-        products = [self._inverse_times(self._inverse_to_use, column) for column in columns]
+        products = [self._inverse_times(inverse, column) for column in columns]
         return [list(row) for row in zip(*products, strict=True)]
 
     def _inverse_times(self, inverse: Matrix, vector: Vector) -> Vector:
@@ -382,25 +453,39 @@ class _Pipeline:
 
 
 def _words(
-    function: str, arrays: Sequence[str], values: Sequence[Vector | Matrix]
+    robot: Robot, function: str, arrays: Sequence[str], values: Sequence[Results]
 ) -> Iterator[tuple[str, Scalar]]:
-    """Yield the name and value of each word of a function's arrays; further ``values`` are ignored."""
-    for array, value in zip(arrays, values, strict=False):
-        for index, entry in _entries(array, value):
-            yield f"{function}.{array}[{index}]", entry
+    """Yield the name and value of each word of a function's arrays; further ``values`` are ignored.
 
-
-def _entries(name: str, value: Vector | Matrix) -> Iterator[tuple[str, Scalar]]:
-    """Yield the indices and value of each entry of an array that travels.
-
-    Structural zeros do not travel, nor does the upper triangle of a symmetric matrix.
+    Structural zeros do not travel, nor does the first of two elements that :class:`ArrayKind` calls
+    exchangeable.
     """
-    for i, row in enumerate(value):
-        entries = enumerate(row) if isinstance(row, list) else [(None, row)]
-        for j, entry in entries:
-            mirrored = name in SYMMETRIC and j is not None and j > i
-            if not mirrored and not _is_zero(entry):
-                yield f"{i}" if j is None else f"{i},{j}", entry
+    joints = {k: i for i, place in enumerate(robot.v_of) for k in range(robot.nv)[place]}
+    for array, value in zip(arrays, values, strict=False):
+        kind = ARRAYS[array]
+        entries = dict(_elements(value))
+        for index, entry in entries.items():
+            mirror = kind.mirror(index)
+            if kind.ordered and mirror != index and _within_joint(kind, joints, index):
+                differs = not equal(entry, entries[mirror])
+            else:
+                differs = False
+            if differs or (mirror <= index and not _is_zero(entry)):
+                yield f"{function}.{array}[{','.join(map(str, index))}]", entry
+
+
+def _within_joint(kind: ArrayKind, joints: Mapping[int, int], index: tuple[int, ...]) -> bool:
+    """Return whether the exchangeable indices belong to the same joint; ``joints`` has that of each DoF."""
+    return kind.exchangeable is not None and len({joints[index[axis]] for axis in kind.exchangeable}) == 1
+
+
+def _elements(value: Results) -> Iterator[tuple[tuple[int, ...], Scalar]]:
+    """Yield the index and value of each element of nested lists."""
+    if isinstance(value, list):
+        for i, part in enumerate(value):
+            yield from (((i, *index), entry) for index, entry in _elements(part))
+    else:
+        yield (), value
 
 
 def _is_zero(entry: Scalar) -> bool:

@@ -2,7 +2,8 @@
 
 The inputs are named after the arrays of the user's interface: ``q[0]`` (in turns for an angle, in metres for
 a translation, without a unit for a quaternion), ``v[0]``, ``a[0]``, ``tau[0]``, ``base_v[5]``,
-``base_a[5]``, ``gravity[2]``, ``fext[3,5]`` (force, then moment), ``Minv[2,1]``; and the flags of
+``base_a[5]``, ``gravity[2]``, ``fext[3,5]`` (force, then moment), ``Minv[2,1]``, ``lambda_tau[0]``,
+``lambda_a[0]``; and the flags of
 :data:`rbdhw.protocol.FLAGS`. The coordinates of mimicking joints are computed here from the joints that they
 follow, so the dynamics algorithms treat all joints alike.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from rbdhw.dynamics.floating_base import FloatingBody
 from rbdhw.dynamics.joint import Coordinate, attitude, turns
@@ -22,6 +23,8 @@ from rbdhw.robot.model import Joint, JointKind, Robot
 from rbdhw.scalar import Scalar, region
 
 Matrix = list[list[Scalar]]
+
+Value = TypeVar("Value")
 
 
 class Coupling:
@@ -45,6 +48,13 @@ class Coupling:
             total[k] = total[k] + factor * value
         return total
 
+    def parts(self, values: Sequence[Value]) -> list[list[tuple[float, Value]]]:
+        """Return, for each of the robot's coordinates, the values that :meth:`gather` adds, with factors."""
+        found: list[list[tuple[float, Value]]] = [[] for _ in range(self._size)]
+        for (k, factor), value in zip(self._shares, values, strict=True):
+            found[k].append((factor, value))
+        return found
+
     def gather_both(self, matrix: Matrix) -> Matrix:
         """Return a matrix (nv, nv) from one over all degrees of freedom, with rows and columns gathered."""
         rows = [self.gather(row) for row in matrix]
@@ -63,6 +73,8 @@ class Task:
         External wrenches by body.
     supplied : rows
         The lower triangle of the inverse mass matrix that a task can bring.
+    lambda_tau, lambda_a : list of scalars
+        The multipliers of joint forces and of accelerations, ``nv`` each.
     """
 
     def __init__(self, recorder: Any, robot: Robot, fext: Sequence[int]) -> None:
@@ -80,6 +92,8 @@ class Task:
             self.supplied = [
                 [recorder.input(f"Minv[{i},{j}]") for j in range(i + 1)] for i in range(robot.nv)
             ]
+            self.lambda_tau = self._vector("lambda_tau", robot.nv)
+            self.lambda_a = self._vector("lambda_a", robot.nv)
 
     @cached_property
     def coordinates(self) -> list[Coordinate]:

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.errors import InputError
+from rbdhw.golden.complex_step import by_position, by_velocity
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
 from rbdhw.golden.system import System, system
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import ARRAYS, FUNCTIONS
 from rbdhw.robot.model import BASE, Robot
 
 Tasks = Mapping[str, Array]
@@ -57,7 +58,7 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
 
 
 def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np.float64]]:
-    """Evaluate one of the seven functions for N tasks in float64.
+    """Evaluate one of the functions for N tasks in float64.
 
     Parameters
     ----------
@@ -65,18 +66,23 @@ def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np
         One of :data:`FUNCTIONS`.
     arrays
         The arrays that :func:`inputs_of` lists: ``q`` (N, nq), ``v``, ``a``, ``tau`` (N, nv) in rad, m and
-        their rates, Nm and N. Optional are ``fext`` (N, bodies, 6), the external force ``[force; moment]`` on
-        each body in its own URDF link frame, and for ``difd`` the ``Minv`` (N, nv, nv) to use. Other arrays
-        are ignored. Quaternions are normalized. ``base_v`` and ``base_a`` (N, 6) are the base link's spatial
-        velocity and acceleration ``[linear; angular]`` in its own frame, without gravity. ``gravity`` (N, 3)
-        is in the world's frame, or in the base link's frame if the base's motion is given.
+        their rates, Nm and N, and multipliers ``lambda_tau`` or ``lambda_a`` (N, nv). Optional are ``fext``
+        (N, bodies, 6), the external force ``[force; moment]`` on each body in its own URDF link frame, and
+        for ``difd`` the ``Minv`` (N, nv, nv) to use. Other arrays are ignored. Quaternions are normalized.
+        ``base_v`` and ``base_a`` (N, 6) are the base link's spatial velocity and acceleration
+        ``[linear; angular]`` in its own frame, without gravity. ``gravity`` (N, 3) is in the world's frame,
+        or in the base link's frame if the base's motion is given.
 
     Returns
     -------
     dict
         ``id``: ``tau`` (N, nv); ``fd``: ``a`` (N, nv); ``m``: ``M``; ``minv``: ``Minv``; ``did``: ``dtau_dq``
         and ``dtau_dv``; ``dfd`` and ``difd``: ``da_dq`` and ``da_dv``. Matrices have shape (N, nv, nv); rows
-        are results and columns are variables.
+        are results and columns are variables. ``sid``: ``d2tau_dqdq``, ``d2tau_dqdv``, ``d2tau_dvdv`` and
+        ``dM_dq`` (N, nv, nv, nv), where the last index is that of the second variable; ``sfd``: the same of
+        ``a``, and ``dMinv_dq``. ``hid``: ``H_qq``, ``H_qv``, ``H_vv`` and ``H_qa``, the second derivatives of
+        ``lambda_tau . tau``; ``hfd``: those of ``lambda_a . a``, with ``H_qtau``. By two positions of one
+        joint the derivative by the first index is taken first.
 
     Raises
     ------
@@ -87,7 +93,7 @@ def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np
     tasks = _check_inputs(robot, function, arrays)
     model = system(robot)
     parts = [
-        _compute(model, function, {name: array[k : k + CHUNK] for name, array in tasks.items()})
+        _compute(robot, model, function, {name: array[k : k + CHUNK] for name, array in tasks.items()})
         for k in range(0, max(len(tasks["q"]), 1), CHUNK)
     ]
     return {name: np.concatenate([part[name] for part in parts], dtype=np.float64) for name in parts[0]}
@@ -99,7 +105,7 @@ def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array
     for name in required:
         if name not in arrays:
             raise InputError(f"array '{name}'", "missing", f"{', '.join(required)} for {function}")
-    shapes = _shapes(robot)
+    shapes = {name: kind.shape(robot.sizes) for name, kind in ARRAYS.items()}
     names = [*required, "fext", *FUNCTIONS[function].optional_inputs]
     count = np.shape(arrays["q"])[:1] or (1,)
     tasks = {name: np.zeros((*count, *shapes[name])) for name in ("fext", "base_v", "base_a")}
@@ -113,14 +119,6 @@ def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array
             raise InputError(f"array '{name}'", f"shape {array.shape}", f"{shape} for {tasks_of}")
         tasks[name] = array.astype(np.float64)
     return tasks | {"q": with_unit_quaternions(robot, tasks["q"])}
-
-
-def _shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each array without the task axis."""
-    vector = (robot.nv,)
-    vectors = {"q": (robot.nq,), "v": vector, "a": vector, "tau": vector, "gravity": (3,)}
-    matrices = {"fext": (len(robot.bodies), 6), "Minv": (robot.nv, robot.nv)}
-    return {**vectors, **matrices, "base_v": (6,), "base_a": (6,)}
 
 
 def with_unit_quaternions(robot: Robot, q: Array) -> Array:
@@ -190,7 +188,7 @@ def _base_motion(tasks: Tasks) -> tuple[Array, Array]:
 
 def _rnea_backward(model: System, motion: _Motion) -> Array:
     """Return tau (N, nv), leaves to root; ``motion.f`` becomes the force across each joint."""
-    tau = np.empty(motion.rates.shape[:2])
+    tau = np.empty(motion.rates.shape[:2], motion.rates.dtype)
     for i in reversed(range(len(model.links))):
         link = model.links[i]
         tau[:, link.v] = (link.S.T @ motion.f[i])[..., 0]
@@ -206,7 +204,7 @@ def _derivative_forward(model: System, motion: _Motion) -> list[Array]:
     changes a motion ``X m`` from the parent by ``(X m) x S``.
     """
     tasks, n = motion.rates.shape[:2]
-    fixed = np.zeros((tasks, 6, 2 * n))
+    fixed = np.zeros((tasks, 6, 2 * n), motion.rates.dtype)
     dv: list[Array] = []
     da: list[Array] = []
     df: list[Array] = []
@@ -228,7 +226,7 @@ def _derivative_forward(model: System, motion: _Motion) -> list[Array]:
 def _derivative_backward(model: System, motion: _Motion, df: list[Array]) -> Array:
     """Return dtau/d[q, v] (N, nv, 2 nv), leaves to root, from the forces across the joints."""
     tasks, n = motion.rates.shape[:2]
-    dtau = np.empty((tasks, n, 2 * n))
+    dtau = np.empty((tasks, n, 2 * n), motion.rates.dtype)
     for i in reversed(range(len(model.links))):
         link = model.links[i]
         dtau[:, link.v] = link.S.T @ df[i]
@@ -263,7 +261,7 @@ def _mass_matrix(model: System, q: Array) -> Array:
     """Return M (N, nv, nv) by composite rigid bodies (Featherstone, table 6.2)."""
     X = [link.X(q) for link in model.links]
     composite = [np.broadcast_to(link.inertia, (len(q), 6, 6)) for link in model.links]
-    M = np.zeros((len(q), len(model.G), len(model.G)))
+    M = np.zeros((len(q), len(model.G), len(model.G)), q.dtype)
     for i in reversed(range(len(model.links))):
         link = model.links[i]
         F, j = composite[i] @ link.S, i
@@ -298,13 +296,15 @@ def _mass_matrix_inverse(model: System, q: Array) -> Array:
 def _forward_dynamics(model: System, tasks: Tasks) -> Array:
     """Return the acceleration (N, nv) that solves ``M a = tau - C``; C is the torque at zero acceleration."""
     bias = _inverse_dynamics(model, tasks, np.zeros_like(tasks["v"]))
-    return (_mass_matrix_inverse(model, tasks["q"]) @ (tasks["tau"] - bias)[..., np.newaxis])[..., 0]
+    free: Array = (tasks["tau"] - bias)[..., np.newaxis]
+    accelerations: Array = (_mass_matrix_inverse(model, tasks["q"]) @ free)[..., 0]
+    return accelerations
 
 
-# The seven functions
+# The functions
 
 
-def _compute(model: System, function: str, tasks: Tasks) -> dict[str, Array]:
+def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str, Array]:
     """Return the results of :func:`evaluate` for one chunk of checked tasks."""
     match function:
         case "id":
@@ -315,6 +315,15 @@ def _compute(model: System, function: str, tasks: Tasks) -> dict[str, Array]:
             return {"M": _mass_matrix(model, tasks["q"])}
         case "minv":
             return {"Minv": _mass_matrix_inverse(model, tasks["q"])}
+        case "did" | "dfd" | "difd":
+            return _first_derivatives(model, function, tasks)
+        case "sid" | "sfd":
+            return _second_derivatives(robot, model, function, tasks)
+        case _:
+            return _contracted_derivatives(robot, model, function, tasks)
+
+
+def _first_derivatives(model: System, function: str, tasks: Tasks) -> dict[str, Array]:
     nv = tasks["v"].shape[1]
     acceleration = _forward_dynamics(model, tasks) if function == "dfd" else tasks["a"]
     dtau = _inverse_dynamics_derivatives(model, tasks, acceleration)
@@ -323,3 +332,43 @@ def _compute(model: System, function: str, tasks: Tasks) -> dict[str, Array]:
     Minv = tasks["Minv"] if "Minv" in tasks else _mass_matrix_inverse(model, tasks["q"])
     da = -Minv @ dtau  # tau is constant: M da + dtau = 0
     return {"da_dq": da[..., :nv], "da_dv": da[..., nv:]}
+
+
+def _second_derivatives(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str, Array]:
+    """Return the derivatives of ``did`` and ``M``, or of ``dfd`` and ``Minv``, by the complex step."""
+    forward = function == "sfd"
+    x, matrix = ("a", "Minv") if forward else ("tau", "M")
+
+    def results(own: Tasks) -> dict[str, Array]:
+        first = _first_derivatives(model, "dfd" if forward else "did", own)
+        inertia = _mass_matrix_inverse if forward else _mass_matrix
+        return {"q": first[f"d{x}_dq"], "v": first[f"d{x}_dv"], "m": inertia(model, own["q"])}
+
+    moved, pushed = by_position(robot, results, tasks), by_velocity(robot, results, tasks)
+    return {
+        f"d2{x}_dqdq": moved["q"],
+        f"d2{x}_dqdv": pushed["q"],
+        f"d2{x}_dvdv": pushed["v"],
+        f"d{matrix}_dq": moved["m"],
+    }
+
+
+def _contracted_derivatives(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str, Array]:
+    """Return the derivatives of the gradient of ``lambda . tau`` or ``lambda . a``, by the complex step."""
+    forward = function == "hfd"
+    x, driven, multiplier = ("a", "tau", "lambda_a") if forward else ("tau", "a", "lambda_tau")
+
+    def gradient(own: Tasks) -> dict[str, Array]:
+        first = _first_derivatives(model, "dfd" if forward else "did", own)
+        matrix = (_mass_matrix_inverse if forward else _mass_matrix)(model, own["q"])
+        parts = {"q": first[f"d{x}_dq"], "v": first[f"d{x}_dv"], "m": matrix}
+        weights = own[multiplier][:, np.newaxis]
+        return {name: (weights @ part)[:, 0] for name, part in parts.items()}
+
+    moved, pushed = by_position(robot, gradient, tasks), by_velocity(robot, gradient, tasks)
+    return {
+        "H_qq": moved["q"],
+        "H_qv": pushed["q"],
+        "H_vv": pushed["v"],
+        f"H_q{driven}": moved["m"].swapaxes(1, 2),
+    }

@@ -76,10 +76,12 @@ def _axes(joint: Joint) -> Array:
 def _turn(axis: Array, angle: Array) -> Array:
     """Return the transform E (N, 3, 3) into the frame rotated about ``axis`` by ``angle`` (N, 1)."""
     K, angle = skew(axis), angle[..., np.newaxis]
-    return np.eye(3) - np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+    turned: Array = np.eye(3) - np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+    return turned
 
 
 def _quaternion_turn(quaternion: Array) -> Array:
     """Return the transform E (N, 3, 3) into the frame rotated by a unit quaternion ``[x y z w]``."""
     K, w = skew(quaternion[:, :3]), quaternion[:, 3, np.newaxis, np.newaxis]
-    return np.eye(3) - 2 * w * K + 2 * K @ K
+    turned: Array = np.eye(3) - 2 * w * K + 2 * K @ K
+    return turned

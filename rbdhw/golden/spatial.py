@@ -7,10 +7,13 @@ Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapter 2.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
+Array = NDArray[Any]
+"""Real numbers, or complex ones for derivatives by the complex step."""
 
 
 def skew(r: Array) -> Array:
@@ -24,7 +27,8 @@ def skew(r: Array) -> Array:
 def blocks(upper_left: Array, upper_right: Array, lower_left: Array, lower_right: Array) -> Array:
     """Return the 6x6 matrix of four 3x3 blocks; any block may lack the task axis."""
     shape = np.broadcast_shapes(upper_left.shape, upper_right.shape, lower_left.shape, lower_right.shape)
-    matrix = np.empty((*shape[:-2], 6, 6))
+    kind = np.result_type(upper_left, upper_right, lower_left, lower_right)
+    matrix = np.empty((*shape[:-2], 6, 6), kind)
     matrix[..., :3, :3], matrix[..., :3, 3:] = upper_left, upper_right
     matrix[..., 3:, :3], matrix[..., 3:, 3:] = lower_left, lower_right
     return matrix

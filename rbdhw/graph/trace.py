@@ -67,6 +67,13 @@ class Signal:
         return Signal(self.builder, edge) if known is None else known
 
 
+def equal(one: Signal | float, other: Signal | float) -> bool:
+    """Return whether two scalars are the same edge of a graph, or the same number."""
+    if isinstance(one, Signal) and isinstance(other, Signal):
+        return one.edge == other.edge
+    return not (isinstance(one, Signal) or isinstance(other, Signal)) and one == other
+
+
 class Recorder:
     """Creates the inputs and outputs of a graph that is being traced."""
 

@@ -263,6 +263,11 @@ class Robot:
         return sum(body.joint.kind.nv for body in self.bodies if body.joint.mimic is None)
 
     @cached_property
+    def sizes(self) -> dict[str, int]:
+        """The lengths of the axes of arrays, by the names of :data:`rbdhw.protocol.ARRAYS`."""
+        return {"nq": self.nq, "nv": self.nv, "bodies": len(self.bodies)}
+
+    @cached_property
     def q_of(self) -> tuple[slice, ...]:
         """For each body, the slice of ``q`` of its joint; a mimic has the slice of the joint it follows."""
         return self._spans([body.joint.kind.nq for body in self.bodies])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from rbdhw.robot.coordinates import velocity_coordinates
@@ -9,23 +10,52 @@ from rbdhw.robot.model import Robot
 
 FORCE, MOMENT = "N", "Nm"
 
-_VECTORS: Mapping[str, tuple[str, str]] = {
-    "v": ("rad/s", "m/s"),
-    "a": ("rad/s^2", "m/s^2"),
-    "tau": (MOMENT, FORCE),
-}
-"""Units of an element that belongs to a rotation, and of one that belongs to a translation."""
+Unit = Mapping[str, int]
+"""The exponents of the units of a product."""
 
-_MATRICES: Mapping[str, tuple[str, str, str, str]] = {
-    "M": ("kg m^2", "kg m", "kg m", "kg"),
-    "Minv": ("1/(kg m^2)", "1/(kg m)", "1/(kg m)", "1/kg"),
-    "dtau_dq": ("Nm/rad", "Nm/m", "N/rad", "N/m"),
-    "dtau_dv": ("Nm s/rad", "Nm s/m", "N s/rad", "N s/m"),
-    "da_dq": ("1/s^2", "rad/(m s^2)", "m/(rad s^2)", "1/s^2"),
-    "da_dv": ("1/s", "rad/(m s)", "m/(rad s)", "1/s"),
+ORDER = ("kg", MOMENT, FORCE, "rad", "m", "s")
+"""The order in which the units of a product are written."""
+
+_ANGLE: tuple[Unit, Unit] = ({"rad": 1}, {"m": 1})
+_FORCES: tuple[Unit, Unit] = ({MOMENT: 1}, {FORCE: 1})
+
+_QUANTITIES: Mapping[str, tuple[Unit, Unit]] = {
+    "q": _ANGLE,
+    "v": ({"rad": 1, "s": -1}, {"m": 1, "s": -1}),
+    "a": ({"rad": 1, "s": -2}, {"m": 1, "s": -2}),
+    "tau": _FORCES,
 }
-"""Units of an element by the kinds of its row and column: rotation-rotation, rotation-translation,
-translation-rotation, translation-translation."""
+"""The units of a quantity at a rotation and at a translation."""
+
+_LEVER: tuple[Unit, Unit] = ({"m": 1}, {})
+"""What a mass is multiplied with for each index, to give an inertia."""
+
+_QUOTIENTS: Mapping[str, tuple[str, ...]] = {
+    "v": ("v",),
+    "a": ("a",),
+    "tau": ("tau",),
+    "lambda_tau": ("1", "tau"),
+    "lambda_a": ("1", "a"),
+    "dtau_dq": ("tau", "q"),
+    "dtau_dv": ("tau", "v"),
+    "da_dq": ("a", "q"),
+    "da_dv": ("a", "v"),
+    "d2tau_dqdq": ("tau", "q", "q"),
+    "d2tau_dqdv": ("tau", "q", "v"),
+    "d2tau_dvdv": ("tau", "v", "v"),
+    "d2a_dqdq": ("a", "q", "q"),
+    "d2a_dqdv": ("a", "q", "v"),
+    "d2a_dvdv": ("a", "v", "v"),
+    "H_qq": ("1", "q", "q"),
+    "H_qv": ("1", "q", "v"),
+    "H_vv": ("1", "v", "v"),
+    "H_qa": ("1", "q", "a"),
+    "H_qtau": ("1", "q", "tau"),
+}
+"""For each array, the quantity of its first index, divided by those of the others; ``1`` has no index."""
+
+_INERTIAS: Mapping[str, int] = {"M": 1, "Minv": -1, "dM_dq": 1, "dMinv_dq": -1}
+"""The arrays whose first two indices are those of a mass matrix, and their power of the mass."""
 
 _BASE: Mapping[str, tuple[str, ...]] = {
     "base_v": ("m/s",) * 3 + ("rad/s",) * 3,
@@ -46,21 +76,52 @@ class Units:
         Parameters
         ----------
         array
-            ``v``, ``a``, ``tau``, ``base_v``, ``base_a``, ``gravity``, ``fext`` (by body and component),
-            ``M``, ``Minv``, or a derivative such as ``da_dv``.
-            The indices of the element in the array.
-            The element's place in the array.
+            An array of :data:`rbdhw.protocol.ARRAYS` except ``q``.
+        index
+            The element's place in the array, without the axis of tasks.
 
         Raises
         ------
-            The array is not one of these.
+        KeyError
             For any other array.
         """
         if array == "fext":
             return FORCE if index[1] < 3 else MOMENT
         if array in _BASE:
             return _BASE[array][index[0]]
-        if array in _VECTORS:
-            return _VECTORS[array][self._shifts[index[0]]]
-        row, column = (self._shifts[place] for place in index)
-        return _MATRICES[array][2 * row + column]
+        shifts = [self._shifts[place] for place in index]
+        if array in _INERTIAS:
+            return write_unit(_inertia(_INERTIAS[array], shifts))
+        numerator, *denominators = _QUOTIENTS[array]
+        product: Counter[str] = Counter()
+        if numerator != "1":
+            product.update(_QUANTITIES[numerator][shifts.pop(0)])
+        for quantity, shift in zip(denominators, shifts, strict=True):
+            product.subtract(_QUANTITIES[quantity][shift])
+        return write_unit(product)
+
+
+def _inertia(power: int, shifts: list[bool]) -> Unit:
+    """Return the unit of an element of the mass matrix, its inverse, or of their derivatives by ``q``."""
+    product = Counter({"kg": power})
+    for shift in shifts[:2]:
+        for unit, exponent in _LEVER[shift].items():
+            product[unit] += power * exponent
+    for shift in shifts[2:]:
+        product.subtract(_ANGLE[shift])
+    return product
+
+
+def write_unit(unit: Unit) -> str:
+    """Return the text of a unit, such as ``rad/(m s^2)``."""
+    powers = {name: unit.get(name, 0) for name in ORDER}
+    above = [_power(name, exponent) for name, exponent in powers.items() if exponent > 0]
+    below = [_power(name, -exponent) for name, exponent in powers.items() if exponent < 0]
+    numerator = " ".join(above) or "1"
+    if not below:
+        return numerator
+    return f"{numerator}/{below[0]}" if len(below) == 1 else f"{numerator}/({' '.join(below)})"
+
+
+def _power(name: str, exponent: int) -> str:
+    return name if exponent == 1 else f"{name}^{exponent}"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.errors import InputError
-from rbdhw.protocol import FUNCTIONS, SYMMETRIC
+from rbdhw.protocol import FUNCTIONS, MULTIPLIERS, SYMMETRIC
 from rbdhw.robot.model import Robot
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
 from rbdhw.runtime.number_bounds import TASK_NUMBER
@@ -74,12 +74,13 @@ def _convert_layout(robot: Robot, arrays: Mapping[str, NDArray[np.generic]]) -> 
     return checked | {name: _convert(layout, name, checked[name]) for name in checked.keys() & _CONVERTED}
 
 
-_CONVERTED = {"q", "v", "a", "tau"}
+_CONVERTED = {"q", "v", "a", "tau", *MULTIPLIERS}
 """The arrays whose layout may differ in Pinocchio's model."""
 
 
 def _convert(layout: PinocchioLayout, name: str, array: Array) -> Array:
-    convert = {"q": layout.configuration, "tau": layout.force}.get(name, layout.velocity)
+    forces = {"tau": layout.force, "lambda_a": layout.force}
+    convert = {"q": layout.configuration, **forces}.get(name, layout.velocity)
     try:
         return convert(array)
     except InputError as error:
@@ -93,6 +94,7 @@ def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[st
     vector, matrix = (tasks, nv), (tasks, robot.nv, robot.nv)
     wrenches = (tasks, len(robot.bodies), 6)
     shapes = {"q": (tasks, nq), "v": vector, "a": vector, "tau": vector, "fext": wrenches}
+    shapes |= dict.fromkeys(MULTIPLIERS, vector)
     return {**shapes, "Minv": matrix, "base_v": (tasks, 6), "base_a": (tasks, 6), "gravity": (tasks, 3)}
 
 

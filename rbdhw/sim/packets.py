@@ -26,7 +26,7 @@ from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
 from rbdhw.interface import SINGLE_BITS, unflatten
-from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, VECTORS, Status, flag_values
+from rbdhw.protocol import ARRAYS, EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, Status, flag_values
 
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
@@ -148,14 +148,14 @@ def decode(
     """Return arrays of the user's interface from the output words of N tasks, given by their names.
 
     The word ``id.tau[3]`` is column 3 of ``tau`` (N, nv); ``did.dtau_dq[2,5]`` is an element of the matrices
-    ``dtau_dq`` (N, nv, nv). A word of a symmetric matrix is also written to the transposed element. Elements
-    without a word are zero.
+    ``dtau_dq`` (N, nv, nv). Elements that mirror a word have its value. Other elements without a word are
+    zero.
     """
-    nv, tasks = model.robot.nv, len(next(iter(words.values()), ()))
+    tasks = len(next(iter(words.values()), ()))
     arrays = FUNCTIONS[function]
     names = arrays.outputs + (arrays.optional_outputs if extended else ())
-    shapes = {name: (nv, tasks) if name in VECTORS else (nv, nv, tasks) for name in names}
-    results = {name: np.moveaxis(np.zeros(shape), -1, 0) for name, shape in shapes.items()}
+    shapes = {name: ARRAYS[name].shape(model.robot.sizes) for name in names}
+    results = {name: np.moveaxis(np.zeros((*shape, tasks)), -1, 0) for name, shape in shapes.items()}
     outputs = model.interface.outputs(function, extended)
     unflatten(results, ((word.name, _real(model, word, words[word.name])) for word in outputs))
     return {name: array.copy() for name, array in results.items()}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from rbdhw.protocol import BASE, FUNCTIONS, VECTORS
+from rbdhw.protocol import ARRAYS, BASE, FUNCTIONS
 from rbdhw.robot.model import Robot
 
 UNITS = {
@@ -24,6 +24,21 @@ UNITS = {
     "dtau_dv": "derivative of tau by v",
     "da_dq": "derivative of a by the configuration, in the tangent space",
     "da_dv": "derivative of a by v",
+    "lambda_tau": "multiplier of each joint force: 1/Nm, 1/N",
+    "lambda_a": "multiplier of each acceleration: s^2/rad, s^2/m",
+    "d2tau_dqdq": "derivative of dtau_dq by the configuration, in the tangent space (last axis)",
+    "d2tau_dqdv": "derivative of dtau_dq by v (last axis)",
+    "d2tau_dvdv": "derivative of dtau_dv by v (last axis)",
+    "dM_dq": "derivative of the mass matrix by the configuration, in the tangent space (last axis)",
+    "d2a_dqdq": "derivative of da_dq by the configuration, in the tangent space (last axis)",
+    "d2a_dqdv": "derivative of da_dq by v (last axis)",
+    "d2a_dvdv": "derivative of da_dv by v (last axis)",
+    "dMinv_dq": "derivative of Minv by the configuration, in the tangent space (last axis)",
+    "H_qq": "second derivative by the configuration, in the tangent space",
+    "H_qv": "derivative by the configuration (rows) and v (columns)",
+    "H_vv": "second derivative by v",
+    "H_qa": "derivative by the configuration (rows) and a (columns)",
+    "H_qtau": "derivative by the configuration (rows) and tau (columns)",
 }
 
 
@@ -71,23 +86,15 @@ def arrays_of(
         arrays are only among the inputs if they are in it.
     """
     own = FUNCTIONS[function]
-    inputs = [Array(name, _shape(robot, name)) for name in own.inputs if name not in _CHOSEN or name in given]
-    inputs += [Array(name, _shape(robot, name), True) for name in own.optional_inputs if name in given]
-    outputs = [Array(name, _shape(robot, name)) for name in own.outputs]
-    outputs += [Array(name, _shape(robot, name), True) for name in own.optional_outputs]
+
+    def array(name: str, optional: bool = False) -> Array:
+        return Array(name, ARRAYS[name].shape(robot.sizes), optional)
+
+    inputs = [array(name) for name in own.inputs if name not in _CHOSEN or name in given]
+    inputs += [array(name, True) for name in own.optional_inputs if name in given]
+    outputs = [array(name) for name in own.outputs]
+    outputs += [array(name, True) for name in own.optional_outputs]
     return tuple(inputs), tuple(outputs)
 
 
 _CHOSEN = (*BASE, "fext")
-
-
-def _shape(robot: Robot, name: str) -> tuple[int, ...]:
-    if name in ("base_v", "base_a"):
-        return (6,)
-    if name == "gravity":
-        return (3,)
-    if name == "fext":
-        return len(robot.bodies), 6
-    if name == "q":
-        return (robot.nq,)
-    return (robot.nv,) if name == "v" or name in VECTORS else (robot.nv, robot.nv)

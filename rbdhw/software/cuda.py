@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection, Sequence
 
 from rbdhw.domain.sampling import quaternions
-from rbdhw.protocol import SYMMETRIC, WordName
+from rbdhw.protocol import WordName, mirrored_elements
 from rbdhw.robot.model import Robot
 from rbdhw.software.arrays import Array
 from rbdhw.software.c_text import fill
@@ -110,11 +110,11 @@ class _CudaFunction(Function):
         outputs = {array.name: array for array in self.results}
         empty = {name: dict.fromkeys(range(array.size)) for name, array in outputs.items()}
         lines = []
+        mirrored = mirrored_elements(kernel.outputs)
         for k, name in enumerate(kernel.outputs):
             word = WordName.parse(name)
             array = outputs[word.array]
-            mirrored = [word.index[::-1]] if word.array in SYMMETRIC else []
-            indices = dict.fromkeys([word.index, *mirrored])
+            indices = [word.index, mirrored[name]] if name in mirrored else [word.index]
             targets = " = ".join(_element(array, index) for index in indices)
             lines.append(f"{_if_given(array)}{targets} = results[{k}];")
             for index in indices:

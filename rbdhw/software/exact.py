@@ -22,7 +22,7 @@ from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word, exact_i
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import GUARD, TrigonometrySpec
 from rbdhw.interface import SINGLE_BITS, FunctionWords
-from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, SYMMETRIC, WordName
+from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, WordName, mirrored_elements
 from rbdhw.software.arrays import Array, arrays_of
 from rbdhw.software.c_text import comment, fill, integer, table
 from rbdhw.software.straight_line import Block, split_into_blocks
@@ -228,9 +228,11 @@ class _Function:
         inputs, outputs = self._arrays
         angles = angular_coordinates(self.model.robot)
         wraps = self.model.domain.wraps
+        brought, returned = self.own.brought(extended=True), self.own.returned(extended=True)
+        mirrored = mirrored_elements(word.name for word in (*brought, *returned))
         entries = (
-            [self._entry(word, inputs, angles, wraps) for word in self.own.brought(extended=True)],
-            [self._entry(word, outputs, (), ()) for word in self.own.returned(extended=True)],
+            [self._entry(word, inputs, mirrored, angles, wraps) for word in brought],
+            [self._entry(word, outputs, mirrored, (), ()) for word in returned],
         )
         nothing = "{0, 0, -1, 0, 1, 0, 0, 0, 0, 0, 0}"
         widths = self.model.interface.response_widths(self.name, extended=True)
@@ -245,7 +247,12 @@ class _Function:
         )
 
     def _entry(
-        self, word: Word, arrays: Sequence[Array], angles: Sequence[bool], wraps: Sequence[bool]
+        self,
+        word: Word,
+        arrays: Sequence[Array],
+        mirrored: Mapping[str, tuple[int, ...]],
+        angles: Sequence[bool],
+        wraps: Sequence[bool],
     ) -> str:
         """Return the initialiser of a ``struct word``."""
         name = WordName.parse(word.name)
@@ -255,7 +262,7 @@ class _Function:
         fields = (
             place,
             arrays[place].place(name.index),
-            arrays[place].place(name.index[::-1]) if name.array in SYMMETRIC else -1,
+            arrays[place].place(mirrored[word.name]) if word.name in mirrored else -1,
             word.slot,
             word.format.width,
             word.format.binary_point,

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 
 from rbdhw.domain.bounds import angular_coordinates
 from rbdhw.graph.graph import Graph
-from rbdhw.protocol import FUNCTIONS, SYMMETRIC, WordName
+from rbdhw.protocol import FUNCTIONS, WordName, mirrored_elements
 from rbdhw.robot.model import Robot
 from rbdhw.software.arrays import Array, arrays_of
 from rbdhw.software.c_text import comment, fill, table
@@ -135,11 +135,11 @@ class Function:
         for place, array in enumerate(self._arrays[1]):
             yield f"if (outputs[{place}]) {{"
             yield f"    real *const array = outputs[{place}];"
+            mirrored = mirrored_elements(kernel.outputs)
             for k, name in enumerate(kernel.outputs):
                 word = WordName.parse(name)
                 if word.array == array.name:
-                    mirrored = word.array in SYMMETRIC and word.index[0] != word.index[1]
-                    mirror = f"array[{array.place(word.index[::-1])}] = " if mirrored else ""
+                    mirror = f"array[{array.place(mirrored[name])}] = " if name in mirrored else ""
                     yield f"    array[{array.place(word.index)}] = {mirror}results[{k * kernel.vectors}];"
             yield "}"
 
@@ -194,12 +194,13 @@ class Function:
             table("int", f"{self.name}_input_sizes", [str(array.size) for array in inputs]),
         ]
         for kernel in self.kernels:
-            entries = [_entry(name, inputs, kernel.is_angle(name)) for name in kernel.inputs]
+            mirrored = mirrored_elements(kernel.inputs) | mirrored_elements(kernel.outputs)
+            entries = [_entry(name, inputs, mirrored, kernel.is_angle(name)) for name in kernel.inputs]
             nothing = "{0, 0, -1, 0}"
             parts.append(table("struct word", f"{kernel.name}_input", entries or [nothing]))
-            results = [_entry(name, outputs, False) for name in kernel.outputs]
+            results = [_entry(name, outputs, mirrored, False) for name in kernel.outputs]
             parts.append(table("struct word", f"{kernel.name}_output", results))
-            filled = [sum(_written(name, array) for name in kernel.outputs) for array in outputs]
+            filled = [sum(_written(name, array, mirrored) for name in kernel.outputs) for array in outputs]
             sparse = [str(int(count < array.size)) for count, array in zip(filled, outputs, strict=True)]
             parts.append(table("int", f"{kernel.name}_sparse", sparse))
         return "".join(parts)
@@ -220,11 +221,10 @@ def float_arrays(
     return arrays_of(robot, function, given)
 
 
-def _entry(name: str, arrays: Sequence[Array], angle: bool) -> str:
+def _entry(name: str, arrays: Sequence[Array], mirrored: Mapping[str, tuple[int, ...]], angle: bool) -> str:
     """Return the initialiser of a ``struct word``."""
-    word = WordName.parse(name)
     place, element = _locate(name, arrays)
-    mirror = arrays[place].place(word.index[::-1]) if word.array in SYMMETRIC else -1
+    mirror = arrays[place].place(mirrored[name]) if name in mirrored else -1
     return f"{{{place}, {element}, {mirror}, {int(angle)}}}"
 
 
@@ -235,9 +235,6 @@ def _locate(name: str, arrays: Sequence[Array]) -> tuple[int, int]:
     return place, arrays[place].place(word.index)
 
 
-def _written(name: str, array: Array) -> int:
+def _written(name: str, array: Array, mirrored: Collection[str]) -> int:
     """Return the number of elements of an array that a result word fills."""
-    word = WordName.parse(name)
-    if word.array != array.name:
-        return 0
-    return 2 if word.array in SYMMETRIC and word.index[0] != word.index[1] else 1
+    return 1 + (name in mirrored) if WordName.parse(name).array == array.name else 0

@@ -12,7 +12,7 @@ from rbdhw.boards.yosys import ECP5, synthesis
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
 from rbdhw.pipeline import generate
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.target import SPARE_BLOCK_RAMS, TARGETS, target
@@ -37,7 +37,7 @@ def synthesized(design: Path) -> str:
 @pytest.mark.parametrize(("clock", "registered"), [(50.0, False), (90.0, True)])
 def test_toy_of_all_functions(tmp_path: Path, clock: float, registered: bool) -> None:
     options = BuildOptions(
-        functions=tuple(FUNCTIONS), ii=8, target="ecp5-85", clock_mhz=clock, width=18, data_width=64
+        functions=DEFAULT_FUNCTIONS, ii=8, target="ecp5-85", clock_mhz=clock, width=18, data_width=64
     )
     folder = tmp_path / "design"
     write(generate(path("toy"), options), folder)

@@ -10,7 +10,7 @@ from rbdhw.boards.synthesize import synthesize
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
 from rbdhw.pipeline import generate
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
 from tests.support.example_robots import EXAMPLES
 
@@ -21,7 +21,7 @@ UR10 = next(file for file in EXAMPLES if file.name == "ur10_robot.urdf")
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     ("name", "functions", "clock_mhz", "data_width"),
-    [("toy", ("id",), 100.0, 32), ("toy", tuple(FUNCTIONS), 95.0, 64), ("iiwa14", ("id",), 100.0, 64)],
+    [("toy", ("id",), 100.0, 32), ("toy", DEFAULT_FUNCTIONS, 95.0, 64), ("iiwa14", ("id",), 100.0, 64)],
 )
 def test_designs_on_ecp5_keep_their_clock(
     tmp_path: Path, name: str, functions: tuple[str, ...], clock_mhz: float, data_width: int

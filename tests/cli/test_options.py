@@ -19,7 +19,7 @@ from rbdhw.cli.options import (
 from rbdhw.config import BuildOptions, Mounting, Pacing, link_text, parse_links
 from rbdhw.domain.bounds import Overrides
 from rbdhw.errors import InputError
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 
 
 def options_of(command):
@@ -37,10 +37,10 @@ def test_info_takes_all_options_of_generate():
 
 def test_nothing_given_is_the_default_build():
     options, overrides = build_options()
-    assert options == BuildOptions(functions=tuple(FUNCTIONS))
+    assert options == BuildOptions(functions=DEFAULT_FUNCTIONS)
     assert (options.ii, options.pacing, options.core) == (None, None, None)
     assert overrides == Overrides()
-    assert tuple(FUNCTIONS) == tuple(ALL_FUNCTIONS.split(","))
+    assert tuple(ALL_FUNCTIONS.split(",")) == DEFAULT_FUNCTIONS
 
 
 def test_every_option_reaches_the_build(tmp_path):
@@ -105,7 +105,7 @@ def test_the_options_of_the_hardware_are_told_apart():
 
 def test_arguments_may_be_replaced():
     arguments = BuildArguments({"width": 18, "ii": "4"}, frozenset({"width", "ii"}))
-    assert arguments.parse()[0] == BuildOptions(functions=tuple(FUNCTIONS), width=18, ii=4)
+    assert arguments.parse()[0] == BuildOptions(functions=DEFAULT_FUNCTIONS, width=18, ii=4)
     assert arguments.parse(ii=None)[0].ii is None
     with pytest.raises(InputError) as error:
         arguments.parse(bandwidth=1.0)
@@ -125,7 +125,7 @@ def test_a_command_receives_them_together_with_the_names_of_those_given():
     assert (urdf, as_json) == ("robot", True)
     assert build.given == {"width", "seed"}
     assert set(build.values) == set(PARAMETERS)
-    assert build.parse()[0] == BuildOptions(functions=tuple(FUNCTIONS), width=18)
+    assert build.parse()[0] == BuildOptions(functions=DEFAULT_FUNCTIONS, width=18)
 
 
 class TestLinks:

@@ -16,7 +16,7 @@ from rbdhw.explore import search
 from rbdhw.explore.initiation_interval import Interval
 from rbdhw.explore.search import BuildSearch, make_plan, prepare_build
 from rbdhw.pipeline import generate
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.target import SPARE_BLOCK_RAMS, TARGETS, target
@@ -27,7 +27,7 @@ LARGE = Resources(luts=50_184, flip_flops=100, dsp_blocks=1, block_rams=0)
 TOO_FAST = InputError("clock", "too fast")
 
 TOY = BuildOptions(
-    tuple(FUNCTIONS), target="ecp5-85", width=18, data_width=64, samples=256, core="auto", ii=32
+    DEFAULT_FUNCTIONS, target="ecp5-85", width=18, data_width=64, samples=256, core="auto", ii=32
 )
 
 

@@ -31,7 +31,7 @@ from tests.support.strategies import robots
 from tests.support.urdf_documents import AXIS, arm_with
 
 PAIR = "a positive number or [lower, upper] with lower below upper"
-ENTRIES = "position, velocity, acceleration, effort"
+ENTRIES = "position, velocity, acceleration, effort, multiplier"
 
 
 def limited(**limits):

@@ -18,7 +18,7 @@ from rbdhw.design.folder import read, write
 from rbdhw.design.replacement import COMPANIONS, FILES
 from rbdhw.emit.companions import constraints
 from rbdhw.pipeline import generate
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.primitives import models, models_of
 from rbdhw.sim.selftest import TASKS, selftest
@@ -26,7 +26,7 @@ from rbdhw.sim.tools import find_verilator
 from rbdhw.target import target
 from tests.support.designs import rail_design
 
-ALL = tuple(FUNCTIONS)
+ALL = DEFAULT_FUNCTIONS
 SOURCES = ("selftest.v", "accelerator.v", "primitives.v")
 EMPTY = r"^// The accelerator names no block of its device, so nothing is needed here\.$"
 LONGEST = 200

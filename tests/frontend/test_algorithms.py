@@ -9,7 +9,7 @@ from rbdhw.frontend.build_graph import operation_delay
 from rbdhw.frontend.functions import ALGORITHMS, trace
 from rbdhw.graph.graph import Op
 from rbdhw.graph.trace import Recorder
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -87,7 +87,7 @@ def traces(monkeypatch):
 
 def test_each_combination_is_traced_once(traces):
     robot = align_axes(load_urdf(path("toy")))
-    found = choose(robot, tuple(FUNCTIONS), (), DELAY, {})
+    found = choose(robot, DEFAULT_FUNCTIONS, (), DELAY, {})
     assert len(traces) == len(set(traces)) == 2 + (7 - 1) + (2 - 1)
     assert found.skipped == ()
 
@@ -105,7 +105,7 @@ def test_the_first_alternatives_are_compared_for_a_large_robot(traces, monkeypat
     """Solves are always compared with dense products, whose cost grows with the cube of the DoF."""
     monkeypatch.setattr(algorithms, "MOST_NODES", 1)
     robot = align_axes(load_urdf(path("iiwa14")))
-    found = choose(robot, tuple(FUNCTIONS), (), DELAY, {})
+    found = choose(robot, DEFAULT_FUNCTIONS, (), DELAY, {})
     assert [(own.products, own.gradient) for own in traces] == [
         ("dense", "corrected"),
         ("solves", "corrected"),

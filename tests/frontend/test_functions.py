@@ -17,7 +17,7 @@ from rbdhw.graph.check import check
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
 from rbdhw.passes.factor import factor
-from rbdhw.protocol import FLAGS, FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FLAGS
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -83,7 +83,7 @@ def test_nothing_is_traced_for_no_function():
 
 # All functions in one graph
 
-ALL = tuple(FUNCTIONS)
+ALL = DEFAULT_FUNCTIONS
 TASKS = 6
 
 CHOICES = [

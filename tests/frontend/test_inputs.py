@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rbdhw.frontend.functions import Algorithms
 from rbdhw.frontend.inputs import shrink
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robot.reroot import reroot
 from rbdhw.robot.urdf import load_urdf
@@ -18,7 +18,7 @@ from tests.support.graph_results import assert_graph_is_golden
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.strategies import ALL_KINDS, robots
 
-ALL = tuple(FUNCTIONS)
+ALL = DEFAULT_FUNCTIONS
 TASKS = 4
 K = JointKind
 WAYS = (

@@ -16,6 +16,7 @@ import rbdhw.robots
 from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.golden import dynamics
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robot.urdf import load_urdf
 from tests.support.mechanisms import mechanism, with_mimic
@@ -59,7 +60,7 @@ def functions_of(robot: Robot) -> tuple[str, ...]:
     """Return the functions that exist for a bundled robot; a free base without inertia makes M singular."""
     base = robot.bodies[0]
     massless = base.joint.kind is JointKind.FLOATING and base.inertia.mass == 0.0
-    return ("id", "m", "did") if massless else dynamics.FUNCTIONS
+    return ("id", "m", "did") if massless else DEFAULT_FUNCTIONS
 
 
 @pytest.fixture(params=BUNDLED)
@@ -69,7 +70,7 @@ def bundled(request: pytest.FixtureRequest) -> Robot:
 
 @pytest.mark.parametrize("fext", [False, True], ids=["free", "fext"])
 @pytest.mark.parametrize("base", ["fixed", "floating"])
-@pytest.mark.parametrize("function", dynamics.FUNCTIONS)
+@pytest.mark.parametrize("function", DEFAULT_FUNCTIONS)
 def test_bundled_robots_equal_pinocchio(bundled: Robot, function: str, base: str, fext: bool) -> None:
     robot = bundled if base == "fixed" else bundled.with_floating_base()
     arrays = random_states(robot, tasks=4, seed=1)
@@ -139,7 +140,7 @@ def test_random_trees_equal_pinocchio(robot: Robot, floating: bool, loaded: bool
     arrays = random_states(robot, tasks=2, seed=seed)
     if not loaded:
         del arrays["fext"]
-    for function in dynamics.FUNCTIONS:
+    for function in DEFAULT_FUNCTIONS:
         assert_close(golden.evaluate(robot, function, arrays), references(robot, function, arrays))
 
 
@@ -151,7 +152,7 @@ def test_floating_joint_away_from_the_origin_and_below_another_joint() -> None:
     solid = Inertia(2.0, (0.1, 0.2, -0.1), (0.5, 0.01, 0.02, 0.4, -0.03, 0.6))
     robot = Robot("loose", "base", (Body("rail", BASE, slide, solid), Body("thing", 0, loose, solid)))
     arrays = random_states(robot, tasks=3, seed=4)
-    for function in dynamics.FUNCTIONS:
+    for function in DEFAULT_FUNCTIONS:
         assert_close(golden.evaluate(robot, function, arrays), references(robot, function, arrays))
 
 
@@ -203,7 +204,7 @@ def test_quaternions_are_brought_to_unit_length() -> None:
     longer = arrays["q"].copy()
     longer[:, 3:7] *= 3.5
     longer[:, 7:11] *= -1e-5
-    for function in dynamics.FUNCTIONS:
+    for function in DEFAULT_FUNCTIONS:
         expected = golden.evaluate(robot, function, arrays)
         assert_close(golden.evaluate(robot, function, {**arrays, "q": longer}), expected)
 
@@ -254,7 +255,7 @@ def test_tasks_do_not_depend_on_their_neighbours() -> None:
         np.testing.assert_allclose(whole[name][-3:], last[name], rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("function", dynamics.FUNCTIONS)
+@pytest.mark.parametrize("function", DEFAULT_FUNCTIONS)
 def test_no_tasks_give_empty_results(function: str) -> None:
     robot = pendulum(mass=1.0, length=1.0)
     results = golden.evaluate(robot, function, random_states(robot, tasks=0, seed=8))
@@ -301,7 +302,7 @@ def message(robot: Robot, function: str, arrays: Arrays) -> str:
 
 
 def test_unknown_function() -> None:
-    expected = "function 'aba': unknown; expected one of id, fd, m, minv, did, dfd, difd"
+    expected = f"function 'aba': unknown; expected one of {', '.join(FUNCTIONS)}"
     assert message(pendulum(1.0, 1.0), "aba", {}) == expected
 
 

@@ -15,7 +15,7 @@ from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.graph.twins import no_twins
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.quantize.formats import Draws, add_inverse_bounds, choose_formats, joint_of, observe
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
@@ -37,7 +37,7 @@ def program_for(robot: Robot, width: int, sizes: np.random.Generator | None = No
 
     ``sizes`` scales the bounds of v, a and tau by random powers of ten.
     """
-    options = BuildOptions(functions=tuple(FUNCTIONS), width=width, samples=64)
+    options = BuildOptions(functions=DEFAULT_FUNCTIONS, width=width, samples=64)
     model = prepare(robot, options.functions)
     graph = optimise(trace_model(model, options.functions), DEFAULT_DELAYS)
     domain = input_domain(robot)

@@ -18,7 +18,7 @@ from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.graph.twins import no_twins
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.quantize.formats import Formats, accelerator_model, add_inverse_bounds, choose_formats, observe
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.urdf import load_urdf
@@ -99,7 +99,7 @@ def refusal_of(robot: Robot, functions: tuple[str, ...]) -> str:
 @pytest.mark.parametrize("seed", range(3, 33))
 def test_more_random_trees_with_all_functions(seed):
     """A refusal states its reason."""
-    refusal = refusal_of(random_tree(seed), tuple(FUNCTIONS))
+    refusal = refusal_of(random_tree(seed), DEFAULT_FUNCTIONS)
     assert not refusal or REASON.fullmatch(refusal)
 
 
@@ -113,7 +113,7 @@ def test_bundled_robots(name, base):
     A base without inertia has a singular mass matrix, and few samples may not find all ranges. The refusal
     then states this reason.
     """
-    functions = {"hand22": ("id", "m", "did"), "atlas": ("id", "fd", "did")}.get(name, tuple(FUNCTIONS))
+    functions = {"hand22": ("id", "m", "did"), "atlas": ("id", "fd", "did")}.get(name, DEFAULT_FUNCTIONS)
     refusal = refusal_of(mount(load_urdf(path(name)), Mounting(base)), functions)
     assert not refusal or REASON.fullmatch(refusal) or SINGULAR.fullmatch(refusal)
     assert not refusal or (name, base) not in HELD, refusal

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rbdhw.golden.dynamics import evaluate
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import FUNCTIONS, MULTIPLIERS
 from rbdhw.robot.model import JointKind, Placement, Robot
 from rbdhw.robot.units import Units
 from tests.support.mechanisms import BRANCHED, mechanism
@@ -78,7 +78,7 @@ def test_results_change_with_the_units(kinds, function):
     robot = mechanism(kinds, BRANCHED, seed=5)
     other = rescale(robot)
     rng = np.random.default_rng(6)
-    arrays = {name: rng.normal(size=(3, robot.nv)) for name in ("v", "a", "tau")}
+    arrays = {name: rng.normal(size=(3, robot.nv)) for name in ("v", "a", "tau", *MULTIPLIERS)}
     arrays |= {"fext": rng.normal(size=(3, len(robot.bodies), 6)), "q": rng.normal(size=(3, robot.nq))}
     for body, place in zip(robot.bodies, robot.q_of, strict=True):
         if body.joint.kind.quaternion is not None:

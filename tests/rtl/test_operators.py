@@ -11,11 +11,11 @@ import pytest
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design
 from rbdhw.pipeline import generate
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.target import target
 
-ALL = tuple(FUNCTIONS)
+ALL = DEFAULT_FUNCTIONS
 BUILDS = {
     "pipeline": BuildOptions(functions=ALL, ii=2, width=18),
     "pipeline-float32": BuildOptions(functions=ALL, ii=3, width=18, number="float32", data_width=128),

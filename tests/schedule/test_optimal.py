@@ -19,7 +19,7 @@ from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.explore.search import make_plan
 from rbdhw.fixed.program import Program
 from rbdhw.passes.twins import find_twins
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.schedule.list_scheduler import schedule
@@ -164,7 +164,7 @@ def test_inverse_dynamics_of_the_toy(device, ii):
 @cache
 def toy() -> Program:
     """The schedule is of all functions of the toy."""
-    options = BuildOptions(functions=tuple(FUNCTIONS), width=18, samples=512)
+    options = BuildOptions(functions=DEFAULT_FUNCTIONS, width=18, samples=512)
     return make_plan(load_urdf(path("toy")), options).program
 
 

@@ -17,7 +17,7 @@ from rbdhw.errors import InputError
 from rbdhw.explore.search import make_plan
 from rbdhw.frontend.base import load_mounted
 from rbdhw.pipeline import build_design, generate
-from rbdhw.protocol import FUNCTIONS, Status
+from rbdhw.protocol import DEFAULT_FUNCTIONS, Status
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robot.reroot import reroot
 from rbdhw.robots import path
@@ -28,7 +28,7 @@ from rbdhw.sim.simulate import simulate
 from tests.support.mechanisms import mechanism, with_mimic
 
 K = JointKind
-ALL = tuple(FUNCTIONS)
+ALL = DEFAULT_FUNCTIONS
 GRIPPER = Path(__file__).parent.parent / "robots" / "gripper.urdf"
 LIMITED = Overrides(default=JointBounds(velocity=2.0, effort=50.0))
 

@@ -9,11 +9,11 @@ import pytest
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import read, write
 from rbdhw.pipeline import generate
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 
-ALL = tuple(FUNCTIONS)
+ALL = DEFAULT_FUNCTIONS
 
 
 def builds():

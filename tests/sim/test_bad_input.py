@@ -7,7 +7,7 @@ import pytest
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.pipeline import generate
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.bulk import build, exchange
 from rbdhw.sim.verilator import Disturbance
@@ -18,8 +18,8 @@ from tests.support.disturbed import KINDS, answered, disturbed
 @pytest.mark.parametrize(
     ("functions", "number", "data_width", "ii"),
     [
-        (tuple(FUNCTIONS), "fixed", 64, 2),
-        (tuple(FUNCTIONS), "float32", 128, 3),
+        (DEFAULT_FUNCTIONS, "fixed", 64, 2),
+        (DEFAULT_FUNCTIONS, "float32", 128, 3),
         (("fd", "difd"), "float32", 32, 1),
     ],
 )

@@ -9,7 +9,7 @@ from rbdhw.config import BuildOptions, Mounting
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.search import make_plan
 from rbdhw.frontend.base import load_mounted, mount
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import Inertia
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -24,7 +24,7 @@ WHEN_OUTSIDE = "in generate's --domain file"
 def floating():
     """Return the model of a floating toy: external forces, gravity in the task, and all functions."""
     toy = replace(load_urdf(path("toy")), base_inertia=Inertia(3.0, rotational=(0.1, 0, 0, 0.2, 0, 0.3)))
-    options = BuildOptions(functions=tuple(FUNCTIONS), width=20, fext="all", ii=4, samples=256)
+    options = BuildOptions(functions=DEFAULT_FUNCTIONS, width=20, fext="all", ii=4, samples=256)
     return make_plan(mount(toy, Mounting("floating", gravity="task")), options).accelerator
 
 

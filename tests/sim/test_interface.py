@@ -19,7 +19,7 @@ from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.golden.dynamics import evaluate
 from rbdhw.pipeline import generate
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.sim import bulk
 from rbdhw.sim.verilator import Disturbance
 
@@ -105,7 +105,7 @@ def arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def device(arm: Path, **options: Any) -> Device:
     folder = arm.with_name("-".join(map(str, options.values())))
-    write(generate(arm, BuildOptions(tuple(FUNCTIONS), width=24, samples=256, **options)), folder)
+    write(generate(arm, BuildOptions(DEFAULT_FUNCTIONS, width=24, samples=256, **options)), folder)
     return Device(folder, bulk.build(folder), client_of(folder))
 
 
@@ -132,7 +132,7 @@ def tasks_of(device: Device, count: int, seed: int) -> list[tuple[str, bool, dic
     rng = np.random.default_rng(seed)
     client, tasks = device.client, []
     for k in range(count):
-        function = list(FUNCTIONS)[k % len(FUNCTIONS)]
+        function = DEFAULT_FUNCTIONS[k % len(DEFAULT_FUNCTIONS)]
         extended = function in ("dfd", "difd") and bool(rng.integers(2))
         values = {word["name"]: any_value(word, rng) for word in client.manifest["inputs"][function]}
         if extended and function == "difd":
@@ -207,7 +207,7 @@ def test_a_client_of_the_page_gets_the_right_answers(name, traffic, request):
         for array, result in expected.items():
             assert np.linalg.norm(found[array] - result) <= 5e-3 * np.linalg.norm(result), (function, array)
     assert good > 0.9 * len(tasks)
-    for function in FUNCTIONS:
+    for function in DEFAULT_FUNCTIONS:
         own = [answer.tag for answer in answers if answer.function == function]
         assert own == sorted(own)
 
@@ -245,7 +245,7 @@ def test_the_tables_of_the_page_are_the_units_of_the_manifest(fixed):
 def test_bits_behind_the_last_slot_are_ignored(name, request):
     device = request.getfixturevalue(name)
     client, size = device.client, device.client.stream["tdata_width"]
-    for function, _, values in tasks_of(device, len(FUNCTIONS), seed=2):
+    for function, _, values in tasks_of(device, len(DEFAULT_FUNCTIONS), seed=2):
         slots = max(word["slot"] + 1 for word in client.manifest["inputs"][function])
         used = 32 + sum(32 if client.singles else width for width in client.stream["slots"][:slots])
         *whole, last = client.request(function, 1, values)
@@ -260,7 +260,7 @@ def malformed(client: Any) -> list[tuple[list[int], str | None, int]]:
     rng = np.random.default_rng(9)
     bits = client.stream["tdata_width"]
     found: list[tuple[list[int], str | None, int]] = []
-    for function in FUNCTIONS:
+    for function in DEFAULT_FUNCTIONS:
         values = {word["name"]: any_value(word, rng) for word in client.manifest["inputs"][function]}
         good = client.request(function, 0, values)
         found += [(good + [0] * more, function, 0) for more in (1, 2, 30)]
@@ -304,7 +304,7 @@ def test_malformed_packets_are_answered_as_the_page_says(name, request):
 @pytest.mark.parametrize("bad", [float("inf"), float("-inf"), float("nan"), 1e-40])
 def test_singles_that_are_no_numbers_are_answered_as_the_page_says(singles, bad):
     client = singles.client
-    for function, extended, values in tasks_of(singles, len(FUNCTIONS), seed=4):
+    for function, extended, values in tasks_of(singles, len(DEFAULT_FUNCTIONS), seed=4):
         for word in client.manifest["inputs"][function]:
             (answer,) = singles.talk([client.request(function, 7, values | {word["name"]: bad}, extended)])
             assert (answer.tag, answer.function, answer.status) == (7, function, NOT_FINITE)
@@ -313,7 +313,7 @@ def test_singles_that_are_no_numbers_are_answered_as_the_page_says(singles, bad)
 
 def test_words_outside_their_bounds_are_flagged(fixed):
     client = fixed.client
-    for function, _, values in tasks_of(fixed, len(FUNCTIONS), seed=6):
+    for function, _, values in tasks_of(fixed, len(DEFAULT_FUNCTIONS), seed=6):
         for word in client.manifest["inputs"][function]:
             for bound, by in (("highest", 1), ("lowest", -1)):
                 if bound in word:
@@ -332,7 +332,7 @@ def test_words_outside_their_bounds_are_flagged(fixed):
 @pytest.mark.parametrize("name", ["fixed", "singles"])
 def test_a_function_alone_is_answered_at_the_pace_of_the_manifest(name, request):
     device = request.getfixturevalue(name)
-    manifest, tasks = device.client.manifest, tasks_of(device, len(FUNCTIONS), seed=7)
+    manifest, tasks = device.client.manifest, tasks_of(device, len(DEFAULT_FUNCTIONS), seed=7)
     for function, _, values in tasks:
         packets = [device.client.request(function, k, values) for k in range(80)]
         answers = device.talk(packets)

@@ -12,13 +12,13 @@ from rbdhw.design.folder import write
 from rbdhw.explore.initiation_interval import Interval
 from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.pipeline import emit_design
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.schedule.model import MULTIPLIERS
 from rbdhw.sim.simulate import simulate
 
-OPTIONS = BuildOptions(functions=tuple(FUNCTIONS), width=18, samples=1024)
+OPTIONS = BuildOptions(functions=DEFAULT_FUNCTIONS, width=18, samples=1024)
 TASKS = 100
 
 

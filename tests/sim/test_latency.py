@@ -13,7 +13,7 @@ from rbdhw.config import DATA_WIDTHS, NUMBERS, BuildOptions
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.sampling import sample
 from rbdhw.pipeline import generate
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.packets import encode, merge, requests
 from rbdhw.sim.verilator import Harness, make_simulator
@@ -59,7 +59,7 @@ def test_a_task_alone_takes_the_cycles_of_the_manifest(tmp_path, core, ii, numbe
     A preceding response of another function costs one cycle more.
     """
     options = BuildOptions(
-        tuple(FUNCTIONS), ii=ii, width=18, core=core, number=number, data_width=data_width, samples=256
+        DEFAULT_FUNCTIONS, ii=ii, width=18, core=core, number=number, data_width=data_width, samples=256
     )
     write(generate(path("toy"), options), tmp_path / "design")
     told = read(tmp_path / "design").manifest["functions"]

@@ -7,7 +7,7 @@ import pytest
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
 from rbdhw.pipeline import build_design
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.sim.simulate import simulate
 from tests.support.limbs import limbed
 
@@ -30,7 +30,7 @@ def builds():
 @pytest.mark.parametrize(("limbs", "joints", "trunk", "ii", "fext", "width"), list(builds()))
 def test_all_functions_mixed(tmp_path, limbs, joints, trunk, ii, fext, width):
     options = BuildOptions(
-        functions=tuple(FUNCTIONS),
+        functions=DEFAULT_FUNCTIONS,
         ii=ii,
         width=width,
         fext=fext,

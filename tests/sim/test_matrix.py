@@ -12,7 +12,7 @@ from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
 from rbdhw.explore.search import make_plan
 from rbdhw.pipeline import emit_design, generate
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robots import path
 from rbdhw.rtl.shell import Accelerator
@@ -68,13 +68,13 @@ def every_function():
 @pytest.mark.timeout(5400)
 @pytest.mark.parametrize(("robot", "ii", "width", "number", "data_width", "tasks"), list(every_function()))
 def test_all_functions_mixed(tmp_path, robot, ii, width, number, data_width, tasks):
-    options = BuildOptions(tuple(FUNCTIONS), ii=ii, width=width, number=number, data_width=data_width)
+    options = BuildOptions(DEFAULT_FUNCTIONS, ii=ii, width=width, number=number, data_width=data_width)
     write(generate(path(robot), options), tmp_path / "design")
     report = simulate(tmp_path / "design", tasks, seed=13, bulk=robot != "toy")
     assert report.mismatches == 0
     assert report.tasks == tasks
     assert report.flagged <= max(1, 0.01 * tasks)
-    assert list(report.functions) == list(FUNCTIONS)
+    assert list(report.functions) == list(DEFAULT_FUNCTIONS)
     for function, figures in report.functions.items():
         assert figures.tasks > 0
         assert figures.error_median is not None
@@ -91,7 +91,7 @@ def test_all_functions_mixed(tmp_path, robot, ii, width, number, data_width, tas
 )
 def test_algorithms_that_were_not_the_cheapest(tmp_path, algorithms):
     options = BuildOptions(
-        functions=tuple(FUNCTIONS), ii=2, width=18, fext="all", samples=1024, algorithms=algorithms
+        functions=DEFAULT_FUNCTIONS, ii=2, width=18, fext="all", samples=1024, algorithms=algorithms
     )
     write(generate(path("toy"), options), tmp_path / "design")
     report = simulate(tmp_path / "design", 200, seed=17, bulk=True)

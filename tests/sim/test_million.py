@@ -10,7 +10,7 @@ from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.search import make_plan
 from rbdhw.golden.error_norm import relative_errors
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sim.model import respond
@@ -32,11 +32,11 @@ def beyond_budget(design, function, tasks, rng):
 @pytest.mark.parametrize("tasks", [AT_ONCE, pytest.param(9 * AT_ONCE, marks=pytest.mark.verify)])
 def test_every_result_is_within_the_budget_or_flagged(tasks):
     """There are ``tasks`` tasks of each of the seven functions of iiwa14."""
-    options = BuildOptions(functions=tuple(FUNCTIONS))
+    options = BuildOptions(functions=DEFAULT_FUNCTIONS)
     plan = make_plan(load_urdf(path("iiwa14")), options)
     design = plan.accelerator
     rng = np.random.default_rng(99)
-    for function in FUNCTIONS:
+    for function in DEFAULT_FUNCTIONS:
         found = [beyond_budget(design, function, AT_ONCE, rng) for _ in range(tasks // AT_ONCE)]
         beyond, flagged = np.sum(found, axis=0)
         assert beyond == 0, function

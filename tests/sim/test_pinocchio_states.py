@@ -24,7 +24,7 @@ from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_mo
 from rbdhw.frontend.functions import Algorithms
 from rbdhw.frontend.solvability import WITHOUT_INVERSE, check_solvable
 from rbdhw.golden.error_norm import relative_errors
-from rbdhw.protocol import FUNCTIONS, SYMMETRIC
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, SYMMETRIC
 from rbdhw.quantize.formats import accelerator_model, largest_magnitudes, raise_to_noise
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
@@ -110,10 +110,10 @@ def invertible(M: np.ndarray) -> np.ndarray:
 def possible_functions(robot: Robot) -> tuple[str, ...]:
     """Return all functions, or those without an inverse if ``generate`` refuses the others in every pose."""
     try:
-        check_solvable(robot, FUNCTIONS)
+        check_solvable(robot, DEFAULT_FUNCTIONS)
     except InputError:
         return WITHOUT_INVERSE
-    return tuple(FUNCTIONS)
+    return DEFAULT_FUNCTIONS
 
 
 def ranging_tasks(model: Model, functions: Sequence[str]) -> tuple[Arrays, Domain]:

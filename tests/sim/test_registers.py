@@ -7,12 +7,12 @@ import pytest
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.pipeline import generate
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.target import target
 
-ALL = tuple(FUNCTIONS)
+ALL = DEFAULT_FUNCTIONS
 
 
 def builds():

@@ -13,7 +13,7 @@ from rbdhw.design.folder import Design, read, write
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind
 from rbdhw.pipeline import generate
-from rbdhw.protocol import CODES, EXTENDED, FUNCTIONS
+from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, EXTENDED, FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import simulate as simulation
@@ -36,7 +36,7 @@ both_benches = pytest.mark.parametrize("bulk", [False, True], ids=["cocotb", "bu
 def toy_folder(tmp_path_factory):
     """Return a generated design of all functions."""
     folder = tmp_path_factory.mktemp("toy") / "design"
-    write(generate(path("toy"), BuildOptions(functions=tuple(FUNCTIONS), width=22, samples=1024)), folder)
+    write(generate(path("toy"), BuildOptions(functions=DEFAULT_FUNCTIONS, width=22, samples=1024)), folder)
     return folder
 
 
@@ -196,7 +196,7 @@ def test_all_functions_are_mixed_and_half_of_what_can_be_is_extended(toy_folder,
     monkeypatch.setattr(bench, "exchange", recorded)
     report = simulate(toy_folder, 700, 3, bulk=bulk, cache=cache)
     assert (report.tasks, report.mismatches) == (700, 0)
-    assert list(report.functions) == list(FUNCTIONS)
+    assert list(report.functions) == list(DEFAULT_FUNCTIONS)
     for function in report.functions.values():
         assert function.tasks > 70
         assert 0.0 < function.error_median < 1e-3

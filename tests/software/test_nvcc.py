@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rbdhw.errors import InputError
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.software.nvcc import FLAGS, KernelUse, find_nvcc, measure_kernels
@@ -58,7 +58,7 @@ def test_without_a_gpu_the_error_names_what_to_do():
 @pytest.mark.verify
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_iiwa_stays_in_registers(architecture):
-    own = Built(load_urdf(path("iiwa14")), tuple(FUNCTIONS))
+    own = Built(load_urdf(path("iiwa14")), DEFAULT_FUNCTIONS)
     used = measure_kernels(own.cuda, architecture)
     assert {(use.stack, use.spill_stores, use.spill_loads) for use in used.values()} == {(0, 0, 0)}
     assert max(use.code for use in used.values()) < 200_000

@@ -12,7 +12,7 @@ from rbdhw.frontend.functions import DEFAULT, Algorithms, trace
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
 from rbdhw.interface import unflatten
-from rbdhw.protocol import FLAGS, FUNCTIONS, VECTORS, WordName, flag_values
+from rbdhw.protocol import ARRAYS, DEFAULT_FUNCTIONS, FLAGS, WordName, flag_values
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
@@ -38,13 +38,13 @@ def results(
     found = {}
     for k, function in enumerate(functions):
         own = {name: value[k] for name, value in values.items() if WordName.parse(name).function == function}
-        found[function] = _arrays(own, len(states["q"]), robot.nv)
+        found[function] = _arrays(own, len(states["q"]), robot)
     return found
 
 
-def _arrays(values: Mapping[str, np.ndarray], tasks: int, nv: int) -> dict[str, np.ndarray]:
+def _arrays(values: Mapping[str, np.ndarray], tasks: int, robot: Robot) -> dict[str, np.ndarray]:
     names = {WordName.parse(name).array for name in values}
-    arrays = {name: np.zeros((tasks, nv) if name in VECTORS else (tasks, nv, nv)) for name in names}
+    arrays = {name: np.zeros((tasks, *ARRAYS[name].shape(robot.sizes))) for name in names}
     unflatten(arrays, values.items())
     return arrays
 
@@ -54,8 +54,8 @@ def assert_graph_is_golden(robot: Robot, seed: int, algorithms: Algorithms = DEF
     arrays = random_states(robot, TASKS, seed)
     arrays["Minv"] = golden.evaluate(robot, "minv", arrays)["Minv"]
     prepared = regroup_inertias(align_axes(elementary(robot)))
-    graph = trace(prepared, tuple(FUNCTIONS), prepared.links, algorithms)
-    for function, found in results(graph, robot, arrays, tuple(FUNCTIONS)).items():
+    graph = trace(prepared, DEFAULT_FUNCTIONS, prepared.links, algorithms)
+    for function, found in results(graph, robot, arrays, DEFAULT_FUNCTIONS).items():
         for name, expected in golden.evaluate(robot, function, arrays).items():
             actual = found.get(name, np.zeros_like(expected))
             largest = max(1.0, np.abs(expected).max())

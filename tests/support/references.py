@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from rbdhw import golden
-from rbdhw.golden import dynamics
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import JointKind, Robot
 from tests.support.oracle import pinocchio_model, to_pinocchio_fext, to_pinocchio_q, velocity_map
 from tests.support.strategies import random_states
@@ -24,7 +24,7 @@ DERIVATIVES = ("did", "dfd", "difd")
 def assert_golden_is_pinocchio(robot: Robot, seed: int = 0, tasks: int = 2) -> None:
     """Check that all seven functions agree for random states under external forces."""
     arrays = random_states(robot, tasks, seed)
-    for function in dynamics.FUNCTIONS:
+    for function in DEFAULT_FUNCTIONS:
         assert_close(golden.evaluate(robot, function, arrays), references(robot, function, arrays))
 
 

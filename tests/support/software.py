@@ -10,7 +10,8 @@ from rbdhw.domain.sampling import sample
 from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.graph.interpret import interpret
-from rbdhw.protocol import FUNCTIONS, SYMMETRIC, WordName
+from rbdhw.interface import unflatten
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.software.build import trace_sources
@@ -19,7 +20,7 @@ from rbdhw.software.cuda_library import CudaLibrary
 from rbdhw.software.float_library import FloatLibrary
 from rbdhw.software.floating import dynamics_files, float_arrays
 
-ALL = tuple(FUNCTIONS)
+ALL = DEFAULT_FUNCTIONS
 TOLERANCE = {"float64": 1e-13, "float32": 2e-5}
 """The largest error of a result, relative to the array's largest element."""
 
@@ -63,11 +64,7 @@ class Built:
         graph = source.extended if supplied else source.graph
         arrays = {own.name: np.zeros((len(tasks["q"]), *own.shape)) for own in self.arrays[function][1]}
         inputs = graph_inputs(self.robot, {name: array.astype(np.float64) for name, array in tasks.items()})
-        for text, values in interpret(graph, inputs).items():
-            word = WordName.parse(text)
-            arrays[word.array][(slice(None), *word.index)] = values
-            if word.array in SYMMETRIC:
-                arrays[word.array][(slice(None), *word.index[::-1])] = values
+        unflatten(arrays, interpret(graph, inputs).items())
         return arrays
 
 

@@ -1,0 +1,183 @@
+"""Second derivatives of inverse dynamics, contracted with a multiplier for each joint force.
+
+The multipliers are the joints' velocities in a virtual motion, and the columns are those of
+:mod:`rbdhw.dynamics.second_columns`. Momentum, gyration and the moment ``C`` of the virtual motion are summed
+over the bodies, as those of the composites are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rbdhw.dynamics.composite import Composite, composite_in_motion, composites, in_parent
+from rbdhw.dynamics.derivatives import (
+    ZERO_TWIST,
+    Axis,
+    JointFrame,
+    Twist,
+    about_axis,
+    joint_frames,
+    moment_in_parent,
+    momentum_of,
+)
+from rbdhw.dynamics.joint import Coordinate, dofs, rates
+from rbdhw.dynamics.rnea import STILL, RoundTrip, Wrench
+from rbdhw.dynamics.second_columns import (
+    SecondColumns,
+    SecondDerivatives,
+    climb,
+    empty_derivatives,
+    first_columns,
+    force_cross,
+    in_child,
+    momentum_wrench,
+    tilt,
+    transposed_coriolis,
+)
+from rbdhw.dynamics.spatial import (
+    UNIT,
+    ZERO,
+    Vector,
+    add,
+    cross,
+    outer,
+    scale,
+    subtract,
+    sum_of,
+    transpose_tensor,
+)
+from rbdhw.robot.model import BASE, Robot
+from rbdhw.scalar import Scalar, region
+
+
+def contracted_derivatives(
+    robot: Robot,
+    q: Sequence[Coordinate],
+    v: Sequence[Scalar],
+    trip: RoundTrip,
+    multipliers: Sequence[Scalar],
+) -> SecondDerivatives:
+    """Return the second derivatives of ``mu . ID(q, v, a, fext)`` and the derivative of ``M mu``.
+
+    The derivatives for a floating body are at constant proper acceleration: see
+    :mod:`rbdhw.dynamics.floating_base`.
+
+    Parameters
+    ----------
+    trip
+        The result of :func:`rbdhw.dynamics.rnea.newton_euler` for ``q``, ``v``, the accelerations and the
+        external wrenches, which are constant in their links' frames.
+    multipliers
+        ``mu``, one for each degree of freedom.
+    """
+    places = dofs(robot)
+    n = places[-1].stop
+    found = composites(robot, q, v, trip)
+    frames = joint_frames(robot, q, v, trip)
+    motions = virtual_motions(robot, q, multipliers)
+    virtual = virtual_composites(robot, q, motions)
+    moments = virtual_moments(robot, frames, trip, virtual, motions)
+    tilts = [
+        [tilt(axis.direction, motions[i].carried) for axis in frame.axes] for i, frame in enumerate(frames)
+    ]
+    result = empty_derivatives(n, virtual[0].momentum)
+    for i in range(len(robot.bodies)):
+        for place, axis, tilted in zip(range(n)[places[i]], frames[i].axes, tilts[i], strict=True):
+            with region("second", i):
+                columns = _own_columns(axis, tilted, found[i], virtual[i], trip.wrenches[i], moments[i])
+            climb(result, robot, frames, tilts, i, place, columns)
+    return result
+
+
+@dataclass(frozen=True)
+class VirtualMotion:
+    """The twist of a body in the virtual motion, and that of its parent at the body's origin, in its axes."""
+
+    own: Twist
+    carried: Twist
+
+
+def virtual_motions(
+    robot: Robot, q: Sequence[Coordinate], multipliers: Sequence[Scalar]
+) -> list[VirtualMotion]:
+    """Return the motion of each body if the joints move with the multipliers as velocities."""
+    places = dofs(robot)
+    motions: list[VirtualMotion] = []
+    for i, body in enumerate(robot.bodies):
+        with region("virtual_forward", i):
+            rate = rates(body.joint, multipliers[places[i]])
+            carried = ZERO_TWIST
+            if body.parent != BASE:
+                carried = in_child(body.joint, q[i], motions[body.parent].own)
+            own = add(carried[0], rate[0]), add(carried[1], rate[1])
+            motions.append(VirtualMotion(own, carried))
+    return motions
+
+
+def virtual_composites(
+    robot: Robot, q: Sequence[Coordinate], motions: Sequence[VirtualMotion]
+) -> list[Composite]:
+    """Return the composites of :func:`rbdhw.dynamics.composite.composites` in the virtual motion.
+
+    Their momentum and gyration include the linear velocity.
+    """
+    virtual: list[Composite] = []
+    for i, (body, motion) in enumerate(zip(robot.bodies, motions, strict=True)):
+        with region("virtual_composite", i):
+            angular, linear = motion.own
+            turning = composite_in_motion(body.inertia, replace(STILL, velocity=angular))
+            virtual.append(
+                replace(
+                    turning,
+                    momentum=add(turning.momentum, scale(turning.mass, linear)),
+                    gyration=sum_of(turning.gyration, outer(linear, turning.first)),
+                )
+            )
+    for i in reversed(range(len(robot.bodies))):
+        parent = robot.bodies[i].parent
+        if parent != BASE:
+            with region("virtual_composite", i):
+                virtual[parent] += in_parent(robot, i, q[i], ZERO, STILL, virtual[i])
+    return virtual
+
+
+def virtual_moments(
+    robot: Robot,
+    frames: Sequence[JointFrame],
+    trip: RoundTrip,
+    virtual: Sequence[Composite],
+    motions: Sequence[VirtualMotion],
+) -> list[Vector]:
+    """Return the moment ``C`` of each composite: the sum of ``(2B)^T w`` over its bodies."""
+    moments: list[Vector] = []
+    for i, (body, motion) in enumerate(zip(robot.bodies, motions, strict=True)):
+        with region("virtual_moment", i):
+            own = composite_in_motion(body.inertia, trip.motions[i])
+            moments.append(transposed_coriolis(own, motion.own))
+    for i in reversed(range(len(robot.bodies))):
+        parent = robot.bodies[i].parent
+        if parent != BASE:
+            with region("virtual_moment", i):
+                moment = moment_in_parent(frames[i], virtual[i].momentum, moments[i])
+                moments[parent] = add(moments[parent], moment)
+    return moments
+
+
+def _own_columns(
+    axis: Axis, tilted: Twist, body: Composite, virtual: Composite, wrench: Wrench, moment: Vector
+) -> SecondColumns:
+    """Return the columns of a degree of freedom in its own frame."""
+    turns, k = axis.direction
+    gyration = transpose_tensor(virtual.gyration)
+    still = force_cross(axis.direction, momentum_wrench(virtual.momentum, virtual.gyration))
+    accelerated = momentum_of(body, tilted)
+    bent = add(accelerated[0], still[0]), add(accelerated[1], still[1])
+    turned = subtract(transposed_coriolis(body, tilted), scale(2.0, about_axis(gyration, axis.rate[0])))
+    turned = add(turned, scale(2.0, cross(axis.rate[1], virtual.momentum)))
+    if turns:
+        turned = add(turned, cross(UNIT[k], moment))
+        moved = scale(-2.0, about_axis(gyration, UNIT[k]))
+    else:
+        moved = scale(2.0, cross(UNIT[k], virtual.momentum))
+    return SecondColumns(first_columns(axis, body, wrench), still, bent, turned, moved)

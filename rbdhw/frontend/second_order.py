@@ -1,0 +1,322 @@
+"""Second derivatives in the robot's coordinates: of inverse and of forward dynamics, whole or contracted.
+
+Those of inverse dynamics are computed over all degrees of freedom and at constant proper acceleration of a
+floating body (:mod:`rbdhw.dynamics.second_columns`). Here they are reduced to the robot's coordinates, and
+the terms of the proper acceleration are added. Those of forward dynamics follow by differentiating
+``tau = ID(q, v, F(q, v, tau))`` twice, where ``M_q`` is the derivative of the mass matrix::
+
+    F_qq = -M^-1 (ID_qq + M_q F_q + (M_q F_q)^T)        F_vv   = -M^-1 ID_vv
+    F_qv = -M^-1 (ID_qv + M_q F_v)                      F_qtau = -M^-1 M_q M^-1
+
+Contracted with ``lambda``, ``mu . ID`` with ``mu = M^-1 lambda`` takes the place of ``ID``, and
+``B = d(M mu)/dq`` that of ``M_q``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rbdhw.dynamics.contractions import contracted_derivatives
+from rbdhw.dynamics.floating_base import FloatingBody
+from rbdhw.dynamics.joint import Coordinate
+from rbdhw.dynamics.rnea import RoundTrip
+from rbdhw.dynamics.second_columns import SecondDerivatives
+from rbdhw.dynamics.second_derivatives import second_derivatives
+from rbdhw.dynamics.spatial import UNIT, cross, dot, scale
+from rbdhw.dynamics.spatial import Vector as Vector3
+from rbdhw.frontend.inputs import Coupling, Matrix
+from rbdhw.graph.trace import equal
+from rbdhw.robot.model import Robot
+from rbdhw.scalar import Scalar, region
+
+Vector = list[Scalar]
+
+Tensor = list[Matrix]
+"""A matrix for each index of the first axis."""
+
+Hessian = tuple[Matrix, Matrix, Matrix, Matrix]
+"""Second derivatives by ``qq``, ``qv`` and ``vv``, and by ``q`` and accelerations or forces."""
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of a task at which second derivatives are taken.
+
+    Parameters
+    ----------
+    v
+        The velocities of all degrees of freedom.
+    trip
+        The motions and wrenches at this state.
+    floating
+        The floating body, if there is one.
+    """
+
+    robot: Robot
+    coordinates: Sequence[Coordinate]
+    v: Sequence[Scalar]
+    trip: RoundTrip
+    coupling: Coupling
+    floating: FloatingBody | None
+
+
+@dataclass(frozen=True)
+class Forward:
+    """What second derivatives of forward dynamics need besides those of inverse dynamics.
+
+    Parameters
+    ----------
+    by_position, by_velocity
+        The first derivatives of the accelerations, proper for a floating body.
+    inverse
+        The lower triangle of the inverse of the mass matrix, as rows.
+    inverse_times
+        The product of that inverse with a vector.
+    """
+
+    by_position: Matrix
+    by_velocity: Matrix
+    inverse: Matrix
+    inverse_times: Callable[[Vector], Vector]
+
+
+def contract(state: State, multipliers: Sequence[Scalar]) -> SecondDerivatives:
+    """Return the second derivatives of ``mu . tau`` at constant proper acceleration."""
+    found = contracted_derivatives(
+        state.robot, state.coordinates, state.v, state.trip, state.coupling.spread(multipliers)
+    )
+    return _gather(state.coupling, found)
+
+
+def force_hessian(state: State, found: SecondDerivatives) -> Hessian:
+    """Return the second derivatives of ``lambda . tau``, completed, from those at constant acceleration."""
+    qq, qv, vv = _complete(state.floating, found)
+    return qq, qv, vv, _transpose(found.momentum)
+
+
+def acceleration_hessian(
+    state: State, forward: Forward, found: SecondDerivatives, multipliers: Sequence[Scalar]
+) -> Hessian:
+    """Return the second derivatives of ``lambda . a`` from those of ``mu . tau``."""
+    moved = _transposed_product(found.momentum, forward.by_position)
+    pushed = _transposed_product(found.momentum, forward.by_velocity)
+    by_force = _minus_inverse_times(forward, found.momentum)
+    with region("second_correction"):
+        qq = _symmetric_like(
+            found.by_position, lambda j, k: -(found.by_position[j][k] + (moved[j][k] + moved[k][j]))
+        )
+        qv = [
+            [-(x + y) for x, y in zip(*rows, strict=True)] for rows in zip(found.mixed, pushed, strict=True)
+        ]
+    vv = [[-entry for entry in row] for row in found.by_velocity]
+    if state.floating is not None:
+        linear = (-multipliers[0], -multipliers[1], -multipliers[2])
+        qq, vv = _add_rotation(state.floating, qq, vv, linear)
+    return qq, qv, vv, _transpose(by_force)
+
+
+def force_tensors(state: State) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return ``d2tau_dqdq``, ``d2tau_dqdv``, ``d2tau_dvdv`` and ``dM_dq``."""
+    found = _all_forces(state)
+    completed = [_complete(state.floating, own) for own in found]
+    qq, qv, vv = ([own[k] for own in completed] for k in range(3))
+    return qq, qv, vv, [own.momentum for own in found]
+
+
+def acceleration_tensors(state: State, forward: Forward) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return ``d2a_dqdq``, ``d2a_dqdv``, ``d2a_dvdv`` and ``dMinv_dq``."""
+    found = _all_forces(state)
+    with region("second_correction"):
+        totals = [_add_products(own, forward) for own in found]
+    qq = _solve(forward, [own[0] for own in totals], symmetric=True)
+    qv = _solve(forward, [own[1] for own in totals])
+    turned = [_minus_inverse_times(forward, matrix) for matrix in _by_position(found)]
+    if all(body.joint.kind.nv == 1 for body in state.robot.bodies):
+        vv = _solve_symbols(forward, found, turned)
+    else:
+        vv = _solve(forward, [own.by_velocity for own in found], symmetric=True)
+    if state.floating is not None:
+        for i in range(3):
+            qq[i], vv[i] = _add_rotation(state.floating, qq[i], vv[i], scale(-1.0, UNIT[i]))
+    return qq, qv, vv, _inverse_by_position(forward, turned)
+
+
+def _all_forces(state: State) -> list[SecondDerivatives]:
+    """Return the second derivatives of each joint force at constant proper acceleration."""
+    found = second_derivatives(state.robot, state.coordinates, state.v, state.trip)
+    gathered = [_gather(state.coupling, own) for own in found]
+    return [_sum(parts) for parts in state.coupling.parts(gathered)]
+
+
+def _gather(coupling: Coupling, found: SecondDerivatives) -> SecondDerivatives:
+    """Reduce second derivatives over all degrees of freedom to the robot's coordinates."""
+    gather = coupling.gather_both
+    return SecondDerivatives(
+        gather(found.by_position),
+        gather(found.mixed),
+        gather(found.by_velocity),
+        gather(found.momentum),
+        found.root_momentum,
+    )
+
+
+def _sum(parts: Sequence[tuple[float, SecondDerivatives]]) -> SecondDerivatives:
+    """Return the sum of second derivatives, each times a factor."""
+
+    def total(matrices: Sequence[Matrix]) -> Matrix:
+        rows = []
+        for own in zip(*matrices, strict=True):
+            entries = zip(*own, strict=True)
+            rows.append([_weighted(factors, values) for values in entries])
+        return rows
+
+    factors = [factor for factor, _ in parts]
+    own = [part for _, part in parts]
+    x, y, z = (
+        _weighted(factors, values) for values in zip(*(part.root_momentum for part in own), strict=True)
+    )
+    return SecondDerivatives(
+        total([part.by_position for part in own]),
+        total([part.mixed for part in own]),
+        total([part.by_velocity for part in own]),
+        total([part.momentum for part in own]),
+        (x, y, z),
+    )
+
+
+def _weighted(factors: Sequence[float], values: Sequence[Scalar]) -> Scalar:
+    return sum((factor * value for factor, value in zip(factors, values, strict=True)), 0.0)
+
+
+def _complete(floating: FloatingBody | None, found: SecondDerivatives) -> tuple[Matrix, Matrix, Matrix]:
+    """Return derivatives by ``qq``, ``qv`` and ``vv`` with the terms of the proper acceleration.
+
+    Forces are linear in the proper acceleration, with ``found.root_momentum`` as coefficients.
+    """
+    if floating is None:
+        return found.by_position, found.mixed, found.by_velocity
+    n = len(found.mixed)
+    by_position, by_velocity = floating.by_coordinates(n), floating.by_rates(n)
+    columns = [(rows[0], rows[1], rows[2]) for rows in zip(*found.momentum[:3], strict=True)]
+    with region("floating"):
+        qq = _symmetric_like(
+            found.by_position,
+            lambda j, k: (
+                found.by_position[j][k] + (dot(columns[j], by_position[k]) + dot(columns[k], by_position[j]))
+            ),
+        )
+        qv = [[found.mixed[j][k] + dot(columns[j], by_velocity[k]) for k in range(n)] for j in range(n)]
+    qq, vv = _add_rotation(floating, qq, found.by_velocity, found.root_momentum)
+    return qq, qv, vv
+
+
+def _add_rotation(
+    floating: FloatingBody, qq: Matrix, vv: Matrix, coefficients: Vector3
+) -> tuple[Matrix, Matrix]:
+    """Add the second derivatives of the proper acceleration, times coefficients, to ``qq`` and ``vv``."""
+    qq, vv = [list(row) for row in qq], [list(row) for row in vv]
+    with region("floating"):
+        for j in range(3):
+            for k in range(3):
+                turned = dot(coefficients, floating.by_attitude_twice(j, k))
+                qq[3 + j][3 + k] = qq[3 + j][3 + k] + turned
+                swept = dot(coefficients, cross(UNIT[k], UNIT[j]))
+                vv[j][3 + k] = vv[j][3 + k] + swept
+                vv[3 + k][j] = vv[3 + k][j] + swept
+    return qq, vv
+
+
+def _add_products(own: SecondDerivatives, forward: Forward) -> tuple[Matrix, Matrix]:
+    """Return one force's derivatives by ``qq`` and ``qv`` along the motion of forward dynamics."""
+    moved = _transposed_product(own.momentum, forward.by_position)
+    pushed = _transposed_product(own.momentum, forward.by_velocity)
+    qq = _symmetric_like(own.by_position, lambda j, k: own.by_position[j][k] + (moved[j][k] + moved[k][j]))
+    qv = [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(own.mixed, pushed, strict=True)]
+    return qq, qv
+
+
+def _solve(forward: Forward, forces: Tensor, symmetric: bool = False) -> Tensor:
+    """Return ``-M^-1`` times a tensor of forces, by its first index."""
+    n = len(forces)
+    found: Tensor = [[[0.0] * n for _ in range(n)] for _ in range(n)]
+    for j in range(n):
+        for k in range(n):
+            if symmetric and j < k and all(equal(matrix[j][k], matrix[k][j]) for matrix in forces):
+                continue
+            column = forward.inverse_times([-matrix[j][k] for matrix in forces])
+            for i, entry in enumerate(column):
+                found[i][j][k] = entry
+            if symmetric and k < j and all(equal(matrix[j][k], matrix[k][j]) for matrix in forces):
+                for matrix in found:
+                    matrix[k][j] = matrix[j][k]
+    return found
+
+
+def _by_position(found: Sequence[SecondDerivatives]) -> list[Matrix]:
+    """Return for each position the derivative of the mass matrix by it."""
+    n = len(found)
+    return [[[own.momentum[j][k] for j in range(n)] for own in found] for k in range(n)]
+
+
+def _solve_symbols(forward: Forward, found: Sequence[SecondDerivatives], turned: Sequence[Matrix]) -> Tensor:
+    """Return ``-M^-1`` times the derivatives by two velocities of joints that all have one.
+
+    These are ``dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i``, and ``turned[k]`` is ``-M^-1 dM/dq_k``.
+    """
+    n = len(found)
+    tensor: Tensor = [[[0.0] * n for _ in range(n)] for _ in range(n)]
+    for j in range(n):
+        for k in range(j + 1):
+            last = forward.inverse_times([found[j].momentum[k][i] for i in range(n)])
+            with region("christoffel"):
+                for i in range(n):
+                    entry = (turned[k][i][j] + turned[j][i][k]) + last[i]
+                    tensor[i][j][k] = tensor[i][k][j] = entry
+    return tensor
+
+
+def _inverse_by_position(forward: Forward, turned: Sequence[Matrix]) -> Tensor:
+    """Return ``dMinv_dq``, with ``turned[k]`` for ``-M^-1 dM/dq_k``."""
+    n = len(turned)
+    tensor: Tensor = [[[0.0] * n for _ in range(n)] for _ in range(n)]
+    for k, matrix in enumerate(turned):
+        for i in range(n):
+            with region("inverse_derivative", i):
+                for j in range(i + 1):
+                    column = [forward.inverse[max(m, j)][min(m, j)] for m in range(n)]
+                    entry = sum((x * y for x, y in zip(matrix[i], column, strict=True)), 0.0)
+                    tensor[i][j][k] = tensor[j][i][k] = entry
+    return tensor
+
+
+def _minus_inverse_times(forward: Forward, matrix: Matrix) -> Matrix:
+    """Return ``-M^-1`` times a matrix, column by column."""
+    columns = [forward.inverse_times([-entry for entry in column]) for column in zip(*matrix, strict=True)]
+    return _transpose(columns)
+
+
+def _transposed_product(left: Matrix, right: Matrix) -> Matrix:
+    """Return the transpose of ``left`` times ``right``."""
+    rows = []
+    for j, column in enumerate(zip(*left, strict=True)):
+        with region("second_product", j):
+            others = zip(*right, strict=True)
+            rows.append([sum((x * y for x, y in zip(column, other, strict=True)), 0.0) for other in others])
+    return rows
+
+
+def _symmetric_like(reference: Matrix, entry: Callable[[int, int], Scalar]) -> Matrix:
+    """Return the matrix of entries; those above the diagonal are copied where ``reference`` is symmetric."""
+    n = len(reference)
+    matrix: Matrix = [[0.0] * n for _ in range(n)]
+    for j in range(n):
+        for k in range(j + 1):
+            matrix[j][k] = entry(j, k)
+            same = j == k or equal(reference[j][k], reference[k][j])
+            matrix[k][j] = matrix[j][k] if same else entry(k, j)
+    return matrix
+
+
+def _transpose(matrix: Sequence[Sequence[Scalar]]) -> Matrix:
+    return [list(row) for row in zip(*matrix, strict=True)]

@@ -1,0 +1,113 @@
+"""Traced second derivatives, compared with the golden model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw import golden
+from rbdhw.frontend.build_graph import multiplications
+from rbdhw.frontend.functions import Algorithms, trace
+from rbdhw.graph.check import check
+from rbdhw.passes.factor import factor
+from rbdhw.protocol import WordName
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import JointKind, Robot
+from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.graph_results import results
+from tests.support.mechanisms import mechanism
+from tests.support.strategies import random_states, robots
+
+SECOND = ("sid", "sfd", "hid", "hfd")
+
+TASKS = 2
+
+
+def prepared(robot: Robot) -> Robot:
+    return regroup_inertias(align_axes(elementary(robot)))
+
+
+def assert_golden(robot: Robot, functions: tuple[str, ...], seed: int, algorithms: Algorithms) -> None:
+    """Check functions with external forces on every link, at random states, within 1e-8."""
+    arrays = random_states(robot, TASKS, seed)
+    arrays |= golden.evaluate(robot, "minv", arrays)
+    own = prepared(robot)
+    graph = trace(own, functions, own.links, algorithms)
+    check(graph)
+    for function, found in results(graph, robot, arrays, functions).items():
+        for name, expected in golden.evaluate(robot, function, arrays).items():
+            actual = found.get(name, np.zeros_like(expected))
+            scale = max(1e-3, float(np.abs(expected).max()))
+            np.testing.assert_allclose(
+                actual, expected, rtol=0, atol=1e-8 * scale, err_msg=f"{function} {name}"
+            )
+
+
+@pytest.mark.parametrize("products", ["dense", "solves"])
+@pytest.mark.parametrize("name", ["toy", "iiwa14"])
+def test_bundled_robots(name: str, products: str) -> None:
+    assert_golden(load_urdf(path(name)), SECOND, 1, Algorithms(products=products))
+
+
+def test_a_floating_robot() -> None:
+    assert_golden(load_urdf(path("hyq")).with_floating_base(), ("sid", "hfd"), 2, Algorithms())
+
+
+@settings(max_examples=15, deadline=None)
+@given(robots(max_bodies=4, kinds=tuple(JointKind), mimics=True), st.integers(0, 2**16))
+def test_random_trees(robot: Robot, seed: int) -> None:
+    assert_golden(robot, SECOND, seed, Algorithms())
+
+
+@pytest.mark.parametrize("others", [("id", "dfd"), ("did", "difd"), ("fd", "m", "minv")])
+def test_beside_functions_of_first_order(others: tuple[str, ...]) -> None:
+    robot = mechanism([JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE], (-1, 0, 0), seed=7)
+    assert_golden(robot, (*others, *SECOND), 3, Algorithms())
+
+
+@pytest.mark.parametrize("functions", [("hid",), ("hfd",), ("sid", "hfd"), ("sfd", "hid")])
+def test_alone_and_in_pairs(functions: tuple[str, ...]) -> None:
+    """Whether accelerations are given or computed is decided for the functions of the build together."""
+    assert_golden(load_urdf(path("toy")), functions, 4, Algorithms())
+
+
+def words(robot: Robot, function: str) -> list[WordName]:
+    return [WordName.parse(name) for name, _ in trace(prepared(robot), (function,)).outputs]
+
+
+def test_of_two_equal_elements_one_travels() -> None:
+    found = words(load_urdf(path("iiwa14")), "sid")
+    for name in found:
+        if name.array in ("d2tau_dqdq", "d2tau_dvdv"):
+            assert name.index[1] >= name.index[2]
+        if name.array == "dM_dq":
+            assert name.index[0] >= name.index[1]
+    assert len(found) == 604
+
+
+def test_by_two_rotations_of_one_joint_both_orders_travel() -> None:
+    robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE], (-1, 0), seed=3)
+    found = {name.index for name in words(robot, "hid") if name.array == "H_qq"}
+    assert {(0, 1), (1, 0), (2, 0), (0, 2)} <= found
+    assert (3, 0) in found
+    assert (0, 3) not in found
+
+
+MOST = {
+    ("iiwa14", "hid"): 1840,
+    ("iiwa14", "hfd"): 3850,
+    ("iiwa14", "sid"): 3980,
+    ("hyq", "sid"): 1500,
+}
+"""Bounds of the multiplications, without the search for better frames."""
+
+
+@pytest.mark.parametrize(("name", "function"), MOST)
+def test_multiplications(name: str, function: str) -> None:
+    graph = factor(trace(prepared(load_urdf(path(name))), (function,)))
+    assert multiplications(graph) <= MOST[name, function]

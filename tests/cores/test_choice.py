@@ -23,6 +23,8 @@ from rbdhw.target import SPARE_BLOCK_RAMS, TARGETS, target
 
 ECP5 = target("ecp5-85")
 SMALL = Resources(luts=8_364, flip_flops=100, dsp_blocks=78, block_rams=0)
+pytestmark = pytest.mark.usefixtures("without_verilog")
+
 LARGE = Resources(luts=50_184, flip_flops=100, dsp_blocks=1, block_rams=0)
 TOO_FAST = InputError("clock", "too fast")
 

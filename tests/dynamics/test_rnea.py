@@ -69,7 +69,7 @@ def test_random_trees(robot, seed, with_fext):
 
 
 @given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True), st.integers(0, 2**16), st.booleans())
-@settings(max_examples=15)
+@settings(max_examples=5)
 def test_rewritten_random_trees_traced_and_optimised(robot, seed, with_fext):
     model = prepare(robot, ("id",), "all" if with_fext else "none")
     graph = optimise(trace_model(model, ("id",)), target("xcvu9p").delays)

@@ -78,20 +78,20 @@ def float_speeds(name: str, base: str, number: str) -> dict[str, Speed]:
     arrays = {function: software.arrays(function) for function in software.functions}
     real, dtype = REALS[number]
     flags = [*FLOAT_FLAGS, f"-DRBDHW_REAL={real}"]
-    library = _timing(software.sources, "dynamics.c", arrays, real, flags, by_columns=True)
+    library = _timing(software.sources, "dynamics.h", arrays, real, flags, by_columns=True)
     return {function: _speed(library, name, base, function, own, dtype) for function, own in arrays.items()}
 
 
 def _timing(
     sources: Mapping[str, str],
-    main: str,
+    header: str,
     arrays: Mapping[str, tuple[tuple[Array, ...], tuple[Array, ...]]],
     real: str,
     flags: Sequence[str],
     *,
     by_columns: bool,
 ) -> ctypes.CDLL:
-    """Return a library that times every function of a source file."""
+    """Return a library of all sources that times every function of a header."""
     functions = []
     for function, (inputs, outputs) in arrays.items():
         parameters = [f"const {real} *{own.name}" for own in inputs]
@@ -111,8 +111,14 @@ def _timing(
         )
     template = files("rbdhw.bench").joinpath("timing.c.template").read_text(encoding="utf-8")
     text = Environment(trim_blocks=True, lstrip_blocks=True).from_string(template)
-    timing = text.render(source=main, functions=functions)
-    return ctypes.CDLL(str(compile_library({**sources, "timing.c": timing}, "timing.c", flags)))
+    timing = text.render(header=header, functions=functions)
+    compiled = ["timing.c", *compiled_files(sources)]
+    return ctypes.CDLL(str(compile_library({**sources, "timing.c": timing}, compiled, flags)))
+
+
+def compiled_files(sources: Mapping[str, str]) -> list[str]:
+    """Return the names of the sources that are compiled; they include the others."""
+    return [name for name in sources if name.endswith(".c")]
 
 
 def _speed(
@@ -259,7 +265,7 @@ def _model_row(name: str, design: Design, function: str) -> Row:
     arrays = one.arrays(function)
     own = {array.name: drawn[array.name][:1] for array in arrays[0] if not array.optional}
     timing = _timing(
-        model_files(design), "model.c", {function: arrays}, "double", ["-ffp-contract=off"], by_columns=False
+        model_files(design), "model.h", {function: arrays}, "double", ["-ffp-contract=off"], by_columns=False
     )
     alone = _speed(timing, name, "fixed", function, arrays, np.float64, columns=False)
     return {
@@ -317,8 +323,8 @@ def _compiled(what: str, sources: Mapping[str, str]) -> Row:
         for name, text in sources.items():
             (Path(folder) / name).write_text(text, encoding="utf-8")
         library = Path(folder) / "made.so"
-        main = str(Path(folder) / "dynamics.c")
-        command = [*find_compiler(), *FLAGS, *FLOAT_FLAGS, "-o", str(library), main, "-lm"]
+        compiled = [str(Path(folder) / name) for name in compiled_files(sources)]
+        command = [*find_compiler(), *FLAGS, *FLOAT_FLAGS, "-o", str(library), *compiled, "-lm"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(command, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

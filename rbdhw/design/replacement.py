@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from rbdhw.design.digests import MANIFEST, seal
 from rbdhw.errors import InputError
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.runtime.files import ASIDE, WRITABLE, aside, check_folder
 
 VERILOG = "accelerator.v"
@@ -30,13 +30,16 @@ COMPANIONS = (
 )
 """Files for other tools that a design can contain; the commands do not use them."""
 
-SOFTWARE = {
-    "c": ("dynamics.c", "dynamics.h", "kernels.h"),
-    "cuda": ("dynamics.cu", "dynamics.cuh", "kernels.h", "measure.cu"),
-}
-"""The sources of a folder of software for each target."""
 
-_OURS = frozenset((*FILES, *COMPANIONS, *chain.from_iterable(SOFTWARE.values())))
+def software_files(target: str, functions: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the sources in a folder of software for ``c`` or ``cuda``."""
+    if target == "cuda":
+        return "dynamics.cu", "dynamics.cuh", "kernels.h", "measure.cu"
+    own = [name for function in functions for name in (f"dynamics_{function}.c", f"kernels_{function}.h")]
+    return "dynamics.h", "batch.h", *own
+
+
+_OURS = frozenset((*FILES, *COMPANIONS, *software_files("c", FUNCTIONS), *software_files("cuda", FUNCTIONS)))
 
 BUILD_PREFIX = "build-"
 """The prefix of the names of subfolders in which tools keep their results."""

@@ -47,16 +47,19 @@ def find_compiler() -> tuple[str, ...]:
 
 
 def compile_library(
-    sources: Mapping[str, str], main: str, flags: Sequence[str] = (), compiler: Sequence[str] = ()
+    sources: Mapping[str, str],
+    compiled: Sequence[str],
+    flags: Sequence[str] = (),
+    compiler: Sequence[str] = (),
 ) -> Path:
-    """Return the shared library of a source file, compiled unless the user's cache has it.
+    """Return the shared library of source files, compiled unless the user's cache has it.
 
     Parameters
     ----------
     sources
         The texts of all files by name.
-    main
-        The name of the file to compile.
+    compiled
+        The names of the files to compile, which may include the others.
     flags
         Further options of the compiler.
     compiler
@@ -70,10 +73,10 @@ def compile_library(
         It fails.
     """
     command = [*(compiler or (*find_compiler(), *FLAGS)), *flags]
-    digest = hashlib.sha256("\0".join([_host(command[0]), *command[1:], main]).encode())
+    digest = hashlib.sha256("\0".join([_host(command[0]), *command[1:], *compiled]).encode())
     for name, text in sorted(sources.items()):
         digest.update(f"\0{name}\0{text}".encode())
-    library = f"{Path(main).stem}-{digest.hexdigest()[:16]}.so"
+    library = f"{Path(compiled[0]).stem}-{digest.hexdigest()[:16]}.so"
     own = Path(tempfile.gettempdir()) / f"rbdhw-{os.getuid()}"
 
     def make(work: Path) -> Path:
@@ -81,7 +84,8 @@ def compile_library(
             (work / name).write_text(text, encoding="utf-8")
         made = work / library
         run_compiler(
-            [*command, "-o", str(made), str(work / main), "-lm"], (own / library).with_suffix(".log")
+            [*command, "-o", str(made), *(str(work / name) for name in compiled), "-lm"],
+            (own / library).with_suffix(".log"),
         )
         return made
 

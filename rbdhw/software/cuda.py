@@ -11,11 +11,10 @@ import sys
 from collections.abc import Collection, Sequence
 
 from rbdhw.domain.sampling import quaternions
-from rbdhw.protocol import WordName, mirrored_elements
 from rbdhw.robot.model import Robot
 from rbdhw.software.arrays import Array
 from rbdhw.software.c_text import fill
-from rbdhw.software.floating import Function, Source, heading
+from rbdhw.software.floating import Function, Source, heading, places_of
 from rbdhw.software.kernel import Division, Kernel
 
 CUDA_FILES = ("dynamics.cu", "dynamics.cuh", "kernels.h", "measure.cu")
@@ -98,35 +97,27 @@ class _CudaFunction(Function):
 
     def loads(self, kernel: Kernel) -> list[str]:
         """Return the lines that read the words of a task."""
-        inputs = {array.name: array for array in self.inputs}
-        lines = []
-        for k, name in enumerate(kernel.inputs):
-            word = WordName.parse(name)
-            lines.append(f"words[{k}] = {_element(inputs[word.array], word.index)};")
-        return lines
+        places = places_of(kernel.inputs, self.inputs)
+        return [
+            f"words[{k}] = {_element(self.inputs[place], element)};"
+            for k, (place, element, _) in enumerate(places)
+        ]
 
     def stores(self, kernel: Kernel) -> list[str]:
         """Return the lines that write the results of a task, and zeros where the graph has no result."""
-        outputs = {array.name: array for array in self.results}
-        empty = {name: dict.fromkeys(range(array.size)) for name, array in outputs.items()}
         lines = []
-        mirrored = mirrored_elements(kernel.outputs)
-        for k, name in enumerate(kernel.outputs):
-            word = WordName.parse(name)
-            array = outputs[word.array]
-            indices = [word.index, mirrored[name]] if name in mirrored else [word.index]
-            targets = " = ".join(_element(array, index) for index in indices)
+        for k, (place, *elements) in enumerate(places_of(kernel.outputs, self.results)):
+            array = self.results[place]
+            targets = " = ".join(_element(array, element) for element in elements if element is not None)
             lines.append(f"{_if_given(array)}{targets} = results[{k}];")
-            for index in indices:
-                del empty[array.name][array.place(index)]
-        for name, places in empty.items():
-            array = outputs[name]
-            lines += [f"{_if_given(array)}{name}[{place} * stride + i] = 0;" for place in places]
+        for place, element in self.zeros(kernel):
+            array = self.results[place]
+            lines.append(f"{_if_given(array)}{_element(array, element)} = 0;")
         return lines
 
 
-def _element(array: Array, index: tuple[int, ...]) -> str:
-    return f"{array.name}[{array.place(index)} * stride + i]"
+def _element(array: Array, element: int) -> str:
+    return f"{array.name}[{element} * stride + i]"
 
 
 def _if_given(array: Array) -> str:

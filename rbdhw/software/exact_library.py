@@ -95,4 +95,4 @@ class ExactLibrary:
         """Return the library of one function; the others are left out."""
         others = [name for name in self._model.functions if name != function]
         flags = ["-ffp-contract=off", *self._flags, *(f"-DRBDHW_OMIT_{name.upper()}" for name in others)]
-        return ctypes.CDLL(str(compile_library(self._sources, "model.c", flags)))
+        return ctypes.CDLL(str(compile_library(self._sources, ["model.c"], flags)))

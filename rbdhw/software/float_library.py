@@ -25,12 +25,12 @@ FLAGS = ("-ffp-contract=fast",)
 
 
 class FloatLibrary:
-    """The functions of ``dynamics.c``, each compiled when it is first called.
+    """The functions in C, each compiled when it is first called.
 
     Parameters
     ----------
     sources
-        The texts of :data:`rbdhw.software.floating.DYNAMICS_FILES` by name.
+        The texts of :func:`rbdhw.software.floating.dynamics_files` by name.
     arrays
         The inputs and results of each function, in the order of the C function's parameters.
     number
@@ -87,10 +87,8 @@ class FloatLibrary:
         divide(compute, tasks, self._threads)
 
     def _compile(self, function: str) -> ctypes.CDLL:
-        """Return the library of one function; the others are left out."""
-        others = [name for name in self._arrays if name != function]
-        flags = [*self._flags, *(f"-DRBDHW_OMIT_{name.upper()}" for name in others)]
-        return ctypes.CDLL(str(compile_library(self._sources, "dynamics.c", flags)))
+        """Return the library of one function."""
+        return ctypes.CDLL(str(compile_library(self._sources, [f"dynamics_{function}.c"], self._flags)))
 
 
 def _is_by_columns(array: NDArray[Any]) -> bool:

@@ -1,15 +1,16 @@
 """C in floating point from the graph: one function for each dynamics function, for numbers and for vectors.
 
-``kernels.h`` holds the arithmetic. ``dynamics.c`` includes it twice, for single tasks and for vectors of
-tasks, and moves tasks between the user's arrays and the words of the graph. Angles are in radians there; the
-graph's are in turns.
+Each dynamics function has two files, so that functions are compiled side by side. Those of ``dfd`` are
+``kernels_dfd.h``, which holds the arithmetic, and ``dynamics_dfd.c``, which includes it twice: for single
+tasks and for vectors of tasks. ``batch.h`` moves tasks between the user's arrays and the words of the graph.
+Angles are in radians there; the graph's are in turns.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -21,8 +22,6 @@ from rbdhw.robot.model import Robot
 from rbdhw.software.arrays import Array, arrays_of
 from rbdhw.software.c_text import comment, fill, table
 from rbdhw.software.kernel import Division, Kernel
-
-DYNAMICS_FILES = ("dynamics.c", "dynamics.h", "kernels.h")
 
 PROCESSOR = Division(operations=600, vectors=8)
 """The division for a processor's core: the instructions of a block fit its instruction cache."""
@@ -59,7 +58,7 @@ class Source:
 
 
 def dynamics_files(robot: Robot, sources: Sequence[Source], fext: Collection[int]) -> dict[str, str]:
-    """Return the texts of :data:`DYNAMICS_FILES` by name.
+    """Return the texts of the sources by name.
 
     Parameters
     ----------
@@ -69,21 +68,22 @@ def dynamics_files(robot: Robot, sources: Sequence[Source], fext: Collection[int
         The bodies that take an external force.
     """
     functions = [Function(robot, source, bool(fext), PROCESSOR) for source in sources]
-    kernels = [kernel for function in functions for kernel in function.kernels]
     first = heading(robot)
-    source = fill(
-        "dynamics.c",
-        heading=first,
-        functions=functions,
+    batch = fill(
+        "batch.h",
         two_over_pi=repr(2.0 / math.pi),
         half_pi=[repr(float.fromhex(part)) for part in HALF_PI],
         sine=[f"({value!r})" for value in SINE],
         cosine=[f"({value!r})" for value in COSINE],
-        most_words=max(1, *(kernel.vectors * len(kernel.inputs) for kernel in kernels)),
-        most_results=max(1, *(kernel.vectors * len(kernel.outputs) for kernel in kernels)),
     )
-    header = fill("dynamics.h", heading=first, robot=robot, functions=functions)
-    return {"dynamics.c": source, "dynamics.h": header, "kernels.h": fill("kernels.h", functions=functions)}
+    files = {
+        "dynamics.h": fill("dynamics.h", heading=first, robot=robot, functions=functions),
+        "batch.h": batch,
+    }
+    for own in functions:
+        files[f"dynamics_{own.name}.c"] = fill("dynamics.c", heading=first, f=own)
+        files[f"kernels_{own.name}.h"] = fill("kernels.h", functions=[own])
+    return files
 
 
 def heading(robot: Robot) -> str:
@@ -120,27 +120,26 @@ class Function:
     def read_one(self, kernel: Kernel) -> Iterator[str]:
         """Yield the lines that read the words of one task from its arrays."""
         arrays = self._arrays[0]
-        for k, name in enumerate(kernel.inputs):
-            place, element = _locate(name, arrays)
+        places = places_of(kernel.inputs, arrays)
+        for k, (name, (place, element, _)) in enumerate(zip(kernel.inputs, places, strict=True)):
             value = f"inputs[{place}][{element}]"
             if arrays[place].optional or arrays[place].name == "fext":
                 value = f"inputs[{place}] ? {value} : R(0.0)"
-            word = f"words[{k * kernel.vectors}]"
+            word = f"words[{k}]"
             yield f"{word} = {value};"
             if kernel.is_angle(name):
                 yield f"far_away |= !({word} <= R(FAR) && {word} >= R(-FAR));"
 
     def write_one(self, kernel: Kernel) -> Iterator[str]:
         """Yield the lines that write the results of one task to its arrays."""
-        for place, array in enumerate(self._arrays[1]):
+        for place in range(len(self._arrays[1])):
             yield f"if (outputs[{place}]) {{"
             yield f"    real *const array = outputs[{place}];"
-            mirrored = mirrored_elements(kernel.outputs)
-            for k, name in enumerate(kernel.outputs):
-                word = WordName.parse(name)
-                if word.array == array.name:
-                    mirror = f"array[{array.place(mirrored[name])}] = " if name in mirrored else ""
-                    yield f"    array[{array.place(word.index)}] = {mirror}results[{k * kernel.vectors}];"
+            yield from (f"    array[{element}] = 0;" for own, element in self.zeros(kernel) if own == place)
+            for k, (own, element, mirror) in enumerate(places_of(kernel.outputs, self._arrays[1])):
+                if own == place:
+                    second = "" if mirror is None else f"array[{mirror}] = "
+                    yield f"    array[{element}] = {second}results[{k}];"
             yield "}"
 
     @property
@@ -163,10 +162,6 @@ class Function:
         return ", ".join(array.name for array in self._arrays[1])
 
     @property
-    def output_count(self) -> int:
-        return len(self._arrays[1])
-
-    @property
     def supplied(self) -> str:
         """The expression of whether a call gives an optional input, or nothing if there is none."""
         return " || ".join(array.name for array in self._arrays[0] if array.optional)
@@ -187,23 +182,48 @@ class Function:
         return [Kernel(name, graph, angles, self.division) for name, graph in graphs.items()]
 
     @property
+    def most_words(self) -> int:
+        """The most words of a kernel."""
+        return max(1, *(len(kernel.inputs) for kernel in self.kernels))
+
+    @property
+    def most_results(self) -> int:
+        """The most results of a kernel."""
+        return max(len(kernel.outputs) for kernel in self.kernels)
+
+    @property
+    def vectors(self) -> int:
+        """The vectors of a block of tasks."""
+        return min(kernel.vectors for kernel in self.kernels)
+
+    @property
     def tables(self) -> str:
         inputs, outputs = self._arrays
         parts = [
-            table("int", f"{self.name}_sizes", [str(array.size) for array in outputs]),
             table("int", f"{self.name}_input_sizes", [str(array.size) for array in inputs]),
+            table("int", f"{self.name}_output_sizes", [str(array.size) for array in outputs]),
         ]
         for kernel in self.kernels:
-            mirrored = mirrored_elements(kernel.inputs) | mirrored_elements(kernel.outputs)
-            entries = [_entry(name, inputs, mirrored, kernel.is_angle(name)) for name in kernel.inputs]
-            nothing = "{0, 0, -1, 0}"
-            parts.append(table("struct word", f"{kernel.name}_input", entries or [nothing]))
-            results = [_entry(name, outputs, mirrored, False) for name in kernel.outputs]
-            parts.append(table("struct word", f"{kernel.name}_output", results))
-            filled = [sum(_written(name, array, mirrored) for name in kernel.outputs) for array in outputs]
-            sparse = [str(int(count < array.size)) for count, array in zip(filled, outputs, strict=True)]
-            parts.append(table("int", f"{kernel.name}_sparse", sparse))
+            angles = [kernel.is_angle(name) for name in kernel.inputs]
+            entries = [
+                _entry(*place, angle)
+                for place, angle in zip(places_of(kernel.inputs, inputs), angles, strict=True)
+            ]
+            results = [_entry(*place) for place in places_of(kernel.outputs, outputs)]
+            zeros = [_entry(*place) for place in self.zeros(kernel)]
+            for side, own in (("input", entries), ("output", results), ("zero", zeros)):
+                parts.append(table("struct word", f"{kernel.name}_{side}", own or [_entry(0, 0)]))
         return "".join(parts)
+
+    def zeros(self, kernel: Kernel) -> list[tuple[int, int]]:
+        """Return the arrays and elements of results that are always zero, so that the graph has none."""
+        outputs = self._arrays[1]
+        every = {(place, k): None for place, array in enumerate(outputs) for k in range(array.size)}
+        for place, element, mirror in places_of(kernel.outputs, outputs):
+            del every[place, element]
+            if mirror is not None:
+                del every[place, mirror]
+        return list(every)
 
 
 def float_arrays(
@@ -221,20 +241,18 @@ def float_arrays(
     return arrays_of(robot, function, given)
 
 
-def _entry(name: str, arrays: Sequence[Array], mirrored: Mapping[str, tuple[int, ...]], angle: bool) -> str:
+def _entry(place: int, element: int, mirror: int | None = None, angle: bool = False) -> str:
     """Return the initialiser of a ``struct word``."""
-    place, element = _locate(name, arrays)
-    mirror = arrays[place].place(mirrored[name]) if name in mirrored else -1
-    return f"{{{place}, {element}, {mirror}, {int(angle)}}}"
+    return f"{{{place}, {element}, {-1 if mirror is None else mirror}, {int(angle)}}}"
 
 
-def _locate(name: str, arrays: Sequence[Array]) -> tuple[int, int]:
-    """Return the array of a word and the word's element in it."""
-    word = WordName.parse(name)
-    place = next(k for k, array in enumerate(arrays) if array.name == word.array)
-    return place, arrays[place].place(word.index)
-
-
-def _written(name: str, array: Array, mirrored: Collection[str]) -> int:
-    """Return the number of elements of an array that a result word fills."""
-    return 1 + (name in mirrored) if WordName.parse(name).array == array.name else 0
+def places_of(names: Sequence[str], arrays: Sequence[Array]) -> list[tuple[int, int, int | None]]:
+    """Return for each word its array, its element, and the other element that has its value, if any."""
+    mirrored = mirrored_elements(names)
+    found = []
+    for name in names:
+        word = WordName.parse(name)
+        place = next(k for k, array in enumerate(arrays) if array.name == word.array)
+        other = arrays[place].place(mirrored[name]) if name in mirrored else None
+        found.append((place, arrays[place].place(word.index), other))
+    return found

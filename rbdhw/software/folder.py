@@ -10,7 +10,7 @@ from typing import Any
 
 from rbdhw.config import PROCESSORS
 from rbdhw.design.digests import content, json_object, read_manifest
-from rbdhw.design.replacement import SOFTWARE, write_files
+from rbdhw.design.replacement import software_files, write_files
 from rbdhw.errors import InputError
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
@@ -77,5 +77,6 @@ def read(directory: Path) -> Software:
     if manifest.get("target") not in PROCESSORS:
         raise InputError(str(directory), "is no software", "a folder generated with --target c or cuda")
     robot = robot_from_json(json_object(directory / ROBOT))
-    sources = {name: content(directory / name).decode("utf-8") for name in SOFTWARE[manifest["target"]]}
+    names = software_files(manifest["target"], manifest["functions"])
+    sources = {name: content(directory / name).decode("utf-8") for name in names}
     return Software(robot, sources, manifest)

@@ -46,8 +46,8 @@ class Kernel:
 
     @property
     def store(self) -> int:
-        """The size of the store that the blocks share."""
-        return max(1, self._code.places * self.vectors)
+        """The number of values in the store that the blocks share."""
+        return max(1, self._code.places)
 
     def is_angle(self, name: str) -> bool:
         """Return whether an input is an angle."""
@@ -99,12 +99,11 @@ class Kernel:
 
     @property
     def blocks(self) -> list[list[str]]:
-        """The lines of each block."""
-        return [self._block(block) for block in self._code.blocks]
+        """The lines of each block. Results that need no statement are in the first."""
+        first, *others = [self._block(block) for block in self._code.blocks] or [[]]
+        return [self._free() + first, *others]
 
-    @property
-    def free(self) -> list[str]:
-        """The lines of results that need no statement."""
+    def _free(self) -> list[str]:
         return [
             self._result(k, edge)
             for node, places in self._results.items()
@@ -113,15 +112,15 @@ class Kernel:
         ]
 
     def _block(self, block: Block) -> list[str]:
-        lines = [f"const V v{value} = store[{place * self.vectors} + v];" for value, place in block.loads]
+        lines = [f"const V v{value} = store[{place} * STRIDE];" for value, place in block.loads]
         turned: dict[tuple[Edge, float], int] = {}
         for i in block.body:
             lines += self._statement(i, turned)
             lines += [self._result(k, edge) for k, edge in self._results.get(i, ())]
-        return lines + [f"store[{place * self.vectors} + v] = v{value};" for value, place in block.stores]
+        return lines + [f"store[{place} * STRIDE] = v{value};" for value, place in block.stores]
 
     def _result(self, k: int, edge: Edge) -> str:
-        return f"results[{k * self.vectors} + v] = {self._term(edge)};"
+        return f"results[{k} * STRIDE] = {self._term(edge)};"
 
     def _statement(self, i: int, turned: dict[tuple[Edge, float], int]) -> Iterator[str]:
         """Yield the lines that compute a node; ``turned`` are the angles of the block's sines and cosines."""
@@ -159,7 +158,7 @@ class Kernel:
             return _constant(factor * own.value)
         text = f"v{node}"
         if own.op is Op.INPUT:
-            text = f"words[{self._word[node] * self.vectors} + v]"
+            text = f"words[{self._word[node]} * STRIDE]"
             factor *= 1.0 / (2.0 * math.pi) if self.is_angle(own.name) else 1.0
         if factor == 1.0:
             return text
@@ -194,7 +193,7 @@ class Kernel:
             text = f"v{value}"
             factor = 2.0 * math.pi * coefficient
             if own.op is Op.INPUT:
-                text = f"words[{self._word[value] * self.vectors} + v]"
+                text = f"words[{self._word[value]} * STRIDE]"
                 factor = coefficient if self.is_angle(own.name) else factor
             terms.append(text if factor == 1.0 else f"{text} * R({factor!r})")
         whole = constant + offset

@@ -31,7 +31,8 @@ def test_software_is_read_as_it_was_written(folder):
     assert (software.robot, software.sources) == (again.robot, again.sources)
     SoftwareManifest.model_validate(json.loads((folder / "manifest.json").read_text()))
     assert {entry.name for entry in folder.iterdir()} == {
-        "dynamics.c", "dynamics.h", "kernels.h", "robot.json", "manifest.json"
+        "dynamics.h", "batch.h", "dynamics_id.c", "kernels_id.h", "dynamics_dfd.c", "kernels_dfd.h",
+        "robot.json", "manifest.json",
     }  # fmt: skip
 
 
@@ -50,7 +51,7 @@ def test_an_engine_of_accelerators_is_refused(folder):
         rbdhw.load(folder, engine="rtl")
 
 
-@pytest.mark.parametrize("name", ["dynamics.c", "kernels.h", "robot.json"])
+@pytest.mark.parametrize("name", ["dynamics_dfd.c", "kernels_id.h", "robot.json"])
 def test_a_changed_file_is_refused(folder, tmp_path, name):
     for entry in folder.iterdir():
         (tmp_path / entry.name).write_bytes(entry.read_bytes())
@@ -75,6 +76,7 @@ def test_the_command_line_writes_it(rbdhw, tmp_path):
     )
     assert list(json.loads(out)["functions"]) == ["id"]
     assert "rbdhw_m(" not in Path(tmp_path / "made" / "dynamics.h").read_text()
+    assert not (tmp_path / "made" / "dynamics_m.c").exists()
 
 
 def test_hardware_options_are_refused(told, tmp_path):

@@ -320,32 +320,34 @@ class _Kernel:
 
     def text(self) -> str:
         name = self._own.name
-        blocks = "\n".join(self._block(k, block) for k, block in enumerate(self._code.blocks))
+        first, *others = [self._block(block) for block in self._code.blocks] or [[]]
+        blocks = [self._free() + first, *others]
         return fill(
             "kernel.c",
             name=name,
             blocks=blocks,
-            count=len(self._code.blocks),
             store=max(1, self._code.places * self.vectors),
-            free=[
-                line
-                for value, places in self._results.items()
-                if self._operation(value).kind in _GIVEN
-                for line in self._result_lines(places, self._leaf(value))
-            ],
         )
 
-    def _block(self, k: int, block: Block) -> str:
-        lines = [f"const lanes v{value} = store[{place * self.vectors} + v];" for value, place in block.loads]
+    def _free(self) -> list[str]:
+        """Return the lines of results that need no statement."""
+        return [
+            line
+            for value, places in self._results.items()
+            if self._operation(value).kind in _GIVEN
+            for line in self._result_lines(places, self._leaf(value))
+        ]
+
+    def _block(self, block: Block) -> list[str]:
+        lines = [f"const lanes v{value} = store[{place * self.vectors}];" for value, place in block.loads]
         phases: dict[tuple[Operand, int], str] = {}
         for i in block.body:
             lines += self._statement(i, phases)
             lines += self._result_lines(self._results.get(i, ()), f"v{i}")
-        lines += [f"store[{place * self.vectors} + v] = v{value};" for value, place in block.stores]
-        return fill("block.c", name=f"{self._own.name}_{k}", lines=lines)
+        return lines + [f"store[{place * self.vectors}] = v{value};" for value, place in block.stores]
 
     def _result_lines(self, places: Sequence[int], value: str) -> list[str]:
-        return [f"results[{place * self.vectors} + v] = {value};" for place in places]
+        return [f"results[{place * self.vectors}] = {value};" for place in places]
 
     def _statement(self, i: int, phases: dict[tuple[Operand, int], str]) -> Iterator[str]:
         """Yield the lines that compute a value."""
@@ -416,7 +418,7 @@ class _Kernel:
         if value in self._decided:
             return f"(ZERO + {integer(int(self._decided[value]))})"
         if value in self._place or any(flag.value == value for flag in self._program.flags):
-            return f"words[{self._place.get(value, self._flag) * self.vectors} + v]"
+            return f"words[{self._place.get(value, self._flag) * self.vectors}]"
         return "ZERO"  # an input of other functions
 
 

@@ -85,10 +85,14 @@ def any_robot(draw: st.DrawFn) -> Robot:
     return replace(robot, base_given=base == "given" and not robot.floats, gravity_given=draw(st.booleans()))
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_robot(), st.sampled_from(WAYS))
-def test_random_robots_of_all_joints(robot, algorithms):
+def check_random_robots(robot, algorithms):
     assert_graph_is_golden(robot, 7, algorithms)
+
+
+@pytest.mark.parametrize("examples", [15, pytest.param(60, marks=pytest.mark.verify)])
+def test_random_robots_of_all_joints(examples):
+    settings(max_examples=examples, deadline=None)(check_random_robots)()
 
 
 def test_a_quaternion_of_length_near_one_is_normalised():

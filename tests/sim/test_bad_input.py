@@ -18,8 +18,8 @@ from tests.support.disturbed import KINDS, answered, disturbed
 @pytest.mark.parametrize(
     ("functions", "number", "data_width", "ii"),
     [
-        (DEFAULT_FUNCTIONS, "fixed", 64, 2),
-        (DEFAULT_FUNCTIONS, "float32", 128, 3),
+        (("id", "m", "difd"), "fixed", 64, 2),
+        pytest.param(DEFAULT_FUNCTIONS, "float32", 128, 3, marks=pytest.mark.verify),
         (("fd", "difd"), "float32", 32, 1),
     ],
 )

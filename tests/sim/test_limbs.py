@@ -15,7 +15,7 @@ from tests.support.limbs import limbed
 def builds():
     """Return limbs, joints of each, whether they hang from a trunk, interval, external forces, and width."""
     yield 2, 2, False, 2, "none", 18
-    yield 2, 1, True, 4, "all", 18
+    yield 2, 1, True, 4, "none", 18
     yield 4, 1, False, 8, "none", 27
     more = [
         (limbs, 2, trunk, ii, "all", 18)

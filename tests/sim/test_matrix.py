@@ -85,7 +85,10 @@ def test_all_functions_mixed(tmp_path, robot, ii, width, number, data_width, tas
 @pytest.mark.parametrize(
     "algorithms",
     [
-        {"derivatives": "columns", "inverse": "articulated", "gradient": "repeated"},
+        pytest.param(
+            {"derivatives": "columns", "inverse": "articulated", "gradient": "repeated"},
+            marks=pytest.mark.verify,
+        ),
         {"inverse": "single_pivots", "products": "solves", "gradient": "corrected"},
     ],
 )

@@ -406,14 +406,14 @@ class _Pipeline:
 
     @cached_property
     def _contraction(self) -> SecondDerivatives:
-        """The contraction with the task's multipliers of forces, or those that its others amount to."""
-        multipliers = self._task.lambda_tau
-        if "hfd" in self._functions:
-            caused = self._forward.inverse_times(self._task.lambda_a)
-            multipliers = []
-            for i, pair in enumerate(zip(self._task.lambda_tau, caused, strict=True)):
+        """The contraction with the task's multipliers of forces, or with those that the others amount to."""
+        if "hfd" not in self._functions:
+            return contract(self._state, self._task.lambda_tau)
+        multipliers = self._forward.inverse_times(self._task.lambda_a)
+        if "hid" in self._functions:
+            for i, pair in enumerate(zip(self._task.lambda_tau, multipliers, strict=True)):
                 with region("second_product", i):
-                    multipliers.append(self.recorder.select(self._given, *pair))
+                    multipliers[i] = self.recorder.select(self._given, *pair)
         return contract(self._state, multipliers)
 
     def _sum(self, one: Matrix, other: Matrix) -> Matrix:

@@ -37,11 +37,20 @@ class StraightLine:
     blocks: tuple[Block, ...]
     places: int
 
+    @property
+    def transfers(self) -> int:
+        """The number of values read from the store and written to it."""
+        return sum(len(block.loads) + len(block.stores) for block in self.blocks)
+
 
 def split_into_blocks(
     order: Sequence[int], operands: Callable[[int], Iterable[int]], size: int
 ) -> StraightLine:
     """Return operations as blocks of up to ``size`` operations each.
+
+    Blocks are parts of the order given, or of one in which each operation comes shortly before its first use,
+    whichever has fewer transfers. Operations of a block are always in the order given, in which more of them
+    do not depend on each other.
 
     Parameters
     ----------
@@ -50,6 +59,33 @@ def split_into_blocks(
     operands
         Returns the operands of an operation; those that are not in ``order`` are ignored.
     """
+    position = {value: place for place, value in enumerate(order)}
+    late = _postpone(order, operands)
+    parts = [late[start : start + size] for start in range(0, len(late), size)]
+    postponed = [value for part in parts for value in sorted(part, key=position.__getitem__)]
+    candidates = [_divide(each, operands, size) for each in (order, postponed)]
+    return min(candidates, key=lambda code: code.transfers)
+
+
+def _postpone(order: Sequence[int], operands: Callable[[int], Iterable[int]]) -> list[int]:
+    """Return operations in an order in which each comes shortly before its first use."""
+    needed = {i: list(dict.fromkeys(operands(i))) for i in order}
+    used = {value for values in needed.values() for value in values}
+    found: dict[int, None] = {}
+    for last in order:
+        path = [] if last in used else [last]
+        while path:
+            missing = (value for value in needed[path[-1]] if value in needed and value not in found)
+            following = next(missing, None)
+            if following is None:
+                found[path.pop()] = None
+            else:
+                path.append(following)
+    return list(found)
+
+
+def _divide(order: Sequence[int], operands: Callable[[int], Iterable[int]], size: int) -> StraightLine:
+    """Return consecutive operations as blocks."""
     position = {value: place for place, value in enumerate(order)}
     needed = {i: [value for value in dict.fromkeys(operands(i)) if value in position] for i in order}
     last_use = {value: position[i] for i in order for value in needed[i]}

@@ -32,7 +32,8 @@ def test_every_operand_is_read_as_it_was_written(size):
             known[i] = i
         store.update({place: known[value] for value, place in block.stores})
         done += block.body
-    assert done == list(range(400))
+    assert sorted(done) == list(range(400))
+    assert all(sorted(block.body) == list(block.body) for block in code.blocks)
     assert set(store) == set(range(code.places))
 
 
@@ -44,3 +45,11 @@ def test_values_outside_of_the_code_are_not_loaded():
 def test_a_place_is_used_again():
     chain = split_into_blocks(range(100), lambda i: [i - 1] if i else [], 10)
     assert chain.places == 1
+
+
+def test_what_is_needed_late_is_computed_late():
+    """Ten sums of ten numbers each, given number by number: in blocks of ten each sum is done at once."""
+    sums = {10 * k + j: [10 * k + j - 10] if k else [] for k in range(10) for j in range(10)}
+    code = split_into_blocks(range(100), sums.__getitem__, 10)
+    assert code.transfers == 0
+    assert code.blocks[0].body == tuple(range(0, 100, 10))

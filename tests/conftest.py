@@ -7,8 +7,10 @@ from functools import cache
 
 import pytest
 
-from rbdhw import progress
+from rbdhw import pipeline, progress
 from rbdhw.cli.app import BAD_INPUT, main
+from rbdhw.cores.array import ArrayCore
+from rbdhw.cores.pipeline import PipelineCore
 from rbdhw.frontend import build_graph
 from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.sim.tools import FLAGS
@@ -50,7 +52,10 @@ def remembered_costs():
 def without_verilog():
     """Write only the heading of Verilog in this file: the rest takes most of the time of a small build."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rbdhw.pipeline.to_verilog", lambda _, header: "\n".join(header))
+        for core in (PipelineCore, ArrayCore):
+            patch.setattr(core, "component", lambda *_: None)  # an unused component would warn
+        patch.setattr(pipeline, "Accelerator", lambda **_: None)
+        patch.setattr(pipeline, "to_verilog", lambda _, header: "\n".join(header))
         yield
 
 

@@ -70,7 +70,9 @@ def test_beside_functions_of_first_order(others: tuple[str, ...]) -> None:
     assert_golden(robot, (*others, *SECOND), 3, Algorithms())
 
 
-@pytest.mark.parametrize("functions", [("hid",), ("hfd",), ("id", "hfd"), ("sid", "hfd"), ("fd", "hid"), ("sfd", "hid")])
+@pytest.mark.parametrize(
+    "functions", [("hid",), ("hfd",), ("id", "hfd"), ("sid", "hfd"), ("fd", "hid"), ("sfd", "hid")]
+)
 def test_alone_and_in_pairs(functions: tuple[str, ...]) -> None:
     """Whether accelerations are given or computed is decided for the functions of the build together."""
     assert_golden(load_urdf(path("toy")), functions, 4, Algorithms())

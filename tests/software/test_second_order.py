@@ -1,0 +1,76 @@
+"""Second derivatives in C: bit-exact and in floating point, and from Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rbdhw
+from rbdhw import golden
+from rbdhw.config import BuildOptions
+from rbdhw.design.folder import read, write
+from rbdhw.domain.strata import ordinary_motions
+from rbdhw.errors import InputError
+from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.sim.model import respond
+from rbdhw.software.exact_library import ExactLibrary
+from tests.support.bit_exact import assert_same_bits, draw_words
+from tests.support.software import TOLERANCE, Built, compute
+
+SECOND = ("sid", "sfd", "hid", "hfd")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return an accelerator with all second derivatives of the toy."""
+    folder = tmp_path_factory.mktemp("second") / "toy"
+    write(generate(path("toy"), BuildOptions(functions=SECOND, ii=8, width=24, samples=512)), folder)
+    return folder
+
+
+@pytest.mark.parametrize("function", SECOND)
+def test_exact_c_is_the_bit_exact_model(folder, function):
+    design = read(folder)
+    words = draw_words(design, function, False, 500)
+    library = ExactLibrary(design)
+    assert_same_bits(library.respond(function, words, False), respond(design, function, words, False))
+
+
+def test_floating_point_c_is_the_interpreter():
+    built = Built(load_urdf(path("toy")).with_floating_base(), ("sid", "hid"))
+    library = built.library()
+    tasks = built.tasks(50) | {"lambda_tau": np.random.default_rng(1).normal(size=(50, built.robot.nv))}
+    for function in ("sid", "hid"):
+        found, expected = compute(built, library, function, tasks), built.expected(function, tasks)
+        for name, array in expected.items():
+            error = np.abs(found[name] - array).max()
+            assert error <= TOLERANCE["float64"] * max(1.0, np.abs(array).max()), name
+
+
+@pytest.mark.parametrize("engine", ["model", "golden"])
+def test_from_python(folder, engine):
+    accelerator = rbdhw.load(folder, engine)
+    design = read(folder)
+    arrays = ordinary_motions(design.robot, design.domain, 5, np.random.default_rng(3))
+    for function in SECOND:
+        arguments = {name: arrays[name] for name in FUNCTIONS[function].inputs if name in arrays}
+        del arguments["fext"]
+        found = getattr(accelerator, function)(**arguments)
+        expected = golden.evaluate(design.robot, function, arguments)
+        for name, array in expected.items():
+            own = getattr(found, name)
+            assert own.shape == array.shape
+            assert np.abs(own - array).max() <= 1e-2 * np.abs(array).max()
+        assert not found.status.any()
+        one = getattr(accelerator, function)(**{name: array[2] for name, array in arguments.items()})
+        np.testing.assert_array_equal(one[0], found[0][2])
+
+
+def test_multipliers_of_wrong_length_are_refused(folder):
+    accelerator = rbdhw.load(folder)
+    nv = accelerator.robot.nv
+    with pytest.raises(InputError, match=r"array 'lambda_a': shape .*; expected \(1, 2\)"):
+        accelerator.hfd(np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros(nv + 1))

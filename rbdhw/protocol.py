@@ -122,23 +122,25 @@ FUNCTIONS: dict[str, Function] = {
         "second derivatives of inverse dynamics",
         _BY_ACCELERATION,
         ("d2tau_dqdq", "d2tau_dqdv", "d2tau_dvdv", "dM_dq"),
+        algorithms=("second",),
     ),
     "sfd": Function(
         "second derivatives of forward dynamics",
         _BY_FORCE,
         ("d2a_dqdq", "d2a_dqdv", "d2a_dvdv", "dMinv_dq"),
-        algorithms=("derivatives", "inverse", "products"),
+        algorithms=("derivatives", "inverse", "products", "second"),
     ),
     "hid": Function(
         "second derivatives of lambda_tau . tau, of inverse dynamics",
         ("q", "v", "a", "lambda_tau", *BASE, "fext"),
         ("H_qq", "H_qv", "H_vv", "H_qa"),
+        algorithms=("second",),
     ),
     "hfd": Function(
         "second derivatives of lambda_a . a, of forward dynamics",
         ("q", "v", "tau", "lambda_a", *BASE, "fext"),
         ("H_qq", "H_qv", "H_vv", "H_qtau"),
-        algorithms=("derivatives", "inverse", "products"),
+        algorithms=("derivatives", "inverse", "products", "second"),
     ),
 }
 """The registry of functions, in the order of their codes in the header."""

@@ -35,7 +35,6 @@ from rbdhw.dynamics.spatial import ZERO, dot
 from rbdhw.frontend.inputs import Coupling, Task
 from rbdhw.frontend.second_order import (
     Forward,
-    State,
     Tensor,
     acceleration_hessian,
     acceleration_tensors,
@@ -43,6 +42,7 @@ from rbdhw.frontend.second_order import (
     force_hessian,
     force_tensors,
 )
+from rbdhw.frontend.state import State
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder, Signal, equal
 from rbdhw.passes.prune import prune
@@ -55,6 +55,7 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "inverse": ("paired_pivots", "block_pivots", "single_pivots", "articulated"),
     "products": ("dense", "solves"),
     "gradient": ("corrected", "repeated"),
+    "second": ("columns", "differentiated"),
 }
 """The algorithms of each step that has several. The first is the default."""
 
@@ -80,13 +81,15 @@ class Algorithms:
     ``derivatives`` of inverse dynamics: by composite bodies or by columns. ``inverse`` of the mass matrix: by
     factorisation with pivots one by one, in pairs or in blocks of up to three, or by articulated bodies.
     ``products`` of the inverse with vectors and matrices: dense, or solved with the sparse factors.
-    ``gradient`` of forward dynamics: see :mod:`rbdhw.frontend.functions`.
+    ``gradient`` of forward dynamics: see :mod:`rbdhw.frontend.functions`. ``second`` derivatives of inverse
+    dynamics: by columns or by differentiating the graph (:mod:`rbdhw.frontend.differentiated`).
     """
 
     derivatives: str = "composite"
     inverse: str = "paired_pivots"
     products: str = "dense"
     gradient: str = "corrected"
+    second: str = "columns"
 
     @property
     def possible(self) -> bool:
@@ -385,7 +388,10 @@ class _Pipeline:
         )
         trip = self._round_trip(a)
         task = self._task
-        return State(self._robot, task.coordinates, self._v, trip, self._coupling, task.floating)
+        differentiated = self._algorithms.second == "differentiated"
+        return State(
+            self._robot, task.coordinates, self._v, a, trip, self._coupling, task.floating, differentiated
+        )
 
     @property
     def _differentiates_forward(self) -> bool:

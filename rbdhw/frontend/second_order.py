@@ -19,15 +19,14 @@ from dataclasses import dataclass
 
 from rbdhw.dynamics.contractions import contracted_derivatives
 from rbdhw.dynamics.floating_base import FloatingBody
-from rbdhw.dynamics.joint import Coordinate
-from rbdhw.dynamics.rnea import RoundTrip
 from rbdhw.dynamics.second_columns import SecondDerivatives
 from rbdhw.dynamics.second_derivatives import second_derivatives
 from rbdhw.dynamics.spatial import UNIT, cross, dot, scale
 from rbdhw.dynamics.spatial import Vector as Vector3
+from rbdhw.frontend import differentiated
 from rbdhw.frontend.inputs import Coupling, Matrix
+from rbdhw.frontend.state import State
 from rbdhw.graph.trace import equal
-from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar, region
 
 Vector = list[Scalar]
@@ -37,28 +36,6 @@ Tensor = list[Matrix]
 
 Hessian = tuple[Matrix, Matrix, Matrix, Matrix]
 """Second derivatives by ``qq``, ``qv`` and ``vv``, and by ``q`` and accelerations or forces."""
-
-
-@dataclass(frozen=True)
-class State:
-    """The state of a task at which second derivatives are taken.
-
-    Parameters
-    ----------
-    v
-        The velocities of all degrees of freedom.
-    trip
-        The motions and wrenches at this state.
-    floating
-        The floating body, if there is one.
-    """
-
-    robot: Robot
-    coordinates: Sequence[Coordinate]
-    v: Sequence[Scalar]
-    trip: RoundTrip
-    coupling: Coupling
-    floating: FloatingBody | None
 
 
 @dataclass(frozen=True)
@@ -83,9 +60,10 @@ class Forward:
 
 def contract(state: State, multipliers: Sequence[Scalar]) -> SecondDerivatives:
     """Return the second derivatives of ``mu . tau`` at constant proper acceleration."""
-    found = contracted_derivatives(
-        state.robot, state.coordinates, state.v, state.trip, state.coupling.spread(multipliers)
-    )
+    spread = state.coupling.spread(multipliers)
+    if state.differentiated:
+        return differentiated.contraction(state, spread)
+    found = contracted_derivatives(state.robot, state.coordinates, state.v, state.trip, spread)
     return _gather(state.coupling, found)
 
 
@@ -144,6 +122,8 @@ def acceleration_tensors(state: State, forward: Forward) -> tuple[Tensor, Tensor
 
 def _all_forces(state: State) -> list[SecondDerivatives]:
     """Return the second derivatives of each joint force at constant proper acceleration."""
+    if state.differentiated:
+        return differentiated.all_forces(state)
     found = second_derivatives(state.robot, state.coordinates, state.v, state.trip)
     gathered = [_gather(state.coupling, own) for own in found]
     return [_sum(parts) for parts in state.coupling.parts(gathered)]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rbdhw import golden
 from rbdhw.frontend.build_graph import multiplications
-from rbdhw.frontend.functions import Algorithms, trace
+from rbdhw.frontend.functions import ALGORITHMS, Algorithms, trace
 from rbdhw.graph.check import check
 from rbdhw.passes.factor import factor
 from rbdhw.protocol import WordName
@@ -48,20 +48,25 @@ def assert_golden(robot: Robot, functions: tuple[str, ...], seed: int, algorithm
             )
 
 
-@pytest.mark.parametrize("products", ["dense", "solves"])
+@pytest.mark.parametrize(
+    "own", [Algorithms(), Algorithms(products="solves"), Algorithms(second="differentiated")], ids=str
+)
 @pytest.mark.parametrize("name", ["toy", "iiwa14"])
-def test_bundled_robots(name: str, products: str) -> None:
-    assert_golden(load_urdf(path(name)), SECOND, 1, Algorithms(products=products))
+def test_bundled_robots(name: str, own: Algorithms) -> None:
+    assert_golden(load_urdf(path(name)), SECOND, 1, own)
 
 
-def test_a_floating_robot() -> None:
-    assert_golden(load_urdf(path("hyq")).with_floating_base(), ("sid", "hfd"), 2, Algorithms())
+@pytest.mark.parametrize("second", ALGORITHMS["second"])
+def test_a_floating_robot(second: str) -> None:
+    robot = load_urdf(path("hyq")).with_floating_base()
+    assert_golden(robot, ("sid", "hfd"), 2, Algorithms(second=second))
 
 
+@pytest.mark.parametrize("second", ALGORITHMS["second"])
 @settings(max_examples=15, deadline=None)
-@given(robots(max_bodies=4, kinds=tuple(JointKind), mimics=True), st.integers(0, 2**16))
-def test_random_trees(robot: Robot, seed: int) -> None:
-    assert_golden(robot, SECOND, seed, Algorithms())
+@given(robot=robots(max_bodies=4, kinds=tuple(JointKind), mimics=True), seed=st.integers(0, 2**16))
+def test_random_trees(robot: Robot, seed: int, second: str) -> None:
+    assert_golden(robot, SECOND, seed, Algorithms(second=second))
 
 
 @pytest.mark.parametrize("others", [("id", "dfd"), ("did", "difd"), ("fd", "m", "minv")])

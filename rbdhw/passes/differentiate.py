@@ -1,0 +1,132 @@
+"""differentiate: add the derivatives of a graph to it, forward along a direction or in reverse from a value.
+
+Forward differentiation takes one pass for each direction, and reverse differentiation one for each value.
+Both add nodes with the builder of the graph, which may still be under construction. Derivatives that are
+zero whatever the inputs add no nodes. A new node belongs to the step of the node that it differentiates,
+with ``_tangent`` or ``_adjoint`` appended.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+from rbdhw.graph.graph import Edge, GraphBuilder, Node, Op
+from rbdhw.scalar import Region, current_region
+
+TURN = 2.0 * math.pi
+"""The derivative of an angle in radians by the same angle in turns."""
+
+
+def derivatives(builder: GraphBuilder, values: Sequence[Edge], seeds: Mapping[int, Edge]) -> list[Edge]:
+    """Return the derivative of each value along one direction (forward differentiation).
+
+    Parameters
+    ----------
+    seeds
+        The derivatives of some nodes along the direction. What these nodes are computed from has no effect.
+        All other inputs are constant.
+    """
+    found: dict[int, Edge] = {}
+    for i in _nodes_between(builder, [value.node for value in values], seeds):
+        change = seeds[i] if i in seeds else _tangent(builder, i, found)
+        if builder.constant_value(change) != 0.0:
+            found[i] = change
+    zero = builder.constant(0.0, current_region())
+    return [value.applied(found.get(value.node, zero)) for value in values]
+
+
+def gradient(builder: GraphBuilder, value: Edge, nodes: Sequence[int]) -> list[Edge]:
+    """Return the derivative of a value by each of some nodes (reverse differentiation).
+
+    The nodes are independent: what they are computed from has no effect.
+    """
+    region = current_region()
+    chosen = set(nodes)
+    between = _nodes_between(builder, [value.node], chosen)
+    adjoints = {value.node: value.applied(builder.constant(1.0, region))}
+    for i in reversed(between):
+        if i not in chosen:
+            _propagate(builder, i, adjoints, between)
+    zero = builder.constant(0.0, region)
+    return [adjoints.get(i, zero) for i in nodes]
+
+
+def _tangent(builder: GraphBuilder, i: int, known: Mapping[int, Edge]) -> Edge:
+    """Return the derivative of node ``i``, given those of its arguments that are not zero."""
+    node = builder.nodes[i]
+    region = _step_after(node.region, "tangent")
+    if node.op is Op.SELECT:
+        return _select_tangent(builder, node, known, region)
+    total = builder.constant(0.0, region)
+    for k, edge in enumerate(node.args):
+        if edge.node in known:
+            change = _times_partial(builder, i, k, edge.applied(known[edge.node]), region)
+            total = builder.add(total, change, region)
+    return total
+
+
+def _select_tangent(builder: GraphBuilder, node: Node, known: Mapping[int, Edge], region: Region) -> Edge:
+    """Return the derivative of a choice: the same choice of two derivatives, as the flag is constant."""
+    zero = builder.constant(0.0, region)
+    a, b = (edge.applied(known.get(edge.node, zero)) for edge in node.args[1:])
+    return builder.select(node.args[0], a, b, region)
+
+
+def _propagate(builder: GraphBuilder, i: int, adjoints: dict[int, Edge], wanted: Collection[int]) -> None:
+    """Add what node ``i`` contributes to the adjoints of those of its arguments that are wanted."""
+    node = builder.nodes[i]
+    region = _step_after(node.region, "adjoint")
+    for k, edge in enumerate(node.args):
+        if edge.node in wanted:
+            own = _times_partial(builder, i, k, edge.applied(adjoints[i]), region)
+            known = adjoints.get(edge.node)
+            adjoints[edge.node] = own if known is None else builder.add(known, own, region)
+
+
+def _times_partial(builder: GraphBuilder, i: int, k: int, factor: Edge, region: Region) -> Edge:
+    """Return a factor times the derivative of node ``i`` by its argument ``k``."""
+    node = builder.nodes[i]
+    match node.op:
+        case Op.ADD:
+            return factor
+        case Op.MULTIPLY:
+            return builder.multiply(node.args[1 - k], factor, region)
+        case Op.SCALE:
+            return builder.scale(factor, node.value, region)
+        case Op.SIN:
+            cos = builder.cos(node.args[0], node.value, region)
+            return builder.multiply(cos, builder.scale(factor, TURN, region), region)
+        case Op.COS:
+            sin = builder.sin(node.args[0], node.value, region)
+            return builder.multiply(sin, builder.scale(factor, -TURN, region), region)
+        case Op.RECIPROCAL:
+            square = builder.multiply(Edge(i), Edge(i), region)
+            return builder.multiply(square, factor.negated(), region)
+        case Op.SELECT:
+            zero = builder.constant(0.0, region)
+            pair = (factor, zero) if k == 1 else (zero, factor)
+            return zero if k == 0 else builder.select(node.args[0], *pair, region)
+        case Op.INPUT | Op.CONSTANT:
+            raise AssertionError(f"{node.op} has no arguments")
+
+
+def _step_after(region: Region, what: str) -> Region:
+    return Region(f"{region.step}_{what}", region.joint)
+
+
+def _nodes_between(builder: GraphBuilder, above: Sequence[int], below: Collection[int]) -> dict[int, None]:
+    """Return the nodes on paths from ``above`` down to the first of ``below``, as keys, arguments first."""
+    reached: set[int] = set()
+    stack = list(above)
+    while stack:
+        i = stack.pop()
+        if i not in reached:
+            reached.add(i)
+            if i not in below:
+                stack += [edge.node for edge in builder.nodes[i].args]
+    between: dict[int, None] = {}
+    for i in sorted(reached):
+        if i in below or any(edge.node in between for edge in builder.nodes[i].args):
+            between[i] = None
+    return between

@@ -374,7 +374,7 @@ def largest_magnitudes(
             values = node_values(graph, {**inputs, **flags})
             nodes = np.flatnonzero(use)
             for some in np.array_split(nodes, len(nodes) // ROWS + 1):
-                sizes = np.abs(np.stack([values[i] for i in some]))
+                sizes = np.abs(np.stack([np.broadcast_to(values[i], tasks) for i in some]))
                 seen[:, some] = np.maximum(seen[:, some], np.maximum.reduceat(sizes, starts, axis=1).T)
         largest.extend(seen)
     most: Array = np.max(largest, axis=0)

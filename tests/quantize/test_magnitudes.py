@@ -56,3 +56,8 @@ def test_a_range_includes_tasks_that_were_not_drawn():
     drawn = max(float(np.abs(chunk["x"]).max()) for chunk in chunks)
     assert most > 1.2 * drawn
     assert np.mean(np.abs(rng.normal(size=400_000)) > most) < 1e-4
+
+
+def test_constants_have_magnitudes_in_a_graph_without_inputs():
+    graph = loads("n0 = constant -0x1.8p+1 @ decode\nout did.dtau_dq[0,0] n0\n")
+    assert largest_magnitudes(graph, ("did",), [{"x": np.zeros(5)}], GROUP) == [3.0]

@@ -15,8 +15,11 @@ from rbdhw.errors import InputError
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robots import path
-from rbdhw.sim.run import run
+from rbdhw.sim.packets import OUTSIDE, OVERFLOW
+from rbdhw.sim.run import rtl, run
 from rbdhw.sim.tools import SimulationError
+from rbdhw.software.exact_library import ExactLibrary
+from tests.support.bit_exact import assert_same_bits, draw_words, modes
 
 TASKS = 40
 
@@ -90,6 +93,22 @@ def toy_folder(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("toy") / request.param
     write(generate(path("toy"), options), folder)
     return folder
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("core", ["pipeline", "array"])
+def test_the_rtl_has_the_bits_of_the_c(core, cache, tmp_path):
+    """Words from their whole formats overflow; statuses are compared, too."""
+    options = BuildOptions(functions=("id", "fd"), ii=8, width=18, data_width=64, core=core, samples=256)
+    write(generate(path("toy"), options), tmp_path / "toy")
+    design = read(tmp_path / "toy")
+    library, seen = ExactLibrary(design), 0
+    for function, extended in modes(design):
+        words = draw_words(design, function, extended, 500)
+        expected = library.respond(function, words, extended)
+        assert_same_bits(rtl(tmp_path / "toy", design, function, words, cache, extended), expected)
+        seen |= int(np.bitwise_or.reduce(expected[0]))
+    assert seen == OUTSIDE | OVERFLOW
 
 
 def toy_states(folder, function, target):

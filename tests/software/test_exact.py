@@ -1,6 +1,7 @@
 """The bit-exact model in C: the bits of the NumPy evaluator and of the packets, on any compiler settings."""
 
 import os
+import shlex
 import subprocess
 import sys
 from functools import cache
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.domain.sampling import sample
@@ -21,12 +24,13 @@ from rbdhw.software.compiler import find_compiler
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactLibrary
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
+from tests.support.compilers import CLANG, COMPILERS, WARNINGS, assert_no_warning
+from tests.support.strategies import ALL_KINDS, robots
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
 
 ALL = ("id", "fd", "m", "minv", "did", "dfd", "difd")
 TOY = {"functions": ALL, "width": 18, "samples": 256}
-WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
 
 BUILDS = {
     "pipeline": ("toy", {**TOY, "ii": 4}),
@@ -63,6 +67,40 @@ def test_c_computes_the_bits_of_the_evaluator(build):
         assert_same_bits(library.respond(function, words, extended), expected)
         seen |= int(np.bitwise_or.reduce(expected[0]))
     assert seen & 1  # some tasks were outside their domain
+
+
+TREES = robots(max_bodies=4, kinds=ALL_KINDS, mimics=True)
+OPTIONS = st.builds(
+    BuildOptions,
+    functions=st.sampled_from([("id", "m"), ("did",)]),
+    ii=st.sampled_from([8, 16]),
+    core=st.sampled_from(["pipeline", "array"]),
+    width=st.sampled_from([18, 24, 32]),
+    samples=st.just(128),
+)
+
+
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(TREES, OPTIONS, st.integers(0, 2**32 - 1))
+def test_random_trees(robot, options, seed):
+    compare_with_the_evaluator(robot, options, seed)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1800)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(TREES, OPTIONS, st.integers(0, 2**32 - 1))
+def test_many_random_trees(robot, options, seed):
+    compare_with_the_evaluator(robot, options, seed)
+
+
+def compare_with_the_evaluator(robot, options, seed):
+    design = build_design(robot, options)
+    library = ExactLibrary(design, flags=["-O1"])
+    for function, extended in modes(design):
+        words = draw_words(design, function, extended, 200, seed)
+        expected = respond(design, function, words, extended)
+        assert_same_bits(library.respond(function, words, extended), expected)
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 16])
@@ -158,13 +196,22 @@ def compiled(folder, design, main, *flags):
     return str(folder / "main")
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("language", [("-xc++", "-std=c++17"), ("-std=c11", "-DRBDHW_LANES=1")])
-def test_no_compiler_warns(language, tmp_path):
+def test_no_compiler_warns(compiler, language, tmp_path):
     for name, text in model_files(built("float32")).items():
         (tmp_path / name).write_text(text)
-    command = [*find_compiler(), *WARNINGS, *language, "-O0", "-c", str(tmp_path / "model.c")]
-    done = subprocess.run([*command, "-o", str(tmp_path / "model.o")], capture_output=True, check=False)
-    assert (done.returncode, done.stderr.decode()) == (0, "")
+    assert_no_warning(tmp_path, compiler, *language)
+
+
+def test_clang_computes_the_same_bits(monkeypatch):
+    monkeypatch.setenv("CC", shlex.join(CLANG))
+    design = built("32 bits")
+    library = ExactLibrary(design)
+    for function, extended in modes(design):
+        words = draw_words(design, function, extended, 300)
+        expected = respond(design, function, words, extended)
+        assert_same_bits(library.respond(function, words, extended), expected)
 
 
 def test_names_can_be_chosen(tmp_path):

@@ -1,6 +1,6 @@
 """The functions in C in floating point: the graph's numbers for any batch, any layout and any angle."""
 
-import subprocess
+import shlex
 
 import numpy as np
 import pytest
@@ -11,8 +11,8 @@ from rbdhw.errors import InputError
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
-from rbdhw.software.compiler import find_compiler
 from rbdhw.software.float_library import FloatLibrary
+from tests.support.compilers import CLANG, COMPILERS, assert_no_warning
 from tests.support.software import ALL, ROBOTS, TOLERANCE, Built, assert_close, built, compute
 from tests.support.strategies import ALL_KINDS, random_states, robots
 
@@ -101,17 +101,21 @@ def test_random_trees(robot, seed):
         assert_close(compute(own, own.library(), function, tasks), expected, TOLERANCE["float64"])
 
 
-WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
-
-
+@pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("language", [("-std=c11",), ("-xc++", "-std=c++17")])
 @pytest.mark.parametrize("options", [("-DRBDHW_REAL=float", "-fopenmp"), ("-DRBDHW_VECTOR_BYTES=0",)])
-def test_no_compiler_warns(language, options, tmp_path):
+def test_no_compiler_warns(compiler, language, options, tmp_path):
     for name, text in built("toy").texts.items():
         (tmp_path / name).write_text(text)
-    command = [*find_compiler(), *WARNINGS, *language, *options, "-O0", "-c", *tmp_path.glob("dynamics_*.c")]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
-    assert (done.returncode, done.stderr.decode()) == (0, "")
+    assert_no_warning(tmp_path, compiler, *language, *options)
+
+
+def test_clang_computes_the_graph(monkeypatch):
+    monkeypatch.setenv("CC", shlex.join(CLANG))
+    own = built("loaded")
+    tasks = own.tasks(100)
+    results = compute(own, own.library(), "id", tasks)
+    assert_close(results, own.expected("id", tasks), TOLERANCE["float64"])
 
 
 @pytest.mark.verify

@@ -24,14 +24,16 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rbdhw.config import DATA_WIDTHS, NUMBERS, PROCESSORS
+from rbdhw.config import DATA_WIDTHS, PROCESSORS
 from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest
+from rbdhw.design.manifest import Manifest, Stream, parse_entry
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.design.replacement import COMPANIONS, VERILOG, write_files
@@ -66,6 +68,11 @@ class Design(AcceleratorModel):
     manifest: dict[str, Any]
     verilog: str
     companions: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def description(self) -> Manifest:
+        """The whole manifest as an object; a draft has none."""
+        return parse_entry(Manifest, self.manifest)
 
 
 def draft_design(model: AcceleratorModel) -> Design:
@@ -200,33 +207,28 @@ def _read_interface(manifest: Mapping[str, Any], program: Program, directory: Pa
     """
     path = directory / MANIFEST
     try:
-        width, codes, number, priority = _read_stream(manifest)
+        stream = _read_stream(manifest)
     except InputError as error:
         raise _damaged(path, error) from None
-    odd = sorted(set(codes) ^ set(program.outputs))
+    odd = sorted(set(stream.functions) ^ set(program.outputs))
     if odd:
         expected = f"the functions of model.json: {', '.join(program.outputs)}"
         raise InputError(f"{path}, function '{odd[0]}'", "is not in both files", expected, AGAIN)
-    return program_interface(program, width, number, priority)
+    return program_interface(program, stream.tdata_width, stream.number, tuple(stream.priority))
 
 
-def _read_stream(manifest: Mapping[str, Any]) -> tuple[int, dict[str, int], str, tuple[str, ...]]:
-    """Return TDATA's width, the codes of the functions, the number format and the priority."""
-    stream = manifest.get("stream")
-    stream = stream if isinstance(stream, dict) else {}
-    width, codes = stream.get("tdata_width"), stream.get("functions")
-    if width not in DATA_WIDTHS:
+def _read_stream(manifest: Mapping[str, Any]) -> Stream:
+    """Return the manifest's entry on the streams, with a width and functions that this version has."""
+    stream = parse_entry(Stream, manifest.get("stream"), "stream")
+    if stream.tdata_width not in DATA_WIDTHS:
         expected = ", ".join(str(allowed) for allowed in DATA_WIDTHS)
-        raise InputError("stream.tdata_width", str(width), f"one of {expected}")
-    if not isinstance(codes, dict) or not codes or not codes.items() <= CODES.items():
-        raise InputError("stream.functions", str(codes), f"some of {CODES}")
-    number = stream.get("number")
-    if number not in NUMBERS:
-        raise InputError("stream.number", str(number), f"one of {', '.join(NUMBERS)}")
-    priority = stream.get("priority")
-    if not isinstance(priority, list) or not all(function in codes for function in priority):
-        raise InputError("stream.priority", str(priority), f"a list of some of {', '.join(codes)}")
-    return int(width), dict(codes), number, tuple(priority)
+        raise InputError("stream.tdata_width", str(stream.tdata_width), f"one of {expected}")
+    if not stream.functions or not stream.functions.items() <= CODES.items():
+        raise InputError("stream.functions", str(stream.functions), f"some of {CODES}")
+    if not set(stream.priority) <= set(stream.functions):
+        expected = f"a list of some of {', '.join(stream.functions)}"
+        raise InputError("stream.priority", str(stream.priority), expected)
+    return stream
 
 
 class _DomainFile(BaseModel):

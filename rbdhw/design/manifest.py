@@ -7,7 +7,7 @@ remove any or change its meaning.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -15,6 +15,7 @@ from rbdhw.design import digests
 from rbdhw.errors import InputError
 
 Count = dict[str, int]
+Entry = TypeVar("Entry", bound="_Entry")
 
 
 class _Entry(BaseModel):
@@ -114,7 +115,7 @@ class ErrorEntry(Figures):
     """Errors of a function's results in the bit-exact model against the golden model."""
 
     norm: str = Field(description="How an error is measured.")
-    limit: float | None = Field(description="The largest error with which `simulate` exits 0.")
+    limit: float = Field(description="The largest error with which `simulate` exits 0.")
     floor: float = Field(
         description="The least norm by which an error is divided, in `units`: smaller results count as this "
         "large."
@@ -393,10 +394,24 @@ def read_manifest(directory: Path) -> Manifest:
     """
     data = digests.read_manifest(directory)
     try:
-        return Manifest.model_validate(data)
+        return parse_entry(Manifest, data)
+    except InputError as error:
+        raise error.within(directory / digests.MANIFEST) from None
+
+
+def parse_entry(kind: type[Entry], data: object, *place: str) -> Entry:
+    """Return a part of a manifest as an object; ``place`` has the keys that lead to it.
+
+    Raises
+    ------
+    InputError
+        If a key is missing, unknown, or of another type. The message names the key.
+    """
+    try:
+        return kind.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = f"{directory / digests.MANIFEST}, {'.'.join(str(part) for part in first['loc'])}"
+        where = ".".join(map(str, (*place, *first["loc"])))
         raise InputError(where, first["msg"], "what generate wrote", digests.AGAIN) from error
 
 

@@ -370,7 +370,7 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
     count = min(len(batch.places), len(answered.places))
     status, words = contents(design, key[0], answered.packets[:count], key[1])
     reference = golden_results(design.robot, key[0], batch.drawn.first(count).arrays, key[1])
-    floor = design.manifest["error"][key[0]]["floor"]
+    floor = design.description.error[key[0]].floor
     return status, relative_errors(decode(design, key[0], words, key[1]), reference, floor)
 
 
@@ -379,7 +379,7 @@ def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Disturban
     every = [(key[0], found) for piece in pieces for key, found in piece.batches.items()]
     functions = {
         function: _function_report([found for name, found in every if name == function], limit)
-        for function, limit in ((f, design.manifest["error"][f]["limit"]) for f in design.functions)
+        for function, limit in ((f, design.description.error[f].limit) for f in design.functions)
     }
     stray, cycles = sum(piece.stray for piece in pieces), sum(piece.cycles for piece in pieces)
     causes = merge_causes(cause for _, found in every for cause in found.causes)

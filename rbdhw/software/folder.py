@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from rbdhw.config import PROCESSORS
 from rbdhw.design.digests import content, json_object, read_manifest
+from rbdhw.design.manifest import ArrayEntry, SoftwareManifest, parse_entry
 from rbdhw.design.replacement import software_files, write_files
 from rbdhw.errors import InputError
 from rbdhw.robot.model import Robot
@@ -27,29 +29,34 @@ class Software:
     sources: Mapping[str, str]
     manifest: dict[str, Any]
 
+    @cached_property
+    def description(self) -> SoftwareManifest:
+        """The manifest as an object."""
+        return parse_entry(SoftwareManifest, self.manifest)
+
     @property
     def target(self) -> str:
         """The target, one of :data:`rbdhw.config.PROCESSORS`."""
-        return str(self.manifest["target"])
+        return self.description.target
 
     @property
     def functions(self) -> tuple[str, ...]:
         """The dynamics functions."""
-        return tuple(self.manifest["functions"])
+        return tuple(self.description.functions)
 
     @property
     def fext(self) -> tuple[int, ...]:
         """The bodies that take an external force."""
-        return tuple(self.manifest["fext"])
+        return tuple(self.description.fext)
 
     def arrays(self, function: str) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Return the inputs and results of a function in the order of the C function's parameters."""
-        entry = self.manifest["functions"][function]
-        inputs, outputs = (
-            tuple(Array(own["name"], tuple(own["shape"]), own["optional"]) for own in entry[side])
-            for side in ("inputs", "outputs")
-        )
-        return inputs, outputs
+        entry = self.description.functions[function]
+        return _arrays(entry.inputs), _arrays(entry.outputs)
+
+
+def _arrays(entries: Sequence[ArrayEntry]) -> tuple[Array, ...]:
+    return tuple(Array(own.name, tuple(own.shape), own.optional) for own in entries)
 
 
 def write(software: Software, directory: Path) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from rbdhw.graph.trace import Recorder
 from rbdhw.interface import program_interface
 from rbdhw.protocol import HEADER_BITS
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
+from tests.support.manifests import ERROR, MANIFEST
 
 MASS, GRAVITY = 2.5, 9.81
 
@@ -64,13 +65,9 @@ def rail_design(data_width: int = 64, bodies: int = 1, width: int = 16) -> Desig
     """Return the whole design, with an error floor of one unit and an error limit of 0.1."""
     robot = rail(bodies)
     program = rail_program(robot, width)
-    allowed = {"floor": 1.0, "limit": 0.1}
+    error = ERROR | {"floor": 1.0, "limit": 0.1}
     interface = program_interface(program, data_width)
-    manifest = {
-        "robot": {"name": robot.name},
-        "error": {"id": dict(allowed), "fd": dict(allowed)},
-        **packet_entries(interface, robot),
-    }
+    manifest = MANIFEST | {"error": {"id": error, "fd": error}} | packet_entries(interface, robot)
     draft = Design(robot, input_domain(robot), program, (), interface, manifest, "")
     return replace(draft, verilog=verilog(draft))
 

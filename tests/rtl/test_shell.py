@@ -445,7 +445,7 @@ def test_refuses_a_data_width_and_a_number() -> None:
         ),
         (
             (FunctionWords("inverse", words(3), words(3)),),
-            "function 'inverse': unknown; expected one of id, fd, m, minv, did, dfd, difd",
+            "function 'inverse': unknown; expected one of id, fd, m, minv, did, dfd, difd, sid, sfd, hid, hfd",
         ),
     ],
 )

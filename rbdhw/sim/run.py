@@ -123,21 +123,36 @@ def run(
         status = np.zeros(len(arrays["q"]), np.int64)
     else:
         words = encode(design, function, arrays, extended)
-        if engine == "rtl":
-            status, words = rtl(directory, design, function, words, cache, extended)
-        elif engine == "model":
-            status, words = ExactLibrary(design).respond(function, words, extended)
-        else:
-            status, words = respond(design, function, words, extended)
+        status, words = _respond(directory, design, function, words, extended, engine, cache)
         results = decode(design, function, words, extended)
     flagged = np.flatnonzero(status)
     if len(flagged):
         progress(f"explaining {len(flagged)} flagged tasks")
     causes = diagnose(design, function, _rows(arrays, flagged), extended, flagged)
-    with replace_file(target) as made, made.open("wb") as file:
-        arrays_out = {**results, "status": status}
-        np.savez(file, **arrays_out)  # type: ignore[arg-type] # NumPy types every keyword as bool
+    _write(target, {**results, "status": status})
     return Outcome(len(status), len(flagged), causes, loaded.ignored, loaded.warnings)
+
+
+def _respond(
+    directory: Path,
+    design: Design,
+    function: str,
+    words: Mapping[str, Integers],
+    extended: bool,
+    engine: str,
+    cache: Path | None,
+) -> tuple[Integers, dict[str, Integers]]:
+    """Return the status (N,) and output words of a bit-exact engine for the input words (N,) of N tasks."""
+    if engine == "rtl":
+        return rtl(directory, design, function, words, cache, extended)
+    if engine == "model":
+        return ExactLibrary(design).respond(function, words, extended)
+    return respond(design, function, words, extended)
+
+
+def _write(target: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    with replace_file(target) as made, made.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type] # NumPy types every keyword as bool
 
 
 def _check_request(design: Design, directory: Path, function: str, engine: str, extended: bool) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from rbdhw.config import DATA_WIDTHS
 from rbdhw.interface import FunctionWords, Interface
+from rbdhw.protocol import CODES
 from rbdhw.rtl.completion import RECORDED, buffer_depth, streams
 from rbdhw.rtl.shell import Accelerator, packet_latency
 from rbdhw.rtl.verilog import to_verilog
@@ -445,7 +446,7 @@ def test_refuses_a_data_width_and_a_number() -> None:
         ),
         (
             (FunctionWords("inverse", words(3), words(3)),),
-            "function 'inverse': unknown; expected one of id, fd, m, minv, did, dfd, difd, sid, sfd, hid, hfd",
+            f"function 'inverse': unknown; expected one of {', '.join(CODES)}",
         ),
     ],
 )

@@ -24,10 +24,11 @@ from rbdhw.bench.pinocchio_cpp import Figures, measure
 from rbdhw.bench.rows import Row, Rows
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import Design, draft_design
-from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.bounds import input_domain, with_multipliers
 from rbdhw.domain.sampling import sample
 from rbdhw.host.engines import ModelEngine
 from rbdhw.pipeline import generate_software
+from rbdhw.protocol import MULTIPLIERS
 from rbdhw.robots import bundled
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import encode
@@ -66,15 +67,15 @@ class Speed:
 
 
 @lru_cache(maxsize=4)
-def software_of(name: str, base: str) -> Software:
-    """Return all functions of a bundled robot in C."""
-    options = BuildOptions(functions=ALL, target="c", mounting=Mounting(base))
+def software_of(name: str, base: str, functions: tuple[str, ...] = ALL) -> Software:
+    """Return functions of a bundled robot in C."""
+    options = BuildOptions(functions=functions, target="c", mounting=Mounting(base))
     return generate_software(bundled()[name], options)
 
 
-def float_speeds(name: str, base: str, number: str) -> dict[str, Speed]:
+def float_speeds(name: str, base: str, number: str, functions: tuple[str, ...] = ALL) -> dict[str, Speed]:
     """Return the speeds of the C of a bundled robot in ``float64`` or ``float32``."""
-    software = software_of(name, base)
+    software = software_of(name, base, functions)
     arrays = {function: software.arrays(function) for function in software.functions}
     real, dtype = REALS[number]
     flags = [*FLOAT_FLAGS, f"-DRBDHW_REAL={real}"]
@@ -132,7 +133,8 @@ def _speed(
 ) -> Speed:
     """Return the speed of a function on tasks over the robot's domain."""
     robot = robot_of(name, base)
-    tasks = sample(robot, input_domain(robot), STATES, np.random.default_rng(0))
+    domain = with_multipliers(input_domain(robot), robot, None, MULTIPLIERS)
+    tasks = sample(robot, domain, STATES, np.random.default_rng(0))
     call = getattr(library, f"time_{function}")
     call.restype = ctypes.c_double
 

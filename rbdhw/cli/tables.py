@@ -73,7 +73,8 @@ def print_description(data: dict[str, Any]) -> None:
         ],
     )
     print_algorithms(data["algorithms"])
-    print_limbs(data["limbs"])
+    if "limbs" in data:
+        print_limbs(data["limbs"])
 
 
 def print_coordinates(coordinates: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:

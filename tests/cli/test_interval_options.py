@@ -185,3 +185,8 @@ def test_a_link_with_a_comma_in_its_name_takes_a_force(rbdhw, tmp_path):
     ):
         assert rbdhw(*command, *options)[0] == 0
         assert json.loads((tmp_path / "out" / "domain.json").read_text())["fext"] == pushed
+
+
+def test_processors_have_no_intervals(told):
+    line = told("info", path("toy"), "--target", "c", "--explore")
+    assert line == "explore: has no effect with --target c; expected an FPGA as the target, or no --explore"

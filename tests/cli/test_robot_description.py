@@ -7,7 +7,7 @@ import pytest
 
 from rbdhw.cli.robot_description import describe, joint_entries
 from rbdhw.config import BuildOptions, Mounting
-from rbdhw.pipeline import generate
+from rbdhw.pipeline import generate, generate_software
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Mimic, Placement, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -72,6 +72,15 @@ def test_a_description_is_json_with_the_algorithms_and_limbs():
     assert all(cost["total"] > 0 for cost in inverse["costs"].values())
     assert [len(group) for group in data["limbs"]["groups"]] == [4]
     assert any(trial["link"] == data["joints"][0]["link"] for trial in data["roots"])
+
+
+def test_software_is_described_by_the_operations_of_each_function_alone():
+    options = BuildOptions(("id", "m"), target="c")
+    data, manifest = describe(path("toy"), options), generate_software(path("toy"), options).manifest
+    assert "limbs" not in data
+    assert data["coordinates"] == manifest["coordinates"]
+    for name, counts in data["functions"].items():
+        assert counts.items() <= manifest["functions"][name].items()
 
 
 def travelling(rows):

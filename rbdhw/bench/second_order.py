@@ -31,6 +31,9 @@ Arrays = dict[str, Array]
 
 SECOND = ("sid", "sfd", "hid", "hfd")
 
+FIRST = {"sid": "did", "hid": "did", "sfd": "dfd", "hfd": "dfd"}
+"""The first derivatives of which each function has the derivatives."""
+
 COUNTED = (("iiwa14", "fixed"), ("hyq", "fixed"), ("hyq", "floating"))
 
 RATES = (("iiwa14", "fixed", 4), ("hyq", "floating", None))
@@ -53,9 +56,15 @@ STEPS = {"twice from tau": 1e-4, "once from first derivatives": 1e-6}
 
 
 def second_operations(robots: Iterable[tuple[str, str]] = COUNTED) -> Rows:
-    """Return the multiplications and the words of each function's graph alone."""
+    """Return the multiplications and the words of each function's graph alone.
+
+    Beside them are the multiplications of central differences of first derivatives, by all positions and
+    velocities.
+    """
     rows = []
     for name, base in robots:
+        evaluations = 4 * robot_of(name, base).nv
+        first = {function: multiplications(graph_of(name, (function,), base)) for function in ("did", "dfd")}
         for function in SECOND:
             graph = graph_of(name, (function,), base)
             rows.append(
@@ -65,14 +74,19 @@ def second_operations(robots: Iterable[tuple[str, str]] = COUNTED) -> Rows:
                     "function": function,
                     "multiplications": multiplications(graph),
                     "words": len(graph.outputs),
+                    "by differences": evaluations * first[FIRST[function]],
                 }
             )
     return rows
 
 
 def second_operations_layout(rows: Rows) -> Rows:
-    """Return a line for each robot: multiplications, and words that travel."""
-    return by_function(rows, (robot_label, lambda row: f"{row['multiplications']:,}, {row['words']:,} words"))
+    """Return lines of each robot's multiplications and words that travel, and of differences."""
+    return by_function(
+        rows,
+        (robot_label, lambda row: f"{row['multiplications']:,}, {row['words']:,} words"),
+        (lambda row: f"{robot_label(row)}, by differences", lambda row: f"{row['by differences']:,}"),
+    )
 
 
 # Rates

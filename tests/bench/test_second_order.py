@@ -17,14 +17,15 @@ def test_operations():
     rows = second_operations([("toy", "fixed")])
     assert [row["function"] for row in rows] == ["sid", "sfd", "hid", "hfd"]
     assert all(0 < row["multiplications"] < 150 for row in rows)
-    (line,) = second_operations_layout(rows)
-    assert line[""] == "toy"
-    assert line["sid"].endswith("14 words")
+    own, differenced = second_operations_layout(rows)
+    assert (own[""], differenced[""]) == ("toy", "toy, by differences")
+    assert own["sid"].endswith("14 words")
+    assert all(row["by differences"] > 2 * row["multiplications"] for row in rows)
 
 
 def test_differences(monkeypatch):
     """The graph is exact to rounding, and each difference that is taken costs digits."""
-    monkeypatch.setattr(second_order, "robot_of", lambda name: chain(2))
+    monkeypatch.setattr(second_order, "robot_of", lambda _: chain(2))
     rows = differences(sizes=[3])
     assert len(rows) == 4 * 3
     for exact, once, twice in zip(rows[::3], rows[1::3], rows[2::3], strict=True):

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rbdhw.config import BuildOptions, Mounting
+from rbdhw.domain.bounds import input_domain, with_multipliers
+from rbdhw.domain.sampling import sample
 from rbdhw.explore.plan import Plan
 from rbdhw.explore.search import make_plan
 from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.graph.graph import Graph
-from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.pipeline import generate_software
+from rbdhw.protocol import DEFAULT_FUNCTIONS, MULTIPLIERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
+from rbdhw.software.folder import Software
 
 ALL = DEFAULT_FUNCTIONS
 
@@ -31,6 +38,19 @@ def graph_of(name: str, functions: tuple[str, ...], base: str = "fixed") -> Grap
     """Return the graph that would be built for these functions of a bundled robot."""
     model = prepare(robot_of(name, base), functions)
     return optimise(trace_model(model, functions), DEFAULT_DELAYS)
+
+
+def tasks_of(name: str, base: str, count: int) -> dict[str, NDArray[np.float64]]:
+    """Return random tasks over the domain of a bundled robot, always the same."""
+    robot = robot_of(name, base)
+    domain = with_multipliers(input_domain(robot), robot, None, MULTIPLIERS)
+    return sample(robot, domain, count, np.random.default_rng(0))
+
+
+@lru_cache(maxsize=KEPT)
+def software_of(name: str, base: str, target: str = "c", functions: tuple[str, ...] = ALL) -> Software:
+    """Return functions of a bundled robot in C or in CUDA."""
+    return generate_software(bundled()[name], BuildOptions(functions, target=target, mounting=Mounting(base)))
 
 
 @lru_cache(maxsize=KEPT)

@@ -2,58 +2,37 @@
 
 from __future__ import annotations
 
-import ctypes
 import resource
-import statistics
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from jinja2 import Environment
-from numpy.typing import NDArray
 
-from rbdhw.bench.builds import ALL, plan_of, robot_of
+from rbdhw.bench.builds import ALL, plan_of, software_of, tasks_of
 from rbdhw.bench.pinocchio_cpp import Figures, measure
 from rbdhw.bench.rows import Row, Rows
-from rbdhw.config import BuildOptions, Mounting
+from rbdhw.bench.timing import Arrays, TimedLibrary, compiled_files, timed_software
 from rbdhw.design.folder import Design, draft_design
-from rbdhw.domain.bounds import input_domain, with_multipliers
 from rbdhw.domain.sampling import sample
 from rbdhw.host.engines import ModelEngine
-from rbdhw.pipeline import generate_software
-from rbdhw.protocol import MULTIPLIERS
 from rbdhw.robots import bundled
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import encode
-from rbdhw.software.arrays import Array
-from rbdhw.software.compiler import FLAGS, compile_library, find_compiler
+from rbdhw.software.compiler import FLAGS, find_compiler
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactLibrary
 from rbdhw.software.float_library import FLAGS as FLOAT_FLAGS
 from rbdhw.software.float_library import REALS
-from rbdhw.software.folder import Software
 
 STATES = 1024
 """The tasks of a batch."""
 
 MODEL_TASKS = 16_384
 """The tasks of a batch of the bit-exact model."""
-
-FEW = 64
-"""The tasks through which single calls go, few enough that they stay in the processor's cache."""
-
-ROUNDS = 15
-"""The measurements of each figure, which is their median."""
-
-ROUND_SECONDS = 0.02
-"""The least processor time of a measurement."""
 
 ROBOTS = (("iiwa14", "fixed"), ("hyq", "floating"))
 
@@ -66,107 +45,16 @@ class Speed:
     rate: float
 
 
-@lru_cache(maxsize=4)
-def software_of(name: str, base: str, functions: tuple[str, ...] = ALL) -> Software:
-    """Return functions of a bundled robot in C."""
-    options = BuildOptions(functions=functions, target="c", mounting=Mounting(base))
-    return generate_software(bundled()[name], options)
-
-
 def float_speeds(name: str, base: str, number: str, functions: tuple[str, ...] = ALL) -> dict[str, Speed]:
     """Return the speeds of the C of a bundled robot in ``float64`` or ``float32``."""
-    software = software_of(name, base, functions)
-    arrays = {function: software.arrays(function) for function in software.functions}
-    real, dtype = REALS[number]
-    flags = [*FLOAT_FLAGS, f"-DRBDHW_REAL={real}"]
-    library = _timing(software.sources, "dynamics.h", arrays, real, flags, by_columns=True)
-    return {function: _speed(library, name, base, function, own, dtype) for function, own in arrays.items()}
+    software = software_of(name, base, functions=functions)
+    library, tasks = timed_software(software, number), tasks_of(name, base, STATES)
+    return {function: _speed(library, function, tasks) for function in software.functions}
 
 
-def _timing(
-    sources: Mapping[str, str],
-    header: str,
-    arrays: Mapping[str, tuple[tuple[Array, ...], tuple[Array, ...]]],
-    real: str,
-    flags: Sequence[str],
-    *,
-    by_columns: bool,
-) -> ctypes.CDLL:
-    """Return a library of all sources that times every function of a header."""
-    functions = []
-    for function, (inputs, outputs) in arrays.items():
-        parameters = [f"const {real} *{own.name}" for own in inputs]
-        parameters += [f"{real} *{own.name}" for own in outputs]
-        rows = [f"{own.name} ? {own.name} + first * {own.size} : NULL" for own in (*inputs, *outputs)]
-        columns = [f"{own.name} ? {own.name} + first : NULL" for own in (*inputs, *outputs)]
-        if not by_columns:
-            rows.append("NULL")
-        functions.append(
-            {
-                "name": function,
-                "parameters": ", ".join(parameters),
-                "rows": ", ".join(rows),
-                "columns": ", ".join(columns),
-                "by_columns": by_columns,
-            }
-        )
-    template = files("rbdhw.bench").joinpath("timing.c.template").read_text(encoding="utf-8")
-    text = Environment(trim_blocks=True, lstrip_blocks=True).from_string(template)
-    timing = text.render(header=header, functions=functions)
-    compiled = ["timing.c", *compiled_files(sources)]
-    return ctypes.CDLL(str(compile_library({**sources, "timing.c": timing}, compiled, flags)))
-
-
-def compiled_files(sources: Mapping[str, str]) -> list[str]:
-    """Return the names of the sources that are compiled; they include the others."""
-    return [name for name in sources if name.endswith(".c")]
-
-
-def _speed(
-    library: ctypes.CDLL,
-    name: str,
-    base: str,
-    function: str,
-    arrays: tuple[tuple[Array, ...], tuple[Array, ...]],
-    dtype: type[Any],
-    columns: bool = True,
-) -> Speed:
-    """Return the speed of a function on tasks over the robot's domain."""
-    robot = robot_of(name, base)
-    domain = with_multipliers(input_domain(robot), robot, None, MULTIPLIERS)
-    tasks = sample(robot, domain, STATES, np.random.default_rng(0))
-    call = getattr(library, f"time_{function}")
-    call.restype = ctypes.c_double
-
-    def seconds(count: int, states: int, calls: int, by_columns: bool) -> float:
-        layout = _columns if by_columns else np.ascontiguousarray
-        given = [
-            None if own.optional else layout(tasks[own.name][:states].astype(dtype)) for own in arrays[0]
-        ]
-        results = [
-            None if own.optional else layout(np.zeros((states, *own.shape), dtype)) for own in arrays[1]
-        ]
-        pointers = [
-            None if array is None else array.ctypes.data_as(ctypes.c_void_p) for array in given + results
-        ]
-        sizes = [ctypes.c_size_t(count), ctypes.c_size_t(states), ctypes.c_size_t(calls)]
-        return float(call(*sizes, int(by_columns), *pointers))
-
-    def fastest(count: int, states: int, by_columns: bool) -> float:
-        """Return the median time of a call in seconds."""
-        calls = 1
-        while seconds(count, states, calls, by_columns) < ROUND_SECONDS:
-            calls *= 2
-        return statistics.median(seconds(count, states, calls, by_columns) / calls for _ in range(ROUNDS))
-
-    alone = fastest(1, FEW, by_columns=False)
-    together = min(fastest(STATES, STATES, own) for own in {False, columns})
+def _speed(library: TimedLibrary, function: str, tasks: Arrays) -> Speed:
+    alone, together = (library.seconds(function, tasks, count) for count in (1, STATES))
     return Speed(1e9 * alone, STATES / together)
-
-
-def _columns(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array whose axis of tasks varies fastest."""
-    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 0, -1)), -1, 0)
 
 
 def processor_rows(robots: Sequence[tuple[str, str]] = ROBOTS) -> Rows:
@@ -256,28 +144,31 @@ def accelerator_layout(rows: Rows) -> Rows:
 def model_rows(name: str = "iiwa14") -> Rows:
     """Return the speed of the bit-exact model in C and in NumPy, at the default error budget."""
     design = draft_design(plan_of(name, width=None, ii=1).accelerator)
-    return [_model_row(name, design, function) for function in design.functions]
+    return [_model_row(design, function) for function in design.functions]
 
 
-def _model_row(name: str, design: Design, function: str) -> Row:
+def _model_row(design: Design, function: str) -> Row:
     """Return the rates of a batch in NumPy and in C, and the times of one task from C and from Python."""
     drawn = sample(design.robot, design.domain, MODEL_TASKS, np.random.default_rng(0))
     words = encode(design, function, drawn)
     one, every, engine = ExactLibrary(design, threads=1), ExactLibrary(design), ModelEngine(Path(), design)
     arrays = one.arrays(function)
     own = {array.name: drawn[array.name][:1] for array in arrays[0] if not array.optional}
-    timing = _timing(
-        model_files(design), "model.h", {function: arrays}, "double", ["-ffp-contract=off"], by_columns=False
-    )
-    alone = _speed(timing, name, "fixed", function, arrays, np.float64, columns=False)
+    alone = timed_model(design, function).seconds(function, drawn)
     return {
         "function": function,
         "NumPy (tasks/s)": MODEL_TASKS / _best(lambda: respond(design, function, words), 5),
         "C, one thread (tasks/s)": MODEL_TASKS / _best(lambda: one.respond(function, words), 15),
         "C, all threads (tasks/s)": MODEL_TASKS / _best(lambda: every.respond(function, words), 15),
-        "one task in C (µs)": alone.nanoseconds / 1e3,
+        "one task in C (µs)": 1e6 * alone,
         "one task from Python (µs)": 1e6 * _best(lambda: engine.compute(function, own, False), 1000),
     }
+
+
+def timed_model(design: Design, function: str) -> TimedLibrary:
+    """Return the bit-exact model of a design with a clock around a function that takes and gives numbers."""
+    arrays = {function: ExactLibrary(design).arrays(function)}
+    return TimedLibrary(model_files(design), "model.h", arrays, flags=["-ffp-contract=off"], exact=True)
 
 
 def model_layout(rows: Rows) -> Rows:

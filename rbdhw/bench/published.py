@@ -16,24 +16,19 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from rbdhw.bench.builds import ALL, errors_of, plan_of
+from rbdhw.bench.linked import answer_cycles
 from rbdhw.bench.pinocchio_cpp import measure
 from rbdhw.bench.rows import Row, Rows
 from rbdhw.bench.synthesis import Subject, known_counts
 from rbdhw.config import BuildOptions, Pacing
-from rbdhw.design.folder import read, write
+from rbdhw.design.folder import write
 from rbdhw.design.traffic import traffic
-from rbdhw.domain.sampling import sample
 from rbdhw.estimate.model import shares
 from rbdhw.explore.search import BuildSearch, make_plan, prepare_build
 from rbdhw.pipeline import emit_design
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
-from rbdhw.sim import bulk
-from rbdhw.sim.packets import encode, merge, requests
-from rbdhw.sim.verilator import Disturbance
 from rbdhw.target import target
 
 BANDWIDTH = 32.0
@@ -200,11 +195,5 @@ def _latency(cycles: int, clock_mhz: float) -> str:
 
 def pace(folder: Path, function: str) -> float:
     """Return the cycles between responses of a design in Verilator for tasks without pauses."""
-    design = read(folder)
-    arrays = sample(design.robot, design.domain, PACED, np.random.default_rng(0), design.fext)
-    places = np.arange(PACED)
-    packets = requests(design, function, places, encode(design, function, arrays))
-    beats = merge({(function, False): places}, {(function, False): packets})
-    record = bulk.exchange(bulk.build(folder), beats, Disturbance())
-    ends = record.taken[record.responses.last]
+    ends = answer_cycles(folder, function, PACED)
     return float(ends[-1] - ends[PACED // 2]) / (PACED - 1 - PACED // 2)

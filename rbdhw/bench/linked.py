@@ -1,0 +1,119 @@
+"""Accelerators of one function in simulation, and their batches over PCI Express."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.config import BuildOptions, Pacing
+from rbdhw.design.folder import Design, read, write
+from rbdhw.domain.sampling import sample
+from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS, HEADER_BITS
+from rbdhw.robots import bundled
+from rbdhw.runtime.cache import user_cache
+from rbdhw.sim import bulk
+from rbdhw.sim.packets import encode, merge, requests
+from rbdhw.sim.verilator import Disturbance
+
+MOST = 65_536
+"""The tasks of the largest batch."""
+
+DESIGNS = 8
+"""Designs that are kept at a time."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link between the host and an accelerator: GB/s each way, and the microseconds of a round trip."""
+
+    bandwidth: float
+    round_trip: float
+
+    def microseconds(self, octets: int) -> float:
+        """Return the time that bytes take one way, without the round trip."""
+        return octets / (1e3 * self.bandwidth)
+
+
+PCI_EXPRESS = Link(15.75, 1.0)
+"""PCI Express 3.0 with 16 lanes of 8 GT/s, of whose 130 bits 128 are data. The round trip is what R.
+Neugebauer et al. measured ("Understanding PCIe performance for end host networking", SIGCOMM, 2018)."""
+
+
+@dataclass(frozen=True)
+class Paced:
+    """How an accelerator answers tasks of a function that are sent without a pause.
+
+    Parameters
+    ----------
+    clock_mhz
+        The clock for which it is scheduled.
+    bytes_in, bytes_out
+        The bytes of a request and of a response, with their headers.
+    cycles
+        For each task, the cycles from the first beat of the first request to the last beat of its response.
+    """
+
+    clock_mhz: float
+    bytes_in: int
+    bytes_out: int
+    cycles: NDArray[np.int64]
+
+    def microseconds(self, count: int) -> float:
+        """Return the time of a batch, from its first beat in to its last beat out."""
+        return float(self.cycles[count - 1]) / self.clock_mhz
+
+    def linked_microseconds(self, count: int, link: Link) -> float:
+        """Return the time of a batch over a link, from the host's first byte out to its last byte in.
+
+        Requests, tasks and responses follow each other at the pace of the slowest of the three.
+        """
+        ways = [link.microseconds(octets) for octets in (self.bytes_in, self.bytes_out)]
+        paced_by_link = self.microseconds(1) + (count - 1) * max(ways)
+        return link.round_trip + sum(ways) + max(self.microseconds(count), paced_by_link)
+
+
+@lru_cache(maxsize=DESIGNS)
+def design_of(name: str, function: str, number: str) -> Design:
+    """Return the accelerator of one function of a bundled robot, at the pace of its packets.
+
+    ``number`` is the number format of packets. The target and the error budget are the default ones.
+    """
+    return generate(bundled()[name], BuildOptions((function,), pacing=Pacing(), number=number))
+
+
+@lru_cache(maxsize=DESIGNS)
+def paced(name: str, function: str, number: str, extended: bool = False, count: int = MOST) -> Paced:
+    """Return how the accelerator of :func:`design_of` answers ``count`` tasks in Verilator."""
+    design = design_of(name, function, number)
+    interface = design.interface
+    widths = interface.request_widths(function, extended), interface.response_widths(function, extended)
+    bytes_in, bytes_out = (math.ceil((HEADER_BITS + sum(bits)) / 8) for bits in widths)
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
+        write(design, Path(folder) / "design")
+        cycles = answer_cycles(Path(folder) / "design", function, count, extended)
+    return Paced(float(design.manifest["clock_mhz"]), bytes_in, bytes_out, cycles)
+
+
+def answer_cycles(folder: Path, function: str, count: int, extended: bool = False) -> NDArray[np.int64]:
+    """Return the cycles in which a design in Verilator answers tasks that are sent without a pause.
+
+    They are those of the last beat of each response, counted from the first beat of the first request. The
+    simulator is kept in the user's cache.
+    """
+    design = read(folder)
+    arrays = sample(design.robot, design.domain, count, np.random.default_rng(0))
+    for name in FUNCTIONS[function].optional_inputs if extended else ():
+        arrays[name] = np.zeros((count, design.robot.nv, design.robot.nv))
+    places = np.arange(count)
+    packets = requests(design, function, places, encode(design, function, arrays, extended), extended)
+    beats = merge({(function, extended): places}, {(function, extended): packets})
+    record = bulk.exchange(bulk.build(folder, user_cache()), beats, Disturbance())
+    cycles: NDArray[np.int64] = record.taken[record.responses.last] - record.sent[0]
+    return cycles

@@ -69,6 +69,12 @@ class Paced:
         """Return the time of a batch, from its first beat in to its last beat out."""
         return float(self.cycles[count - 1]) / self.clock_mhz
 
+    @property
+    def cycles_per_task(self) -> float:
+        """The cycles between responses once all queues are full."""
+        last = len(self.cycles) - 1
+        return float(self.cycles[last] - self.cycles[last // 2]) / (last - last // 2)
+
     def linked_microseconds(self, count: int, link: Link) -> float:
         """Return the time of a batch over a link, from the host's first byte out to its last byte in.
 
@@ -89,15 +95,15 @@ def design_of(name: str, function: str, number: str) -> Design:
 
 
 @lru_cache(maxsize=DESIGNS)
-def paced(name: str, function: str, number: str, extended: bool = False, count: int = MOST) -> Paced:
-    """Return how the accelerator of :func:`design_of` answers ``count`` tasks in Verilator."""
+def paced(name: str, function: str, number: str, extended: bool = False) -> Paced:
+    """Return how the accelerator of :func:`design_of` answers :data:`MOST` tasks in Verilator."""
     design = design_of(name, function, number)
     interface = design.interface
     widths = interface.request_widths(function, extended), interface.response_widths(function, extended)
     bytes_in, bytes_out = (math.ceil((HEADER_BITS + sum(bits)) / 8) for bits in widths)
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
         write(design, Path(folder) / "design")
-        cycles = answer_cycles(Path(folder) / "design", function, count, extended)
+        cycles = answer_cycles(Path(folder) / "design", function, MOST, extended)
     return Paced(float(design.manifest["clock_mhz"]), bytes_in, bytes_out, cycles)
 
 

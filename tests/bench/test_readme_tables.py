@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from rbdhw.bench import markdown_tables, readme_tables
+from rbdhw.bench.batches import SIZES
 from rbdhw.bench.builds import ALL
+from rbdhw.bench.cuda_kernels import ARCHITECTURES
 from rbdhw.bench.hardware_counts import latencies, operations
+from rbdhw.bench.partitions import PARTITIONS
 from rbdhw.bench.readme_tables import TABLES, Table, grid, markdown, measure, write
 from rbdhw.errors import InputError
 
@@ -99,6 +102,35 @@ class TestResults:
         for row in written["compilation"][1:]:
             assert all(number(cell) > 0.0 for cell in row[1:])
 
+    def test_batches_have_their_form(self, written):
+        """Each rate in brackets is that of the time beside it, and the link adds time."""
+        expected = [f"{function}, {count:,}" for function, counts in SIZES.items() for count in counts]
+        assert [row[0] for row in written["batches"][1:]] == expected
+        for label, *cells in written["batches"][1:]:
+            times, rates = zip(*map(pair, cells), strict=True)
+            tasks = number(label.partition(", ")[2])
+            assert rates == pytest.approx([tasks / time for time in times], rel=0.02, abs=0.006), label
+            assert times[-3] < times[-2] < times[-1], label
+
+    def test_partitions_have_their_form(self, written):
+        _, alone, *others = written["partitions"]
+        assert [row[0] for row in written["partitions"][1:]] == [own.name for own in PARTITIONS]
+        for cell in alone[-3:]:
+            total, host = pair(cell)
+            assert total == host > 0.0
+        for row in others:
+            for total, host in map(pair, row[-3:]):
+                assert total > host + 1.0  # the link's round trip
+
+    def test_kernels_have_their_form(self, written):
+        heading, *rows = written["kernels"]
+        assert heading[1:] == [f"{real}, {own}" for own in ARCHITECTURES for real in ("double", "float")]
+        assert len(rows) == 2 * len(ALL)
+        for _, *cells in rows:
+            for cell in cells:
+                registers, _, _, code = map(number, cell.split(" / "))
+                assert 16 <= registers <= 255 < 1e3 * code
+
     def test_costs_have_their_form(self, written):
         heading, *rows = written["costs"]
         assert heading == ["what", "seconds", "seconds of processor", "memory (GB)"]
@@ -111,6 +143,12 @@ class TestResults:
 
 def number(cell):
     return float(cell.replace(",", ""))
+
+
+def pair(cell):
+    """Return the number in front of the brackets, and the one in them."""
+    first, _, second = cell.partition(" µs (")
+    return number(first), number(second.removesuffix(")"))
 
 
 def rate(cell):

@@ -32,13 +32,13 @@ SIZES = (16, 128, 1024)
 """The tasks of a batch."""
 
 PRODUCT = "product"
-"""The host's products by M⁻¹, in ``product.c``."""
+"""The host's products by M⁻¹, in ``product.h``."""
 
 
 NUMBER = "float32"
 """The number format of packets."""
 
-_SOURCE = "product.c"
+_SOURCE = "product.h"
 
 _MATRICES = ("Minv", "dtau_dq", "dtau_dv"), ("da_dq", "da_dv")
 

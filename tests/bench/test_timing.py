@@ -31,7 +31,7 @@ ARRAYS = {"add": ((Array("q", (2,), False), Array("Minv", (2, 2), True)), (Array
 @pytest.fixture
 def library(monkeypatch):
     monkeypatch.setattr(timing, "ROUND_SECONDS", 0.0)
-    return TimedLibrary({"add.c": SOURCE}, "add.c", ARRAYS)
+    return TimedLibrary({"add.h": SOURCE}, "add.h", ARRAYS)
 
 
 def count_of(library, name):
@@ -55,6 +55,6 @@ def test_single_tasks_are_in_rows(library):
 @pytest.mark.parametrize("threads", [False, True])
 def test_more_work_takes_longer(threads):
     source = SOURCE.replace("calls++,", "for (volatile size_t k = 0; k < 1000 * tasks; k++); calls++,")
-    slow = TimedLibrary({"add.c": source}, "add.c", ARRAYS, threads=threads)
+    slow = TimedLibrary({"add.h": source}, "add.h", ARRAYS, threads=threads)
     one, many = (slow.seconds("add", {"q": np.ones((FEW, 2))}, count) for count in (1, FEW))
     assert many > 8 * one

@@ -87,7 +87,7 @@ def second_derivatives(
     with region("christoffel"):
         for i, own in enumerate(owners):
             if own.joint.kind.nv == 1:
-                _enter_symbols(found, i, [body.joint.kind is not JointKind.FLOATING for body in owners])
+                enter_symbols(found, i, [body.joint.kind is not JointKind.FLOATING for body in owners])
     return found
 
 
@@ -254,7 +254,7 @@ def _virtual_in_parent(joint: Joint, q: Coordinate, virtual: Composite) -> Compo
     return Composite(0.0, ZERO, (ZERO, ZERO, ZERO), momentum, gyration)
 
 
-def _enter_symbols(found: Sequence[SecondDerivatives], i: int, usable: Sequence[bool]) -> None:
+def enter_symbols(found: Sequence[SecondDerivatives], i: int, usable: Sequence[bool]) -> None:
     """Replace the derivatives of force ``i`` by two velocities with sums of mass matrix derivatives."""
     for j in range(len(found)):
         for k in range(len(found)):

@@ -21,12 +21,13 @@ from rbdhw.dynamics.derivatives import Matrix, inverse_dynamics_derivatives
 from rbdhw.dynamics.joint import Coordinate, Direction, directions, dofs
 from rbdhw.dynamics.rnea import joint_forces
 from rbdhw.dynamics.second_columns import SecondDerivatives, empty_derivatives
+from rbdhw.dynamics.second_derivatives import enter_symbols
 from rbdhw.dynamics.spatial import UNIT, ZERO, Vector, cross, scale, transpose_tensor
 from rbdhw.frontend.state import State
 from rbdhw.graph.graph import Edge, Op
 from rbdhw.graph.trace import Signal
 from rbdhw.passes.differentiate import derivatives, gradient
-from rbdhw.robot.model import Robot
+from rbdhw.robot.model import Joint, JointKind, Robot
 from rbdhw.scalar import Scalar, current_region, region
 
 Seeds = dict[int, Scalar]
@@ -67,6 +68,11 @@ def all_forces(state: State) -> list[SecondDerivatives]:
     momentum = gather(first.mass_matrix)
     found = [empty_derivatives(state.robot.nv, _root_momentum(state, row)) for row in momentum]
     _differentiate(_Directions(state, ()), state.robot, found, by_position, by_velocity, momentum)
+    joints = _joints(state.robot)
+    with region("christoffel"):
+        for i, joint in enumerate(joints):
+            if joint.kind.nv == 1:
+                enter_symbols(found, i, [own.kind is not JointKind.FLOATING for own in joints])
     return found
 
 
@@ -84,9 +90,9 @@ def _differentiate(
     a joint of several degrees of freedom, both are.
     """
     n = robot.nv
-    joints = {k: i for i, place in enumerate(robot.v_of) for k in range(n)[place]}
+    joints = _joints(robot)
     for k in range(n):
-        others = [j for j in range(n) if j >= k or joints[j] == joints[k]]
+        others = [j for j in range(n) if j <= k or joints[j] is joints[k]]
         cells: list[Cell] = []
         for own, *rows in zip(found, by_position, by_velocity, momentum, strict=True):
             cells += [(own.by_position, j, k, rows[0][j]) for j in others]
@@ -103,8 +109,14 @@ def _differentiate(
         for matrix in (own.by_position, own.by_velocity):
             for k in range(n):
                 for j in range(k):
-                    if joints[j] != joints[k]:
-                        matrix[j][k] = matrix[k][j]
+                    if joints[j] is not joints[k]:
+                        matrix[k][j] = matrix[j][k]
+
+
+def _joints(robot: Robot) -> list[Joint]:
+    """Return the joint of each of the robot's coordinates."""
+    joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
+    return [joint for joint in joints for _ in range(joint.kind.nv)]
 
 
 def _fill(cells: Sequence[Cell], entries: Sequence[Scalar]) -> None:
@@ -142,16 +154,16 @@ class _Directions:
     def slopes(self, value: Scalar) -> list[Scalar]:
         """Return the derivatives of a value by all positions, then velocities, then accelerations."""
         every = [*self._position, *self._velocity, *self._acceleration]
-        nodes = sorted({i for seeds in every for i in seeds} | set(self._fixed))
-        edges = gradient(self._builder, self._edge(value), nodes)
-        adjoints = {i: self._scalar(edge) for i, edge in zip(nodes, edges, strict=True)}
-        with region("second"):
-            return [sum((seed * adjoints[i] for i, seed in seeds.items()), 0.0) for seeds in every]
+        edges = [self._edges(seeds) for seeds in every]
+        found = gradient(self._builder, self._edge(value), edges, self._fixed)
+        return [self._scalar(edge) for edge in found]
 
     def _derivatives(self, values: Sequence[Scalar], seeds: Seeds) -> list[Scalar]:
-        edges = {i: self._edge(seed) for i, seed in seeds.items()}
-        found = derivatives(self._builder, [self._edge(value) for value in values], edges)
-        return [self._scalar(edge) for edge in found]
+        edges = [self._edge(value) for value in values]
+        return [self._scalar(edge) for edge in derivatives(self._builder, edges, self._edges(seeds))]
+
+    def _edges(self, seeds: Seeds) -> dict[int, Edge]:
+        return {i: self._edge(seed) for i, seed in seeds.items()}
 
     def _edge(self, value: Scalar) -> Edge:
         return value.edge if isinstance(value, Signal) else self._builder.constant(value, current_region())

@@ -9,7 +9,7 @@ with ``_tangent`` or ``_adjoint`` appended.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from rbdhw.graph.graph import Edge, GraphBuilder, Node, Op
 from rbdhw.scalar import Region, current_region
@@ -36,20 +36,84 @@ def derivatives(builder: GraphBuilder, values: Sequence[Edge], seeds: Mapping[in
     return [value.applied(found.get(value.node, zero)) for value in values]
 
 
-def gradient(builder: GraphBuilder, value: Edge, nodes: Sequence[int]) -> list[Edge]:
-    """Return the derivative of a value by each of some nodes (reverse differentiation).
+def gradient(
+    builder: GraphBuilder, value: Edge, directions: Sequence[Mapping[int, Edge]], fixed: Collection[int] = ()
+) -> list[Edge]:
+    """Return the derivative of a value along each of several directions (reverse differentiation).
 
-    The nodes are independent: what they are computed from has no effect.
+    Along a direction, few nodes change before their changes meet those of others: products with a seed, and
+    sums of these. Such nodes are differentiated forward, and all that is computed from them in reverse.
+
+    Parameters
+    ----------
+    directions
+        For each direction, seeds as in :func:`derivatives`. What a seeded node is computed from has no effect
+        along any direction.
+    fixed
+        Further nodes that are constant along all directions.
     """
-    region = current_region()
-    chosen = set(nodes)
-    between = _nodes_between(builder, [value.node], chosen)
-    adjoints = {value.node: value.applied(builder.constant(1.0, region))}
-    for i in reversed(between):
-        if i not in chosen:
-            _propagate(builder, i, adjoints, between)
-    zero = builder.constant(0.0, region)
-    return [adjoints.get(i, zero) for i in nodes]
+    ends = {i for seeds in directions for i in seeds} | set(fixed)
+    between = _nodes_between(builder, [value.node], ends)
+    flows = _flows(builder, value, between, ends)
+    return [_slope(builder, flows, _first_changes(builder, between, ends, seeds)) for seeds in directions]
+
+
+Flow = tuple[int | None, Edge]
+"""A node's user, None for the value itself, and what it contributes to the node's adjoint."""
+
+
+def _flows(
+    builder: GraphBuilder, value: Edge, between: Collection[int], ends: Collection[int]
+) -> dict[int, list[Flow]]:
+    """Return the contributions of its users to the adjoint of each node, from the value down to ``ends``."""
+    one = builder.constant(1.0, current_region())
+    flows: dict[int, list[Flow]] = {value.node: [(None, value.applied(one))]}
+    for i in reversed(list(between)):
+        if i not in ends:
+            node = builder.nodes[i]
+            region = _step_after(node.region, "adjoint")
+            adjoint = _sum(builder, [flow for _, flow in flows[i]], region)
+            for k, edge in enumerate(node.args):
+                if edge.node in between:
+                    own = _times_partial(builder, i, k, edge.applied(adjoint), region)
+                    flows.setdefault(edge.node, []).append((i, own))
+    return flows
+
+
+def _first_changes(
+    builder: GraphBuilder, between: Iterable[int], ends: Collection[int], seeds: Mapping[int, Edge]
+) -> dict[int, Edge]:
+    """Return the derivatives, along one direction, of the seeds, products with them, and sums of these."""
+    changes: dict[int, Edge] = {}
+    for i in between:
+        args = {edge.node for edge in builder.nodes[i].args}
+        match builder.nodes[i].op:
+            case _ if i in ends:
+                if i in seeds:
+                    changes[i] = seeds[i]
+            case Op.MULTIPLY if not args.isdisjoint(seeds):
+                changes[i] = _tangent(builder, i, changes)
+            case Op.ADD if args <= changes.keys():
+                changes[i] = _tangent(builder, i, changes)
+    return changes
+
+
+def _slope(builder: GraphBuilder, flows: Mapping[int, Sequence[Flow]], changes: Mapping[int, Edge]) -> Edge:
+    """Return the sum of the changes of nodes, each times what users that are not among them contribute."""
+    total = builder.constant(0.0, current_region())
+    for i, change in changes.items():
+        region = _step_after(builder.nodes[i].region, "adjoint")
+        outside = [flow for user, flow in flows.get(i, ()) if user not in changes]
+        product = builder.multiply(_sum(builder, outside, region), change, region)
+        total = builder.add(total, product, region)
+    return total
+
+
+def _sum(builder: GraphBuilder, edges: Sequence[Edge], region: Region) -> Edge:
+    total = builder.constant(0.0, region)
+    for edge in edges:
+        total = builder.add(total, edge, region)
+    return total
 
 
 def _tangent(builder: GraphBuilder, i: int, known: Mapping[int, Edge]) -> Edge:
@@ -71,17 +135,6 @@ def _select_tangent(builder: GraphBuilder, node: Node, known: Mapping[int, Edge]
     zero = builder.constant(0.0, region)
     a, b = (edge.applied(known.get(edge.node, zero)) for edge in node.args[1:])
     return builder.select(node.args[0], a, b, region)
-
-
-def _propagate(builder: GraphBuilder, i: int, adjoints: dict[int, Edge], wanted: Collection[int]) -> None:
-    """Add what node ``i`` contributes to the adjoints of those of its arguments that are wanted."""
-    node = builder.nodes[i]
-    region = _step_after(node.region, "adjoint")
-    for k, edge in enumerate(node.args):
-        if edge.node in wanted:
-            own = _times_partial(builder, i, k, edge.applied(adjoints[i]), region)
-            known = adjoints.get(edge.node)
-            adjoints[edge.node] = own if known is None else builder.add(known, own, region)
 
 
 def _times_partial(builder: GraphBuilder, i: int, k: int, factor: Edge, region: Region) -> Edge:

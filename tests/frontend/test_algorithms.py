@@ -11,6 +11,7 @@ from rbdhw.graph.graph import Op
 from rbdhw.graph.trace import Recorder
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.frames import align_axes
+from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.target import target
@@ -50,10 +51,10 @@ def test_steps_that_no_function_takes_are_not_compared():
 
 @pytest.mark.parametrize(
     ("name", "function", "cheaper"),
-    [("iiwa14", "hid", "columns"), ("iiwa14", "sid", "columns")],
+    [("iiwa14", "hid", "columns"), ("iiwa14", "sid", "columns"), ("hyq", "hid", "differentiated")],
 )
 def test_second_derivatives_by_columns_and_by_differentiation_compete(name, function, cheaper):
-    robot = align_axes(load_urdf(path(name)))
+    robot = regroup_inertias(align_axes(load_urdf(path(name))))
     found = choose(robot, (function,), (), DELAY, {})
     costs = found.costs["second"]
     assert set(costs) == set(ALGORITHMS["second"])

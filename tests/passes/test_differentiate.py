@@ -89,6 +89,10 @@ def is_finite(graph: Graph) -> bool:
     return all(abs(value) < 1e6 for value in values)
 
 
+def constants(builder: GraphBuilder, seeds: Mapping[int, float]) -> dict[int, Edge]:
+    return {i: builder.constant(seed, REGION) for i, seed in seeds.items()}
+
+
 def assert_close(actual: float, expected: float) -> None:
     assert actual == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
@@ -101,8 +105,7 @@ def test_forward_derivatives_are_those_of_the_complex_step(problem: tuple[Graph,
         return
     builder = builder_of(graph)
     expected = values_of(builder, seeds)
-    edges = {i: builder.constant(seed, REGION) for i, seed in seeds.items()}
-    found = derivatives(builder, [edge for _, edge in graph.outputs], edges)
+    found = derivatives(builder, [edge for _, edge in graph.outputs], constants(builder, seeds))
     values = values_of(builder, {})
     for (_, edge), derivative in zip(graph.outputs, found, strict=True):
         assert_close(edge_value(values, derivative).real, edge_value(expected, edge).imag / STEP)
@@ -111,17 +114,18 @@ def test_forward_derivatives_are_those_of_the_complex_step(problem: tuple[Graph,
 @settings(max_examples=200, deadline=None)
 @given(problems())
 def test_reverse_derivatives_are_those_of_the_complex_step(problem: tuple[Graph, dict[int, float]]) -> None:
-    """Each of the nodes is independent of the others."""
+    """One direction moves all seeded nodes but the last; another the last but one, and one half of them."""
     graph, seeds = problem
     if not is_finite(graph):
         return
     builder = builder_of(graph)
-    nodes = list(seeds)
+    *moved, fixed = seeds
+    directions = [{i: seeds[i] for i in nodes} for nodes in (moved, moved[-1:], moved[::2])]
     _, value = graph.outputs[0]
-    found = gradient(builder, value, nodes)
+    found = gradient(builder, value, [constants(builder, own) for own in directions], [fixed])
     values = values_of(builder, {})
-    for i, derivative in zip(nodes, found, strict=True):
-        expected = values_of(builder_of(graph), dict.fromkeys(nodes, 0.0) | {i: 1.0})
+    for own, derivative in zip(directions, found, strict=True):
+        expected = values_of(builder_of(graph), dict.fromkeys(seeds, 0.0) | own)
         assert_close(edge_value(values, derivative).real, edge_value(expected, value).imag / STEP)
 
 
@@ -132,12 +136,10 @@ def test_second_derivatives_by_reverse_then_forward(problem: tuple[Graph, dict[i
     if not is_finite(graph):
         return
     builder = builder_of(graph)
-    nodes = list(seeds)
     _, value = graph.outputs[0]
-    first = gradient(builder, value, nodes)
-    edges = {i: builder.constant(seed, REGION) for i, seed in seeds.items()}
+    first = gradient(builder, value, [{i: builder.constant(1.0, REGION)} for i in seeds])
     expected = values_of(builder, seeds)
-    second = derivatives(builder, first, edges)
+    second = derivatives(builder, first, constants(builder, seeds))
     values = values_of(builder, {})
     for edge, derivative in zip(first, second, strict=True):
         assert_close(edge_value(values, derivative).real, edge_value(expected, edge).imag / STEP)
@@ -156,8 +158,16 @@ class Scene:
     def by_x(self, value: Edge) -> Edge:
         """Return the forward derivative by ``x``, which must equal the reverse one."""
         (found,) = derivatives(self.builder, [value], {self.x.node: self.one})
-        assert gradient(self.builder, value, [self.x.node]) == [found]
+        assert gradient(self.builder, value, [{self.x.node: self.one}]) == [found]
         return found
+
+    def turn(self) -> tuple[Edge, Edge, dict[int, Edge]]:
+        """Return cosine and sine of a third input, and their seeds along this angle in radians."""
+        angle = self.builder.input(INPUTS[2], REGION)
+        cos, sin = self.builder.cos(angle, 0.0, REGION), self.builder.sin(angle, 0.0, REGION)
+        assert not cos.negative
+        assert not sin.negative
+        return cos, sin, {cos.node: sin.negated(), sin.node: cos}
 
     def constant(self, value: float) -> Edge:
         return self.builder.constant(value, REGION)
@@ -211,7 +221,7 @@ def test_flag_has_no_derivative(scene: Scene) -> None:
     chosen = scene.builder.select(scene.flag, scene.x, scene.y, REGION)
     (found,) = derivatives(scene.builder, [chosen], {scene.flag.node: scene.one})
     assert scene.builder.constant_value(found) == 0.0
-    (found,) = gradient(scene.builder, chosen, [scene.flag.node])
+    (found,) = gradient(scene.builder, chosen, [{scene.flag.node: scene.one}])
     assert scene.builder.constant_value(found) == 0.0
 
 
@@ -225,16 +235,25 @@ def test_value_that_is_a_seed_has_its_derivative(scene: Scene) -> None:
 def test_seeds_may_be_functions_of_other_seeded_nodes(scene: Scene) -> None:
     """With ``d cos = -sin`` and ``d sin = cos``, the second derivative of a sine is minus the sine."""
     make = scene.builder
-    cos, sin = make.cos(scene.x, 0.0, REGION), make.sin(scene.x, 0.0, REGION)
-    seeds = {
-        node: Edge(0, number.negative).applied(change)
-        for number, change in ((cos, sin.negated()), (sin, cos))
-        for node in (number.node,)
-    }
+    cos, sin, seeds = scene.turn()
     value = make.multiply(sin, scene.y, REGION)
     first = derivatives(make, [value], seeds)
     assert first == [make.multiply(cos, scene.y, REGION)]
     assert derivatives(make, first, seeds) == [value.negated()]
+
+
+def test_turned_vector_is_differentiated_forward(scene: Scene) -> None:
+    """The derivative of one coordinate of a turned vector is the other, so there is only one new product."""
+    make = scene.builder
+    cos, sin, seeds = scene.turn()
+    other = make.input(INPUTS[3], REGION)
+    along, across = (
+        make.add(make.multiply(cos, one, REGION), make.multiply(sin, two, REGION), REGION)
+        for one, two in ((scene.x, scene.y), (scene.y, scene.x.negated()))
+    )
+    assert gradient(make, make.multiply(along, other, REGION), [seeds]) == [
+        make.multiply(across, other, REGION)
+    ]
 
 
 def test_what_is_constant_adds_no_operation(scene: Scene) -> None:
@@ -246,7 +265,7 @@ def test_what_is_constant_adds_no_operation(scene: Scene) -> None:
     assert [make.constant_value(edge) for edge in derivatives(make, [other], {scene.x.node: scene.one})] == [
         0
     ]
-    assert [make.constant_value(edge) for edge in gradient(make, other, [scene.x.node])] == [0]
+    assert [make.constant_value(edge) for edge in gradient(make, other, [{scene.x.node: scene.one}])] == [0]
     assert {node.op for node in make.nodes[before:]} <= {Op.CONSTANT}
 
 
@@ -258,16 +277,17 @@ def test_seed_of_zero_stops_the_derivative(scene: Scene) -> None:
     assert found == scene.one
 
 
-@pytest.mark.parametrize("what", ["tangent", "adjoint"])
-def test_new_nodes_belong_to_steps_after_those_that_they_differentiate(what: str) -> None:
+@pytest.mark.parametrize("reverse", [False, True])
+def test_new_nodes_belong_to_steps_after_those_that_they_differentiate(reverse: bool) -> None:
     builder = GraphBuilder()
     region = Region("rnea_forward", 2)
     x, y, z = (builder.input(name, REGION) for name in INPUTS[:3])
     value = builder.multiply(builder.multiply(builder.multiply(x, y, region), z, region), x, region)
     before = len(builder.nodes)
-    if what == "tangent":
-        derivatives(builder, [value], {x.node: y})
+    if reverse:
+        gradient(builder, value, [{x.node: y}])
     else:
-        gradient(builder, value, [x.node])
+        derivatives(builder, [value], {x.node: y})
     added = {str(node.region) for node in builder.nodes[before:] if node.args}
-    assert added == {f"rnea_forward_{what}_2"}
+    steps = ("adjoint", "tangent") if reverse else ("tangent",)
+    assert added == {f"rnea_forward_{step}_2" for step in steps}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
 from numpy.typing import NDArray
+
+from rbdhw.software.arrays import Array
 
 TASKS_OF_A_THREAD = 1024
 """The fewest tasks for which a thread is worth its start."""
@@ -18,6 +20,23 @@ TASKS_OF_A_THREAD = 1024
 def address(array: NDArray[Any]) -> ctypes.c_void_p:
     """Return the address of an array's first number."""
     return ctypes.c_void_p(array.ctypes.data)
+
+
+def in_order(
+    sides: tuple[Iterable[Array], Iterable[Array]],
+    inputs: Mapping[str, NDArray[Any]],
+    outputs: Mapping[str, NDArray[Any]],
+) -> list[NDArray[Any] | None]:
+    """Return arrays in the order of a C function's parameters, with None for those that are missing."""
+    found = [inputs.get(own.name) for own in sides[0]]
+    return found + [outputs.get(own.name) for own in sides[1]]
+
+
+def addresses(
+    arrays: Iterable[NDArray[Any] | None], part: slice = slice(None)
+) -> list[ctypes.c_void_p | None]:
+    """Return the addresses of tasks in arrays, with None for those that are missing."""
+    return [None if array is None else address(array[part]) for array in arrays]
 
 
 def divide(compute: Callable[[slice], None], tasks: int, threads: int | None) -> None:

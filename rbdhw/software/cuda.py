@@ -62,16 +62,6 @@ class _CudaFunction(Function):
     """A dynamics function, as the templates of CUDA show it."""
 
     @property
-    def inputs(self) -> tuple[Array, ...]:
-        """The inputs."""
-        return self._arrays[0]
-
-    @property
-    def results(self) -> tuple[Array, ...]:
-        """The results."""
-        return self._arrays[1]
-
-    @property
     def task_parameters(self) -> str:
         """The parameters of a function of one task, for arrays of any type of numbers."""
         return self.parameters.replace("RBDHW_REAL", "V")
@@ -84,12 +74,12 @@ class _CudaFunction(Function):
     @property
     def numbered(self) -> str:
         """The arguments of all arrays from an array of columns."""
-        return ", ".join(f"columns[{k}]" for k in range(sum(map(len, self._arrays))))
+        return ", ".join(f"columns[{k}]" for k in range(sum(map(len, self.sides))))
 
     @property
     def shapes(self) -> str:
         """The initialisers of a ``struct shape`` for each array; an optional array is absent."""
-        inputs, outputs = self._arrays
+        inputs, outputs = self.sides
         sides = [(array, "true") for array in inputs] + [(array, "false") for array in outputs]
         return ", ".join(
             f'{{"{array.name}", {0 if array.optional else array.size}, {side}}}' for array, side in sides
@@ -106,12 +96,12 @@ class _CudaFunction(Function):
     def stores(self, kernel: Kernel) -> list[str]:
         """Return the lines that write the results of a task, and zeros where the graph has no result."""
         lines = []
-        for k, (place, *elements) in enumerate(places_of(kernel.outputs, self.results)):
-            array = self.results[place]
+        for k, (place, *elements) in enumerate(places_of(kernel.outputs, self.outputs)):
+            array = self.outputs[place]
             targets = " = ".join(_element(array, element) for element in elements if element is not None)
             lines.append(f"{_if_given(array)}{targets} = results[{k}];")
         for place, element in self.zeros(kernel):
-            array = self.results[place]
+            array = self.outputs[place]
             lines.append(f"{_if_given(array)}{_element(array, element)} = 0;")
         return lines
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.errors import InputError
-from rbdhw.software.arrays import Array
-from rbdhw.software.calls import address
+from rbdhw.software.calls import addresses, in_order
 from rbdhw.software.compiler import compile_library
-from rbdhw.software.float_library import REALS
+from rbdhw.software.float_library import SoftwareLibrary
 from rbdhw.software.nvcc import FLAGS, find_nvcc
 
 GPUS = (
@@ -24,36 +22,8 @@ GPUS = (
 """The library runs on GPUs of compute capability 8.0 and later; the driver translates it for newer ones."""
 
 
-class CudaLibrary:
-    """The functions of ``dynamics.cu``, each compiled when it is first called.
-
-    Parameters
-    ----------
-    sources
-        The texts of :data:`rbdhw.software.cuda.CUDA_FILES` by name.
-    arrays
-        The inputs and results of each function, in the order of the CUDA function's parameters.
-    number
-        One of :data:`rbdhw.software.float_library.REALS`.
-    flags
-        Further options of the compiler.
-    """
-
-    def __init__(
-        self,
-        sources: Mapping[str, str],
-        arrays: Mapping[str, tuple[tuple[Array, ...], tuple[Array, ...]]],
-        number: str = "float32",
-        flags: Sequence[str] = (),
-    ) -> None:
-        real, self.dtype = REALS[number]
-        self._sources, self._arrays = dict(sources), dict(arrays)
-        self._flags = (f"-DRBDHW_REAL={real}", *flags)
-        self._library = cache(self._compile)
-
-    def arrays(self, function: str) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        """Return the inputs and results of a function in the order of the CUDA function's parameters."""
-        return self._arrays[function]
+class CudaLibrary(SoftwareLibrary):
+    """The functions of ``dynamics.cu``."""
 
     def compute(
         self, function: str, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
@@ -73,20 +43,14 @@ class CudaLibrary:
             A call of CUDA fails, for example because there is no GPU.
         """
         tasks = len(inputs["q"])
-        columns: list[NDArray[Any] | None] = []
-        for own in self._arrays[function][0]:
-            given = inputs.get(own.name)
-            if given is None and not own.optional:
-                given = np.zeros((tasks, *own.shape))
-            columns.append(None if given is None else self._columns(given))
-        results = {
-            own.name: self._columns(outputs[own.name]) if own.name in outputs else None
-            for own in self._arrays[function][1]
-        }
+        sides = self.arrays(function)
+        needed = {own.name: own.shape for own in sides[0] if not own.optional and own.name not in inputs}
+        zeros = {name: np.zeros((tasks, *shape)) for name, shape in needed.items()}
+        arrays = in_order(sides, {**inputs, **zeros}, outputs)
+        columns = [None if array is None else self._columns(array) for array in arrays]
         call = getattr(self._library(function), f"rbdhw_{function}_columns")
         count = ctypes.c_size_t(tasks)
-        addresses = [None if array is None else address(array) for array in (*columns, *results.values())]
-        error = call(count, count, *addresses)
+        error = call(count, count, *addresses(columns))
         if error:
             raise InputError(
                 f"CUDA function {function}",
@@ -94,16 +58,15 @@ class CudaLibrary:
                 "a GPU of compute capability 8.0 or later, and its driver",
                 "use engine golden",
             )
-        for name, array in results.items():
-            if array is not None:
-                outputs[name][...] = np.moveaxis(array, -1, 0)
+        for array, column in list(zip(arrays, columns, strict=True))[len(sides[0]) :]:
+            if array is not None and column is not None:
+                array[...] = np.moveaxis(column, -1, 0)
 
     def _columns(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return an array with the axis of tasks last, copied if its numbers are not in that order."""
         return np.ascontiguousarray(np.moveaxis(array, 0, -1), self.dtype)
 
     def _compile(self, function: str) -> ctypes.CDLL:
-        """Return the library of one function; the others are left out."""
         others = [name for name in self._arrays if name != function]
         flags = [*self._flags, *(f"-DRBDHW_OMIT_{name.upper()}" for name in others)]
         compiler = (*find_nvcc(), *FLAGS, *GPUS, "-Xcompiler=-fPIC", "-shared")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from itertools import chain
+from typing import ClassVar
 
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import angular_coordinates
@@ -22,9 +23,10 @@ from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word, exact_i
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import GUARD, TrigonometrySpec
 from rbdhw.interface import SINGLE_BITS, FunctionWords
-from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, WordName, mirrored_elements
+from rbdhw.protocol import EXTENDED, HEADER, HEADER_BITS, WordName, mirrored_elements
 from rbdhw.software.arrays import Array, arrays_of
 from rbdhw.software.c_text import comment, fill, integer, table
+from rbdhw.software.declaration import Declaration
 from rbdhw.software.straight_line import Block, split_into_blocks
 
 MODEL_FILES = ("model.c", "model.h")
@@ -134,8 +136,10 @@ def _reciprocal(spec: ReciprocalSpec) -> str:
 
 
 @dataclass(frozen=True)
-class _Function:
+class _Function(Declaration):
     """A dynamics function, as the templates show it."""
+
+    real: ClassVar[str] = "double"
 
     model: AcceleratorModel
     own: FunctionWords
@@ -148,57 +152,17 @@ class _Function:
     def code(self) -> int:
         return self.own.code
 
-    @property
-    def title(self) -> str:
-        return f"{self.name}: {FUNCTIONS[self.name].title}."
-
     @cached_property
-    def _arrays(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def sides(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         return arrays_of(self.model.robot, self.name, self._words_of_inputs())
 
     def _words_of_inputs(self) -> set[str]:
         return {WordName.parse(word.name).array for word in self.model.program.inputs}
 
     @property
-    def arrays(self) -> list[str]:
-        """The lines that describe the arrays."""
-        inputs, outputs = self._arrays
-        return [array.description for array in inputs] + ["gives"] + [array.description for array in outputs]
-
-    @property
-    def inputs(self) -> str:
-        """The parameters of the inputs."""
-        return ", ".join(f"const double *{array.name}" for array in self._arrays[0])
-
-    @property
-    def outputs(self) -> str:
-        """The parameters of the results."""
-        return ", ".join(f"double *{array.name}" for array in self._arrays[1])
-
-    @property
-    def parameters(self) -> str:
-        return f"{self.inputs}, {self.outputs}"
-
-    @property
-    def input_names(self) -> str:
-        return ", ".join(array.name for array in self._arrays[0])
-
-    @property
-    def output_names(self) -> str:
-        return ", ".join(array.name for array in self._arrays[1])
-
-    @property
-    def input_count(self) -> int:
-        return len(self._arrays[0])
-
-    @property
-    def output_count(self) -> int:
-        return len(self._arrays[1])
-
-    @property
     def is_extended(self) -> str:
         """The expression of whether any optional array is given."""
-        optional = [array.name for array in chain(*self._arrays) if array.optional]
+        optional = [array.name for array in chain(*self.sides) if array.optional]
         return " || ".join(f"{name} != NULL" for name in optional) or "0"
 
     @property
@@ -225,7 +189,7 @@ class _Function:
     @property
     def tables(self) -> str:
         """The tables of words, of array sizes and of widths."""
-        inputs, outputs = self._arrays
+        inputs, outputs = self.sides
         angles = angular_coordinates(self.model.robot)
         wraps = self.model.domain.wraps
         brought, returned = self.own.brought(extended=True), self.own.returned(extended=True)

@@ -13,7 +13,7 @@ from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.format import Integers
 from rbdhw.protocol import WordName
 from rbdhw.software.arrays import Array, arrays_of
-from rbdhw.software.calls import address, divide
+from rbdhw.software.calls import addresses, divide, in_order
 from rbdhw.software.compiler import compile_library
 from rbdhw.software.exact import model_files
 
@@ -59,8 +59,7 @@ class ExactLibrary:
         call = getattr(self._library(function), f"rbdhw_{function}_words")
 
         def compute(part: slice) -> None:
-            rows = address(inputs[part]), address(results[part]), address(status[part])
-            call(ctypes.c_size_t(len(status[part])), *rows, extended)
+            call(ctypes.c_size_t(len(status[part])), *addresses([inputs, results, status], part), extended)
 
         divide(compute, tasks, self._threads)
         return status.astype(np.int64), dict(zip(names, results.T, strict=True))
@@ -76,17 +75,12 @@ class ExactLibrary:
             C-contiguous arrays of float64 by name, with the shapes of :meth:`arrays` behind an axis of N.
             Arrays that are missing are not read or written.
         """
-        parameters = [
-            (inputs.get(own.name) for own in self.arrays(function)[0]),
-            (outputs.get(own.name) for own in self.arrays(function)[1]),
-        ]
-        arrays = [array for part in parameters for array in part]
+        arrays = in_order(self.arrays(function), inputs, outputs)
         status = np.zeros(len(inputs["q"]), np.uint8)
         call = getattr(self._library(function), f"rbdhw_{function}")
 
         def compute(part: slice) -> None:
-            rows = [None if array is None else address(array[part]) for array in arrays]
-            call(ctypes.c_size_t(len(status[part])), *rows, address(status[part]))
+            call(ctypes.c_size_t(len(status[part])), *addresses([*arrays, status], part))
 
         divide(compute, len(status), self._threads)
         return status.astype(np.int64)

@@ -1,8 +1,9 @@
-"""The compiled functions in floating point, called from Python."""
+"""The compiled functions in floating point, called from Python: libraries of software, and those of C."""
 
 from __future__ import annotations
 
 import ctypes
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.software.arrays import Array
-from rbdhw.software.calls import address, divide
+from rbdhw.software.calls import addresses, divide, in_order
 from rbdhw.software.compiler import compile_library
 
 REALS: dict[str, tuple[str, type[Any]]] = {
@@ -24,19 +25,17 @@ FLAGS = ("-ffp-contract=fast",)
 """Products and sums are fused where the processor can; the range reduction stays exact."""
 
 
-class FloatLibrary:
-    """The functions in C, each compiled when it is first called.
+class SoftwareLibrary(ABC):
+    """The functions of a folder of software, each compiled when it is first called.
 
     Parameters
     ----------
     sources
-        The texts of :func:`rbdhw.software.floating.dynamics_files` by name.
+        The texts of the sources by name.
     arrays
         The inputs and results of each function, in the order of the C function's parameters.
     number
         One of :data:`REALS`.
-    threads
-        The most threads of a call; by default one for each processor.
     flags
         Further options of the compiler.
     """
@@ -46,17 +45,49 @@ class FloatLibrary:
         sources: Mapping[str, str],
         arrays: Mapping[str, tuple[tuple[Array, ...], tuple[Array, ...]]],
         number: str = "float64",
-        threads: int | None = None,
         flags: Sequence[str] = (),
     ) -> None:
         real, self.dtype = REALS[number]
-        self._sources, self._arrays, self._threads = dict(sources), dict(arrays), threads
-        self._flags = (*FLAGS, f"-DRBDHW_REAL={real}", *flags)
+        self._sources, self._arrays = dict(sources), dict(arrays)
+        self._flags = (f"-DRBDHW_REAL={real}", *flags)
         self._library = cache(self._compile)
 
     def arrays(self, function: str) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Return the inputs and results of a function in the order of the C function's parameters."""
         return self._arrays[function]
+
+    @abstractmethod
+    def compute(
+        self, function: str, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
+    ) -> None:
+        """Compute N tasks in arrays by name, with an axis of N before the shapes of :meth:`arrays`."""
+
+    @abstractmethod
+    def _compile(self, function: str) -> ctypes.CDLL:
+        """Return the library of one function."""
+
+
+class FloatLibrary(SoftwareLibrary):
+    """The functions of :func:`rbdhw.software.floating.dynamics_files`.
+
+    Parameters
+    ----------
+    sources, arrays, number, flags
+        As for :class:`SoftwareLibrary`.
+    threads
+        The most threads of a call; by default one for each processor.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, str],
+        arrays: Mapping[str, tuple[tuple[Array, ...], tuple[Array, ...]]],
+        number: str = "float64",
+        flags: Sequence[str] = (),
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(sources, arrays, number, (*FLAGS, *flags))
+        self._threads = threads
 
     def compute(
         self, function: str, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
@@ -70,24 +101,18 @@ class FloatLibrary:
             are in C order; or in all of them the first axis varies fastest and the others are in C order,
             which is faster for a large batch. Arrays that are missing are not read or written.
         """
-        parameters = [
-            (inputs.get(own.name) for own in self._arrays[function][0]),
-            (outputs.get(own.name) for own in self._arrays[function][1]),
-        ]
-        arrays = [array for part in parameters for array in part]
+        arrays = in_order(self.arrays(function), inputs, outputs)
         tasks = len(inputs["q"])
         by_columns = all(_is_by_columns(array) for array in arrays if array is not None)
         call = getattr(self._library(function), f"rbdhw_{function}{'_columns' * by_columns}")
         sizes = [ctypes.c_size_t(tasks)] * by_columns
 
         def compute(part: slice) -> None:
-            rows = [None if array is None else address(array[part]) for array in arrays]
-            call(ctypes.c_size_t(part.stop - part.start), *sizes, *rows)
+            call(ctypes.c_size_t(part.stop - part.start), *sizes, *addresses(arrays, part))
 
         divide(compute, tasks, self._threads)
 
     def _compile(self, function: str) -> ctypes.CDLL:
-        """Return the library of one function."""
         return ctypes.CDLL(str(compile_library(self._sources, [f"dynamics_{function}.c"], self._flags)))
 
 

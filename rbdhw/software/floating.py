@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
+from typing import ClassVar
 
 from rbdhw.domain.bounds import angular_coordinates
 from rbdhw.graph.graph import Graph
@@ -21,6 +22,7 @@ from rbdhw.protocol import FUNCTIONS, WordName, mirrored_elements
 from rbdhw.robot.model import Robot
 from rbdhw.software.arrays import Array, arrays_of
 from rbdhw.software.c_text import comment, fill, table
+from rbdhw.software.declaration import Declaration
 from rbdhw.software.kernel import Division, Kernel
 
 PROCESSOR = Division(operations=600, vectors=8)
@@ -97,8 +99,10 @@ def heading(robot: Robot) -> str:
 
 
 @dataclass(frozen=True)
-class Function:
+class Function(Declaration):
     """A dynamics function, as the templates show it."""
+
+    real: ClassVar[str] = "RBDHW_REAL"
 
     robot: Robot
     source: Source
@@ -109,17 +113,13 @@ class Function:
     def name(self) -> str:
         return self.source.function
 
-    @property
-    def title(self) -> str:
-        return f"{self.name}: {FUNCTIONS[self.name].title}."
-
     @cached_property
-    def _arrays(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def sides(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         return float_arrays(self.robot, self.name, self.loaded, self.source.extended is not None)
 
     def read_one(self, kernel: Kernel) -> Iterator[str]:
         """Yield the lines that read the words of one task from its arrays."""
-        arrays = self._arrays[0]
+        arrays = self.inputs
         places = places_of(kernel.inputs, arrays)
         for k, (name, (place, element, _)) in enumerate(zip(kernel.inputs, places, strict=True)):
             value = f"inputs[{place}][{element}]"
@@ -132,39 +132,20 @@ class Function:
 
     def write_one(self, kernel: Kernel) -> Iterator[str]:
         """Yield the lines that write the results of one task to its arrays."""
-        for place in range(len(self._arrays[1])):
+        for place in range(len(self.outputs)):
             yield f"if (outputs[{place}]) {{"
             yield f"    real *const array = outputs[{place}];"
             yield from (f"    array[{element}] = 0;" for own, element in self.zeros(kernel) if own == place)
-            for k, (own, element, mirror) in enumerate(places_of(kernel.outputs, self._arrays[1])):
+            for k, (own, element, mirror) in enumerate(places_of(kernel.outputs, self.outputs)):
                 if own == place:
                     second = "" if mirror is None else f"array[{mirror}] = "
                     yield f"    array[{element}] = {second}results[{k}];"
             yield "}"
 
     @property
-    def arrays(self) -> list[str]:
-        inputs, outputs = self._arrays
-        return [array.description for array in inputs] + ["gives"] + [array.description for array in outputs]
-
-    @property
-    def parameters(self) -> str:
-        inputs, outputs = self._arrays
-        parameters = [f"const RBDHW_REAL *{array.name}" for array in inputs]
-        return ", ".join(parameters + [f"RBDHW_REAL *{array.name}" for array in outputs])
-
-    @property
-    def input_names(self) -> str:
-        return ", ".join(array.name for array in self._arrays[0])
-
-    @property
-    def output_names(self) -> str:
-        return ", ".join(array.name for array in self._arrays[1])
-
-    @property
     def supplied(self) -> str:
         """The expression of whether a call gives an optional input, or nothing if there is none."""
-        return " || ".join(array.name for array in self._arrays[0] if array.optional)
+        return " || ".join(array.name for array in self.inputs if array.optional)
 
     @property
     def chosen(self) -> str:
@@ -198,7 +179,7 @@ class Function:
 
     @property
     def tables(self) -> str:
-        inputs, outputs = self._arrays
+        inputs, outputs = self.sides
         parts = [
             table("int", f"{self.name}_input_sizes", [str(array.size) for array in inputs]),
             table("int", f"{self.name}_output_sizes", [str(array.size) for array in outputs]),
@@ -217,7 +198,7 @@ class Function:
 
     def zeros(self, kernel: Kernel) -> list[tuple[int, int]]:
         """Return the arrays and elements of results that are always zero, so that the graph has none."""
-        outputs = self._arrays[1]
+        outputs = self.outputs
         every = {(place, k): None for place, array in enumerate(outputs) for k in range(array.size)}
         for place, element, mirror in places_of(kernel.outputs, outputs):
             del every[place, element]

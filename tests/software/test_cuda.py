@@ -16,7 +16,15 @@ from rbdhw.robots import path
 from rbdhw.software import cuda
 from rbdhw.software.folder import write
 from rbdhw.software.kernel import Division
-from tests.support.software import ROBOTS, TOLERANCE, Built, assert_close, built, compute
+from tests.support.software import (
+    ROBOTS,
+    TOLERANCE,
+    Built,
+    assert_close,
+    assert_computes_its_graphs,
+    built,
+    compute,
+)
 from tests.support.strategies import ALL_KINDS, random_states, robots
 
 NVCC = Path(__file__).parents[1] / "support" / "cuda" / "nvcc"
@@ -31,16 +39,7 @@ def compile_for_the_host(monkeypatch):
 @pytest.mark.parametrize("number", TOLERANCE)
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_every_function_computes_its_graph(robot, number):
-    own = built(robot)
-    library = own.cuda_library(number)
-    tasks = {name: array.astype(library.dtype) for name, array in own.tasks(200).items()}
-    for function, source in own.sources.items():
-        expected = own.expected(function, tasks)
-        assert_close(compute(own, library, function, tasks), expected, TOLERANCE[number])
-        if source.extended is not None:
-            supplied = own.expected(function, tasks, supplied=True)
-            found = compute(own, library, function, tasks, supplied=True)
-            assert_close(found, supplied, TOLERANCE[number])
+    assert_computes_its_graphs(built(robot), built(robot).cuda_library(number))
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 200])

@@ -13,23 +13,23 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
 from rbdhw.software.float_library import FloatLibrary
 from tests.support.compilers import CLANG, COMPILERS, assert_no_warning
-from tests.support.software import ALL, ROBOTS, TOLERANCE, Built, assert_close, built, compute
+from tests.support.software import (
+    ALL,
+    ROBOTS,
+    TOLERANCE,
+    Built,
+    assert_close,
+    assert_computes_its_graphs,
+    built,
+    compute,
+)
 from tests.support.strategies import ALL_KINDS, random_states, robots
 
 
 @pytest.mark.parametrize("number", TOLERANCE)
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_every_function_computes_its_graph(robot, number):
-    own = built(robot)
-    library = own.library(number)
-    tasks = {name: array.astype(library.dtype) for name, array in own.tasks(200).items()}
-    for function, source in own.sources.items():
-        expected = own.expected(function, tasks)
-        assert_close(compute(own, library, function, tasks), expected, TOLERANCE[number])
-        if source.extended is not None:
-            supplied = own.expected(function, tasks, supplied=True)
-            found = compute(own, library, function, tasks, supplied=True)
-            assert_close(found, supplied, TOLERANCE[number])
+    assert_computes_its_graphs(built(robot), built(robot).library(number))
 
 
 def test_a_task_can_bring_its_inverse():

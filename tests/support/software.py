@@ -87,6 +87,16 @@ def compute(built, library, function, tasks, supplied=False, columns=False):
     return results
 
 
+def assert_computes_its_graphs(own, library):
+    """Compare every function of a library with the interpreter, without and with optional inputs."""
+    number = np.dtype(library.dtype).name
+    tasks = {name: array.astype(library.dtype) for name, array in own.tasks(200).items()}
+    for function, source in own.sources.items():
+        for supplied in (False, True)[: 1 + (source.extended is not None)]:
+            found = compute(own, library, function, tasks, supplied)
+            assert_close(found, own.expected(function, tasks, supplied), TOLERANCE[number])
+
+
 def by_columns(array):
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 0, -1)), -1, 0)
 

@@ -1,0 +1,72 @@
+"""What C declares of a dynamics function: its title, and its arrays as parameters."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.software.arrays import Array
+
+
+class Declaration(ABC):
+    """A dynamics function in C."""
+
+    real: ClassVar[str]
+    """The type of numbers."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The function's short name."""
+
+    @property
+    @abstractmethod
+    def sides(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """The inputs and the results in the order of the C function's parameters."""
+
+    @property
+    def inputs(self) -> tuple[Array, ...]:
+        """The inputs."""
+        return self.sides[0]
+
+    @property
+    def outputs(self) -> tuple[Array, ...]:
+        """The results."""
+        return self.sides[1]
+
+    @property
+    def title(self) -> str:
+        """The function's name and what it computes."""
+        return f"{self.name}: {FUNCTIONS[self.name].title}."
+
+    @property
+    def arrays(self) -> list[str]:
+        """The lines that describe the arrays."""
+        inputs, outputs = ([array.description for array in side] for side in self.sides)
+        return [*inputs, "gives", *outputs]
+
+    @property
+    def input_parameters(self) -> str:
+        """The parameters of the inputs."""
+        return ", ".join(f"const {self.real} *{array.name}" for array in self.inputs)
+
+    @property
+    def output_parameters(self) -> str:
+        """The parameters of the results."""
+        return ", ".join(f"{self.real} *{array.name}" for array in self.outputs)
+
+    @property
+    def parameters(self) -> str:
+        """The parameters of all arrays."""
+        return f"{self.input_parameters}, {self.output_parameters}"
+
+    @property
+    def input_names(self) -> str:
+        """The names of the inputs."""
+        return ", ".join(array.name for array in self.inputs)
+
+    @property
+    def output_names(self) -> str:
+        """The names of the results."""
+        return ", ".join(array.name for array in self.outputs)

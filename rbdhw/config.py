@@ -57,6 +57,9 @@ PER_TASK = "task"
 """A value in place of a gravity vector: each task has its own."""
 
 
+FRAME_AXES = ("local", "world")
+"""The axes of a frame's twists: its own, or the world's."""
+
 JOINT_ORDERS = ("pinocchio", "file")
 """The order of a link's joints: by name, as Pinocchio visits them, or as in the file."""
 
@@ -115,6 +118,25 @@ def parse_links(texts: Sequence[str]) -> Links:
             expected = f"it alone, or '\\{name}' for a link of that name"
             raise InputError("fext", f"'{name}' beside other links", expected)
     return tuple(dict.fromkeys(name for name, _ in words)) or NO_LINKS
+
+
+def parse_frames(texts: Sequence[str]) -> tuple[str, ...]:
+    """Parse the links of which the kinematics are wanted, in the syntax of :func:`parse_links`.
+
+    Every name is that of a link here, also ``all`` and ``none``.
+
+    Raises
+    ------
+    InputError
+        A name is empty, or appears twice.
+    """
+    names = [name for text in texts for name, _ in _words(text)]
+    for place, name in enumerate(names):
+        if not name:
+            raise InputError("frames", "'' is not a link", "names of links")
+        if name in names[:place]:
+            raise InputError("frames", f"link '{name}' appears twice", "each link once")
+    return tuple(names)
 
 
 def link_text(name: str) -> str:
@@ -205,6 +227,10 @@ class Mounting:
         The link that floats instead of the file's root, or :data:`CHEAPEST_ROOT`.
     joint_order
         One of :data:`JOINT_ORDERS`.
+    frames
+        The links of whose frames the kinematics are wanted, in their order.
+    frame_axes
+        One of :data:`FRAME_AXES`: the axes of these frames' twists.
     """
 
     base: str = "fixed"
@@ -212,6 +238,8 @@ class Mounting:
     strict: bool = False
     root: str | None = None
     joint_order: str = JOINT_ORDERS[0]
+    frames: tuple[str, ...] = ()
+    frame_axes: str = FRAME_AXES[0]
 
     def check(self) -> None:
         """Refuse unknown values.
@@ -219,7 +247,8 @@ class Mounting:
         Raises
         ------
         InputError
-            The base, the gravity or the joint order is unknown, or the gravity exceeds its bound.
+            The base, the gravity, the joint order or the frames' axes are unknown, or the gravity exceeds its
+            bound.
         """
         if self.base not in BASES:
             raise _unknown("base", self.base, BASES)
@@ -230,6 +259,8 @@ class Mounting:
             raise InputError("gravity", text, f"of each {ACCELERATION_OF_FREE_FALL.expected}")
         if self.joint_order not in JOINT_ORDERS:
             raise _unknown("joint-order", self.joint_order, JOINT_ORDERS)
+        if self.frame_axes not in FRAME_AXES:
+            raise _unknown("frame-axes", self.frame_axes, FRAME_AXES)
 
 
 def parse_gravity(text: str | None) -> tuple[float, float, float] | str | None:
@@ -331,6 +362,7 @@ class BuildOptions:
         if not self.functions:
             raise InputError("functions", "none given", known)
         self._check_priority()
+        self._check_frames()
         if not 1 <= self.least_ii <= MOST_II:
             raise InputError("ii", f"{self.ii} is not possible", f"1 to {MOST_II} cycles between tasks")
         bandwidth = self.pacing.bandwidth if self.pacing else None
@@ -363,6 +395,12 @@ class BuildOptions:
                 raise InputError("priority", f"'{function}' is not built", expected)
             if function in self.priority[:place]:
                 raise InputError("priority", f"'{function}' appears twice", "each function once")
+
+    def _check_frames(self) -> None:
+        if "kin" in self.functions and not self.mounting.frames:
+            raise InputError("frames", "none given for kin", "names of links", "use --frames LINK")
+        if self.mounting.frames and "kin" not in self.functions:
+            raise InputError("frames", "only kin has results of frames", "none", "use --functions kin")
 
     def _check_core(self) -> None:
         if self.asked_core not in (*CORES, CHEAPER_CORE):

@@ -259,10 +259,11 @@ def unflatten(arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]]) -
     Parameters
     ----------
     arrays
-        By name, (N, ...) for N tasks. Words of other arrays are left out.
+        By name, (N, ...) for N tasks, zeros at first. Words of other arrays are left out.
     words
         Names such as ``did.dtau_dq[2,5]`` with values (N,), of all words of a function. A word is also
-        written to the element that mirrors it (:func:`rbdhw.protocol.mirrored_elements`).
+        written to the element that mirrors it (:func:`rbdhw.protocol.mirrored_elements`). Elements that are
+        always one are filled in.
     """
     travelling = dict(words)
     mirrored = mirrored_elements(travelling)
@@ -270,6 +271,8 @@ def unflatten(arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]]) -
         name = WordName.parse(text)
         if name.array in arrays:
             entries = np.moveaxis(arrays[name.array], 0, -1)
+            for index in name.kind.ones(entries.shape[:-1]):
+                entries[index] = 1.0
             entries[name.index] = values
             if text in mirrored:
                 entries[mirrored[text]] = values

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
+from itertools import product
 
 HEADER_BITS = 32
 HEADER = {"tag": (0, 16), "function": (16, 4), "options": (20, 4), "status": (24, 8)}
@@ -142,6 +143,12 @@ FUNCTIONS: dict[str, Function] = {
         ("H_qq", "H_qv", "H_vv", "H_qtau"),
         algorithms=("derivatives", "inverse", "products", "second"),
     ),
+    "kin": Function(
+        "kinematics of the chosen frames",
+        ("q", "v", "a", "base_v", "base_a"),
+        ("placement", "J", "velocity"),
+        optional_outputs=("acceleration", "dv_dq", "da_dq", "da_dv"),
+    ),
 }
 """The registry of functions, in the order of their codes in the header."""
 
@@ -161,9 +168,12 @@ def any_takes(functions: Iterable[str], array: str) -> bool:
     return any(array in FUNCTIONS[name].inputs + FUNCTIONS[name].optional_inputs for name in functions)
 
 
-def function_giving(array: str) -> str:
-    """Return the function whose only result is an array of the user's interface."""
-    return next(name for name, own in FUNCTIONS.items() if own.outputs == (array,))
+def function_giving(array: str, function: str) -> str:
+    """Return the function whose only result is an optional result of ``function``, if there is one.
+
+    Otherwise no other function gives it, and ``function`` itself is returned.
+    """
+    return next((name for name, own in FUNCTIONS.items() if own.outputs == (array,)), function)
 
 
 @dataclass(frozen=True)
@@ -180,11 +190,25 @@ class ArrayKind:
     ordered
         Whether an exchange within a joint of several degrees of freedom may change the array, as derivatives
         by two rotations depend on their order. Then both elements travel, unless they are equal.
+    one
+        The last indices of elements that are always one and therefore do not travel.
     """
 
     dimensions: tuple[str | int, ...]
     exchangeable: tuple[int, int] | None = None
     ordered: bool = False
+    one: tuple[int, ...] | None = None
+
+    def is_one(self, index: tuple[int, ...]) -> bool:
+        """Return whether an element is always one."""
+        return self.one is not None and index[-len(self.one) :] == self.one
+
+    def ones(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        """Return the indices of the elements that are always one in an array of this shape."""
+        if self.one is None:
+            return ()
+        leading = product(*map(range, shape[: -len(self.one)]))
+        return tuple((*index, *self.one) for index in leading)
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """Return the shape for one task of a robot with these sizes."""
@@ -204,6 +228,8 @@ _VECTOR = ArrayKind(("nv",))
 _MATRIX = ArrayKind(("nv", "nv"))
 _SYMMETRIC = ArrayKind(("nv", "nv"), (0, 1))
 _TENSOR = ArrayKind(("nv", "nv", "nv"))
+_TWIST = ArrayKind(("frames", 6))
+_TWIST_BY_JOINT = ArrayKind(("frames", 6, "nv"))
 
 ARRAYS: dict[str, ArrayKind] = {
     "q": ArrayKind(("nq",)),
@@ -220,8 +246,23 @@ ARRAYS: dict[str, ArrayKind] = {
     "H_qq": ArrayKind(("nv", "nv"), (0, 1), ordered=True),
     "H_vv": _SYMMETRIC,
     **dict.fromkeys(("H_qv", "H_qa", "H_qtau"), _MATRIX),
+    "placement": ArrayKind(("frames", 4, 4), one=(3, 3)),
+    **dict.fromkeys(("velocity", "acceleration"), _TWIST),
+    **dict.fromkeys(("J", "dv_dq"), _TWIST_BY_JOINT),
 }
-"""The arrays of all functions."""
+"""The arrays of all functions, except those of :data:`OWN_ARRAYS`."""
+
+OWN_ARRAYS: dict[tuple[str, str], ArrayKind] = {
+    ("kin", "da_dq"): _TWIST_BY_JOINT,
+    ("kin", "da_dv"): _TWIST_BY_JOINT,
+}
+"""Results that have the name, but not the shape, of another function's, by function and name."""
+
+
+def kind_of(array: str, function: str | None = None) -> ArrayKind:
+    """Return the kind of an array, as an input or as a result of a function; KeyError if there is none."""
+    return OWN_ARRAYS.get((function or "", array)) or ARRAYS[array]
+
 
 MULTIPLIERS = ("lambda_tau", "lambda_a")
 """The arrays of multipliers with which second derivatives are contracted."""
@@ -242,9 +283,8 @@ def mirrored_elements(words: Iterable[str]) -> dict[str, tuple[int, ...]]:
     travelling = set(names.values())
     found = {}
     for text, name in names.items():
-        kind = ARRAYS.get(name.array)
-        if kind is not None and kind.exchangeable is not None:
-            mirror = kind.mirror(name.index)
+        if name.array in ARRAYS:
+            mirror = name.kind.mirror(name.index)
             if mirror != name.index and replace(name, index=mirror) not in travelling:
                 found[text] = mirror
     return found
@@ -275,6 +315,11 @@ class WordName:
         return (
             f"{prefix}{self.array}[{','.join(map(str, self.index))}]" if self.index else prefix + self.array
         )
+
+    @property
+    def kind(self) -> ArrayKind:
+        """The array's kind; KeyError for a flag."""
+        return kind_of(self.array, self.function)
 
     @staticmethod
     @lru_cache(maxsize=1 << 16)

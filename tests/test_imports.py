@@ -237,6 +237,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "errors",
         "protocol",
         "robot",
+        "golden",
         "fixed.format",
         "design",
         "sim",

@@ -15,6 +15,7 @@ from rbdhw.protocol import (
     WordName,
     function_giving,
     functions_with,
+    kind_of,
     mirrored_elements,
 )
 
@@ -37,7 +38,7 @@ def test_each_status_has_its_bit():
 
 def test_each_function_has_its_code():
     first = {"id": 0, "fd": 1, "m": 2, "minv": 3, "did": 4, "dfd": 5, "difd": 6}
-    assert {**first, "sid": 7, "sfd": 8, "hid": 9, "hfd": 10} == CODES
+    assert {**first, "sid": 7, "sfd": 8, "hid": 9, "hfd": 10, "kin": 11} == CODES
     assert tuple(first) == DEFAULT_FUNCTIONS
     assert max(CODES.values()) < 1 << HEADER["function"][1]
 
@@ -56,6 +57,7 @@ def test_arrays_travel_in_their_order():
         "sfd": ("q", "v", "tau", *base),
         "hid": ("q", "v", "a", "lambda_tau", *base),
         "hfd": ("q", "v", "tau", "lambda_a", *base),
+        "kin": ("q", "v", "a", "base_v", "base_a"),
     }
     assert {name: own.outputs for name, own in FUNCTIONS.items()} == {
         "id": ("tau",),
@@ -69,10 +71,12 @@ def test_arrays_travel_in_their_order():
         "sfd": ("d2a_dqdq", "d2a_dqdv", "d2a_dvdv", "dMinv_dq"),
         "hid": ("H_qq", "H_qv", "H_vv", "H_qa"),
         "hfd": ("H_qq", "H_qv", "H_vv", "H_qtau"),
+        "kin": ("placement", "J", "velocity"),
     }
     assert FUNCTIONS["dfd"].optional_outputs == ("Minv", "a")
+    assert FUNCTIONS["kin"].optional_outputs == ("acceleration", "dv_dq", "da_dq", "da_dv")
     assert FUNCTIONS["difd"].optional_inputs == ("Minv",)
-    assert [name for name, own in FUNCTIONS.items() if own.extensible] == ["dfd", "difd"]
+    assert [name for name, own in FUNCTIONS.items() if own.extensible] == ["dfd", "difd", "kin"]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,7 @@ def test_the_registry_says_what_functions_need():
     assert functions_with(lambda own: own.inverts) == ("fd", "minv", "dfd", "difd", "sfd", "hfd")
     assert functions_with(lambda own: own.takes_force) == ("fd", "dfd", "sfd", "hfd")
     assert functions_with(lambda own: own.derivative_of == "fd") == ("dfd", "difd")
-    assert FLAGS["acceleration_given"] == (("id", "did", "difd", "sid", "hid"), False)
+    assert FLAGS["acceleration_given"] == (("id", "did", "difd", "sid", "hid", "kin"), False)
     assert FLAGS["inverse_given"] == (("difd",), True)
 
 
@@ -103,9 +107,16 @@ def test_relations_are_between_functions():
         assert {own.derivative_of, own.cost_like} <= {None, *FUNCTIONS}, name
 
 
-def test_every_optional_result_is_the_result_of_a_function():
-    optional = {array for own in FUNCTIONS.values() for array in own.optional_outputs}
-    assert {array: function_giving(array) for array in optional} == {"Minv": "minv", "a": "fd"}
+def test_optional_results_may_be_those_of_other_functions():
+    optional = [(array, name) for name, own in FUNCTIONS.items() for array in own.optional_outputs]
+    assert {pair: function_giving(*pair) for pair in optional} == {
+        ("Minv", "dfd"): "minv",
+        ("a", "dfd"): "fd",
+        ("acceleration", "kin"): "kin",
+        ("dv_dq", "kin"): "kin",
+        ("da_dq", "kin"): "kin",
+        ("da_dv", "kin"): "kin",
+    }
 
 
 def test_every_array_of_a_function_has_its_kind():
@@ -115,7 +126,7 @@ def test_every_array_of_a_function_has_its_kind():
 
 
 def test_shapes_are_of_the_robots_sizes():
-    sizes = {"nq": 8, "nv": 7, "bodies": 9}
+    sizes = {"nq": 8, "nv": 7, "bodies": 9, "frames": 2}
     assert {name: ARRAYS[name].shape(sizes) for name in ("q", "v", "fext", "M", "d2tau_dqdv")} == {
         "q": (8,),
         "v": (7,),
@@ -123,6 +134,16 @@ def test_shapes_are_of_the_robots_sizes():
         "M": (7, 7),
         "d2tau_dqdv": (7, 7, 7),
     }
+    assert kind_of("da_dq", "dfd").shape(sizes) == (7, 7)
+    assert kind_of("da_dq", "kin").shape(sizes) == (2, 6, 7)
+    assert WordName.parse("kin.da_dq[1,5,6]").kind == kind_of("da_dq", "kin")
+
+
+def test_an_element_that_is_always_one():
+    kind = kind_of("placement", "kin")
+    assert kind.ones((2, 4, 4)) == ((0, 3, 3), (1, 3, 3))
+    assert [kind.is_one(index) for index in ((1, 3, 3), (1, 3, 2), (3, 3, 0))] == [True, False, False]
+    assert kind_of("M").ones((4, 4)) == ()
 
 
 def test_an_element_that_does_not_travel_has_the_value_of_its_mirror_image():

@@ -13,9 +13,11 @@ import typer
 
 from rbdhw.config import (
     BASES,
+    FRAME_AXES,
     JOINT_ORDERS,
     BuildOptions,
     Mounting,
+    parse_frames,
     parse_gravity,
     parse_interval,
     parse_links,
@@ -65,6 +67,19 @@ Root = Annotated[
 ]
 JointOrder = Annotated[
     str, _robot(help="The order of the joints: pinocchio (a link's joints by name) or file (as listed).")
+]
+Frames = Annotated[
+    list[str] | None,
+    _robot(
+        "--frames",
+        metavar="LINKS",
+        help="Links of whose frames kin gives the kinematics: comma-separated names; may be repeated. A "
+        "backslash escapes the next character of a name.",
+    ),
+]
+FrameAxes = Annotated[
+    str,
+    _robot("--frame-axes", help="The axes of these frames' velocities: local (each frame's own) or world."),
 ]
 Strict = Annotated[
     bool,
@@ -127,6 +142,8 @@ def build_options(
     gravity: Gravity = None,
     root: Root = None,
     joint_order: JointOrder = JOINT_ORDERS[0],
+    frames: Frames = None,
+    frame_axes: FrameAxes = FRAME_AXES[0],
     strict: Strict = False,
     target: TargetName = "xcvu9p",
     ii: Ii = None,
@@ -166,7 +183,9 @@ def build_options(
         number=number,
         priority=_names(priority),
         algorithms=parse_algorithms(algorithm or []),
-        mounting=Mounting(base, parse_gravity(gravity), strict, root, joint_order),
+        mounting=Mounting(
+            base, parse_gravity(gravity), strict, root, joint_order, parse_frames(frames or ()), frame_axes
+        ),
         share_limbs=share_limbs,
         core=core,
         seed=seed,

@@ -40,7 +40,7 @@ def packet_entries(interface: Interface, robot: Robot) -> dict[str, Any]:
 
 def _entry(word: Word, units: Units) -> dict[str, Any]:
     name = WordName.parse(word.name)
-    unit = word.unit if name.array == "q" else units.of(name.array, name.index)
+    unit = word.unit if name.array == "q" else units.of(name.array, name.index, name.function)
     return {
         "name": word.name,
         "unit": unit,

@@ -31,6 +31,7 @@ from rbdhw import golden
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.sampling import sample
 from rbdhw.golden.error_norm import norms
+from rbdhw.protocol import WordName
 from rbdhw.robot.model import Robot
 
 SHARES = {"box": 6, "motion": 4, "rest": 2, "balanced": 2, "single": 2}
@@ -124,16 +125,27 @@ def ordinary_motions(
 
 
 def error_floors(
-    robot: Robot, domain: Domain, functions: Iterable[str], seed: int, fext: Sequence[int] = ()
+    robot: Robot, domain: Domain, results: Iterable[str], seed: int, fext: Sequence[int] = ()
 ) -> dict[str, float]:
-    """Return for each function the least norm of a result by which an error is divided, in its units.
+    """Return the least norm of each of some results by which an error is divided, in its units.
+
+    A result is a function, such as ``did``, whose ordinary outputs have a common norm, or one of its optional
+    outputs, such as ``kin.da_dq``.
 
     The floor is :data:`FLOOR_SHARE` of the median norm of results in ordinary motions. Smaller results are
     rare, and their relative error is of no use to a controller.
     """
     arrays = ordinary_motions(robot, domain, FLOOR_TASKS, np.random.default_rng((seed, 4)), fext)
-    medians = {f: float(np.median(norms(golden.evaluate(robot, f, arrays)))) for f in functions}
-    return {function: float(f"{FLOOR_SHARE * median:.3g}") for function, median in medians.items()}
+    medians = {name: float(np.median(norms(_evaluate(robot, name, arrays)))) for name in results}
+    return {name: float(f"{FLOOR_SHARE * median:.3g}") for name, median in medians.items()}
+
+
+def _evaluate(robot: Robot, result: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the golden arrays of a result, as :func:`error_floors` names it."""
+    name = WordName.parse(result)
+    if name.function is None:
+        return golden.evaluate(robot, result, arrays)
+    return {name.array: golden.evaluate(robot, name.function, arrays, extended=True)[name.array]}
 
 
 def _labels(tasks: int) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from typing import Any
 from rbdhw.design.manifest import SoftwareManifest
 from rbdhw.emit.manifest import coordinates_entry, operation_counts, robot_entry
 from rbdhw.frontend.build_graph import Model
-from rbdhw.software.arrays import Array, unit_of
+from rbdhw.software.arrays import Array
 from rbdhw.software.cuda import cuda_files
 from rbdhw.software.floating import Source, dynamics_files, float_arrays
 from rbdhw.software.folder import Software
@@ -50,6 +50,6 @@ def _entry(array: Array) -> dict[str, Any]:
     return {
         "name": array.name,
         "shape": list(array.shape),
-        "unit": unit_of(array.name),
+        "unit": array.meaning,
         "optional": array.optional,
     }

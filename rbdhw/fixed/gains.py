@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rbdhw.graph.graph import Edge, Graph, Node, Op
 from rbdhw.graph.interpret import node_values
-from rbdhw.protocol import ARRAYS, CODES, FUNCTIONS, WordName, flag_values, function_giving
+from rbdhw.protocol import CODES, FUNCTIONS, WordName, flag_values, function_giving
 
 Array = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ class Strata:
     of
         (N,): the index of each task's stratum.
     floors
-        By function, the least norm of a result by which an error is divided.
+        By function and by optional result, the least norm of a result by which an error is divided.
     """
 
     names: tuple[str, ...]
@@ -77,7 +77,8 @@ class Strata:
 class _Way:
     """Results that have a common norm, and the flags of the tasks that have these results.
 
-    ``like`` is the function that has these results as its ordinary outputs; its floor is used.
+    The floor of ``like`` is used: the function that has these results as its ordinary outputs, or an optional
+    result of this function.
     """
 
     function: str
@@ -114,11 +115,22 @@ def gains(graph: Graph, inputs: Mapping[str, Array], strata: Strata, rng: np.ran
 
 
 def optional_results(functions: Iterable[str]) -> dict[str, str]:
-    """Return, for each optional output array of the functions, the function that has it as only output."""
-    wanted = {array for function in functions for array in FUNCTIONS[function].optional_outputs}
-    return {
-        array: function_giving(array) for array in sorted(wanted, key=lambda own: CODES[function_giving(own)])
-    }
+    """Return, for each optional output array of the functions, what its errors are relative to.
+
+    That is the function that has it as only output, or else the array itself, such as ``kin.da_dq``.
+    """
+    found = {}
+    for function in sorted(functions, key=CODES.__getitem__):
+        for array in FUNCTIONS[function].optional_outputs:
+            other = function_giving(array, function)
+            found[array] = str(WordName(array, function=function)) if other == function else other
+    return dict(sorted(found.items(), key=lambda own: CODES[_function_of(own[1])]))
+
+
+def _function_of(result: str) -> str:
+    """Return the function of a result of :func:`optional_results`."""
+    name = WordName.parse(result)
+    return name.function or name.array
 
 
 def _ways(graph: Graph) -> Iterator[_Way]:
@@ -141,7 +153,7 @@ def _ways(graph: Graph) -> Iterator[_Way]:
 
 def _weight(word: WordName) -> float:
     """Return the weight of a word in the result's norm: sqrt(2) if another element mirrors it."""
-    return 1.0 if ARRAYS[word.array].mirror(word.index) == word.index else 2.0**0.5
+    return 1.0 if word.kind.mirror(word.index) == word.index else 2.0**0.5
 
 
 def _seeds(way: _Way, values: list[Array], signs: Array, floor: float) -> dict[int, Array]:

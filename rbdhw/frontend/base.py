@@ -1,4 +1,4 @@
-"""The base and gravity of a robot: the base is fixed, floats, or moves as each task gives."""
+"""The base, chosen frames and gravity of a robot: the base is fixed, floats, or moves as each task gives."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from dataclasses import replace
 from rbdhw.config import Mounting
 from rbdhw.errors import InputError
 from rbdhw.remarks import warn
+from rbdhw.robot.link_frames import choose_frames
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 
 
 def mount(robot: Robot, mounting: Mounting) -> Robot:
-    """Return ``robot`` with the requested base and gravity.
+    """Return ``robot`` with the requested base, frames and gravity.
 
     A robot whose URDF has a floating base keeps it.
 
     Raises
     ------
     InputError
-        If the motion of the base is to be given by tasks, but the base floats.
+        If the motion of the base is to be given by tasks, but the base floats; if a frame is of an unknown
+        link, or of one that does not move.
     """
     if mounting.base == "floating" and not robot.floats:
         robot = robot.with_floating_base()
@@ -30,6 +32,8 @@ def mount(robot: Robot, mounting: Mounting) -> Robot:
             expected = "a robot whose root has no freedom of its own"
             raise InputError("base", reason, expected, "use --base floating")
         robot = replace(robot, base_given=True)
+    if mounting.frames:
+        robot = choose_frames(robot, mounting.frames, mounting.frame_axes)
     if isinstance(mounting.gravity, str):
         return replace(robot, gravity_given=True)
     return robot if mounting.gravity is None else replace(robot, gravity=mounting.gravity)

@@ -29,6 +29,7 @@ from rbdhw.dynamics.columns import column_derivatives
 from rbdhw.dynamics.derivatives import Matrix, inverse_dynamics_derivatives, mass_matrix
 from rbdhw.dynamics.factorization import Factors, factorize, inverse, solve
 from rbdhw.dynamics.joint import dofs
+from rbdhw.dynamics.kinematics import frame_motion
 from rbdhw.dynamics.rnea import STILL, RoundTrip, Wrench, joint_forces, newton_euler
 from rbdhw.dynamics.second_columns import SecondDerivatives
 from rbdhw.dynamics.spatial import ZERO, dot
@@ -46,7 +47,8 @@ from rbdhw.frontend.state import State
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder, Signal, equal
 from rbdhw.passes.prune import prune
-from rbdhw.protocol import ARRAYS, FLAGS, FUNCTIONS, ArrayKind, functions_with
+from rbdhw.protocol import FLAGS, FUNCTIONS, ArrayKind, functions_with, kind_of
+from rbdhw.robot.link_frames import chosen_frames
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar, region
 
@@ -166,7 +168,7 @@ class _Pipeline:
         self._v = self._coupling.spread(self._task.v)
         self._zeros = [0.0] * len(self._v)
         with region("decode"):
-            self._given = self._flag(GIVEN, functions_with(lambda own: "v" in own.inputs))
+            self._given = self._flag(GIVEN, functions_with(lambda own: "fext" in own.inputs))
             dense = algorithms.products == "dense"
             self._takes_inverse = (
                 self._flag(SUPPLIED, functions_with(lambda own: own.derivative_of == "fd"))
@@ -179,7 +181,7 @@ class _Pipeline:
         results = self._results(function)
         regular = FUNCTIONS[function].outputs
         words = list(_words(self._robot, function, regular, results))
-        first = ",".join("0" for _ in ARRAYS[regular[0]].dimensions)
+        first = ",".join("0" for _ in kind_of(regular[0], function).dimensions)
         placeholder = f"{function}.{regular[0]}[{first}]"  # keeps the function if all entries are zero
         with region("encode"):
             for name, entry in words or [(placeholder, 0.0)]:
@@ -212,6 +214,8 @@ class _Pipeline:
                 return acceleration_tensors(self._state, self._forward)
             case "hid":
                 return force_hessian(self._state, self._contraction)
+            case "kin":
+                return self._kinematics
             case _:
                 return acceleration_hessian(
                     self._state, self._forward, self._contraction, self._task.lambda_a
@@ -422,6 +426,28 @@ class _Pipeline:
                     multipliers[i] = self.recorder.select(self._given, *pair)
         return contract(self._state, multipliers)
 
+    # Kinematics
+
+    @property
+    def _kinematics(self) -> tuple[Results, ...]:
+        """The results of all chosen frames."""
+        accelerations, base = self._coupling.spread(self._task.a), self._task.base_twists
+        in_world = self._robot.frame_axes == "world"
+        frames = [
+            frame_motion(self._robot, frame, self._task.poses, self._v, accelerations, base, in_world)
+            for frame in chosen_frames(self._robot)
+        ]
+        gather = self._coupling.gather
+        return (
+            [frame.placement for frame in frames],
+            [list(map(gather, frame.jacobian)) for frame in frames],
+            [frame.velocity for frame in frames],
+            [frame.acceleration for frame in frames],
+            [list(map(gather, frame.velocity_by_position)) for frame in frames],
+            [list(map(gather, frame.acceleration_by_position)) for frame in frames],
+            [list(map(gather, frame.acceleration_by_velocity)) for frame in frames],
+        )
+
     def _sum(self, one: Matrix, other: Matrix) -> Matrix:
         rows = []
         for i, pair in enumerate(zip(one, other, strict=True)):
@@ -463,12 +489,12 @@ def _words(
 ) -> Iterator[tuple[str, Scalar]]:
     """Yield the name and value of each word of a function's arrays; further ``values`` are ignored.
 
-    Structural zeros do not travel, nor does the first of two elements that :class:`ArrayKind` calls
-    exchangeable.
+    Structural zeros do not travel, nor do elements that are always one, nor does the first of two elements
+    that :class:`ArrayKind` calls exchangeable.
     """
     joints = {k: i for i, place in enumerate(robot.v_of) for k in range(robot.nv)[place]}
     for array, value in zip(arrays, values, strict=False):
-        kind = ARRAYS[array]
+        kind = kind_of(array, function)
         entries = dict(_elements(value))
         for index, entry in entries.items():
             mirror = kind.mirror(index)
@@ -476,7 +502,7 @@ def _words(
                 differs = not equal(entry, entries[mirror])
             else:
                 differs = False
-            if differs or (mirror <= index and not _is_zero(entry)):
+            if differs or (mirror <= index and not _is_zero(entry) and not kind.is_one(index)):
                 yield f"{function}.{array}[{','.join(map(str, index))}]", entry
 
 

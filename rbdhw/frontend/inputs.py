@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
+from rbdhw.dynamics.derivatives import ZERO_TWIST, Twist
 from rbdhw.dynamics.floating_base import FloatingBody
 from rbdhw.dynamics.joint import Coordinate, attitude, turns
 from rbdhw.dynamics.rnea import Motion, Wrench, at_rest, make_motion
@@ -125,6 +126,25 @@ class Task:
             falling = apply(axes, scale(shrink(quaternion), multiply(into, self._gravity_vector)))
             linear, angular = _halves(self.v[:6])
             return FloatingBody(angular, linear, falling)
+
+    @cached_property
+    def poses(self) -> list[Coordinate]:
+        """The coordinates with the pose of a floating first body, which the dynamics do not need."""
+        if not self._robot.floats:
+            return self.coordinates
+        with region("floating"):
+            x, y, z = self._q[:3]
+            quaternion = self._q[3:7]
+            pose = Coordinate(shift=(x, y, z), attitude=attitude(quaternion, shrink(quaternion)))
+        return [pose, *self.coordinates[1:]]
+
+    @property
+    def base_twists(self) -> tuple[Twist, Twist]:
+        """The base's velocity and spatial acceleration in its axes, without gravity."""
+        if not self._robot.base_given:
+            return ZERO_TWIST, ZERO_TWIST
+        (linear, angular), (change, turning) = _halves(self._base_v), _halves(self._base_a)
+        return (angular, linear), (turning, change)
 
     @property
     def _gravity_vector(self) -> Vector:

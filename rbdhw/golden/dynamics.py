@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from rbdhw.errors import InputError
 from rbdhw.golden.complex_step import by_position, by_velocity
+from rbdhw.golden.kinematics import kinematics
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
 from rbdhw.golden.system import System, system
-from rbdhw.protocol import ARRAYS, FUNCTIONS
+from rbdhw.protocol import ARRAYS, FUNCTIONS, function_giving
 from rbdhw.robot.model import BASE, Robot
 
 Tasks = Mapping[str, Array]
@@ -57,7 +58,9 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     return tuple(name for name in FUNCTIONS[function].inputs if name != "fext" and given.get(name, True))
 
 
-def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np.float64]]:
+def evaluate(
+    robot: Robot, function: str, arrays: Tasks, extended: bool = False
+) -> dict[str, NDArray[np.float64]]:
     """Evaluate one of the functions for N tasks in float64.
 
     Parameters
@@ -72,6 +75,8 @@ def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np
         ``base_v`` and ``base_a`` (N, 6) are the base link's spatial velocity and acceleration
         ``[linear; angular]`` in its own frame, without gravity. ``gravity`` (N, 3) is in the world's frame,
         or in the base link's frame if the base's motion is given.
+    extended
+        Whether to return the function's optional results, too.
 
     Returns
     -------
@@ -82,7 +87,9 @@ def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np
         ``dM_dq`` (N, nv, nv, nv), where the last index is that of the second variable; ``sfd``: the same of
         ``a``, and ``dMinv_dq``. ``hid``: ``H_qq``, ``H_qv``, ``H_vv`` and ``H_qa``, the second derivatives of
         ``lambda_tau . tau``; ``hfd``: those of ``lambda_a . a``, with ``H_qtau``. By two positions of one
-        joint the derivative by the first index is taken first.
+        joint the derivative by the first index is taken first. ``kin``: for each of the robot's frames
+        ``placement`` (N, frames, 4, 4), ``J`` (N, frames, 6, nv) and ``velocity`` (N, frames, 6), all
+        ``[linear; angular]`` (:mod:`rbdhw.golden.kinematics`).
 
     Raises
     ------
@@ -96,7 +103,13 @@ def evaluate(robot: Robot, function: str, arrays: Tasks) -> dict[str, NDArray[np
         _compute(robot, model, function, {name: array[k : k + CHUNK] for name, array in tasks.items()})
         for k in range(0, max(len(tasks["q"]), 1), CHUNK)
     ]
-    return {name: np.concatenate([part[name] for part in parts], dtype=np.float64) for name in parts[0]}
+    found = {name: np.concatenate([part[name] for part in parts], dtype=np.float64) for name in parts[0]}
+    own = FUNCTIONS[function]
+    results = {name: found[name] for name in own.outputs}
+    for name in own.optional_outputs if extended else ():
+        other = function_giving(name, function)
+        results |= {name: found[name] if other == function else evaluate(robot, other, arrays)[name]}
+    return results
 
 
 def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array]:
@@ -319,8 +332,10 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
             return _first_derivatives(model, function, tasks)
         case "sid" | "sfd":
             return _second_derivatives(robot, model, function, tasks)
-        case _:
+        case "hid" | "hfd":
             return _contracted_derivatives(robot, model, function, tasks)
+        case _:
+            return kinematics(robot, model, tasks)
 
 
 def _first_derivatives(model: System, function: str, tasks: Tasks) -> dict[str, Array]:

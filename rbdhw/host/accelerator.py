@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rbdhw.design.digests import read_manifest
 from rbdhw.errors import InputError
 from rbdhw.host.engines import open_engine
-from rbdhw.protocol import ARRAYS, BASE, FUNCTIONS
+from rbdhw.protocol import BASE, FUNCTIONS, kind_of
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -76,7 +76,7 @@ class Accelerator:
             raise InputError(f"function '{function}'", f"not in {self.folder}", expected)
         given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
         self._engine.check_optional(function, given)
-        one = all(array.ndim == len(ARRAYS[name].dimensions) for name, array in given.items())
+        one = all(array.ndim == len(kind_of(name).dimensions) for name, array in given.items())
         tasks = _broadcast(given)
         extended = extended or any(name in given for name in FUNCTIONS[function].optional_inputs)
         status, results = self._engine.compute(function, tasks, extended)
@@ -92,7 +92,9 @@ def _broadcast(given: Mapping[str, Array]) -> dict[str, Array]:
     InputError
         Batches differ in length.
     """
-    batches = {name: len(array) for name, array in given.items() if array.ndim > len(ARRAYS[name].dimensions)}
+    batches = {
+        name: len(array) for name, array in given.items() if array.ndim > len(kind_of(name).dimensions)
+    }
     if len(set(batches.values())) > 1:
         found = ", ".join(f"{size} of {name}" for name, size in batches.items())
         raise InputError("arrays", found, "as many tasks in each")
@@ -141,16 +143,16 @@ def _method(function: str) -> Callable[..., Any]:
 def _describe(function: str) -> str:
     """Return the documentation of a method: shapes for one task, before which batches have an axis."""
     own = FUNCTIONS[function]
-    given = ", ".join(f"``{name}`` {_shape(name)}" for name in own.outputs + own.optional_outputs)
+    given = ", ".join(f"``{name}`` {_shape(name, function)}" for name in own.outputs + own.optional_outputs)
     optional = (
         f" ``{'``, ``'.join(own.optional_outputs)}`` with ``extended``." if own.optional_outputs else ""
     )
     return f"Return the {own.title}: {given}, and ``status``.{optional}"
 
 
-def _shape(name: str) -> str:
-    """Return the shape of an array for one task, with the names of its lengths."""
-    lengths = list(map(str, ARRAYS[name].dimensions))
+def _shape(name: str, function: str) -> str:
+    """Return the shape of a function's result for one task, with the names of its lengths."""
+    lengths = list(map(str, kind_of(name, function).dimensions))
     return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
 
 

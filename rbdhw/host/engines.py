@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw import golden
 from rbdhw.design.digests import read_manifest
 from rbdhw.design.folder import Design, is_software, read
 from rbdhw.errors import InputError
@@ -19,7 +20,7 @@ from rbdhw.robot.model import Robot
 from rbdhw.sim.arrays import check_arrays, check_optional
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import NOT_FINITE, check_finite, decode, encode
-from rbdhw.sim.run import golden_results, rtl
+from rbdhw.sim.run import rtl
 from rbdhw.software import folder as software_folder
 from rbdhw.software.arrays import Array
 from rbdhw.software.cuda_library import CudaLibrary
@@ -119,7 +120,7 @@ class GoldenEngine(Engine):
     def compute(self, function: str, tasks: Mapping[str, Numbers], extended: bool) -> Answer:
         """Compute tasks."""
         checked = check_arrays(self.robot, self.fext, tasks)
-        results = golden_results(self.robot, function, checked, extended)
+        results = golden.evaluate(self.robot, function, checked, extended)
         return np.zeros(len(checked["q"]), np.int64), results
 
 

@@ -140,7 +140,8 @@ class Observed:
     tasks, reference
         The tasks in which errors are measured, and their golden results by function.
     floors
-        For each function, the least norm by which errors are divided: smaller results count as this large.
+        For each function and optional result, the least norm by which errors are divided: smaller results
+        count as this large.
     """
 
     model: Model

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import isfinite
 
 from rbdhw.errors import InputError
-from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Placement, Robot, Vector3
+from rbdhw.robot.model import BASE, FRAME_AXES, Body, Inertia, Joint, JointKind, Placement, Robot, Vector3
 from rbdhw.robot.spatial import SNAP, cross, dot, norm
 
 _TOLERANCE = 10.0 * SNAP
@@ -25,6 +25,7 @@ def check_robot(robot: Robot) -> None:
     - A joint has one entry of limits for each degree of freedom. Only a joint of one degree of freedom may
       have an offset.
     - A mimic and the joint it follows have one degree of freedom each, and the followed joint is not a mimic.
+    - A chosen frame is fixed to a link that moves, and is chosen once; its axes are known.
     - All numbers except limits are finite.
 
     Raises
@@ -39,6 +40,7 @@ def check_robot(robot: Robot) -> None:
         _check_body(i, body)
         _check_motion(f"robot data, link {body.name!r}", body.joint)
         _check_mimic(f"robot data, joint {body.joint.name!r}", body.joint, joints)
+    _check_frames(robot)
 
 
 def _check_names(robot: Robot) -> None:
@@ -59,9 +61,7 @@ def _check_body(i: int, body: Body) -> None:
     if joint.kind is JointKind.FLOATING and i > 0:
         raise InputError(where, "has a floating joint", "one on the first link only")
     for placement in (joint.placement, body.link_frame):
-        if not _is_rotation(placement):
-            expected = "an orthonormal right-handed matrix"
-            raise InputError(where, f"rotation is {placement.rotation}", expected)
+        _check_rotation(where, placement)
     lengths = (*joint.placement.translation, *body.link_frame.translation, joint.offset, joint.pitch)
     _check_finite(where, (*lengths, *_numbers(body.inertia)))
 
@@ -100,6 +100,28 @@ def _check_mimic(where: str, joint: Joint, joints: Mapping[str, Joint]) -> None:
     if not (isfinite(mimic.multiplier) and isfinite(mimic.offset)):
         factors = f"multiplier {mimic.multiplier:g} and offset {mimic.offset:g}"
         raise InputError(where, f"mimics with {factors}", "finite numbers")
+
+
+def _check_frames(robot: Robot) -> None:
+    links = [body.name for body in robot.bodies]
+    names = [frame.name for frame in robot.frames]
+    if robot.frame_axes not in FRAME_AXES:
+        expected = f"one of {', '.join(FRAME_AXES)}"
+        raise InputError("robot data, frame_axes", f"{robot.frame_axes!r} is unknown", expected)
+    for frame in robot.frames:
+        where = f"robot data, frame {frame.name!r}"
+        if names.count(frame.name) > 1:
+            raise InputError(where, "given twice", "each frame once")
+        if frame.body not in links:
+            raise InputError(where, f"moves with unknown link {frame.body!r}", "one that moves")
+        _check_rotation(where, frame.placement)
+        _check_finite(where, frame.placement.translation)
+
+
+def _check_rotation(where: str, placement: Placement) -> None:
+    if not _is_rotation(placement):
+        expected = "an orthonormal right-handed matrix"
+        raise InputError(where, f"rotation is {placement.rotation}", expected)
 
 
 def _numbers(inertia: Inertia) -> tuple[float, ...]:

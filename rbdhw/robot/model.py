@@ -20,6 +20,10 @@ BASE = -1
 IDENTITY: Matrix3 = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
+FRAME_AXES = ("local", "world")
+"""The axes of a frame's twists: its own, or the world's."""
+
+
 @dataclass(frozen=True)
 class Placement:
     """The pose of a child frame in its parent frame: ``p_parent = rotation @ p_child + translation``.
@@ -210,6 +214,19 @@ class Body:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """The frame of a URDF link, for the kinematics.
+
+    ``body`` is the name of the link that moves it: ``name`` itself, unless the link is fixed to another one.
+    ``placement`` is the pose in that link's frame.
+    """
+
+    name: str
+    body: str
+    placement: Placement = Placement()
+
+
+@dataclass(frozen=True)
 class Robot:
     """A tree of moving bodies in topological order (each parent before its children).
 
@@ -224,10 +241,17 @@ class Robot:
         or its motion is given.
     fixed_links
         For every link merged away by a fixed joint: its name and the name of the link it moves with.
+    fixed_placements
+        For each of ``fixed_links``, the pose of its frame in that of the link it moves with. Only a robot
+        from a URDF file has them.
     gravity_given
         Whether each task has its own gravity, which replaces ``gravity``.
     base_given
         Whether each task has the base's velocity and acceleration.
+    frames
+        The frames of which the kinematics are wanted.
+    frame_axes
+        The axes of their twists, one of :data:`FRAME_AXES`.
     joint_order
         The source of the order of ``bodies``: ``pinocchio`` (a link's joints by name) or ``file`` for a URDF,
         ``rerooted`` after :func:`rbdhw.robot.reroot.reroot`, ``given`` for a robot built in code.
@@ -242,8 +266,11 @@ class Robot:
     base_inertia: Inertia = Inertia()
     gravity: Vector3 = (0.0, 0.0, -9.81)
     fixed_links: tuple[tuple[str, str], ...] = ()
+    fixed_placements: tuple[Placement, ...] = field(default=(), compare=False)
     gravity_given: bool = False
     base_given: bool = False
+    frames: tuple[Frame, ...] = ()
+    frame_axes: str = FRAME_AXES[0]
     joint_order: str = "given"
     remarks: tuple[str, ...] = field(default=(), compare=False)
 
@@ -265,7 +292,7 @@ class Robot:
     @cached_property
     def sizes(self) -> dict[str, int]:
         """The lengths of the axes of arrays, by the names of :data:`rbdhw.protocol.ARRAYS`."""
-        return {"nq": self.nq, "nv": self.nv, "bodies": len(self.bodies)}
+        return {"nq": self.nq, "nv": self.nv, "bodies": len(self.bodies), "frames": len(self.frames)}
 
     @cached_property
     def q_of(self) -> tuple[slice, ...]:

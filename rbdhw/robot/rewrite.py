@@ -95,7 +95,7 @@ def neighbourhood(robot: Robot, i: int) -> Robot:
     """Return the bodies within :data:`REACH` joints of body ``i``, toward the base and toward the leaves.
 
     If bodies toward the base are cut off, the nearest remaining body hangs from a base of given motion. A
-    mimic whose leader is cut off becomes independent.
+    mimic whose leader is cut off becomes independent. Chosen frames of bodies that are cut off are left out.
     """
     path = robot.path(i)
     kept = set(path[: REACH + 1])
@@ -113,7 +113,9 @@ def neighbourhood(robot: Robot, i: int) -> Robot:
             joint = replace(joint, mimic=None)
         bodies.append(replace(body, parent=place.get(body.parent, BASE), joint=joint))
     cut = len(path) > REACH + 1
-    return replace(robot, bodies=tuple(bodies), base_given=cut or robot.base_given)
+    names = {body.name for body in bodies}
+    frames = tuple(frame for frame in robot.frames if frame.body in names)
+    return replace(robot, bodies=tuple(bodies), base_given=cut or robot.base_given, frames=frames)
 
 
 def _keep(robot: Robot) -> Robot:

@@ -19,9 +19,11 @@ def robot_to_json(robot: Robot) -> dict[str, Any]:
     """Convert ``robot`` to dictionaries, lists, strings and numbers that any JSON writer accepts.
 
     The fields are those of the dataclasses in ``model.py``. Floats are exact if the writer gives their
-    shortest exact decimal, as Python's does. Infinite limits are the strings ``"inf"`` and ``"-inf"``.
+    shortest exact decimal, as Python's does. Infinite limits are the strings ``"inf"`` and ``"-inf"``. The
+    poses of fixed links are left out, and so are the frames of a robot without any.
     """
-    return {field: _plain(value) for field, value in asdict(robot).items()}
+    left_out = {"fixed_placements"} | (set() if robot.frames else {"frames", "frame_axes"})
+    return {field: _plain(value) for field, value in asdict(robot).items() if field not in left_out}
 
 
 def robot_from_json(data: dict[str, Any]) -> Robot:

@@ -57,6 +57,16 @@ _QUOTIENTS: Mapping[str, tuple[str, ...]] = {
 _INERTIAS: Mapping[str, int] = {"M": 1, "Minv": -1, "dM_dq": 1, "dMinv_dq": -1}
 """The arrays whose first two indices are those of a mass matrix, and their power of the mass."""
 
+_TWISTS: Mapping[str, tuple[str, ...]] = {
+    "velocity": ("v",),
+    "acceleration": ("a",),
+    "J": ("v", "v"),
+    "dv_dq": ("v", "q"),
+    "da_dq": ("a", "q"),
+    "da_dv": ("a", "v"),
+}
+"""For each array of frames' twists, the quantity of the twist, and that of the columns if there are any."""
+
 _BASE: Mapping[str, tuple[str, ...]] = {
     "base_v": ("m/s",) * 3 + ("rad/s",) * 3,
     "base_a": ("m/s^2",) * 3 + ("rad/s^2",) * 3,
@@ -70,7 +80,7 @@ class Units:
     def __init__(self, robot: Robot) -> None:
         self._shifts = [coordinate.unit == "m/s" for coordinate in velocity_coordinates(robot)]
 
-    def of(self, array: str, index: tuple[int, ...]) -> str:
+    def of(self, array: str, index: tuple[int, ...], function: str | None = None) -> str:
         """Return the unit of an element.
 
         Parameters
@@ -79,6 +89,8 @@ class Units:
             An array of :data:`rbdhw.protocol.ARRAYS` except ``q``.
         index
             The element's place in the array, without the axis of tasks.
+        function
+            The function of which the array is a result.
 
         Raises
         ------
@@ -89,6 +101,8 @@ class Units:
             return FORCE if index[1] < 3 else MOMENT
         if array in _BASE:
             return _BASE[array][index[0]]
+        if function == "kin":
+            return self._of_frame(array, index)
         shifts = [self._shifts[place] for place in index]
         if array in _INERTIAS:
             return write_unit(_inertia(_INERTIAS[array], shifts))
@@ -98,6 +112,16 @@ class Units:
             product.update(_QUANTITIES[numerator][shifts.pop(0)])
         for quantity, shift in zip(denominators, shifts, strict=True):
             product.subtract(_QUANTITIES[quantity][shift])
+        return write_unit(product)
+
+    def _of_frame(self, array: str, index: tuple[int, ...]) -> str:
+        """Return the unit of an element of the kinematics of frames."""
+        if array == "placement":
+            return "m" if index[2] == 3 and index[1] < 3 else "1"
+        quantity, *others = _TWISTS[array]
+        product = Counter(_QUANTITIES[quantity][index[1] < 3])
+        for other, place in zip(others, index[2:], strict=True):
+            product.subtract(_QUANTITIES[other][self._shifts[place]])
         return write_unit(product)
 
 

@@ -164,6 +164,7 @@ def _merge(name: str, base: str, inertias: dict[str, Inertia], edges: Iterable[J
         below[edge.parent].append(edge)
     bodies: list[Body] = []
     fixed: list[tuple[str, str]] = []
+    placements: list[Placement] = []
     base_inertia = inertias[base]
     # Each entry: a joint to visit, the body that carries its parent link, that link's pose in the body.
     waiting = [(edge, BASE, Placement()) for edge in reversed(below[base])]
@@ -182,8 +183,16 @@ def _merge(name: str, base: str, inertias: dict[str, Inertia], edges: Iterable[J
                 body = bodies[carrier]
                 bodies[carrier] = replace(body, inertia=add_inertia(body.inertia, merged))
             fixed.append((edge.child, base if carrier == BASE else bodies[carrier].name))
+            placements.append(placement)
         waiting.extend((child, carrier, placement) for child in reversed(below[edge.child]))
-    return Robot(name, base, tuple(bodies), base_inertia, fixed_links=tuple(fixed))
+    return Robot(
+        name,
+        base,
+        tuple(bodies),
+        base_inertia,
+        fixed_links=tuple(fixed),
+        fixed_placements=tuple(placements),
+    )
 
 
 def _check_tree(document: Document, links: Iterable[str], edges: Iterable[JointEntry], robot: Robot) -> None:

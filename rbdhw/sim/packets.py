@@ -26,7 +26,7 @@ from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
 from rbdhw.interface import SINGLE_BITS, unflatten
-from rbdhw.protocol import ARRAYS, EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, Status, flag_values
+from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, Status, flag_values, kind_of
 
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
@@ -154,7 +154,7 @@ def decode(
     tasks = len(next(iter(words.values()), ()))
     arrays = FUNCTIONS[function]
     names = arrays.outputs + (arrays.optional_outputs if extended else ())
-    shapes = {name: ARRAYS[name].shape(model.robot.sizes) for name in names}
+    shapes = {name: kind_of(name, function).shape(model.robot.sizes) for name in names}
     results = {name: np.moveaxis(np.zeros((*shape, tasks)), -1, 0) for name, shape in shapes.items()}
     outputs = model.interface.outputs(function, extended)
     unflatten(results, ((word.name, _real(model, word, words[word.name])) for word in outputs))

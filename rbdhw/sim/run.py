@@ -15,8 +15,7 @@ from rbdhw.design.folder import Design, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import BASE, FUNCTIONS, function_giving
-from rbdhw.robot.model import Robot
+from rbdhw.protocol import BASE, FUNCTIONS
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.archive import read_archive
 from rbdhw.sim.arrays import check_arrays, check_optional
@@ -119,7 +118,7 @@ def run(
     extended = extended or any(name in arrays for name in FUNCTIONS[function].optional_inputs)
     progress(f"evaluating {function}")
     if engine == "golden":
-        results = golden_results(design.robot, function, arrays, extended)
+        results = golden.evaluate(design.robot, function, arrays, extended)
         status = np.zeros(len(arrays["q"]), np.int64)
     else:
         words = encode(design, function, arrays, extended)
@@ -194,16 +193,6 @@ def load(design: Design, function: str, path: Path) -> Loaded:
     except InputError as error:
         raise error.within(path) from None
     return Loaded(checked, archive.others, tuple(suspicions(design, checked)))
-
-
-def golden_results(
-    robot: Robot, function: str, arrays: Mapping[str, Array], extended: bool
-) -> Mapping[str, Array]:
-    """Return the golden model's results, with the function's optional results if ``extended``."""
-    results: dict[str, Array] = dict(golden.evaluate(robot, function, arrays))
-    for name in FUNCTIONS[function].optional_outputs if extended else ():
-        results[name] = golden.evaluate(robot, function_giving(name), arrays)[name]
-    return results
 
 
 def rtl(

@@ -32,7 +32,6 @@ from rbdhw.sim import verilator
 from rbdhw.sim.diagnosis import Cause, diagnose, merge_causes
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import Answers, Bytes, answers, contents, decode, encode, merge, requests, responses
-from rbdhw.sim.run import golden_results
 from rbdhw.sim.verilator import Disturbance, Exchange
 
 Array = NDArray[np.float64]
@@ -369,7 +368,7 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
     """Return the status and relative error of each response that belongs to a task."""
     count = min(len(batch.places), len(answered.places))
     status, words = contents(design, key[0], answered.packets[:count], key[1])
-    reference = golden_results(design.robot, key[0], batch.drawn.first(count).arrays, key[1])
+    reference = golden.evaluate(design.robot, key[0], batch.drawn.first(count).arrays, key[1])
     floor = design.description.error[key[0]].floor
     return status, relative_errors(decode(design, key[0], words, key[1]), reference, floor)
 

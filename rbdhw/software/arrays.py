@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from rbdhw.protocol import ARRAYS, BASE, FUNCTIONS
+from rbdhw.protocol import BASE, FUNCTIONS, kind_of
 from rbdhw.robot.model import Robot
 
 UNITS = {
@@ -39,21 +39,37 @@ UNITS = {
     "H_vv": "second derivative by v",
     "H_qa": "derivative by the configuration (rows) and a (columns)",
     "H_qtau": "derivative by the configuration (rows) and tau (columns)",
+    "placement": "homogeneous matrix of each frame's pose in the world: m",
+    "J": "Jacobian [linear; angular] of each frame: velocity = J v",
+    "velocity": "velocity [linear; angular] of each frame: m/s, rad/s",
+    "acceleration": "spatial acceleration [linear; angular] of each frame, without gravity: m/s^2, rad/s^2",
+    "dv_dq": "derivative of velocity by the configuration, in the tangent space",
 }
 
+_OF_FRAMES = {
+    "da_dq": "derivative of acceleration by the configuration, in the tangent space",
+    "da_dv": "derivative of acceleration by v",
+}
+"""Results of ``kin`` that have the names of other functions' results."""
 
-def unit_of(array: str) -> str:
-    """Return the meaning and the units of an array."""
-    return UNITS[array]
+
+def meaning_of(array: str, function: str) -> str:
+    """Return the meaning and the units of an array of a function."""
+    return (function == "kin" and _OF_FRAMES.get(array)) or UNITS[array]
 
 
 @dataclass(frozen=True)
 class Array:
-    """An array of the user's interface: its shape for one task."""
+    """An array of the user's interface: its shape for one task.
+
+    ``meaning`` includes the units. ``ones`` are the places of elements that are always one and do not travel.
+    """
 
     name: str
     shape: tuple[int, ...]
     optional: bool = False
+    meaning: str = ""
+    ones: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -64,14 +80,18 @@ class Array:
     def description(self) -> str:
         """One line: name, shape, meaning and units."""
         optional = "; may be NULL" if self.optional else ""
-        return f"  {self.name} ({', '.join(map(str, ('tasks', *self.shape)))}): {UNITS[self.name]}{optional}"
+        return f"  {self.name} ({', '.join(map(str, ('tasks', *self.shape)))}): {self.meaning}{optional}"
 
     def place(self, index: tuple[int, ...]) -> int:
         """Return the place of an element in the task's numbers, in row-major order."""
-        place = 0
-        for size, k in zip(self.shape, index, strict=True):
-            place = place * size + k
-        return place
+        return _place(self.shape, index)
+
+
+def _place(shape: tuple[int, ...], index: tuple[int, ...]) -> int:
+    place = 0
+    for size, k in zip(shape, index, strict=True):
+        place = place * size + k
+    return place
 
 
 def arrays_of(
@@ -88,7 +108,10 @@ def arrays_of(
     own = FUNCTIONS[function]
 
     def array(name: str, optional: bool = False) -> Array:
-        return Array(name, ARRAYS[name].shape(robot.sizes), optional)
+        kind = kind_of(name, function)
+        shape = kind.shape(robot.sizes)
+        ones = tuple(_place(shape, index) for index in kind.ones(shape))
+        return Array(name, shape, optional, meaning_of(name, function), ones)
 
     inputs = [array(name) for name in own.inputs if name not in _CHOSEN or name in given]
     inputs += [array(name, True) for name in own.optional_inputs if name in given]

@@ -94,7 +94,7 @@ class _CudaFunction(Function):
         ]
 
     def stores(self, kernel: Kernel) -> list[str]:
-        """Return the lines that write the results of a task, and zeros where the graph has no result."""
+        """Return the lines that write the results of a task, and those that are always zero or one."""
         lines = []
         for k, (place, *elements) in enumerate(places_of(kernel.outputs, self.outputs)):
             array = self.outputs[place]
@@ -103,6 +103,9 @@ class _CudaFunction(Function):
         for place, element in self.zeros(kernel):
             array = self.outputs[place]
             lines.append(f"{_if_given(array)}{_element(array, element)} = 0;")
+        for place, element in self.ones:
+            array = self.outputs[place]
+            lines.append(f"{_if_given(array)}{_element(array, element)} = 1;")
         return lines
 
 

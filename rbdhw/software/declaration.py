@@ -36,6 +36,11 @@ class Declaration(ABC):
         return self.sides[1]
 
     @property
+    def ones(self) -> list[tuple[int, int]]:
+        """The array and the place of each element of the results that is always one."""
+        return [(k, place) for k, array in enumerate(self.outputs) for place in array.ones]
+
+    @property
     def title(self) -> str:
         """The function's name and what it computes."""
         return f"{self.name}: {FUNCTIONS[self.name].title}."

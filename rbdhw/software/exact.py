@@ -207,6 +207,7 @@ class _Function(Declaration):
                 table("int", f"{self.name}_input_sizes", _numbers([array.size for array in inputs])),
                 table("int", f"{self.name}_output_sizes", _numbers([array.size for array in outputs])),
                 table("int", f"{self.name}_result_widths", _numbers(widths)),
+                table("int", f"{self.name}_ones", _numbers([*chain(*self.ones)])),
             ]
         )
 

@@ -136,6 +136,7 @@ class Function(Declaration):
             yield f"if (outputs[{place}]) {{"
             yield f"    real *const array = outputs[{place}];"
             yield from (f"    array[{element}] = 0;" for own, element in self.zeros(kernel) if own == place)
+            yield from (f"    array[{element}] = 1;" for own, element in self.ones if own == place)
             for k, (own, element, mirror) in enumerate(places_of(kernel.outputs, self.outputs)):
                 if own == place:
                     second = "" if mirror is None else f"array[{mirror}] = "
@@ -192,7 +193,8 @@ class Function(Declaration):
             ]
             results = [_entry(*place) for place in places_of(kernel.outputs, outputs)]
             zeros = [_entry(*place) for place in self.zeros(kernel)]
-            for side, own in (("input", entries), ("output", results), ("zero", zeros)):
+            ones = [_entry(*place) for place in self.ones]
+            for side, own in (("input", entries), ("output", results), ("zero", zeros), ("one", ones)):
                 parts.append(table("struct word", f"{kernel.name}_{side}", own or [_entry(0, 0)]))
         return "".join(parts)
 
@@ -200,6 +202,8 @@ class Function(Declaration):
         """Return the arrays and elements of results that are always zero, so that the graph has none."""
         outputs = self.outputs
         every = {(place, k): None for place, array in enumerate(outputs) for k in range(array.size)}
+        for one in self.ones:
+            del every[one]
         for place, element, mirror in places_of(kernel.outputs, outputs):
             del every[place, element]
             if mirror is not None:

@@ -10,6 +10,7 @@ import pytest
 
 from rbdhw.golden.dynamics import evaluate
 from rbdhw.protocol import FUNCTIONS, MULTIPLIERS
+from rbdhw.robot.link_frames import choose_frames
 from rbdhw.robot.model import JointKind, Placement, Robot
 from rbdhw.robot.units import Units
 from tests.support.mechanisms import BRANCHED, mechanism
@@ -63,12 +64,12 @@ def rescale_pose(placement: Placement) -> Placement:
     return replace(placement, translation=(x, y, z))
 
 
-def sizes(robot: Robot, array: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Return the size of each element's unit in an array."""
+def sizes(robot: Robot, array: str, shape: tuple[int, ...], function: str | None = None) -> np.ndarray:
+    """Return the size of each element's unit in an array, an input or a result of a function."""
     units = Units(robot)
     found = np.empty(shape)
     for index in np.ndindex(*shape):
-        found[index] = size(units.of(array, index))
+        found[index] = size(units.of(array, index, function))
     return found
 
 
@@ -76,6 +77,7 @@ def sizes(robot: Robot, array: str, shape: tuple[int, ...]) -> np.ndarray:
 @pytest.mark.parametrize("kinds", KINDS)
 def test_results_change_with_the_units(kinds, function):
     robot = mechanism(kinds, BRANCHED, seed=5)
+    robot = choose_frames(robot, [robot.bodies[-1].name], "local")
     other = rescale(robot)
     rng = np.random.default_rng(6)
     arrays = {name: rng.normal(size=(3, robot.nv)) for name in ("v", "a", "tau", *MULTIPLIERS)}
@@ -95,9 +97,11 @@ def test_results_change_with_the_units(kinds, function):
             turns[kind.quaternion] = True
         lengths[place] = np.where(turns, 1.0, METRE)
     scaled["q"] = arrays["q"] * lengths
-    plain, changed = evaluate(robot, function, arrays), evaluate(other, function, scaled)
+    plain, changed = (
+        evaluate(*given, extended=True) for given in ((robot, function, arrays), (other, function, scaled))
+    )
     for name, result in plain.items():
-        expected = result * sizes(robot, name, result.shape[1:])
+        expected = result * sizes(robot, name, result.shape[1:], function)
         tolerance = 1e-9 * np.abs(expected).max()
         np.testing.assert_allclose(changed[name], expected, rtol=1e-9, atol=tolerance, err_msg=name)
 

@@ -12,7 +12,7 @@ from rbdhw.frontend.functions import DEFAULT, Algorithms, trace
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
 from rbdhw.interface import unflatten
-from rbdhw.protocol import ARRAYS, DEFAULT_FUNCTIONS, FLAGS, WordName, flag_values
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FLAGS, WordName, flag_values
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
@@ -43,8 +43,8 @@ def results(
 
 
 def _arrays(values: Mapping[str, np.ndarray], tasks: int, robot: Robot) -> dict[str, np.ndarray]:
-    names = {WordName.parse(name).array for name in values}
-    arrays = {name: np.zeros((tasks, *ARRAYS[name].shape(robot.sizes))) for name in names}
+    names = map(WordName.parse, values)
+    arrays = {name.array: np.zeros((tasks, *name.kind.shape(robot.sizes))) for name in names}
     unflatten(arrays, values.items())
     return arrays
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from rbdhw.robot.link_frames import BodyFrame
 from rbdhw.robot.model import BASE, Inertia, Joint, JointKind, Placement, Robot
 from rbdhw.robot.spatial import turn_onto_z
 
@@ -276,3 +277,8 @@ def _attitude(quaternion: np.ndarray) -> np.ndarray:
 def _crm(motion: np.ndarray) -> np.ndarray:
     angular, linear = cross(motion[:3]), cross(motion[3:])
     return np.block([[angular, np.zeros((3, 3))], [linear, angular]])
+
+
+def placement_in_joint(robot: Robot, frame: BodyFrame) -> pin.SE3:
+    """The pose of a frame in Pinocchio's joint frame."""
+    return _body_in_joint(robot.bodies[frame.body].joint) * se3(frame.placement)

@@ -1,0 +1,307 @@
+"""Placement, Jacobian, velocity and acceleration of a frame, and their derivatives.
+
+All vectors are in one set of axes, the frame's own or the world's, and the twists of a body are at its
+origin. The columns of a frame ``f`` follow from the axis ``S`` of a degree of freedom, and from the velocity
+``v`` and the spatial acceleration ``a`` of its body ``b``, of the parent ``p`` and of the frame::
+
+    dS = v_p x S                        J      = S
+    u  = v_f - v_p                      da_dv  = dS + S x (v_f - v_b)
+
+    frame's axes    dv_dq = dS          da_dq  = a_p x S - u x dS
+    world's axes    dv_dq = S x u       da_dq  = S x (a_f - a_p) + dS x u
+
+Only at the end a column is moved to the frame's origin. Where joint axes intersect, bodies have a common
+origin, and many of these products vanish. Derivatives by position are in the tangent space. They hold the
+point at which twists are taken, as Pinocchio's do.
+
+Source: Carpentier and Mansard, "Analytical derivatives of rigid body dynamics algorithms" (2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rbdhw.dynamics.derivatives import ZERO_TWIST, Twist
+from rbdhw.dynamics.joint import Coordinate, Direction, directions, dofs
+from rbdhw.dynamics.spatial import (
+    UNIT,
+    ZERO,
+    Tensor,
+    Vector,
+    add,
+    apply,
+    cross,
+    multiply,
+    scale,
+    transpose,
+    transpose_tensor,
+)
+from rbdhw.robot.link_frames import BodyFrame
+from rbdhw.robot.model import BASE, JointKind, Matrix3, Placement, Robot
+from rbdhw.scalar import Scalar, region
+
+Matrix = list[list[Scalar]]
+
+
+@dataclass(frozen=True)
+class FrameMotion:
+    """The kinematics of a frame: twists ``[linear; angular]``, and columns for all degrees of freedom.
+
+    ``placement`` has the rows of the homogeneous matrix of the frame's pose in the world.
+    """
+
+    placement: Matrix
+    jacobian: Matrix
+    velocity: list[Scalar]
+    acceleration: list[Scalar]
+    velocity_by_position: Matrix
+    acceleration_by_position: Matrix
+    acceleration_by_velocity: Matrix
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """The axes of all results, as rows: in the coordinates of a body, and of its joint's frame."""
+
+    body: Tensor
+    joint: Tensor
+
+
+@dataclass(frozen=True)
+class _Link:
+    """A body on the way to the frame: its place among the degrees of freedom, and its motion.
+
+    Parameters
+    ----------
+    offset
+        From the parent's origin to the body's.
+    own, rates
+        The axes ``S`` of the joint, and ``dS``.
+    above
+        Velocity and acceleration of the parent, at the body's origin.
+    share
+        What the joint adds to them.
+    """
+
+    place: slice
+    offset: Vector
+    own: list[Twist]
+    rates: list[Twist]
+    above: tuple[Twist, Twist]
+    share: tuple[Twist, Twist]
+
+    @property
+    def motion(self) -> tuple[Twist, Twist]:
+        """Velocity and acceleration of the body."""
+        return _sum(self.above[0], self.share[0]), _sum(self.above[1], self.share[1])
+
+
+def frame_motion(
+    robot: Robot,
+    frame: BodyFrame,
+    q: Sequence[Coordinate],
+    v: Sequence[Scalar],
+    a: Sequence[Scalar],
+    base: tuple[Twist, Twist] = (ZERO_TWIST, ZERO_TWIST),
+    in_world: bool = False,
+) -> FrameMotion:
+    """Return the kinematics of a frame.
+
+    Parameters
+    ----------
+    q
+        One for each body, in the order of ``robot.bodies``; that of a floating body has its pose.
+    v, a
+        One for each degree of freedom: rad/s, rad/s^2, m/s, m/s^2.
+    base
+        Velocity and spatial acceleration of the robot's base in its own axes, without gravity.
+    in_world
+        Whether twists are in the world's axes; otherwise they are in the frame's.
+    """
+    way = robot.path(frame.body)[::-1]
+    axes = _world_axes(robot, way, q) if in_world else _frame_axes(robot, way, frame.placement, q)
+    offsets = {i: _offset(robot, i, q[i], axes) for i in way}
+    reaches = _reaches(robot, way, frame, axes, offsets)
+    links = _links(robot, way, (v, a), axes, offsets, base)
+    with region("frame", frame.body):
+        twists = [_moved(twist, reaches[frame.body]) for twist in links[frame.body].motion]
+        placement = _pose(robot, way, frame, q, axes, reaches, in_world)
+    columns = _columns(robot, way, links, reaches, in_world)
+    return FrameMotion(placement, columns[0], _row(twists[0]), _row(twists[1]), *columns[1:])
+
+
+def _frame_axes(
+    robot: Robot, way: Sequence[int], placement: Placement, q: Sequence[Coordinate]
+) -> dict[int, _Axes]:
+    """Return the frame's axes in the coordinates of each body on the way, and of the base."""
+    found = {}
+    rows: Tensor = transpose(placement.rotation)
+    for i in reversed(way):
+        with region("frame", i):
+            joint = _each(rows, q[i].out_of)
+            found[i] = _Axes(rows, joint)
+            rows = _turned(joint, robot.bodies[i].joint.placement.rotation)
+    return found | {BASE: _Axes(rows, rows)}
+
+
+def _world_axes(robot: Robot, way: Sequence[int], q: Sequence[Coordinate]) -> dict[int, _Axes]:
+    """Return the world's axes in the coordinates of each body on the way, and of the base."""
+    rows: Tensor = UNIT
+    found = {BASE: _Axes(rows, rows)}
+    for i in way:
+        with region("frame", i):
+            joint = _turned(rows, transpose(robot.bodies[i].joint.placement.rotation))
+            rows = _each(joint, q[i].into)
+            found[i] = _Axes(rows, joint)
+    return found
+
+
+def _offset(robot: Robot, i: int, q: Coordinate, axes: Mapping[int, _Axes]) -> Vector:
+    """Return the vector from the origin of the parent of body ``i`` to its own."""
+    body = robot.bodies[i]
+    with region("frame", i):
+        fixed = apply(axes[body.parent].body, body.joint.placement.translation)
+        return add(fixed, apply(axes[i].joint, q.shift))
+
+
+def _reaches(
+    robot: Robot,
+    way: Sequence[int],
+    frame: BodyFrame,
+    axes: Mapping[int, _Axes],
+    offsets: Mapping[int, Vector],
+) -> dict[int, Vector]:
+    """Return the vectors from the origin of each body on the way, and from the base's, to the frame's."""
+    with region("frame", frame.body):
+        found = {frame.body: apply(axes[frame.body].body, frame.placement.translation)}
+    for i in reversed(way):
+        with region("frame", i):
+            found[robot.bodies[i].parent] = add(found[i], offsets[i])
+    return found
+
+
+def _links(
+    robot: Robot,
+    way: Sequence[int],
+    rates: tuple[Sequence[Scalar], Sequence[Scalar]],
+    axes: Mapping[int, _Axes],
+    offsets: Mapping[int, Vector],
+    base: tuple[Twist, Twist],
+) -> dict[int, _Link]:
+    """Return the bodies on the way, in its order; ``rates`` are velocities and accelerations."""
+    places = dofs(robot)
+    found: dict[int, _Link] = {}
+    with region("base"):
+        root = axes[BASE].body
+        velocity, acceleration = ((apply(root, angular), apply(root, linear)) for angular, linear in base)
+    for i in way:
+        with region("frame", i):
+            v, a = (own[places[i]] for own in rates)
+            above = _moved(velocity, offsets[i]), _moved(acceleration, offsets[i])
+            own = [_axis(axes[i].body, direction) for direction in directions(robot.bodies[i].joint)]
+            turned = [_cross(above[0], axis) for axis in own]
+            share = _sum(*map(_scaled, v, own)), _sum(*map(_scaled, a, own), *map(_scaled, v, turned))
+            found[i] = _Link(places[i], offsets[i], own, turned, above, share)
+            velocity, acceleration = map(_sum, above, share)
+    return found
+
+
+def _columns(
+    robot: Robot,
+    way: Sequence[int],
+    links: Mapping[int, _Link],
+    reaches: Mapping[int, Vector],
+    in_world: bool,
+) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+    """Return the Jacobian, ``dv_dq``, ``da_dq`` and ``da_dv``: six rows each."""
+    n = dofs(robot)[-1].stop
+    matrices: tuple[Matrix, ...] = tuple([[0.0] * n for _ in range(6)] for _ in range(4))
+    beyond = ZERO_TWIST, ZERO_TWIST  # the frame's motion relative to the body
+    for i in reversed(way):
+        with region("frame", i):
+            link = links[i]
+            past = _sum(beyond[0], link.share[0]), _sum(beyond[1], link.share[1])
+            for k, axis, rate in zip(range(n)[link.place], link.own, link.rates, strict=True):
+                if in_world:
+                    moved = _cross(axis, past[0])
+                    bent = _sum(_cross(axis, past[1]), _cross(rate, past[0]))
+                else:
+                    moved = rate
+                    bent = _sum(_cross(link.above[1], axis), _cross(rate, past[0]))
+                pushed = _sum(rate, _cross(axis, beyond[0]))
+                for matrix, twist in zip(matrices, (axis, moved, bent, pushed), strict=True):
+                    for row, entry in zip(matrix, _row(_moved(twist, reaches[i])), strict=True):
+                        row[k] = entry
+            back = scale(-1.0, link.offset)
+            beyond = _moved(past[0], back), _moved(past[1], back)
+    jacobian, by_position, bent_by_position, bent_by_velocity = matrices
+    return jacobian, by_position, bent_by_position, bent_by_velocity
+
+
+def _pose(
+    robot: Robot,
+    way: Sequence[int],
+    frame: BodyFrame,
+    q: Sequence[Coordinate],
+    axes: Mapping[int, _Axes],
+    reaches: Mapping[int, Vector],
+    in_world: bool,
+) -> Matrix:
+    """Return the rows of the homogeneous matrix of the frame's pose in the world."""
+    if in_world:
+        rotation = _turned(axes[frame.body].body, transpose(frame.placement.rotation))
+        return _homogeneous(rotation, reaches[BASE])
+    rotation = transpose_tensor(axes[BASE].body)
+    first = robot.bodies[way[0]].joint
+    if first.kind is not JointKind.FLOATING:
+        return _homogeneous(rotation, apply(rotation, reaches[BASE]))
+    own = apply(transpose_tensor(axes[way[0]].body), reaches[way[0]])
+    point = multiply(first.placement.rotation, add(q[way[0]].out_of(own), q[way[0]].shift))
+    return _homogeneous(rotation, add(point, first.placement.translation))
+
+
+def _homogeneous(rotation: Tensor, point: Vector) -> Matrix:
+    rows: Matrix = [[*row, entry] for row, entry in zip(rotation, point, strict=True)]
+    return [*rows, [0.0, 0.0, 0.0, 1.0]]
+
+
+def _each(rows: Tensor, transform: Callable[[Vector], Vector]) -> Tensor:
+    x, y, z = rows
+    return transform(x), transform(y), transform(z)
+
+
+def _turned(rows: Tensor, rotation: Matrix3) -> Tensor:
+    """Return the rows in the axes into which a constant rotation transforms."""
+    x, y, z = rows
+    return multiply(rotation, x), multiply(rotation, y), multiply(rotation, z)
+
+
+def _axis(rows: Tensor, direction: Direction) -> Twist:
+    """Return a degree of freedom as a twist, from the axes of results in its body's coordinates."""
+    turns, k = direction
+    axis = rows[0][k], rows[1][k], rows[2][k]
+    return (axis, ZERO) if turns else (ZERO, axis)
+
+
+def _moved(twist: Twist, by: Vector) -> Twist:
+    """Return a twist at a point moved by a vector."""
+    return twist[0], add(twist[1], cross(twist[0], by))
+
+
+def _cross(one: Twist, other: Twist) -> Twist:
+    """Return the cross product of two motions."""
+    return cross(one[0], other[0]), add(cross(one[0], other[1]), cross(one[1], other[0]))
+
+
+def _scaled(factor: Scalar, twist: Twist) -> Twist:
+    return scale(factor, twist[0]), scale(factor, twist[1])
+
+
+def _sum(*twists: Twist) -> Twist:
+    return add(*(angular for angular, _ in twists)), add(*(linear for _, linear in twists))
+
+
+def _row(twist: Twist) -> list[Scalar]:
+    """Return a twist as ``[linear; angular]``."""
+    return [*twist[1], *twist[0]]

@@ -1,0 +1,111 @@
+"""The kinematics of frames by transforms from the world to each frame, and derivatives by the complex step.
+
+Twists are ``[linear; angular]``, in a frame's own axes or in the world's. The acceleration is the spatial
+one, without gravity. Derivatives by the configuration hold the point of space at which a twist is taken, as
+Pinocchio's do: in the world's axes, a twist at the world's origin is differentiated, then moved to the point.
+
+Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapter 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rbdhw.errors import InputError
+from rbdhw.golden.complex_step import by_position, by_velocity
+from rbdhw.golden.spatial import Array, motion_cross, transform
+from rbdhw.golden.system import Link, System
+from rbdhw.robot.model import BASE, Frame, Robot
+
+Tasks = Mapping[str, Array]
+
+
+def kinematics(robot: Robot, model: System, tasks: Tasks) -> dict[str, Array]:
+    """Return all results of ``kin`` for N tasks, with optional ones; the second axis is that of frames.
+
+    Raises
+    ------
+    InputError
+        The robot has no chosen frames.
+    """
+    if not robot.frames:
+        raise InputError(f"robot '{robot.name}'", "no frames are chosen", "some for kin")
+    frames = [_frame(robot, model, frame, tasks) for frame in robot.frames]
+    return {name: np.stack([frame[name] for frame in frames], axis=1) for name in frames[0]}
+
+
+def _frame(robot: Robot, model: System, frame: Frame, tasks: Tasks) -> dict[str, Array]:
+    """Return the results of one frame."""
+    in_world = robot.frame_axes == "world"
+    X, jacobian, v, a = _motion(model, robot, frame, tasks)
+    level = _level(X) if in_world else np.eye(6)
+
+    def twists(own: Tasks) -> dict[str, Array]:
+        moved, _, velocity, acceleration = _motion(model, robot, frame, own)
+        back = np.linalg.inv(moved) if in_world else np.eye(6)
+        return {"v": back @ velocity, "a": back @ acceleration}
+
+    held = level @ X if in_world else np.eye(6)
+    moved, pushed = by_position(robot, twists, tasks), by_velocity(robot, twists, tasks)
+    rotation = X[:, :3, :3].swapaxes(1, 2)
+    placement = np.zeros((len(X), 4, 4), X.dtype)
+    placement[:, :3, :3], placement[:, 3, 3] = rotation, 1.0
+    placement[:, :3, 3] = _origin(X)
+    return {
+        "placement": placement,
+        "J": _linear_first(level @ jacobian @ model.G),
+        "velocity": _linear_first(level @ v)[..., 0],
+        "acceleration": _linear_first(level @ a)[..., 0],
+        "dv_dq": _linear_first(held @ moved["v"][:, :, 0]),
+        "da_dq": _linear_first(held @ moved["a"][:, :, 0]),
+        "da_dv": _linear_first(held @ pushed["a"][:, :, 0]),
+    }
+
+
+def _motion(model: System, robot: Robot, frame: Frame, tasks: Tasks) -> tuple[Array, Array, Array, Array]:
+    """Return X from the world to the frame, and in its axes J (N, 6, all links), v and a (N, 6, 1)."""
+    rates, accelerations = ((tasks[name] @ model.G.T)[..., np.newaxis] for name in ("v", "a"))
+    v, a = (np.roll(tasks[name], 3, axis=1)[..., np.newaxis] for name in ("base_v", "base_a"))
+    X = np.broadcast_to(np.eye(6), (len(v), 6, 6))
+    jacobian = np.zeros((len(v), 6, len(model.G)), rates.dtype)
+    end = next(link for link in model.links if link.body is not None and _name(robot, link) == frame.body)
+    for link in _way(model, end):
+        step = link.X(tasks["q"])
+        X, jacobian = step @ X, step @ jacobian
+        jacobian[:, :, link.v] += link.S
+        own = link.S @ rates[:, link.v]
+        v = step @ v + own
+        a = step @ a + link.S @ accelerations[:, link.v] + motion_cross(v) @ own
+    placement = frame.placement
+    last = transform(np.array(placement.rotation).T, np.array(placement.translation)) @ end.X_link
+    return last @ X, last @ jacobian, last @ v, last @ a
+
+
+def _name(robot: Robot, link: Link) -> str | None:
+    return None if link.body is None else robot.bodies[link.body].name
+
+
+def _way(model: System, link: Link) -> list[Link]:
+    """Return the links from the base to a link."""
+    way = [link]
+    while way[0].parent != BASE:
+        way.insert(0, model.links[way[0].parent])
+    return way
+
+
+def _level(X: Array) -> Array:
+    """Return the transform that turns twists in the axes of a frame into the world's, at the same origin."""
+    return transform(X[:, :3, :3].swapaxes(1, 2), np.zeros(3))
+
+
+def _origin(X: Array) -> Array:
+    """Return the origin (N, 3) of the frame into which X transforms: X's lower left block is ``-E r x``."""
+    cross = -X[:, :3, :3].swapaxes(1, 2) @ X[:, 3:, :3]
+    return np.stack([cross[:, 2, 1], cross[:, 0, 2], cross[:, 1, 0]], axis=1)
+
+
+def _linear_first(columns: Array) -> Array:
+    """Return twists (N, 6, k), ``[angular; linear]``, with the linear part first."""
+    return np.concatenate([columns[:, 3:], columns[:, :3]], axis=1)

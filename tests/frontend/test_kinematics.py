@@ -1,0 +1,114 @@
+"""Traced kinematics of frames, compared with the golden model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw import golden
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, multiplications, optimise, prepare, trace_model
+from rbdhw.frontend.functions import trace
+from rbdhw.graph.check import check
+from rbdhw.graph.graph import Graph
+from rbdhw.passes.prune import prune
+from rbdhw.protocol import FUNCTIONS, WordName
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.link_frames import choose_frames
+from rbdhw.robot.model import FRAME_AXES, Frame, Placement, Robot
+from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.graph_results import results
+from tests.support.strategies import ALL_KINDS, random_rotation, random_states, robots
+
+TASKS = 2
+
+
+def with_frames(robot: Robot, axes: str, seed: int = 0) -> Robot:
+    """Return the robot with the frame of its last link, and with one fixed to its first link."""
+    first, last = robot.bodies[0].name, robot.bodies[-1].name
+    pose = Placement(random_rotation(np.random.default_rng(seed)), (0.1, -0.2, 0.3))
+    return replace(robot, frames=(Frame(last, last), Frame("fixed", first, pose)), frame_axes=axes)
+
+
+def assert_golden(robot: Robot, functions: tuple[str, ...], seed: int) -> None:
+    """Check functions at random states, within 1e-8."""
+    arrays = random_states(robot, TASKS, seed)
+    own = regroup_inertias(align_axes(elementary(robot)))
+    graph = trace(own, functions, own.links)
+    check(graph)
+    for function, found in results(graph, robot, arrays, functions).items():
+        for name, expected in golden.evaluate(robot, function, arrays, extended=function == "kin").items():
+            actual = found.get(name, np.zeros_like(expected))
+            scale = max(1e-3, float(np.abs(expected).max()))
+            np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-8 * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("axes", FRAME_AXES)
+@pytest.mark.parametrize("base", ["fixed", "floating", "given"])
+@pytest.mark.parametrize("name", ["toy", "iiwa14"])
+def test_bundled_robots(name: str, base: str, axes: str) -> None:
+    robot = replace(load_urdf(path(name)), base_given=base == "given")
+    assert_golden(with_frames(robot.with_floating_base() if base == "floating" else robot, axes), ("kin",), 1)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    robots(max_bodies=5, kinds=ALL_KINDS, mimics=True),
+    st.sampled_from(FRAME_AXES),
+    st.integers(0, 2**16),
+)
+def test_random_trees(robot: Robot, axes: str, seed: int) -> None:
+    assert_golden(with_frames(robot, axes, seed), ("kin",), seed)
+
+
+def test_beside_other_functions() -> None:
+    assert_golden(with_frames(load_urdf(path("toy")), "local"), ("id", "fd", "m", "kin"), 2)
+
+
+def test_after_the_search_for_cheaper_frames() -> None:
+    """The rewritten robot has other body frames, and the frames of links stay where they are."""
+    robot = choose_frames(load_urdf(path("spot_arm")), ["arm_finger_link"], "local")
+    model = prepare(robot, ("kin",))
+    assert model.robot != elementary(robot)
+    arrays = random_states(robot, TASKS, 3)
+    expected = golden.evaluate(robot, "kin", arrays, extended=True)
+    found = results(trace_model(model, ("kin",)), robot, arrays, ("kin",))["kin"]
+    assert found.keys() == expected.keys()
+    for name in expected:
+        np.testing.assert_allclose(
+            found[name], expected[name], rtol=0, atol=1e-9 * np.abs(expected[name]).max()
+        )
+
+
+def test_joints_that_do_not_move_a_frame_have_no_words() -> None:
+    robot = load_urdf(path("hyq"))
+    foot = next(body.name for body in robot.bodies if body.name.startswith("rh_lower"))
+    own = align_axes(elementary(choose_frames(robot, [foot], "local")))
+    names = [WordName.parse(name) for name, _ in trace(own, ("kin",)).outputs]
+    assert {name.array for name in names} == {*FUNCTIONS["kin"].outputs, *FUNCTIONS["kin"].optional_outputs}
+    assert len({name.index[2] for name in names if name.array == "J"}) == 3
+    assert {name.index[1] for name in names if name.array == "placement"} == {0, 1, 2}
+
+
+MOST = {("J", "velocity", "placement"): 140, ("dv_dq",): 206, ("acceleration", "da_dq", "da_dv"): 495}
+"""Bounds of the multiplications of the iiwa's last link, each including those before."""
+
+
+def test_multiplications() -> None:
+    robot = choose_frames(load_urdf(path("iiwa14")), ["iiwa_link_7"], "local")
+    graph = trace_model(prepare(robot, ("kin",)), ("kin",))
+    wanted: set[str] = set()
+    for arrays, most in MOST.items():
+        wanted.update(arrays)
+        assert multiplications(optimise(_part(graph, wanted), DEFAULT_DELAYS)) <= most, arrays
+
+
+def _part(graph: Graph, arrays: set[str]) -> Graph:
+    outputs = [(name, edge) for name, edge in graph.outputs if WordName.parse(name).array in arrays]
+    return prune(replace(graph, outputs=tuple(outputs)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -60,6 +62,12 @@ def test_bundled_robots(name: str, own: Algorithms) -> None:
 def test_a_floating_robot(second: str) -> None:
     robot = load_urdf(path("hyq")).with_floating_base()
     assert_golden(robot, ("sid", "hfd"), 2, Algorithms(second=second))
+
+
+@pytest.mark.parametrize("second", ALGORITHMS["second"])
+def test_base_and_gravity_given_with_the_task(second: str) -> None:
+    robot = replace(load_urdf(path("toy")), base_given=True, gravity_given=True)
+    assert_golden(robot, ("sid", "hfd"), 5, Algorithms(second=second))
 
 
 @pytest.mark.parametrize("second", ALGORITHMS["second"])

@@ -33,6 +33,8 @@ class RobotEntry(_Entry):
     joint_order: Literal["pinocchio", "file", "rerooted", "given"]
     depth: int = Field(description="Bodies on the longest path from the root.")
     base: Literal["fixed", "floating", "given"]
+    frames: list[str] | None = Field(default=None, description="The links of `--frames`, in order.")
+    frame_axes: Literal["local", "world"] | None = None
 
 
 class Multiplications(_Entry):

@@ -36,7 +36,14 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
         "joint_order": robot.joint_order,
         "depth": robot.depth,
         "base": "floating" if robot.floats else "given" if robot.base_given else "fixed",
-    }
+    } | _frames_entry(robot)
+
+
+def _frames_entry(robot: Robot) -> dict[str, Any]:
+    """Return the chosen frames and the axes of their twists, if there are any."""
+    if not robot.frames:
+        return {}
+    return {"frames": [frame.name for frame in robot.frames], "frame_axes": robot.frame_axes}
 
 
 def manifest(plan: Plan, options: BuildOptions) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from rbdhw.cli.options import (
 from rbdhw.config import BuildOptions, Mounting, Pacing, link_text, parse_links
 from rbdhw.domain.bounds import Overrides
 from rbdhw.errors import InputError
-from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 
 
 def options_of(command):
@@ -172,3 +172,27 @@ class TestLinks:
         with pytest.raises(InputError) as error:
             build_options(fext=texts)
         assert str(error.value) == line
+
+
+class TestFrames:
+    def test_names_may_hold_commas_and_be_all(self):
+        options = build_options(functions="kin", frames=[r"left\,lower,all", "none"], frame_axes="world")[0]
+        assert options.mounting == Mounting(frames=("left,lower", "all", "none"), frame_axes="world")
+
+    @pytest.mark.parametrize(
+        ("functions", "texts", "line"),
+        [
+            ("kin", ["tip,"], "frames: '' is not a link; expected names of links"),
+            ("kin", ["tip", "hand,tip"], "frames: link 'tip' appears twice; expected each link once"),
+            ("kin", [], "frames: none given for kin; expected names of links; use --frames LINK"),
+            ("id", ["tip"], "frames: only kin has results of frames; expected none; use --functions kin"),
+        ],
+    )
+    def test_what_is_refused(self, functions, texts, line):
+        with pytest.raises(InputError) as error:
+            build_options(functions=functions, frames=texts)[0].check(tuple(FUNCTIONS))
+        assert str(error.value) == line
+
+    def test_unknown_axes(self):
+        with pytest.raises(InputError, match="frame-axes: 'up' is unknown; expected one of local, world"):
+            build_options(frame_axes="up")[0].check(tuple(FUNCTIONS))

@@ -1,0 +1,78 @@
+"""The kinematics of frames in the hardware and its models, beside other functions."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rbdhw
+from rbdhw import golden
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.design.folder import Design, write
+from rbdhw.domain.sampling import sample
+from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robots import path
+from rbdhw.sim.simulate import simulate
+
+BUDGET = 1e-3
+
+FRAMES = Mounting(frames=("tip", "forearm"), frame_axes="world")
+
+
+@cache
+def built() -> Design:
+    options = BuildOptions(("id", "dfd", "kin"), ii=4, max_error=BUDGET, samples=1024, mounting=FRAMES)
+    return generate(path("toy"), options)
+
+
+def assert_exact(design: Design, folder: Path, tasks: int) -> None:
+    """Check that no bit differs in tasks of all functions, with and without optional results."""
+    write(design, folder / "design")
+    report = simulate(folder / "design", tasks, seed=3, bulk=True)
+    assert (report.tasks, report.mismatches) == (tasks, 0)
+    assert report.flagged <= 0.01 * tasks
+
+
+def test_mixed_with_other_functions(tmp_path: Path) -> None:
+    assert_exact(built(), tmp_path, 300)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_of_the_iiwa(tmp_path: Path, base: str) -> None:
+    mounting = Mounting(base, frames=("iiwa_link_7",))
+    options = BuildOptions(("id", "kin"), ii=4, max_error=BUDGET, mounting=mounting)
+    assert_exact(generate(path("iiwa14"), options), tmp_path, 1000)
+
+
+def test_each_result_keeps_to_the_budget(tmp_path: Path) -> None:
+    """An optional result has an error floor of its own, and errors relative to it."""
+    design = built()
+    write(design, tmp_path / "design")
+    arrays = sample(design.robot, design.domain, 400, np.random.default_rng(4))
+    given = {name: arrays[name] for name in ("q", "v", "a")}
+    found = rbdhw.load(tmp_path / "design").kin(**given, extended=True)
+    expected = golden.evaluate(design.robot, "kin", given, extended=True)
+    own = FUNCTIONS["kin"]
+    assert (*expected, "status") == found._fields == (*own.outputs, *own.optional_outputs, "status")
+    good = found.status == 0
+    for name, array in expected.items():
+        error = np.abs(getattr(found, name) - array)[good].max()
+        assert error <= BUDGET * np.abs(array).max(), name
+    np.testing.assert_array_equal(found.placement[:, :, 3], np.tile([0.0, 0.0, 0.0, 1.0], (400, 2, 1)))
+
+
+def test_the_manifest_names_the_frames() -> None:
+    manifest = built().manifest
+    assert (manifest["robot"]["frames"], manifest["robot"]["frame_axes"]) == (["tip", "forearm"], "world")
+    words = {word["name"]: word["unit"] for word in manifest["outputs"]["kin"]}
+    assert words["kin.placement[0,0,3]"] == "m"
+    assert words["kin.J[1,0,0]"] == "m/rad"
+    assert "kin.placement[0,3,3]" not in words
+    optional = {word["name"]: word["unit"] for word in manifest["optional_outputs"]["kin"]}
+    assert optional["kin.da_dq[0,2,0]"] == "m/(rad s^2)"

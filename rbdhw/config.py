@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rbdhw.errors import InputError
+from rbdhw.robot.model import FRAME_AXES
 from rbdhw.runtime.number_bounds import (
     ACCELERATION_OF_FREE_FALL,
     BANDWIDTH,
@@ -56,9 +57,6 @@ ASKED_FOR, THE_DEFAULT = "asked for", "the default"
 PER_TASK = "task"
 """A value in place of a gravity vector: each task has its own."""
 
-
-FRAME_AXES = ("local", "world")
-"""The axes of a frame's twists: its own, or the world's."""
 
 JOINT_ORDERS = ("pinocchio", "file")
 """The order of a link's joints: by name, as Pinocchio visits them, or as in the file."""
@@ -230,7 +228,7 @@ class Mounting:
     frames
         The links of whose frames the kinematics are wanted, in their order.
     frame_axes
-        One of :data:`FRAME_AXES`: the axes of these frames' twists.
+        One of :data:`rbdhw.robot.model.FRAME_AXES`: the axes of these frames' twists.
     """
 
     base: str = "fixed"

@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "scalar": (),
     "remarks": ("errors",),
     "runtime": ("errors",),
-    "config": ("errors", "runtime"),
+    "config": ("errors", "runtime", "robot.model"),
     "target": ("errors",),
     "robot": ("errors", "remarks", "runtime"),
     "robots": ("errors",),

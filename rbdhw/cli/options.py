@@ -13,7 +13,6 @@ import typer
 
 from rbdhw.config import (
     BASES,
-    FRAME_AXES,
     JOINT_ORDERS,
     BuildOptions,
     Mounting,
@@ -27,6 +26,7 @@ from rbdhw.domain.bounds import Overrides, read_overrides
 from rbdhw.frontend.algorithms import parse_algorithms
 from rbdhw.frontend.functions import ALGORITHMS
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.robot.model import FRAME_AXES
 
 ALL_FUNCTIONS = ",".join(DEFAULT_FUNCTIONS)
 

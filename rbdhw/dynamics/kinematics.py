@@ -203,7 +203,7 @@ def _links(
             turned = [_cross(above[0], axis) for axis in own]
             share = _sum(*map(_scaled, v, own)), _sum(*map(_scaled, a, own), *map(_scaled, v, turned))
             found[i] = _Link(places[i], offsets[i], own, turned, above, share)
-            velocity, acceleration = map(_sum, above, share)
+            velocity, acceleration = found[i].motion
     return found
 
 

@@ -84,11 +84,19 @@ def second_derivatives(
         _derivatives_of_force(state, i, axis) for i, frame in enumerate(state.frames) for axis in frame.axes
     ]
     owners = [body for body, place in zip(robot.bodies, places, strict=True) for _ in range(n)[place]]
+    mirror_momenta(found)
     with region("christoffel"):
         for i, own in enumerate(owners):
             if own.joint.kind.nv == 1:
                 enter_symbols(found, i, [body.joint.kind is not JointKind.FLOATING for body in owners])
     return found
+
+
+def mirror_momenta(found: Sequence[SecondDerivatives]) -> None:
+    """Take the derivatives of the mass matrix's upper triangle from the lower, which are the same numbers."""
+    for i, own in enumerate(found):
+        for j in range(i):
+            found[j].momentum[i][:] = own.momentum[j]
 
 
 class _State:
@@ -100,7 +108,7 @@ class _State:
         self.composites = composites(robot, q, v, trip)
         self.frames = joint_frames(robot, q, v, trip)
         self.first: list[list[Columns]] = []
-        self.changes: list[list[_Changes]] = []
+        self.changes: list[list[Changes]] = []
         for i, frame in enumerate(self.frames):
             body = self.composites[i]
             with region("second", i):
@@ -109,7 +117,7 @@ class _State:
 
 
 @dataclass(frozen=True)
-class _Changes:
+class Changes:
     """The derivatives of a composite by the position and the velocity of its own joint."""
 
     by_position: Composite
@@ -192,7 +200,7 @@ def _columns_below(state: _State, b: int, twist: Twist) -> list[SecondColumns]:
     return rows
 
 
-def _changes(axis: Axis, body: Composite) -> _Changes:
+def _changes(axis: Axis, body: Composite) -> Changes:
     """Return the derivatives of a body's composite by one position and one velocity of its joint."""
     by_velocity = moved_along(axis.direction, body)
     turns, k = axis.direction
@@ -216,7 +224,7 @@ def _changes(axis: Axis, body: Composite) -> _Changes:
             cross(unit, body.momentum),
             sum_of(gyration, columns),
         )
-        return _Changes(turned + swept, by_velocity)
+        return Changes(turned + swept, by_velocity)
     across = outer(unit, body.first)
     shifted = Composite(
         0.0,
@@ -225,7 +233,7 @@ def _changes(axis: Axis, body: Composite) -> _Changes:
         ZERO,
         outer(body.momentum, unit),
     )
-    return _Changes(shifted + swept, by_velocity)
+    return Changes(shifted + swept, by_velocity)
 
 
 def moved_along(direction: Direction, body: Composite) -> Composite:

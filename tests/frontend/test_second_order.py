@@ -102,7 +102,7 @@ def test_of_two_equal_elements_one_travels() -> None:
             assert name.index[1] >= name.index[2]
         if name.array == "dM_dq":
             assert name.index[0] >= name.index[1]
-    assert len(found) == 604
+    assert len(found) == 592
 
 
 def test_by_two_rotations_of_one_joint_both_orders_travel() -> None:

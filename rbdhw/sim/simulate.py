@@ -25,7 +25,7 @@ from rbdhw.fixed.figures import FLAGGED_SHARE, most_flagged
 from rbdhw.fixed.format import Integers
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import FUNCTIONS, function_giving
 from rbdhw.runtime.number_bounds import LARGEST_SEED, MOST_TASKS
 from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import verilator
@@ -365,12 +365,19 @@ def count_mismatches(expected: Bytes, answered: Answers) -> int:
 
 
 def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple[Integers, Array]:
-    """Return the status and relative error of each response that belongs to a task."""
+    """Return the status and relative error of each response that belongs to a task.
+
+    Optional results that no other function gives do not count, because the function's floor is not theirs.
+    """
+    function, extended = key
     count = min(len(batch.places), len(answered.places))
-    status, words = contents(design, key[0], answered.packets[:count], key[1])
-    reference = golden.evaluate(design.robot, key[0], batch.drawn.first(count).arrays, key[1])
-    floor = design.description.error[key[0]].floor
-    return status, relative_errors(decode(design, key[0], words, key[1]), reference, floor)
+    status, words = contents(design, function, answered.packets[:count], extended)
+    found = golden.evaluate(design.robot, function, batch.drawn.first(count).arrays, extended)
+    optional = FUNCTIONS[function].optional_outputs
+    own = {name for name in optional if function_giving(name, function) == function}
+    reference = {name: array for name, array in found.items() if name not in own}
+    floor = design.description.error[function].floor
+    return status, relative_errors(decode(design, function, words, extended), reference, floor)
 
 
 def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Disturbance) -> Report:

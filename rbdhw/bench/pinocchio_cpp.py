@@ -169,8 +169,8 @@ def run(
     if base not in BASES:
         raise InputError(f"base '{base}'", "not measured with Pinocchio", f"one of {', '.join(BASES)}")
     for function in functions:
-        if function not in FUNCTIONS:
-            raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(FUNCTIONS)}")
+        if function not in DEFAULT_FUNCTIONS:
+            raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(DEFAULT_FUNCTIONS)}")
     robot = mount(load_urdf(urdf), Mounting(base))
     reference = Reference.read(urdf, robot)
     if states is None:

@@ -13,7 +13,7 @@ from rbdhw.bench.robot_check import Evaluated
 from rbdhw.bench.robot_sweep import HEADINGS, File, Row, Sweep, markdown, remarks_of, sweep
 from rbdhw.cli.app import BAD_INPUT, FOUND_WRONG, main
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.example_robots import EXAMPLES
@@ -90,7 +90,7 @@ def test_errors_are_small_but_measured(found):
         assert 0.0 < row.golden < 1e-9
         assert row.evaluated.graph < 1e-9
         singular = (row.name, row.base) == ("weightless.urdf", "floating")
-        functions = ("id", "m", "did") if singular else FUNCTIONS
+        functions = ("id", "m", "did") if singular else DEFAULT_FUNCTIONS
         assert list(row.evaluated.errors) == list(row.evaluated.operations) == list(functions)
         assert 0.0 < max(figures.whole.max for figures in row.evaluated.errors.values()) < 1e-3
 

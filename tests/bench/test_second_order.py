@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rbdhw.bench import second_order
 from rbdhw.bench.second_order import (
+    SECOND,
     binary_tree,
     chain,
     differences,
@@ -14,7 +15,7 @@ from rbdhw.bench.second_order import (
 
 
 def test_operations():
-    rows = second_operations([("toy", "fixed")])
+    rows = second_operations([("toy", "fixed", SECOND)])
     assert [row["function"] for row in rows] == ["sid", "sfd", "hid", "hfd"]
     assert all(0 < row["multiplications"] < 150 for row in rows)
     own, differenced = second_operations_layout(rows)

@@ -68,6 +68,7 @@ def manifest(plan: Plan, options: BuildOptions) -> dict[str, Any]:
             *plan_remarks(plan, options),
         ],
         **packets,
+        "roots": [],  # filled in if roots were compared
     }
 
 

@@ -251,11 +251,13 @@ def test_nothing_is_undefined(build):
 
 
 @pytest.mark.verify
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("core", ["pipeline", "array"])
 @pytest.mark.parametrize("robot", bundled())
 def test_bundled_robots(robot, core):
-    own = {"ii": 16, "core": core, "width": 18, "samples": 256}
-    functions = ("id", "m", "minv", "fd") if robot in ("atlas",) else ALL
+    large = robot == "atlas"
+    own = {"ii": 64 if large else 16, "core": core, "width": 18, "samples": 256}
+    functions = ("id", "m", "minv", "fd") if large else ALL
     design = build_design(load_urdf(path(robot)), BuildOptions(functions=functions, **own))
     library = ExactLibrary(design)
     for function, extended in modes(design):
@@ -266,6 +268,7 @@ def test_bundled_robots(robot, core):
 
 
 @pytest.mark.verify
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("robot", "base", "tasks"), [("iiwa14", "fixed", 10**6), ("hyq", "floating", 10**5)])
 def test_many_tasks(robot, base, tasks):
     source = load_urdf(path(robot))

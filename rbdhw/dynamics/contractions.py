@@ -8,44 +8,35 @@ over the bodies, as those of the composites are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rbdhw.dynamics.composite import Composite, composite_in_motion, composites, in_parent
 from rbdhw.dynamics.derivatives import (
     ZERO_TWIST,
-    Axis,
     JointFrame,
-    Twist,
-    about_axis,
     joint_frames,
     moment_in_parent,
-    momentum_of,
 )
 from rbdhw.dynamics.joint import Coordinate, dofs, rates
-from rbdhw.dynamics.rnea import STILL, RoundTrip, Wrench
+from rbdhw.dynamics.rnea import STILL, RoundTrip
 from rbdhw.dynamics.second_columns import (
-    SecondColumns,
     SecondDerivatives,
+    VirtualMotion,
     climb,
     empty_derivatives,
     first_columns,
-    force_cross,
     in_child,
-    momentum_wrench,
+    own_second_columns,
     tilt,
     transposed_coriolis,
 )
 from rbdhw.dynamics.spatial import (
-    UNIT,
     ZERO,
     Vector,
     add,
-    cross,
     outer,
     scale,
-    subtract,
     sum_of,
-    transpose_tensor,
 )
 from rbdhw.robot.model import BASE, Robot
 from rbdhw.scalar import Scalar, region
@@ -85,17 +76,10 @@ def contracted_derivatives(
     for i in range(len(robot.bodies)):
         for place, axis, tilted in zip(range(n)[places[i]], frames[i].axes, tilts[i], strict=True):
             with region("second", i):
-                columns = _own_columns(axis, tilted, found[i], virtual[i], trip.wrenches[i], moments[i])
+                first = first_columns(axis, found[i], trip.wrenches[i])
+                columns = own_second_columns(axis, tilted, found[i], virtual[i], first, moments[i])
             climb(result, robot, frames, tilts, i, place, columns)
     return result
-
-
-@dataclass(frozen=True)
-class VirtualMotion:
-    """The twist of a body in the virtual motion, and that of its parent at the body's origin, in its axes."""
-
-    own: Twist
-    carried: Twist
 
 
 def virtual_motions(
@@ -162,22 +146,3 @@ def virtual_moments(
                 moment = moment_in_parent(frames[i], virtual[i].momentum, moments[i])
                 moments[parent] = add(moments[parent], moment)
     return moments
-
-
-def _own_columns(
-    axis: Axis, tilted: Twist, body: Composite, virtual: Composite, wrench: Wrench, moment: Vector
-) -> SecondColumns:
-    """Return the columns of a degree of freedom in its own frame."""
-    turns, k = axis.direction
-    gyration = transpose_tensor(virtual.gyration)
-    still = force_cross(axis.direction, momentum_wrench(virtual.momentum, virtual.gyration))
-    accelerated = momentum_of(body, tilted)
-    bent = add(accelerated[0], still[0]), add(accelerated[1], still[1])
-    turned = subtract(transposed_coriolis(body, tilted), scale(2.0, about_axis(gyration, axis.rate[0])))
-    turned = add(turned, scale(2.0, cross(axis.rate[1], virtual.momentum)))
-    if turns:
-        turned = add(turned, cross(UNIT[k], moment))
-        moved = scale(-2.0, about_axis(gyration, UNIT[k]))
-    else:
-        moved = scale(2.0, cross(UNIT[k], virtual.momentum))
-    return SecondColumns(first_columns(axis, body, wrench), still, bent, turned, moved)

@@ -37,6 +37,7 @@ from rbdhw.dynamics.derivatives import (
     Matrix,
     Twist,
     about_axis,
+    momentum_of,
     own_columns,
     pair_in_parent,
     with_turned_wrench,
@@ -54,6 +55,7 @@ from rbdhw.dynamics.spatial import (
     dot,
     multiply,
     scale,
+    subtract,
     transpose,
     transpose_tensor,
 )
@@ -76,6 +78,14 @@ class SecondDerivatives:
     by_velocity: Matrix
     momentum: Matrix
     root_momentum: Vector
+
+
+@dataclass(frozen=True)
+class VirtualMotion:
+    """The twist of a body in the virtual motion, and that of its parent at the body's origin, in its axes."""
+
+    own: Twist
+    carried: Twist
 
 
 @dataclass(frozen=True)
@@ -102,6 +112,35 @@ def empty_derivatives(n: int, root_momentum: Vector) -> SecondDerivatives:
 def first_columns(axis: Axis, body: Composite, wrench: Wrench) -> Columns:
     """Return the columns of the first derivatives in their own frame, with the term ``S x* f``."""
     return with_turned_wrench(own_columns(axis, body), axis.direction, wrench)
+
+
+def own_second_columns(
+    axis: Axis, tilted: Twist, body: Composite, virtual: Composite, first: Columns, moment: Vector
+) -> SecondColumns:
+    """Return the columns of a degree of freedom in its own frame.
+
+    Parameters
+    ----------
+    tilted
+        The tilt of the axis, which is zero at and above the first joint of the virtual motion.
+    body, virtual
+        The composite of the axis' body, in its own motion and in the virtual one.
+    moment
+        The moment ``C`` of the composite.
+    """
+    turns, k = axis.direction
+    gyration = transpose_tensor(virtual.gyration)
+    still = force_cross(axis.direction, momentum_wrench(virtual.momentum, virtual.gyration))
+    accelerated = momentum_of(body, tilted)
+    bent = add(accelerated[0], still[0]), add(accelerated[1], still[1])
+    turned = subtract(transposed_coriolis(body, tilted), scale(2.0, about_axis(gyration, axis.rate[0])))
+    turned = add(turned, scale(2.0, cross(axis.rate[1], virtual.momentum)))
+    if turns:
+        turned = add(turned, cross(UNIT[k], moment))
+        moved = scale(-2.0, about_axis(gyration, UNIT[k]))
+    else:
+        moved = scale(2.0, cross(UNIT[k], virtual.momentum))
+    return SecondColumns(first, still, bent, turned, moved)
 
 
 def climb(

@@ -19,13 +19,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbdhw.dynamics.composite import Composite, composites
-from rbdhw.dynamics.contractions import VirtualMotion
 from rbdhw.dynamics.derivatives import (
     ZERO_TWIST,
     Axis,
     Columns,
     Twist,
-    about_axis,
     joint_frames,
     moment_in_parent,
     momentum_of,
@@ -36,12 +34,13 @@ from rbdhw.dynamics.rnea import RoundTrip
 from rbdhw.dynamics.second_columns import (
     SecondColumns,
     SecondDerivatives,
+    VirtualMotion,
     climb,
     empty_derivatives,
     first_columns,
     force_cross,
     in_child,
-    momentum_wrench,
+    own_second_columns,
     tilt,
     transposed_coriolis,
 )
@@ -165,26 +164,15 @@ def _columns_above(state: _State, i: int, axis: Axis) -> tuple[dict[int, list[Se
         frame = state.frames[at]
         with region("second", at):
             pairs = zip(frame.axes, state.first[at], strict=True)
-            found[at] = [_column_above(own, first, virtual, moment) for own, first in pairs]
+            body = state.composites[at]
+            found[at] = [
+                own_second_columns(own, ZERO_TWIST, body, virtual, first, moment) for own, first in pairs
+            ]
             if state.robot.bodies[at].parent == BASE:
                 return found, virtual.momentum
             moment = moment_in_parent(frame, virtual.momentum, moment)
             virtual = _virtual_in_parent(frame.joint, frame.q, virtual)
         at = state.robot.bodies[at].parent
-
-
-def _column_above(axis: Axis, first: Columns, virtual: Composite, moment: Vector) -> SecondColumns:
-    turns, k = axis.direction
-    gyration = transpose_tensor(virtual.gyration)
-    bent = force_cross(axis.direction, momentum_wrench(virtual.momentum, virtual.gyration))
-    turned = scale(-2.0, about_axis(gyration, axis.rate[0]))
-    turned = add(turned, scale(2.0, cross(axis.rate[1], virtual.momentum)))
-    if turns:
-        turned = add(turned, cross(UNIT[k], moment))
-        moved = scale(-2.0, about_axis(gyration, UNIT[k]))
-    else:
-        moved = scale(2.0, cross(UNIT[k], virtual.momentum))
-    return SecondColumns(first, bent, bent, turned, moved)
 
 
 def _columns_below(state: _State, b: int, twist: Twist) -> list[SecondColumns]:

@@ -19,7 +19,7 @@ This takes fewer operations, but every function with derivatives then waits for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -34,9 +34,9 @@ from rbdhw.dynamics.rnea import STILL, RoundTrip, Wrench, joint_forces, newton_e
 from rbdhw.dynamics.second_columns import SecondDerivatives
 from rbdhw.dynamics.spatial import ZERO, dot
 from rbdhw.frontend.inputs import Coupling, Task
+from rbdhw.frontend.result_words import Results, is_zero, result_words
 from rbdhw.frontend.second_order import (
     Forward,
-    Tensor,
     acceleration_hessian,
     acceleration_tensors,
     contract,
@@ -45,9 +45,9 @@ from rbdhw.frontend.second_order import (
 )
 from rbdhw.frontend.state import State
 from rbdhw.graph.graph import Graph
-from rbdhw.graph.trace import Recorder, Signal, equal
+from rbdhw.graph.trace import Recorder, Signal
 from rbdhw.passes.prune import prune
-from rbdhw.protocol import FLAGS, FUNCTIONS, ArrayKind, functions_with, kind_of
+from rbdhw.protocol import FLAGS, FUNCTIONS, any_takes, functions_with, kind_of
 from rbdhw.robot.link_frames import chosen_frames
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar, region
@@ -70,10 +70,6 @@ Vector = list[Scalar]
 
 Halves = tuple[Matrix, Matrix]
 """Derivatives with respect to position and to velocity: two matrices, each as a list of rows."""
-
-
-Results = Vector | Matrix | Tensor
-"""The values of an array of results, as nested lists."""
 
 
 @dataclass(frozen=True)
@@ -180,13 +176,13 @@ class _Pipeline:
         """Record the results of a function as outputs: its arrays, then its optional arrays."""
         results = self._results(function)
         regular = FUNCTIONS[function].outputs
-        words = list(_words(self._robot, function, regular, results))
+        words = list(result_words(self._robot, function, regular, results))
         first = ",".join("0" for _ in kind_of(regular[0], function).dimensions)
         placeholder = f"{function}.{regular[0]}[{first}]"  # keeps the function if all entries are zero
         with region("encode"):
             for name, entry in words or [(placeholder, 0.0)]:
                 self.recorder.output(name, entry)
-            for name, entry in _words(
+            for name, entry in result_words(
                 self._robot, function, FUNCTIONS[function].optional_outputs, results[len(regular) :]
             ):
                 self.recorder.output(name, entry)
@@ -282,7 +278,7 @@ class _Pipeline:
 
     def _select_inverse(self, supplied: Signal, computed: Scalar) -> Scalar:
         return (
-            computed if _is_zero(computed) else self.recorder.select(self._takes_inverse, supplied, computed)
+            computed if is_zero(computed) else self.recorder.select(self._takes_inverse, supplied, computed)
         )
 
     @cached_property
@@ -399,14 +395,14 @@ class _Pipeline:
 
     @property
     def _differentiates_forward(self) -> bool:
-        return bool({"sfd", "hfd"}.intersection(self._functions))
+        asked = [FUNCTIONS[function] for function in self._functions]
+        return any(own.takes_force and "second" in own.algorithms for own in asked)
 
     @cached_property
     def _forward(self) -> Forward:
         """The first derivatives of forward dynamics at that state, proper for a floating body."""
         state = self._state
-        found = inverse_dynamics_derivatives(self._robot, state.coordinates, self._v, state.trip)
-        halves = (self._coupling.gather_both(half) for half in (found.by_position, found.by_velocity))
+        halves = self._gradient(self._robot, self._v, state.a, state.trip, self._task.fext)
         by_position, by_velocity = (self._minus_times(self._inverse, half) for half in halves)
 
         def inverse_times(vector: Vector) -> Vector:
@@ -417,10 +413,10 @@ class _Pipeline:
     @cached_property
     def _contraction(self) -> SecondDerivatives:
         """The contraction with the task's multipliers of forces, or with those that the others amount to."""
-        if "hfd" not in self._functions:
+        if not any_takes(self._functions, "lambda_a"):
             return contract(self._state, self._task.lambda_tau)
         multipliers = self._forward.inverse_times(self._task.lambda_a)
-        if "hid" in self._functions:
+        if any_takes(self._functions, "lambda_tau"):
             for i, pair in enumerate(zip(self._task.lambda_tau, multipliers, strict=True)):
                 with region("second_product", i):
                     multipliers[i] = self.recorder.select(self._given, *pair)
@@ -482,43 +478,3 @@ class _Pipeline:
         if raised == {True} and not optional:
             return True
         return self.recorder.input(name) if True in raised else False
-
-
-def _words(
-    robot: Robot, function: str, arrays: Sequence[str], values: Sequence[Results]
-) -> Iterator[tuple[str, Scalar]]:
-    """Yield the name and value of each word of a function's arrays; further ``values`` are ignored.
-
-    Structural zeros do not travel, nor do elements that are always one, nor does the first of two elements
-    that :class:`ArrayKind` calls exchangeable.
-    """
-    joints = {k: i for i, place in enumerate(robot.v_of) for k in range(robot.nv)[place]}
-    for array, value in zip(arrays, values, strict=False):
-        kind = kind_of(array, function)
-        entries = dict(_elements(value))
-        for index, entry in entries.items():
-            mirror = kind.mirror(index)
-            if kind.ordered and mirror != index and _within_joint(kind, joints, index):
-                differs = not equal(entry, entries[mirror])
-            else:
-                differs = False
-            if differs or (mirror <= index and not _is_zero(entry) and not kind.is_one(index)):
-                yield f"{function}.{array}[{','.join(map(str, index))}]", entry
-
-
-def _within_joint(kind: ArrayKind, joints: Mapping[int, int], index: tuple[int, ...]) -> bool:
-    """Return whether the exchangeable indices belong to the same joint; ``joints`` has that of each DoF."""
-    return kind.exchangeable is not None and len({joints[index[axis]] for axis in kind.exchangeable}) == 1
-
-
-def _elements(value: Results) -> Iterator[tuple[tuple[int, ...], Scalar]]:
-    """Yield the index and value of each element of nested lists."""
-    if isinstance(value, list):
-        for i, part in enumerate(value):
-            yield from (((i, *index), entry) for index, entry in _elements(part))
-    else:
-        yield (), value
-
-
-def _is_zero(entry: Scalar) -> bool:
-    return isinstance(entry, float) and entry == 0.0

@@ -1,0 +1,52 @@
+"""The words of a function's results: which elements of its arrays travel, and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rbdhw.graph.trace import equal
+from rbdhw.protocol import ArrayKind, kind_of
+from rbdhw.robot.model import Robot
+from rbdhw.scalar import Scalar
+
+Results = list[Scalar] | list[list[Scalar]] | list[list[list[Scalar]]]
+"""The values of an array of results, as nested lists."""
+
+
+def result_words(
+    robot: Robot, function: str, arrays: Sequence[str], values: Sequence[Results]
+) -> Iterator[tuple[str, Scalar]]:
+    """Yield the name and value of each word of a function's arrays; further ``values`` are ignored.
+
+    Structural zeros do not travel, nor do elements that are always one, nor does the first of two elements
+    that :class:`ArrayKind` calls exchangeable.
+    """
+    joints = {k: i for i, place in enumerate(robot.v_of) for k in range(robot.nv)[place]}
+    for array, value in zip(arrays, values, strict=False):
+        kind = kind_of(array, function)
+        entries = dict(_elements(value))
+        for index, entry in entries.items():
+            mirror = kind.mirror(index)
+            within = kind.ordered and mirror != index and _within_joint(kind, joints, index)
+            differs = within and not equal(entry, entries[mirror])
+            if differs or (mirror <= index and not is_zero(entry) and not kind.is_one(index)):
+                yield f"{function}.{array}[{','.join(map(str, index))}]", entry
+
+
+def is_zero(entry: Scalar) -> bool:
+    """Return whether an element is a structural zero."""
+    return isinstance(entry, float) and entry == 0.0
+
+
+def _within_joint(kind: ArrayKind, joints: Mapping[int, int], index: tuple[int, ...]) -> bool:
+    """Return whether the exchangeable indices belong to the same joint; ``joints`` has that of each DoF."""
+    return kind.exchangeable is not None and len({joints[index[axis]] for axis in kind.exchangeable}) == 1
+
+
+def _elements(value: Results) -> Iterator[tuple[tuple[int, ...], Scalar]]:
+    """Yield the index and value of each element of nested lists."""
+    if isinstance(value, list):
+        for i, part in enumerate(value):
+            yield from (((i, *index), entry) for index, entry in _elements(part))
+    else:
+        yield (), value

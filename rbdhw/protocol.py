@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import product
 
 HEADER_BITS = 32
-HEADER = {"tag": (0, 16), "function": (16, 4), "options": (20, 4), "status": (24, 8)}
+HEADER = {"tag": (0, 16), "function": (16, 5), "options": (21, 3), "status": (24, 8)}
 """The fields of a packet's header: lowest bit and width. A request's ``status`` is zero."""
 
 EXTENDED = 0

@@ -21,7 +21,7 @@ from rbdhw.protocol import (
 
 
 def test_the_header_is_laid_out_as_documented():
-    assert HEADER == {"tag": (0, 16), "function": (16, 4), "options": (20, 4), "status": (24, 8)}
+    assert HEADER == {"tag": (0, 16), "function": (16, 5), "options": (21, 3), "status": (24, 8)}
     assert sum(width for _, width in HEADER.values()) == HEADER_BITS == 32
     assert EXTENDED == 0
 

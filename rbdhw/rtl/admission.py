@@ -7,12 +7,13 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.interface import Interface
-from rbdhw.protocol import EXTENDED
+from rbdhw.protocol import EXTENDED, HEADER
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck
 from rbdhw.rtl.layouts import task_layout
 
 ADMITTED = data.StructLayout(
-    {"tag": 16, "function": 4, "options": 4, "outside": 1, "malformed": 1, "not_finite": 1}
+    {name: HEADER[name][1] for name in ("tag", "function", "options")}
+    | {"outside": 1, "malformed": 1, "not_finite": 1}
 )
 """The record of a task that the edge keeps while the core computes."""
 

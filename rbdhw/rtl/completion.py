@@ -209,7 +209,8 @@ class Completion(wiring.Component):
 
     def _connect_port(self, m: Module, response: Any) -> tuple[Any, Any]:
         """Connect the result that stays at the port; return its overflow bit and whether it is valid."""
-        done, busy = self._done(m), Signal()
+        done = self._done(m)
+        busy = Signal()
         with m.If(response.ready):
             m.d.sync += busy.eq(0)
         with m.Elif(done):

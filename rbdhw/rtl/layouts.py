@@ -29,9 +29,7 @@ def task_layout(interface: Interface) -> data.StructLayout:
     """
     return data.StructLayout(
         {
-            "tag": 16,
-            "function": HEADER["function"][1],
-            "options": HEADER["options"][1],
+            **{name: HEADER[name][1] for name in ("tag", "function", "options")},
             "select": len(interface.functions) + 1,
             "malformed": 1,
             "not_finite": 1,

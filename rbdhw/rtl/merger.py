@@ -93,7 +93,8 @@ class Merger(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        inside, valid = Signal(), Signal()
+        inside = Signal()
+        valid = Signal()
         turn = Signal(range(len(self.quotas)))
         granted = Signal(len(self.quotas), init=1)
         offered = Signal(beat_layout(self.bits))

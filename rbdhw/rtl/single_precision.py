@@ -102,7 +102,8 @@ class SingleToFixed(wiring.Component):
         value = Signal(signed(MANTISSA_BITS + 1), reset_less=True)
         most = self._up + MANTISSA_BITS + 1
         shift = Signal(range(most + 1), reset_less=True)
-        beyond, empty = Signal(reset_less=True), Signal(reset_less=True)
+        beyond = Signal(reset_less=True)
+        empty = Signal(reset_less=True)
         m.d.sync += [
             value.eq(Mux(sign, -mantissa, mantissa)),
             shift.eq(Mux(down < 0, 0, Mux(down > most, most, down))),
@@ -118,7 +119,8 @@ class SingleToFixed(wiring.Component):
     def _round(self, m: Module, value: Any, shift: Any, beyond: Any, empty: Any) -> None:
         """Shift right with one extra bit, round, and saturate numbers out of range."""
         moved = Signal(signed(self._up + MANTISSA_BITS + 2), reset_less=True)
-        saturates, negative = Signal(reset_less=True), Signal(reset_less=True)
+        saturates = Signal(reset_less=True)
+        negative = Signal(reset_less=True)
         number = Signal(signed(self.width), reset_less=True)
         limits = Format(self.width, 0)
         m.d.sync += [
@@ -172,7 +174,8 @@ class FixedToSingle(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         magnitude = Signal(self.width, reset_less=True)
-        sign, exponent = Signal(reset_less=True), Signal.like(self.exponent, reset_less=True)
+        sign = Signal(reset_less=True)
+        exponent = Signal.like(self.exponent, reset_less=True)
         m.d.sync += [
             sign.eq(self.number < 0),
             magnitude.eq(Mux(self.number < 0, -self.number, self.number)),

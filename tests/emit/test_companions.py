@@ -149,7 +149,7 @@ def test_selftest_has_tasks_of_every_function_and_option() -> None:
     assert f"// A self-test of accelerator.v: {TASKS * len(ALL)} tasks, some of each function" in text
     lasts = [last == "1" for last in re.findall(r"request\[\d+\] = \{1'b([01])", text)]
     starts = [header for header, before in zip(headers, [True, *lasts], strict=False) if before]
-    kinds = Counter((header >> 16 & 15, header >> 20 & 1) for header in starts)
+    kinds = Counter((header >> 16 & 31, header >> 21 & 1) for header in starts)
     extensible = {code for code, function in enumerate(ALL) if FUNCTIONS[function].extensible}
     plain = {(code, 0): TASKS - TASKS // 3 * (code in extensible) for code in range(len(ALL))}
     assert kinds == plain | {(code, 1): TASKS // 3 for code in extensible}

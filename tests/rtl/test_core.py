@@ -197,7 +197,7 @@ def test_latency_and_widths_are_those_of_the_bound_program():
     assert core.ii == 2
     assert core.latency("id") == bound.latency["id"] + 1
     assert len(core.payload) == sum(word.format.width for word in program.inputs)
-    assert (len(core.functions), len(core.options)) == (1, 4)
+    assert (len(core.functions), len(core.options)) == (1, 3)
     assert core.result_bits("id") == sum(word.format.width for word in program.outputs["id"])
 
 

@@ -97,7 +97,7 @@ def test_words_of_different_functions_share_a_slot():
     program = mixed_program(18)
     core = PipelineComponent(program=program, bound=bound_of(program, "xcvu9p", 2))
     assert len(core.payload) == sum(program.slots) == 18 + 18 + 22 + 22
-    assert (len(core.functions), len(core.options)) == (3, 4)
+    assert (len(core.functions), len(core.options)) == (3, 3)
     assert [word.slot for word in program.inputs] == [0, 1, 2, 2, 3]
 
 

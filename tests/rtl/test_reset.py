@@ -104,7 +104,7 @@ def packet(dut: Accelerator, code: int, tag: int, rng: random.Random, extended: 
     numbers = [rng.randrange(1 << 10) for _ in range(count - 1)]
     if dut.interface.converts:
         numbers = [singles.single(float(number)) for number in numbers]
-    header = tag | code << 16 | (EXTENDED if extended else 0) << 20
+    header = tag | code << 16 | (EXTENDED if extended else 0) << 21
     return [(word, k == count - 1) for k, word in enumerate([header, *numbers])]
 
 

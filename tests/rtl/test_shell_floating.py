@@ -82,7 +82,7 @@ class Task:
 
     @property
     def header(self) -> int:
-        return self.tag | self.code << 16 | self.options << 20
+        return self.tag | self.code << 16 | self.options << 21
 
     def packet(self, width: int) -> Packet:
         """Return the beats; in the last beat the space after the numbers is filled with refused singles."""
@@ -181,7 +181,7 @@ def any_tasks(count: int, seed: int, width: int) -> list[Task]:
             case 3:
                 task.code = rng.choice([1, 3, 7, 15])
             case 4:
-                task.options |= rng.choice([2, 4, 8, 14])
+                task.options |= rng.choice([2, 4, 6])
         tasks.append(task)
     return tasks
 

@@ -125,7 +125,7 @@ def test_the_serialiser_pads_with_zeros_and_needs_no_pause_between_packets() -> 
         ctx.set(dut.i.valid, 1)
         ctx.set(dut.i.p, {"header": HEADER, "extended": 0, "empty": 0, "words": 0xABCDEF0123})
 
-    packet = [(0x03161234, False), (0xCDEF0123, False), (0xAB, True)]
+    packet = [(0x03261234, False), (0xCDEF0123, False), (0xAB, True)]
     assert collect(dut, drive, 7) == packet + packet
 
 
@@ -138,8 +138,8 @@ def test_the_serialiser_sends_optional_words_only_when_asked() -> None:
         ctx.set(dut.i.p, {"header": HEADER, "extended": cycle < 6, "empty": 0, "words": value})
 
     ones = (1 << 32) - 1
-    long = [(0x03161234, False)] + [(ones, False)] * 4 + [(3, True)]
-    short = [(0x03161234, False)] + [(ones, False)] * 2 + [((1 << 13) - 1, True)]
+    long = [(0x03261234, False)] + [(ones, False)] * 4 + [(3, True)]
+    short = [(0x03261234, False)] + [(ones, False)] * 2 + [((1 << 13) - 1, True)]
     assert collect(dut, drive, 11) == long + short
 
 
@@ -151,7 +151,7 @@ def test_the_serialiser_sends_no_words_of_an_empty_response() -> None:
         ctx.set(dut.i.valid, 1)
         ctx.set(dut.i.p, {"header": {**HEADER, "status": 4}, "empty": 1, "words": 0xABCDEF0123})
 
-    assert collect(dut, drive, 2) == [(0x04161234, True)]
+    assert collect(dut, drive, 2) == [(0x04261234, True)]
 
 
 def test_refusals() -> None:

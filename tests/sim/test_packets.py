@@ -232,7 +232,7 @@ def test_the_lower_triangle_travels_with_the_option():
     }
     packed = packets.requests(design, "difd", np.array([7, 8]), words, extended=True)
     payload = 64 | 192 << 30 | 1024 << 44 | 1536 << 71 | 1792 << 91
-    assert as_integer(packed[1]) == 8 | 6 << 16 | 1 << 20 | payload << 32
+    assert as_integer(packed[1]) == 8 | 6 << 16 | 1 << 21 | payload << 32
 
 
 def test_a_word_fills_its_slot_with_its_sign():

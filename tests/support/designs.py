@@ -129,7 +129,7 @@ def verilog(design: Design) -> str:
     outputs = {function: stream.beats(stream.response_widths(function)) for function in design.functions}
     most_in, most_out = max(inputs.values()), max(outputs.values())
     chosen = [
-        f"4'd{stream.codes[function]}: begin response = response_{function}; beats = {outputs[function]}; end"
+        f"5'd{stream.codes[function]}: begin response = response_{function}; beats = {outputs[function]}; end"
         for function in design.functions
     ]
     return _SHELL.format(
@@ -214,7 +214,7 @@ reg done = 0;
 always @(*) begin
   response = 0;
   beats = 1;
-  case (whole[19:16])
+  case (whole[20:16])
 {chosen}
     default: begin end
   endcase

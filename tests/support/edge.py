@@ -163,7 +163,7 @@ class Task:
         function = self.function(functions)
         bits = payload_bits(function, self.options, functions) if function else 0
         count = -(-(32 + bits) // width) + self.surplus
-        header = self.tag | self.code << 16 | self.options << 20 | self.status << 24
+        header = self.tag | self.code << 16 | self.options << 21 | self.status << 24
         return as_beats(header | self.payload << 32, count, width)
 
 
@@ -183,7 +183,7 @@ def response(
 ) -> Packet:
     """Return the expected response to a task."""
     function = task.function(functions)
-    header = task.tag | task.code << 16 | task.options << 20
+    header = task.tag | task.code << 16 | task.options << 21
     if function is None:
         return [header | MALFORMED << 24]
     returned = function.outputs + (function.optional_outputs if task.options & EXTENDED else ())
@@ -213,7 +213,7 @@ def by_function(packets: Iterable[Packet]) -> dict[int, list[Packet]]:
     """Return the packets of each function code, in order."""
     sorted_packets: dict[int, list[Packet]] = {}
     for packet in packets:
-        sorted_packets.setdefault(packet[0] >> 16 & 0xF, []).append(packet)
+        sorted_packets.setdefault(packet[0] >> 16 & 0x1F, []).append(packet)
     return sorted_packets
 
 

@@ -89,7 +89,7 @@ def emit_design(plan: Plan, options: BuildOptions) -> Design:
     """Return the design of a plan that was made with these options."""
     device, model = plan.core.device, plan.accelerator
     above = heading(model, replace(options, core=plan.core.name), plan.ii, plan.clock_mhz)
-    hardware = Accelerator(core=plan.core.component(device.primitive), interface=model.interface)
+    hardware = Accelerator(cores=[plan.core.component(device.primitive)], interface=model.interface)
     design = Design(
         **vars(model), manifest=manifest(plan, options), verilog=to_verilog(hardware, header=above)
     )

@@ -143,7 +143,7 @@ def measure_subject(subject: Subject, version: str, earlier: Sample | None = Non
     """
     device, options = find_target(subject.target), subject.options
     plan = make_plan(load_mounted(bundled()[subject.robot], options.mounting), options)
-    verilog = to_verilog(Accelerator(core=plan.core.component(device.primitive), interface=plan.interface))
+    verilog = to_verilog(Accelerator(cores=[plan.core.component(device.primitive)], interface=plan.interface))
     digest = digest_of(verilog)
     same = earlier is not None and (earlier.verilog, earlier.yosys) == (digest, version)
     cells = plan.core.parts(plan.interface)

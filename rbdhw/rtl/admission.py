@@ -1,4 +1,4 @@
-"""Admission: when a task may enter the core, and the record that the edge keeps of it."""
+"""Admission: when a task may leave the input, and the record that the edge keeps of it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ADMITTED = data.StructLayout(
 
 
 class Admission(wiring.Component):
-    """Starts a task when there is room for its result and the core is in phase.
+    """Admits a task when there is room for its result and its core accepts it.
 
-    A malformed task of a known function starts as well, so that its response keeps its place in that
-    function's order. A task of an unknown function does not wait for the phase.
+    A malformed task of a known function is admitted as well, so that its response keeps its place in that
+    function's order. A task of an unknown function does not wait for a core.
 
     Parameters
     ----------
@@ -33,16 +33,16 @@ class Admission(wiring.Component):
     -------
     i : In(stream.Signature(task_layout(interface)))
         Tasks.
-    phase_zero : In(1)
-        Whether the core accepts a task in this cycle.
+    accepts : In(functions)
+        Whether the core of each function accepts a task in this cycle.
     available : In(functions + 1)
         One bit per function, the last for unknown functions: whether there is room for a result.
     leaves : Out(1)
         Whether a task of any function would leave the input in this cycle.
-    start : Out(functions + 1)
-        One-hot: the task at the input starts in this cycle.
+    admit : Out(functions + 1)
+        One-hot: the task at the input is admitted in this cycle.
     recorded : Out(functions + 1)
-        ``start``, delayed by :data:`~rbdhw.rtl.domain_check.CHECKED` cycles.
+        ``admit``, delayed by :data:`~rbdhw.rtl.domain_check.CHECKED` cycles.
     record : Out(ADMITTED)
         The record of that task.
     """
@@ -53,10 +53,10 @@ class Admission(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(task_layout(interface))),
-                "phase_zero": In(1),
+                "accepts": In(size - 1),
                 "available": In(size),
                 "leaves": Out(1),
-                "start": Out(size),
+                "admit": Out(size),
                 "recorded": Out(size),
                 "record": Out(ADMITTED),
             }
@@ -67,21 +67,21 @@ class Admission(wiring.Component):
         m.submodules.domain_check = check = DomainCheck(interface=self.interface)
         known = len(self.interface.functions)
         task = self.i.p
-        in_phase = Cat(self.phase_zero.replicate(known), 1)
-        started = self.start
+        accepts = Cat(self.accepts, 1)
+        admitted = self.admit
         kept = Cat(task.tag, task.function, task.options, task.malformed, task.not_finite)
         for k in range(CHECKED):
-            started, past_started = Signal.like(self.start, name=f"started_{k}"), started
+            admitted, past = Signal.like(self.admit, name=f"admitted_{k}"), admitted
             kept, past_kept = Signal(len(kept), name=f"kept_{k}", reset_less=True), kept
-            m.d.sync += [started.eq(past_started), kept.eq(past_kept)]
+            m.d.sync += [admitted.eq(past), kept.eq(past_kept)]
         m.d.comb += [
-            self.leaves.eq(self.available.all() & self.phase_zero),
-            self.start.eq(task.select & self.available & in_phase & self.i.valid.replicate(known + 1)),
-            self.i.ready.eq((task.select & self.available & in_phase).any()),
+            self.leaves.eq(self.available.all() & self.accepts.all()),
+            self.admit.eq(task.select & self.available & accepts & self.i.valid.replicate(known + 1)),
+            self.i.ready.eq((task.select & self.available & accepts).any()),
             check.select.eq(task.select[:known]),
             check.extended.eq(task.options[EXTENDED]),
             check.words.eq(task.words),
-            self.recorded.eq(started),
+            self.recorded.eq(admitted),
             Cat(self.record[name] for name in ("tag", "function", "options", "malformed", "not_finite")).eq(
                 kept
             ),

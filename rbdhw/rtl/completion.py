@@ -133,10 +133,12 @@ class Completion(wiring.Component):
 
     Members
     -------
-    start : In(1)
+    admit : In(1)
         A task is admitted.
+    start : In(1)
+        An admitted task starts in the core.
     recorded, record : In(1), In(ADMITTED)
-        The record of each task, once and in order, after its start.
+        The record of each task, once and in order, after its admission.
     result, overflow : In
         The packed result, and whether a value overflowed.
     available : Out(1)
@@ -172,6 +174,7 @@ class Completion(wiring.Component):
         self.streams = streams
         super().__init__(
             {
+                "admit": In(1),
                 "start": In(1),
                 "recorded": In(1),
                 "record": In(ADMITTED),
@@ -196,7 +199,7 @@ class Completion(wiring.Component):
         m.d.comb += [
             records.r_en.eq(response.ready),
             response.valid.eq(records.r_rdy & ready),
-            places.take.eq(self.start),
+            places.take.eq(self.admit),
             self.available.eq(places.available),
         ]
         m.d.comb += self._response(response.p, record, overflow)

@@ -57,6 +57,16 @@ class CorePorts(wiring.Component):
         super().__init__(members)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The functions of the core."""
+        return tuple(self.program.outputs)
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """The width of each slot of ``payload``."""
+        return tuple(self.program.slots)
+
+    @property
     def ii(self) -> int:
         """Cycles between tasks."""
         return self._ii

@@ -1,7 +1,8 @@
-"""The accelerator: a core between two AXI4-Streams."""
+"""The accelerator: one or more cores between two AXI4-Streams."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from amaranth.hdl import Cat, Module, ResetSignal
@@ -12,8 +13,10 @@ from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.admission import Admission
 from rbdhw.rtl.completion import Completion, first_beat, places, streams
 from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
+from rbdhw.rtl.lane import Lane, queue_latency, waiting_places
 from rbdhw.rtl.merger import Merger, precedence, quotas
 from rbdhw.rtl.stream import Assembler
+from rbdhw.rtl.turns import Turns
 
 UNKNOWN_DEPTH = 4
 """The depth of the queue for tasks of unknown functions."""
@@ -35,6 +38,14 @@ class CoreComponent(Protocol):
     options: Any
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The functions of the core."""
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """The width of each slot of ``payload``."""
+
+    @property
     def ii(self) -> int:
         """Cycles from one ``phase_zero`` to the next."""
 
@@ -45,7 +56,7 @@ class CoreComponent(Protocol):
         """Bits of a function's packed results."""
 
 
-def packet_latency(interface: Interface, function: FunctionWords, latency: int) -> int:
+def packet_latency(interface: Interface, function: FunctionWords, latency: int, waiting: int = 0) -> int:
     """Return the cycles from a request's first beat to its response's last beat, for a task alone.
 
     This is the least latency. Neither stream pauses, and the task has no optional arrays. It starts at the
@@ -61,26 +72,33 @@ def packet_latency(interface: Interface, function: FunctionWords, latency: int) 
         The task's function.
     latency
         The function's latency in the core, in cycles (:meth:`CoreComponent.latency`).
+    waiting
+        The places of the queue before the core (:func:`rbdhw.rtl.lane.waiting_places`).
     """
     further_beats = (
         interface.request_beats(function, False) - 1 + interface.response_beats(function, False) - 1
     )
     conversion = RequestConverter.latency + ResponseConverter.latency if interface.converts else 0
-    return further_beats + conversion + Assembler.latency + first_beat(latency) + Merger.latency
+    core = first_beat(latency + queue_latency(waiting))
+    return further_beats + conversion + Assembler.latency + core + Merger.latency
 
 
 class Accelerator(wiring.Component):
-    """A core between two AXI4-Streams. Responses of each function keep the order of its requests.
+    """Cores between two AXI4-Streams. Responses of each function keep the order of its requests.
 
-    No task is lost: a task starts only if there is room for its result, and back-pressure stops the input.
-    :func:`packet_latency` is the latency of a task alone. Reset discards all tasks and any partial packet.
+    A function may be in several cores; their tasks take turns. With several cores, tasks that wait for one of
+    them wait in its queue and hold no other task up, until the queue is full.
+
+    No task is lost: a task is admitted only if there is room for its result, and back-pressure stops the
+    input. :func:`packet_latency` is the latency of a task alone. Reset discards all tasks and any partial
+    packet.
 
     Parameters
     ----------
-    core : Core
-        The core, which becomes the submodule ``core``.
+    cores : list of CoreComponent
+        The cores, which become the submodules ``core``, or ``core_0``, ``core_1``, ... if there are several.
     interface : Interface
-        The layout of packets; its functions are the core's, in the core's order.
+        The layout of packets; its functions are those of all cores.
 
     Members
     -------
@@ -92,18 +110,21 @@ class Accelerator(wiring.Component):
     Raises
     ------
     ValueError
-        If the width of the core's payload differs from that of all slots, the width of its results differs
-        from that of a function's words, or its initiation interval is below 1.
+        If a core has a function that the interface does not have, or one of the interface's functions is in
+        no core; if a core's slots are not those of its functions, or wider; if the width of its results
+        differs from that of a function's words, or its initiation interval is below 1.
     """
 
     def __init__(
         self,
         *,
-        core: CoreComponent,
+        cores: Sequence[CoreComponent],
         interface: Interface,
     ) -> None:
-        _check_core(core, interface)
-        self.core = core
+        _check_functions(cores, interface)
+        for core in cores:
+            _check_core(core, interface)
+        self.cores = tuple(cores)
         self.interface = interface
         self.admission = Admission(interface=interface)
         data_width = interface.data_width
@@ -122,10 +143,10 @@ class Accelerator(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.submodules.core = core = self.core
         m.submodules.assembler = assembler = Assembler(interface=self.interface)
         m.submodules.admission = admission = self.admission
-        completions = self._completions(m)
+        lanes = [self._lane(m, place, core) for place, core in enumerate(self.cores)]
+        completions = self._completions(m, lanes)
         m.submodules.merger = merger = Merger(
             quotas=quotas(self.interface), bits=self.interface.response_beat
         )
@@ -137,18 +158,99 @@ class Accelerator(wiring.Component):
             m.d.comb += [
                 merger.more[order.index(k)].eq(completion.more),
                 admission.available[k].eq(completion.available),
-                completion.start.eq(admission.start[k]),
+                completion.admit.eq(admission.admit[k]),
                 completion.recorded.eq(admission.recorded[k]),
-                completion.record.eq(admission.record),
             ]
-        m.d.comb += [
-            admission.phase_zero.eq(core.phase_zero),
-            core.payload.eq(self._payload(admission.i.p.words)),
-            core.functions.eq(admission.i.p.select),
-            core.options.eq(admission.i.p.options),
-        ]
         self._connect_ports(m, *self._converters(m, assembler, merger))
         return m
+
+    def _lane(self, m: Module, place: int, core: CoreComponent) -> Lane:
+        """Add a core and the lane before it; return the lane."""
+        several = len(self.cores) > 1
+        m.submodules[f"core_{place}" if several else "core"] = core
+        lane = Lane(bits=len(core.payload), functions=len(core.names), places=self._waiting(core))
+        m.submodules[f"lane_{place}" if several else "lane"] = lane
+        task = self.admission.i.p
+        select = dict(zip(self.interface.codes, task.select, strict=False))
+        m.d.comb += [
+            lane.phase_zero.eq(core.phase_zero),
+            lane.select.eq(Cat(select[name] for name in core.names)),
+            lane.words.eq(self._words(task.words, core)),
+            lane.options.eq(task.options),
+            core.functions.eq(lane.core_functions),
+            core.payload.eq(lane.core_words),
+            core.options.eq(lane.core_options),
+        ]
+        return lane
+
+    def _waiting(self, core: CoreComponent) -> int:
+        """Return the places of the queue before a core."""
+        return waiting_places(len(self.cores), core.ii)
+
+    def _words(self, words: Any, core: CoreComponent) -> Any:
+        """Return the low bits of each slot's field that a core reads."""
+        places = zip(self.interface.places, core.slots, strict=False)
+        return Cat(words[first : first + width] for first, width in places)
+
+    def _completions(self, m: Module, lanes: Sequence[Lane]) -> list[Any]:
+        """Return a completion for each function; the last one is for tasks of unknown functions."""
+        completions = []
+        for function in self.interface.functions:
+            own = [place for place, core in enumerate(self.cores) if function.name in core.names]
+            each = [self._completion(m, function, place, lanes[place]) for place in own]
+            accepts = [lanes[place].accepts for place in own]
+            place = self.interface.functions.index(function)
+            if len(each) == 1:
+                completions.append(each[0])
+                m.d.comb += self.admission.accepts[place].eq(accepts[0])
+            else:
+                turns = self._take_turns(m, function, each, accepts)
+                completions.append(turns)
+                m.d.comb += self.admission.accepts[place].eq(turns.accepts)
+        m.submodules.refusal = refusal = Completion(
+            interface=self.interface, function=None, latency=0, depth=UNKNOWN_DEPTH
+        )
+        m.d.comb += [refusal.start.eq(refusal.admit), refusal.record.eq(self.admission.record)]
+        return [*completions, refusal]
+
+    def _completion(self, m: Module, function: FunctionWords, place: int, lane: Lane) -> Completion:
+        """Add the completion of a function in one core."""
+        core = self.cores[place]
+        latency, ii, waiting = core.latency(function.name), core.ii, self._waiting(core)
+        completion = Completion(
+            interface=self.interface,
+            function=function,
+            latency=latency,
+            depth=places(self.interface, function, latency + waiting * ii, ii),
+            streams=streams(self.interface, function, latency, ii),
+        )
+        own = core.names.index(function.name)
+        m.d.comb += [
+            completion.result.eq(getattr(core, f"result_{function.name}")),
+            completion.overflow.eq(getattr(core, f"overflow_{function.name}")),
+            completion.start.eq(lane.start[own]),
+            completion.record.eq(self.admission.record),
+            lane.admit[own].eq(completion.admit),
+        ]
+        several = sum(function.name in other.names for other in self.cores) > 1
+        m.submodules[f"completion_{function.name}" + (f"_{place}" if several else "")] = completion
+        return completion
+
+    def _take_turns(
+        self, m: Module, function: FunctionWords, each: Sequence[Completion], accepts: Sequence[Any]
+    ) -> Turns:
+        """Combine the completions of a function in several cores."""
+        turns = Turns(copies=len(each), bits=self.interface.response_beat)
+        m.submodules[f"turns_{function.name}"] = turns
+        for k, completion in enumerate(each):
+            wiring.connect(m, completion.o, turns.i[k])
+            m.d.comb += [
+                turns.each_available[k].eq(completion.available),
+                turns.each_accepts[k].eq(accepts[k]),
+                completion.admit.eq(turns.each_admit[k]),
+                completion.recorded.eq(turns.each_recorded[k]),
+            ]
+        return turns
 
     def _converters(self, m: Module, assembler: Assembler, merger: Merger) -> tuple[Any, Any]:
         """Return the stream that takes requests and the stream that returns responses."""
@@ -159,34 +261,6 @@ class Accelerator(wiring.Component):
         wiring.connect(m, requests.o, assembler.i)
         wiring.connect(m, merger.o, responses.i)
         return requests.i, responses.o
-
-    def _payload(self, words: Any) -> Any:
-        """Return the low bits of each slot's field that the core reads."""
-        places = zip(self.interface.places, self.interface.slots, strict=False)
-        return Cat(words[first : first + width] for first, width in places)
-
-    def _completions(self, m: Module) -> list[Completion]:
-        """Return a completion for each function; the last one is for tasks of unknown functions."""
-        completions = []
-        for function in self.interface.functions:
-            latency, ii = self.core.latency(function.name), self.core.ii
-            completion = Completion(
-                interface=self.interface,
-                function=function,
-                latency=latency,
-                depth=places(self.interface, function, latency, ii),
-                streams=streams(self.interface, function, latency, ii),
-            )
-            m.d.comb += [
-                completion.result.eq(getattr(self.core, f"result_{function.name}")),
-                completion.overflow.eq(getattr(self.core, f"overflow_{function.name}")),
-            ]
-            m.submodules[f"completion_{function.name}"] = completion
-            completions.append(completion)
-        m.submodules.refusal = refusal = Completion(
-            interface=self.interface, function=None, latency=0, depth=UNKNOWN_DEPTH
-        )
-        return [*completions, refusal]
 
     def _connect_ports(self, m: Module, requests: Any, responses: Any) -> None:
         m.d.comb += [
@@ -201,15 +275,24 @@ class Accelerator(wiring.Component):
         ]
 
 
+def _check_functions(cores: Sequence[CoreComponent], interface: Interface) -> None:
+    known = list(interface.codes)
+    for name in (name for core in cores for name in core.names if name not in known):
+        raise ValueError(f"core: has function {name}; expected some of {', '.join(known)}")
+    for name in (name for name in known if not any(name in core.names for core in cores)):
+        raise ValueError(f"function {name}: is in no core; expected it in at least one")
+
+
 def _check_core(core: CoreComponent, interface: Interface) -> None:
-    bits = sum(interface.slots)
-    if len(core.payload) != bits:
-        raise ValueError(f"core: payload of {len(core.payload)} bits; the functions' slots have {bits}")
-    for function in interface.functions:
-        bits = core.result_bits(function.name)
-        if bits != function.result_bits:
-            raise ValueError(
-                f"core: {function.name} of {bits} bits; the function's outputs have {function.result_bits}"
-            )
+    needed = [interface.slots_of(interface.words(name), extended=True) for name in core.names]
+    if len(core.slots) < max(needed, default=0) or len(core.slots) > len(interface.slots):
+        raise ValueError(f"core: has {len(core.slots)} slots; its functions need {max(needed, default=0)}")
+    for own, slot in zip(core.slots, interface.slots, strict=False):
+        if own > slot:
+            raise ValueError(f"core: a slot of {own} bits; the functions' slot has {slot}")
+    for name in core.names:
+        bits, expected = core.result_bits(name), interface.words(name).result_bits
+        if bits != expected:
+            raise ValueError(f"core: {name} of {bits} bits; the function's outputs have {expected}")
     if core.ii < 1:
         raise ValueError(f"core: initiation interval is {core.ii}; expected at least 1")

@@ -68,7 +68,7 @@ def functions_of(program: Program) -> tuple[FunctionWords, ...]:
 
 def fixed() -> Accelerator:
     core = FakeCore(ii=3, functions=FUNCTIONS, latencies=LATENCIES)
-    return Accelerator(core=core, interface=Interface(FUNCTIONS, WIDTH))
+    return Accelerator(cores=[core], interface=Interface(FUNCTIONS, WIDTH))
 
 
 def float32() -> Accelerator:
@@ -80,7 +80,7 @@ def standing() -> Accelerator:
     functions = (ID, FunctionWords("fd", ID.inputs, words(*[32] * 9)))
     core = FakeCore(ii=12, functions=functions, latencies={"id": 7, "fd": 19})
     assert streams(Interface(functions, WIDTH), functions[1], 19, 12)
-    return Accelerator(core=core, interface=Interface(functions, WIDTH))
+    return Accelerator(cores=[core], interface=Interface(functions, WIDTH))
 
 
 def pipeline() -> Accelerator:
@@ -94,7 +94,7 @@ def array() -> Accelerator:
 
 
 def accelerator(core: Any) -> Accelerator:
-    return Accelerator(core=core, interface=Interface(functions_of(core.program), WIDTH))
+    return Accelerator(cores=[core], interface=Interface(functions_of(core.program), WIDTH))
 
 
 def packet(dut: Accelerator, code: int, tag: int, rng: random.Random, extended: bool = False) -> list[Beat]:

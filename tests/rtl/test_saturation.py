@@ -40,7 +40,7 @@ class Saturated:
 def saturated(tasks: list[Task], priority: tuple[str, ...] = (), ready: float = 1.0) -> Saturated:
     """Send tasks without a pause and time them, from the first beat sent to the last beat received."""
     core = FakeCore(ii=1, functions=FUNCTIONS, latencies=LATENCIES)
-    dut = Accelerator(core=core, interface=Interface(FUNCTIONS, 32, priority=priority))
+    dut = Accelerator(cores=[core], interface=Interface(FUNCTIONS, 32, priority=priority))
     bench = Bench(dut, ready=ready)
     packets = bench.run([task.packet(32, FUNCTIONS) for task in tasks], cycles=20_000, expected=len(tasks))
     ends = [cycle for cycle, (_, last) in bench.beats if last]

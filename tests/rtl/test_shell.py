@@ -59,7 +59,7 @@ def known_core(
 
 @lru_cache(16)
 def accelerator(core: FakeCore, width: int) -> Accelerator:
-    return Accelerator(core=core, interface=Interface(core.order, width))
+    return Accelerator(cores=[core], interface=Interface(core.order, width))
 
 
 def answering(bits: int) -> FunctionWords:
@@ -373,7 +373,7 @@ from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
 from tests.support.edge import FUNCTIONS, LATENCIES, FakeCore
 core = FakeCore(ii=2, functions=FUNCTIONS, latencies=LATENCIES)
-print(to_verilog(Accelerator(core=core, interface=Interface(FUNCTIONS, 64))))
+print(to_verilog(Accelerator(cores=[core], interface=Interface(FUNCTIONS, 64))))
 """
 
 
@@ -414,12 +414,12 @@ def test_verilog_is_the_same_in_every_process() -> None:
 
 def test_refuses_a_core_of_other_widths() -> None:
     narrow = core_of(functions=(ID,))
-    text = "core: payload of 35 bits; the functions' slots have 105"
+    text = "function dfd: is in no core; expected it in at least one"
     with pytest.raises(ValueError, match=f"^{text}$"):
-        Accelerator(core=narrow, interface=Interface(FUNCTIONS, 32))
+        Accelerator(cores=[narrow], interface=Interface(FUNCTIONS, 32))
     text = "core: id of 30 bits; the function's outputs have 29"
     with pytest.raises(ValueError, match=f"^{text}$"):
-        Accelerator(core=narrow, interface=Interface((replace(ID, outputs=words(29)),), 32))
+        Accelerator(cores=[narrow], interface=Interface((replace(ID, outputs=words(29)),), 32))
 
 
 def test_refuses_a_core_without_an_initiation_interval() -> None:
@@ -433,7 +433,7 @@ def test_refuses_a_data_width_and_a_number() -> None:
     with pytest.raises(ValueError, match=r"^data width: is 48; expected one of 32, 64, 128, 256, 512$"):
         accelerator(core_of(), 48)
     with pytest.raises(ValueError, match=r"^number: is 'float64'; expected one of fixed, float32$"):
-        Accelerator(core=core_of(), interface=Interface(FUNCTIONS, 64, number="float64"))
+        Accelerator(cores=[core_of()], interface=Interface(FUNCTIONS, 64, number="float64"))
 
 
 @pytest.mark.parametrize(
@@ -452,4 +452,4 @@ def test_refuses_a_data_width_and_a_number() -> None:
 )
 def test_refuses_functions(functions: tuple[FunctionWords, ...], text: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        Accelerator(core=core_of(), interface=Interface(functions, 32))
+        Accelerator(cores=[core_of()], interface=Interface(functions, 32))

@@ -143,7 +143,7 @@ def core_of(ii: int = 1) -> FakeCore:
 
 @lru_cache(16)
 def accelerator(core: FakeCore, width: int) -> Accelerator:
-    return Accelerator(core=core, interface=Interface(core.order, width, number="float32"))
+    return Accelerator(cores=[core], interface=Interface(core.order, width, number="float32"))
 
 
 def some_single(rng: random.Random, own: Word) -> int:

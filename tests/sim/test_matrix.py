@@ -125,7 +125,7 @@ def test_random_tree(tmp_path, seed):
     options = BuildOptions(ii=2, width=18, fext="all", samples=1024)
     source = tree(seed)
     plan = make_plan(source, options)
-    portable = Accelerator(core=plan.core.component(None), interface=plan.interface)
+    portable = Accelerator(cores=[plan.core.component(None)], interface=plan.interface)
     design = replace(emit_design(plan, options), verilog=to_verilog(portable), companions={})
     write(design, tmp_path / "design")
     assert_exact(simulate(tmp_path / "design", 100, seed), 100)

@@ -15,10 +15,12 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.interface import FunctionWords
+from rbdhw.protocol import HEADER
 from tests.support.simulation import Simulation
 
 OUTSIDE, OVERFLOW, MALFORMED, NOT_FINITE = 1, 2, 4, 8
 EXTENDED = 1
+OPTIONS = HEADER["options"][1]
 
 Bounds = dict[int, tuple[int, int]]
 
@@ -69,19 +71,30 @@ class FakeCore(wiring.Component):
     """A core with a known answer.
 
     It repeats what it was given (the function's share of the payload, the functions and the options), as it
-    is and inverted in turn, if that came in phase; it overflows for some payloads.
+    is and inverted in turn, if that came in phase; it overflows for some payloads. Its slots are those of
+    ``layout``, by default of its own functions.
     """
 
-    def __init__(self, *, ii: int, functions: tuple[FunctionWords, ...], latencies: dict[str, int]) -> None:
+    def __init__(
+        self,
+        *,
+        ii: int,
+        functions: tuple[FunctionWords, ...],
+        latencies: dict[str, int],
+        layout: tuple[FunctionWords, ...] = (),
+    ) -> None:
         self.ii = ii
         self.order = functions
         self.latencies = latencies
-        self.bits = sum(slot_widths(functions))
+        self.names = tuple(function.name for function in functions)
+        self.layout = layout or functions
+        self.slots = tuple(slot_widths(self.layout))
+        self.bits = sum(self.slots)
         ports: dict[str, Any] = {
             "phase_zero": Out(1),
             "payload": In(self.bits),
             "functions": In(len(functions)),
-            "options": In(4),
+            "options": In(OPTIONS),
         }
         for function in functions:
             ports |= {f"overflow_{function.name}": Out(1)}
@@ -108,8 +121,8 @@ class FakeCore(wiring.Component):
             m.d.sync += line[-1].eq(line[-2])
         for function in self.order:
             passed = line[self.latencies[function.name]]
-            own = [(1 << payload_bits(function, options, self.order)) - 1 for options in (0, EXTENDED)]
-            mask = Mux(passed[-4], own[1], own[0])
+            own = [(1 << payload_bits(function, options, self.layout)) - 1 for options in (0, EXTENDED)]
+            mask = Mux(passed[-OPTIONS], own[1], own[0])
             value = Cat((passed[: self.bits] & mask)[: self.bits], passed[self.bits :])
             bits = self.result_bits(function.name)
             repeated = Cat([value, ~value] * (bits // (2 * len(value)) + 1))[:bits]
@@ -124,7 +137,7 @@ class FakeCore(wiring.Component):
 
     def answer(self, function: FunctionWords, payload: int, options: int) -> tuple[int, bool]:
         """Return the result and the overflow flag."""
-        size = self.bits + len(self.order) + 4
+        size = self.bits + len(self.order) + OPTIONS
         selected = 1 << self.order.index(function)
         given = payload | selected << self.bits | options << (self.bits + len(self.order))
         pair = given | (given ^ (1 << size) - 1) << size

@@ -1,0 +1,108 @@
+"""The way of admitted tasks into one of several cores: at once, or through a queue."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.protocol import HEADER
+from rbdhw.rtl.completion import QUEUE
+
+WAITING = 16
+"""The most tasks that wait for a core which does not accept a task in every cycle."""
+
+
+def waiting_places(cores: int, initiation_interval: int) -> int:
+    """Return the most tasks that wait for one core of an accelerator; 0 if they enter it at once.
+
+    Tasks of a single core wait at the input of the accelerator, since nothing else could leave it.
+    """
+    return 0 if cores == 1 or initiation_interval == 1 else WAITING
+
+
+def queue_latency(places: int) -> int:
+    """Return the cycles that a task spends in an empty queue of this many places."""
+    return QUEUE if places else 0
+
+
+class Lane(wiring.Component):
+    """Hands admitted tasks to one core in their order.
+
+    There is room for the results of every admitted task. A task that waits therefore only waits for the next
+    ``phase_zero`` and for the tasks before it.
+
+    Parameters
+    ----------
+    bits : int
+        Bits of a task's words.
+    functions : int
+        The number of the core's functions.
+    places : int
+        The most tasks that wait (:func:`waiting_places`).
+
+    Members
+    -------
+    accepts : Out(1)
+        Whether a task may be admitted in this cycle.
+    select, words, options : In
+        A task: its function (one-hot), words and options.
+    admit : In(functions)
+        One-hot: that task is admitted.
+    phase_zero : In(1)
+        Whether the core accepts a task in this cycle.
+    core_functions, core_words, core_options : Out
+        The task at the core's input.
+    start : Out(functions)
+        One-hot: that task starts in this cycle.
+
+    Raises
+    ------
+    ValueError
+        For a negative number of places.
+    """
+
+    def __init__(self, *, bits: int, functions: int, places: int) -> None:
+        if places < 0:
+            raise ValueError(f"places: is {places}; expected at least 0")
+        self.places = places
+        options = HEADER["options"][1]
+        super().__init__(
+            {
+                "accepts": Out(1),
+                "select": In(functions),
+                "words": In(bits),
+                "options": In(options),
+                "admit": In(functions),
+                "phase_zero": In(1),
+                "core_functions": Out(functions),
+                "core_words": Out(bits),
+                "core_options": Out(options),
+                "start": Out(functions),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        task = Cat(self.select, self.options, self.words)
+        at_core = Cat(self.core_functions, self.core_options, self.core_words)
+        if not self.places:
+            m.d.comb += [
+                self.accepts.eq(self.phase_zero),
+                at_core.eq(task),
+                self.start.eq(self.admit),
+            ]
+            return m
+        # Its output register holds one task more.
+        m.submodules.queue = queue = SyncFIFOBuffered(width=len(task), depth=self.places + 1)
+        starts = queue.r_rdy & self.phase_zero
+        m.d.comb += [
+            self.accepts.eq(queue.w_rdy),
+            queue.w_en.eq(self.admit.any()),
+            queue.w_data.eq(task),
+            at_core.eq(queue.r_data),
+            queue.r_en.eq(starts),
+            self.start.eq(self.core_functions & starts.replicate(len(self.start))),
+        ]
+        return m

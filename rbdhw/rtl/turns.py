@@ -1,0 +1,93 @@
+"""Copies of a core take turns: tasks of a function go to them in turn, and responses return in that order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.rtl.layouts import beat_layout
+
+
+class Turns(wiring.Component):
+    """Makes the completions of one function in several cores look like one.
+
+    Task k goes to completion k modulo ``copies``, and so does the record of the task. Its response is taken
+    from there in the same order, so that the responses of the function keep the order of its tasks.
+
+    Parameters
+    ----------
+    copies : int
+        The number of cores that have the function.
+    bits : int
+        Bits of a beat.
+
+    Members
+    -------
+    admit, recorded : In(1)
+        A task is admitted; the record of an earlier one is ready.
+    available, accepts, more : Out(1)
+        Of the completion whose turn it is: whether there is room for a result, whether its core accepts a
+        task, and whether another response follows without a gap.
+    o : Out(stream.Signature(beat_layout(bits)))
+        The beats of the responses.
+    each_admit, each_recorded : Out(copies)
+        One-hot: ``admit`` and ``recorded`` for the completion whose turn it is.
+    each_available, each_accepts : In(copies)
+        The state of every completion and of its core.
+    i : In(stream.Signature(beat_layout(bits))).array(copies)
+        The responses of every completion.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two copies.
+    """
+
+    def __init__(self, *, copies: int, bits: int) -> None:
+        if copies < 2:
+            raise ValueError(f"copies: is {copies}; expected at least 2")
+        self.copies = copies
+        super().__init__(
+            {
+                "admit": In(1),
+                "recorded": In(1),
+                "available": Out(1),
+                "accepts": Out(1),
+                "more": Out(1),
+                "o": Out(stream.Signature(beat_layout(bits))),
+                "each_admit": Out(copies),
+                "each_recorded": Out(copies),
+                "each_available": In(copies),
+                "each_accepts": In(copies),
+                "i": In(stream.Signature(beat_layout(bits))).array(copies),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        admitted = self._rotate(m, "admitted", self.admit)
+        recorded = self._rotate(m, "recorded", self.recorded)
+        answered = self._rotate(m, "answered", self.o.valid & self.o.ready & self.o.p.last)
+        m.d.comb += [
+            self.available.eq((admitted & self.each_available).any()),
+            self.accepts.eq((admitted & self.each_accepts).any()),
+            self.each_admit.eq(Mux(self.admit, admitted, 0)),
+            self.each_recorded.eq(Mux(self.recorded, recorded, 0)),
+        ]
+        for k in range(self.copies):
+            own = self.i[k]
+            m.d.comb += own.ready.eq(self.o.ready & answered[k])
+            with m.If(answered[k]):
+                following = self.i[(k + 1) % self.copies]
+                m.d.comb += [self.o.p.eq(own.p), self.o.valid.eq(own.valid), self.more.eq(following.valid)]
+        return m
+
+    def _rotate(self, m: Module, name: str, step: Any) -> Signal:
+        """Return the one-hot turn, which passes to the next copy after each cycle in which ``step`` is 1."""
+        turn = Signal(self.copies, name=name, init=1)
+        with m.If(step):
+            m.d.sync += turn.eq(turn.rotate_left(1))
+        return turn

@@ -1,0 +1,177 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""Several cores with known results between one pair of streams."""
+
+from __future__ import annotations
+
+import random
+from functools import lru_cache
+
+import pytest
+
+from rbdhw.interface import Interface
+from rbdhw.rtl.lane import WAITING, Lane
+from rbdhw.rtl.shell import Accelerator, packet_latency
+from rbdhw.rtl.turns import Turns
+from tests.support.edge import (
+    EXTENDED,
+    FUNCTIONS,
+    LATENCIES,
+    Bench,
+    FakeCore,
+    Packet,
+    Task,
+    by_function,
+    payload_bits,
+    response,
+    unloaded_latencies,
+)
+
+Cores = tuple[tuple[tuple[str, ...], int], ...]
+"""The functions and the initiation interval of each core."""
+
+SETS: dict[str, Cores] = {
+    "apart": ((("id", "dfd"), 1), (("difd",), 4)),
+    "paces": ((("id",), 2), (("dfd",), 7), (("difd",), 3)),
+    "copies": ((("id", "dfd", "difd"), 5),) * 3,
+    "some copies": ((("id",), 1), (("dfd", "difd"), 6), (("dfd", "difd"), 6)),
+    "overlap": ((("id", "dfd"), 3), (("dfd", "difd"), 2)),
+}
+
+
+@lru_cache(16)
+def accelerator(cores: Cores, width: int) -> Accelerator:
+    return Accelerator(cores=[core_of(*core) for core in cores], interface=Interface(FUNCTIONS, width))
+
+
+def core_of(names: tuple[str, ...], ii: int) -> FakeCore:
+    functions = tuple(function for function in FUNCTIONS if function.name in names)
+    return FakeCore(ii=ii, functions=functions, latencies=LATENCIES, layout=FUNCTIONS)
+
+
+def any_tasks(count: int, seed: int, names: tuple[str, ...] = tuple(LATENCIES)) -> list[Task]:
+    """Return random tasks, numbered by their tags; some are malformed or of an unknown function."""
+    rng = random.Random(seed)
+    functions = [function for function in FUNCTIONS if function.name in names]
+    tasks = []
+    for tag in range(count):
+        function = rng.choice(functions)
+        options = rng.choice([0, EXTENDED]) if function.extensible else 0
+        payload = rng.getrandbits(payload_bits(function, options, FUNCTIONS))
+        code = rng.choice([function.code] * 9 + [31])
+        tasks.append(Task(tag, code, payload, options, surplus=rng.choice([0] * 9 + [1])))
+    return tasks
+
+
+def expected(tasks: list[Task], width: int, cores: Cores) -> dict[int, list[Packet]]:
+    """Return the responses by function, each as of the last core that has it."""
+    homes = {name: core_of(*core) for core in cores for name in core[0]}
+    known = {function.code: homes[function.name] for function in FUNCTIONS}
+    anyone = next(iter(homes.values()))
+    return by_function(response(task, width, known.get(task.code, anyone)) for task in tasks)
+
+
+@pytest.mark.parametrize("name", [name for name in SETS if name != "overlap"])
+@pytest.mark.parametrize(("valid", "ready", "width"), [(1.0, 0.4, 32), (0.5, 1.0, 128), (1.0, 1.0, 64)])
+def test_every_task_is_answered_in_order(name: str, valid: float, ready: float, width: int) -> None:
+    tasks = any_tasks(150, seed=width)
+    bench = Bench(accelerator(SETS[name], width), valid, ready, seed=width)
+    packets = bench.run([task.packet(width) for task in tasks], cycles=8000, expected=len(tasks))
+    assert by_function(packets) == expected(tasks, width, SETS[name])
+
+
+def test_a_function_of_cores_with_different_functions_keeps_its_order() -> None:
+    tasks = any_tasks(150, seed=3)
+    packets = Bench(accelerator(SETS["overlap"], 64), 1.0, 0.7).run(
+        [task.packet(64) for task in tasks], cycles=8000, expected=len(tasks)
+    )
+    tags = {code: [packet[0] & 0xFFFF for packet in own] for code, own in by_function(packets).items()}
+    wanted = {
+        code: [packet[0] & 0xFFFF for packet in own]
+        for code, own in by_function(
+            response(task, 64, core_of(tuple(LATENCIES), 1)) for task in tasks
+        ).items()
+    }
+    assert tags == wanted
+
+
+@pytest.mark.parametrize(("copies", "ii"), [(2, 8), (3, 6), (5, 5)])
+def test_copies_multiply_the_rate(copies: int, ii: int) -> None:
+    cores: Cores = ((("id",), ii),) * copies
+    dut = Accelerator(
+        cores=[FakeCore(ii=ii, functions=FUNCTIONS[:1], latencies=LATENCIES) for _ in cores],
+        interface=Interface(FUNCTIONS[:1], 128),
+    )
+    tasks = [Task(tag, FUNCTIONS[0].code, tag) for tag in range(40 * copies)]
+    bench = Bench(dut)
+    packets = bench.run([task.packet(128, FUNCTIONS[:1]) for task in tasks], cycles=4000, expected=len(tasks))
+    assert [packet[0] & 0xFFFF for packet in packets] == list(range(len(tasks)))
+    cycles = [cycle for cycle, _ in bench.beats][10 * copies :]
+    assert cycles[-1] - cycles[0] <= (len(cycles) - 1) * ii // copies + ii
+
+
+def test_each_function_has_its_own_pace() -> None:
+    """Ten tasks of the fast core for each of the slow one take ten cycles together."""
+    dut = accelerator(((("id",), 1), (("dfd", "difd"), 10)), 256)
+    tasks = [Task(tag, FUNCTIONS[tag % 10 == 9].code, 0) for tag in range(400)]
+    bench = Bench(dut)
+    bench.run([task.packet(256) for task in tasks], cycles=2000, expected=len(tasks))
+    cycles = [cycle for cycle, _ in bench.sent]
+    assert cycles[-1] - cycles[0] <= 400 + 10
+
+
+def test_tasks_that_wait_for_a_core_hold_no_others_up() -> None:
+    """A burst of the slow core's tasks is followed by one of the fast core's, which is answered at once."""
+    dut = accelerator(((("id",), 1), (("dfd", "difd"), 64)), 256)
+    slow, fast = FUNCTIONS[1], FUNCTIONS[0]
+    tasks = [Task(tag, slow.code, 0) for tag in range(WAITING)] + [Task(99, fast.code, 0)]
+    bench = Bench(dut)
+    packets = bench.run([task.packet(256) for task in tasks], cycles=3000, expected=len(tasks))
+    place = [packet[0] & 0xFFFF for packet in packets].index(99)
+    ends = [cycle for cycle, (_, last) in bench.beats if last]
+    latency = packet_latency(dut.interface, fast, LATENCIES["id"])
+    assert ends[place] == bench.sent[-1][0] + latency
+    assert bench.sent[-1][0] - bench.sent[0][0] == WAITING
+
+
+def test_latency_of_a_queue() -> None:
+    cores: Cores = ((("id",), 1), (("dfd", "difd"), 4))
+    dut = accelerator(cores, 64)
+    for function, ii, waiting in zip(FUNCTIONS, (1, 4, 4), (0, WAITING, WAITING), strict=True):
+        least = packet_latency(dut.interface, function, LATENCIES[function.name], waiting)
+        packet = Task(1, function.code, 0).packet(64)
+        _, *others = unloaded_latencies(dut, packet, ii)
+        assert sorted(others) == list(range(least, least + ii))
+
+
+@pytest.mark.parametrize("name", ["paces", "copies", "some copies"])
+@pytest.mark.parametrize(("start", "length"), [(3, 1), (12, 1), (40, 3), (200, 5)])
+def test_reset_in_mid_stream(name: str, start: int, length: int) -> None:
+    tasks = any_tasks(120, seed=start)
+    bench = Bench(accelerator(SETS[name], 32), 0.9, 0.7, seed=start, reset=range(start, start + length))
+    bench.run([task.packet(32) for task in tasks], cycles=1500)
+    after = min(number for cycle, number in bench.sent if cycle >= start)
+    assert by_function(bench.packets(after=start)) == expected(tasks[after:], 32, SETS[name])
+
+
+def test_a_paused_output_loses_nothing() -> None:
+    tasks = any_tasks(300, seed=5)
+    bench = Bench(accelerator(SETS["some copies"], 128), pause=range(20, 600))
+    packets = bench.run([task.packet(128) for task in tasks], cycles=9000, expected=len(tasks))
+    assert by_function(packets) == expected(tasks, 128, SETS["some copies"])
+    assert not [cycle for cycle, _ in bench.sent if 400 <= cycle < 600]
+
+
+def test_refusals() -> None:
+    with pytest.raises(ValueError, match=r"^function dfd: is in no core; expected it in at least one$"):
+        accelerator(((("id",), 1), (("difd",), 1)), 32)
+    strange = FakeCore(ii=1, functions=FUNCTIONS, latencies=LATENCIES)
+    with pytest.raises(ValueError, match=r"^core: has function dfd; expected some of id$"):
+        Accelerator(cores=[strange], interface=Interface(FUNCTIONS[:1], 32))
+    short = FakeCore(ii=1, functions=FUNCTIONS, latencies=LATENCIES, layout=FUNCTIONS[:2])
+    with pytest.raises(ValueError, match=r"^core: has 3 slots; its functions need 5$"):
+        Accelerator(cores=[short], interface=Interface(FUNCTIONS, 32))
+    with pytest.raises(ValueError, match=r"^places: is -1; expected at least 0$"):
+        Lane(bits=3, functions=1, places=-1)
+    with pytest.raises(ValueError, match=r"^copies: is 1; expected at least 2$"):
+        Turns(copies=1, bits=32)

@@ -19,10 +19,17 @@ FUNCTIONS = ("id", "dfd")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("software") / "toy"
-    write(generate_software(path("toy"), BuildOptions(functions=FUNCTIONS, target="c")), made)
+def folders(tmp_path_factory):
+    """Return a folder of each kind of software."""
+    made = {target: tmp_path_factory.mktemp("software") / target for target in ("c", "cuda")}
+    for target, folder in made.items():
+        write(generate_software(path("toy"), BuildOptions(functions=FUNCTIONS, target=target)), folder)
     return made
+
+
+@pytest.fixture
+def folder(folders):
+    return folders["c"]
 
 
 def test_software_is_read_as_it_was_written(folder):
@@ -36,11 +43,15 @@ def test_software_is_read_as_it_was_written(folder):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("number", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
-def test_software_is_loaded_as_an_object(folder, number, tolerance):
+@pytest.mark.usefixtures("cuda_on_host")
+@pytest.mark.parametrize(
+    ("target", "number", "tolerance"),
+    [("c", "float64", 1e-12), ("c", "float32", 1e-4), ("cuda", "float64", 1e-12)],
+)
+def test_software_is_loaded_as_an_object(folders, target, number, tolerance):
     q, v, tau = np.random.default_rng(0).uniform(-1, 1, (3, 20, 2))
-    found = rbdhw.load(folder, engine=number).dfd(q, v, tau, extended=True)
-    golden = rbdhw.load(folder, engine="golden").dfd(q, v, tau, extended=True)
+    found = rbdhw.load(folders[target], engine=number).dfd(q, v, tau, extended=True)
+    golden = rbdhw.load(folders[target], engine="golden").dfd(q, v, tau, extended=True)
     assert found._fields == golden._fields == ("da_dq", "da_dv", "Minv", "a", "status")
     for one, other in zip(found, golden, strict=True):
         assert one == pytest.approx(other, rel=tolerance, abs=tolerance)
@@ -77,6 +88,13 @@ def test_the_command_line_writes_it(rbdhw, tmp_path):
     assert list(json.loads(out)["functions"]) == ["id"]
     assert "rbdhw_m(" not in Path(tmp_path / "made" / "dynamics.h").read_text()
     assert not (tmp_path / "made" / "dynamics_m.c").exists()
+
+
+def test_the_command_line_writes_cuda(rbdhw, tmp_path):
+    options = ("-o", tmp_path / "made", "--target", "cuda", "--functions", "m")
+    status, out, err = rbdhw("generate", path("toy"), *options)
+    assert (status, err) == (0, "")
+    assert "toy (2 joints) in CUDA" in out
 
 
 def test_hardware_options_are_refused(told, tmp_path):

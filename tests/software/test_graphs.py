@@ -1,0 +1,39 @@
+"""C and CUDA in floating point: every function computes the numbers of its graph."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.software import (
+    ROBOTS,
+    TOLERANCE,
+    Built,
+    assert_close,
+    assert_computes_its_graphs,
+    built,
+    compute,
+)
+from tests.support.strategies import ALL_KINDS, random_states, robots
+
+pytestmark = pytest.mark.usefixtures("cuda_on_host")
+
+LIBRARIES = {"c": Built.library, "cuda": Built.cuda_library}
+
+
+@pytest.mark.parametrize("number", TOLERANCE)
+@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("language", LIBRARIES)
+def test_every_function_computes_its_graph(language, robot, number):
+    assert_computes_its_graphs(built(robot), LIBRARIES[language](built(robot), number))
+
+
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(robots(max_bodies=4, kinds=ALL_KINDS, mimics=True), st.integers(0, 2**32 - 1))
+def test_random_trees(robot, seed):
+    own = Built(robot, ("id", "did"))
+    tasks = random_states(robot, 40, seed)
+    for make_library in LIBRARIES.values():
+        library = make_library(own)
+        for function in own.sources:
+            expected = own.expected(function, tasks)
+            assert_close(compute(own, library, function, tasks), expected, TOLERANCE["float64"])

@@ -98,6 +98,7 @@ FUNCTIONS: dict[str, Function] = {
         "derivatives of inverse dynamics",
         _BY_ACCELERATION,
         ("dtau_dq", "dtau_dv"),
+        optional_outputs=("tau", "M"),
         algorithms=("derivatives",),
         derivative_of="id",
     ),
@@ -329,6 +330,12 @@ class WordName:
         function, dot, array = element.rpartition(".")
         numbers = tuple(int(number) for number in index.split(",")) if index else ()
         return WordName(array, numbers, function if dot else None)
+
+
+def is_optional(result: str) -> bool:
+    """Return whether a word of a result, such as ``did.tau[0]``, travels only if the task asks for it."""
+    name = WordName.parse(result)
+    return name.function in FUNCTIONS and name.array in FUNCTIONS[name.function].optional_outputs
 
 
 def flag_values(function: str, extended: bool) -> dict[str, bool]:

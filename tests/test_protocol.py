@@ -73,10 +73,11 @@ def test_arrays_travel_in_their_order():
         "hfd": ("H_qq", "H_qv", "H_vv", "H_qtau"),
         "kin": ("placement", "J", "velocity"),
     }
+    assert FUNCTIONS["did"].optional_outputs == ("tau", "M")
     assert FUNCTIONS["dfd"].optional_outputs == ("Minv", "a")
     assert FUNCTIONS["kin"].optional_outputs == ("acceleration", "dv_dq", "da_dq", "da_dv")
     assert FUNCTIONS["difd"].optional_inputs == ("Minv",)
-    assert [name for name, own in FUNCTIONS.items() if own.extensible] == ["dfd", "difd", "kin"]
+    assert [name for name, own in FUNCTIONS.items() if own.extensible] == ["did", "dfd", "difd", "kin"]
 
 
 @pytest.mark.parametrize(
@@ -110,6 +111,8 @@ def test_relations_are_between_functions():
 def test_optional_results_may_be_those_of_other_functions():
     optional = [(array, name) for name, own in FUNCTIONS.items() for array in own.optional_outputs]
     assert {pair: function_giving(*pair) for pair in optional} == {
+        ("tau", "did"): "id",
+        ("M", "did"): "m",
         ("Minv", "dfd"): "minv",
         ("a", "dfd"): "fd",
         ("acceleration", "kin"): "kin",

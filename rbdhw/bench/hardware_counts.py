@@ -11,7 +11,7 @@ from rbdhw.emit.manifest import function_counts
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.estimate.core import counts
 from rbdhw.frontend.algorithms import longest_paths
-from rbdhw.frontend.build_graph import DEFAULT_DELAYS, ROOT_ALGORITHMS, multiplications, operation_delay
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, ROOT_ALGORITHMS, operation_delay
 from rbdhw.frontend.functions import Algorithms, trace
 from rbdhw.passes.factor import factor
 from rbdhw.robot.elementary import elementary
@@ -70,7 +70,9 @@ def operations(robots: Iterable[tuple[str, str]] = FIXED) -> Rows:
                     "reciprocals": built["reciprocals"],
                     "multiplications of the function alone": _products(alone),
                     "multiplications by columns and articulated bodies": (
-                        multiplications(factor(trace(plain, (function,), (), PAPERS))) if published else None
+                        _products(function_counts(factor(trace(plain, (function,), (), PAPERS)), function))
+                        if published
+                        else None
                     ),
                 }
             )

@@ -14,6 +14,7 @@ from rbdhw.bench.processors import float_speeds
 from rbdhw.bench.rows import Row, Rows, by_function, robot_label
 from rbdhw.config import BuildOptions, Pacing
 from rbdhw.domain.bounds import graph_inputs
+from rbdhw.emit.manifest import function_counts
 from rbdhw.explore.plan import Plan
 from rbdhw.explore.search import make_plan
 from rbdhw.frontend.build_graph import multiplications
@@ -69,7 +70,7 @@ def second_operations(robots: Iterable[tuple[str, str, tuple[str, ...]]] = COUNT
     rows = []
     for name, base, functions in robots:
         evaluations = 4 * robot_of(name, base).nv
-        first = {function: multiplications(graph_of(name, (function,), base)) for function in ("did", "dfd")}
+        first = {function: _products(name, base, function) for function in ("did", "dfd")}
         for function in functions:
             graph = graph_of(name, (function,), base)
             rows.append(
@@ -83,6 +84,11 @@ def second_operations(robots: Iterable[tuple[str, str, tuple[str, ...]]] = COUNT
                 }
             )
     return rows
+
+
+def _products(name: str, base: str, function: str) -> int:
+    """Return the multiplications for the results that every task of the function has."""
+    return sum(function_counts(graph_of(name, (function,), base), function)["multiplications"].values())
 
 
 def second_operations_layout(rows: Rows) -> Rows:

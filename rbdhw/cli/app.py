@@ -277,7 +277,7 @@ def run(
     engine: Annotated[
         Engine, typer.Option(help="The bit-exact model in C or in NumPy, the RTL in Verilator, or float64.")
     ] = Engine.MODEL,
-    extended: Annotated[bool, typer.Option("--extended", help="For dfd, also return Minv and a.")] = False,
+    extended: Annotated[bool, typer.Option("--extended", help="Also return the optional results.")] = False,
     as_json: Json = False,
 ) -> None:
     """Compute a function for your own vectors, one row a task."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -20,7 +21,7 @@ from rbdhw.explore.plan import Plan
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise
-from rbdhw.protocol import flag_values
+from rbdhw.protocol import flag_values, is_optional
 from rbdhw.robot.coordinates import configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import Robot
 
@@ -132,8 +133,9 @@ def timing_entry(plan: Plan, function: str, packets: Traffic) -> dict[str, Any]:
 
 
 def function_counts(graph: Graph, function: str) -> dict[str, Any]:
-    """Return the operations on which a function's results depend, without options."""
-    return operation_counts(specialise(graph, function, flag_values(function, extended=False)))
+    """Return the operations on which a function's results depend in a task without options."""
+    regular = replace(graph, outputs=tuple(pair for pair in graph.outputs if not is_optional(pair[0])))
+    return operation_counts(specialise(regular, function, flag_values(function, extended=False)))
 
 
 def coordinates_entry(robot: Robot, inputs: Collection[str]) -> dict[str, list[dict[str, Any]]]:

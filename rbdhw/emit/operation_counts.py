@@ -18,7 +18,7 @@ class _Product(StrEnum):
 
 
 def program_counts(program: Program, function: str) -> dict[str, Any]:
-    """Return the operations of a program on which a function's results depend.
+    """Return the operations of a program on which a function's results depend, optional ones aside.
 
     The program is the one that is built, after lowering, fusion and the removal of terms that rounding
     absorbs. An operation on the path to the results counts even if only other functions need it, such as a
@@ -26,7 +26,7 @@ def program_counts(program: Program, function: str) -> dict[str, Any]:
     """
     products: Counter[_Product] = Counter()
     additions = reciprocals = 0
-    for i in program.operations_of(function):
+    for i in program.operations_of(function, optional=False):
         operation = program.operations[i]
         match operation.kind:
             case Kind.ADD:

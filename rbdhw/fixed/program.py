@@ -20,6 +20,7 @@ from functools import cached_property
 from rbdhw.fixed.format import Format, align, round_half_up
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
+from rbdhw.protocol import is_optional
 from rbdhw.scalar import Region
 
 MOST_WIDTH = 63
@@ -160,15 +161,18 @@ class Program:
         first, second = zip(*self.wide.values(), strict=True)
         return max(first), max(second)
 
-    def operations_of(self, function: str) -> frozenset[int]:
-        """Return the operations on which a function's results depend, with the flags that it fixes."""
+    def operations_of(self, function: str, optional: bool = True) -> frozenset[int]:
+        """Return the operations on which a function's results depend, with the flags that it fixes.
+
+        Without ``optional``, results that travel only on request are left out.
+        """
         decided = {
             flag.value: function in flag.functions
             for flag in self.flags
             if not (flag.optional and function in flag.functions)
         }
         found: set[int] = set()
-        waiting = [word.value for word in self.outputs[function]]
+        waiting = [word.value for word in self.outputs[function] if optional or not is_optional(word.name)]
         while waiting:
             i = waiting.pop()
             if i in found:

@@ -198,7 +198,8 @@ class _Pipeline:
             case "minv":
                 return (self._inverse,)
             case "did":
-                return self._inverse_gradient(self._task_gradient)
+                halves = self._inverse_gradient(self._task_gradient)
+                return (*halves, self._bias, self._mass_matrix)
             case "difd":
                 return self._acceleration_gradient(self._task_gradient)
             case "dfd":

@@ -91,8 +91,8 @@ def run(
         ``model`` (the bit-exact model in C), ``numpy`` (the same in NumPy, slower, without a compiler),
         ``rtl`` (the Verilog in Verilator, kept in ``cache``) or ``golden`` (float64).
     extended
-        Also compute the function's optional results (``Minv`` and ``a`` of ``dfd``). Optional arrays in the
-        file (``Minv`` for ``difd``) are sent in any case.
+        Also compute the function's optional results (such as ``Minv`` and ``a`` of ``dfd``). Optional arrays
+        in the file (``Minv`` for ``difd``) are sent in any case.
     progress
         Receives each stage at its start.
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rbdhw.bench.builds import ALL, plan_of, robot_of
 from rbdhw.config import BuildOptions
-from rbdhw.emit.manifest import function_counts, manifest
+from rbdhw.emit.manifest import function_counts, manifest, operation_counts
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.explore.search import make_plan
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.program import Flag, Kind, Operand, Operation, Program, Word
 from rbdhw.fixed.trigonometry import trigonometry_spec
+from rbdhw.frontend.functions import trace
+from rbdhw.passes.prune import prune
 from rbdhw.quantize.formats import MOST_TERMS
+from rbdhw.robot.frames import align_axes
 from rbdhw.scalar import Region
 
 FORMAT = Format(18, 9)
@@ -66,6 +71,17 @@ def test_sums_of_products():
     outputs = {"id": (Word("id.tau[0]", "1", 5, FORMAT),)}
     dot = Program(tuple(values), (), (), outputs, trigonometry_spec(18), None, (18, 18))
     assert program_counts(dot, "id") == counts(2, 1, 3, 0)
+
+
+def test_results_on_request_are_not_counted():
+    """The derivatives of inverse dynamics need no product for the forces themselves."""
+    values = [operation(Kind.INPUT), operation(Kind.INPUT), operation(Kind.MULTIPLY, 0, 1)]
+    outputs = {"did": (Word("did.dtau_dq[0,0]", "Nm", 0, FORMAT), Word("did.tau[0]", "Nm", 2, FORMAT))}
+    program = Program(tuple(values), (), (), outputs, trigonometry_spec(18), None, (18, 18))
+    assert program_counts(program, "did") == counts(0, 0, 0, 0)
+    graph = trace(align_axes(robot_of("iiwa14")), ("did",))
+    regular = replace(graph, outputs=tuple(pair for pair in graph.outputs if ".dtau" in pair[0]))
+    assert function_counts(graph, "did") == operation_counts(prune(regular)) != operation_counts(graph)
 
 
 @pytest.mark.parametrize("name", ["toy", "iiwa14", pytest.param("hyq", marks=pytest.mark.verify)])

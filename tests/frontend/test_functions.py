@@ -151,6 +151,19 @@ def test_forward_dynamics_gradients_also_return_the_inverse_and_the_acceleration
     np.testing.assert_allclose(found["dfd"]["Minv"], inverse, rtol=0, atol=1e-9 * np.abs(inverse).max())
 
 
+@pytest.mark.parametrize("name", ["iiwa14", "hyq", "atlas"])
+@pytest.mark.parametrize("algorithms", [Algorithms(), Algorithms(gradient="repeated")])
+def test_gradients_of_inverse_dynamics_also_return_the_forces_and_the_mass_matrix(name, algorithms):
+    robot = aligned(name)
+    states = states_of(robot, 12) | {"fext": np.zeros((TASKS, robot.nv, 6))}
+    functions = ("did", "dfd")
+    found = results(trace(robot, functions, (), algorithms), robot, states, functions, extended=True)
+    given = {name: states[name] for name in ("q", "v", "a")}
+    tau, matrix = golden.evaluate(robot, "id", given)["tau"], golden.evaluate(robot, "m", given)["M"]
+    np.testing.assert_allclose(found["did"]["tau"], tau, rtol=0, atol=1e-9 * np.abs(tau).max())
+    np.testing.assert_allclose(found["did"]["M"], matrix, rtol=0, atol=1e-9 * np.abs(matrix).max())
+
+
 @pytest.mark.parametrize(
     ("functions", "flags"),
     [

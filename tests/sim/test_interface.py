@@ -19,7 +19,7 @@ from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.golden.dynamics import evaluate
 from rbdhw.pipeline import generate
-from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.sim import bulk
 from rbdhw.sim.verilator import Disturbance
 
@@ -266,7 +266,7 @@ def malformed(client: Any) -> list[tuple[list[int], str | None, int]]:
         found += [(good + [0] * more, function, 0) for more in (1, 2, 30)]
         found += [(good[:-less], function, 0) for less in range(1, len(good))]
         found += [([good[0] | 1 << bit, *good[1:]], function, 0) for bit in range(24, 32)]
-        options = [2, 4, 7] + [1] * (function not in ("dfd", "difd"))
+        options = [2, 4, 7] + [1] * (not FUNCTIONS[function].extensible)
         found += [([good[0] | option << 21, *good[1:]], function, option) for option in options]
     difd = client.request("difd", 0, {w["name"]: 0.1 for w in client.manifest["inputs"]["difd"]})
     found.append(([difd[0] | 1 << 21, *difd[1:]], "difd", 1))
@@ -294,7 +294,7 @@ def test_malformed_packets_are_answered_as_the_page_says(name, request):
     for k, (_, function, options) in enumerate(cases):
         answer = answers[2 * k + 1]
         assert (answer.function, answer.status) == (function, MALFORMED)
-        extended = bool(options & 1) and function in ("dfd", "difd")
+        extended = bool(options & 1) and function is not None and FUNCTIONS[function].extensible
         words = client._words("outputs", function, extended) if function else []
         assert answer.values == {word["name"]: 0.0 for word in words}
         widths = [32 if client.singles else word["width"] for word in words]

@@ -170,7 +170,7 @@ def test_a_given_inverse_is_used(toy_folder, tmp_path):
 def test_results_that_a_function_has_not_are_refused(rail_folder, states, tmp_path):
     with pytest.raises(InputError) as refusal:
         run(rail_folder, "id", states(), tmp_path / "out.npz", extended=True)
-    expected = "expected dfd, kin; leave out --extended"
+    expected = "expected did, dfd, kin; leave out --extended"
     assert str(refusal.value) == f"function 'id': has no optional results; {expected}"
 
 

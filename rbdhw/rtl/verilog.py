@@ -11,12 +11,13 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any
 
 from amaranth.back import rtlil
 
 from rbdhw.rtl.add_subtract import write_adders
+from rbdhw.rtl.expressions import Expressions, bit_range, constant, list_entries, only_part, width_of
 from rbdhw.rtl.multiplexer import write_cells
 from rbdhw.rtl.naming import DesignNames, WireNames
 from rbdhw.rtl.rtlil import (
@@ -39,41 +40,6 @@ from rbdhw.runtime.garbage_collector import pause_collection, seldom_collect
 
 LONGEST_LINE = 118
 """The most characters of a line."""
-
-LONGEST_LITERAL = 64
-"""The most bits of a constant in one literal."""
-
-SHORT_LITERAL = 4
-"""The most bits of a constant in binary notation."""
-
-UNARY = {
-    "$neg": "-",
-    "$not": "~",
-    "$reduce_and": "&",
-    "$reduce_bool": "|",
-    "$reduce_or": "|",
-    "$reduce_xor": "^",
-}
-BINARY = {
-    "$add": "+",
-    "$sub": "-",
-    "$mul": "*",
-    "$shl": "<<",
-    "$shr": ">>",
-    "$sshr": ">>>",
-    "$shift": ">>",
-    "$and": "&",
-    "$or": "|",
-    "$xor": "^",
-    "$eq": "==",
-    "$ne": "!=",
-    "$lt": "<",
-    "$gt": ">",
-    "$le": "<=",
-    "$ge": ">=",
-}
-
-SHIFTS = ("$shl", "$shr", "$sshr", "$shift")
 
 MEMORY_PORTS = ("$meminit_v2", "$memrd_v2", "$memwr_v2")
 
@@ -126,22 +92,23 @@ class _Writer:
         self._registers: dict[str, Cell] = {}
         self._nexts: dict[str, Process] = {}
         self._read: set[str] = set()
-        self._functions: dict[tuple[int, int, tuple[tuple[str, ...], ...]], str] = {}
         uses = Counter(wires_read(module))
         for cell in module.cells:
             if cell.kind == "$dff":
                 self._keep(cell, uses)
             elif cell.kind == "$memrd_v2" and cell.parameters["CLK_ENABLE"]:
-                self._read.add(_part(cell.ports["DATA"]).wire)
+                self._read.add(only_part(cell.ports["DATA"]).wire)
         hidden = {driven_wire(process).wire for process in self._nexts.values()}
         self._names = WireNames(module, names, hidden)
+        self._expressions = Expressions(self._names)
+        self._text = self._expressions.text
         self._memories = {name: self._names.new_name(name) for name in module.memories}
 
     def _keep(self, cell: Cell, uses: Mapping[str, int]) -> None:
         """Record a register; a process that only this register reads moves into its clocked block."""
         if cell.parameters["CLK_POLARITY"] != 1:
             raise ValueError("register: of falling edges; expected rising ones")
-        register, following = _part(cell.ports["Q"]).wire, cell.ports["D"]
+        register, following = only_part(cell.ports["Q"]).wire, cell.ports["D"]
         self._registers[register] = cell
         if len(following) == 1 and isinstance(following[0], Part):
             process = self._processes.get(following[0].wire)
@@ -154,37 +121,22 @@ class _Writer:
         outside = [wire for wire in wires if wire.name in self._ports]
         body = [*self._instances(), *self._logic(), *self._storage(), *self._clocked_blocks()]
         yield f"module {self._design.modules[self._module.name]} ("
-        yield from _list([f"{wire.port} {self._declare(wire)}" for wire in outside])
+        yield from list_entries([f"{wire.port} {self._declare(wire)}" for wire in outside])
         yield ");"
         yield from (f"  {self._declare(wire)};" for wire in wires if wire.name not in self._ports)
         for name, part in self._names.used.items():
-            yield f"  wire {_range(part.width)}{name} = {self._names.plain(part)};"
-        for (width, bits, labels), name in self._functions.items():
-            yield from (f"  {line}" for line in self._function(name, width, bits, labels))
+            yield f"  wire {bit_range(part.width)}{name} = {self._names.plain(part)};"
+        yield from (f"  {line}" for line in self._expressions.functions())
         yield from (f"  {line}" for line in body)
         yield "endmodule"
 
     def _declare(self, wire: Wire) -> str:
         """Return the declaration of a wire or of a register with its initial value."""
-        name = f"{_range(wire.width)}{self._names.wires[wire.name]}"
+        name = f"{bit_range(wire.width)}{self._names.wires[wire.name]}"
         if wire.name in self._registers:
             first = wire.attributes.get("init", 0)
-            return f"reg {name} = {_constant(f'{first:0{wire.width}b}')}"
+            return f"reg {name} = {constant(f'{first:0{wire.width}b}')}"
         return f"{'reg' if wire.name in self._read else 'wire'} {name}"
-
-    def _text(self, value: Value) -> str:
-        """Return the text of a value; repeated parts become a replication."""
-        pieces: list[str] = []
-        for part, same in groupby(value, key=_if_part):
-            parts = list(same)
-            if part is None:
-                pieces += _literals("".join(bits.text for bits in parts if isinstance(bits, Bits)))
-            else:
-                text = self._names.text(part)
-                pieces.append(f"{{{len(parts)}{{{text}}}}}" if len(parts) > 1 else text)
-        if not pieces:
-            return _literal("0")
-        return pieces[0] if len(pieces) == 1 else f"{{{', '.join(pieces)}}}"
 
     # Instances
 
@@ -199,11 +151,13 @@ class _Writer:
         known = self._design.ports.get(cell.kind, {})
         if cell.parameters:
             yield f"{opening} #("
-            yield from _list([f".{name}({_setting(value)})" for name, value in cell.parameters.items()])
+            yield from list_entries(
+                [f".{name}({_setting(value)})" for name, value in cell.parameters.items()]
+            )
             opening = ")"
         yield f"{opening} {self._names.new_name(cell.name)} ("
         attached = [(known.get(f"\\{port}", port), value) for port, value in cell.ports.items() if value]
-        yield from _list([f".{port}({self._text(value)})" for port, value in attached])
+        yield from list_entries([f".{port}({self._text(value)})" for port, value in attached])
         yield ");"
 
     # Combinational logic
@@ -211,116 +165,18 @@ class _Writer:
     def _logic(self) -> Iterator[str]:
         for cell in self._module.cells:
             if is_operator(cell):
-                yield f"assign {self._names.plain(_part(cell.ports['Y']))} = {self._operator(cell)};"
+                result = self._names.plain(only_part(cell.ports["Y"]))
+                yield f"assign {result} = {self._expressions.operator(cell)};"
             elif cell.kind[0] == "$" and cell.kind not in ("$dff", *MEMORY_PORTS):
                 raise ValueError(
                     f"cell {cell.kind}: unknown; expected logic that the writer of Verilog knows"
                 )
         for process in self._processes.values():
-            for part, expression in self._drive(process):
+            for part, expression in self._expressions.drive(process):
                 yield f"assign {self._names.plain(part)} = {expression};"
         for target, value in self._module.connections:
             if target in self._ports:
                 yield f"assign {self._names.wires[target]} = {self._text(value)};"
-
-    def _operator(self, cell: Cell) -> str:
-        ports, parameters = cell.ports, cell.parameters
-        if cell.kind == "$mux":
-            return f"{self._text(ports['S'])} ? {self._text(ports['B'])} : {self._text(ports['A'])}"
-        if cell.kind not in UNARY and cell.kind not in BINARY:
-            raise ValueError(f"cell {cell.kind}: unknown; expected logic that the writer of Verilog knows")
-        wide = max(_width(value) for port, value in ports.items() if port != "Y")
-        a = self._operand(ports["A"], parameters["A_SIGNED"], wide)
-        if cell.kind in UNARY:
-            return f"{UNARY[cell.kind]}{a}"
-        if cell.kind == "$shift" and parameters["A_SIGNED"]:
-            raise ValueError("cell $shift: of a signed number; expected an unsigned one")
-        b = self._operand(ports["B"], parameters["B_SIGNED"], 0 if cell.kind in SHIFTS else wide)
-        return f"{a} {BINARY[cell.kind]} {b}"
-
-    def _operand(self, value: Value, signed: Constant, wide: int) -> str:
-        """Return an operand; a constant is extended to the widest operand."""
-        if all(isinstance(part, Bits) for part in value) and max(_width(value), wide) <= LONGEST_LITERAL:
-            bits = "".join(part.text for part in value if isinstance(part, Bits)) or "0"
-            return _literal(bits.rjust(wide, bits[0] if signed else "0"), "s" if signed else "")
-        return f"$signed({self._text(value)})" if signed else self._text(value)
-
-    def _drive(self, process: Process) -> Iterator[tuple[Part, str]]:
-        """Yield the expressions of a process, by the parts of its wire that are assigned together."""
-        whole = driven_wire(process)
-        if not any(isinstance(item, Switch) for item in process.body):
-            yield whole, self._text(_overlay(whole, process.body))
-            return
-        ends = sorted({end for part in _targets(process.body) for end in (part.low, part.low + part.width)})
-        for low, high in pairwise(ends):
-            part = Part(whole.wire, low, high - low)
-            yield part, self._expression(process.body, part, "")
-
-    def _expression(self, body: Body, part: Part, before: str) -> str:
-        """Return the expression of a part, formerly ``before``, after these statements."""
-        for item in body:
-            if isinstance(item, Switch):
-                before = self._choice(item, part, before)
-            elif item.target.low <= part.low < item.target.low + item.target.width:
-                before = self._text(slice_value(item.value, part.low - item.target.low, part.width))
-        return before
-
-    def _choice(self, switch: Switch, part: Part, before: str) -> str:
-        """Return a choice of expressions: a chain of conditions, or a function call to test a number."""
-        arms = [(case, self._expression(case.body, part, before)) for case in switch.cases]
-        if not arms or arms[-1][0].patterns:
-            arms.append((Case(()), before))
-        wild = any("-" in pattern for case in switch.cases for pattern in case.patterns)
-        if _width(switch.test) > 1 and len({text for _, text in arms}) > 1 and not wild:
-            return self._call(switch, part.width, arms)
-        result = arms[-1][1]
-        for case, text in reversed(arms[:-1]):
-            if text != result:
-                inner = f"({text})" if " ? " in text else text
-                result = f"{self._condition(switch, case)} ? {inner} : {result}"
-        return result
-
-    def _call(self, switch: Switch, width: int, arms: Sequence[tuple[Case, str]]) -> str:
-        """Return the call of a function that selects an argument by a number with a case statement."""
-        arguments = list(dict.fromkeys(text for _, text in arms))
-        labels: list[list[str]] = [[] for _ in arguments]
-        for case, text in arms:
-            labels[arguments.index(text)] += [f"{len(p)}'b{p}" for p in case.patterns]
-        *_, (_, last) = arms
-        labels[arguments.index(last)] = []
-        key = (width, _width(switch.test), tuple(map(tuple, labels)))
-        if key not in self._functions:
-            self._functions[key] = self._names.new_name(f"choice_of_{len(arguments)}")
-        return f"{self._functions[key]}({self._text(switch.test)}, {', '.join(arguments)})"
-
-    def _function(self, name: str, width: int, bits: int, labels: Sequence[Sequence[str]]) -> Iterator[str]:
-        """Yield a function of :meth:`_call`; the argument without labels is the default."""
-        yield f"function {_range(width)}{name}("
-        ports = [f"{_range(bits)}{name}_by", *(f"{_range(width)}{name}_{k}" for k in range(len(labels)))]
-        yield from _list([f"input {port}" for port in ports])
-        yield ");"
-        yield f"  case ({name}_by)"
-        for k, own in sorted(enumerate(labels), key=lambda entry: not entry[1]):
-            yield f"    {', '.join(own) or 'default'}: {name} = {name}_{k};"
-        yield "  endcase"
-        yield "endfunction"
-
-    def _condition(self, switch: Switch, case: Case) -> str:
-        """Return the condition that a case's pattern matches."""
-        alternatives = []
-        for pattern in case.patterns:
-            tests, low = [], len(pattern)
-            for known, run in groupby(pattern, key=lambda bit: bit != "-"):
-                bits = "".join(run)
-                low -= len(bits)
-                tests += [self._equal(slice_value(switch.test, low, len(bits)), bits)] if known else []
-            alternatives.append(" & ".join(tests))
-        return " | ".join(alternatives)
-
-    def _equal(self, value: Value, bits: str) -> str:
-        if len(bits) > 1:
-            return f"({self._text(value)} == {_constant(bits)})"
-        return f"{'~' * (bits == '0')}{self._text(value)}"
 
     # Memories
 
@@ -329,7 +185,7 @@ class _Writer:
             settings = ", ".join(f"{key} = {_setting(value)}" for key, value in memory.attributes.items())
             if settings:
                 yield f"(* {settings} *)"
-            yield f"reg {_range(memory.width)}{self._memories[name]} [0:{memory.size - 1}];"
+            yield f"reg {bit_range(memory.width)}{self._memories[name]} [0:{memory.size - 1}];"
         for cell in self._module.cells:
             if cell.kind in MEMORY_PORTS:
                 memory_name = self._memories[str(cell.parameters["MEMID"])]
@@ -351,14 +207,14 @@ class _Writer:
         yield "initial begin"
         if any("1" not in word for word in words):
             yield f"  for ({index} = 0; {index} < {len(words)}; {index} = {index} + 1)"
-            yield f"    {memory}[{index}] = {_constant('0' * width)};"
-        yield from (f"  {memory}[{k}] = {_constant(word)};" for k, word in enumerate(words) if "1" in word)
+            yield f"    {memory}[{index}] = {constant('0' * width)};"
+        yield from (f"  {memory}[{k}] = {constant(word)};" for k, word in enumerate(words) if "1" in word)
         yield "end"
 
     def _read_port(self, cell: Cell, memory: str) -> str:
         if cell.parameters["TRANSPARENCY_MASK"]:
             raise ValueError("memory: a transparent port; expected one that reads what was there before")
-        word = self._names.plain(_part(cell.ports["DATA"]))
+        word = self._names.plain(only_part(cell.ports["DATA"]))
         address = self._text(cell.ports["ADDR"]) or "0"
         if not cell.parameters["CLK_ENABLE"]:
             return f"assign {word} = {memory}[{address}];"
@@ -367,7 +223,7 @@ class _Writer:
     def _write_port(self, cell: Cell, memory: str) -> Iterator[str]:
         """Yield the statements of a write port, one for each group of bits with a common enable."""
         place, data = f"{memory}[{self._text(cell.ports['ADDR'])}]", cell.ports["DATA"]
-        low, width = 0, _width(data)
+        low, width = 0, width_of(data)
         for enable, same in groupby(reversed(list(_single_bits(cell.ports["EN"])))):
             count = sum(1 for _ in same)
             bits = f"[{low + count - 1}:{low}]" if count < width else ""
@@ -415,7 +271,7 @@ class _Writer:
         if all(len(pattern) - pattern.count("-") == 1 for pattern in patterns):
             opening = ""
             for case in cases:
-                condition = f"if ({self._condition(switch, case)})" if case.patterns else ""
+                condition = f"if ({self._expressions.condition(switch, case)})" if case.patterns else ""
                 yield from _under(f"{opening}{condition}".rstrip(), list(self._statements(case.body)))
                 opening = "else "
             return
@@ -428,57 +284,10 @@ class _Writer:
         yield "endcase"
 
 
-# Values
-
-
-def _width(value: Value) -> int:
-    return sum(part.width for part in value)
-
-
-def _if_part(part: Part | Bits) -> Part | None:
-    return part if isinstance(part, Part) else None
-
-
-def _part(value: Value) -> Part:
-    """Return the only part of a value."""
-    (part,) = value
-    assert isinstance(part, Part)
-    return part
-
-
 def _single_bits(value: Value) -> Iterator[Part | Bits]:
     for part in value:
         for k in reversed(range(part.width)):
             yield from slice_value((part,), k, 1)
-
-
-def _overlay(whole: Part, body: Body) -> Value:
-    """Return the value of a part after unconditional assignments, of which the first assigns all bits."""
-    last = [0] * whole.width
-    assignments = [item for item in body if isinstance(item, Assign)]
-    for k, item in enumerate(assignments):
-        low = item.target.low - whole.low
-        last[low : low + item.target.width] = [k] * item.target.width
-    result: list[Part | Bits] = []
-    high = whole.width
-    for k, bits in groupby(reversed(last)):
-        low = high - sum(1 for _ in bits)
-        item = assignments[k]
-        result += slice_value(item.value, low - item.target.low + whole.low, high - low)
-        high = low
-    return tuple(result)
-
-
-# Processes
-
-
-def _targets(body: Body) -> Iterator[Part]:
-    for item in body:
-        if isinstance(item, Assign):
-            yield item.target
-        else:
-            for case in item.cases:
-                yield from _targets(case.body)
 
 
 def _move_into_clocked(body: Body, register: Part, *, first: bool = True) -> Body:
@@ -505,44 +314,9 @@ def _resets(switch: Switch, register: Part) -> bool:
     return len(body) == 1 and isinstance(body[0], Assign) and body[0].target == register
 
 
-# Text
-
-
-def _range(width: int) -> str:
-    return f"[{width - 1}:0] " if width > 1 else ""
-
-
-def _literal(bits: str, sign: str = "") -> str:
-    if len(bits) <= SHORT_LITERAL:
-        return f"{len(bits)}'{sign}b{bits}"
-    return f"{len(bits)}'{sign}h{int(bits, 2):0{-(-len(bits) // 4)}x}"
-
-
-def _literals(bits: str) -> list[str]:
-    """Return constant bits as elements of a concatenation."""
-    if len(bits) <= LONGEST_LITERAL:
-        return [_literal(bits)]
-    if len(set(bits)) == 1:
-        return [f"{{{len(bits)}{{1'b{bits[0]}}}}}"]
-    first = len(bits) % LONGEST_LITERAL
-    starts = [0, *range(first, len(bits), LONGEST_LITERAL)] if first else range(0, len(bits), LONGEST_LITERAL)
-    return [_literal(bits[a:b]) for a, b in pairwise([*starts, len(bits)])]
-
-
-def _constant(bits: str) -> str:
-    texts = _literals(bits)
-    return texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}"
-
-
 def _setting(value: Constant) -> str:
     """Return the text of a parameter or attribute."""
     return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def _list(entries: Sequence[str]) -> Iterator[str]:
-    """Yield the entries of a list, one a line."""
-    for k, entry in enumerate(entries):
-        yield f"  {entry}{',' if k < len(entries) - 1 else ''}"
 
 
 def _under(head: str, statements: Sequence[str]) -> list[str]:

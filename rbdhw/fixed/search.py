@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from rbdhw.errors import InputError
 from rbdhw.fixed.figures import Measured
 from rbdhw.fixed.gains import Row
+from rbdhw.fixed.planner import WIDEST, Planner
 from rbdhw.fixed.program import Program
-from rbdhw.fixed.widths import WIDE_PORT, WIDEST, Planner, Widths, port_widths
+from rbdhw.fixed.widths import WIDE_PORT, Widths, port_widths
 
 FIRST_RATIO = 16.0
 """The assumed ratio of a budget to the allowed prediction (root mean square) before any measurement."""

@@ -23,9 +23,10 @@ from rbdhw.fixed.figures import FunctionErrors, Measured
 from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.gains import TINY, Gains, Row, Strata, gains, optional_results
 from rbdhw.fixed.lower import lower
+from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.search import FormatSearch, Try
-from rbdhw.fixed.widths import GUARD_BITS, Planner, Widths
+from rbdhw.fixed.widths import GUARD_BITS, Widths
 from rbdhw.frontend.build_graph import Model
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.graph.graph import Graph

@@ -11,7 +11,7 @@ from rbdhw.fixed.alignment import exponents, unify
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.gains import gains
 from rbdhw.fixed.lower import lower
-from rbdhw.fixed.widths import Planner
+from rbdhw.fixed.planner import Planner
 from rbdhw.frontend.build_graph import optimise, prepare
 from rbdhw.frontend.functions import trace
 from rbdhw.golden.error_norm import relative_errors

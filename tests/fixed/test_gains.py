@@ -7,7 +7,8 @@ from rbdhw.domain.bounds import graph_inputs, input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import error_floors
 from rbdhw.fixed.gains import Strata, gains
-from rbdhw.fixed.widths import Planner, plain_widths
+from rbdhw.fixed.planner import Planner
+from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.interpret import interpret, node_values
 from rbdhw.graph.text import loads

@@ -10,8 +10,8 @@ from rbdhw.domain.bounds import input_domain
 from rbdhw.errors import InputError
 from rbdhw.fixed.figures import HEADROOM, ErrorFigures, FunctionErrors
 from rbdhw.fixed.gains import Gains
+from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.search import FormatSearch
-from rbdhw.fixed.widths import Planner
 from rbdhw.graph.text import loads
 from rbdhw.graph.twins import no_twins
 from rbdhw.quantize.formats import choose_formats, observe

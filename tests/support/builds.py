@@ -15,8 +15,9 @@ from rbdhw.fixed.evaluate import Result, evaluate
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.gains import Strata, gains
 from rbdhw.fixed.lower import lower
+from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.program import Program, Word
-from rbdhw.fixed.widths import Planner, plain_widths
+from rbdhw.fixed.widths import plain_widths
 from rbdhw.frontend.build_graph import Model, optimise, prepare, trace_model
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values

@@ -7,11 +7,13 @@ import numpy as np
 from rbdhw.config import Mounting
 from rbdhw.domain.bounds import graph_inputs, input_domain
 from rbdhw.domain.sampling import sample
+from rbdhw.errors import InputError
 from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import prepare
+from rbdhw.frontend.solvability import WITHOUT_INVERSE, check_solvable
 from rbdhw.graph.interpret import interpret
 from rbdhw.interface import unflatten
-from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.software.build import trace_sources
@@ -71,8 +73,17 @@ class Built:
 @cache
 def built(name):
     forced = {"products": "dense"} if name == "toy" else {}
-    functions = tuple(f for f in ALL if name != "floating" or "inverse" not in FUNCTIONS[f].algorithms)
-    return Built(ROBOTS[name](), functions, "all" if name == "loaded" else "none", forced)
+    robot = ROBOTS[name]()
+    return Built(robot, solvable_functions(robot), "all" if name == "loaded" else "none", forced)
+
+
+def solvable_functions(robot):
+    """Return the default functions, without those that need an inverse that the robot's mass matrix lacks."""
+    try:
+        check_solvable(robot, ALL)
+    except InputError:
+        return WITHOUT_INVERSE
+    return ALL
 
 
 def compute(built, library, function, tasks, supplied=False, columns=False):

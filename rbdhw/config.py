@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rbdhw.errors import InputError
 from rbdhw.robot.model import FRAME_AXES
@@ -14,10 +16,11 @@ from rbdhw.runtime.number_bounds import (
     CLOCK_MHZ,
     LARGEST_SEED,
     LEAST_ERROR,
+    MOST_COPIES,
     MOST_II,
 )
 
-DATA_WIDTHS = (32, 64, 128, 256, 512)
+DATA_WIDTHS = (32, 64, 128, 256, 512, 1024)
 """The possible widths of TDATA of the streams."""
 
 NUMBERS = ("fixed", "float32")
@@ -41,6 +44,9 @@ CORES = ("pipeline", "array")
 
 PROCESSORS = ("c", "cuda")
 """The targets that are processors, for which ``generate`` writes software."""
+
+MIXED = "mixed"
+"""A value in place of a core: an accelerator with cores of both kinds."""
 
 CHEAPER_CORE = "auto"
 """A value in place of a core: the core that takes less of the device."""
@@ -281,6 +287,48 @@ def parse_gravity(text: str | None) -> tuple[float, float, float] | str | None:
 
 
 @dataclass(frozen=True)
+class CoreRequest:
+    """One of several cores of an accelerator.
+
+    Parameters
+    ----------
+    functions
+        The functions that it computes.
+    ii
+        Cycles between its tasks.
+    core
+        One of :data:`CORES`, :data:`CHEAPER_CORE`, or None for the core of the build's options.
+    copies
+        The number of equal cores, whose tasks take turns.
+    """
+
+    functions: tuple[str, ...]
+    ii: int = 1
+    core: str | None = None
+    copies: int = 1
+
+
+def parse_cores(text: str | None) -> tuple[CoreRequest, ...]:
+    """Parse cores such as ``id,fd:1 dfd,difd:4:array*2``: functions, interval, kind and copies of each.
+
+    Raises
+    ------
+    InputError
+        The text has another form.
+    """
+    return tuple(_parse_core(word) for word in (text or "").split())
+
+
+def _parse_core(text: str) -> CoreRequest:
+    found = re.fullmatch(r"([a-z0-9,]+)(?::(\d{1,6}))?(?::([a-z]+))?(?:\*(\d{1,6}))?", text)
+    if found is None:
+        expected = "functions:cycles, functions:cycles:kind or functions:cycles*copies, with a space between"
+        raise InputError("cores", f"'{text}' is not a core", f"{expected} cores, as in 'id,fd:1 dfd:4*2'")
+    functions, ii, core, copies = found.groups()
+    return CoreRequest(tuple(filter(None, functions.split(","))), int(ii or 1), core, int(copies or 1))
+
+
+@dataclass(frozen=True)
 class BuildOptions:
     """The options of ``generate``.
 
@@ -319,6 +367,10 @@ class BuildOptions:
         One of :data:`SHARING`.
     core
         One of :data:`CORES`, or :data:`CHEAPER_CORE`. None uses the first of :data:`CORES`.
+    cores
+        Several cores, which divide the functions among themselves; none for one core with all functions.
+    copies
+        The number of equal cores, if ``cores`` is empty.
     samples
         The number of tasks drawn to find ranges, and of as many drawn to measure errors.
     seed
@@ -341,6 +393,8 @@ class BuildOptions:
     mounting: Mounting = field(default_factory=Mounting)
     share_limbs: str = "auto"
     core: str | None = None
+    cores: tuple[CoreRequest, ...] = ()
+    copies: int = 1
     samples: int = 4096
     seed: int = 0
 
@@ -371,6 +425,7 @@ class BuildOptions:
         if self.share_limbs not in SHARING:
             raise _unknown("share-limbs", self.share_limbs, SHARING)
         self._check_core()
+        self._check_cores()
         if self.width is not None and self.width not in WIDTHS:
             raise InputError("width", f"{self.width} is not supported", f"{WIDTHS[0]} to {WIDTHS[-1]} bits")
         if self.max_error is not None and not LEAST_ERROR <= self.max_error < 1.0:
@@ -393,6 +448,57 @@ class BuildOptions:
                 raise InputError("priority", f"'{function}' is not built", expected)
             if function in self.priority[:place]:
                 raise InputError("priority", f"'{function}' appears twice", "each function once")
+
+    def _check_cores(self) -> None:
+        if not 1 <= self.copies <= MOST_COPIES:
+            raise InputError("copies", f"{self.copies} is not possible", f"1 to {MOST_COPIES}")
+        if not self.cores:
+            return
+        for name, given in (("ii", self.ii or self.pacing), ("copies", self.copies > 1)):
+            if given:
+                raise InputError(name, "has no effect with several cores", remedy=f"give {name} in --cores")
+        for request in self.cores:
+            if not request.functions:
+                raise InputError("cores", "a core without functions", "one or more functions for each core")
+            if not 1 <= request.ii <= MOST_II:
+                raise InputError("cores", f"'{request.ii}' cycles", f"1 to {MOST_II} cycles between tasks")
+            if not 1 <= request.copies <= MOST_COPIES:
+                raise InputError("cores", f"{request.copies} copies", f"1 to {MOST_COPIES}")
+        placed = Counter(function for request in self.cores for function in request.functions)
+        for function in placed:
+            if function not in self.functions:
+                expected = f"some of the functions of the build: {', '.join(self.functions)}"
+                raise InputError("cores", f"'{function}' is not built", expected)
+            if placed[function] > 1:
+                remedy = "use *2 behind a core for two copies of it"
+                raise InputError("cores", f"'{function}' is in {placed[function]} cores", "one", remedy)
+        for function in self.functions:
+            if function not in placed:
+                remedy = "add it to a core, or leave it out of --functions"
+                raise InputError("cores", f"'{function}' is in no core", "each function in one", remedy)
+        for own in self.each_core():
+            own._check_core()  # of another instance
+
+    def each_core(self) -> tuple[BuildOptions, ...]:
+        """Return the options of each core by itself; the options of this build if it has only one.
+
+        Copies of one core divide the share of the device among themselves if it decides their interval.
+        """
+        if not self.cores and self.copies > 1:
+            share = self.fit / self.copies if self.fit and self.pacing else None
+            return (replace(self, copies=1, fit=share),)
+        return tuple(
+            replace(
+                self,
+                functions=tuple(name for name in self.functions if name in request.functions),
+                ii=request.ii,
+                core=request.core or self.core,
+                cores=(),
+                fit=None,
+                priority=tuple(name for name in self.priority if name in request.functions),
+            )
+            for request in self.cores
+        ) or (self,)
 
     def _check_frames(self) -> None:
         if "kin" in self.functions and not self.mounting.frames:

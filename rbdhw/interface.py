@@ -218,17 +218,21 @@ class Interface:
 
 
 def program_interface(
-    program: Program, data_width: int, number: str = FIXED, priority: Sequence[str] = ()
+    programs: Sequence[Program], data_width: int, number: str = FIXED, priority: Sequence[str] = ()
 ) -> Interface:
-    """Return the interface of an accelerator that computes a program.
+    """Return the interface of an accelerator that computes programs with different functions.
 
     Raises
     ------
     ValueError
         As :class:`Interface`.
     """
-    names = [function for function in CODES if function in program.outputs]
-    functions = tuple(_function_words(program, name, number) for name in names)
+    functions = tuple(
+        _function_words(program, name, number)
+        for name in CODES
+        for program in programs
+        if name in program.outputs
+    )
     return Interface(functions, data_width, number, tuple(priority))
 
 

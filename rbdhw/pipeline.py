@@ -24,8 +24,8 @@ from rbdhw.emit.heading import heading
 from rbdhw.emit.manifest import manifest
 from rbdhw.emit.remarks import plan_remarks
 from rbdhw.emit.software import emit_software
-from rbdhw.explore.plan import Plan
-from rbdhw.explore.search import make_plan
+from rbdhw.explore.plan import AcceleratorPlan
+from rbdhw.explore.search import plan_accelerator
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import read
 from rbdhw.progress import Progress, silent
@@ -62,7 +62,7 @@ def build_design(
     InputError
         If an option or override is not supported for this robot.
     """
-    plan = make_plan(source, options, overrides, progress)
+    plan = plan_accelerator(source, options, overrides, progress)
     warn(plan_remarks(plan, options))
     progress("writing Verilog")
     return emit_design(plan, options)
@@ -85,12 +85,12 @@ def generate_software(urdf: Path, options: BuildOptions, progress: Progress = si
     return replace(software, manifest=software.manifest | {"roots": [vars(trial) for trial in trials]})
 
 
-def emit_design(plan: Plan, options: BuildOptions) -> Design:
+def emit_design(plan: AcceleratorPlan, options: BuildOptions) -> Design:
     """Return the design of a plan that was made with these options."""
-    device, model = plan.core.device, plan.accelerator
-    above = heading(model, replace(options, core=plan.core.name), plan.ii, plan.clock_mhz)
-    hardware = Accelerator(cores=[plan.core.component(device.primitive)], interface=model.interface)
-    design = Design(
-        **vars(model), manifest=manifest(plan, options), verilog=to_verilog(hardware, header=above)
+    device, model = plan.device, plan.accelerator
+    hardware = Accelerator(
+        cores=[core.component(device.primitive) for core in plan.cores], interface=model.interface
     )
+    verilog = to_verilog(hardware, header=heading(plan, options))
+    design = Design(**vars(model), manifest=manifest(plan, options), verilog=verilog)
     return replace(design, companions=companions(design, device, plan.clock_mhz))

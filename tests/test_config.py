@@ -76,7 +76,7 @@ KNOWN = ("id", "fd")
             {"mounting": Mounting(joint_order="alphabet")},
             "joint-order: 'alphabet' is unknown; expected one of pinocchio, file",
         ),
-        ({"data_width": 48}, "tdata: 48 bits are not supported; expected one of 32, 64, 128, 256, 512"),
+        ({"data_width": 48}, "tdata: 48 bits are not supported; expected one of 32, 64, 128, 256, 512, 1024"),
     ],
 )
 def test_impossible_options_are_refused(options, text):

@@ -73,7 +73,7 @@ class TestManifest:
 
     def test_operations_match_the_program(self):
         design, counts = toy(), toy().manifest["functions"]["id"]
-        kinds = [operation.kind for operation in design.program.operations]
+        kinds = [operation.kind for operation in design.programs[0].operations]
         products = {"variable": kinds.count(Kind.MULTIPLY), "constant": kinds.count(Kind.SCALE)}
         assert counts["built"]["multiplications"] == counts["multiplications"] == products
         assert kinds.count(Kind.ADD) >= counts["built"]["additions"] > 0

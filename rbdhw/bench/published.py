@@ -25,6 +25,7 @@ from rbdhw.config import BuildOptions, Pacing
 from rbdhw.design.folder import write
 from rbdhw.design.traffic import traffic
 from rbdhw.estimate.model import shares
+from rbdhw.explore.plan import accelerator_of
 from rbdhw.explore.search import BuildSearch, make_plan, prepare_build
 from rbdhw.pipeline import emit_design
 from rbdhw.robot.urdf import load_urdf
@@ -169,7 +170,7 @@ def measure_published() -> Rows:
 def _own_row(functions: tuple[str, ...], ii: int, width: int) -> Row:
     subject = Subject(COMPARED_ROBOT, functions, ii, width, "xcvu9p")
     plan = plan_of(subject.robot, functions, width, ii)
-    design = emit_design(plan, subject.options)
+    design = emit_design(accelerator_of(plan), subject.options)
     measured = known_counts(subject, design.verilog)
     with tempfile.TemporaryDirectory() as folder:
         write(design, Path(folder) / "design")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -15,7 +15,9 @@ from rbdhw.config import (
     BASES,
     JOINT_ORDERS,
     BuildOptions,
+    CoreRequest,
     Mounting,
+    parse_cores,
     parse_frames,
     parse_gravity,
     parse_interval,
@@ -109,7 +111,7 @@ MaxError = Annotated[
     _hardware(metavar="E", help="The largest relative error; 1e-3 by default if no width is given."),
 ]
 Width = Annotated[int | None, _hardware(help="Bits of the multipliers' operands, 8 to 32.")]
-Tdata = Annotated[int, _hardware(help="Bits of the streams: 32, 64, 128, 256 or 512.")]
+Tdata = Annotated[int, _hardware(help="Bits of the streams: 32, 64, 128, 256, 512 or 1024.")]
 Number = Annotated[str, _hardware(help="The number format on the streams: fixed or float32.")]
 Priority = Annotated[
     str,
@@ -129,6 +131,18 @@ CoreName = Annotated[
         help="The core: pipeline; array (smaller from an II of about 16 on, with more latency); or auto, "
         "which selects the smaller. generate uses pipeline by default; info --explore compares both.",
     ),
+]
+CoreList = Annotated[
+    str | None,
+    _hardware(
+        "--cores",
+        metavar="CORES",
+        help="Several cores: the functions, the cycles between tasks, and optionally the kind and the number "
+        "of copies of each, such as 'id,fd,m,minv,did:1 dfd,difd:4*2'.",
+    ),
+]
+Copies = Annotated[
+    int, _hardware("--copies", metavar="N", help="The number of equal cores, whose tasks take turns.")
 ]
 Domain = Annotated[Path | None, _hardware(metavar="FILE", help="A TOML file with bounds of the inputs.")]
 Seed = Annotated[int, _hardware(help="Seed of all random numbers.")]
@@ -157,6 +171,8 @@ def build_options(
     priority: Priority = "",
     share_limbs: ShareLimbs = "auto",
     core: CoreName = None,
+    cores: CoreList = None,
+    copies: Copies = 1,
     domain: Domain = None,
     seed: Seed = 0,
 ) -> tuple[BuildOptions, Overrides]:
@@ -169,8 +185,9 @@ def build_options(
     """
     share = parse_share(fit)
     cycles, pacing = parse_interval(ii, bandwidth, share)
+    requests = parse_cores(cores)
     options = BuildOptions(
-        functions=_names(functions),
+        functions=_functions_of(functions, requests),
         ii=cycles,
         pacing=pacing,
         fit=share,
@@ -188,9 +205,20 @@ def build_options(
         ),
         share_limbs=share_limbs,
         core=core,
+        cores=requests,
+        copies=copies,
         seed=seed,
     )
     return options, read_overrides(domain) if domain else Overrides()
+
+
+def _functions_of(text: str, cores: Sequence[CoreRequest]) -> tuple[str, ...]:
+    """Return the functions of a build; those of its cores if ``text`` is the default."""
+    if not cores or text != ALL_FUNCTIONS:
+        return _names(text)
+    asked = {function for core in cores for function in core.functions}
+    known = tuple(function for function in FUNCTIONS if function in asked)
+    return known + tuple(sorted(asked.difference(known)))
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -158,8 +158,12 @@ def print_manifest(manifest: Manifest, output: Path) -> None:
         ["", *columns],
         rows,
     )
-    print_accuracy(manifest.error, manifest.formats.why)
+    print_accuracy(manifest.error)
+    for formats in [own.formats for own in manifest.parts or (manifest,) if own.formats]:
+        print_text(f"widths: {formats.why}", INDENT)
     print_interval(manifest)
+    if manifest.parts is not None:
+        print_parts(manifest)
     if manifest.limbs is not None:
         print_sharing(manifest.limbs)
 
@@ -182,8 +186,8 @@ def print_software(manifest: SoftwareManifest, output: Path) -> None:
     )
 
 
-def print_accuracy(errors: Mapping[str, ErrorEntry], why: str) -> None:
-    """Print each function's errors by stratum, its error floor and largest step, and the choice of widths."""
+def print_accuracy(errors: Mapping[str, ErrorEntry]) -> None:
+    """Print each function's errors by stratum, its error floor and its largest step."""
     strata = {
         name: {kind: (part.median, part.max) for kind, part in own.strata.items()}
         for name, own in errors.items()
@@ -194,7 +198,6 @@ def print_accuracy(errors: Mapping[str, ErrorEntry], why: str) -> None:
     ]
     title = "errors are relative to the result's norm, or to the floor where that is larger"
     print_table(title, ["", "unit", "largest\nstep", "error\nfloor"], rows)
-    print_text(f"widths: {why}", INDENT)
 
 
 def _print_strata(title: str, strata: Mapping[str, Mapping[str, tuple[float | None, float | None]]]) -> None:
@@ -214,10 +217,8 @@ def _short_errors(median: float | None, largest: float | None) -> str:
 def _hardware_text(manifest: Manifest) -> str:
     """Return a line about the hardware that all functions share."""
     width = " x ".join(str(bits) for bits in manifest.width)
-    return (
-        f"{manifest.clock_mhz:g} MHz, II {manifest.ii}, {manifest.multipliers:,} multipliers, "
-        f"width {width} bits"
-    )
+    pace = f"II {manifest.ii}" if manifest.parts is None else f"{sum(p.copies for p in manifest.parts)} cores"
+    return f"{manifest.clock_mhz:g} MHz, {pace}, {manifest.multipliers:,} multipliers, width {width} bits"
 
 
 def _latency_cell(cycles: int | None, clock_mhz: float) -> str:
@@ -228,10 +229,37 @@ def print_interval(manifest: Manifest) -> None:
     """Print the initiation interval, the estimated resources and the choice of the core, with the reasons."""
     chosen, found = manifest.interval, manifest.estimate
     taken = [f"{getattr(found, name):,} {NAMES[name]} ({share:.1%})" for name, share in found.shares.items()]
-    print_text(f"II {chosen.ii}: {chosen.why}", INDENT)
+    if manifest.parts is None:
+        print_text(f"II {chosen.ii}: {chosen.why}", INDENT)
     print_text(f"by estimate {', '.join(taken)} of {manifest.target}", INDENT)
-    if manifest.core != manifest.cores.asked:
+    if manifest.cores is not None and manifest.core != manifest.cores.asked:
         print_text(f"core {manifest.core}: {manifest.cores.why}", INDENT)
+
+
+def print_parts(manifest: Manifest) -> None:
+    """Print the cores of an accelerator with several."""
+    rows = [
+        [
+            ", ".join(part.functions),
+            part.core,
+            str(part.copies),
+            str(part.ii),
+            " x ".join(map(str, part.width)),
+            f"{part.multipliers:,}",
+            f"{part.dsp_blocks:,}",
+        ]
+        for part in manifest.parts or ()
+    ]
+    columns = [
+        "core",
+        "kind",
+        "copies",
+        "II",
+        "width\nbits",
+        "multipliers\nof each",
+        "DSP blocks\nof each",
+    ]
+    print_table("cores", columns, rows)
 
 
 def print_sharing(limbs: SharingEntry) -> None:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from rbdhw.config import BuildOptions
 from rbdhw.estimate.calibration import weigh
-from rbdhw.estimate.edge import edge_cells
+from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.estimate.model import weights_of
 from rbdhw.estimate.resources import Resources
@@ -119,11 +119,31 @@ class Core(ABC):
         """For each function, the cycles from a task's words at the core's input to its results."""
         return {function: cycles + 1 for function, cycles in self.schedule.latency.items()}
 
+    @property
+    def port(self) -> Port:
+        """The core as the edge sees it."""
+        return Port(self.latency, self.schedule.ii, sum(self.program.slots))
+
     def parts(self, interface: Interface) -> dict[str, Cells]:
         """Return the cells of each part of an accelerator with this core, before they are weighted."""
-        fabric = FABRICS[self.device.family]
-        return self.cells() | edge_cells(interface, self.latency, self.schedule.ii, fabric)
+        return self.cells() | edge_cells(interface, [self.port], FABRICS[self.device.family])
 
     def estimate(self, interface: Interface) -> Resources:
         """Return the estimated resources of an accelerator with this core."""
-        return weigh(self.parts(interface), self.dsp_blocks, weights_of(self.device, self.name))
+        return estimate_accelerator([self], interface)
+
+
+def estimate_accelerator(cores: Sequence[Core], interface: Interface) -> Resources:
+    """Return the estimated resources of an accelerator with these cores; copies are listed each."""
+    device = cores[0].device
+    edge = edge_cells(interface, [core.port for core in cores], FABRICS[device.family])
+    total = Resources(0, 0, 0, 0)
+    for kind in dict.fromkeys(core.name for core in cores):
+        own = [core for core in cores if core.name == kind]
+        parts = dict(edge)
+        for core in own:
+            for part, cells in core.cells().items():
+                parts[part] = parts.get(part, Cells()) + cells
+        total += weigh(parts, sum(core.dsp_blocks for core in own), weights_of(device, kind))
+        edge = {}
+    return total

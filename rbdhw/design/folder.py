@@ -3,7 +3,7 @@
 ===================  =========================================================================
 ``accelerator.v``    the Verilog
 ``manifest.json``    the description of the design and its packets for scripts; all digests
-``model.json``       the bit-exact program
+``model.json``       the bit-exact programs
 ``robot.json``       the robot of the URDF before any rewrite, for the golden model
 ``domain.json``      the bounds of every input, and the bodies that take an external force
 ``selftest.v``       a test bench in plain Verilog, with tasks and the model's answers
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -121,7 +121,7 @@ def _check_readable(design: Design, made: Path, directory: Path) -> None:
     except InputError as error:
         reason = str(replace(error, remedy="")).replace(f"{made}{os.sep}", "")
         raise InternalError(f"{directory}: {refused} ({reason}); {expected}") from error
-    for part, file in (("program", "model.json"), ("robot", "robot.json"), ("fext", "domain.json")):
+    for part, file in (("programs", "model.json"), ("robot", "robot.json"), ("fext", "domain.json")):
         if getattr(found, part) != getattr(design, part):
             raise InternalError(f"{directory}: {refused} ({file} holds another {part}); {expected}")
 
@@ -129,7 +129,7 @@ def _check_readable(design: Design, made: Path, directory: Path) -> None:
 def _texts(design: Design) -> dict[str, str]:
     return {
         VERILOG: design.verilog,
-        "model.json": _json_text(program_to_json(design.program)),
+        "model.json": _programs_text(design.programs),
         "robot.json": _json_text(robot_to_json(design.robot)),
         "domain.json": _json_text(_domain_to_json(design)),
         **design.companions,
@@ -145,6 +145,11 @@ def _json_text(data: Mapping[str, Any]) -> str:
             text = "[\n  " + ",\n  ".join(json.dumps(item, allow_nan=False) for item in value) + "\n ]"
         entries.append(f" {json.dumps(key)}: {text}")
     return "{\n" + ",\n".join(entries) + "\n}\n"
+
+
+def _programs_text(programs: Sequence[Program]) -> str:
+    texts = (_json_text(program_to_json(program)).rstrip() for program in programs)
+    return '{"programs": [\n' + ",\n".join(texts) + "\n]}\n"
 
 
 # Reading
@@ -166,16 +171,16 @@ def read(directory: Path) -> Design:
     verilog = content(directory / VERILOG).decode("utf-8")
     robot = _read_json(directory / "robot.json", robot_from_json)
     domain, fext = _read_json(directory / "domain.json", lambda data: _domain_from_json(data, robot))
-    program = _read_json(directory / "model.json", program_from_json)
+    programs = _read_json(directory / "model.json", _programs_from_json)
     found = {name: directory / name for name in COMPANIONS if (directory / name).exists()}
     companions = {name: content(path).decode("utf-8") for name, path in found.items()}
-    interface = _read_interface(manifest, program, directory)
+    interface = _read_interface(manifest, programs, directory)
     known = graph_ranges(robot, domain, fext)
-    unknown = [word.name for word in program.inputs if word.name not in known]
+    unknown = [word.name for own in programs for word in own.inputs if word.name not in known]
     if unknown:
         expected = f"an input of robot '{robot.name}' in robot.json and domain.json"
         raise InputError(f"{directory / 'model.json'}, word '{unknown[0]}'", "unknown", expected, AGAIN)
-    return Design(robot, domain, program, fext, interface, manifest, verilog, companions)
+    return Design(robot, domain, programs, fext, interface, manifest, verilog, companions)
 
 
 def is_software(manifest: Mapping[str, Any]) -> bool:
@@ -197,24 +202,42 @@ def _damaged(path: Path, error: InputError) -> InputError:
     return replace(error.within(path), remedy=AGAIN)
 
 
-def _read_interface(manifest: Mapping[str, Any], program: Program, directory: Path) -> Interface:
+class _ProgramsFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    programs: list[dict[str, Any]]
+
+
+def _programs_from_json(data: dict[str, Any]) -> tuple[Program, ...]:
+    try:
+        file = _ProgramsFile.model_validate(data)
+    except ValidationError as error:
+        raise InputError("program data", error.errors()[0]["msg"], "a list of programs") from None
+    programs = tuple(map(program_from_json, file.programs))
+    functions = [function for program in programs for function in program.outputs]
+    if len(set(functions)) != len(functions):
+        raise InputError("program data, outputs", "a function is in two programs", "each in one")
+    return programs
+
+
+def _read_interface(manifest: Mapping[str, Any], programs: Sequence[Program], directory: Path) -> Interface:
     """Return the interface that a manifest describes.
 
     Raises
     ------
     InputError
-        If the manifest's entries are invalid or do not match the program.
+        If the manifest's entries are invalid or do not match the programs.
     """
     path = directory / MANIFEST
     try:
         stream = _read_stream(manifest)
     except InputError as error:
         raise _damaged(path, error) from None
-    odd = sorted(set(stream.functions) ^ set(program.outputs))
+    built = [function for program in programs for function in program.outputs]
+    odd = sorted(set(stream.functions) ^ set(built))
     if odd:
-        expected = f"the functions of model.json: {', '.join(program.outputs)}"
+        expected = f"the functions of model.json: {', '.join(built)}"
         raise InputError(f"{path}, function '{odd[0]}'", "is not in both files", expected, AGAIN)
-    return program_interface(program, stream.tdata_width, stream.number, tuple(stream.priority))
+    return program_interface(programs, stream.tdata_width, stream.number, tuple(stream.priority))
 
 
 def _read_stream(manifest: Mapping[str, Any]) -> Stream:

@@ -67,7 +67,10 @@ class FunctionEntry(Operations):
     core_latency_cycles: int = Field(
         description="Cycles from the words of a task to its results in the core."
     )
-    cycles_per_task: int = Field(description="The larger of `ii` and the beats of a packet, in or out.")
+    cycles_per_task: int | float = Field(
+        description="The larger of two numbers: the interval of its core, divided by the copies, and the "
+        "beats of a packet, in or out."
+    )
     tasks_per_second: int = Field(description="Tasks of this function alone, at `clock_mhz`.")
 
 
@@ -298,30 +301,57 @@ class Root(_Entry):
     cost: float
 
 
-class Manifest(_Entry):
+class Units(_Entry):
+    """The pace and the units of a core, or of all cores together."""
+
+    ii: int = Field(
+        description="Cycles between tasks in the core: the initiation interval. The longest of several cores."
+    )
+    width: list[int] = Field(description="Operand bits of an ordinary multiplier; the most of several cores.")
+    dsp_blocks: int
+    multipliers: int
+    multiplier_slots: Slots
+    shift_add_products: int = Field(description="Products with constants that adders compute.")
+    trigonometry_units: int
+    reciprocal_units: int
+
+
+class PartEntry(Units):
+    """One of several cores. The numbers are those of one copy."""
+
+    functions: list[str]
+    copies: int
+    core: Literal["pipeline", "array"]
+    wide_products: WideProducts
+    pipeline_registers: Count
+    operand_memories: OperandMemories | None = None
+    regions: list[RegionEntry]
+    formats: FormatsEntry
+    limbs: SharingEntry | None = None
+    cores: CoresEntry
+
+
+_ONE_CORE = "Only an accelerator with one core has this entry; `parts` has it for each of several."
+
+
+class Manifest(Units):
     """The description of a design by `generate`."""
 
     robot: RobotEntry
     functions: dict[str, FunctionEntry]
-    ii: int = Field(description="Cycles between tasks in the core: the initiation interval.")
     clock_mhz: float
     target: str
-    core: Literal["pipeline", "array"]
-    width: list[int] = Field(description="Operand bits of an ordinary multiplier.")
-    dsp_blocks: int
-    multipliers: int
-    multiplier_slots: Slots
-    wide_products: WideProducts
-    shift_add_products: int = Field(description="Products with constants that adders compute.")
-    pipeline_registers: Count = Field(description="Pipeline registers by kind of unit.")
-    trigonometry_units: int
-    reciprocal_units: int
+    core: Literal["pipeline", "array", "mixed"]
+    wide_products: WideProducts | None = Field(default=None, description=_ONE_CORE)
+    pipeline_registers: Count | None = Field(
+        default=None, description=f"Pipeline registers by kind of unit. {_ONE_CORE}"
+    )
     operand_memories: OperandMemories | None = Field(
         default=None, description="Only the array core has this entry."
     )
-    regions: list[RegionEntry]
+    regions: list[RegionEntry] | None = Field(default=None, description=_ONE_CORE)
     error: dict[str, ErrorEntry]
-    formats: FormatsEntry
+    formats: FormatsEntry | None = Field(default=None, description=_ONE_CORE)
     budget: float | None = Field(description="The error budget; null if a width was given instead.")
     versions: dict[str, str]
     seed: int
@@ -330,7 +360,8 @@ class Manifest(_Entry):
         description="The choice at each step, and under `rewrites` the rewrites of the robot that apply."
     )
     interval: IntervalEntry
-    cores: CoresEntry
+    cores: CoresEntry | None = Field(default=None, description=_ONE_CORE)
+    parts: list[PartEntry] | None = Field(default=None, description="The cores, if there are several.")
     coordinates: Coordinates
     estimate: EstimateEntry
     remarks: list[str]

@@ -20,8 +20,8 @@ class AcceleratorModel:
         The robot that the URDF describes, before any rewrite.
     domain
         The bounds of every input.
-    program
-        The bit-exact program of all functions.
+    programs
+        The bit-exact programs, one for each set of functions that cores compute. Each function is in one.
     fext
         The indices of the bodies that take an external force.
     interface
@@ -30,7 +30,7 @@ class AcceleratorModel:
 
     robot: Robot
     domain: Domain
-    program: Program
+    programs: tuple[Program, ...]
     fext: tuple[int, ...]
     interface: Interface
 
@@ -38,3 +38,12 @@ class AcceleratorModel:
     def functions(self) -> tuple[str, ...]:
         """The functions of the accelerator, in the order of their codes."""
         return tuple(function.name for function in self.interface.functions)
+
+    @property
+    def inputs(self) -> frozenset[str]:
+        """The names of the words that tasks of any function bring."""
+        return frozenset(word.name for program in self.programs for word in program.inputs)
+
+    def program_of(self, function: str) -> Program:
+        """Return the program that computes a function; StopIteration if there is none."""
+        return next(program for program in self.programs if function in program.outputs)

@@ -16,7 +16,9 @@ Words = Mapping[str, Sequence[Mapping[str, Any]]]
 """The manifest's entries on the words of each function's results."""
 
 
-def error_entry(formats: Formats, options: BuildOptions, outputs: Words) -> dict[str, dict[str, Any]]:
+def error_entry(
+    errors: Mapping[str, FunctionErrors], options: BuildOptions, outputs: Words
+) -> dict[str, dict[str, Any]]:
     """Return the manifest's ``error``: the figures of each function, over all tasks and by stratum.
 
     ``limit`` is the largest error that ``simulate`` allows. ``floor`` and ``step``, the coarsest step of a
@@ -32,7 +34,7 @@ def error_entry(formats: Formats, options: BuildOptions, outputs: Words) -> dict
             "units": list(dict.fromkeys(word["unit"] for word in outputs[function])),
             "strata": {stratum: _entry(figures) for stratum, figures in own.strata.items()},
         }
-        for function, own in formats.errors.items()
+        for function, own in errors.items()
     }
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 
 from rbdhw.config import BuildOptions
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import Domain
+from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_to_json
 
@@ -17,25 +17,35 @@ DIGEST = 16
 """The hexadecimal digits of the digest that are shown."""
 
 
-def heading(model: AcceleratorModel, options: BuildOptions, ii: int, clock_mhz: float) -> tuple[str, ...]:
-    """Return the lines of the comment above the Verilog; equal robots, domains and options give equal lines.
+def heading(plan: AcceleratorPlan, options: BuildOptions) -> tuple[str, ...]:
+    """Return the lines of the comment above the Verilog.
 
-    ``ii`` and ``clock_mhz`` are those of the schedule.
+    Equal robots, domains and options give equal lines.
     """
-    first, second = model.program.port_widths
-    robot = model.robot
+    model, robot = plan.accelerator, plan.accelerator.robot
+    asked = options if plan.only is None else replace(options, core=plan.only.core.name)
     return (
         f"rbdhw {version('rbdhw')}: rigid-body dynamics of the robot {json.dumps(robot.name)}"
         f" with {robot.nv} degrees of freedom",
         "",
-        f"Functions: {', '.join(model.functions)}",
-        f"Target: {options.target} at {clock_mhz:g} MHz, a task every {ii} cycles",
-        f"Core: {options.asked_core}, products of {first} x {second} bits",
+        f"Target: {options.target} at {plan.clock_mhz:g} MHz",
+        *(_core_line(part) for part in plan.parts),
         f"Streams: TDATA of {model.interface.data_width} bits, {model.interface.number} numbers",
         f"Base: {options.mounting.base}; external forces: {json.dumps(options.fext)[1:-1]}",
-        f"Robot, domain and options: SHA-256 {digest(robot, model.domain, options)}...",
+        f"Robot, domain and options: SHA-256 {digest(robot, model.domain, asked)}...",
         "",
         "manifest.json says what the words of packets are, selftest.v how to simulate.",
+    )
+
+
+def _core_line(part: PlannedCore) -> str:
+    """Return the description of a core: its functions, its kind, its pace and its products."""
+    plan = part.plan
+    first, second = plan.program.port_widths
+    copies = "Core" if part.copies == 1 else f"{part.copies} cores"
+    return (
+        f"{copies}: {', '.join(part.functions)}; {plan.core.name}, a task every {plan.ii} cycles, "
+        f"products of {first} x {second} bits"
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
-from rbdhw.config import BuildOptions
+from rbdhw.config import MIXED, BuildOptions
 from rbdhw.cores.pipeline import PipelineCore
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.design.traffic import Traffic, link_entry, traffic
@@ -17,7 +17,8 @@ from rbdhw.emit.operation_counts import program_counts
 from rbdhw.emit.remarks import plan_remarks
 from rbdhw.estimate.model import estimate_entry
 from rbdhw.explore.limb_sharing import find_shared_limbs, sharing_entry
-from rbdhw.explore.plan import Plan
+from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore
+from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise
@@ -47,21 +48,25 @@ def _frames_entry(robot: Robot) -> dict[str, Any]:
     return {"frames": [frame.name for frame in robot.frames], "frame_axes": robot.frame_axes}
 
 
-def manifest(plan: Plan, options: BuildOptions) -> dict[str, Any]:
+def manifest(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
     """Return the manifest of a plan that was made with these options."""
     source = plan.accelerator.robot
     packets = packet_entries(plan.interface, source)
+    parts = [part_entry(part, own) for part, own in zip(plan.parts, options.each_core(), strict=True)]
     return {
         "robot": robot_entry(source),
-        **hardware_entries(plan),
-        "error": error_entry(plan.formats, options, packets["outputs"]),
-        "formats": formats_entry(plan.formats, options),
+        "functions": function_entries(plan),
+        "clock_mhz": plan.clock_mhz,
+        "target": plan.device.name,
+        **(core_entries(plan.parts[0].plan, options) if plan.only else whole_entries(parts)),
+        "interval": interval_entry(plan, options),
+        "error": error_entry(errors_of(plan), options, packets["outputs"]),
         "budget": options.budget,
         "versions": {name: version(name) for name in ("rbdhw", "amaranth", "numpy")},
         "seed": options.seed,
-        **choice_entries(plan, options),
-        "coordinates": coordinates_entry(source, {word.name for word in plan.program.inputs}),
-        "estimate": estimate_entry(plan.estimate, plan.core.device, plan.core.name),
+        "algorithms": algorithms_entry(plan),
+        "coordinates": coordinates_entry(source, plan.accelerator.inputs),
+        "estimate": estimate_entry(plan.estimate, plan.device, plan.parts[0].plan.core.name),
         "remarks": [
             *source.remarks,
             *plan.prepared.domain.remarks,
@@ -69,66 +74,113 @@ def manifest(plan: Plan, options: BuildOptions) -> dict[str, Any]:
             *plan_remarks(plan, options),
         ],
         **packets,
+        **({} if plan.only else {"parts": parts}),
         "roots": [],  # filled in if roots were compared
     }
 
 
-def hardware_entries(plan: Plan) -> dict[str, Any]:
-    """Return the entries on the hardware: each function's operations and timing, the schedule, the units."""
-    return {
-        "functions": {
-            function: function_counts(plan.prepared.graph, function)
-            | {"built": program_counts(plan.program, function)}
+def function_entries(plan: AcceleratorPlan) -> dict[str, Any]:
+    """Return the entries on each function: its operations and its timing."""
+    found = {}
+    for function, packets in traffic(plan.interface).items():
+        own = plan.part_of(function).plan
+        found[function] = (
+            function_counts(own.prepared.graph, function)
+            | {"built": program_counts(own.program, function)}
             | timing_entry(plan, function, packets)
-            for function, packets in traffic(plan.interface).items()
-        },
-        "ii": plan.ii,
-        "clock_mhz": plan.clock_mhz,
-        "target": plan.core.device.name,
-        "core": plan.core.name,
-        "width": list(plan.program.port_widths),
-        "dsp_blocks": plan.core.dsp_blocks,
-        **plan.core.entries(),
-    }
+        )
+    return found
 
 
-def choice_entries(plan: Plan, options: BuildOptions) -> dict[str, Any]:
-    """Return the entries on choices and their reasons: shared limbs, algorithms, interval and core."""
+def core_entries(plan: Plan, options: BuildOptions) -> dict[str, Any]:
+    """Return the entries on one core: its pace, its units, its formats, and the reasons for them."""
     chosen: dict[str, Any] = {}
     if isinstance(plan.core, PipelineCore):
         robot = plan.prepared.model.robot
         groups = find_shared_limbs(robot, options.share_limbs, plan.ii)
         chosen["limbs"] = sharing_entry(robot, groups, plan.core)
-    return chosen | {
-        "algorithms": plan.prepared.model.choice.json() | {"rewrites": list(plan.prepared.model.rewrites)},
-        "interval": interval_entry(plan, options),
+    return {
+        "ii": plan.ii,
+        "core": plan.core.name,
+        "width": list(plan.program.port_widths),
+        "dsp_blocks": plan.core.dsp_blocks,
+        **plan.core.entries(),
+        "formats": formats_entry(plan.formats, options),
+        **chosen,
         "cores": {"asked": options.asked_core} | plan.choice.json(),
     }
 
 
-def interval_entry(plan: Plan, options: BuildOptions) -> dict[str, Any]:
-    """Return the initiation interval, the reason for it, and the interval that the link allows."""
-    bandwidth = options.pacing.bandwidth if options.pacing else None
+def part_entry(part: PlannedCore, options: BuildOptions) -> dict[str, Any]:
+    """Return the entry on one of several cores, with its functions and its copies."""
+    functions = {"functions": list(part.functions), "copies": part.copies}
+    return functions | core_entries(part.plan, options)
+
+
+SUMS = ("dsp_blocks", "multipliers", "shift_add_products", "trigonometry_units", "reciprocal_units")
+"""The entries on cores that are numbers of blocks or units."""
+
+
+def whole_entries(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the entries on several cores together.
+
+    Numbers of units are sums over all copies, and slots of multipliers as well. The interval and the widths
+    are the largest. What else differs from core to core is in ``parts``.
+    """
+    widest = max(parts, key=lambda part: sum(part["width"]))
+    kinds = {part["core"] for part in parts}
     return {
-        "ii": plan.ii,
-        "why": plan.interval.why,
+        "ii": max(part["ii"] for part in parts),
+        "core": kinds.pop() if len(kinds) == 1 else MIXED,
+        "width": widest["width"],
+        **{name: sum(part["copies"] * part[name] for part in parts) for name in SUMS},
+        "multiplier_slots": {
+            name: sum(part["copies"] * part["multiplier_slots"][name] for part in parts)
+            for name in ("used", "offered")
+        },
+    }
+
+
+def algorithms_entry(plan: AcceleratorPlan) -> dict[str, Any]:
+    """Return the choice at each step, and the rewrites of the robot."""
+    model = plan.prepared.model
+    return model.choice.json() | {"rewrites": list(model.rewrites)}
+
+
+def errors_of(plan: AcceleratorPlan) -> dict[str, FunctionErrors]:
+    """Return the errors of each function, in the order of the functions."""
+    return {name: plan.part_of(name).plan.formats.errors[name] for name in plan.interface.codes}
+
+
+def interval_entry(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
+    """Return the initiation interval, the reason for it, and the interval that the link allows.
+
+    With several cores, the interval is the longest.
+    """
+    bandwidth = options.pacing.bandwidth if options.pacing else None
+    slowest = max(plan.parts, key=lambda part: part.plan.ii).plan
+    return {
+        "ii": slowest.ii,
+        "why": slowest.interval.why,
         "fit": options.fit,
         "link": link_entry(traffic(plan.interface), plan.clock_mhz, bandwidth),
     }
 
 
-def timing_entry(plan: Plan, function: str, packets: Traffic) -> dict[str, Any]:
+def timing_entry(plan: AcceleratorPlan, function: str, packets: Traffic) -> dict[str, Any]:
     """Return a function's latencies, of a packet and within the core, and its largest rate.
 
     The packet latency is that of :func:`rbdhw.rtl.shell.packet_latency`.
     """
-    cycles, clock_mhz = plan.latency[function], plan.clock_mhz
+    cycles, clock_mhz = plan.latency(function), plan.clock_mhz
+    part = plan.part_of(function)
+    pace = max(part.plan.ii / part.copies, float(packets.beats))
     return {
         "latency_cycles": cycles,
         "latency_us": round(cycles / clock_mhz, 4),
-        "core_latency_cycles": plan.core.latency[function],
-        "cycles_per_task": packets.cycles(plan.ii),
-        "tasks_per_second": round(clock_mhz * 1e6 / packets.cycles(plan.ii)),
+        "core_latency_cycles": part.plan.core.latency[function],
+        "cycles_per_task": int(pace) if pace.is_integer() else round(pace, 4),
+        "tasks_per_second": round(clock_mhz * 1e6 / pace),
     }
 
 

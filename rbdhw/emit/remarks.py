@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rbdhw.config import BuildOptions
 from rbdhw.emit.accuracy import accuracy_remarks
 from rbdhw.estimate.fit import Sharing
-from rbdhw.estimate.model import short_of
-from rbdhw.explore.plan import Plan
+from rbdhw.estimate.model import Short, short_of
+from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.fixed.program import Kind
-from rbdhw.target import target
+from rbdhw.target import Target, target
 
 
-def plan_remarks(plan: Plan, options: BuildOptions) -> tuple[str, ...]:
+def plan_remarks(plan: AcceleratorPlan, options: BuildOptions) -> tuple[str, ...]:
     """Return the remarks on insufficient accuracy and on resources that exceed the device."""
-    return (*accuracy_remarks(plan.formats, options), *size_remarks(plan, options))
+    accuracy = (line for part in plan.parts for line in accuracy_remarks(part.plan.formats, options))
+    return (*accuracy, *size_remarks(plan, options))
 
 
-def size_remarks(plan: Plan, options: BuildOptions) -> tuple[str, ...]:
+def size_remarks(plan: AcceleratorPlan, options: BuildOptions) -> tuple[str, ...]:
     """Return a remark if the design exceeds its device, with the resources and an interval that would fit."""
     device = target(options.target)
     short = short_of(plan.estimate, device, 1.0)
     if not short:
         return ()
+    if plan.only is None:
+        return (_too_large(device, short, "longer intervals in --cores, or fewer copies"),)
     remedy = "a longer --ii"
     blocks = plan.estimate.dsp_blocks
     if blocks > device.dsp_blocks:
-        products = sum(operation.kind is Kind.MULTIPLY for operation in plan.program.operations)
-        least = Sharing(plan.ii, products, plan.core.multipliers).interval_for(blocks, device.dsp_blocks)
+        products = sum(operation.kind is Kind.MULTIPLY for operation in plan.only.program.operations)
+        sharing = Sharing(plan.only.ii, products, plan.only.core.multipliers)
+        least = sharing.interval_for(blocks, device.dsp_blocks)
         remedy = f"an --ii of some {least} or more"
-    return (
-        f"{device.name}: by estimate the design takes {' and '.join(map(str, short))}; expected {remedy}, or "
-        "--ii auto, which finds the shortest that fits",
-    )
+    return (_too_large(device, short, f"{remedy}, or --ii auto, which finds the shortest that fits"),)
+
+
+def _too_large(device: Target, short: Sequence[Short], expected: str) -> str:
+    taken = " and ".join(map(str, short))
+    return f"{device.name}: by estimate the design takes {taken}; expected {expected}"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.interface import FunctionWords, Interface
-from rbdhw.protocol import HEADER_BITS
+from rbdhw.protocol import HEADER, HEADER_BITS
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import places, streams
 from rbdhw.rtl.domain_check import checks
+from rbdhw.rtl.lane import waiting_places
 from rbdhw.rtl.merger import quotas
 
 RECORD_CYCLES = 2
@@ -21,34 +24,61 @@ TO_SINGLE = Cells(luts=9.0, flip_flops=6.0)
 """The cells of a lane's converter for each bit of the fixed-point numbers."""
 
 
-def edge_cells(interface: Interface, latency: Mapping[str, int], ii: int, fabric: Fabric) -> dict[str, Cells]:
-    """Return the cells between the core and the streams, by the parts ``edge`` and ``buffers``.
+@dataclass(frozen=True)
+class Port:
+    """A core as the edge sees it.
 
     Parameters
     ----------
     latency
-        For each function, the cycles from a task's words to its results at the core's port.
+        For each of its functions, the cycles from a task's words to its results at the core's port.
+    ii
+        Its initiation interval.
+    bits
+        The bits of a task's words.
     """
+
+    latency: Mapping[str, int]
+    ii: int
+    bits: int
+
+
+def edge_cells(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> dict[str, Cells]:
+    """Return the cells between the cores and the streams, by the parts ``edge`` and ``buffers``."""
     kept = Cells(flip_flops=RECORD_CYCLES * (ADMITTED.size + len(interface.functions) + 1))
     cells = (
         _assembler(interface, fabric) + _domain_check(interface, fabric) + _merger(interface, fabric) + kept
     )
     buffers = Cells()
-    for function in interface.functions:
-        cycles = latency[function.name]
-        depth = places(interface, function, cycles, ii)
-        cells += _serialiser(interface, function, fabric) + Cells(
-            flip_flops=2 * cycles + function.result_bits
-        )
-        if streams(interface, function, cycles, ii):
-            beats = interface.response_beats(function, extended=True)
-            buffers += fabric.queue(interface.response_beat + 1, depth * beats)
-        else:
-            buffers += fabric.queue(function.result_bits + 1, depth)
-        buffers += fabric.queue(ADMITTED.size, depth)
+    for port in ports:
+        waiting = waiting_places(len(ports), port.ii)
+        if waiting:
+            buffers += fabric.queue(port.bits + len(port.latency) + HEADER["options"][1], waiting)
+        for name in port.latency:
+            own, queues = _completion(interface, interface.words(name), port, waiting, fabric)
+            cells, buffers = cells + own, buffers + queues
+    for name, copies in Counter(name for port in ports for name in port.latency).items():
+        if copies > 1:
+            bits = _fill_cells(interface, interface.words(name).result_bits)
+            cells += Cells(luts=fabric.multiplexer(copies, bits))
     if interface.converts:
         cells += _converters(interface)
     return {"edge": cells, "buffers": buffers}
+
+
+def _completion(
+    interface: Interface, function: FunctionWords, port: Port, waiting: int, fabric: Fabric
+) -> tuple[Cells, Cells]:
+    """Return the cells that answer a function's tasks in one core, and those of their queues."""
+    cycles = port.latency[function.name]
+    depth = places(interface, function, cycles + waiting * port.ii, port.ii)
+    cells = _serialiser(interface, function, fabric) + Cells(flip_flops=2 * cycles + function.result_bits)
+    if streams(interface, function, cycles, port.ii):
+        beats = interface.response_beats(function, extended=True)
+        results = fabric.queue(interface.response_beat + 1, depth * beats)
+    else:
+        results = fabric.queue(function.result_bits + 1, depth)
+    return cells, results + fabric.queue(ADMITTED.size, depth)
 
 
 def _assembler(interface: Interface, fabric: Fabric) -> Cells:

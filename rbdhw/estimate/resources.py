@@ -26,6 +26,9 @@ class Resources:
     dsp_blocks: int
     block_rams: int
 
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(*(getattr(self, name) + getattr(other, name) for name in RESOURCES))
+
     def json(self) -> dict[str, int]:
         """Return the counts by :data:`RESOURCES`."""
         return asdict(self)

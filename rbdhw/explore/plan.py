@@ -1,4 +1,4 @@
-"""The plan of a build: the frozen result of every stage before the RTL."""
+"""The plan of an accelerator and of each core: the frozen result of every stage before the RTL."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.graph import Graph
 from rbdhw.interface import Interface
 from rbdhw.quantize.formats import Formats
+from rbdhw.rtl.lane import waiting_places
 from rbdhw.rtl.shell import packet_latency
 from rbdhw.schedule.model import Bound
+from rbdhw.target import Target
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,82 @@ class Scheduled:
 
 @dataclass(frozen=True)
 class Plan(Scheduled):
-    """The complete plan of a build, with the reasons for its interval and its core."""
+    """The complete plan of a core, with the reasons for its interval and its kind.
+
+    ``accelerator``, ``estimate`` and ``latency`` are those of an accelerator with this core alone.
+    """
 
     prepared: Prepared
     interval: Interval
     choice: CoreChoice
+
+
+@dataclass(frozen=True)
+class PlannedCore:
+    """A core of an accelerator, and the number of its copies."""
+
+    plan: Plan
+    copies: int = 1
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions of the core."""
+        return self.plan.accelerator.functions
+
+
+@dataclass(frozen=True)
+class AcceleratorPlan:
+    """The plan of an accelerator: its cores, its bit-exact model, and its resources by estimate.
+
+    Parameters
+    ----------
+    prepared
+        The prepared robot and domain, and the graph of all functions.
+    parts
+        The cores, of which each function has one.
+    """
+
+    prepared: Prepared
+    parts: tuple[PlannedCore, ...]
+    accelerator: AcceleratorModel
+    estimate: Resources
+
+    @property
+    def device(self) -> Target:
+        """The device."""
+        return self.parts[0].plan.core.device
+
+    @property
+    def clock_mhz(self) -> float:
+        """The clock of all cores."""
+        return self.parts[0].plan.clock_mhz
+
+    @property
+    def interface(self) -> Interface:
+        """The layout of packets."""
+        return self.accelerator.interface
+
+    @property
+    def cores(self) -> list[Core]:
+        """Every core; copies are listed each."""
+        return [part.plan.core for part in self.parts for _ in range(part.copies)]
+
+    @property
+    def only(self) -> Plan | None:
+        """The plan of the only core; None if there are several."""
+        return self.parts[0].plan if len(self.cores) == 1 else None
+
+    def part_of(self, function: str) -> PlannedCore:
+        """Return the core that computes a function."""
+        return next(part for part in self.parts if function in part.functions)
+
+    def latency(self, function: str) -> int:
+        """Return the :func:`~rbdhw.rtl.shell.packet_latency` of a function in cycles."""
+        core = self.part_of(function).plan.core
+        waiting = waiting_places(len(self.cores), core.schedule.ii)
+        return packet_latency(self.interface, self.interface.words(function), core.latency[function], waiting)
+
+
+def accelerator_of(plan: Plan) -> AcceleratorPlan:
+    """Return the plan of an accelerator with one core."""
+    return AcceleratorPlan(plan.prepared, (PlannedCore(plan),), plan.accelerator, plan.estimate)

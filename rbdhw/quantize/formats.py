@@ -260,7 +260,7 @@ def choose_formats(
         return fuse(draft, MOST_TERMS) if fuses_sums else draft
 
     def measure(program: Program, tasks: int) -> Measured:
-        draft = accelerator_model(model, domain, program, options)
+        draft = accelerator_model(model, domain, [program], options)
         return {f: function_errors(draft, observed, f, tasks) for f in options.functions}
 
     def reason(widths: Widths, row: Row) -> str:
@@ -400,11 +400,11 @@ def _used_by_flags(
 
 
 def accelerator_model(
-    model: Model, domain: Domain, program: Program, options: BuildOptions
+    model: Model, domain: Domain, programs: Sequence[Program], options: BuildOptions
 ) -> AcceleratorModel:
-    """Return the bit-exact model of a build with a program."""
-    interface = program_interface(program, options.data_width, options.number, options.priority)
-    return AcceleratorModel(model.source, domain, program, model.fext, interface)
+    """Return the bit-exact model of a build with the programs of its cores."""
+    interface = program_interface(programs, options.data_width, options.number, options.priority)
+    return AcceleratorModel(model.source, domain, tuple(programs), model.fext, interface)
 
 
 def function_errors(model: AcceleratorModel, observed: Observed, function: str, tasks: int) -> FunctionErrors:

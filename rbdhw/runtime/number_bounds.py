@@ -91,6 +91,9 @@ JOINTS = 10_000
 MOST_II = 4096
 """The most cycles between tasks: a single multiplier computes several thousand products in this time."""
 
+MOST_COPIES = 64
+"""The most copies of a core: with more, one pair of streams could not keep them busy."""
+
 CLOCK_MHZ = Bound(10_000.0, "MHz", 1e-3)
 """A clock: the upper bound is beyond all devices of today."""
 

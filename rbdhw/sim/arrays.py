@@ -53,7 +53,7 @@ def check_optional(design: AcceleratorModel, function: str, arrays: Collection[s
         The build has no words for one of them.
     """
     for name in FUNCTIONS[function].optional_inputs:
-        if name in arrays and not any(word.name.startswith(f"{name}[") for word in design.program.inputs):
+        if name in arrays and not any(word.startswith(f"{name}[") for word in design.inputs):
             reason = "this build solves with factors of its own"
             remedy = "generate with --algorithm products=dense to give it"
             raise InputError(f"array '{name}'", reason, "none", remedy)

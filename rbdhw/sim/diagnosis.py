@@ -256,11 +256,12 @@ def _overflows(
             bounds = 1.0 - QUATERNION_SLACK, 1.0 + QUATERNION_SLACK
             signal = f"quaternion length of joint '{joint}'"
             yield _overflow(function, signal, off, length, bounds, "1", "bring [x y z w] to unit length")
-    results = {word.value: word.name for word in design.program.outputs[function]}
+    program = design.program_of(function)
+    results = {word.value: word.name for word in program.outputs[function]}
     for found in first:
         over = found.tasks & ~explained
         if over.any():
-            operation = design.program.operations[found.value]
+            operation = program.operations[found.value]
             format_ = operation.format
             yield _overflow(
                 function,
@@ -276,7 +277,7 @@ def _overflows(
 def _first_overflows(
     design: Design, function: str, words: Mapping[str, Integers], extended: bool
 ) -> list[_Overflow]:
-    program, tasks = design.program, len(next(iter(words.values())))
+    program, tasks = design.program_of(function), len(next(iter(words.values())))
     seen = np.zeros(tasks, np.bool_)
     first: list[_Overflow] = []
 

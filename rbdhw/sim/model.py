@@ -29,13 +29,14 @@ def respond(
     status = np.zeros(tasks, np.int64)
     results = {word.name: np.zeros(tasks, np.int64) for word in model.interface.outputs(function, extended)}
     flags = {name: np.array(int(value)) for name, value in flag_values(function, extended).items()}
-    idle = {word.name: np.array(0) for word in model.program.inputs}  # for inputs of other functions
+    program = model.program_of(function)
+    idle = {word.name: np.array(0) for word in program.inputs}  # for inputs of other functions
     brought = model.interface.inputs(function, extended)
     for start in range(0, tasks, _CHUNK):
         part = slice(start, start + _CHUNK)
         given = {word.name: words[word.name][part] for word in brought}
         taken = {word.name: wrap(given[word.name], word.format.width) for word in brought}
-        answer = evaluate(model.program, {**idle, **flags, **taken}, (function,))
+        answer = evaluate(program, {**idle, **flags, **taken}, (function,))
         outside = outside_domain(brought, given)
         status[part] = OUTSIDE * outside + OVERFLOW * answer.overflow
         for name, values in results.items():

@@ -69,7 +69,7 @@ def model_files(model: AcceleratorModel) -> dict[str, str]:
     source = fill(
         "model.c",
         **values,
-        units=_units(model.program),
+        units=_Units(model.programs).text(),
         slots=table("int", "slot_widths", _numbers(_slot_widths(model))),
         request_header=(
             ("tag", "tag"),
@@ -98,38 +98,64 @@ def _numbers(values: Sequence[int]) -> list[str]:
 # Units that several operations use
 
 
-def _units(program: Program) -> str:
-    """Return the C functions of trigonometry and reciprocals, if the program has such operations."""
-    kinds = {operation.kind for operation in program.operations}
-    parts = []
-    if kinds & {Kind.SIN, Kind.COS}:
-        parts.append(_trigonometry(program.trigonometry))
-    if Kind.RECIPROCAL in kinds and program.reciprocal is not None:
-        parts.append(_reciprocal(program.reciprocal))
-    return "\n".join(parts)
+class _Units:
+    """The C functions of trigonometry and reciprocals that programs use; equal units are one function."""
+
+    def __init__(self, programs: Sequence[Program]) -> None:
+        kinds = [{operation.kind for operation in program.operations} for program in programs]
+        turning = [p.trigonometry for p, own in zip(programs, kinds, strict=True) if own & _TURNS]
+        inverting = [p.reciprocal for p, own in zip(programs, kinds, strict=True) if Kind.RECIPROCAL in own]
+        self._trigonometry = list(dict.fromkeys(turning))
+        self._reciprocals = list(dict.fromkeys(spec for spec in inverting if spec is not None))
+
+    def trigonometry(self, program: Program) -> str:
+        """Return the name of a program's function for sine and cosine."""
+        return "sin_cos" + _suffix(self._trigonometry.index(program.trigonometry))
+
+    def reciprocal(self, program: Program) -> str:
+        """Return the name of a program's function for reciprocals."""
+        assert program.reciprocal is not None
+        return "reciprocal" + _suffix(self._reciprocals.index(program.reciprocal))
+
+    def text(self) -> str:
+        """Return the C of all units."""
+        parts = [_trigonometry(spec, _suffix(k)) for k, spec in enumerate(self._trigonometry)]
+        if self._reciprocals:
+            parts.append(fill("leading.c"))
+        parts += [_reciprocal(spec, _suffix(k)) for k, spec in enumerate(self._reciprocals)]
+        return "\n".join(parts)
 
 
-def _trigonometry(spec: TrigonometrySpec) -> str:
+_TURNS = {Kind.SIN, Kind.COS}
+
+
+def _suffix(place: int) -> str:
+    """Return the end of the names of a unit; the first one has none."""
+    return f"_of_{place}" if place else ""
+
+
+def _trigonometry(spec: TrigonometrySpec, suffix: str) -> str:
     columns = [
-        table("int64_t", f"{name}_{power}", [integer(int(entry)) for entry in column])
+        table("int64_t", f"{name}{suffix}_{power}", [integer(int(entry)) for entry in column])
         for name, powers in zip(("sine", "cosine"), spec.tables, strict=True)
         for power, column in enumerate(powers)
     ]
     return "\n".join(columns) + fill(
         "sin_cos.c",
         spec=spec,
+        suffix=suffix,
         guard=GUARD,
         cuts=[spec.product_cut(power) for power in range(spec.order)],
         integer=integer,
     )
 
 
-def _reciprocal(spec: ReciprocalSpec) -> str:
+def _reciprocal(spec: ReciprocalSpec, suffix: str) -> str:
     columns = [
-        table("int64_t", f"reciprocal_{power}", [integer(int(entry)) for entry in column])
+        table("int64_t", f"reciprocal{suffix}_{power}", [integer(int(entry)) for entry in column])
         for power, column in enumerate(spec.tables)
     ]
-    return "\n".join(columns) + fill("reciprocal.c", spec=spec, integer=integer)
+    return "\n".join(columns) + fill("reciprocal.c", spec=spec, suffix=suffix, integer=integer)
 
 
 # Functions
@@ -157,7 +183,7 @@ class _Function(Declaration):
         return arrays_of(self.model.robot, self.name, self._words_of_inputs())
 
     def _words_of_inputs(self) -> set[str]:
-        return {WordName.parse(word.name).array for word in self.model.program.inputs}
+        return {WordName.parse(word).array for word in self.model.inputs}
 
     @property
     def is_extended(self) -> str:
@@ -241,7 +267,7 @@ class _Function(Declaration):
 
     @cached_property
     def _code(self) -> _Kernel:
-        return _Kernel(self.model.program, self.own)
+        return _Kernel(self.model.program_of(self.name), self.own, _Units(self.model.programs))
 
     @property
     def block(self) -> int:
@@ -255,8 +281,8 @@ class _Function(Declaration):
 class _Kernel:
     """The C of a function's operations: blocks, and the function that calls them in order."""
 
-    def __init__(self, program: Program, own: FunctionWords) -> None:
-        self._program, self._own = program, own
+    def __init__(self, program: Program, own: FunctionWords, units: _Units) -> None:
+        self._program, self._own, self._units = program, own, units
         self._decided = {
             flag.value: own.name in flag.functions
             for flag in program.flags
@@ -323,8 +349,8 @@ class _Kernel:
                 yield from self._turn(i, operation, phases)
             case Kind.RECIPROCAL:
                 yield f"lanes v{i};"
-                x = self._shifted(operation.operands[0])
-                yield f"{{ const lanes x = {x}; reciprocal(&x, {operation.constant}, &v{i}); }}"
+                x, unit = self._shifted(operation.operands[0]), self._units.reciprocal(self._program)
+                yield f"{{ const lanes x = {x}; {unit}(&x, {operation.constant}, &v{i}); }}"
                 if operation.checked:
                     low, high = integer(operation.format.lowest), integer(operation.format.highest)
                     yield f"{{ const lanes x = NOT_BELOW(v{i}, {low}), y = NOT_ABOVE(x, {high});"
@@ -344,7 +370,8 @@ class _Kernel:
             phases[key] = f"t{i}"
             angle = f"{self._shifted(key[0])} + {integer(key[1])}"
             yield f"lanes t{i}_sine, t{i}_cosine;"
-            yield f"{{ const lanes angle = {angle}; sin_cos(&angle, &t{i}_sine, &t{i}_cosine); }}"
+            unit = self._units.trigonometry(self._program)
+            yield f"{{ const lanes angle = {angle}; {unit}(&angle, &t{i}_sine, &t{i}_cosine); }}"
         part = "sine" if operation.kind is Kind.SIN else "cosine"
         yield f"const lanes v{i} = {phases[key]}_{part};"
 

@@ -40,7 +40,7 @@ class ExactLibrary:
         self._sources = model_files(model)
         self._threads = threads
         self._flags = tuple(flags)
-        self._given = {WordName.parse(word.name).array for word in model.program.inputs}
+        self._given = {WordName.parse(word).array for word in model.inputs}
         self._library = cache(self._compile)
 
     def arrays(self, function: str) -> tuple[tuple[Array, ...], tuple[Array, ...]]:

@@ -48,10 +48,10 @@ def test_round_trip(design, folder):
 
 def test_a_program_that_its_reader_refuses_is_not_written(design, folder):
     before = {name: (folder / name).read_bytes() for name in FILES}
-    operations = list(design.program.operations)
+    operations = list(design.programs[0].operations)
     k = next(k for k, operation in enumerate(operations) if operation.operands)
     operations[k] = replace(operations[k], operands=(Operand(0, shift=-65), *operations[k].operands[1:]))
-    damaged = replace(design, program=replace(design.program, operations=tuple(operations)))
+    damaged = replace(design, programs=(replace(design.programs[0], operations=tuple(operations)),))
     for target in (folder, folder.parent / "new"):
         with pytest.raises(InternalError) as refusal:
             write(damaged, target)
@@ -125,7 +125,7 @@ def test_the_manifest_describes_the_layout_of_packets(design):
 
 
 def test_the_manifest_records_the_functions_with_priority(design, tmp_path):
-    interface = program_interface(design.program, 64, priority=("fd",))
+    interface = program_interface(design.programs, 64, priority=("fd",))
     layout = packet_entries(interface, design.robot)
     assert layout["stream"]["priority"] == ["fd"]
     write(replace(design, interface=interface, manifest=design.manifest | layout), tmp_path / "out")
@@ -146,7 +146,7 @@ def extended(design):
         "dfd": named("dfd.da_dq[0,0]", "dfd.Minv[0,0]", "dfd.a[0]"),
         "difd": named("difd.da_dv[0,0]"),
     }
-    program = replace(design.program, inputs=inputs, outputs=outputs)
+    program = replace(design.programs[0], inputs=inputs, outputs=outputs)
     return with_program(design, program)
 
 
@@ -191,8 +191,8 @@ def test_all_singles_have_the_same_width(extended):
 
 
 def test_bounds_of_singles_are_those_that_the_hardware_checks(design):
-    fine = replace(design.program.inputs[0], format=Format(30, 20), lowest=-(2**25), highest=2**25 + 7)
-    program = replace(design.program, inputs=(fine, *design.program.inputs[1:]))
+    fine = replace(design.programs[0].inputs[0], format=Format(30, 20), lowest=-(2**25), highest=2**25 + 7)
+    program = replace(design.programs[0], inputs=(fine, *design.programs[0].inputs[1:]))
     singles = with_program(design, program, number="float32")
     (word, *_), entry = singles.interface.inputs("id"), singles.manifest["inputs"]["id"][0]
     assert (word.lowest, word.highest) == (entry["lowest"], entry["highest"]) == (-(2**25), 2**25 + 8)
@@ -344,7 +344,10 @@ def test_a_file_that_is_not_json_is_refused(folder, name, text, reason):
 
 
 def test_a_damaged_model_is_refused(folder):
-    assert damage_and_read(folder, "model.json", lambda data: data["operations"][5][1].clear()) == (
+    def clear(data):
+        data["programs"][0]["operations"][5][1].clear()
+
+    assert damage_and_read(folder, "model.json", clear) == (
         "program data, operations.5: add of 0 operands; expected 1 or 2"
     )
 
@@ -390,7 +393,7 @@ def test_a_damaged_domain_is_refused(folder, change, text):
         ),
         (
             lambda data: data["stream"].update(tdata_width=48),
-            "stream.tdata_width: 48; expected one of 32, 64, 128, 256, 512",
+            "stream.tdata_width: 48; expected one of 32, 64, 128, 256, 512, 1024",
         ),
         (
             lambda data: data["stream"]["functions"].update(id=3),

@@ -47,21 +47,21 @@ def edit(file, change):
 
 def flip_constant(data):
     """Change one bit of a constant of the program."""
-    operation = next(operation for operation in data["operations"] if operation[5])
+    operation = next(operation for operation in data["programs"][0]["operations"] if operation[5])
     operation[5] ^= 1
 
 
 def swap_words(data):
     """Exchange the slots of two words."""
-    first, second = data["inputs"][:2]
+    first, second = data["programs"][0]["inputs"][:2]
     first[7], second[7] = second[7], first[7]
 
 
 EDITS = {
     "a constant": ("model.json", flip_constant),
     "a word's place": ("model.json", swap_words),
-    "a word's bound": ("model.json", lambda data: data["inputs"][0].__setitem__(6, 1)),
-    "a format": ("model.json", lambda data: data["operations"][-1].__setitem__(3, 0)),
+    "a word's bound": ("model.json", lambda data: data["programs"][0]["inputs"][0].__setitem__(6, 1)),
+    "a format": ("model.json", lambda data: data["programs"][0]["operations"][-1].__setitem__(3, 0)),
     "a mass": ("robot.json", lambda data: data["bodies"][0]["inertia"].update(mass=2.5)),
     "gravity": ("robot.json", lambda data: data.update(gravity=[0.0, 0.0, -1.62])),
     "a bound": ("domain.json", lambda data: data["bounds"]["v"].__setitem__(0, [-1.0, 1.0])),

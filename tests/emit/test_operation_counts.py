@@ -10,6 +10,7 @@ from rbdhw.bench.builds import ALL, plan_of, robot_of
 from rbdhw.config import BuildOptions
 from rbdhw.emit.manifest import function_counts, manifest, operation_counts
 from rbdhw.emit.operation_counts import program_counts
+from rbdhw.explore.plan import accelerator_of
 from rbdhw.explore.search import make_plan
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.fusion import fuse
@@ -122,7 +123,7 @@ def test_what_only_other_functions_need_is_passed_through():
 def test_the_manifest_has_both_counts():
     """The manifest counts the operations of the built program and of the graph, which depends on flags."""
     plan, options = plan_of("iiwa14"), BuildOptions(ALL, width=18)
-    facts = manifest(plan, options)
+    facts = manifest(accelerator_of(plan), options)
     for function, own in facts["functions"].items():
         assert own["built"] == program_counts(plan.program, function)
         assert {name: own[name] for name in own["built"]} == function_counts(plan.prepared.graph, function)

@@ -4,16 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.estimate.edge import edge_cells
+from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import ECP5, ULTRASCALE_PLUS, Cells
 from tests.support.designs import rail_design
 
 LATENCY = {"id": 10, "fd": 20}
 
 
+def cells_of(interface, latency, ii, fabric):
+    """Return the cells around one core with these latencies."""
+    return edge_cells(interface, [Port(latency, ii, sum(interface.slots))], fabric)
+
+
 def cells(fabric=ULTRASCALE_PLUS, ii=1, bodies=3, data_width=64, number="fixed"):
     interface = replace(rail_design(data_width=data_width, bodies=bodies).interface, number=number)
-    return edge_cells(interface, LATENCY, ii, fabric)
+    return cells_of(interface, LATENCY, ii, fabric)
 
 
 @pytest.mark.parametrize("fabric", [ULTRASCALE_PLUS, ECP5])
@@ -33,7 +38,7 @@ def test_buffers_hold_the_tasks_in_flight():
 def test_every_cycle_of_latency_takes_two_flip_flops_of_each_function():
     interface = rail_design(data_width=64, bodies=3).interface
     later = {function: cycles + 3 for function, cycles in LATENCY.items()}
-    first, second = (edge_cells(interface, known, 8, ECP5)["edge"] for known in (LATENCY, later))
+    first, second = (cells_of(interface, known, 8, ECP5)["edge"] for known in (LATENCY, later))
     assert second.flip_flops - first.flip_flops == len(LATENCY) * 3 * 2
 
 
@@ -52,7 +57,7 @@ def test_only_streams_that_have_a_bit_there_are_chosen_among():
     assert interface.response_beats(long, extended=True) == 1
     fewer = long.result_bits - short.result_bits
     both, one = (
-        edge_cells(replace(interface, functions=(long, own)), LATENCY, 1, ULTRASCALE_PLUS)["edge"].luts
+        cells_of(replace(interface, functions=(long, own)), LATENCY, 1, ULTRASCALE_PLUS)["edge"].luts
         for own in (replace(other, outputs=long.outputs), short)
     )
     chosen = ULTRASCALE_PLUS.multiplexer(2, fewer)
@@ -68,9 +73,9 @@ def test_the_quotas_of_a_round_are_counted():
     interface = replace(interface, functions=(replace(long, name="m"), replace(short, name="id")))
     assert [interface.response_beats(function, extended=True) for function in interface.functions] == [8, 2]
     latency = {"m": 10, "id": 10}
-    kept = edge_cells(interface, latency, 1, ECP5)["edge"]
+    kept = cells_of(interface, latency, 1, ECP5)["edge"]
     for priority, more in ((("id",), 5 - 3), (("m",), 3 - 1), (("m", "id"), 5 - 3 + 3 - 1)):
-        found = edge_cells(replace(interface, priority=priority), latency, 1, ECP5)["edge"]
+        found = cells_of(replace(interface, priority=priority), latency, 1, ECP5)["edge"]
         assert found.flip_flops - kept.flip_flops == more
         assert found.luts == kept.luts
 

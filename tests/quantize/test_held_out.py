@@ -48,7 +48,7 @@ def design_of(robot: Robot, functions: tuple[str, ...], samples: int) -> tuple[A
     if "difd" in functions:
         domain = add_inverse_bounds(domain, robot, options)
     formats = choose_formats(observe(model, graph, domain, options), options, no_twins(graph))
-    return accelerator_model(model, domain, formats.program, options), formats
+    return accelerator_model(model, domain, [formats.program], options), formats
 
 
 def assert_held(robot: Robot, functions: tuple[str, ...], samples: int = 512) -> None:

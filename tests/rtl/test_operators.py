@@ -46,7 +46,7 @@ def assignments(text: str) -> list[tuple[str, str]]:
 
 def products_of_units(design: Design) -> int:
     """Return the products in the units for sines and reciprocals."""
-    program, facts = design.program, design.manifest
+    program, facts = design.programs[0], design.manifest
     products = facts["trigonometry_units"] * len(program.trigonometry.multipliers)
     if program.reciprocal is not None:
         products += facts["reciprocal_units"] * len(program.reciprocal.multipliers)

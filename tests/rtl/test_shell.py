@@ -430,7 +430,7 @@ def test_refuses_a_core_without_an_initiation_interval() -> None:
 
 
 def test_refuses_a_data_width_and_a_number() -> None:
-    with pytest.raises(ValueError, match=r"^data width: is 48; expected one of 32, 64, 128, 256, 512$"):
+    with pytest.raises(ValueError, match=r"^data width: is 48; expected one of 32, 64, 128, 256, 512, 1024$"):
         accelerator(core_of(), 48)
     with pytest.raises(ValueError, match=r"^number: is 'float64'; expected one of fixed, float32$"):
         Accelerator(cores=[core_of()], interface=Interface(FUNCTIONS, 64, number="float64"))

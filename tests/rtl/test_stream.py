@@ -155,5 +155,5 @@ def test_the_serialiser_sends_no_words_of_an_empty_response() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match=r"^data width: is 16; expected one of 32, 64, 128, 256, 512$"):
+    with pytest.raises(ValueError, match=r"^data width: is 16; expected one of 32, 64, 128, 256, 512, 1024$"):
         Interface(FUNCTIONS, 16)

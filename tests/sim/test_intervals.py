@@ -10,6 +10,7 @@ import pytest
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
 from rbdhw.explore.initiation_interval import Interval
+from rbdhw.explore.plan import accelerator_of
 from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.pipeline import emit_design
 from rbdhw.protocol import DEFAULT_FUNCTIONS
@@ -43,7 +44,7 @@ def test_schedule_and_hardware_are_exact(tmp_path, robot, ii):
     products = sum(len(unit.steps) for unit in plan.pipeline.units if unit.resource in MULTIPLIERS)
     assert plan.ii == ii
     assert plan.core.multipliers <= 1.1 * products / ii + 1
-    write(emit_design(plan, replace(OPTIONS, ii=ii)), tmp_path / "design")
+    write(emit_design(accelerator_of(plan), replace(OPTIONS, ii=ii)), tmp_path / "design")
     report = simulate(tmp_path / "design", TASKS, seed=ii, bulk=True)
     assert (report.tasks, report.mismatches) == (TASKS, 0)
     assert report.flagged <= 0.02 * TASKS

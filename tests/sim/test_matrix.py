@@ -10,6 +10,7 @@ import pytest
 
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
+from rbdhw.explore.plan import accelerator_of
 from rbdhw.explore.search import make_plan
 from rbdhw.pipeline import emit_design, generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
@@ -126,6 +127,6 @@ def test_random_tree(tmp_path, seed):
     source = tree(seed)
     plan = make_plan(source, options)
     portable = Accelerator(cores=[plan.core.component(None)], interface=plan.interface)
-    design = replace(emit_design(plan, options), verilog=to_verilog(portable), companions={})
+    design = replace(emit_design(accelerator_of(plan), options), verilog=to_verilog(portable), companions={})
     write(design, tmp_path / "design")
     assert_exact(simulate(tmp_path / "design", 100, seed), 100)

@@ -28,7 +28,7 @@ def random_words(widths, tasks, seed):
     return [rng.integers(-(2 ** (w - 1)), 2 ** (w - 1), tasks) for w in widths]
 
 
-@pytest.mark.parametrize("data_width", [32, 64, 128, 256, 512])
+@pytest.mark.parametrize("data_width", [32, 64, 128, 256, 512, 1024])
 @pytest.mark.parametrize("widths", [(), (16,), (7, 63, 1, 20), (18,) * 21])
 def test_packing_is_undone_by_unpacking(data_width, widths):
     words = random_words(widths, 50, data_width)
@@ -99,7 +99,7 @@ def turning_design():
     body = design.robot.bodies[0]
     robot = design.robot.with_bodies([replace(body, joint=replace(body.joint, kind=JointKind.CONTINUOUS))])
     word = Word("q[0]", "turn", 0, Format(19, 19))
-    program = replace(design.program, inputs=(word, *design.program.inputs[1:]))
+    program = replace(design.programs[0], inputs=(word, *design.programs[0].inputs[1:]))
     turning = replace(design, robot=robot, domain=replace(design.domain, wraps=(True,)))
     return with_program(turning, program, 64)
 
@@ -126,7 +126,7 @@ def test_output_words_become_arrays():
             for name, i, j in (("dtau_dq", 0, 2), ("dtau_dq", 2, 1), ("dtau_dv", 1, 1))
         )
     }
-    design = with_program(design, replace(design.program, outputs=outputs))
+    design = with_program(design, replace(design.programs[0], outputs=outputs))
     words = {word.name: np.array([1024 * k, -512]) for k, word in enumerate(outputs["did"], 1)}
     arrays = packets.decode(design, "did", words)
     expected = {"dtau_dq": np.zeros((2, 3, 3)), "dtau_dv": np.zeros((2, 3, 3))}
@@ -142,7 +142,7 @@ def of_three(**outputs):
     """Return the design of three bodies with the output words named, each one step below one."""
     design = rail_design(bodies=3)
     words = {f: tuple(Word(name, "", 0, Format(20, 10)) for name in names) for f, names in outputs.items()}
-    design = with_program(design, replace(design.program, outputs=words))
+    design = with_program(design, replace(design.programs[0], outputs=words))
     values = {
         f: {name: np.array([k, k + 1]) for k, name in enumerate(names, 1)} for f, names in outputs.items()
     }
@@ -191,15 +191,18 @@ def supplied_design(number="fixed"):
         for name, slot, width in zip(names, slots, widths, strict=True)
     )
     outputs = {f: (Word(f"{f}.da_dq[0,0]", "", 0, Format(36, 8)),) for f in ("dfd", "difd")}
-    program = replace(design.program, inputs=inputs, outputs=outputs)
+    program = replace(design.programs[0], inputs=inputs, outputs=outputs)
     return with_program(design, program, number=number)
 
 
 def test_a_function_that_takes_no_words_is_answered():
     design = rail_design()
-    operations = (*design.program.operations, Operation(Kind.CONSTANT, (), Format(8, 2), Region("mass"), 77))
+    operations = (
+        *design.programs[0].operations,
+        Operation(Kind.CONSTANT, (), Format(8, 2), Region("mass"), 77),
+    )
     outputs = {"m": (Word("m.M[0,0]", "kg", len(operations) - 1, Format(8, 2)),)}
-    program = replace(design.program, operations=operations, inputs=(), outputs=outputs)
+    program = replace(design.programs[0], operations=operations, inputs=(), outputs=outputs)
     design = with_program(design, program)
     words = packets.encode(design, "m", {"q": np.zeros((3, 1))})
     status, results = respond(design, "m", words)

@@ -151,7 +151,7 @@ def written(file: Path, base: str, functions: tuple[str, ...], folder: Path) -> 
         before = list(sizes)
         raise_to_noise(sizes, lower(graph, sizes, ranges, widths), functions, inputs, HEADROOM)
     program = lower(graph, sizes, ranges, widths)
-    write(draft_design(accelerator_model(model, domain, program, options)), folder)
+    write(draft_design(accelerator_model(model, domain, [program], options)), folder)
 
 
 def pinocchio_results(model: pin.Model, function: str, arrays: Arrays) -> Arrays:

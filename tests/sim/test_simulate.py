@@ -48,10 +48,10 @@ def refusal_of(action, *arguments, **options):
 
 def with_program(design: Design, change) -> Design:
     """Return the design with its first scale changed, so that the model differs from the hardware."""
-    operations = list(design.program.operations)
+    operations = list(design.programs[0].operations)
     place = next(i for i, operation in enumerate(operations) if operation.kind is Kind.SCALE)
     operations[place] = change(operations[place])
-    return replace(design, program=replace(design.program, operations=tuple(operations)))
+    return replace(design, programs=(replace(design.programs[0], operations=tuple(operations)),))
 
 
 @both_benches

@@ -18,7 +18,7 @@ def tiago():
     """Return TIAGo with a planar base: revolute, prismatic and continuous joints; it is not built."""
     robot = load_urdf(path("tiago"))
     rails = rail_design()
-    return Design(robot, input_domain(robot), rails.program, (), rails.interface, {}, "")
+    return Design(robot, input_domain(robot), rails.programs, (), rails.interface, {}, "")
 
 
 def arrays_of(design, tasks=20):

@@ -66,22 +66,22 @@ def rail_design(data_width: int = 64, bodies: int = 1, width: int = 16) -> Desig
     robot = rail(bodies)
     program = rail_program(robot, width)
     error = ERROR | {"floor": 1.0, "limit": 0.1}
-    interface = program_interface(program, data_width)
+    interface = program_interface([program], data_width)
     manifest = MANIFEST | {"error": {"id": error, "fd": error}} | packet_entries(interface, robot)
-    draft = Design(robot, input_domain(robot), program, (), interface, manifest, "")
+    draft = Design(robot, input_domain(robot), (program,), (), interface, manifest, "")
     return replace(draft, verilog=verilog(draft))
 
 
 def with_program(design: Design, program: Program, data_width: int = 32, number: str = "fixed") -> Design:
     """Return the design with another program, and the interface and manifest that belong to it."""
-    interface = program_interface(program, data_width, number)
+    interface = program_interface([program], data_width, number)
     manifest = packet_entries(interface, design.robot)
-    return replace(design, program=program, interface=interface, manifest=manifest)
+    return replace(design, programs=(program,), interface=interface, manifest=manifest)
 
 
 def assert_same(read_back: Design, design: Design) -> None:
     """Check that a design was read back as it was written."""
-    for name in ("robot", "program", "fext", "interface", "manifest", "verilog"):
+    for name in ("robot", "programs", "fext", "interface", "manifest", "verilog"):
         assert getattr(read_back, name) == getattr(design, name), name
     assert read_back.domain.wraps == design.domain.wraps
     assert list(read_back.domain.bounds) == list(design.domain.bounds)
@@ -146,9 +146,9 @@ def _datapath(design: Design) -> list[str]:
     lines = []
     for function in design.functions:
         names = {word.value: word for word in design.interface.inputs(function)}
-        low = list(accumulate(design.program.slots, initial=HEADER_BITS))
+        low = list(accumulate(design.programs[0].slots, initial=HEADER_BITS))
         places = {value: low[word.slot] for value, word in names.items()}
-        for i, operation in enumerate(design.program.operations):
+        for i, operation in enumerate(design.programs[0].operations):
             lines.append(_operation(function, i, operation, places.get(i)))
         bounds = [
             f"$signed({function}_{i}) < $signed(64'd{word.lowest & (2**64 - 1)}) || "

@@ -28,7 +28,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--width", 7): "width: 7 is not supported; expected 8 to 32 bits",
     ("--width", 33): "width: 33 is not supported; expected 8 to 32 bits",
     ("--width", LARGE): f"width: {LARGE} is not supported; expected 8 to 32 bits",
-    ("--tdata", 0): "tdata: 0 bits are not supported; expected one of 32, 64, 128, 256, 512",
+    ("--tdata", 0): "tdata: 0 bits are not supported; expected one of 32, 64, 128, 256, 512, 1024",
     ("--tdata", LARGE): f"tdata: {LARGE} bits are not supported",
     ("--number", "float16"): "number: 'float16' is unknown; expected one of fixed, float32",
     ("--priority", "idd"): "priority: 'idd' is not built; expected some of the functions of the build",

@@ -18,6 +18,7 @@ from rbdhw.runtime.number_bounds import (
     LEAST_ERROR,
     MOST_COPIES,
     MOST_II,
+    TASKS_OF_MIX,
 )
 
 DATA_WIDTHS = (32, 64, 128, 256, 512, 1024)
@@ -319,6 +320,27 @@ def parse_cores(text: str | None) -> tuple[CoreRequest, ...]:
     return tuple(_parse_core(word) for word in (text or "").split())
 
 
+def parse_mix(text: str | None) -> dict[str, float]:
+    """Parse tasks such as ``id=10,dfd=1``.
+
+    Raises
+    ------
+    InputError
+        The text has another form, or a function appears twice.
+    """
+    mix: dict[str, float] = {}
+    for word in filter(None, (text or "").split(",")):
+        function, _, tasks = word.partition("=")
+        try:
+            number = float(tasks)
+        except ValueError:
+            raise InputError("mix", f"'{word}' is not a number of tasks", "as in id=10,dfd=1") from None
+        if function in mix:
+            raise InputError("mix", f"'{function}' appears twice", "each function once")
+        mix[function] = number
+    return mix
+
+
 def _parse_core(text: str) -> CoreRequest:
     found = re.fullmatch(r"([a-z0-9,]+)(?::(\d{1,6}))?(?::([a-z]+))?(?:\*(\d{1,6}))?", text)
     if found is None:
@@ -371,6 +393,8 @@ class BuildOptions:
         Several cores, which divide the functions among themselves; none for one core with all functions.
     copies
         The number of equal cores, if ``cores`` is empty.
+    mix
+        The tasks of some functions that are wanted in proportion. With it, cores and intervals are chosen.
     samples
         The number of tasks drawn to find ranges, and of as many drawn to measure errors.
     seed
@@ -395,6 +419,7 @@ class BuildOptions:
     core: str | None = None
     cores: tuple[CoreRequest, ...] = ()
     copies: int = 1
+    mix: Mapping[str, float] = field(default_factory=dict)
     samples: int = 4096
     seed: int = 0
 
@@ -452,6 +477,7 @@ class BuildOptions:
     def _check_cores(self) -> None:
         if not 1 <= self.copies <= MOST_COPIES:
             raise InputError("copies", f"{self.copies} is not possible", f"1 to {MOST_COPIES}")
+        self._check_mix()
         if not self.cores:
             return
         for name, given in (("ii", self.ii or self.pacing), ("copies", self.copies > 1)):
@@ -478,6 +504,19 @@ class BuildOptions:
                 raise InputError("cores", f"'{function}' is in no core", "each function in one", remedy)
         for own in self.each_core():
             own._check_core()  # of another instance
+
+    def _check_mix(self) -> None:
+        if not self.mix:
+            return
+        for function, tasks in self.mix.items():
+            if function not in self.functions:
+                expected = f"some of the functions of the build: {', '.join(self.functions)}"
+                raise InputError("mix", f"'{function}' is not built", expected)
+            if not (tasks > 0.0 and TASKS_OF_MIX.holds(tasks)):
+                raise InputError("mix", f"{tasks:g} tasks of {function}", TASKS_OF_MIX.positive)
+        given = {"cores": self.cores, "copies": self.copies > 1, "ii": self.ii, "core": self.core}
+        for name in (name for name, value in given.items() if value):
+            raise InputError("mix", f"chooses the cores and excludes --{name}", remedy=f"leave --{name} out")
 
     def each_core(self) -> tuple[BuildOptions, ...]:
         """Return the options of each core by itself; the options of this build if it has only one.

@@ -3,7 +3,7 @@
 ========  ====================================================================================
 read      the robot: its file, its base, its root (:mod:`rbdhw.frontend.read`)
 plan      the graph, number formats, initiation interval, core and schedule
-          (:mod:`rbdhw.explore.search`)
+          (:mod:`rbdhw.explore.accelerator`)
 emit      Verilog, manifest and the files for other tools (:mod:`rbdhw.rtl`, :mod:`rbdhw.emit`)
 ========  ====================================================================================
 
@@ -24,8 +24,8 @@ from rbdhw.emit.heading import heading
 from rbdhw.emit.manifest import manifest
 from rbdhw.emit.remarks import plan_remarks
 from rbdhw.emit.software import emit_software
+from rbdhw.explore.accelerator import plan_accelerator
 from rbdhw.explore.plan import AcceleratorPlan
-from rbdhw.explore.search import plan_accelerator
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import read
 from rbdhw.progress import Progress, silent

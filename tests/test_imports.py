@@ -101,6 +101,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "rtl.admission",
         "rtl.completion",
         "rtl.domain_check",
+        "rtl.lane",
         "rtl.merger",
     ),
     "design": (

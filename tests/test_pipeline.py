@@ -80,7 +80,7 @@ class TestManifest:
         assert counts["built"]["reciprocals"] == counts["reciprocals"] == 0
 
     def test_hardware_matches_the_schedule(self):
-        facts, program = toy().manifest, toy().program
+        facts, program = toy().manifest, toy().programs[0]
         bound = schedule_pipeline(program, target("ecp5-85"), BuildOptions(**TOY))
         units = [unit for unit in bound.units if unit.resource is Resource.MULTIPLIER]
         used = sum(len(unit.steps) for unit in units)
@@ -106,7 +106,7 @@ class TestManifest:
         assert len(set(names)) == len(names)
         assert {"trigonometry", "rnea_forward_0", "rnea_forward_1"} <= set(names)
         free = (Kind.INPUT, Kind.CONSTANT)
-        operations = [o for o in toy().program.operations if o.kind not in free]
+        operations = [o for o in toy().programs[0].operations if o.kind not in free]
         assert sum(region["operations"] for region in regions) == len(operations)
         assert sum(region["multipliers"] for region in regions) == toy().manifest["multipliers"]
 
@@ -156,7 +156,7 @@ class TestReproducible:
         again = generate(path("toy"), BuildOptions(**TOY))
         assert again.verilog == toy().verilog
         assert json.dumps(again.manifest) == json.dumps(toy().manifest)
-        assert again.program == toy().program
+        assert again.programs == toy().programs
 
     def test_the_order_of_hashes_does_not_matter(self):
         """Another process, with other hashes of strings, makes the same design."""
@@ -353,7 +353,7 @@ class TestLimbs:
             options = BuildOptions(
                 functions=DEFAULT_FUNCTIONS, ii=ii, width=18, samples=256, share_limbs=share
             )
-            bound = make_plan(load_urdf(path("hyq")), options).bound
+            bound = make_plan(load_urdf(path("hyq")), options).pipeline
             return sum(unit.resource in MULTIPLIERS for unit in bound.units)
 
         shared = multipliers(4, "on")

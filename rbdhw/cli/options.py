@@ -22,6 +22,7 @@ from rbdhw.config import (
     parse_gravity,
     parse_interval,
     parse_links,
+    parse_mix,
     parse_share,
 )
 from rbdhw.domain.bounds import Overrides, read_overrides
@@ -144,6 +145,15 @@ CoreList = Annotated[
 Copies = Annotated[
     int, _hardware("--copies", metavar="N", help="The number of equal cores, whose tasks take turns.")
 ]
+MixText = Annotated[
+    str | None,
+    _hardware(
+        "--mix",
+        metavar="TASKS",
+        help="Tasks that are wanted in proportion, such as 'id=10,dfd=1': chooses the cores and intervals "
+        "with the highest rate within --fit.",
+    ),
+]
 Domain = Annotated[Path | None, _hardware(metavar="FILE", help="A TOML file with bounds of the inputs.")]
 Seed = Annotated[int, _hardware(help="Seed of all random numbers.")]
 
@@ -173,6 +183,7 @@ def build_options(
     core: CoreName = None,
     cores: CoreList = None,
     copies: Copies = 1,
+    mix: MixText = None,
     domain: Domain = None,
     seed: Seed = 0,
 ) -> tuple[BuildOptions, Overrides]:
@@ -207,6 +218,7 @@ def build_options(
         core=core,
         cores=requests,
         copies=copies,
+        mix=parse_mix(mix),
         seed=seed,
     )
     return options, read_overrides(domain) if domain else Overrides()

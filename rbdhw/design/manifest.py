@@ -293,6 +293,14 @@ class InputWord(OutputWord):
     highest: int | None = Field(default=None, description="Above this integer the task is flagged.")
 
 
+class MixEntry(_Entry):
+    """The mix of tasks for which the cores were chosen."""
+
+    tasks: dict[str, float] = Field(description="Tasks of each function in one mix.")
+    mixes_per_second: int
+    limited_by: str
+
+
 class Root(_Entry):
     """A link that was tried as the root of a floating robot."""
 
@@ -362,6 +370,7 @@ class Manifest(Units):
     interval: IntervalEntry
     cores: CoresEntry | None = Field(default=None, description=_ONE_CORE)
     parts: list[PartEntry] | None = Field(default=None, description="The cores, if there are several.")
+    mix: MixEntry | None = Field(default=None, description="Only builds with `--mix` have this entry.")
     coordinates: Coordinates
     estimate: EstimateEntry
     remarks: list[str]

@@ -17,7 +17,7 @@ from rbdhw.emit.operation_counts import program_counts
 from rbdhw.emit.remarks import plan_remarks
 from rbdhw.estimate.model import estimate_entry
 from rbdhw.explore.limb_sharing import find_shared_limbs, sharing_entry
-from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore
+from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
 from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.passes.prune import alive
@@ -52,13 +52,13 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
     """Return the manifest of a plan that was made with these options."""
     source = plan.accelerator.robot
     packets = packet_entries(plan.interface, source)
-    parts = [part_entry(part, own) for part, own in zip(plan.parts, options.each_core(), strict=True)]
+    parts = [part_entry(part, options) for part in plan.parts]
     return {
         "robot": robot_entry(source),
         "functions": function_entries(plan),
         "clock_mhz": plan.clock_mhz,
         "target": plan.device.name,
-        **(core_entries(plan.parts[0].plan, options) if plan.only else whole_entries(parts)),
+        **(core_entries(plan.parts[0], options) if plan.only else whole_entries(parts)),
         "interval": interval_entry(plan, options),
         "error": error_entry(errors_of(plan), options, packets["outputs"]),
         "budget": options.budget,
@@ -75,6 +75,7 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
         ],
         **packets,
         **({} if plan.only else {"parts": parts}),
+        **({"mix": dict(plan.mix)} if plan.mix else {}),
         "roots": [],  # filled in if roots were compared
     }
 
@@ -92,8 +93,9 @@ def function_entries(plan: AcceleratorPlan) -> dict[str, Any]:
     return found
 
 
-def core_entries(plan: Plan, options: BuildOptions) -> dict[str, Any]:
+def core_entries(part: PlannedCore, options: BuildOptions) -> dict[str, Any]:
     """Return the entries on one core: its pace, its units, its formats, and the reasons for them."""
+    plan = part.plan
     chosen: dict[str, Any] = {}
     if isinstance(plan.core, PipelineCore):
         robot = plan.prepared.model.robot
@@ -107,14 +109,14 @@ def core_entries(plan: Plan, options: BuildOptions) -> dict[str, Any]:
         **plan.core.entries(),
         "formats": formats_entry(plan.formats, options),
         **chosen,
-        "cores": {"asked": options.asked_core} | plan.choice.json(),
+        "cores": {"asked": part.asked} | plan.choice.json(),
     }
 
 
 def part_entry(part: PlannedCore, options: BuildOptions) -> dict[str, Any]:
     """Return the entry on one of several cores, with its functions and its copies."""
     functions = {"functions": list(part.functions), "copies": part.copies}
-    return functions | core_entries(part.plan, options)
+    return functions | core_entries(part, options)
 
 
 SUMS = ("dsp_blocks", "multipliers", "shift_add_products", "trigonometry_units", "reciprocal_units")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from rbdhw.cores.choice import CoreChoice
 from rbdhw.cores.core import Core
@@ -89,10 +91,11 @@ class Plan(Scheduled):
 
 @dataclass(frozen=True)
 class PlannedCore:
-    """A core of an accelerator, and the number of its copies."""
+    """A core of an accelerator, the number of its copies, and the kind of core that was asked for."""
 
     plan: Plan
-    copies: int = 1
+    copies: int
+    asked: str
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -110,12 +113,15 @@ class AcceleratorPlan:
         The prepared robot and domain, and the graph of all functions.
     parts
         The cores, of which each function has one.
+    mix
+        The manifest's entry on the mix for which the cores were chosen; empty if they were not.
     """
 
     prepared: Prepared
     parts: tuple[PlannedCore, ...]
     accelerator: AcceleratorModel
     estimate: Resources
+    mix: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def device(self) -> Target:
@@ -155,4 +161,6 @@ class AcceleratorPlan:
 
 def accelerator_of(plan: Plan) -> AcceleratorPlan:
     """Return the plan of an accelerator with one core."""
-    return AcceleratorPlan(plan.prepared, (PlannedCore(plan),), plan.accelerator, plan.estimate)
+    return AcceleratorPlan(
+        plan.prepared, (PlannedCore(plan, 1, plan.core.name),), plan.accelerator, plan.estimate
+    )

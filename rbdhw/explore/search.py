@@ -10,16 +10,15 @@ from typing import Any, TypeVar
 from rbdhw.config import CHEAPER_CORE, CORES, BuildOptions, reason
 from rbdhw.cores import KINDS
 from rbdhw.cores.choice import CoreChoice, choose_core
-from rbdhw.cores.core import Core, estimate_accelerator
+from rbdhw.cores.core import Core
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.traffic import Traffic, traffic
 from rbdhw.domain.bounds import Overrides, input_domain, with_multipliers
 from rbdhw.errors import InputError
-from rbdhw.estimate.model import short_of
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval, interval
 from rbdhw.explore.limb_sharing import can_share, find_shared_limbs, least_interval, limb_inputs
-from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore, Prepared, Scheduled
+from rbdhw.explore.plan import Plan, Prepared, Scheduled
 from rbdhw.fixed.program import Program
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.frontend.solvability import check_solvable
@@ -55,84 +54,6 @@ def make_plan(
     """
     search = BuildSearch(prepare_build(source, options, overrides, progress), options, progress=progress)
     return search.plan(search.interval())
-
-
-def plan_accelerator(
-    source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
-) -> AcceleratorPlan:
-    """Run every stage before the RTL for an accelerator with one or several cores.
-
-    All cores run at the clock of the slowest. They have one prepared robot, but formats of their own.
-
-    Raises
-    ------
-    InputError
-        If the robot, an option or an override is not supported, or the cores do not fit together.
-    """
-    prepared = prepare_build(source, options, overrides, progress)
-    searches = [
-        BuildSearch(_prepared_for(prepared, own) if options.cores else prepared, own, progress=progress)
-        for own in options.each_core()
-    ]
-    plans = [search.plan(search.interval()) for search in searches]
-    clock_mhz = min(plan.clock_mhz for plan in plans)
-    plans = [
-        plan if plan.clock_mhz == clock_mhz else _slower(search, plan, clock_mhz)
-        for search, plan in zip(searches, plans, strict=True)
-    ]
-    copies = [request.copies for request in options.cores] or [options.copies]
-    parts = tuple(PlannedCore(plan, count) for plan, count in zip(plans, copies, strict=True))
-    programs = [plan.program for plan in plans]
-    model = accelerator_model(prepared.model, prepared.domain, programs, options)
-    cores = [part.plan.core for part in parts for _ in range(part.copies)]
-    plan = AcceleratorPlan(prepared, parts, model, estimate_accelerator(cores, model.interface))
-    check_fit(plan, options)
-    return plan
-
-
-def _prepared_for(prepared: Prepared, options: BuildOptions) -> Prepared:
-    """Return the prepared build of the functions of one core."""
-    device = target(options.target)
-    graph = optimise(trace_model(prepared.model, options.functions), device.delays)
-    return replace(prepared, graph=graph)
-
-
-def _slower(search: BuildSearch, plan: Plan, clock_mhz: float) -> Plan:
-    """Return the plan of a core at a slower clock, with the same interval."""
-    again = search.with_options(replace(search.options, clock_mhz=clock_mhz))
-    return again.plan(plan.interval)
-
-
-def check_fit(plan: AcceleratorPlan, options: BuildOptions) -> None:
-    """Check that several cores together fit the requested share of the device.
-
-    Raises
-    ------
-    InputError
-        If they do not. The message names the resources, and the copies that would fit.
-    """
-    if options.fit is None or plan.only is not None:
-        return
-    short = short_of(plan.estimate, plan.device, options.fit)
-    if not short:
-        return
-    reason = f"the cores take {' and '.join(map(str, short))} of {plan.device.name}"
-    part = plan.parts[0]
-    remedy = "use longer intervals in --cores, fewer copies, or a larger --fit"
-    if len(plan.parts) == 1:
-        fitting = _fitting_copies(part, plan, options.fit)
-        remedy = f"use --copies {fitting}" if fitting else "use a longer --ii or a larger --fit"
-    raise InputError("fit", reason, remedy=remedy)
-
-
-def _fitting_copies(part: PlannedCore, plan: AcceleratorPlan, share: float) -> int:
-    """Return the most copies of a core that fit a share of the device; 0 if none does."""
-    fitting = 0
-    for copies in range(1, part.copies):
-        found = estimate_accelerator([part.plan.core] * copies, plan.interface)
-        if not short_of(found, plan.device, share):
-            fitting = copies
-    return fitting
 
 
 def prepare_build(

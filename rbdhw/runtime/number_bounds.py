@@ -94,6 +94,9 @@ MOST_II = 4096
 MOST_COPIES = 64
 """The most copies of a core: with more, one pair of streams could not keep them busy."""
 
+TASKS_OF_MIX = Bound(1e6, "tasks", 1e-6)
+"""The tasks of a function in a mix: only their proportion matters."""
+
 CLOCK_MHZ = Bound(10_000.0, "MHz", 1e-3)
 """A clock: the upper bound is beyond all devices of today."""
 

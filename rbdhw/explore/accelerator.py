@@ -1,0 +1,213 @@
+"""The plan of an accelerator: one core, several that the user gives, or several that serve a mix of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from rbdhw.config import BuildOptions
+from rbdhw.cores.core import estimate_accelerator
+from rbdhw.design.traffic import traffic
+from rbdhw.domain.bounds import Overrides
+from rbdhw.errors import InputError
+from rbdhw.estimate.model import shares, short_of
+from rbdhw.explore.mix import Group, Mix, choose_cores
+from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore, Prepared
+from rbdhw.explore.search import BuildSearch, Cache, prepare_build
+from rbdhw.frontend.build_graph import optimise, trace_model
+from rbdhw.graph.graph import Op
+from rbdhw.progress import Progress, silent
+from rbdhw.quantize.formats import accelerator_model
+from rbdhw.robot.model import Robot
+from rbdhw.target import target
+
+ATTEMPTS = 8
+"""The most sets of cores that are planned for a mix."""
+
+WELL_FILLED = 0.93
+"""The share of the allowed resources from which a set of cores is not enlarged further."""
+
+
+def plan_accelerator(
+    source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
+) -> AcceleratorPlan:
+    """Run every stage before the RTL for an accelerator with one or several cores.
+
+    All cores run at the clock of the slowest. They have one prepared robot, but formats of their own.
+
+    Raises
+    ------
+    InputError
+        If the robot, an option or an override is not supported, or the cores do not fit together.
+    """
+    planner = Planner(prepare_build(source, options, overrides, progress), options, progress)
+    return planner.serve_mix() if options.mix else planner.plan(options)
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Plans sets of cores of one prepared build, and computes the stages of equal functions once."""
+
+    prepared: Prepared
+    options: BuildOptions
+    progress: Progress = silent
+    caches: dict[tuple[str, ...], Cache] = field(default_factory=dict)
+    parts: dict[tuple[str, ...], Prepared] = field(default_factory=dict)
+
+    def plan(self, options: BuildOptions) -> AcceleratorPlan:
+        """Return the plan of the cores that the options give.
+
+        Raises
+        ------
+        InputError
+            If a core cannot be built, or the cores do not fit together.
+        """
+        plan = self.plan_cores(options)
+        check_fit(plan, options)
+        return plan
+
+    def plan_cores(self, options: BuildOptions) -> AcceleratorPlan:
+        """Return the plan of the cores that the options give, whether they fit together or not.
+
+        Raises
+        ------
+        InputError
+            If a core cannot be built.
+        """
+        each = options.each_core()
+        searches = [self._search(own) for own in each]
+        plans = [search.plan(search.interval()) for search in searches]
+        clock_mhz = min(plan.clock_mhz for plan in plans)
+        plans = [
+            plan if plan.clock_mhz == clock_mhz else _slower(search, plan, clock_mhz)
+            for search, plan in zip(searches, plans, strict=True)
+        ]
+        copies = [request.copies for request in options.cores] or [options.copies]
+        parts = tuple(
+            PlannedCore(plan, count, own.asked_core)
+            for plan, count, own in zip(plans, copies, each, strict=True)
+        )
+        programs = [plan.program for plan in plans]
+        model = accelerator_model(self.prepared.model, self.prepared.domain, programs, options)
+        cores = [part.plan.core for part in parts for _ in range(part.copies)]
+        return AcceleratorPlan(self.prepared, parts, model, estimate_accelerator(cores, model.interface))
+
+    def serve_mix(self) -> AcceleratorPlan:
+        """Return the cores that serve the most tasks of the mix within the share of the device.
+
+        Cores are chosen by the products of their functions. The plan of these cores tells the resources and
+        the packets, with which the choice is made again, until the cores fill their share of the device or
+        the streams limit the rate.
+
+        Raises
+        ------
+        InputError
+            If no cores fit.
+        """
+        options, device = self.options, target(self.options.target)
+        share = options.fit or 1.0
+        groups = {
+            names: Group(names, self._products(names))
+            for names in _neighbours(options.functions, options.mix)
+        }
+        mix = Mix(options.mix, beats=dict.fromkeys(options.functions, 1.0))
+        blocks, best, tried = share * device.dsp_blocks, None, set()
+        for _ in range(ATTEMPTS):
+            requests = choose_cores(groups, mix, blocks)
+            if requests in tried:
+                break
+            tried.add(requests)
+            plan = self.plan_cores(replace(options, cores=requests, mix={}, pacing=None, ii=None))
+            mix = replace(mix, beats=_beats(plan, options))
+            filled = max(shares(plan.estimate, device).values()) / share
+            if filled <= 1.0 and (best is None or mix.rate(requests) > mix.rate(best[0])):
+                best = requests, plan
+            if filled <= 1.0 and (filled >= WELL_FILLED or mix.limited_by_link(requests)):
+                break
+            blocks *= 0.5 * (1.0 + WELL_FILLED) / filled
+        if best is None:
+            raise InputError("mix", f"no cores fit {share:.0%} of {device.name}", remedy="use a larger --fit")
+        requests, plan = best
+        return replace(plan, mix=mix.entry(requests, plan.clock_mhz))
+
+    def _products(self, functions: tuple[str, ...]) -> int:
+        """Return the products of a graph of these functions."""
+        graph = self._part(functions).graph
+        return graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
+
+    def _search(self, options: BuildOptions) -> BuildSearch:
+        cache = self.caches.setdefault(options.functions, Cache())
+        return BuildSearch(self._part(options.functions), options, cache, self.progress)
+
+    def _part(self, functions: tuple[str, ...]) -> Prepared:
+        """Return the prepared build of some of the functions."""
+        if functions == self.options.functions:
+            return self.prepared
+        if functions not in self.parts:
+            device = target(self.options.target)
+            graph = optimise(trace_model(self.prepared.model, functions), device.delays)
+            self.parts[functions] = replace(self.prepared, graph=graph)
+        return self.parts[functions]
+
+
+def _neighbours(functions: Sequence[str], mix: Mapping[str, float]) -> list[tuple[str, ...]]:
+    """Return the groups of functions that may have a core of their own: neighbours in the order of tasks.
+
+    Functions that are not in the mix are in the group of the rarest.
+    """
+    wanted = sorted((name for name in functions if name in mix), key=lambda name: -mix[name])
+    idle = [name for name in functions if name not in mix]
+    found = []
+    for start in range(len(wanted)):
+        for stop in range(start + 1, len(wanted) + 1):
+            own = wanted[start:stop] + (idle if stop == len(wanted) else [])
+            found.append(tuple(name for name in functions if name in own))
+    return found
+
+
+def _beats(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, float]:
+    """Return the cycles in which the link carries a task of each function."""
+    bandwidth = options.pacing.bandwidth if options.pacing else None
+    packets = traffic(plan.interface)
+    return {
+        name: plan.clock_mhz * 1e6 / own.tasks_per_second(plan.clock_mhz, bandwidth)
+        for name, own in packets.items()
+    }
+
+
+def _slower(search: BuildSearch, plan: Plan, clock_mhz: float) -> Plan:
+    """Return the plan of a core at a slower clock, with the same interval."""
+    again = search.with_options(replace(search.options, clock_mhz=clock_mhz))
+    return again.plan(plan.interval)
+
+
+def check_fit(plan: AcceleratorPlan, options: BuildOptions) -> None:
+    """Check that several cores together fit the requested share of the device.
+
+    Raises
+    ------
+    InputError
+        If they do not. The message names the resources, and the copies that would fit.
+    """
+    if options.fit is None or plan.only is not None:
+        return
+    short = short_of(plan.estimate, plan.device, options.fit)
+    if not short:
+        return
+    reason = f"the cores take {' and '.join(map(str, short))} of {plan.device.name}"
+    part = plan.parts[0]
+    remedy = "use longer intervals in --cores, fewer copies, or a larger --fit"
+    if len(plan.parts) == 1:
+        fitting = _fitting_copies(part, plan, options.fit)
+        remedy = f"use --copies {fitting}" if fitting else "use a longer --ii or a larger --fit"
+    raise InputError("fit", reason, remedy=remedy)
+
+
+def _fitting_copies(part: PlannedCore, plan: AcceleratorPlan, share: float) -> int:
+    """Return the most copies of a core that fit a share of the device; 0 if none does."""
+    fitting = 0
+    for copies in range(1, part.copies):
+        found = estimate_accelerator([part.plan.core] * copies, plan.interface)
+        if not short_of(found, plan.device, share):
+            fitting = copies
+    return fitting

@@ -1,0 +1,115 @@
+"""Accelerators with several cores: the hardware, the models and the manifest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdhw.config import BuildOptions, CoreRequest
+from rbdhw.design.folder import read, write
+from rbdhw.design.manifest import Manifest
+from rbdhw.errors import InputError
+from rbdhw.pipeline import generate
+from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.robots import path
+from rbdhw.sim.model import respond
+from rbdhw.sim.simulate import simulate
+from rbdhw.software.exact_library import ExactLibrary
+from tests.sim.test_latency import measured
+from tests.support.designs import assert_same
+
+OPTIONS = BuildOptions(DEFAULT_FUNCTIONS, width=18, data_width=128, samples=512)
+
+BUILDS: dict[str, BuildOptions] = {
+    "paces": replace(
+        OPTIONS,
+        width=None,
+        cores=(
+            CoreRequest(("id", "fd"), 1),
+            CoreRequest(("m", "minv", "did"), 3),
+            CoreRequest(("dfd", "difd"), 8, copies=2),
+        ),
+    ),
+    "kinds": replace(
+        OPTIONS,
+        cores=(
+            CoreRequest(("fd", "dfd", "difd"), 16, "array", copies=2),
+            CoreRequest(("id", "m", "minv", "did"), 2),
+        ),
+    ),
+    "copies": replace(OPTIONS, ii=6, copies=3, number="float32"),
+}
+
+
+@pytest.fixture(scope="module", params=BUILDS)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp(request.param) / "design"
+    write(generate(path("toy"), BUILDS[request.param]), found)
+    return found
+
+
+def test_the_hardware_is_bit_exact(folder: Path) -> None:
+    report = simulate(folder, 2000, seed=3, bulk=True)
+    assert (report.tasks, report.mismatches) == (2000, 0)
+    assert all(own.tasks > 100 for own in report.functions.values())
+
+
+def test_a_task_alone_takes_the_stated_latency(folder: Path, tmp_path: Path) -> None:
+    """The first task also waits for the turn of the merger."""
+    manifest = read(folder).description
+    for name, (_, *found) in measured(folder, tmp_path).items():
+        assert min(found) == manifest.functions[name].latency_cycles
+
+
+def test_the_model_in_c_has_the_same_bits(folder: Path) -> None:
+    design, rng = read(folder), np.random.default_rng(5)
+    library = ExactLibrary(design)
+    for function in design.functions:
+        for extended in (False, True) if design.interface.words(function).extensible else (False,):
+            words = {
+                word.name: rng.integers(word.format.lowest, word.format.highest, 200, endpoint=True)
+                for word in design.interface.inputs(function, extended)
+            }
+            status, results = respond(design, function, words, extended)
+            found_status, found = library.respond(function, words, extended)
+            np.testing.assert_array_equal(found_status, status)
+            for name, values in results.items():
+                np.testing.assert_array_equal(found[name], values)
+
+
+def test_the_design_is_read_as_it_was_written(folder: Path) -> None:
+    design = read(folder)
+    again = folder.parent / "again"
+    write(design, again)
+    assert_same(read(again), design)
+
+
+def test_the_manifest_describes_every_core(folder: Path) -> None:
+    manifest: Manifest = read(folder).description
+    options = BUILDS[folder.parent.name.rstrip("0123456789")]
+    assert manifest.parts is not None
+    asked = options.cores or (CoreRequest(options.functions, options.least_ii, copies=options.copies),)
+    for part, request in zip(manifest.parts, asked, strict=True):
+        assert set(part.functions) == set(request.functions)
+        assert (part.ii, part.copies, part.core) == (request.ii, request.copies, request.core or "pipeline")
+    assert manifest.ii == max(request.ii for request in asked)
+    assert manifest.dsp_blocks == sum(part.copies * part.dsp_blocks for part in manifest.parts)
+    assert manifest.estimate.dsp_blocks == manifest.dsp_blocks
+    for part in manifest.parts:
+        for name in part.functions:
+            own, packets = manifest.functions[name], manifest.interval.link.functions[name]
+            beats = max(packets.beats_in, packets.beats_out)
+            assert own.cycles_per_task == pytest.approx(max(part.ii / part.copies, beats), abs=1e-4)
+
+
+def test_cores_that_do_not_fit_are_refused() -> None:
+    options = replace(OPTIONS, functions=("dfd",), ii=1, copies=40, fit=0.05)
+    with pytest.raises(InputError, match=r"^fit: the cores take .*; use --copies \d+$"):
+        generate(path("toy"), options)
+    cores = (CoreRequest(("id",), 1, copies=60), CoreRequest(("fd",), 1))
+    options = replace(OPTIONS, functions=("id", "fd"), cores=cores, fit=0.01)
+    with pytest.raises(InputError, match="use longer intervals in --cores, fewer copies, or a larger --fit"):
+        generate(path("toy"), options)

@@ -101,7 +101,7 @@ def test_the_manifest_describes_the_layout_of_packets(design):
     assert layout["stream"] == {
         "tdata_width": 64,
         "number": "fixed",
-        "header": {"tag": [0, 16], "function": [16, 4], "options": [20, 4], "status": [24, 8]},
+        "header": {"tag": [0, 16], "function": [16, 5], "options": [21, 3], "status": [24, 8]},
         "options": {"extended": 0},
         "status": {"outside": 0, "overflow": 1, "malformed": 2, "not_finite": 3},
         "functions": {"id": 0, "fd": 1},
@@ -176,14 +176,14 @@ def names_of(entries):
 
 
 def test_a_slot_that_a_function_does_not_use_travels_too(extended):
-    program = replace(extended.program, inputs=tuple(w for w in extended.program.inputs if w.name != "a[0]"))
+    program = replace(extended.programs[0], inputs=tuple(w for w in extended.programs[0].inputs if w.name != "a[0]"))
     design = with_program(extended, program)
     assert design.interface.request_widths("difd") == (8,)
     assert design.interface.request_widths("difd", extended=True) == (8, 10, 11)
 
 
 def test_all_singles_have_the_same_width(extended):
-    singles = with_program(extended, extended.program, number="float32")
+    singles = with_program(extended, extended.programs[0], number="float32")
     assert singles.interface.codes == {"dfd": 5, "difd": 6}
     assert singles.interface.request_widths("difd", extended=True) == (32, 32, 32)
     assert singles.interface.response_widths("dfd") == (32,)

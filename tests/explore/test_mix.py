@@ -42,11 +42,6 @@ def test_a_frequent_and_cheap_function_gets_a_core_of_its_own() -> None:
     assert paces["b"] >= 10 * paces["a"]
 
 
-def test_functions_of_equal_pace_share_a_core() -> None:
-    (core,) = choose_cores(ALONE, mix_of(a=1.0, b=1.0), 400.0)
-    assert core.functions == ("a", "b")
-
-
 def test_more_multipliers_never_serve_fewer_mixes() -> None:
     mix = mix_of(a=3.0, b=1.0)
     rates = [mix.rate(choose_cores(ALONE, mix, blocks)) for blocks in range(20, 1500, 60)]

@@ -210,7 +210,7 @@ class TestOutputs:
         [
             (("minv",), "function 'minv': not in the design"),
             (("id", "--engine", "c++"), "invalid value for '--engine'"),
-            (("id", "--extended"), "function 'id': has no optional results; expected dfd"),
+            (("id", "--extended"), "function 'id': has no optional results; expected did, dfd"),
         ],
     )
     def test_results_that_a_design_has_not(self, refused, rails, tmp_path, arguments, reason):

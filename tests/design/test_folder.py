@@ -176,7 +176,8 @@ def names_of(entries):
 
 
 def test_a_slot_that_a_function_does_not_use_travels_too(extended):
-    program = replace(extended.programs[0], inputs=tuple(w for w in extended.programs[0].inputs if w.name != "a[0]"))
+    (program,) = extended.programs
+    program = replace(program, inputs=tuple(word for word in program.inputs if word.name != "a[0]"))
     design = with_program(extended, program)
     assert design.interface.request_widths("difd") == (8,)
     assert design.interface.request_widths("difd", extended=True) == (8, 10, 11)

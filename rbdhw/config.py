@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rbdhw.errors import InputError
+from rbdhw.protocol import functions_with
 from rbdhw.robot.model import FRAME_AXES
 from rbdhw.runtime.number_bounds import (
     ACCELERATION_OF_FREE_FALL,
@@ -19,6 +20,7 @@ from rbdhw.runtime.number_bounds import (
     MOST_COPIES,
     MOST_II,
     TASKS_OF_MIX,
+    TIME_STEP,
 )
 
 DATA_WIDTHS = (32, 64, 128, 256, 512, 1024)
@@ -236,6 +238,8 @@ class Mounting:
         The links of whose frames the kinematics are wanted, in their order.
     frame_axes
         One of :data:`rbdhw.robot.model.FRAME_AXES`: the axes of these frames' twists.
+    time_step
+        The step in time (s) of all tasks, or None if each task has its own.
     """
 
     base: str = "fixed"
@@ -245,6 +249,7 @@ class Mounting:
     joint_order: str = JOINT_ORDERS[0]
     frames: tuple[str, ...] = ()
     frame_axes: str = FRAME_AXES[0]
+    time_step: float | None = None
 
     def check(self) -> None:
         """Refuse unknown values.
@@ -252,8 +257,8 @@ class Mounting:
         Raises
         ------
         InputError
-            The base, the gravity, the joint order or the frames' axes are unknown, or the gravity exceeds its
-            bound.
+            The base, the gravity, the joint order or the frames' axes are unknown, or the gravity or the time
+            step exceeds its bound.
         """
         if self.base not in BASES:
             raise _unknown("base", self.base, BASES)
@@ -266,6 +271,8 @@ class Mounting:
             raise _unknown("joint-order", self.joint_order, JOINT_ORDERS)
         if self.frame_axes not in FRAME_AXES:
             raise _unknown("frame-axes", self.frame_axes, FRAME_AXES)
+        if self.time_step is not None and not (self.time_step > 0.0 and TIME_STEP.holds(self.time_step)):
+            raise InputError("time-step", f"{self.time_step:g} s is not a step", TIME_STEP.positive)
 
 
 def parse_gravity(text: str | None) -> tuple[float, float, float] | str | None:
@@ -440,6 +447,7 @@ class BuildOptions:
             raise InputError("functions", "none given", known)
         self._check_priority()
         self._check_frames()
+        self._check_time_step()
         if not 1 <= self.least_ii <= MOST_II:
             raise InputError("ii", f"{self.ii} is not possible", f"1 to {MOST_II} cycles between tasks")
         bandwidth = self.pacing.bandwidth if self.pacing else None
@@ -544,6 +552,12 @@ class BuildOptions:
             raise InputError("frames", "none given for kin", "names of links", "use --frames LINK")
         if self.mounting.frames and "kin" not in self.functions:
             raise InputError("frames", "only kin has results of frames", "none", "use --functions kin")
+
+    def _check_time_step(self) -> None:
+        integrators = functions_with(lambda own: own.integrates)
+        if self.mounting.time_step is not None and not set(integrators) & set(self.functions):
+            expected = f"one of {', '.join(integrators)} in --functions"
+            raise InputError("time-step", "no function of the build takes a step in time", expected)
 
     def _check_core(self) -> None:
         if self.asked_core not in (*CORES, CHEAPER_CORE):

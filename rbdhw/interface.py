@@ -267,16 +267,19 @@ def unflatten(arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]]) -
     words
         Names such as ``did.dtau_dq[2,5]`` with values (N,), of all words of a function. A word is also
         written to the element that mirrors it (:func:`rbdhw.protocol.mirrored_elements`). Elements that are
-        always one are filled in.
+        one and do not travel are filled in.
     """
     travelling = dict(words)
     mirrored = mirrored_elements(travelling)
+    for array, kind in {name.array: name.kind for name in map(WordName.parse, travelling)}.items():
+        if array in arrays:
+            entries = np.moveaxis(arrays[array], 0, -1)
+            for index in kind.ones(entries.shape[:-1]):
+                entries[index] = 1.0
     for text, values in travelling.items():
         name = WordName.parse(text)
         if name.array in arrays:
             entries = np.moveaxis(arrays[name.array], 0, -1)
-            for index in name.kind.ones(entries.shape[:-1]):
-                entries[index] = 1.0
             entries[name.index] = values
             if text in mirrored:
                 entries[mirrored[text]] = values

@@ -82,12 +82,21 @@ class Function:
         """Whether tasks bring joint forces instead of accelerations."""
         return "tau" in self.inputs
 
+    @property
+    def integrates(self) -> bool:
+        """Whether the function takes a step in time."""
+        return NEXT_STATE in self.outputs
+
+
+NEXT_STATE = "x_next"
+"""The array of the state after a step in time: the configuration, then the velocity."""
 
 BASE = ("base_v", "base_a", "gravity")
 """The arrays for the base's motion and gravity, which tasks bring if the build is configured so."""
 
 _BY_ACCELERATION = ("q", "v", "a", *BASE, "fext")
 _BY_FORCE = ("q", "v", "tau", *BASE, "fext")
+_BY_STEP = ("q", "v", "tau", "h", *BASE, "fext")
 
 FUNCTIONS: dict[str, Function] = {
     "id": Function("inverse dynamics", _BY_ACCELERATION, ("tau",)),
@@ -150,6 +159,34 @@ FUNCTIONS: dict[str, Function] = {
         ("placement", "J", "velocity"),
         optional_outputs=("acceleration", "dv_dq", "da_dq", "da_dv"),
     ),
+    "step": Function(
+        "state after a step by semi-implicit Euler",
+        _BY_STEP,
+        ("x_next",),
+        algorithms=("inverse", "products"),
+        cost_like="id",
+    ),
+    "dstep": Function(
+        "state after a step by semi-implicit Euler, and its derivatives",
+        _BY_STEP,
+        ("x_next", "A", "B"),
+        algorithms=("derivatives", "inverse", "products", "gradient"),
+        cost_like="did",
+    ),
+    "rk4": Function(
+        "state after a step by Runge-Kutta",
+        _BY_STEP,
+        ("x_next",),
+        algorithms=("inverse", "products"),
+        cost_like="id",
+    ),
+    "drk4": Function(
+        "state after a step by Runge-Kutta, and its derivatives",
+        _BY_STEP,
+        ("x_next", "A", "B"),
+        algorithms=("derivatives", "inverse", "products", "gradient"),
+        cost_like="did",
+    ),
 }
 """The registry of functions, in the order of their codes in the header."""
 
@@ -193,19 +230,26 @@ class ArrayKind:
         by two rotations depend on their order. Then both elements travel, unless they are equal.
     one
         The last indices of elements that are always one and therefore do not travel.
+    unit_diagonal
+        Whether an element of the diagonal that does not travel is one instead of zero.
     """
 
     dimensions: tuple[str | int, ...]
     exchangeable: tuple[int, int] | None = None
     ordered: bool = False
     one: tuple[int, ...] | None = None
+    unit_diagonal: bool = False
 
     def is_one(self, index: tuple[int, ...]) -> bool:
-        """Return whether an element is always one."""
+        """Return whether an element is one if it does not travel."""
+        if self.unit_diagonal:
+            return len(set(index)) == 1
         return self.one is not None and index[-len(self.one) :] == self.one
 
     def ones(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-        """Return the indices of the elements that are always one in an array of this shape."""
+        """Return the indices of the elements that are one if they do not travel; ``shape`` is the array's."""
+        if self.unit_diagonal:
+            return tuple((k,) * len(shape) for k in range(min(shape)))
         if self.one is None:
             return ()
         leading = product(*map(range, shape[: -len(self.one)]))
@@ -250,6 +294,10 @@ ARRAYS: dict[str, ArrayKind] = {
     "placement": ArrayKind(("frames", 4, 4), one=(3, 3)),
     **dict.fromkeys(("velocity", "acceleration"), _TWIST),
     **dict.fromkeys(("J", "dv_dq"), _TWIST_BY_JOINT),
+    "h": ArrayKind(()),
+    NEXT_STATE: ArrayKind(("nx",)),
+    "A": ArrayKind(("ndx", "ndx"), unit_diagonal=True),
+    "B": ArrayKind(("ndx", "nv")),
 }
 """The arrays of all functions, except those of :data:`OWN_ARRAYS`."""
 

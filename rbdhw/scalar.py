@@ -42,10 +42,26 @@ class Region:
 _current: ContextVar[Region] = ContextVar("region", default=Region("accelerator"))
 
 
+_stage: ContextVar[str] = ContextVar("stage", default="")
+
+STAGE = "_stage_"
+"""What lies between the step of a region and the number of its stage."""
+
+
+@contextmanager
+def stage(number: int) -> Iterator[None]:
+    """Assign the regions inside the ``with`` block to a stage of a method in several."""
+    token = _stage.set(f"{STAGE}{number}")
+    try:
+        yield
+    finally:
+        _stage.reset(token)
+
+
 @contextmanager
 def region(step: str, joint: int | None = None) -> Iterator[None]:
     """Assign everything computed inside the ``with`` block to this step at this joint."""
-    token = _current.set(Region(step, joint))
+    token = _current.set(Region(step + _stage.get(), joint))
     try:
         yield
     finally:

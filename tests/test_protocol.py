@@ -19,6 +19,8 @@ from rbdhw.protocol import (
     mirrored_elements,
 )
 
+STEPS = ("step", "dstep", "rk4", "drk4")
+
 
 def test_the_header_is_laid_out_as_documented():
     assert HEADER == {"tag": (0, 16), "function": (16, 5), "options": (21, 3), "status": (24, 8)}
@@ -38,7 +40,9 @@ def test_each_status_has_its_bit():
 
 def test_each_function_has_its_code():
     first = {"id": 0, "fd": 1, "m": 2, "minv": 3, "did": 4, "dfd": 5, "difd": 6}
-    assert {**first, "sid": 7, "sfd": 8, "hid": 9, "hfd": 10, "kin": 11} == CODES
+    second = {"sid": 7, "sfd": 8, "hid": 9, "hfd": 10}
+    steps = {"step": 12, "dstep": 13, "rk4": 14, "drk4": 15}
+    assert {**first, **second, "kin": 11, **steps} == CODES
     assert tuple(first) == DEFAULT_FUNCTIONS
     assert max(CODES.values()) < 1 << HEADER["function"][1]
 
@@ -58,6 +62,7 @@ def test_arrays_travel_in_their_order():
         "hid": ("q", "v", "a", "lambda_tau", *base),
         "hfd": ("q", "v", "tau", "lambda_a", *base),
         "kin": ("q", "v", "a", "base_v", "base_a"),
+        **dict.fromkeys(STEPS, ("q", "v", "tau", "h", *base)),
     }
     assert {name: own.outputs for name, own in FUNCTIONS.items()} == {
         "id": ("tau",),
@@ -72,6 +77,8 @@ def test_arrays_travel_in_their_order():
         "hid": ("H_qq", "H_qv", "H_vv", "H_qa"),
         "hfd": ("H_qq", "H_qv", "H_vv", "H_qtau"),
         "kin": ("placement", "J", "velocity"),
+        **dict.fromkeys(("step", "rk4"), ("x_next",)),
+        **dict.fromkeys(("dstep", "drk4"), ("x_next", "A", "B")),
     }
     assert FUNCTIONS["did"].optional_outputs == ("tau", "M")
     assert FUNCTIONS["dfd"].optional_outputs == ("Minv", "a")
@@ -88,6 +95,8 @@ def test_arrays_travel_in_their_order():
         ("id.tau[0]", WordName("tau", (0,), "id")),
         ("did.dtau_dq[2,15]", WordName("dtau_dq", (2, 15), "did")),
         ("inverse_given", WordName("inverse_given")),
+        ("h", WordName("h")),
+        ("dstep.A[3,0]", WordName("A", (3, 0), "dstep")),
     ],
 )
 def test_names_of_words_are_read_as_they_are_written(text, name):
@@ -96,8 +105,9 @@ def test_names_of_words_are_read_as_they_are_written(text, name):
 
 
 def test_the_registry_says_what_functions_need():
-    assert functions_with(lambda own: own.inverts) == ("fd", "minv", "dfd", "difd", "sfd", "hfd")
-    assert functions_with(lambda own: own.takes_force) == ("fd", "dfd", "sfd", "hfd")
+    assert functions_with(lambda own: own.inverts) == ("fd", "minv", "dfd", "difd", "sfd", "hfd", *STEPS)
+    assert functions_with(lambda own: own.takes_force) == ("fd", "dfd", "sfd", "hfd", *STEPS)
+    assert functions_with(lambda own: own.integrates) == STEPS
     assert functions_with(lambda own: own.derivative_of == "fd") == ("dfd", "difd")
     assert FLAGS["acceleration_given"] == (("id", "did", "difd", "sid", "hid", "kin"), False)
     assert FLAGS["inverse_given"] == (("difd",), True)
@@ -129,7 +139,8 @@ def test_every_array_of_a_function_has_its_kind():
 
 
 def test_shapes_are_of_the_robots_sizes():
-    sizes = {"nq": 8, "nv": 7, "bodies": 9, "frames": 2}
+    sizes = {"nq": 8, "nv": 7, "bodies": 9, "frames": 2, "nx": 15, "ndx": 14}
+    assert [ARRAYS[name].shape(sizes) for name in ("h", "x_next", "A", "B")] == [(), (15,), (14, 14), (14, 7)]
     assert {name: ARRAYS[name].shape(sizes) for name in ("q", "v", "fext", "M", "d2tau_dqdv")} == {
         "q": (8,),
         "v": (7,),
@@ -160,3 +171,10 @@ def test_an_element_that_does_not_travel_has_the_value_of_its_mirror_image():
 
 def test_an_element_that_travels_keeps_its_own_value():
     assert mirrored_elements(["hid.H_qq[4,3]", "hid.H_qq[3,4]"]) == {}
+
+
+def test_elements_of_a_unit_diagonal_that_do_not_travel_are_one():
+    assert ARRAYS["A"].ones((4, 4)) == ((0, 0), (1, 1), (2, 2), (3, 3))
+    assert ARRAYS["A"].is_one((2, 2))
+    assert not ARRAYS["A"].is_one((2, 3))
+    assert ARRAYS["B"].ones((4, 2)) == ()

@@ -60,7 +60,7 @@ def _uniform_errors(name: str) -> Rows:
     drawn = draw(source, plan.prepared.domain, UNIFORM_TASKS, np.random.default_rng(1))
     rows = []
     for function in ALL:
-        floor = errors_of(plan, function).floor
+        floor = errors_of(plan, function).one_floor
         errors, overflow = uniform_errors(source, robot, function, drawn.arrays, floor)
         found = FunctionErrors.of(errors, ~overflow, drawn.stratum, STRATA, floor)
         rows += _error_rows(name, UNIFORM, function, found)

@@ -84,6 +84,12 @@ FrameAxes = Annotated[
     str,
     _robot("--frame-axes", help="The axes of these frames' velocities: local (each frame's own) or world."),
 ]
+TimeStep = Annotated[
+    float | None,
+    _robot(
+        "--time-step", metavar="H", help="The step in time (s) of all tasks; by default each has its own."
+    ),
+]
 Strict = Annotated[
     bool,
     _robot("--strict", help="Treat warnings about the URDF file as errors."),
@@ -168,6 +174,7 @@ def build_options(
     joint_order: JointOrder = JOINT_ORDERS[0],
     frames: Frames = None,
     frame_axes: FrameAxes = FRAME_AXES[0],
+    time_step: TimeStep = None,
     strict: Strict = False,
     target: TargetName = "xcvu9p",
     ii: Ii = None,
@@ -212,7 +219,14 @@ def build_options(
         priority=_names(priority),
         algorithms=parse_algorithms(algorithm or []),
         mounting=Mounting(
-            base, parse_gravity(gravity), strict, root, joint_order, parse_frames(frames or ()), frame_axes
+            base,
+            parse_gravity(gravity),
+            strict,
+            root,
+            joint_order,
+            parse_frames(frames or ()),
+            frame_axes,
+            time_step,
         ),
         share_limbs=share_limbs,
         core=core,

@@ -194,10 +194,18 @@ def print_accuracy(errors: Mapping[str, ErrorEntry]) -> None:
     }
     _print_strata("errors by kind of tasks, median / largest", strata)
     rows = [
-        [name, ", ".join(own.units), f"{own.step:.1e}", f"{own.floor:.2g}"] for name, own in errors.items()
+        [name, ", ".join(own.units), f"{own.step:.1e}", _floor_text(own.floor)]
+        for name, own in errors.items()
     ]
     title = "errors are relative to the result's norm, or to the floor where that is larger"
     print_table(title, ["", "unit", "largest\nstep", "error\nfloor"], rows)
+
+
+def _floor_text(floor: float | Mapping[str, float]) -> str:
+    """Return a floor, or the floors of the parts of a result."""
+    if isinstance(floor, float):
+        return f"{floor:.2g}"
+    return ", ".join(f"{name.partition('.')[2]} {own:.2g}" for name, own in floor.items())
 
 
 def _print_strata(title: str, strata: Mapping[str, Mapping[str, tuple[float | None, float | None]]]) -> None:

@@ -287,6 +287,8 @@ def _domain_from_json(data: dict[str, Any], robot: Robot) -> tuple[Domain, tuple
     if robot.gravity_given:
         rows["gravity"] = 3
     rows |= {name: robot.nv for name in MULTIPLIERS if name in file.bounds}
+    if "h" in file.bounds:
+        rows["h"] = 1
     if "Minv" in file.bounds:
         rows["Minv"] = robot.nv**2
     if {array: len(pairs) for array, pairs in file.bounds.items()} != rows or len(file.wraps) != robot.nq:

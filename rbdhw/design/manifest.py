@@ -35,6 +35,7 @@ class RobotEntry(_Entry):
     base: Literal["fixed", "floating", "given"]
     frames: list[str] | None = Field(default=None, description="The links of `--frames`, in order.")
     frame_axes: Literal["local", "world"] | None = None
+    time_step: float | None = Field(default=None, description="The step in time (s) of `--time-step`.")
 
 
 class Multiplications(_Entry):
@@ -121,9 +122,9 @@ class ErrorEntry(Figures):
 
     norm: str = Field(description="How an error is measured.")
     limit: float = Field(description="The largest error with which `simulate` exits 0.")
-    floor: float = Field(
+    floor: float | dict[str, float] = Field(
         description="The least norm by which an error is divided, in `units`: smaller results count as this "
-        "large."
+        "large. A step in time has one for each part of its results, as a rate."
     )
     step: float = Field(description="The coarsest step of a word of the result.")
     units: list[str]

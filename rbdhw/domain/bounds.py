@@ -27,6 +27,9 @@ applies to each of them::
     [fext]
     force = 100.0
     moment = 20.0
+
+    [integration]
+    time_step = [0.0005, 0.01]   # s, of tasks that bring it
 """
 
 from __future__ import annotations
@@ -46,10 +49,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from rbdhw.domain.default_limits import FREE_REACH, FREE_VELOCITY, Pair, Substitutes
+from rbdhw.dynamics.integration import LARGEST_ANGLE
 from rbdhw.dynamics.joint import turns
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import InputRange
-from rbdhw.protocol import MULTIPLIERS
+from rbdhw.protocol import MULTIPLIERS, NEXT_STATE
 from rbdhw.robot.model import Joint, JointKind, Limits, Robot
 from rbdhw.runtime.files import read
 from rbdhw.runtime.number_bounds import (
@@ -58,6 +62,7 @@ from rbdhw.runtime.number_bounds import (
     DOMAIN_LINE,
     EFFORT,
     POSITION,
+    TIME_STEP,
     VELOCITY,
     Bound,
 )
@@ -73,6 +78,9 @@ QUATERNION_SLACK = 2.0**-11
 
 MULTIPLIER = (-1.0, 1.0)
 """The default bounds of a multiplier. Results are proportional to the multipliers of a task."""
+
+DEFAULT_TIME_STEP = (1e-4, 0.02)
+"""The default bounds of the time step (s)."""
 
 GRAVITY_SLACK = 1.05
 """The factor by which a gravity given with each task may exceed the robot's own."""
@@ -100,12 +108,23 @@ def _number(value: object) -> float:
     return float(value)
 
 
+def _times(value: object) -> Pair:
+    """Return ``[l, u]`` as ``(l, u)``; ValueError unless both are time steps and ``l`` is the smaller."""
+    match value:
+        case [lower, upper]:
+            pair = _number(lower), _number(upper)
+            if 0.0 < pair[0] < pair[1] and TIME_STEP.holds(*pair):
+                return pair
+    raise ValueError(f"[lower, upper], each of {TIME_STEP.positive}, with lower below upper")
+
+
 _EXPECTED = "a positive number or [lower, upper] with lower below upper"
 
 Positions = Annotated[Pair, BeforeValidator(partial(_pair, bound=POSITION))]
 Velocities = Annotated[Pair, BeforeValidator(partial(_pair, bound=VELOCITY))]
 Accelerations = Annotated[Pair, BeforeValidator(partial(_pair, bound=ACCELERATION))]
 Efforts = Annotated[Pair, BeforeValidator(partial(_pair, bound=EFFORT))]
+Times = Annotated[Pair, BeforeValidator(_times)]
 
 
 class JointBounds(BaseModel):
@@ -136,6 +155,13 @@ class BaseBounds(ForceBounds):
     angular_acceleration: Accelerations | None = None
 
 
+class IntegrationBounds(BaseModel):
+    """Bounds of the steps in time."""
+
+    model_config = ConfigDict(extra="forbid")
+    time_step: Times | None = None
+
+
 class Overrides(BaseModel):
     """The contents of a domain file."""
 
@@ -144,6 +170,7 @@ class Overrides(BaseModel):
     joints: dict[str, JointBounds] = {}
     base: BaseBounds = BaseBounds()
     fext: ForceBounds = ForceBounds()
+    integration: IntegrationBounds = IntegrationBounds()
 
 
 @dataclass(frozen=True)
@@ -151,9 +178,9 @@ class Domain:
     """Bounds by array of the user's interface, in its units: ``(dimension, 2)`` each.
 
     ``q`` has ``nq`` rows; ``v``, ``a`` and ``tau`` have ``nv``. ``base_v``, ``base_a``, ``gravity`` and the
-    multipliers (``nv``) exist if tasks contain them. ``fext`` has a row for each component of a wrench,
-    ``[force; moment]``, the same for every body. ``Minv``, if a task may contain it, has a row for each
-    entry of the matrix, row by row.
+    multipliers (``nv``) exist if tasks contain them, and ``h`` (one row) if there are steps in time. ``fext``
+    has a row for each component of a wrench, ``[force; moment]``, the same for every body. ``Minv``, if a
+    task may contain it, has a row for each entry of the matrix, row by row.
     ``wraps`` marks the coordinates of ``q`` that are angles without limits. ``remarks`` reports joints whose
     limits were replaced, and bounds that look like degrees; the comparison of domains ignores it.
     """
@@ -193,6 +220,7 @@ def _refusal(path: Path, error: ErrorDetails) -> InputError:
             "joints": JointBounds,
             "base": BaseBounds,
             "fext": ForceBounds,
+            "integration": IntegrationBounds,
         }
         table = tables[error["loc"][0]] if len(error["loc"]) > 1 else Overrides
         return InputError(where, "unknown", f"one of {', '.join(table.model_fields)}")
@@ -254,6 +282,50 @@ def with_multipliers(
         own = given.joints.get(joint.name, JointBounds()).multiplier or given.default.multiplier
         rows += [own or MULTIPLIER] * joint.kind.nv
     return replace(domain, bounds={**domain.bounds, **{array: np.array(rows) for array in arrays}})
+
+
+def with_time_step(domain: Domain, robot: Robot, overrides: Overrides | None) -> Domain:
+    """Return the domain with bounds ``h`` of the time step, which are the robot's own step if it is fixed.
+
+    Raises
+    ------
+    InputError
+        At the largest time step, the largest velocity takes a joint beyond its domain at once, or turns a
+        body by more than the exponential map's series allow.
+    """
+    given = (overrides or Overrides()).integration.time_step
+    if robot.time_step is None:
+        pair = given or DEFAULT_TIME_STEP
+    elif given is not None:
+        reason = f"the time step is fixed at {robot.time_step:g} s"
+        raise InputError("domain, integration.time_step", reason, "none", "leave out --time-step")
+    else:
+        pair = robot.time_step, robot.time_step
+    longest, name = _longest_step(robot, domain)
+    if pair[1] > longest:
+        where = "domain, integration.time_step" if robot.time_step is None else "time-step"
+        reason = f"in {pair[1]:g} s at the largest velocity joint '{name}' leaves its domain"
+        raise InputError(
+            where, reason, f"at most {longest:.2g} s", "use a smaller step or smaller velocities"
+        )
+    return replace(domain, bounds={**domain.bounds, "h": np.array([pair])})
+
+
+def _longest_step(robot: Robot, domain: Domain) -> tuple[float, str]:
+    """Return the longest time step (s) that a domain allows, and the joint that limits it."""
+    longest = []
+    for body, own, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):
+        kind = body.joint.kind
+        if body.joint.mimic is not None:
+            continue
+        fastest = np.abs(domain.bounds["v"][rates]).max(axis=1)
+        if kind.quaternion is not None:
+            longest.append((LARGEST_ANGLE / math.hypot(*fastest[-3:]), body.joint.name))
+            continue
+        ranges = np.diff(domain.bounds["q"][own], axis=1)[:, 0]
+        wide = np.where(np.isfinite(ranges), ranges, math.pi)
+        longest.append((float((wide / fastest).min()), body.joint.name))
+    return min(longest)
 
 
 def _check_base(robot: Robot, given: Overrides) -> None:
@@ -389,7 +461,10 @@ def _wrench_bounds(robot: Robot, given: ForceBounds) -> list[Pair]:
 
 
 def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str, InputRange]:
-    """Return the range of every possible input of a graph of this robot, by the graph's names and units."""
+    """Return the range of every possible input of a graph of this robot, by the graph's names and units.
+
+    The next state of a step in time has the units of the state.
+    """
     ranges = _position_ranges(robot, domain)
     for k, turns_ in enumerate(_angular_velocities(robot)):
         for array, unit in (("v", "rad/s"), ("a", "rad/s^2"), ("tau", "Nm")):
@@ -403,12 +478,17 @@ def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str,
     for array, units in _BASE_UNITS.items():
         for k, (lower, upper) in enumerate(domain.bounds.get(array, ())):
             ranges[f"{array}[{k}]"] = InputRange(lower, upper, units[k])
+    for lower, upper in domain.bounds.get("h", ()):
+        ranges["h"] = InputRange(lower, upper, "s")
     for i in fext:
         for k, (lower, upper) in enumerate(domain.bounds["fext"]):
             ranges[f"fext[{i},{k}]"] = InputRange(lower, upper, "N" if k < 3 else "Nm")
     for k, (lower, upper) in enumerate(domain.bounds.get("Minv", ())):
         i, j = divmod(k, robot.nv)
         ranges[f"Minv[{i},{j}]"] = InputRange(lower, upper, "1")
+    if "h" in domain.bounds:
+        state = [f"q[{k}]" for k in range(robot.nq)] + [f"v[{k}]" for k in range(robot.nv)]
+        ranges |= {f"{NEXT_STATE}[{k}]": ranges[name] for k, name in enumerate(state)}
     return ranges
 
 
@@ -460,6 +540,8 @@ def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
     for name in ("v", "a", "tau", "base_v", "base_a", "gravity", *MULTIPLIERS):
         if name in arrays:
             inputs |= {f"{name}[{k}]": column for k, column in enumerate(arrays[name].T)}
+    if "h" in arrays:
+        inputs["h"] = arrays["h"]
     if "Minv" in arrays:
         inputs |= {f"Minv[{i},{j}]": arrays["Minv"][:, i, j] for i in range(robot.nv) for j in range(i + 1)}
     if "fext" in arrays:

@@ -64,6 +64,8 @@ def sample(
         arrays["fext"][:, i] = _draw(bounds["fext"], tasks, rng, kind < 3)
     for name in (name for name in MULTIPLIERS if name in bounds):
         arrays[name] = _draw(bounds[name], tasks, rng, kind < 3)
+    if "h" in bounds:
+        arrays["h"] = _draw(bounds["h"], tasks, rng, kind < 3)[:, 0]
     return arrays
 
 

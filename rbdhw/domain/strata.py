@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.sampling import sample
-from rbdhw.golden.error_norm import norms
+from rbdhw.golden.error_norm import measure, norms
 from rbdhw.protocol import WordName
 from rbdhw.robot.model import Robot
 
@@ -132,20 +132,25 @@ def error_floors(
     A result is a function, such as ``did``, whose ordinary outputs have a common norm, or one of its optional
     outputs, such as ``kin.da_dq``.
 
+    The results of an integrator have a floor for each part (:mod:`rbdhw.golden.error_norm`).
+
     The floor is :data:`FLOOR_SHARE` of the median norm of results in ordinary motions. Smaller results are
     rare, and their relative error is of no use to a controller.
     """
     arrays = ordinary_motions(robot, domain, FLOOR_TASKS, np.random.default_rng((seed, 4)), fext)
-    medians = {name: float(np.median(norms(_evaluate(robot, name, arrays)))) for name in results}
+    measured: dict[str, dict[str, Array]] = {}
+    for name in results:
+        measured |= _evaluate(robot, name, arrays)
+    medians = {name: float(np.median(norms(own))) for name, own in measured.items()}
     return {name: float(f"{FLOOR_SHARE * median:.3g}") for name, median in medians.items()}
 
 
-def _evaluate(robot: Robot, result: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the golden arrays of a result, as :func:`error_floors` names it."""
+def _evaluate(robot: Robot, result: str, arrays: Mapping[str, Array]) -> dict[str, dict[str, Array]]:
+    """Return the golden arrays of a result, as :func:`error_floors` names it, by the key of their floor."""
     name = WordName.parse(result)
     if name.function is None:
-        return golden.evaluate(robot, result, arrays)
-    return {name.array: golden.evaluate(robot, name.function, arrays, extended=True)[name.array]}
+        return measure(robot, result, arrays, golden.evaluate(robot, result, arrays))
+    return {result: {name.array: golden.evaluate(robot, name.function, arrays, extended=True)[name.array]}}
 
 
 def _labels(tasks: int) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ def error_entry(
         | {
             "norm": NORM,
             "limit": own.limit(options.budget),
-            "floor": own.floor,
+            "floor": own.floor if isinstance(own.floor, float) else dict(own.floor),
             "step": max((math.ldexp(1.0, -word["binary_point"]) for word in outputs[function]), default=0.0),
             "units": list(dict.fromkeys(word["unit"] for word in outputs[function])),
             "strata": {stratum: _entry(figures) for stratum, figures in own.strata.items()},

@@ -38,7 +38,9 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
         "joint_order": robot.joint_order,
         "depth": robot.depth,
         "base": "floating" if robot.floats else "given" if robot.base_given else "fixed",
-    } | _frames_entry(robot)
+        **_frames_entry(robot),
+        **({} if robot.time_step is None else {"time_step": robot.time_step}),
+    }
 
 
 def _frames_entry(robot: Robot) -> dict[str, Any]:

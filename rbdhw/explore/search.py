@@ -13,7 +13,7 @@ from rbdhw.cores.choice import CoreChoice, choose_core
 from rbdhw.cores.core import Core
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.traffic import Traffic, traffic
-from rbdhw.domain.bounds import Overrides, input_domain, with_multipliers
+from rbdhw.domain.bounds import Overrides, input_domain, with_multipliers, with_time_step
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval, interval
@@ -76,6 +76,8 @@ def prepare_build(
         domain = add_inverse_bounds(domain, source, options)
     multipliers = [name for name in MULTIPLIERS if any_takes(options.functions, name)]
     domain = with_multipliers(domain, source, overrides, multipliers)
+    if any_takes(options.functions, "h"):
+        domain = with_time_step(domain, source, overrides)
     progress("tracing")
     return Prepared(model, domain, optimise(trace_model(model, options.functions), device.delays))
 

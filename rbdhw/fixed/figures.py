@@ -67,12 +67,13 @@ class FunctionErrors:
     strata
         Figures of each stratum.
     floor
-        The least norm by which an error is divided, in the units of the results.
+        The least norm by which an error is divided, in the units of the results; for an integrator, one for
+        each part of the results (:mod:`rbdhw.golden.error_norm`).
     """
 
     whole: ErrorFigures
     strata: Mapping[str, ErrorFigures]
-    floor: float = 0.0
+    floor: float | Mapping[str, float] = 0.0
 
     @classmethod
     def of(
@@ -81,7 +82,7 @@ class FunctionErrors:
         unflagged: NDArray[np.bool_],
         stratum: NDArray[np.int64],
         names: Sequence[str],
-        floor: float,
+        floor: float | Mapping[str, float],
     ) -> FunctionErrors:
         """Return the figures of tasks' errors (N,); ``stratum`` (N,) holds indices of ``names``."""
         parts = {
@@ -90,6 +91,19 @@ class FunctionErrors:
             if (stratum == k).any()
         }
         return cls(ErrorFigures.of(errors, unflagged), parts, floor)
+
+    @property
+    def one_floor(self) -> float:
+        """The floor of a function whose results have one norm.
+
+        Raises
+        ------
+        ValueError
+            The results have several parts.
+        """
+        if not isinstance(self.floor, float):
+            raise ValueError("the results have several parts; expected one floor")
+        return self.floor
 
     @property
     def bound(self) -> float:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,11 +66,40 @@ class Strata:
         (N,): the index of each task's stratum.
     floors
         By function and by optional result, the least norm of a result by which an error is divided.
+    measures
+        By the name of a word, how its errors are measured.
     """
 
     names: tuple[str, ...]
     of: NDArray[np.int64]
     floors: Mapping[str, float]
+    measures: Mapping[str, Measure] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How errors of a result word are measured if not as they are: (N,) each.
+
+    Parameters
+    ----------
+    like
+        The name of the floor of the words that have a common norm.
+    scale, origin
+        The measured quantity is ``scale * (value - origin)``.
+    """
+
+    like: str
+    scale: Array
+    origin: Array
+
+
+@dataclass(frozen=True)
+class _Term:
+    """A result, its weight in the norm, and what is subtracted from it."""
+
+    edge: Edge
+    weight: Array | float
+    origin: Array | float = 0.0
 
 
 @dataclass(frozen=True)
@@ -83,7 +112,7 @@ class _Way:
 
     function: str
     like: str
-    outputs: tuple[tuple[float, Edge], ...]
+    outputs: tuple[_Term, ...]
     flags: tuple[tuple[str, bool], ...]
 
 
@@ -96,7 +125,7 @@ def gains(graph: Graph, inputs: Mapping[str, Array], strata: Strata, rng: np.ran
         Values of the graph's inputs except flags: (N,) each.
     """
     tasks = len(next(iter(inputs.values())))
-    ways = list(_ways(graph))
+    ways = list(_ways(graph, strata.measures))
     present = np.unique(strata.of).tolist()
     per_way = len(present) + 1
     noise, relative = np.zeros((2, per_way * len(ways), len(graph.nodes)))
@@ -133,14 +162,20 @@ def _function_of(result: str) -> str:
     return name.function or name.array
 
 
-def _ways(graph: Graph) -> Iterator[_Way]:
+def _ways(graph: Graph, measures: Mapping[str, Measure]) -> Iterator[_Way]:
     """Yield the kinds of answer of every function that the graph has results of."""
     for function, arrays in FUNCTIONS.items():
-        outputs: dict[str, list[tuple[float, Edge]]] = {}
+        outputs: dict[str, list[_Term]] = {}
+        apart: dict[str, list[_Term]] = {}
         for name, edge in graph.outputs:
             word = WordName.parse(name)
-            if word.function == function:
-                outputs.setdefault(word.array, []).append((_weight(word), edge))
+            if word.function == function and name in measures:
+                own = measures[name]
+                apart.setdefault(own.like, []).append(_Term(edge, own.scale, own.origin))
+            elif word.function == function:
+                outputs.setdefault(word.array, []).append(_Term(edge, _weight(word)))
+        for like, terms in apart.items():
+            yield _Way(function, like, tuple(terms), tuple(flag_values(function, False).items()))
         if not outputs:
             continue
         plain = tuple(pair for array in arrays.outputs for pair in outputs.get(array, ()))
@@ -158,13 +193,16 @@ def _weight(word: WordName) -> float:
 
 def _seeds(way: _Way, values: list[Array], signs: Array, floor: float) -> dict[int, Array]:
     """Return the adjoints (N,) at the start of the backward pass: random signs over the results' norms."""
-    results = [weight * factor(edge) * values[edge.node] for weight, edge in way.outputs]
+    results = [
+        term.weight * (factor(term.edge) * values[term.edge.node] - term.origin) for term in way.outputs
+    ]
     norm = np.sqrt(sum(np.square(result) for result in results))
     size = np.maximum(norm, floor)
     scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0.0)
     seeds: dict[int, Array] = {}
-    for (weight, edge), sign in zip(way.outputs, signs, strict=True):
-        seeds[edge.node] = seeds.get(edge.node, 0.0) + weight * factor(edge) * sign * scale
+    for term, sign in zip(way.outputs, signs, strict=True):
+        node = term.edge.node
+        seeds[node] = seeds.get(node, 0.0) + term.weight * factor(term.edge) * sign * scale
     return seeds
 
 
@@ -219,6 +257,8 @@ def _slopes(node: Node, values: list[Array], value: Array) -> tuple[Array | floa
     match node.op:
         case Op.ADD:
             return (1.0, 1.0)
+        case Op.ROUND:
+            return (1.0,)
         case Op.MULTIPLY:
             return (args[1], args[0])
         case Op.SCALE:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rbdhw.fixed.accumulators import accumulators
 from rbdhw.fixed.alignment import exponents
 from rbdhw.fixed.format import Format, exponent_above
 from rbdhw.fixed.program import (
@@ -107,6 +108,7 @@ class _Lowering:
         self._inverter = _inverter(graph, widths)
         self._alternating = _find_alternating(graph, twins)
         self._factors = _factors(graph)
+        self._accumulators = accumulators(graph)
         self._turned: dict[Edge, int] = {}
         self._operations: dict[int, Operation] = {}
         self._intervals: dict[int, Interval] = {}
@@ -135,7 +137,7 @@ class _Lowering:
                 value, binary_point = _integer(node.value, self._widths.bits[i])
                 width = max(2, value.bit_length() + 1)
                 return Operation(Kind.CONSTANT, (), Format(width, binary_point), node.region, value)
-            case Op.ADD:
+            case Op.ADD | Op.ROUND:
                 return self._sum(i, node)
             case Op.MULTIPLY:
                 return self._product(i, node)
@@ -202,6 +204,8 @@ class _Lowering:
     def _word_format(self, i: int, name: str) -> Format:
         bounds = self._domain[name]
         phase_bits = self._trigonometry.phase_bits
+        if i in self._accumulators:
+            phase_bits = max(phase_bits, self._widths.bits[i])
         if bounds.wraps:
             return Format(phase_bits, phase_bits)
         alike = [self._domain[self._graph.nodes[twin].name] for twin in self._group(i)]

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.fixed.accumulators import accumulators
 from rbdhw.fixed.format import exponent_above
 from rbdhw.fixed.gains import Gains, Row
 from rbdhw.fixed.trigonometry import trigonometry_spec
@@ -279,11 +280,12 @@ class Planner:
 
 
 def _angles(graph: Graph) -> list[int]:
-    """Return the inputs whose sines and cosines the graph computes."""
+    """Return the inputs whose sines and cosines the graph computes, except accumulators."""
     found = [False] * len(graph.nodes)
     for i in reversed(range(len(graph.nodes))):
         node = graph.nodes[i]
-        if found[i] or node.op in (Op.SIN, Op.COS):
+        if node.op in (Op.SIN, Op.COS) or (found[i] and node.op in (Op.SCALE, Op.ROUND)):
             for edge in node.args:
                 found[edge.node] = True
-    return [i for i, node in enumerate(graph.nodes) if found[i] and node.op is Op.INPUT]
+    state = accumulators(graph)
+    return [i for i, node in enumerate(graph.nodes) if found[i] and node.op is Op.INPUT and i not in state]

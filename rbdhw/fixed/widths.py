@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.fixed.accumulators import MOST_BITS, accumulators
 from rbdhw.fixed.format import exponent_above
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.twins import Twins, no_twins
@@ -101,6 +102,7 @@ class FactorLimits:
             self.first[[i, self.nodes + i]] = leader, self.nodes + leader
         self.first[self.turns] = self.turns[:1]
         self.followers = np.flatnonzero(self.first != np.arange(2 * self.nodes))
+        self.accumulators = sorted(accumulators(graph))
         self.reciprocals = [i for i, node in enumerate(graph.nodes) if node.op is Op.RECIPROCAL]
         self.pairs = [
             self._pair(i) for i, node in enumerate(graph.nodes) if node.op in (Op.MULTIPLY, Op.SCALE)
@@ -154,6 +156,7 @@ class FactorLimits:
         caps = np.full(2 * self.nodes, wide + self._guard)
         caps[self.nodes :] = width
         caps[self.reciprocals] = wide
+        caps[self.accumulators] = MOST_BITS
         caps[list(self.partners)] = width
         caps[[*narrow, *self.turns[:1]]] = port_widths(width)[1]
         caps[list(spared)] = wide

@@ -34,6 +34,8 @@ def mount(robot: Robot, mounting: Mounting) -> Robot:
         robot = replace(robot, base_given=True)
     if mounting.frames:
         robot = choose_frames(robot, mounting.frames, mounting.frame_axes)
+    if mounting.time_step is not None:
+        robot = replace(robot, time_step=mounting.time_step)
     if isinstance(mounting.gravity, str):
         return replace(robot, gravity_given=True)
     return robot if mounting.gravity is None else replace(robot, gravity=mounting.gravity)

@@ -253,5 +253,6 @@ def operation_delay(delays: Delays) -> Callable[[Op], float]:
         Op.COS: turn,
         Op.RECIPROCAL: 2.0 * turn,
         Op.SELECT: delays.select,
+        Op.ROUND: delays.add,
     }
     return lambda op: known.get(op, 0.0)

@@ -34,6 +34,7 @@ from rbdhw.dynamics.rnea import STILL, RoundTrip, Wrench, joint_forces, newton_e
 from rbdhw.dynamics.second_columns import SecondDerivatives
 from rbdhw.dynamics.spatial import ZERO, dot
 from rbdhw.frontend.inputs import Coupling, Task
+from rbdhw.frontend.integrators import Dynamics, Integrator, Slopes
 from rbdhw.frontend.result_words import Results, is_zero, result_words
 from rbdhw.frontend.second_order import (
     Forward,
@@ -154,12 +155,14 @@ class _Pipeline:
         functions: Sequence[str],
         fext: Sequence[int],
         algorithms: Algorithms,
+        task: Task | None = None,
     ) -> None:
         self.recorder = recorder
         self._robot = robot
         self._functions = tuple(functions)
         self._algorithms = algorithms
-        self._task = Task(recorder, robot, fext)
+        accumulates = any(FUNCTIONS[function].integrates for function in functions)
+        self._task = task or Task(recorder, robot, fext, accumulates)
         self._coupling = Coupling(robot)
         self._v = self._coupling.spread(self._task.v)
         self._zeros = [0.0] * len(self._v)
@@ -213,6 +216,14 @@ class _Pipeline:
                 return force_hessian(self._state, self._contraction)
             case "kin":
                 return self._kinematics
+            case "step":
+                return (self._integrator.euler(),)
+            case "dstep":
+                return self._integrator.euler_derivatives()
+            case "rk4":
+                return (self._integrator.runge_kutta(),)
+            case "drk4":
+                return self._integrator.runge_kutta_derivatives()
             case _:
                 return acceleration_hessian(
                     self._state, self._forward, self._contraction, self._task.lambda_a
@@ -305,7 +316,8 @@ class _Pipeline:
     @cached_property
     def _task_gradient(self) -> Halves:
         """The derivatives of inverse dynamics at the task's accelerations."""
-        if "dfd" in self._functions and self._algorithms.gradient == "repeated":
+        derived = any("gradient" in FUNCTIONS[function].algorithms for function in self._functions)
+        if derived and self._algorithms.gradient == "repeated":
             return self._repeated_gradient
         a = self._select_accelerations(self._zeros)
         return self._gradient(self._robot, self._v, a, self._first, self._task.fext)
@@ -444,6 +456,26 @@ class _Pipeline:
             [list(map(gather, frame.acceleration_by_position)) for frame in frames],
             [list(map(gather, frame.acceleration_by_velocity)) for frame in frames],
         )
+
+    # Steps in time
+
+    @property
+    def _integrator(self) -> Integrator:
+        return Integrator(self.recorder, self._robot, self._task, self._dynamics_at)
+
+    def _dynamics_at(self, task: Task) -> Dynamics:
+        """Return forward dynamics at the state of a task, which may be a stage of a step."""
+        if task is not self._task:
+            own = _Pipeline(self.recorder, self._robot, ("dfd",), (), self._algorithms, task)
+            return own._dynamics_at(task)
+
+        def slopes() -> Slopes:
+            by_position, by_velocity = self._acceleration_gradient(self._forward_gradient)
+            inverse = self._inverse_to_use
+            n = range(len(inverse))
+            return Slopes(by_position, by_velocity, [[inverse[max(i, k)][min(i, k)] for k in n] for i in n])
+
+        return Dynamics(lambda: self._coordinate_accelerations, slopes)
 
     def _sum(self, one: Matrix, other: Matrix) -> Matrix:
         rows = []

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -70,6 +71,13 @@ class Task:
     -------
     v, a, tau : list of scalars
         Velocities, accelerations and joint forces, ``nv`` each, as the task gives them.
+    q : list of scalars
+        The configuration, ``nq``.
+    state_q, state_v : list of scalars
+        The state to which steps in time add. If the task ``accumulates``, ``q`` (except angles) and ``v`` are
+        rounded copies of it.
+    h : scalar
+        The step in time.
     fext : dict
         External wrenches by body.
     supplied : rows
@@ -78,11 +86,17 @@ class Task:
         The multipliers of joint forces and of accelerations, ``nv`` each.
     """
 
-    def __init__(self, recorder: Any, robot: Robot, fext: Sequence[int]) -> None:
+    def __init__(self, recorder: Any, robot: Robot, fext: Sequence[int], accumulates: bool = False) -> None:
         self._recorder, self._robot = recorder, robot
+        self._accumulates = accumulates
         with region("decode"):
-            self._q = self._vector("q", robot.nq)
-            self.v = self._vector("v", robot.nv)
+            self.state_q = self._vector("q", robot.nq)
+            self.state_v = self._vector("v", robot.nv)
+            self.q = [
+                own if angle else self._factor_of(own)
+                for own, angle in zip(self.state_q, self._angles, strict=True)
+            ]
+            self.v = [self._factor_of(own) for own in self.state_v]
             self.a = self._vector("a", robot.nv)
             self.tau = self._vector("tau", robot.nv)
             self._base_v = self._vector("base_v", 6) if robot.base_given else []
@@ -95,6 +109,15 @@ class Task:
             ]
             self.lambda_tau = self._vector("lambda_tau", robot.nv)
             self.lambda_a = self._vector("lambda_a", robot.nv)
+            self.h = recorder.input("h") if robot.time_step is None else robot.time_step
+
+    def at(self, q: list[Scalar], v: list[Scalar]) -> Task:
+        """Return the task at another state, whose numbers serve as factors; all else stays the same."""
+        moved = copy(self)
+        moved.q, moved.v, moved._accumulates = q, v, False
+        for known in ("coordinates", "floating", "poses"):
+            vars(moved).pop(known, None)
+        return moved
 
     @cached_property
     def coordinates(self) -> list[Coordinate]:
@@ -120,7 +143,7 @@ class Task:
         if not self._robot.floats:
             return None
         with region("floating"):
-            quaternion = self._q[3:7]
+            quaternion = self.q[3:7]
             axes = attitude(quaternion, 1.0)
             into = transpose(self._robot.bodies[0].joint.placement.rotation)
             falling = apply(axes, scale(shrink(quaternion), multiply(into, self._gravity_vector)))
@@ -133,8 +156,8 @@ class Task:
         if not self._robot.floats:
             return self.coordinates
         with region("floating"):
-            x, y, z = self._q[:3]
-            quaternion = self._q[3:7]
+            x, y, z = self.q[:3]
+            quaternion = self.q[3:7]
             pose = Coordinate(shift=(x, y, z), attitude=attitude(quaternion, shrink(quaternion)))
         return [pose, *self.coordinates[1:]]
 
@@ -152,7 +175,7 @@ class Task:
         return x, y, z
 
     def _coordinate(self, joint: Joint, place: slice) -> Coordinate:
-        own = self._q[place]
+        own = self.q[place]
         if joint.kind is JointKind.FLOATING:
             return Coordinate()  # only gravity depends on its attitude: see `floating`
         if joint.kind is JointKind.SPHERICAL:
@@ -163,7 +186,8 @@ class Task:
         factor, offset = self._factor(joint), joint.offset
         if joint.mimic is not None:
             offset += joint.mimic.offset
-        position = own[0] if factor == 1.0 else factor * own[0]
+        whole = joint.kind.rotates and math.frexp(abs(factor))[0] in (0.0, 0.5)
+        position = factor * (own[0] if whole else self._factor_of(own[0])) if factor != 1.0 else own[0]
         if joint.kind.rotates:
             cos, sin = self._recorder.cos_sin(position, turns(offset))
             return Coordinate(cos=cos, sin=sin)
@@ -178,6 +202,16 @@ class Task:
         if followed.kind.rotates == joint.kind.rotates:
             return factor
         return factor * 2.0 * math.pi if followed.kind.rotates else turns(factor)
+
+    @property
+    def _angles(self) -> list[bool]:
+        """For each configuration coordinate, whether it is an angle."""
+        joints = (body.joint for body in self._robot.bodies if body.joint.mimic is None)
+        return [angle for joint in joints for angle in joint.kind.angles]
+
+    def _factor_of(self, value: Scalar) -> Scalar:
+        """Return a number of the state as products read it."""
+        return self._recorder.rounded(value) if self._accumulates else value
 
     def _vector(self, name: str, size: int) -> list[Any]:
         return [self._recorder.input(f"{name}[{i}]") for i in range(size)]

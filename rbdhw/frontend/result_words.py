@@ -18,8 +18,8 @@ def result_words(
 ) -> Iterator[tuple[str, Scalar]]:
     """Yield the name and value of each word of a function's arrays; further ``values`` are ignored.
 
-    Structural zeros do not travel, nor do elements that are always one, nor does the first of two elements
-    that :class:`ArrayKind` calls exchangeable.
+    Structural zeros do not travel, nor do the ones of :meth:`ArrayKind.is_one`, nor does the first of two
+    elements that :class:`ArrayKind` calls exchangeable.
     """
     joints = {k: i for i, place in enumerate(robot.v_of) for k in range(robot.nv)[place]}
     for array, value in zip(arrays, values, strict=False):
@@ -29,13 +29,18 @@ def result_words(
             mirror = kind.mirror(index)
             within = kind.ordered and mirror != index and _within_joint(kind, joints, index)
             differs = within and not equal(entry, entries[mirror])
-            if differs or (mirror <= index and not is_zero(entry) and not kind.is_one(index)):
+            if differs or (mirror <= index and not is_zero(entry) and not _is_one(kind, index, entry)):
                 yield f"{function}.{array}[{','.join(map(str, index))}]", entry
 
 
 def is_zero(entry: Scalar) -> bool:
     """Return whether an element is a structural zero."""
     return isinstance(entry, float) and entry == 0.0
+
+
+def _is_one(kind: ArrayKind, index: tuple[int, ...], entry: Scalar) -> bool:
+    """Return whether an element is one and therefore does not travel."""
+    return kind.is_one(index) and isinstance(entry, float) and entry == 1.0
 
 
 def _within_joint(kind: ArrayKind, joints: Mapping[int, int], index: tuple[int, ...]) -> bool:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rbdhw.errors import InputError
 from rbdhw.golden.complex_step import by_position, by_velocity
+from rbdhw.golden.integrators import derivatives, euler, runge_kutta
 from rbdhw.golden.kinematics import kinematics
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
 from rbdhw.golden.system import System, system
@@ -55,6 +56,7 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     if function not in FUNCTIONS:
         raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(FUNCTIONS)}")
     given = {"base_v": robot.base_given, "base_a": robot.base_given, "gravity": robot.gravity_given}
+    given["h"] = robot.time_step is None
     return tuple(name for name in FUNCTIONS[function].inputs if name != "fext" and given.get(name, True))
 
 
@@ -69,9 +71,10 @@ def evaluate(
         One of :data:`FUNCTIONS`.
     arrays
         The arrays that :func:`inputs_of` lists: ``q`` (N, nq), ``v``, ``a``, ``tau`` (N, nv) in rad, m and
-        their rates, Nm and N, and multipliers ``lambda_tau`` or ``lambda_a`` (N, nv). Optional are ``fext``
-        (N, bodies, 6), the external force ``[force; moment]`` on each body in its own URDF link frame, and
-        for ``difd`` the ``Minv`` (N, nv, nv) to use. Other arrays are ignored. Quaternions are normalized.
+        their rates, Nm and N, multipliers ``lambda_tau`` or ``lambda_a`` (N, nv), and the step ``h`` (N,) in
+        seconds. Optional are ``fext`` (N, bodies, 6), the external force ``[force; moment]`` on each body in
+        its own URDF link frame, and for ``difd`` the ``Minv`` (N, nv, nv) to use. Other arrays are ignored.
+        Quaternions are normalized.
         ``base_v`` and ``base_a`` (N, 6) are the base link's spatial velocity and acceleration
         ``[linear; angular]`` in its own frame, without gravity. ``gravity`` (N, 3) is in the world's frame,
         or in the base link's frame if the base's motion is given.
@@ -89,7 +92,9 @@ def evaluate(
         ``lambda_tau . tau``; ``hfd``: those of ``lambda_a . a``, with ``H_qtau``. By two positions of one
         joint the derivative by the first index is taken first. ``kin``: for each of the robot's frames
         ``placement`` (N, frames, 4, 4), ``J`` (N, frames, 6, nv) and ``velocity`` (N, frames, 6), all
-        ``[linear; angular]`` (:mod:`rbdhw.golden.kinematics`).
+        ``[linear; angular]`` (:mod:`rbdhw.golden.kinematics`). ``step`` and ``rk4``: ``x_next``
+        (N, nq + nv), the state after a step of ``h`` (:mod:`rbdhw.golden.integrators`); ``dstep`` and
+        ``drk4``: also its derivatives ``A`` (N, 2 nv, 2 nv) by the state and ``B`` (N, 2 nv, nv) by ``tau``.
 
     Raises
     ------
@@ -123,6 +128,8 @@ def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array
     count = np.shape(arrays["q"])[:1] or (1,)
     tasks = {name: np.zeros((*count, *shapes[name])) for name in ("fext", "base_v", "base_a")}
     tasks["gravity"] = np.tile(robot.gravity, (*count, 1))
+    if robot.time_step is not None:
+        tasks["h"] = np.full(count, robot.time_step)
     for name in (name for name in names if name in arrays):
         array, shape = np.asarray(arrays[name]), (*count, *shapes[name])
         if not np.can_cast(array.dtype, np.float64, "same_kind"):
@@ -334,6 +341,8 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
             return _second_derivatives(robot, model, function, tasks)
         case "hid" | "hfd":
             return _contracted_derivatives(robot, model, function, tasks)
+        case "step" | "dstep" | "rk4" | "drk4":
+            return _step(robot, model, function, tasks)
         case _:
             return kinematics(robot, model, tasks)
 
@@ -387,3 +396,14 @@ def _contracted_derivatives(robot: Robot, model: System, function: str, tasks: T
         "H_vv": pushed["v"],
         f"H_q{driven}": moved["m"].swapaxes(1, 2),
     }
+
+
+def _step(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str, Array]:
+    """Return the state after a step and, for a function with derivatives, those of the state."""
+    scheme = euler if function in ("step", "dstep") else runge_kutta
+
+    def step(own: Tasks) -> Array:
+        return scheme(robot, lambda stage: _forward_dynamics(model, stage), own)
+
+    found = {"x_next": step(tasks)}
+    return found | derivatives(robot, step, tasks) if function in ("dstep", "drk4") else found

@@ -16,6 +16,7 @@ ARITY = {
     Op.COS: 1,
     Op.RECIPROCAL: 1,
     Op.SELECT: 3,
+    Op.ROUND: 1,
 }
 
 

@@ -37,6 +37,8 @@ class Op(StrEnum):
     """One over a value that is not constant."""
     SELECT = "select"
     """The second argument if the first, a flag, is 1; the third if it is 0."""
+    ROUND = "round"
+    """The argument, with a number format of its own: products read it in place of a wider accumulator."""
 
 
 class Edge(NamedTuple):
@@ -233,6 +235,12 @@ class GraphBuilder:
         plain = tuple(Edge(x.node) if self.constant_value(x) == 0.0 else x for x in inside)
         return common.applied(Edge(self._node(Op.SELECT, (flag, *plain), 0.0, "", region)))
 
+    def round(self, a: Edge, region: Region) -> Edge:
+        """Return ``a`` with a number format of its own; a constant has one already."""
+        if self.nodes[a.node].op in (Op.CONSTANT, Op.ROUND):
+            return a
+        return a.applied(Edge(self._node(Op.ROUND, (Edge(a.node),), 0.0, "", region)))
+
     def copy(self, node: Node, args: tuple[Edge, ...]) -> Edge:
         """Create ``node`` again with other arguments; every pass rebuilds a graph with this method."""
         match node.op:
@@ -254,6 +262,8 @@ class GraphBuilder:
                 return self.reciprocal(args[0], node.region)
             case Op.SELECT:
                 return self.select(args[0], args[1], args[2], node.region)
+            case Op.ROUND:
+                return self.round(args[0], node.region)
 
     def _node(self, op: Op, args: tuple[Edge, ...], value: float, name: str, region: Region) -> int:
         new = len(self.nodes)

@@ -62,3 +62,5 @@ def _evaluate(node: Node, args: list[Array], inputs: Mapping[str, Array]) -> Arr
             return 1.0 / args[0]
         case Op.SELECT:
             return np.where(args[0] != 0.0, args[1], args[2])
+        case Op.ROUND:
+            return args[0]

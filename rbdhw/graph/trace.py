@@ -105,6 +105,12 @@ class Recorder:
         x, y = (flag._edge(value) for value in (a, b))
         return flag._wrap(self.builder.select(flag.edge, x, y, current_region()))
 
+    def rounded(self, value: Signal | float) -> Signal | float:
+        """Return a number with a format of its own, which products may read."""
+        if not isinstance(value, Signal):
+            return value
+        return value._wrap(self.builder.round(value.edge, current_region()))
+
     def output(self, name: str, value: Signal | float) -> None:
         """Add an output with this name and value."""
         edge = value.edge if isinstance(value, Signal) else self.builder.constant(value, current_region())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw import golden
 from rbdhw.design.digests import read_manifest
 from rbdhw.errors import InputError
 from rbdhw.host.engines import open_engine
@@ -75,6 +76,7 @@ class Accelerator:
             expected = f"one of {', '.join(self.functions)}"
             raise InputError(f"function '{function}'", f"not in {self.folder}", expected)
         given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
+        self._check_time_step(function, given)
         self._engine.check_optional(function, given)
         one = all(array.ndim == len(kind_of(name).dimensions) for name, array in given.items())
         tasks = _broadcast(given)
@@ -82,6 +84,14 @@ class Accelerator:
         status, results = self._engine.compute(function, tasks, extended)
         found = [array[0] if one else array for array in results.values()]
         return _results(function, tuple(results))(*found, int(status[0]) if one else status)
+
+    def _check_time_step(self, function: str, given: Mapping[str, Array]) -> None:
+        """Check that tasks bring a step in time if the build does not have a fixed one."""
+        fixed = self.robot.time_step
+        if fixed is not None and "h" in given:
+            raise InputError("array 'h'", f"this build has a time step of {fixed:g} s", "none")
+        if "h" in golden.inputs_of(self.robot, function) and "h" not in given:
+            raise InputError("array 'h'", "missing", "the step in time of each task, or one for all")
 
 
 def _broadcast(given: Mapping[str, Array]) -> dict[str, Array]:
@@ -118,7 +128,10 @@ def _method(function: str) -> Callable[..., Any]:
     chosen = [name for name in own.inputs if name not in required]
     kinds = inspect.Parameter
     parameters = [kinds("self", kinds.POSITIONAL_OR_KEYWORD)]
-    parameters += [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in required]
+    parameters += [
+        kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None if name == "h" else kinds.empty)
+        for name in required
+    ]
     parameters += [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in (*chosen, *own.optional_inputs)]
     if own.optional_outputs:
         parameters.append(kinds("extended", kinds.KEYWORD_ONLY, default=False))
@@ -153,6 +166,8 @@ def _describe(function: str) -> str:
 def _shape(name: str, function: str) -> str:
     """Return the shape of a function's result for one task, with the names of its lengths."""
     lengths = list(map(str, kind_of(name, function).dimensions))
+    if not lengths:
+        return "()"
     return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
 
 

@@ -141,7 +141,7 @@ def _times_partial(builder: GraphBuilder, i: int, k: int, factor: Edge, region: 
     """Return a factor times the derivative of node ``i`` by its argument ``k``."""
     node = builder.nodes[i]
     match node.op:
-        case Op.ADD:
+        case Op.ADD | Op.ROUND:
             return factor
         case Op.MULTIPLY:
             return builder.multiply(node.args[1 - k], factor, region)

@@ -13,32 +13,34 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.config import WIDTHS, BuildOptions
 from rbdhw.design.model import AcceleratorModel
-from rbdhw.domain.bounds import Domain, graph_inputs, graph_ranges
+from rbdhw.domain.bounds import Domain, angular_coordinates, graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA, Drawn, draw, error_floors
 from rbdhw.fixed.absorption import remove_absorbed_terms
 from rbdhw.fixed.alignment import exponents, unify
+from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.evaluate import largest_values
 from rbdhw.fixed.figures import FunctionErrors, Measured
 from rbdhw.fixed.fusion import fuse
-from rbdhw.fixed.gains import TINY, Gains, Row, Strata, gains, optional_results
+from rbdhw.fixed.gains import TINY, Gains, Measure, Row, Strata, gains, optional_results
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.search import FormatSearch, Try
 from rbdhw.fixed.widths import GUARD_BITS, Widths
 from rbdhw.frontend.build_graph import Model
-from rbdhw.golden.error_norm import relative_errors
+from rbdhw.golden import error_norm
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
 from rbdhw.graph.twins import Group, Twins
 from rbdhw.interface import program_interface
 from rbdhw.passes.specialise import reached_nodes
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import FUNCTIONS, flag_values
+from rbdhw.protocol import FUNCTIONS, NEXT_STATE, WordName, flag_values
 from rbdhw.remarks import subject
 from rbdhw.robot.model import Robot
 from rbdhw.runtime.garbage_collector import seldom_collect
+from rbdhw.scalar import STAGE
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import decode, encode, quantise
 from rbdhw.target import target
@@ -79,6 +81,7 @@ BY_VELOCITY = (
     "inverse_product",
     "forward_dynamics",
     "correction",
+    "mean_row",
 )
 """Steps whose regions are numbered by velocity coordinates instead of bodies."""
 
@@ -198,6 +201,7 @@ def observe(
     )
     probed = draw(robot, domain, draws.probed, probing, model.fext)
     inputs = graph_inputs(robot, add_inverses(robot, domain, probed.arrays))
+    measures = word_measures(robot, graph, probed.arrays)
     tasks = draw(robot, domain, draws.held_out, held_out, model.fext)
     return Observed(
         model,
@@ -207,7 +211,7 @@ def observe(
         largest_magnitudes(
             graph, functions, [*sample_inputs(model, domain, draws, ranging), inputs], draws.group
         ),
-        gains(graph, inputs, Strata(STRATA, probed.stratum, floors), probing),
+        gains(graph, inputs, Strata(STRATA, probed.stratum, floors, measures), probing),
         graph_inputs(robot, add_inverses(robot, domain, tasks.first(NOISE_TASKS).arrays)),
         tasks,
         {f: golden.evaluate(robot, f, tasks.arrays) for f in functions},
@@ -306,7 +310,7 @@ def node_reason(robot: Robot, graph: Graph, node: int, times: float) -> str:
 
 def joint_of(robot: Robot, step: str, index: int) -> str:
     """Return the joint of a region; ``index`` is that of a body, or of a velocity in steps of BY_VELOCITY."""
-    if step not in BY_VELOCITY:
+    if step.partition(STAGE)[0] not in BY_VELOCITY:
         return robot.bodies[index].joint.name
     pairs = zip(robot.bodies, robot.v_of, strict=True)
     return next(
@@ -412,8 +416,31 @@ def function_errors(model: AcceleratorModel, observed: Observed, function: str, 
 
     Flagged tasks are counted, but their errors are not.
     """
-    drawn, floor = observed.tasks.first(tasks), observed.floors[function]
+    drawn = observed.tasks.first(tasks)
     status, words = respond(model, function, encode(model, function, drawn.arrays))
     reference = first(observed.reference[function], tasks)
-    errors = relative_errors(decode(model, function, words), reference, floor)
+    results = decode(model, function, words)
+    errors = error_norm.function_errors(
+        model.robot, function, drawn.arrays, results, reference, observed.floors
+    )
+    own = {part.name: observed.floors[part.name] for part in error_norm.parts_of(model.robot, function)}
+    floor = own or observed.floors[function]
     return FunctionErrors.of(errors, status == 0, drawn.stratum, STRATA, floor)
+
+
+def word_measures(robot: Robot, graph: Graph, tasks: Mapping[str, Array]) -> dict[str, Measure]:
+    """Return how errors of the result words of integrators are measured, by the word's name."""
+    found = {}
+    angles = angular_coordinates(robot)
+    for text, _ in graph.outputs:
+        name = WordName.parse(text)
+        for part in error_norm.parts_of(robot, str(name.function)):
+            if part.array == name.array and part.rows.start <= name.index[0] < part.rows.stop:
+                row = name.index[0]
+                in_turns = name.array == NEXT_STATE and row < robot.nq and angles[row]
+                unit = TURN if in_turns else 1.0
+                scale = unit * np.power(error_norm.time_step(robot, tasks), -part.power)
+                whole = error_norm.origin_of(robot, name.array, tasks)
+                origin = whole[:, row] if name.array == NEXT_STATE else whole[name.index]
+                found[text] = Measure(part.name, scale, np.broadcast_to(origin / unit, scale.shape))
+    return found

@@ -252,6 +252,8 @@ class Robot:
         The frames of which the kinematics are wanted.
     frame_axes
         The axes of their twists, one of :data:`FRAME_AXES`.
+    time_step
+        The step in time (s) of all tasks, or None if each task has its own.
     joint_order
         The source of the order of ``bodies``: ``pinocchio`` (a link's joints by name) or ``file`` for a URDF,
         ``rerooted`` after :func:`rbdhw.robot.reroot.reroot`, ``given`` for a robot built in code.
@@ -271,6 +273,7 @@ class Robot:
     base_given: bool = False
     frames: tuple[Frame, ...] = ()
     frame_axes: str = FRAME_AXES[0]
+    time_step: float | None = None
     joint_order: str = "given"
     remarks: tuple[str, ...] = field(default=(), compare=False)
 
@@ -292,7 +295,9 @@ class Robot:
     @cached_property
     def sizes(self) -> dict[str, int]:
         """The lengths of the axes of arrays, by the names of :data:`rbdhw.protocol.ARRAYS`."""
-        return {"nq": self.nq, "nv": self.nv, "bodies": len(self.bodies), "frames": len(self.frames)}
+        states = {"nx": self.nq + self.nv, "ndx": 2 * self.nv}
+        lengths = {"nq": self.nq, "nv": self.nv, "bodies": len(self.bodies), "frames": len(self.frames)}
+        return lengths | states
 
     @cached_property
     def q_of(self) -> tuple[slice, ...]:

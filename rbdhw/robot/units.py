@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from rbdhw.robot.coordinates import velocity_coordinates
+from rbdhw.robot.coordinates import configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import Robot
 
 FORCE, MOMENT = "N", "Nm"
@@ -79,6 +79,8 @@ class Units:
 
     def __init__(self, robot: Robot) -> None:
         self._shifts = [coordinate.unit == "m/s" for coordinate in velocity_coordinates(robot)]
+        self._states = ["q"] * robot.nv + ["v"] * robot.nv
+        self._positions = [coordinate.unit for coordinate in configuration_coordinates(robot)]
 
     def of(self, array: str, index: tuple[int, ...], function: str | None = None) -> str:
         """Return the unit of an element.
@@ -101,8 +103,15 @@ class Units:
             return FORCE if index[1] < 3 else MOMENT
         if array in _BASE:
             return _BASE[array][index[0]]
+        if array == "h":
+            return "s"
         if function == "kin":
             return self._of_frame(array, index)
+        if array == "x_next":
+            row = index[0] - len(self._positions)
+            return self._positions[index[0]] if row < 0 else self.of("v", (row,))
+        if array in ("A", "B"):
+            return self._of_step(array, index)
         shifts = [self._shifts[place] for place in index]
         if array in _INERTIAS:
             return write_unit(_inertia(_INERTIAS[array], shifts))
@@ -112,6 +121,15 @@ class Units:
             product.update(_QUANTITIES[numerator][shifts.pop(0)])
         for quantity, shift in zip(denominators, shifts, strict=True):
             product.subtract(_QUANTITIES[quantity][shift])
+        return write_unit(product)
+
+    def _of_step(self, array: str, index: tuple[int, ...]) -> str:
+        """Return the unit of an element of the derivatives of a state."""
+        row, column = index
+        shifts = self._shifts + self._shifts
+        product = Counter(_QUANTITIES[self._states[row]][shifts[row]])
+        other = self._states[column] if array == "A" else "tau"
+        product.subtract(_QUANTITIES[other][shifts[column]])
         return write_unit(product)
 
     def _of_frame(self, array: str, index: tuple[int, ...]) -> str:

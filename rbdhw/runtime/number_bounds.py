@@ -73,6 +73,9 @@ ACCELERATION = Bound(1e9, "rad/s^2 or m/s^2", 1e-9)
 EFFORT = Bound(1e12, "N or Nm", 1e-12)
 """A joint effort: from the force that bends a cell to more than any drive delivers."""
 
+TIME_STEP = Bound(1.0, "s", 1e-7)
+"""A step in time: up to a second; a robot falls five metres in it."""
+
 RATIO = Bound(500.0, "", 1e-6)
 """The ratio of a mimic joint: from the pitch of the finest screw to more than a single gear reduces."""
 

@@ -94,11 +94,13 @@ def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[st
     vector, matrix = (tasks, nv), (tasks, robot.nv, robot.nv)
     wrenches = (tasks, len(robot.bodies), 6)
     shapes = {"q": (tasks, nq), "v": vector, "a": vector, "tau": vector, "fext": wrenches}
-    shapes |= dict.fromkeys(MULTIPLIERS, vector)
+    shapes |= dict.fromkeys(MULTIPLIERS, vector) | {"h": (tasks,)}
     return {**shapes, "Minv": matrix, "base_v": (tasks, 6), "base_a": (tasks, 6), "gravity": (tasks, 3)}
 
 
 def _check_array(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) -> Array:
+    if name == "h" and array.ndim == 0:
+        array = np.broadcast_to(array, shape)
     if array.shape != shape:
         raise InputError(f"array '{name}'", f"shape {array.shape}", str(shape))
     with np.errstate(over="ignore"):  # a wider number may become infinite

@@ -183,7 +183,7 @@ def _element(name: str) -> tuple[str, tuple[int, ...]]:
 
 def _bounds(design: Design, array: str, index: tuple[int, ...]) -> tuple[float, float]:
     """Return the domain of an input in the user's unit."""
-    row = index[0] * design.robot.nv + index[1] if array == "Minv" else index[-1]
+    row = index[0] * design.robot.nv + index[1] if array == "Minv" else (0, *index)[-1]
     lower, upper = design.domain.bounds[array][row].tolist()
     return lower, upper
 
@@ -214,6 +214,8 @@ def _remedy(design: Design, array: str, index: tuple[int, ...]) -> str:
         return f"widen {_entry(table, _BASE_ENTRIES[array][index[-1] // 3])}"
     if array == "gravity":
         return "generate with the larger --gravity"
+    if array == "h":
+        return f"widen {_entry('integration', 'time_step')}"
     return "expected the inverse of a mass matrix of this robot"
 
 

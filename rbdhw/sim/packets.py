@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import graph_inputs
 from rbdhw.errors import InputError
-from rbdhw.fixed.angles import drop_turns
+from rbdhw.fixed.angles import TURN, drop_turns
 from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
@@ -162,9 +162,13 @@ def decode(
 
 
 def _real(model: AcceleratorModel, word: Word, values: Integers) -> Array:
-    """Return the numbers that a word's integers represent, rounded to singles if they travel so."""
+    """Return the numbers that a word's integers represent, rounded to singles if they travel so.
+
+    Angles travel in turns and are returned in radians.
+    """
     real = word.format.real(values)
-    return real.astype(np.float32).astype(np.float64) if model.interface.converts else real
+    own = real.astype(np.float32).astype(np.float64) if model.interface.converts else real
+    return own * TURN if word.unit == "turn" else own
 
 
 # Words and packets

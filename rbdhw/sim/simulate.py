@@ -23,7 +23,7 @@ from rbdhw.domain.strata import STRATA, Drawn, draw
 from rbdhw.errors import InputError
 from rbdhw.fixed.figures import FLAGGED_SHARE, most_flagged
 from rbdhw.fixed.format import Integers
-from rbdhw.golden.error_norm import relative_errors
+from rbdhw.golden.error_norm import function_errors
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS, function_giving
 from rbdhw.runtime.number_bounds import LARGEST_SEED, MOST_TASKS
@@ -377,7 +377,9 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
     own = {name for name in optional if function_giving(name, function) == function}
     reference = {name: array for name, array in found.items() if name not in own}
     floor = design.description.error[function].floor
-    return status, relative_errors(decode(design, function, words, extended), reference, floor)
+    floors = floor if isinstance(floor, dict) else {function: floor}
+    results, tasks = decode(design, function, words, extended), batch.drawn.first(count).arrays
+    return status, function_errors(design.robot, function, tasks, results, reference, floors)
 
 
 def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Disturbance) -> Report:

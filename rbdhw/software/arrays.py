@@ -44,6 +44,10 @@ UNITS = {
     "velocity": "velocity [linear; angular] of each frame: m/s, rad/s",
     "acceleration": "spatial acceleration [linear; angular] of each frame, without gravity: m/s^2, rad/s^2",
     "dv_dq": "derivative of velocity by the configuration, in the tangent space",
+    "h": "step in time: s",
+    "x_next": "configuration and velocity after the step: rad, m, unit quaternions, rad/s, m/s",
+    "A": "derivative of x_next by q and v (columns), in the tangent space",
+    "B": "derivative of x_next by tau (columns), in the tangent space",
 }
 
 _OF_FRAMES = {
@@ -102,8 +106,8 @@ def arrays_of(
     Parameters
     ----------
     given
-        The arrays of which the build reads any number. ``fext``, the base's motion, gravity and optional
-        arrays are only among the inputs if they are in it.
+        The arrays of which the build reads any number. ``fext``, the base's motion, gravity, the step in
+        time and optional arrays are only among the inputs if they are in it.
     """
     own = FUNCTIONS[function]
 
@@ -120,4 +124,4 @@ def arrays_of(
     return tuple(inputs), tuple(outputs)
 
 
-_CHOSEN = (*BASE, "fext")
+_CHOSEN = (*BASE, "fext", "h")

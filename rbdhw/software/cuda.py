@@ -96,14 +96,16 @@ class _CudaFunction(Function):
     def stores(self, kernel: Kernel) -> list[str]:
         """Return the lines that write the results of a task, and those that are always zero or one."""
         lines = []
-        for k, (place, *elements) in enumerate(places_of(kernel.outputs, self.outputs)):
+        results = places_of(kernel.outputs, self.outputs)
+        for k, (place, *elements) in enumerate(results):
             array = self.outputs[place]
             targets = " = ".join(_element(array, element) for element in elements if element is not None)
             lines.append(f"{_if_given(array)}{targets} = results[{k}];")
         for place, element in self.zeros(kernel):
             array = self.outputs[place]
             lines.append(f"{_if_given(array)}{_element(array, element)} = 0;")
-        for place, element in self.ones:
+        varying = {(place, element) for place, element, _ in results}
+        for place, element in (one for one in self.ones if one not in varying):
             array = self.outputs[place]
             lines.append(f"{_if_given(array)}{_element(array, element)} = 1;")
         return lines

@@ -249,6 +249,7 @@ class _Function(Declaration):
         name = WordName.parse(word.name)
         place = next(k for k, array in enumerate(arrays) if array.name == name.array)
         own = name.array == "q" and bool(angles)
+        angle = word.unit == "turn"
         bounded = word.lowest is not None and word.highest is not None
         fields = (
             place,
@@ -257,7 +258,7 @@ class _Function(Declaration):
             word.slot,
             word.format.width,
             word.format.binary_point,
-            int(own and angles[name.index[0]]),
+            int(angle),
             int(own and wraps[name.index[0]]),
             int(bounded or not angles),
             integer(word.lowest or 0),

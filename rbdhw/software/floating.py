@@ -205,7 +205,7 @@ class Function(Declaration):
         for one in self.ones:
             del every[one]
         for place, element, mirror in places_of(kernel.outputs, outputs):
-            del every[place, element]
+            every.pop((place, element), None)  # one that varies is written over
             if mirror is not None:
                 del every[place, mirror]
         return list(every)
@@ -222,6 +222,7 @@ def float_arrays(
     given = {"fext"} if loaded else set()
     given |= {"base_v", "base_a"} if robot.base_given else set()
     given |= {"gravity"} if robot.gravity_given else set()
+    given |= {"h"} if robot.time_step is None else set()
     given |= set(FUNCTIONS[function].optional_inputs) if supplied else set()
     return arrays_of(robot, function, given)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rbdhw.graph.graph import Edge, Graph, Op
-from rbdhw.protocol import WordName
+from rbdhw.protocol import NEXT_STATE, WordName
 from rbdhw.software.straight_line import Block, split_into_blocks
 
 VECTOR_BYTES = 64
@@ -50,9 +50,13 @@ class Kernel:
         return max(1, self._code.places)
 
     def is_angle(self, name: str) -> bool:
-        """Return whether an input is an angle."""
+        """Return whether an input or a result is an angle."""
         word = WordName.parse(name)
-        return word.array == "q" and self._angles[word.index[0]]
+        return (
+            word.array in ("q", NEXT_STATE)
+            and word.index[0] < len(self._angles)
+            and self._angles[word.index[0]]
+        )
 
     # Which nodes are statements
 
@@ -120,7 +124,8 @@ class Kernel:
         return lines + [f"store[{place} * STRIDE] = v{value};" for value, place in block.stores]
 
     def _result(self, k: int, edge: Edge) -> str:
-        return f"results[{k} * STRIDE] = {self._term(edge)};"
+        turned = f" * R({2.0 * math.pi!r})" if self.is_angle(self.outputs[k]) else ""
+        return f"results[{k} * STRIDE] = {self._term(edge)}{turned};"
 
     def _statement(self, i: int, turned: dict[tuple[Edge, float], int]) -> Iterator[str]:
         """Yield the lines that compute a node; ``turned`` are the angles of the block's sines and cosines."""
@@ -142,6 +147,8 @@ class Kernel:
                 yield f"const V v{i} = {self._term(node.args[0])} * {self._term(node.args[1])};"
             case Op.RECIPROCAL:
                 yield f"const V v{i} = R(1.0) / {self._term(node.args[0])};"
+            case Op.ROUND:
+                yield f"const V v{i} = {self._term(node.args[0])};"
             case _:  # a scaled node; choices are made before
                 yield f"const V v{i} = {self._term(node.args[0])} * R({node.value!r});"
 

@@ -112,7 +112,7 @@ def test_the_default_acceleration_follows_the_velocity_asked_for():
 @pytest.mark.parametrize(
     ("text", "element", "expected"),
     [
-        ("x = 1", "x", "one of default, joints, base, fext"),
+        ("x = 1", "x", "one of default, joints, base, fext, integration"),
         ("[joints.elbow]\nspin = 1", "joints.elbow.spin", f"one of {ENTRIES}"),
         ("[default]\nlimit = 1", "default.limit", f"one of {ENTRIES}"),
         ("[fext]\ntorque = 1", "fext.torque", "one of force, moment"),

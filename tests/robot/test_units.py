@@ -82,6 +82,7 @@ def test_results_change_with_the_units(kinds, function):
     rng = np.random.default_rng(6)
     arrays = {name: rng.normal(size=(3, robot.nv)) for name in ("v", "a", "tau", *MULTIPLIERS)}
     arrays |= {"fext": rng.normal(size=(3, len(robot.bodies), 6)), "q": rng.normal(size=(3, robot.nq))}
+    arrays["h"] = rng.uniform(0.01, 0.02, 3)
     for body, place in zip(robot.bodies, robot.q_of, strict=True):
         if body.joint.kind.quaternion is not None:
             part = arrays["q"][:, place][:, body.joint.kind.quaternion]
@@ -128,6 +129,13 @@ def test_results_change_with_the_units(kinds, function):
         ("base_a", (2,), "m/s^2"),
         ("base_v", (3,), "rad/s"),
         ("gravity", (0,), "m/s^2"),
+        ("h", (), "s"),
+        ("x_next", (0,), "rad"),
+        ("x_next", (3,), "m/s"),
+        ("A", (2, 0), "1/s"),
+        ("A", (1, 2), "m s/rad"),
+        ("B", (0, 1), "rad/N"),
+        ("B", (3, 0), "m/(Nm s)"),
     ],
 )
 def test_units_by_joint(array, index, unit):

@@ -84,7 +84,7 @@ def _with_mimics(bodies: Sequence[Body], wanted: set[int], rng: np.random.Genera
 
 
 def random_states(robot: Robot, tasks: int, seed: int) -> dict[str, np.ndarray]:
-    """Return all inputs of the functions, in the user's shapes: q, v, a, tau, fext, the multipliers.
+    """Return all inputs of the functions, in the user's shapes: q, v, a, tau, fext, the multipliers, h.
 
     ``base_v``, ``base_a`` and ``gravity`` are included if tasks carry them. Coordinates are uniform within
     the joint limits, or within a full turn without limits. A floating body is within a metre of the origin,
@@ -100,6 +100,7 @@ def random_states(robot: Robot, tasks: int, seed: int) -> dict[str, np.ndarray]:
         "fext": rng.uniform(-10, 10, (tasks, len(robot.bodies), 6)),
     }
     states |= {name: rng.uniform(-1, 1, (tasks, robot.nv)) for name in ("lambda_tau", "lambda_a")}
+    states["h"] = rng.uniform(1e-3, 2e-2, tasks)
     if robot.base_given:
         states |= {"base_v": rng.uniform(-2, 2, (tasks, 6)), "base_a": rng.uniform(-5, 5, (tasks, 6))}
     if robot.gravity_given:

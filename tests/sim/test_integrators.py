@@ -1,0 +1,134 @@
+"""Steps in time in the hardware and its models: every bit, from Python, and what is flagged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rbdhw
+from rbdhw import golden
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.design.folder import Design, read, write
+from rbdhw.domain.bounds import JointBounds, Overrides
+from rbdhw.errors import InputError
+from rbdhw.pipeline import build_design, generate
+from rbdhw.robot.model import BASE, JointKind
+from rbdhw.robots import path
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import OUTSIDE, OVERFLOW, encode
+from rbdhw.sim.simulate import simulate
+from rbdhw.software.exact_library import ExactLibrary
+from tests.support.bit_exact import assert_same_bits, draw_words
+from tests.support.mechanisms import mechanism
+
+STEPS = ("step", "dstep", "rk4", "drk4")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an accelerator of the toy with all integrators, and others."""
+    folder = tmp_path_factory.mktemp("steps") / "toy"
+    options = BuildOptions(functions=("id", "dfd", *STEPS), ii=4, width=24, samples=512)
+    write(generate(path("toy"), options), folder)
+    return folder
+
+
+def assert_exact(design: Design, folder: Path, tasks: int) -> None:
+    """Check that no bit differs, and that few tasks are flagged."""
+    write(design, folder / "design")
+    report = simulate(folder / "design", tasks, seed=7, bulk=True)
+    assert (report.tasks, report.mismatches) == (tasks, 0)
+    assert report.flagged <= 0.01 * tasks
+    for function, own in report.functions.items():
+        assert own.error_median is not None
+        assert own.error_median < 5e-3, function
+
+
+def test_mixed_with_other_functions(folder: Path) -> None:
+    report = simulate(folder, 300, seed=7, bulk=True)
+    assert (report.tasks, report.mismatches) == (300, 0)
+    assert all(own.error_median < 1e-3 for own in report.functions.values() if own.error_median is not None)
+
+
+@pytest.mark.parametrize("function", STEPS)
+def test_exact_c_is_the_bit_exact_model(folder: Path, function: str) -> None:
+    design = read(folder)
+    words = draw_words(design, function, False, 300)
+    library = ExactLibrary(design)
+    assert_same_bits(library.respond(function, words, False), respond(design, function, words, False))
+
+
+@pytest.mark.parametrize("engine", ["model", "numpy", "golden"])
+@pytest.mark.parametrize("function", STEPS)
+def test_from_python(folder: Path, function: str, engine: str) -> None:
+    acc = rbdhw.load(folder, engine)
+    rng = np.random.default_rng(2)
+    q, v, tau = rng.uniform(-1.0, 1.0, (3, 5, 2))
+    found = getattr(acc, function)(q, v, tau, 0.01)
+    given = {"q": q, "v": v, "tau": tau, "h": np.full(5, 0.01)}
+    expected = golden.evaluate(acc.robot, function, given)
+    assert found._fields == (*expected, "status")
+    for name, array in expected.items():
+        change = np.abs(array - np.hstack([q, v])).max() if name == "x_next" else np.abs(array).max()
+        np.testing.assert_allclose(getattr(found, name), array, atol=2e-3 * change)
+
+
+def test_the_step_is_checked(folder: Path) -> None:
+    acc = rbdhw.load(folder)
+    q, v, tau = np.zeros((3, 4, 2))
+    status = acc.step(q, v, tau, np.array([0.01, 0.0, -0.01, 0.03])).status
+    assert status.tolist() == [0, OUTSIDE, OUTSIDE, OUTSIDE]
+    with pytest.raises(InputError, match="array 'h': missing"):
+        acc.step(q, v, tau)
+
+
+def test_a_state_beyond_its_formats_is_flagged(folder: Path) -> None:
+    """Formats hold what tasks of the domain lead to; words at their largest lead beyond."""
+    design = read(folder)
+    arrays = {name: np.zeros((1, 2)) for name in ("q", "v", "tau")} | {"h": np.full(1, 0.02)}
+    words = encode(design, "step", arrays)
+    assert respond(design, "step", words)[0] == [0]
+    for word in design.interface.inputs("step"):
+        if word.name in ("v[1]", "tau[1]"):
+            words[word.name] = np.array([word.format.highest])
+    assert respond(design, "step", words)[0] == [OUTSIDE | OVERFLOW]
+
+
+def test_a_fixed_step(tmp_path: Path) -> None:
+    options = BuildOptions(
+        functions=("step",), ii=2, width=24, samples=256, mounting=Mounting(time_step=0.004)
+    )
+    write(generate(path("toy"), options), tmp_path / "toy")
+    acc = rbdhw.load(tmp_path / "toy")
+    assert acc.manifest["robot"]["time_step"] == 0.004
+    q, v, tau = np.array([0.3, -0.2]), np.array([1.0, 0.5]), np.array([2.0, 0.0])
+    expected = golden.evaluate(acc.robot, "step", {"q": q[None], "v": v[None], "tau": tau[None]})
+    np.testing.assert_allclose(acc.step(q, v, tau).x_next, expected["x_next"][0], atol=1e-5)
+    with pytest.raises(InputError, match=r"this build has a time step of 0\.004 s"):
+        acc.step(q, v, tau, 0.004)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(3600)
+def test_rotations_of_three_axes(tmp_path: Path) -> None:
+    robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE, JointKind.PLANAR], (BASE, 0, 0), seed=4)
+    overrides = Overrides(default=JointBounds(velocity=2.0, effort=50.0))
+    options = BuildOptions(functions=("id", "step", "dstep", "rk4"), ii=8, width=24, samples=1024)
+    assert_exact(build_design(robot, options, overrides), tmp_path, 1000)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(7200)
+def test_iiwa14(tmp_path: Path) -> None:
+    options = BuildOptions(functions=("id", "fd", "step", "dstep", "rk4"), ii=8, width=24, samples=1024)
+    assert_exact(generate(path("iiwa14"), options), tmp_path, 2000)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(7200)
+def test_a_floating_quadruped(tmp_path: Path) -> None:
+    mounting = Mounting("floating")
+    options = BuildOptions(functions=("step", "dstep"), ii=32, width=24, samples=512, mounting=mounting)
+    assert_exact(generate(path("hyq"), options), tmp_path, 300)

@@ -35,7 +35,8 @@ from rbdhw.dynamics.second_columns import SecondDerivatives
 from rbdhw.dynamics.spatial import ZERO, dot
 from rbdhw.frontend.inputs import Coupling, Task
 from rbdhw.frontend.integrators import Dynamics, Integrator, Slopes
-from rbdhw.frontend.result_words import Results, is_zero, result_words
+from rbdhw.frontend.random_states import random_states
+from rbdhw.frontend.result_words import Results, is_zero, result_words, travelling
 from rbdhw.frontend.second_order import (
     Forward,
     acceleration_hessian,
@@ -47,6 +48,7 @@ from rbdhw.frontend.second_order import (
 from rbdhw.frontend.state import State
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder, Signal
+from rbdhw.passes.merge import merge
 from rbdhw.passes.prune import prune
 from rbdhw.protocol import FLAGS, FUNCTIONS, any_takes, functions_with, kind_of
 from rbdhw.robot.link_frames import chosen_frames
@@ -64,6 +66,9 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
 
 LARGEST_BLOCK = {"single_pivots": 1, "paired_pivots": 2, "block_pivots": 3}
 """The most degrees of freedom that each factorisation eliminates together."""
+
+SECOND = functions_with(lambda own: "second" in own.algorithms)
+"""The functions with second derivatives. In graphs with one of them equal numbers are merged."""
 
 GIVEN, SUPPLIED = FLAGS
 
@@ -128,7 +133,11 @@ def trace(
     """
     recorder = Recorder()
     record(recorder, robot, functions, fext, algorithms)
-    return prune(recorder.builder.finish(recorder.outputs))
+    graph = prune(recorder.builder.finish(recorder.outputs))
+    if any(own in SECOND for own in functions):
+        merged = merge(graph, random_states(robot, graph.inputs))
+        graph = prune(replace(merged, outputs=travelling(merged, SECOND)))
+    return graph
 
 
 def record(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from rbdhw.graph.graph import Edge, Graph, Op
 from rbdhw.graph.trace import equal
-from rbdhw.protocol import ArrayKind, kind_of
+from rbdhw.protocol import ArrayKind, WordName, kind_of
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar
 
@@ -31,6 +33,30 @@ def result_words(
             differs = within and not equal(entry, entries[mirror])
             if differs or (mirror <= index and not is_zero(entry) and not _is_one(kind, index, entry)):
                 yield f"{function}.{array}[{','.join(map(str, index))}]", entry
+
+
+def travelling(graph: Graph, functions: Sequence[str]) -> tuple[tuple[str, Edge], ...]:
+    """Return the outputs without those words of ``functions`` that need not travel.
+
+    They are zeros, and elements within a joint that equal their mirror image after all. One word of each
+    function is kept.
+    """
+    edges = dict(graph.outputs)
+    kept = {name for name in edges if _needed(graph, edges, WordName.parse(name), functions)}
+    for function in functions:
+        own = [name for name in edges if name.startswith(f"{function}.")]
+        if kept.isdisjoint(own):
+            kept.update(own[:1])
+    return tuple(pair for pair in graph.outputs if pair[0] in kept)
+
+
+def _needed(graph: Graph, edges: Mapping[str, Edge], name: WordName, functions: Sequence[str]) -> bool:
+    """Return whether a word has a value that is not known without it."""
+    mirror, own = name.kind.mirror(name.index), edges[str(name)]
+    if name.function not in functions or edges.get(str(replace(name, index=mirror)), own) != own:
+        return True
+    node = graph.nodes[own.node]
+    return mirror <= name.index and not (node.op is Op.CONSTANT and node.value == 0.0)
 
 
 def is_zero(entry: Scalar) -> bool:

@@ -1,0 +1,92 @@
+"""merge: compute equal numbers once, and leave out those that are always zero.
+
+The builder shares nodes that are computed in the same way. Second derivatives have many more that are equal
+because of what they mean: a body that is symmetric about its axis does not change as it turns, and the
+derivatives of forces have the symmetries of the mass matrix. Such identities need algebra across many nodes.
+Hence they are found by evaluating the graph in random states. Nodes that agree in all of them, but for a sign
+and a power of two, become one. A sum whose terms cancel in all of them is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Op
+from rbdhw.graph.interpret import node_values
+
+Array = NDArray[np.float64]
+
+Key = tuple[int, int, int]
+"""What equal nodes have in common: the first state in which they are not zero, and two rounded values."""
+
+TOLERANCE = 1e-11
+"""The largest relative difference of numbers that count as equal. The rounding of doubles causes smaller
+differences, and no number format of an accelerator shows them."""
+
+DIGITS = 24
+"""The bits of the rounded values of a key."""
+
+
+def merge(graph: Graph, states: Mapping[str, Array]) -> Graph:
+    """Return the graph with each number computed once.
+
+    Parameters
+    ----------
+    states
+        The value of each input in some random states, (S,). Each flag must have both values among them.
+    """
+    values = np.stack(node_values(graph, states))
+    exponents, scaled, keys = _normalize(values)
+    zeros = _cancelling(graph, values)
+    builder = GraphBuilder()
+    moved: dict[int, Edge] = {}
+    first: dict[Key, int] = {}
+    for i, node in enumerate(graph.nodes):
+        if zeros[i]:
+            moved[i] = builder.constant(0.0, node.region)
+            continue
+        known = first.setdefault(keys[i], i) if node.op not in (Op.INPUT, Op.CONSTANT) else i
+        if known != i and _agree(scaled[known], scaled[i]):
+            shift = int(exponents[i] - exponents[known])
+            opposite = bool((values[i] * values[known] < 0.0).any())
+            moved[i] = Edge(known, opposite, shift).applied(moved[known])
+        else:
+            moved[i] = builder.copy(node, tuple(edge.applied(moved[edge.node]) for edge in node.args))
+    return builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in graph.outputs])
+
+
+def _normalize(values: Array) -> tuple[NDArray[np.int32], Array, list[Key]]:
+    """Return nodes' values without sign and power of two, the exponents of these powers, and their keys."""
+    sizes = np.abs(values)
+    lead = (sizes > TOLERANCE * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
+    leading = values[np.arange(len(values)), lead]
+    fractions, exponents = np.frexp(leading)
+    scaled = np.ldexp(values, -exponents[:, None]) * np.where(leading < 0.0, -1.0, 1.0)[:, None]
+    largest = np.maximum(np.abs(scaled).max(axis=1), 1.0)
+    rounded = np.rint(np.ldexp([np.abs(fractions), scaled[:, -1] / largest], DIGITS)).astype(np.int64)
+    return exponents, scaled, list(zip(lead.tolist(), *rounded.tolist(), strict=True))
+
+
+def _agree(one: Array, other: Array) -> bool:
+    return bool((np.abs(one - other) <= TOLERANCE * np.maximum(np.abs(one), np.abs(other))).all())
+
+
+def _cancelling(graph: Graph, values: Array) -> NDArray[np.bool_]:
+    """Return for each node whether it is a sum whose terms cancel in all states."""
+    found = np.zeros(len(graph.nodes), bool)
+    sums = [i for i, node in enumerate(graph.nodes) if node.op is Op.ADD]
+    if sums:
+        args = zip(*(graph.nodes[i].args for i in sums), strict=True)
+        sizes = [np.abs(_values(values, edges)) for edges in args]
+        found[sums] = (np.abs(values[sums]) <= TOLERANCE * np.maximum(*sizes)).all(axis=1)
+    return found
+
+
+def _values(values: Array, edges: tuple[Edge, ...]) -> Array:
+    """Return the values of edges, but for their signs."""
+    shifts = np.array([edge.shift for edge in edges])
+    found: Array = np.ldexp(values[[edge.node for edge in edges]], shifts[:, None])
+    return found

@@ -1,0 +1,39 @@
+"""Random states: flags take both values, and quaternions have a length near one."""
+
+import numpy as np
+
+from rbdhw.frontend.random_states import EXCESS, random_states
+from rbdhw.protocol import FLAGS
+from rbdhw.robot.model import JointKind
+from tests.support.mechanisms import mechanism
+
+NAMES = ("v[0]", "q[0]", "q[1]", "q[2]", "q[3]", "q[4]", *FLAGS)
+
+
+def robot():
+    return mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE], (-1, 0), seed=3)
+
+
+def test_every_input_differs_from_state_to_state():
+    states = random_states(robot(), NAMES)
+    assert tuple(states) == NAMES
+    for name in set(NAMES) - set(FLAGS):
+        assert len(set(states[name].tolist())) == len(states[name])
+
+
+def test_flags_have_both_values():
+    states = random_states(robot(), NAMES)
+    for name in FLAGS:
+        assert set(states[name].tolist()) == {0.0, 1.0}
+
+
+def test_quaternions_are_almost_normalized():
+    states = random_states(robot(), NAMES)
+    excess = np.linalg.norm([states[f"q[{k}]"] for k in range(4)], axis=0) - 1.0
+    assert (excess > 0.4 * EXCESS).all()
+    assert (excess < 1.1 * EXCESS).all()
+
+
+def test_a_quaternion_of_which_some_elements_are_inputs_has_no_other_length():
+    some = random_states(robot(), ("q[0]", "q[1]", "q[2]"))
+    assert (np.linalg.norm(list(some.values()), axis=0) < 0.999).all()

@@ -1,0 +1,78 @@
+"""merge: equal numbers are computed once, zeros not at all, and nothing else changes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from rbdhw.graph.check import check
+from rbdhw.graph.graph import Graph, GraphBuilder, Op
+from rbdhw.graph.interpret import interpret
+from rbdhw.passes.merge import TOLERANCE, merge
+from rbdhw.passes.prune import prune
+from tests.support.graphs import INPUTS, REGION, graphs
+
+
+def states(*names: str) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(1)
+    return {name: rng.uniform(-1.0, 1.0, 8) for name in names}
+
+
+def squares(factor: float = 1.0) -> Graph:
+    """Return a graph of ``(x + y)(x - y)`` and of ``factor (y y - x x)``."""
+    builder = GraphBuilder()
+    x, y = builder.input("x", REGION), builder.input("y", REGION)
+    product = builder.multiply(builder.add(x, y, REGION), builder.add(x, y.negated(), REGION), REGION)
+    others = builder.multiply(x, x, REGION), builder.multiply(y, y, REGION)
+    difference = builder.add(others[1], others[0].negated(), REGION)
+    return builder.finish([("one", product), ("other", builder.scale(difference, factor, REGION))])
+
+
+@pytest.mark.parametrize(("factor", "negative", "shift"), [(1.0, True, 0), (-4.0, False, 2), (0.5, True, -1)])
+def test_equal_products_become_one(factor, negative, shift):
+    found = prune(merge(squares(factor), states("x", "y")))
+    assert found.count(Op.MULTIPLY) == 1
+    (_, one), (_, other) = found.outputs
+    assert (other.node, other.negative, other.shift) == (one.node, negative, shift)
+
+
+@pytest.mark.parametrize("factor", [3.0, 1.0 + 10.0 * TOLERANCE])
+def test_other_multiples_do_not(factor):
+    (_, one), (_, other) = prune(merge(squares(factor), states("x", "y"))).outputs
+    assert other.node != one.node
+
+
+def test_cancelling_terms_are_zero():
+    """In ``(x + y)(x - y) + (y y - x x) + z`` only ``z`` remains."""
+    graph = squares()
+    builder = GraphBuilder()
+    moved = []
+    for node in graph.nodes:
+        moved.append(builder.copy(node, tuple(edge.applied(moved[edge.node]) for edge in node.args)))
+    one, other = (edge.applied(moved[edge.node]) for _, edge in graph.outputs)
+    z = builder.input("z", REGION)
+    total = builder.add(builder.add(one, other, REGION), z, REGION)
+    found = prune(merge(builder.finish([("total", total)]), states("x", "y", "z")))
+    assert [node.name for node in found.nodes] == ["z"]
+
+
+def test_what_a_flag_tells_apart_is_not_merged():
+    builder = GraphBuilder()
+    x, y, flag = (builder.input(name, REGION) for name in ("x", "y", "flag"))
+    twice = builder.multiply(x, y, REGION)
+    chosen = builder.select(flag, twice, builder.multiply(x, x, REGION), REGION)
+    graph = builder.finish([("chosen", chosen), ("twice", twice)])
+    found = merge(graph, states("x", "y") | {"flag": np.arange(8) % 2.0})
+    assert found == graph
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(trigonometry=True))
+def test_the_values_of_random_graphs_stay(graph):
+    given = states(*INPUTS)
+    found = merge(graph, {name: given[name] for name in graph.inputs})
+    check(found)
+    assert found.count(Op.MULTIPLY) <= graph.count(Op.MULTIPLY)
+    other = {name: values + 0.125 for name, values in given.items()}
+    before, after = interpret(graph, other), interpret(found, other)
+    for name, value in before.items():
+        np.testing.assert_allclose(after[name], value, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(value).max()))

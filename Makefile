@@ -16,6 +16,8 @@ LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 ROBOTS := cmeel.prefix/share/example-robot-data
+# Byte code is kept: workers and simulators import the same files.
+unexport PYTHONDONTWRITEBYTECODE
 # The matrix products are small: a second thread of each worker would mostly wait for the first.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal
 

@@ -13,7 +13,10 @@ from rbdhw.cores.array import ArrayCore
 from rbdhw.cores.pipeline import PipelineCore
 from rbdhw.frontend import build_graph
 from rbdhw.runtime.garbage_collector import seldom_collect
-from rbdhw.sim.tools import FLAGS
+from rbdhw.sim import verilator
+from rbdhw.sim.tools import FLAGS, Tools
+from rbdhw.sim.verilator import AS_ONE_FILE
+from tests.support.verilated_headers import precompiled_headers
 
 
 @pytest.fixture(autouse=True)
@@ -24,10 +27,22 @@ def no_progress(monkeypatch):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def quick_compilation():
-    """Compile simulators without optimisation: they simulate few tasks, and compiling takes most time."""
+def quick_compilation(tmp_path_factory):
+    """Compile simulators without optimisation and, but for large ones, as one file with compiled headers.
+
+    They simulate few tasks; compiling takes most of the time, and the headers most of that.
+    """
+    run_make, headers = Tools.run_make, precompiled_headers(tmp_path_factory.getbasetemp())
+
+    def with_headers(tools, folder, arguments, log):
+        if AS_ONE_FILE in arguments:
+            arguments = [*arguments, f"OPT_FAST=-O0 -include {headers}"]
+        run_make(tools, folder, arguments, log)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(FLAGS, "OPT_FAST", "-O0")
+        patch.setattr(verilator, "SINGLE_FILE", 4 * verilator.SINGLE_FILE)
+        patch.setattr(Tools, "run_make", with_headers)
         yield
 
 

@@ -38,6 +38,9 @@ Compiling the precompiled header that several files share takes longer than comp
 model is compiled by several processes at once.
 """
 
+AS_ONE_FILE = "VM_PARALLEL_BUILDS=0"
+"""The option of Verilator's makefiles to compile a model as one file."""
+
 _PORTS = """\
 `verilator_config
 public_flat_rd -module "accelerator" -var "m_axis_t*"
@@ -153,7 +156,7 @@ def _write_inputs(work: Path, source: Path, harness: Harness) -> list[str]:
 def _splitting(work: Path) -> list[str]:
     """Return make's option to compile a small model as one file; a large one is built as Verilator chose."""
     size = sum(path.stat().st_size for path in work.glob("Vtop*.cpp"))
-    return ["VM_PARALLEL_BUILDS=0"] if size <= SINGLE_FILE else []
+    return [AS_ONE_FILE] if size <= SINGLE_FILE else []
 
 
 def exchange(executable: Path, requests: Beats, traffic: Disturbance) -> Exchange:

@@ -12,8 +12,9 @@ from rbdhw.design.folder import write
 from rbdhw.errors import InputError
 from rbdhw.sim import bulk, verilator
 from rbdhw.sim.packets import Beats
+from rbdhw.sim.simulate import simulate
 from rbdhw.sim.tools import SimulationError, Tools
-from rbdhw.sim.verilator import Disturbance, build, exchange
+from rbdhw.sim.verilator import AS_ONE_FILE, Disturbance, build, exchange
 from tests.support.designs import rail_design
 
 
@@ -33,6 +34,21 @@ def test_the_simulator_is_built_once_for_each_bench(rail_folder, cache, monkeypa
 def test_each_bench_has_its_own_simulator_and_each_verilog(rail_folder, faulty_folder, cache):
     folders = [rail_folder, faulty_folder]
     assert len({bench.build(folder, cache) for bench in (verilator, bulk) for folder in folders}) == 4
+
+
+def test_a_large_model_is_compiled_in_parts(rail_folder, tmp_path, monkeypatch):
+    arguments = []
+    run_make = Tools.run_make
+
+    def recorded(tools, folder, given, log):
+        arguments.append(given)
+        run_make(tools, folder, given, log)
+
+    monkeypatch.setattr(verilator, "SINGLE_FILE", 0)
+    monkeypatch.setattr(Tools, "run_make", recorded)
+    report = simulate(rail_folder, 20, seed=1, bulk=True, cache=tmp_path)
+    assert AS_ONE_FILE not in arguments[-1]
+    assert (report.tasks, report.mismatches) == (20, 0)
 
 
 @pytest.mark.parametrize(("part", "changed"), [("models", {}), ("version", "5.0")])

@@ -1,0 +1,35 @@
+"""Verilator's headers, compiled once for all small simulators: reading them takes most of a compilation."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from rbdhw.runtime.cache import find_or_make
+from rbdhw.sim.tools import Tools, find_tools
+
+HEADERS = ("verilated.h", "verilated_dpi.h", "verilated_vpi.h", "fstream", "iostream", "random")
+RULE = "%.h.gch: %.h\n\t$(CXX) $(CXXFLAGS) $(CPPFLAGS) $(OPT_FAST) -x c++-header -o $@ $<\n"
+
+
+def precompiled_headers(folder: Path) -> Path:
+    """Return the header whose compiled form g++ reads; this is kept in the user's cache, or in ``folder``."""
+    tools = find_tools()
+    command = [tools.compiler, "--version"]
+    compiler = subprocess.run(command, capture_output=True, check=True).stdout
+    digest = hashlib.sha256(compiler + repr((version("verilator"), HEADERS)).encode()).hexdigest()[:16]
+    return find_or_make(f"headers-{digest}.h.gch", partial(_compile, tools), folder).with_suffix("")
+
+
+def _compile(tools: Tools, work: Path) -> Path:
+    """Compile the headers with the makefile of an empty model, which has the flags of every model."""
+    (work / "empty.v").write_text("module empty; endmodule\n")
+    (work / "headers.h").write_text("".join(f"#include <{name}>\n" for name in HEADERS))
+    (work / "headers.mk").write_text(RULE)
+    model = ("--top-module", "empty", "--prefix", "Vtop", "-Mdir", str(work), str(work / "empty.v"))
+    tools.run_verilator(["--cc", "--no-timing", *model], work / "verilator.log")
+    tools.run_make(work, ["-f", "Vtop.mk", "-f", "headers.mk", "headers.h.gch"], work / "make.log")
+    return work / "headers.h.gch"

@@ -87,29 +87,3 @@ def test_results_and_quantities_name_signals(design: Design) -> None:
     if design.manifest["core"] == "pipeline":
         assert re.search(r"\brnea_forward_1__omega_z\b", design.verilog)
         assert re.search(r"\brnea_forward_1__alpha_z\b", design.verilog)
-
-
-def test_heading_says_what_the_design_is(design: Design) -> None:
-    lines = design.verilog.splitlines()
-    facts = design.manifest
-    assert re.match(
-        r'// rbdhw [\d.]+: rigid-body dynamics of the robot "toy" with 2 degrees of freedom', lines[0]
-    )
-    assert lines[2] == "// Functions: id, fd, m, minv, did, dfd, difd"
-    period = f"a task every {facts['ii']} cycles"
-    assert lines[3] == f"// Target: {facts['target']} at {facts['clock_mhz']:g} MHz, {period}"
-    assert lines[4] == f"// Core: {facts['core']}, products of 18 x 18 bits"
-    width, number = facts["stream"]["tdata_width"], facts["stream"]["number"]
-    assert lines[5] == f"// Streams: TDATA of {width} bits, {number} numbers"
-    assert lines[6] == "// Base: fixed; external forces: none"
-    assert re.fullmatch(r"// Robot, domain and options: SHA-256 [0-9a-f]{16}\.\.\.", lines[7])
-
-
-def test_digest_in_the_heading_is_that_of_the_inputs() -> None:
-    options = BuildOptions(functions=("m",), width=12, samples=64)
-    lines = [
-        generate(path("toy"), own).verilog.splitlines()[7]
-        for own in (options, options, replace(options, seed=1), replace(options, samples=65))
-    ]
-    assert lines[0] == lines[1]
-    assert len(set(lines)) == 3

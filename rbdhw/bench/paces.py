@@ -1,0 +1,106 @@
+"""Accelerators with one core and with several, on the same share of a device: the pace of each function."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from rbdhw.bench.builds import robot_of
+from rbdhw.bench.linked import answer_cycles, answer_cycles_of_mix
+from rbdhw.bench.rows import Rows
+from rbdhw.config import BuildOptions, CoreRequest, Pacing
+from rbdhw.design.folder import write
+from rbdhw.estimate.model import shares
+from rbdhw.explore.accelerator import Planner
+from rbdhw.explore.plan import AcceleratorPlan
+from rbdhw.explore.search import prepare_build
+from rbdhw.pipeline import emit_design
+from rbdhw.protocol import DEFAULT_FUNCTIONS
+
+SHARES = (0.05, 0.2)
+"""Shares of the device on which builds are compared."""
+
+FAST: Sequence[Mapping[tuple[str, ...], int]] = ({}, {("id",): 1}, {("id",): 2}, {("id", "m"): 1})
+"""The functions of a core of their own and its interval, for each build; all others share a second core."""
+
+MIX = {"id": 10, "dfd": 1}
+"""Tasks of functions in the mix that is measured."""
+
+TASKS = 6000
+"""Tasks of each function that are simulated."""
+
+
+@lru_cache(maxsize=1)
+def planner(name: str) -> Planner:
+    """Return the planner of all functions of a bundled robot on the VU9P, with the default error budget."""
+    options = BuildOptions(DEFAULT_FUNCTIONS)
+    return Planner(prepare_build(robot_of(name), options), options)
+
+
+def pace_rows(name: str = "iiwa14", among: Sequence[float] = SHARES) -> Rows:
+    """Return the simulated rates of every function, and of :data:`MIX`, in millions of tasks a second."""
+    return [
+        {"share": share, "cores": _text(plan, options)} | vars(plan.estimate) | _rates(plan, options)
+        for share in among
+        for plan, options in _builds(planner(name), share)
+    ]
+
+
+def _builds(own: Planner, share: float) -> Iterator[tuple[AcceleratorPlan, BuildOptions]]:
+    """Yield the builds of :data:`FAST`, each with the shortest interval of the other functions that fits."""
+    for fast in FAST:
+        if not fast:
+            options = replace(own.options, fit=share, pacing=Pacing(link=False))
+            yield own.plan_cores(options), options
+            continue
+        rest = tuple(f for f in own.options.functions if not any(f in functions for functions in fast))
+        for ii in count(1):
+            cores = (*(CoreRequest(*item) for item in fast.items()), CoreRequest(rest, ii))
+            options = replace(own.options, cores=cores)
+            plan = own.plan_cores(options)
+            if max(shares(plan.estimate, plan.device).values()) <= share:
+                yield plan, options
+                break
+
+
+def _text(plan: AcceleratorPlan, options: BuildOptions) -> str:
+    """Return the cores of a build as ``--cores`` takes them; the last has all other functions."""
+    if not options.cores:
+        return f"all:{plan.parts[0].plan.ii}"
+    *fast, rest = options.cores
+    return " ".join([*(f"{','.join(core.functions)}:{core.ii}" for core in fast), f"others:{rest.ii}"])
+
+
+def _rates(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, float]:
+    """Return the rates of a build in Verilator, once all queues are full."""
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
+        path = Path(folder) / "design"
+        write(emit_design(plan, options), path)
+        rates = {name: plan.clock_mhz / _pace(answer_cycles(path, name, TASKS)) for name in options.functions}
+        mixed = np.sort(answer_cycles_of_mix(path, MIX, TASKS))
+        return rates | {"mix": plan.clock_mhz / _pace(mixed)}
+
+
+def _pace(cycles: np.ndarray) -> float:
+    """Return the cycles between responses in the second half of a run."""
+    half = len(cycles) // 2
+    return float(cycles[-1] - cycles[half]) / (len(cycles) - 1 - half)
+
+
+def pace_layout(rows: Rows) -> Rows:
+    """Return a line for each build: DSP blocks and millions of tasks a second."""
+    return [
+        {
+            "share of the device": f"{row['share']:.0%}",
+            "cores": f"`{row['cores']}`",
+            "DSP blocks": row["dsp_blocks"],
+        }
+        | {name: f"{row[name]:.1f}" for name in (*DEFAULT_FUNCTIONS, "mix")}
+        for row in rows
+    ]

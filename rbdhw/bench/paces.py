@@ -1,4 +1,4 @@
-"""Accelerators with one core and with several, with the same share of a device's DSP blocks: the pace of each function."""
+"""One core and several with the same share of a device's DSP blocks: the pace of each function."""
 
 from __future__ import annotations
 

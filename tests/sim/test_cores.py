@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.config import BuildOptions, CoreRequest
+from rbdhw.config import BuildOptions, CoreRequest, Mounting
 from rbdhw.design.folder import read, write
 from rbdhw.design.manifest import Manifest
 from rbdhw.errors import InputError
@@ -103,6 +103,32 @@ def test_the_manifest_describes_every_core(folder: Path) -> None:
             own, packets = manifest.functions[name], manifest.interval.link.functions[name]
             beats = max(packets.beats_in, packets.beats_out)
             assert own.cycles_per_task == pytest.approx(max(part.ii / part.copies, beats), abs=1e-4)
+
+
+def random_cores(seed: int) -> tuple[CoreRequest, ...]:
+    """Return two to four cores of random functions, kinds, intervals and copies."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 5))
+    homes = [*range(count), *rng.integers(0, count, len(DEFAULT_FUNCTIONS) - count)]
+    order = rng.permutation(DEFAULT_FUNCTIONS)
+    cores = []
+    for home in range(count):
+        functions = {str(name) for name, own in zip(order, homes, strict=True) if own == home}
+        kind, least = ("array", 24) if rng.random() < 0.3 else ("pipeline", 2)
+        ordered = tuple(name for name in DEFAULT_FUNCTIONS if name in functions)
+        cores.append(CoreRequest(ordered, least + int(rng.integers(0, 9)), kind, int(rng.integers(1, 3))))
+    return tuple(cores)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(6000)
+@pytest.mark.parametrize(("robot", "base"), [("iiwa14", "fixed"), ("hyq", "floating"), ("hand22", "fixed")])
+def test_random_cores_of_robots_are_bit_exact(tmp_path: Path, robot: str, base: str) -> None:
+    seed = sum(map(ord, robot))
+    options = replace(OPTIONS, data_width=512, samples=256, cores=random_cores(seed), mounting=Mounting(base))
+    write(generate(path(robot), options), tmp_path / "design")
+    report = simulate(tmp_path / "design", 7000, seed=seed, bulk=True)
+    assert (report.tasks, report.mismatches) == (7000, 0)
 
 
 def test_cores_that_do_not_fit_are_refused() -> None:

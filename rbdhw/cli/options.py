@@ -47,7 +47,13 @@ def _hardware(*names: str, **settings: Any) -> Any:
 
 ALGORITHM_HELP = "; ".join(f"{step}={' | '.join(names)}" for step, names in ALGORITHMS.items())
 
-Functions = Annotated[str, _robot(help="The functions, comma-separated: " + ", ".join(FUNCTIONS) + ".")]
+Functions = Annotated[
+    str | None,
+    _robot(
+        help="The functions, comma-separated: " + ", ".join(FUNCTIONS) + ". By default those of --cores, or "
+        f"{ALL_FUNCTIONS}."
+    ),
+]
 Fext = Annotated[
     list[str] | None,
     _robot(
@@ -165,7 +171,7 @@ Seed = Annotated[int, _hardware(help="Seed of all random numbers.")]
 
 
 def build_options(
-    functions: Functions = ALL_FUNCTIONS,
+    functions: Functions = None,
     fext: Fext = None,
     algorithm: AlgorithmList = None,
     base: BaseName = "fixed",
@@ -238,10 +244,10 @@ def build_options(
     return options, read_overrides(domain) if domain else Overrides()
 
 
-def _functions_of(text: str, cores: Sequence[CoreRequest]) -> tuple[str, ...]:
-    """Return the functions of a build; those of its cores if ``text`` is the default."""
-    if not cores or text != ALL_FUNCTIONS:
-        return _names(text)
+def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, ...]:
+    """Return the functions of a build: the given ones, those of its cores, or the default ones."""
+    if text is not None or not cores:
+        return _names(ALL_FUNCTIONS if text is None else text)
     asked = {function for core in cores for function in core.functions}
     known = tuple(function for function in FUNCTIONS if function in asked)
     return known + tuple(sorted(asked.difference(known)))

@@ -96,8 +96,8 @@ class Planner:
         """Return the cores that serve the most tasks of the mix within the share of the device.
 
         Cores are chosen by the products of their functions. The plan of these cores tells the resources and
-        the packets, with which the choice is made again, until the cores fill their share of the device or
-        the streams limit the rate.
+        the packets, with which the choice is made again, until the cores fill their share of the device, or
+        a choice is repeated. Of two plans with the same rate, the one with fewer DSP blocks is kept.
 
         Raises
         ------
@@ -120,11 +120,13 @@ class Planner:
             plan = self.plan_cores(replace(options, cores=requests, mix={}, pacing=None, ii=None))
             mix = replace(mix, beats=_beats(plan, options))
             filled = max(shares(plan.estimate, device).values()) / share
-            if filled <= 1.0 and (best is None or mix.rate(requests) > mix.rate(best[0])):
+            merit = mix.rate(requests), -plan.estimate.dsp_blocks
+            if filled <= 1.0 and (best is None or merit > (mix.rate(best[0]), -best[1].estimate.dsp_blocks)):
                 best = requests, plan
-            if filled <= 1.0 and (filled >= WELL_FILLED or mix.limited_by_link(requests)):
+            if WELL_FILLED <= filled <= 1.0:
                 break
-            blocks *= 0.5 * (1.0 + WELL_FILLED) / filled
+            if filled > 1.0 or not mix.limited_by_link(requests):
+                blocks *= 0.5 * (1.0 + WELL_FILLED) / filled
         if best is None:
             raise InputError("mix", f"no cores fit {share:.0%} of {device.name}", remedy="use a larger --fit")
         requests, plan = best

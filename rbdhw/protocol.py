@@ -139,7 +139,7 @@ FUNCTIONS: dict[str, Function] = {
         "second derivatives of forward dynamics",
         _BY_FORCE,
         ("d2a_dqdq", "d2a_dqdv", "d2a_dvdv", "dMinv_dq"),
-        algorithms=("derivatives", "inverse", "products", "second"),
+        algorithms=("derivatives", "inverse", "products", "second", "rates"),
     ),
     "hid": Function(
         "second derivatives of lambda_tau . tau, of inverse dynamics",

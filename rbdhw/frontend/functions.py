@@ -32,6 +32,7 @@ from rbdhw.dynamics.joint import dofs
 from rbdhw.dynamics.kinematics import frame_motion
 from rbdhw.dynamics.rnea import STILL, RoundTrip, Wrench, joint_forces, newton_euler
 from rbdhw.dynamics.second_columns import SecondDerivatives
+from rbdhw.dynamics.second_derivatives import second_derivatives
 from rbdhw.dynamics.spatial import ZERO, dot
 from rbdhw.frontend.inputs import Coupling, Task
 from rbdhw.frontend.integrators import Dynamics, Integrator, Slopes
@@ -40,10 +41,12 @@ from rbdhw.frontend.result_words import Results, is_zero, result_words, travelli
 from rbdhw.frontend.second_order import (
     Forward,
     acceleration_hessian,
+    acceleration_symbols,
     acceleration_tensors,
     contract,
     force_hessian,
     force_tensors,
+    rates_by_symbols,
 )
 from rbdhw.frontend.state import State
 from rbdhw.graph.graph import Graph
@@ -61,6 +64,7 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "products": ("dense", "solves"),
     "gradient": ("corrected", "repeated"),
     "second": ("columns", "differentiated"),
+    "rates": ("bias", "symbols"),
 }
 """The algorithms of each step that has several. The first is the default."""
 
@@ -86,7 +90,9 @@ class Algorithms:
     factorisation with pivots one by one, in pairs or in blocks of up to three, or by articulated bodies.
     ``products`` of the inverse with vectors and matrices: dense, or solved with the sparse factors.
     ``gradient`` of forward dynamics: see :mod:`rbdhw.frontend.functions`. ``second`` derivatives of inverse
-    dynamics: by columns or by differentiating the graph (:mod:`rbdhw.frontend.differentiated`).
+    dynamics: by columns or by differentiating the graph (:mod:`rbdhw.frontend.differentiated`). ``rates``:
+    the part of velocities in the accelerations, and its derivative, by the bias of inverse dynamics or by
+    symbols, from the second derivatives by velocity.
     """
 
     derivatives: str = "composite"
@@ -94,6 +100,7 @@ class Algorithms:
     products: str = "dense"
     gradient: str = "corrected"
     second: str = "columns"
+    rates: str = "bias"
 
     @property
     def possible(self) -> bool:
@@ -103,9 +110,9 @@ class Algorithms:
     def possible_for(self, robot: Robot) -> bool:
         """Return whether the algorithms can be combined and support a robot.
 
-        Columns and articulated bodies support plain robots only (:func:`is_plain`).
+        Columns, articulated bodies and symbols support plain robots only (:func:`is_plain`).
         """
-        general = self.derivatives == "composite" and self.inverse != "articulated"
+        general = self.derivatives == "composite" and self.inverse != "articulated" and self.rates == "bias"
         return self.possible and (general or is_plain(robot))
 
 
@@ -406,7 +413,7 @@ class _Pipeline:
     def _state(self) -> State:
         """The state of the task at its own accelerations or, if it brings forces, at those they cause."""
         a = self._select_accelerations(
-            self._coupling.spread(self._accelerations) if self._differentiates_forward else self._zeros
+            self._coupling.spread(self._caused) if self._differentiates_forward else self._zeros
         )
         trip = self._round_trip(a)
         task = self._task
@@ -426,11 +433,35 @@ class _Pipeline:
         state = self._state
         halves = self._gradient(self._robot, self._v, state.a, state.trip, self._task.fext)
         by_position, by_velocity = (self._minus_times(self._inverse, half) for half in halves)
+        if self._algorithms.rates == "symbols":
+            _, by_velocity = self._by_symbols
+        return Forward(by_position, by_velocity, self._inverse, self._solve)
 
-        def inverse_times(vector: Vector) -> Vector:
-            return self._inverse_times(self._inverse, vector)
+    def _solve(self, vector: Vector) -> Vector:
+        """Return the inverse of the mass matrix times a vector."""
+        return self._inverse_times(self._inverse, vector)
 
-        return Forward(by_position, by_velocity, self._inverse, inverse_times)
+    @cached_property
+    def _caused(self) -> Vector:
+        """The accelerations of forward dynamics at which second derivatives are taken."""
+        if self._algorithms.rates == "bias":
+            return self._accelerations
+        task = self._task
+        still = newton_euler(self._robot, task.coordinates, self._zeros, self._zeros, task.base, task.fext)
+        weights = joint_forces(self._robot, still)
+        with region("forward_dynamics"):
+            free = self._solve([tau - weight for tau, weight in zip(task.tau, weights, strict=True)])
+            return [x + y for x, y in zip(free, self._by_symbols[0], strict=True)]
+
+    @cached_property
+    def _by_symbols(self) -> tuple[Vector, Matrix]:
+        """The accelerations that velocities cause, and their derivatives by velocity."""
+        still = replace(self._robot, gravity=(0.0, 0.0, 0.0))
+        coordinates = self._task.coordinates
+        trip = newton_euler(still, coordinates, self._zeros, self._zeros, STILL)
+        found = second_derivatives(still, coordinates, self._zeros, trip)
+        symbols = acceleration_symbols(self._solve, [own.momentum for own in found])
+        return rates_by_symbols(symbols, self._v)
 
     @cached_property
     def _contraction(self) -> SecondDerivatives:

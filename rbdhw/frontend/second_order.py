@@ -38,6 +38,10 @@ Hessian = tuple[Matrix, Matrix, Matrix, Matrix]
 """Second derivatives by ``qq``, ``qv`` and ``vv``, and by ``q`` and accelerations or forces."""
 
 
+Product = Callable[[Vector], Vector]
+"""The product of the inverse of the mass matrix with a vector."""
+
+
 @dataclass(frozen=True)
 class Forward:
     """What second derivatives of forward dynamics need besides those of inverse dynamics.
@@ -55,7 +59,7 @@ class Forward:
     by_position: Matrix
     by_velocity: Matrix
     inverse: Matrix
-    inverse_times: Callable[[Vector], Vector]
+    inverse_times: Product
 
 
 def contract(state: State, multipliers: Sequence[Scalar]) -> SecondDerivatives:
@@ -79,7 +83,7 @@ def acceleration_hessian(
     """Return the second derivatives of ``lambda . a`` from those of ``mu . tau``."""
     moved = _transposed_product(found.momentum, forward.by_position)
     pushed = _transposed_product(found.momentum, forward.by_velocity)
-    by_force = _minus_inverse_times(forward, found.momentum)
+    by_force = _minus_inverse_times(forward.inverse_times, found.momentum)
     with region("second_correction"):
         qq = _symmetric_like(
             found.by_position, lambda j, k: -(found.by_position[j][k] + (moved[j][k] + moved[k][j]))
@@ -109,15 +113,31 @@ def acceleration_tensors(state: State, forward: Forward) -> tuple[Tensor, Tensor
         totals = [_add_products(own, forward) for own in found]
     qq = _solve(forward, [own[0] for own in totals], symmetric=True)
     qv = _solve(forward, [own[1] for own in totals])
-    turned = [_minus_inverse_times(forward, matrix) for matrix in _by_position(found)]
+    momenta = [own.momentum for own in found]
     if all(body.joint.kind.nv == 1 for body in state.robot.bodies):
-        vv = _solve_symbols(forward, found, turned)
+        vv = acceleration_symbols(forward.inverse_times, momenta)
     else:
         vv = _solve(forward, [own.by_velocity for own in found], symmetric=True)
     if state.floating is not None:
         for i in range(3):
             qq[i], vv[i] = _add_rotation(state.floating, qq[i], vv[i], scale(-1.0, UNIT[i]))
-    return qq, qv, vv, _inverse_by_position(forward, turned)
+    return qq, qv, vv, _inverse_by_position(forward, momenta)
+
+
+def rates_by_symbols(symbols: Tensor, v: Sequence[Scalar]) -> tuple[Vector, Matrix]:
+    """Return the accelerations that velocities cause, and their derivatives by velocity.
+
+    Both follow from the second derivatives, because accelerations are quadratic in the velocities of a robot
+    on a base at rest.
+    """
+    total: Vector = []
+    by_velocity: Matrix = []
+    for i, rows in enumerate(symbols):
+        with region("second_product", i):
+            slopes = [sum((x * y for x, y in zip(row, v, strict=True)), 0.0) for row in rows]
+            total.append(0.5 * sum((x * y for x, y in zip(slopes, v, strict=True)), 0.0))
+        by_velocity.append(slopes)
+    return total, by_velocity
 
 
 def _all_forces(state: State) -> list[SecondDerivatives]:
@@ -233,46 +253,59 @@ def _solve(forward: Forward, forces: Tensor, symmetric: bool = False) -> Tensor:
     return found
 
 
-def _by_position(found: Sequence[SecondDerivatives]) -> list[Matrix]:
-    """Return for each position the derivative of the mass matrix by it."""
-    n = len(found)
-    return [[[own.momentum[j][k] for j in range(n)] for own in found] for k in range(n)]
+def acceleration_symbols(inverse_times: Product, momenta: Tensor) -> Tensor:
+    """Return the accelerations' derivatives by two velocities of joints that all have one.
 
+    These are ``-M^-1`` times ``dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i``.
 
-def _solve_symbols(forward: Forward, found: Sequence[SecondDerivatives], turned: Sequence[Matrix]) -> Tensor:
-    """Return ``-M^-1`` times the derivatives by two velocities of joints that all have one.
-
-    These are ``dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i``, and ``turned[k]`` is ``-M^-1 dM/dq_k``.
+    Parameters
+    ----------
+    momenta
+        ``momenta[i][j][k]`` is ``dM_ij/dq_k``.
     """
-    n = len(found)
+    n = len(momenta)
     tensor: Tensor = [[[0.0] * n for _ in range(n)] for _ in range(n)]
     for j in range(n):
         for k in range(j + 1):
-            last = forward.inverse_times([found[j].momentum[k][i] for i in range(n)])
             with region("christoffel"):
-                for i in range(n):
-                    entry = (turned[k][i][j] + turned[j][i][k]) + last[i]
-                    tensor[i][j][k] = tensor[i][k][j] = entry
+                forces = [momenta[j][k][i] - (momenta[i][j][k] + momenta[i][k][j]) for i in range(n)]
+            for i, entry in enumerate(inverse_times(forces)):
+                tensor[i][j][k] = tensor[i][k][j] = entry
     return tensor
 
 
-def _inverse_by_position(forward: Forward, turned: Sequence[Matrix]) -> Tensor:
-    """Return ``dMinv_dq``, with ``turned[k]`` for ``-M^-1 dM/dq_k``."""
-    n = len(turned)
+def _inverse_by_position(forward: Forward, momenta: Tensor) -> Tensor:
+    """Return ``dMinv_dq``, ``-M^-1 dM/dq_k M^-1`` for each position.
+
+    Its middle factor is ``U + U^T`` with a triangular ``U``. Only the rows of ``U`` above joint ``k`` are not
+    zero, so that few products remain.
+    """
+    n = len(momenta)
+    inverse = [[forward.inverse[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
     tensor: Tensor = [[[0.0] * n for _ in range(n)] for _ in range(n)]
-    for k, matrix in enumerate(turned):
-        for i in range(n):
-            with region("inverse_derivative", i):
+    for k in range(n):
+        change = [[momenta[i][j][k] for j in range(n)] for i in range(n)]
+        rows = [[-0.5 * row[i] if j == i else -row[j] for j in range(i, n)] for i, row in enumerate(change)]
+        with region("inverse_derivative", k):
+            halves = [
+                [_product(row, [own[j] for own in inverse[i:]]) for j in range(n)]
+                for i, row in enumerate(rows)
+            ]
+            for i in range(n):
                 for j in range(i + 1):
-                    column = [forward.inverse[max(m, j)][min(m, j)] for m in range(n)]
-                    entry = sum((x * y for x, y in zip(matrix[i], column, strict=True)), 0.0)
-                    tensor[i][j][k] = tensor[j][i][k] = entry
+                    one = _product(inverse[i], [half[j] for half in halves])
+                    other = _product(inverse[j], [half[i] for half in halves])
+                    tensor[i][j][k] = tensor[j][i][k] = one + other
     return tensor
 
 
-def _minus_inverse_times(forward: Forward, matrix: Matrix) -> Matrix:
+def _product(row: Sequence[Scalar], column: Sequence[Scalar]) -> Scalar:
+    return sum((x * y for x, y in zip(row, column, strict=True)), 0.0)
+
+
+def _minus_inverse_times(inverse_times: Product, matrix: Matrix) -> Matrix:
     """Return ``-M^-1`` times a matrix, column by column."""
-    columns = [forward.inverse_times([-entry for entry in column]) for column in zip(*matrix, strict=True)]
+    columns = [inverse_times([-entry for entry in column]) for column in zip(*matrix, strict=True)]
     return _transpose(columns)
 
 

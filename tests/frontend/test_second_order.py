@@ -51,7 +51,14 @@ def assert_golden(robot: Robot, functions: tuple[str, ...], seed: int, algorithm
 
 
 @pytest.mark.parametrize(
-    "own", [Algorithms(), Algorithms(products="solves"), Algorithms(second="differentiated")], ids=str
+    "own",
+    [
+        Algorithms(),
+        Algorithms(products="solves"),
+        Algorithms(second="differentiated"),
+        Algorithms(rates="symbols"),
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("name", ["toy", "iiwa14"])
 def test_bundled_robots(name: str, own: Algorithms) -> None:
@@ -75,6 +82,21 @@ def test_base_and_gravity_given_with_the_task(second: str) -> None:
 @given(robot=robots(max_bodies=4, kinds=tuple(JointKind), mimics=True), seed=st.integers(0, 2**16))
 def test_random_trees(robot: Robot, seed: int, second: str) -> None:
     assert_golden(robot, SECOND, seed, Algorithms(second=second))
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    robot=robots(max_bodies=5, kinds=(JointKind.REVOLUTE, JointKind.PRISMATIC)), seed=st.integers(0, 2**16)
+)
+def test_symbols(robot: Robot, seed: int) -> None:
+    assert_golden(robot, ("fd", "sfd", "hfd"), seed, Algorithms(rates="symbols"))
+
+
+def test_symbols_need_joints_of_one_freedom_on_a_fixed_base() -> None:
+    own = Algorithms(rates="symbols")
+    assert own.possible_for(prepared(load_urdf(path("hyq"))))
+    assert not own.possible_for(prepared(load_urdf(path("hyq")).with_floating_base()))
+    assert not own.possible_for(replace(prepared(load_urdf(path("toy"))), base_given=True))
 
 
 @pytest.mark.parametrize("others", [("id", "dfd"), ("did", "difd"), ("fd", "m", "minv")])
@@ -110,6 +132,16 @@ def test_the_last_link_turns_without_effect_on_the_others() -> None:
     found = words(load_urdf(path("iiwa14")), "hid")
     assert len(found) == 112
     assert not [name for name in found if name.array in ("H_qq", "H_qv") and name.index[0] == 6]
+
+
+@pytest.mark.parametrize("function", ["sid", "hid"])
+def test_the_words_do_not_depend_on_the_algorithm(function: str) -> None:
+    robot = prepared(load_urdf(path("iiwa14")))
+    one, other = (
+        trace(robot, (function,), algorithms=Algorithms(second=second)).outputs
+        for second in ALGORITHMS["second"]
+    )
+    assert [name for name, _ in one] == [name for name, _ in other]
 
 
 def test_by_two_rotations_of_one_joint_both_orders_travel() -> None:

@@ -11,6 +11,8 @@ from rbdhw.robot.model import JointKind
 from tests.support.designs import assert_same
 from tests.support.mechanisms import mechanism, random_parents, with_mimic
 
+pytestmark = pytest.mark.usefixtures("without_verilog")
+
 KINDS = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
 
 

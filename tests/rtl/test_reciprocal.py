@@ -73,8 +73,7 @@ def test_other_latencies_are_refused(latency, registers, expected):
         ReciprocalUnit(reciprocal_spec(22, 18), latency, registers)
 
 
-@pytest.mark.parametrize("device", list(TARGETS.values()), ids=list(TARGETS))
-@pytest.mark.parametrize("width", [18, 27, 36])
+@pytest.mark.parametrize(("width", "device"), list(zip([18, 27, 36], TARGETS.values(), strict=True)))
 def test_it_takes_the_blocks_of_its_multipliers(width, device):
     spec = reciprocal_spec(width + 4, width)
     verilog = to_verilog(ReciprocalUnit(spec, 1 + 3 * spec.order, 2, device.primitive))

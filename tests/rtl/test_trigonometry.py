@@ -53,8 +53,7 @@ def test_latency_is_a_cycle_and_one_a_power_and_those_of_its_product(width, regi
     assert TrigonometryUnit(trigonometry_spec(width), registers).latency == latency
 
 
-@pytest.mark.parametrize("device", list(TARGETS.values()), ids=list(TARGETS))
-@pytest.mark.parametrize("width", [18, 27, 32])
+@pytest.mark.parametrize(("width", "device"), list(zip([18, 27, 32], TARGETS.values(), strict=True)))
 def test_it_takes_the_blocks_of_its_multipliers(width, device):
     spec = trigonometry_spec(width)
     verilog = to_verilog(TrigonometryUnit(spec, 2, device.primitive))

@@ -20,6 +20,8 @@ from rbdhw.software.exact_library import ExactLibrary
 from tests.support.bit_exact import assert_same_bits, draw_words
 from tests.support.software import TOLERANCE, Built, compute
 
+pytestmark = pytest.mark.usefixtures("without_verilog")
+
 SECOND = ("sid", "sfd", "hid", "hfd")
 
 

@@ -14,6 +14,7 @@ from rbdhw.config import (
     reason,
 )
 from rbdhw.errors import InputError
+from rbdhw.protocol import FUNCTIONS
 
 KNOWN = ("id", "fd")
 
@@ -175,3 +176,16 @@ def test_an_invalid_share_is_refused(text):
         parse_share(text)
     expected = f"fit: '{text}' is not a share of a device; expected a percentage such as 60%"
     assert str(error.value) == expected
+
+
+@pytest.mark.parametrize("step", [0.0, -0.001, 2.0, float("nan")])
+def test_a_time_step_is_a_positive_time(step):
+    options = BuildOptions(functions=("step",), mounting=Mounting(time_step=step))
+    with pytest.raises(InputError, match=r"time-step: .* s is not a step; expected 1e-07 to 1 s"):
+        options.check(tuple(FUNCTIONS))
+
+
+def test_a_time_step_needs_an_integrator():
+    options = BuildOptions(functions=("fd",), mounting=Mounting(time_step=0.001))
+    with pytest.raises(InputError, match="no function of the build takes a step in time; expected one of"):
+        options.check(tuple(FUNCTIONS))

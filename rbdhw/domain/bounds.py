@@ -79,7 +79,7 @@ QUATERNION_SLACK = 2.0**-11
 MULTIPLIER = (-1.0, 1.0)
 """The default bounds of a multiplier. Results are proportional to the multipliers of a task."""
 
-DEFAULT_TIME_STEP = (1e-4, 0.02)
+DEFAULT_TIME_STEP = (1e-3, 0.02)
 """The default bounds of the time step (s)."""
 
 GRAVITY_SLACK = 1.05

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw import golden
 from rbdhw.domain.bounds import QUATERNION_SLACK, Domain
 from rbdhw.protocol import MULTIPLIERS
 from rbdhw.robot.model import Robot
@@ -24,11 +25,19 @@ MOVING = (
 )
 """The arrays of velocities, accelerations and forces."""
 
+OVERSHOOT = 0.5
+"""How far a step in time may take a velocity out of its bounds, as a share of the largest in the domain."""
+
 Array = NDArray[np.float64]
 
 
 def sample(
-    robot: Robot, domain: Domain, tasks: int, rng: np.random.Generator, fext: Sequence[int] = ()
+    robot: Robot,
+    domain: Domain,
+    tasks: int,
+    rng: np.random.Generator,
+    fext: Sequence[int] = (),
+    limited: bool = True,
 ) -> dict[str, Array]:
     """Draw random arrays of the user's interface over the whole domain, including its extremes.
 
@@ -39,6 +48,8 @@ def sample(
     stretched out. An angle that wraps has no bounds; it is uniform except in the last kind. (Exactly half a
     turn would fold limbs flat, and results might be zero except for rounding.) Attitudes and the direction of
     a given gravity are uniform on the sphere.
+
+    If there are steps in time, forces are those of :func:`limit_steps`, unless they are not ``limited``.
     """
     bounds = dict(domain.bounds)
     bounds["q"] = np.where(np.array(domain.wraps)[:, None], np.array([-np.pi, np.pi]), bounds["q"])
@@ -66,7 +77,25 @@ def sample(
         arrays[name] = _draw(bounds[name], tasks, rng, kind < 3)
     if "h" in bounds:
         arrays["h"] = _draw(bounds["h"], tasks, rng, kind < 3)[:, 0]
+        arrays["tau"] = limit_steps(robot, domain, arrays) if limited else arrays["tau"]
     return arrays
+
+
+def limit_steps(robot: Robot, domain: Domain, arrays: Mapping[str, Array]) -> Array:
+    """Return forces (N, nv) that do not throw the robot out of its domain within the time step.
+
+    In a long step the largest forces lead to velocities far beyond the domain, and the later stages of a step
+    would be evaluated there. Such forces are moved towards those that leave velocities as they are, until no
+    velocity leaves its bounds by more than :data:`OVERSHOOT`.
+    """
+    still = golden.evaluate(robot, "id", {**arrays, "a": np.zeros_like(arrays["v"])})["tau"]
+    change = arrays["h"][:, None] * golden.evaluate(robot, "fd", arrays)["a"]
+    lower, upper = domain.bounds["v"].T
+    slack = OVERSHOOT * np.maximum(np.abs(lower), np.abs(upper))
+    room = np.where(change > 0.0, upper + slack - arrays["v"], arrays["v"] - (lower - slack))
+    share = np.min(room / np.maximum(np.abs(change), room), axis=1, keepdims=True)
+    forces: Array = np.clip(still + share * (arrays["tau"] - still), *domain.bounds["tau"].T)
+    return forces
 
 
 def quaternions(robot: Robot) -> list[slice]:

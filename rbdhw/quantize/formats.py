@@ -208,9 +208,7 @@ def observe(
         graph,
         domain,
         draws,
-        largest_magnitudes(
-            graph, functions, [*sample_inputs(model, domain, draws, ranging), inputs], draws.group
-        ),
+        domain_magnitudes(model, graph, functions, domain, draws, inputs, ranging),
         gains(graph, inputs, Strata(STRATA, probed.stratum, floors, measures), probing),
         graph_inputs(robot, add_inverses(robot, domain, tasks.first(NOISE_TASKS).arrays)),
         tasks,
@@ -351,11 +349,34 @@ def add_inverses(robot: Robot, domain: Domain, arrays: Mapping[str, Array]) -> d
     return {**arrays, **inverses}
 
 
+def domain_magnitudes(
+    model: Model,
+    graph: Graph,
+    functions: Sequence[str],
+    domain: Domain,
+    draws: Draws,
+    probed: Mapping[str, Array],
+    rng: np.random.Generator,
+) -> list[float]:
+    """Return the largest magnitude of each node over the domain, and in the ``probed`` inputs.
+
+    Functions that take no step in time have tasks with any forces of the domain, and integrators those of
+    :func:`rbdhw.domain.sampling.limit_steps`.
+    """
+    found = []
+    for limited in (False, True):
+        own = [name for name in functions if FUNCTIONS[name].integrates == limited]
+        if own:
+            chunks = [*sample_inputs(model, domain, draws, rng, limited), probed]
+            found.append(largest_magnitudes(graph, own, chunks, draws.group))
+    return [max(sizes) for sizes in zip(*found, strict=True)]
+
+
 def sample_inputs(
-    model: Model, domain: Domain, draws: Draws, rng: np.random.Generator
+    model: Model, domain: Domain, draws: Draws, rng: np.random.Generator, limited: bool
 ) -> Iterator[dict[str, Array]]:
     """Yield the inputs of a graph for random tasks over the whole domain, a chunk at a time."""
-    arrays = sample(model.source, domain, draws.ranging, rng, model.fext)
+    arrays = sample(model.source, domain, draws.ranging, rng, model.fext, limited)
     for start in range(0, draws.ranging, draws.chunk):
         part = {name: array[start : start + draws.chunk] for name, array in arrays.items()}
         yield graph_inputs(model.source, add_inverses(model.source, domain, part))

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw.domain.bounds import (
+    DEFAULT_TIME_STEP,
     QUATERNION_SLACK,
     BaseBounds,
     ForceBounds,
@@ -18,6 +19,7 @@ from rbdhw.domain.bounds import (
     graph_ranges,
     input_domain,
     read_overrides,
+    with_time_step,
 )
 from rbdhw.domain.sampling import EXTREMES, sample
 from rbdhw.errors import InputError
@@ -387,3 +389,39 @@ def test_samples_are_reproducible():
     first, second = (sample(robot, input_domain(robot), 20, np.random.default_rng(3), (1,)) for _ in range(2))
     for name, array in first.items():
         np.testing.assert_array_equal(second[name], array)
+
+
+def test_the_time_step_has_bounds():
+    robot = load_urdf(path("toy"))
+    domain = with_time_step(input_domain(robot), robot, None)
+    assert domain.bounds["h"].tolist() == [list(DEFAULT_TIME_STEP)]
+    given = Overrides.model_validate({"integration": {"time_step": [0.002, 0.004]}})
+    assert with_time_step(domain, robot, given).bounds["h"].tolist() == [[0.002, 0.004]]
+    fixed = replace(robot, time_step=0.003)
+    assert with_time_step(domain, fixed, None).bounds["h"].tolist() == [[0.003, 0.003]]
+    with pytest.raises(InputError, match=r"the time step is fixed at 0\.003 s; expected none; leave out"):
+        with_time_step(domain, fixed, given)
+
+
+@pytest.mark.parametrize("value", ["0.01", "[0.0, 0.01]", "[-0.001, 0.01]", "[0.01, 0.002]", "[0.001, 2.0]"])
+def test_other_bounds_of_the_time_step_are_refused(tmp_path, value):
+    file = tmp_path / "domain.toml"
+    file.write_text(f"[integration]\ntime_step = {value}\n")
+    expected = r"integration\.time_step: is .*; expected \[lower, upper\], each of 1e-07 to 1 s"
+    with pytest.raises(InputError, match=expected):
+        read_overrides(file)
+
+
+@pytest.mark.parametrize(
+    ("robot", "joint"),
+    [
+        (load_urdf(path("toy")), "elbow"),
+        (mechanism([JointKind.SPHERICAL], [-1], seed=1), "j0"),
+    ],
+    ids=["limits", "quaternion"],
+)
+def test_a_step_that_leaves_the_domain_at_once_is_refused(robot, joint):
+    fixed = replace(robot, time_step=0.9)
+    expected = rf"time-step: in 0\.9 s at the largest velocity joint '{joint}' leaves its domain; expected at"
+    with pytest.raises(InputError, match=expected):
+        with_time_step(input_domain(fixed), fixed, None)

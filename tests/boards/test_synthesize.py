@@ -102,19 +102,19 @@ def test_count_places_nothing_and_always_fits(design: Path) -> None:
 def test_missed_clock_names_the_path_and_keeps_the_report(design: Path) -> None:
     write_manifest(design, clock_mhz=400.0)
     with pytest.raises(TimingError) as caught:
-        synthesize(design)
+        synthesize(design, tries=2)
     report = caught.value.report
     achieved, seed = found(report, "clock_mhz_achieved", "seed")
     expected = (
         f"timing: the design reaches {achieved:.1f} MHz of 400 MHz on ecp5-85 with seed {seed}, "
-        "the best of 3 tries; its slowest path goes from accelerator to accelerator, "
+        "the best of 2 tries; its slowest path goes from accelerator to accelerator, "
         f"see {design}/build-ecp5-85/placement.json; synthesize with --clock {int(achieved)} --seed {seed}, "
         "which it reached, or with more --tries, or generate with a lower --clock, a larger --ii, "
         "a smaller --width or fewer --functions"
     )
     assert str(caught.value) == expected
     assert found(report, "dsp_blocks", "clock_mhz_target") == (1, 400.0)
-    assert [one["seed"] for one in report["tries"]] == [1, 2, 3]
+    assert [one["seed"] for one in report["tries"]] == [1, 2]
     reached = {one["clock_mhz_achieved"] for one in report["tries"]}
     assert achieved == max(reached)
     assert len(reached) > 1, "the seed decides the placement"

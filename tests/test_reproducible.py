@@ -1,0 +1,47 @@
+"""Equal inputs give equal designs, in every process."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from rbdhw.config import BuildOptions
+from rbdhw.pipeline import generate
+from rbdhw.robots import path
+
+OPTIONS = BuildOptions(ii=2, target="ecp5-85", fext="all", width=18, samples=512, data_width=64)
+
+
+@cache
+def toy():
+    return generate(path("toy"), OPTIONS)
+
+
+def test_the_same_inputs_give_the_same_bytes():
+    again = generate(path("toy"), OPTIONS)
+    assert again.verilog == toy().verilog
+    assert json.dumps(again.manifest) == json.dumps(toy().manifest)
+    assert again.programs == toy().programs
+
+
+def test_the_order_of_hashes_does_not_matter():
+    """Another process, with other hashes of strings, makes the same design."""
+    script = "from tests.test_reproducible import toy; print(toy().verilog, json.dumps(toy().manifest))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import json; {script}"],
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "PYTHONHASHSEED": "12345"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{toy().verilog} {json.dumps(toy().manifest)}\n"
+
+
+def test_another_seed_draws_other_tasks():
+    other = generate(path("toy"), replace(OPTIONS, seed=1))
+    assert other.manifest["seed"] == 1
+    assert other.manifest["error"] != toy().manifest["error"]

@@ -11,12 +11,13 @@ from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.domain.strata import ordinary_motions
 from rbdhw.errors import InputError
-from rbdhw.pipeline import generate
+from rbdhw.pipeline import generate, generate_software
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sim.model import respond
 from rbdhw.software.exact_library import ExactLibrary
+from rbdhw.software.nvcc import measure_kernels
 from tests.support.bit_exact import assert_same_bits, draw_words
 from tests.support.software import TOLERANCE, Built, compute
 
@@ -41,15 +42,32 @@ def test_exact_c_is_the_bit_exact_model(folder, function):
     assert_same_bits(library.respond(function, words, False), respond(design, function, words, False))
 
 
-def test_floating_point_c_is_the_interpreter():
+@pytest.mark.usefixtures("cuda_on_host")
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_floating_point_is_the_interpreter(target):
     built = Built(load_urdf(path("toy")).with_floating_base(), ("sid", "hid"))
-    library = built.library()
+    library = built.library() if target == "c" else built.cuda_library()
     tasks = built.tasks(50) | {"lambda_tau": np.random.default_rng(1).normal(size=(50, built.robot.nv))}
     for function in ("sid", "hid"):
         found, expected = compute(built, library, function, tasks), built.expected(function, tasks)
         for name, array in expected.items():
             error = np.abs(found[name] - array).max()
             assert error <= TOLERANCE["float64"] * max(1.0, np.abs(array).max()), name
+
+
+@pytest.mark.parametrize(
+    ("name", "functions"),
+    [
+        ("toy", SECOND),
+        pytest.param("iiwa14", ("hid", "hfd"), marks=[pytest.mark.verify, pytest.mark.timeout(1800)]),
+    ],
+)
+def test_kernels_compile(name, functions):
+    """NVIDIA's compiler takes the kernels; those of a small robot need no memory beside registers."""
+    sources = generate_software(path(name), BuildOptions(functions, target="cuda")).sources
+    used = measure_kernels(sources, "sm_80", ["-DRBDHW_REAL=float"])
+    assert set(used) == set(functions)
+    assert name != "toy" or {own.spill_loads for own in used.values()} == {0}
 
 
 @pytest.mark.parametrize("engine", ["model", "golden"])

@@ -37,7 +37,7 @@ def test_bundled_robots_on_a_fixed_base_are_accepted(name):
     check_solvable(robot, ALL)
 
 
-@pytest.mark.parametrize("function", ["fd", "minv", "dfd", "difd"])
+@pytest.mark.parametrize("function", ["fd", "minv", "dfd", "difd", "sfd", "hfd"])
 def test_a_floating_base_without_inertia_is_refused(function):
     assert refusal(massless_base(), ("id", function)) == (
         "link 'base': has no inertia, and joints 'root_joint' and 'shoulder' can move without moving any "
@@ -48,7 +48,7 @@ def test_a_floating_base_without_inertia_is_refused(function):
 
 def test_functions_without_the_inverse_are_accepted():
     robot = massless_base()
-    check_solvable(robot, ("id", "m", "did"))
+    check_solvable(robot, ("id", "m", "did", "sid", "hid", "kin"))
 
 
 def test_a_build_is_refused_before_it_begins():

@@ -16,6 +16,7 @@ from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sim.model import respond
+from rbdhw.sim.run import run
 from rbdhw.software.exact_library import ExactLibrary
 from rbdhw.software.nvcc import measure_kernels
 from tests.support.bit_exact import assert_same_bits, draw_words
@@ -94,3 +95,21 @@ def test_multipliers_of_wrong_length_are_refused(folder):
     nv = accelerator.robot.nv
     with pytest.raises(InputError, match=r"array 'lambda_a': shape .*; expected \(1, 2\)"):
         accelerator.hfd(np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros(nv + 1))
+
+
+@pytest.mark.parametrize(
+    ("shape", "refusal"),
+    [
+        ((3, 3), r"array 'lambda_a': shape \(3, 3\); expected \(3, 2\)"),
+        ((4, 2), r"array 'lambda_a': shape \(4, 2\); expected \(3, 2\)"),
+        (None, r"array 'lambda_a': missing; expected q, v, tau, lambda_a for hfd"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["model", "golden"])
+def test_multipliers_of_a_file_are_checked(folder, tmp_path, engine, shape, refusal):
+    arrays = {name: np.zeros((3, 2)) for name in ("q", "v", "tau")}
+    arrays |= {} if shape is None else {"lambda_a": np.zeros(shape)}
+    np.savez(tmp_path / "tasks.npz", **arrays)
+    with pytest.raises(InputError, match=refusal):
+        run(folder, "hfd", tmp_path / "tasks.npz", tmp_path / "out.npz", engine)
+    assert not (tmp_path / "out.npz").exists()

@@ -18,7 +18,7 @@ from pathlib import Path
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design
 from rbdhw.design.manifest import validate
-from rbdhw.domain.bounds import Overrides
+from rbdhw.domain.overrides import Overrides
 from rbdhw.emit.companions import companions
 from rbdhw.emit.heading import heading
 from rbdhw.emit.manifest import manifest

@@ -12,7 +12,9 @@ from rbdhw import golden
 from rbdhw.cli.robot_description import describe
 from rbdhw.config import BuildOptions, Pacing
 from rbdhw.cores.pipeline import schedule_pipeline
-from rbdhw.domain.bounds import JointBounds, Overrides, graph_inputs, input_domain
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.graph_inputs import graph_inputs
+from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.explore.search import make_plan

@@ -12,7 +12,7 @@ from rbdhw import golden
 from rbdhw.bench.builds import graph_of
 from rbdhw.bench.rows import Rows, by_function, robot_label
 from rbdhw.config import BuildOptions, Mounting
-from rbdhw.domain.bounds import JointBounds, Overrides
+from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.explore.search import make_plan
 from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import multiplications

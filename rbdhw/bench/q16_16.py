@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
-from rbdhw.domain.bounds import graph_inputs
+from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.frontend.algorithms import NEEDED_BY
 from rbdhw.frontend.functions import ALGORITHMS, Algorithms, record

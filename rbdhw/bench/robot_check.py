@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Mounting
-from rbdhw.domain.bounds import Domain, graph_inputs, input_domain
+from rbdhw.domain.bounds import Domain, input_domain
+from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.sampling import sample
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.errors import InputError

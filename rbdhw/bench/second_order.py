@@ -13,7 +13,7 @@ from rbdhw.bench.builds import graph_of, robot_of
 from rbdhw.bench.processors import float_speeds
 from rbdhw.bench.rows import Row, Rows, by_function, robot_label
 from rbdhw.config import BuildOptions, Pacing
-from rbdhw.domain.bounds import graph_inputs
+from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.emit.manifest import function_counts
 from rbdhw.explore.plan import Plan
 from rbdhw.explore.search import make_plan

@@ -25,7 +25,7 @@ from rbdhw.config import (
     parse_mix,
     parse_share,
 )
-from rbdhw.domain.bounds import Overrides, read_overrides
+from rbdhw.domain.overrides import Overrides, read_overrides
 from rbdhw.frontend.algorithms import parse_algorithms
 from rbdhw.frontend.functions import ALGORITHMS
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS

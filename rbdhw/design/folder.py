@@ -37,7 +37,8 @@ from rbdhw.design.manifest import Manifest, Stream, parse_entry
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.design.replacement import COMPANIONS, VERILOG, write_files
-from rbdhw.domain.bounds import Domain, graph_ranges
+from rbdhw.domain.bounds import Domain
+from rbdhw.domain.graph_inputs import graph_ranges
 from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json

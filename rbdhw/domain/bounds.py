@@ -5,67 +5,23 @@ External forces may reach the robot's weight on each axis, and moments that forc
 may the wrench on a floating body. Free motion (of a base, or of a joint of several degrees of freedom without
 limits) is up to 2 m/s and 4 rad/s, within a metre. If a joint of one degree of freedom has no limits, or
 limits that are not meaningful, :mod:`rbdhw.domain.default_limits` substitutes others, and ``Domain.remarks``
-reports it. A TOML file overrides any of these bounds; for a joint of several degrees of freedom a bound
-applies to each of them::
-
-    [default]
-    acceleration = 50.0          # symmetric, or [lower, upper]
-
-    [joints.iiwa_joint_1]
-    position = [-1.0, 1.0]       # rad, or m
-    velocity = 5.0
-    multiplier = 2.0             # of this joint's force or acceleration
-
-    [base]                       # floating, or with its motion given
-    linear_velocity = 3.0
-    angular_velocity = 5.0
-    linear_acceleration = 30.0
-    angular_acceleration = 50.0
-    force = 300.0
-    moment = 50.0
-
-    [fext]
-    force = 100.0
-    moment = 20.0
-
-    [integration]
-    time_step = [0.0005, 0.01]   # s, of tasks that bring it
+reports it. A domain file overrides any of these bounds (:mod:`rbdhw.domain.overrides`).
 """
 
 from __future__ import annotations
 
 import math
-import sys
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
-from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
-from pydantic_core import ErrorDetails
 
 from rbdhw.domain.default_limits import FREE_REACH, FREE_VELOCITY, Pair, Substitutes
+from rbdhw.domain.overrides import BaseBounds, ForceBounds, JointBounds, Overrides
 from rbdhw.dynamics.integration import LARGEST_ANGLE
-from rbdhw.dynamics.joint import turns
 from rbdhw.errors import InputError
-from rbdhw.fixed.lower import InputRange
-from rbdhw.protocol import MULTIPLIERS, NEXT_STATE
 from rbdhw.robot.model import Joint, JointKind, Limits, Robot
-from rbdhw.runtime.files import read
-from rbdhw.runtime.number_bounds import (
-    ACCELERATION,
-    DOMAIN_BYTES,
-    DOMAIN_LINE,
-    EFFORT,
-    POSITION,
-    TIME_STEP,
-    VELOCITY,
-    Bound,
-)
 
 TIME_TO_VELOCITY_LIMIT = 0.1
 """The time (s) in which the default largest acceleration reaches the velocity limit."""
@@ -88,91 +44,6 @@ GRAVITY_SLACK = 1.05
 Array = NDArray[np.float64]
 
 
-def _pair(value: object, bound: Bound) -> Pair:
-    """Return ``b`` as ``(-b, b)`` and ``[l, u]`` as ``(l, u)``; ValueError if it is neither or too large."""
-    match value:
-        case [lower, upper]:
-            pair = _number(lower), _number(upper)
-        case _:
-            pair = -_number(value), _number(value)
-    if not pair[0] < pair[1]:
-        raise ValueError(_EXPECTED)
-    if not bound.holds(max(pair, key=abs)):
-        raise ValueError(bound.expected)
-    return pair
-
-
-def _number(value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
-        raise ValueError(_EXPECTED)
-    return float(value)
-
-
-def _times(value: object) -> Pair:
-    """Return ``[l, u]`` as ``(l, u)``; ValueError unless both are time steps and ``l`` is the smaller."""
-    match value:
-        case [lower, upper]:
-            pair = _number(lower), _number(upper)
-            if 0.0 < pair[0] < pair[1] and TIME_STEP.holds(*pair):
-                return pair
-    raise ValueError(f"[lower, upper], each of {TIME_STEP.positive}, with lower below upper")
-
-
-_EXPECTED = "a positive number or [lower, upper] with lower below upper"
-
-Positions = Annotated[Pair, BeforeValidator(partial(_pair, bound=POSITION))]
-Velocities = Annotated[Pair, BeforeValidator(partial(_pair, bound=VELOCITY))]
-Accelerations = Annotated[Pair, BeforeValidator(partial(_pair, bound=ACCELERATION))]
-Efforts = Annotated[Pair, BeforeValidator(partial(_pair, bound=EFFORT))]
-Times = Annotated[Pair, BeforeValidator(_times)]
-
-
-class JointBounds(BaseModel):
-    """Overrides of the bounds of one joint or of all."""
-
-    model_config = ConfigDict(extra="forbid")
-    position: Positions | None = None
-    velocity: Velocities | None = None
-    acceleration: Accelerations | None = None
-    effort: Efforts | None = None
-    multiplier: Efforts | None = None
-
-
-class ForceBounds(BaseModel):
-    """Bounds of each component of an external wrench (N, Nm)."""
-
-    model_config = ConfigDict(extra="forbid")
-    force: Efforts | None = None
-    moment: Efforts | None = None
-
-
-class BaseBounds(ForceBounds):
-    """Bounds of each component of a moving base's motion, and of the wrench on a floating base."""
-
-    linear_velocity: Velocities | None = None
-    angular_velocity: Velocities | None = None
-    linear_acceleration: Accelerations | None = None
-    angular_acceleration: Accelerations | None = None
-
-
-class IntegrationBounds(BaseModel):
-    """Bounds of the steps in time."""
-
-    model_config = ConfigDict(extra="forbid")
-    time_step: Times | None = None
-
-
-class Overrides(BaseModel):
-    """The contents of a domain file."""
-
-    model_config = ConfigDict(extra="forbid")
-    default: JointBounds = JointBounds()
-    joints: dict[str, JointBounds] = {}
-    base: BaseBounds = BaseBounds()
-    fext: ForceBounds = ForceBounds()
-    integration: IntegrationBounds = IntegrationBounds()
-
-
 @dataclass(frozen=True)
 class Domain:
     """Bounds by array of the user's interface, in its units: ``(dimension, 2)`` each.
@@ -188,44 +59,6 @@ class Domain:
     bounds: Mapping[str, Array]
     wraps: tuple[bool, ...]
     remarks: tuple[str, ...] = field(default=(), compare=False)
-
-
-def read_overrides(path: Path) -> Overrides:
-    """Read the overrides in a TOML file.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or is not a valid domain file.
-    """
-    data = read(path, "a TOML file with bounds of the inputs", DOMAIN_BYTES)
-    longest = max(map(len, data.split(b"\n")))
-    if longest > DOMAIN_LINE:
-        raise InputError(str(path), f"a line of {longest:,} characters", f"at most {DOMAIN_LINE:,}")
-    try:
-        return Overrides.model_validate(tomllib.loads(data.decode("utf-8")))
-    except ValidationError as error:
-        raise _refusal(path, error.errors()[0]) from error
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deep" if isinstance(error, RecursionError) else error
-        raise InputError(str(path), f"not a readable TOML file ({reason})") from error
-
-
-def _refusal(path: Path, error: ErrorDetails) -> InputError:
-    """Return the refusal of a domain file at its first error."""
-    where = f"{path}, {'.'.join(str(part) for part in error['loc'])}"
-    if error["type"] == "extra_forbidden":
-        tables: dict[object, type[BaseModel]] = {
-            "default": JointBounds,
-            "joints": JointBounds,
-            "base": BaseBounds,
-            "fext": ForceBounds,
-            "integration": IntegrationBounds,
-        }
-        table = tables[error["loc"][0]] if len(error["loc"]) > 1 else Overrides
-        return InputError(where, "unknown", f"one of {', '.join(table.model_fields)}")
-    expected = str(error["ctx"]["error"]) if error["type"] == "value_error" else "a table"
-    return InputError(where, f"is {error['input']!r}", expected)
 
 
 def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bool = False) -> Domain:
@@ -458,93 +291,3 @@ def _wrench_bounds(robot: Robot, given: ForceBounds) -> list[Pair]:
     force = given.force or (-weight, weight)
     moment = given.moment or (LEVER * force[0], LEVER * force[1])
     return [force] * 3 + [moment] * 3
-
-
-def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str, InputRange]:
-    """Return the range of every possible input of a graph of this robot, by the graph's names and units.
-
-    The next state of a step in time has the units of the state.
-    """
-    ranges = _position_ranges(robot, domain)
-    for k, turns_ in enumerate(_angular_velocities(robot)):
-        for array, unit in (("v", "rad/s"), ("a", "rad/s^2"), ("tau", "Nm")):
-            slot = f"v[{k}]" if array == "v" else f"u[{k}]"
-            unit = unit if turns_ else _LINEAR[unit]
-            lower, upper = domain.bounds[array][k]
-            ranges[f"{array}[{k}]"] = InputRange(lower, upper, unit, slot=slot)
-        for array in (name for name in MULTIPLIERS if name in domain.bounds):
-            lower, upper = domain.bounds[array][k]
-            ranges[f"{array}[{k}]"] = InputRange(lower, upper, "1", slot=f"lambda[{k}]")
-    for array, units in _BASE_UNITS.items():
-        for k, (lower, upper) in enumerate(domain.bounds.get(array, ())):
-            ranges[f"{array}[{k}]"] = InputRange(lower, upper, units[k])
-    for lower, upper in domain.bounds.get("h", ()):
-        ranges["h"] = InputRange(lower, upper, "s")
-    for i in fext:
-        for k, (lower, upper) in enumerate(domain.bounds["fext"]):
-            ranges[f"fext[{i},{k}]"] = InputRange(lower, upper, "N" if k < 3 else "Nm")
-    for k, (lower, upper) in enumerate(domain.bounds.get("Minv", ())):
-        i, j = divmod(k, robot.nv)
-        ranges[f"Minv[{i},{j}]"] = InputRange(lower, upper, "1")
-    if "h" in domain.bounds:
-        state = [f"q[{k}]" for k in range(robot.nq)] + [f"v[{k}]" for k in range(robot.nv)]
-        ranges |= {f"{NEXT_STATE}[{k}]": ranges[name] for k, name in enumerate(state)}
-    return ranges
-
-
-def _position_ranges(robot: Robot, domain: Domain) -> dict[str, InputRange]:
-    ranges: dict[str, InputRange] = {}
-    for body, place in zip(robot.bodies, robot.q_of, strict=True):
-        kind = body.joint.kind
-        if body.joint.mimic is not None:
-            continue
-        for k, angle in zip(range(robot.nq)[place], kind.angles, strict=True):
-            lower, upper = domain.bounds["q"][k]
-            if domain.wraps[k]:
-                ranges[f"q[{k}]"] = InputRange(-0.5, 0.5, "turn", wraps=True)
-            elif angle:
-                ranges[f"q[{k}]"] = InputRange(turns(lower), turns(upper), "turn")
-            else:
-                part = kind.quaternion is not None and k - place.start >= kind.quaternion.start
-                ranges[f"q[{k}]"] = InputRange(lower, upper, "1" if part else "m")
-    return ranges
-
-
-_LINEAR = {"rad/s": "m/s", "rad/s^2": "m/s^2", "Nm": "N"}
-
-_BASE_UNITS = {
-    "base_v": ("m/s",) * 3 + ("rad/s",) * 3,
-    "base_a": ("m/s^2",) * 3 + ("rad/s^2",) * 3,
-    "gravity": ("m/s^2",) * 3,
-}
-
-
-def _angular_velocities(robot: Robot) -> list[bool]:
-    """Return for each of the robot's velocities whether it is angular."""
-    own = (body.joint for body in robot.bodies if body.joint.mimic is None)
-    return [turns_ for joint in own for turns_ in joint.kind.angular]
-
-
-def angular_coordinates(robot: Robot) -> list[bool]:
-    """Return for each of the robot's configuration coordinates whether it is an angle."""
-    own = (body.joint for body in robot.bodies if body.joint.mimic is None)
-    return [angle for joint in own for angle in joint.kind.angles]
-
-
-def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Convert arrays of the user's interface to the graph's inputs, by name and in its units."""
-    inputs: dict[str, Array] = {}
-    for k, angle in enumerate(angular_coordinates(robot)):
-        position = arrays["q"][:, k]
-        inputs[f"q[{k}]"] = position / (2.0 * np.pi) if angle else position
-    for name in ("v", "a", "tau", "base_v", "base_a", "gravity", *MULTIPLIERS):
-        if name in arrays:
-            inputs |= {f"{name}[{k}]": column for k, column in enumerate(arrays[name].T)}
-    if "h" in arrays:
-        inputs["h"] = arrays["h"]
-    if "Minv" in arrays:
-        inputs |= {f"Minv[{i},{j}]": arrays["Minv"][:, i, j] for i in range(robot.nv) for j in range(i + 1)}
-    if "fext" in arrays:
-        wrenches = np.moveaxis(arrays["fext"], 0, -1)
-        inputs |= {f"fext[{i},{k}]": values for i, row in enumerate(wrenches) for k, values in enumerate(row)}
-    return inputs

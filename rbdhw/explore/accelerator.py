@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from rbdhw.config import BuildOptions
 from rbdhw.cores.core import estimate_accelerator
 from rbdhw.design.traffic import traffic
-from rbdhw.domain.bounds import Overrides
+from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import shares, short_of
 from rbdhw.explore.mix import Group, Mix, choose_cores

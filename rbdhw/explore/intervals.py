@@ -10,7 +10,7 @@ from typing import Any
 
 from rbdhw.config import CHEAPER_CORE, CORES, BuildOptions, Pacing
 from rbdhw.design.traffic import rate_text
-from rbdhw.domain.bounds import Overrides
+from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES, shares
 from rbdhw.estimate.resources import RESOURCES

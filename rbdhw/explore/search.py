@@ -13,7 +13,8 @@ from rbdhw.cores.choice import CoreChoice, choose_core
 from rbdhw.cores.core import Core
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.traffic import Traffic, traffic
-from rbdhw.domain.bounds import Overrides, input_domain, with_multipliers, with_time_step
+from rbdhw.domain.bounds import input_domain, with_multipliers, with_time_step
+from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval, interval

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.config import WIDTHS, BuildOptions
 from rbdhw.design.model import AcceleratorModel
-from rbdhw.domain.bounds import Domain, angular_coordinates, graph_inputs, graph_ranges
+from rbdhw.domain.bounds import Domain
+from rbdhw.domain.graph_inputs import angular_coordinates, graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA, Drawn, draw, error_floors
 from rbdhw.fixed.absorption import remove_absorbed_terms

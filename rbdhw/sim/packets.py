@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.design.model import AcceleratorModel
-from rbdhw.domain.bounds import graph_inputs
+from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.errors import InputError
 from rbdhw.fixed.angles import TURN, drop_turns
 from rbdhw.fixed.format import Format, Integers, wrap

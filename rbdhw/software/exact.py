@@ -16,7 +16,7 @@ from itertools import chain
 from typing import ClassVar
 
 from rbdhw.design.model import AcceleratorModel
-from rbdhw.domain.bounds import angular_coordinates
+from rbdhw.domain.graph_inputs import angular_coordinates
 from rbdhw.fixed.angles import TURN, TURN_REST
 from rbdhw.fixed.format import align
 from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word, exact_interval

@@ -16,7 +16,7 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import ClassVar
 
-from rbdhw.domain.bounds import angular_coordinates
+from rbdhw.domain.graph_inputs import angular_coordinates
 from rbdhw.graph.graph import Graph
 from rbdhw.protocol import FUNCTIONS, WordName, mirrored_elements
 from rbdhw.robot.model import Robot

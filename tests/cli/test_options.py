@@ -17,7 +17,7 @@ from rbdhw.cli.options import (
     takes_build_options,
 )
 from rbdhw.config import BuildOptions, Mounting, Pacing, link_text, parse_links
-from rbdhw.domain.bounds import Overrides
+from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rbdhw.domain.bounds import input_domain, read_overrides
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.overrides import read_overrides
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.documents import PAGES, README, ROOT, blocks, name

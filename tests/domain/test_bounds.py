@@ -8,19 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbdhw.domain.bounds import (
-    DEFAULT_TIME_STEP,
-    QUATERNION_SLACK,
-    BaseBounds,
-    ForceBounds,
-    JointBounds,
-    Overrides,
-    graph_inputs,
-    graph_ranges,
-    input_domain,
-    read_overrides,
-    with_time_step,
-)
+from rbdhw.domain.bounds import DEFAULT_TIME_STEP, QUATERNION_SLACK, input_domain, with_time_step
+from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
+from rbdhw.domain.overrides import BaseBounds, ForceBounds, JointBounds, Overrides, read_overrides
 from rbdhw.domain.sampling import EXTREMES, sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import InputRange

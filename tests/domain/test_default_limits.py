@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.domain.bounds import JointBounds, Overrides, input_domain
+from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.default_limits import holding_effort
+from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
 from rbdhw.robot.model import Inertia, JointKind, Limits
 from rbdhw.robot.spatial import point_inertia

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw import golden
-from rbdhw.domain.bounds import graph_inputs
+from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.dynamics.joint import coordinates
 from rbdhw.dynamics.rnea import Motion, rnea, square_across_z
 from rbdhw.dynamics.spatial import ZERO, multiply

@@ -7,7 +7,7 @@ import pytest
 
 from rbdhw.cli.tables import print_table
 from rbdhw.config import BuildOptions, Pacing
-from rbdhw.domain.bounds import Overrides
+from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import RESOURCES
 from rbdhw.explore.initiation_interval import INTERVALS

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.domain.bounds import graph_inputs, graph_ranges, input_domain
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.fixed.alignment import exponents, unify

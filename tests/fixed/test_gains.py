@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from rbdhw.domain.bounds import graph_inputs, input_domain
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import error_floors
 from rbdhw.fixed.gains import Strata, gains

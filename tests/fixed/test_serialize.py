@@ -8,7 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from rbdhw.domain.bounds import graph_inputs, graph_ranges, input_domain
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import lower

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw import golden
-from rbdhw.domain.bounds import graph_inputs
+from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.emit.manifest import function_counts
 from rbdhw.frontend.build_graph import prepare, trace_model
 from rbdhw.frontend.functions import ALGORITHMS, Algorithms, trace

@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from rbdhw import golden
-from rbdhw.domain.bounds import angular_coordinates
+from rbdhw.domain.graph_inputs import angular_coordinates
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise
 from rbdhw.frontend.functions import DEFAULT, trace
 from rbdhw.graph.check import check

@@ -11,7 +11,7 @@ import pytest
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import Design, write
 from rbdhw.design.model import AcceleratorModel
-from rbdhw.domain.bounds import JointBounds, Overrides
+from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.explore.search import make_plan

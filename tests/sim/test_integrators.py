@@ -11,7 +11,7 @@ import rbdhw
 from rbdhw import golden
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import Design, read, write
-from rbdhw.domain.bounds import JointBounds, Overrides
+from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
 from rbdhw.pipeline import build_design, generate
 from rbdhw.robot.model import BASE, JointKind

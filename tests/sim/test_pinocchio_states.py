@@ -13,7 +13,8 @@ import pytest
 from rbdhw import golden
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import draft_design, write
-from rbdhw.domain.bounds import Domain, graph_inputs, graph_ranges, input_domain
+from rbdhw.domain.bounds import Domain, input_domain
+from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import lower

@@ -6,7 +6,7 @@ import pytest
 
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import write
-from rbdhw.domain.bounds import JointBounds, Overrides
+from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import BASE, JointKind

@@ -9,7 +9,8 @@ import numpy as np
 
 from rbdhw.config import BuildOptions
 from rbdhw.cores.pipeline import schedule_pipeline
-from rbdhw.domain.bounds import Domain, graph_inputs, graph_ranges, input_domain
+from rbdhw.domain.bounds import Domain, input_domain
+from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
 from rbdhw.fixed.evaluate import Result, evaluate
 from rbdhw.fixed.format import Integers

@@ -13,7 +13,8 @@ import numpy as np
 
 from rbdhw.design.folder import Design
 from rbdhw.design.packet_layout import packet_entries
-from rbdhw.domain.bounds import graph_inputs, graph_ranges, input_domain
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.program import Kind, Operand, Operation, Program

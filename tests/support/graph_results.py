@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rbdhw import golden
-from rbdhw.domain.bounds import graph_inputs
+from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.frontend.functions import DEFAULT, Algorithms, trace
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret

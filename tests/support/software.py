@@ -5,7 +5,8 @@ from functools import cache
 import numpy as np
 
 from rbdhw.config import Mounting
-from rbdhw.domain.bounds import graph_inputs, input_domain
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.frontend.base import mount

@@ -1,0 +1,109 @@
+"""The inputs of a graph: their ranges from a domain, and their values from arrays of the user's interface.
+
+A graph has an input for each number that travels, in its own units: angles are in turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.domain.bounds import Domain
+from rbdhw.dynamics.joint import turns
+from rbdhw.fixed.lower import InputRange
+from rbdhw.protocol import MULTIPLIERS, NEXT_STATE
+from rbdhw.robot.model import Robot
+
+Array = NDArray[np.float64]
+
+
+def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str, InputRange]:
+    """Return the range of every possible input of a graph of this robot, by the graph's names and units.
+
+    The next state of a step in time has the units of the state.
+    """
+    ranges = _position_ranges(robot, domain)
+    for k, turns_ in enumerate(_angular_velocities(robot)):
+        for array, unit in (("v", "rad/s"), ("a", "rad/s^2"), ("tau", "Nm")):
+            slot = f"v[{k}]" if array == "v" else f"u[{k}]"
+            unit = unit if turns_ else _LINEAR[unit]
+            lower, upper = domain.bounds[array][k]
+            ranges[f"{array}[{k}]"] = InputRange(lower, upper, unit, slot=slot)
+        for array in (name for name in MULTIPLIERS if name in domain.bounds):
+            lower, upper = domain.bounds[array][k]
+            ranges[f"{array}[{k}]"] = InputRange(lower, upper, "1", slot=f"lambda[{k}]")
+    for array, units in _BASE_UNITS.items():
+        for k, (lower, upper) in enumerate(domain.bounds.get(array, ())):
+            ranges[f"{array}[{k}]"] = InputRange(lower, upper, units[k])
+    for lower, upper in domain.bounds.get("h", ()):
+        ranges["h"] = InputRange(lower, upper, "s")
+    for i in fext:
+        for k, (lower, upper) in enumerate(domain.bounds["fext"]):
+            ranges[f"fext[{i},{k}]"] = InputRange(lower, upper, "N" if k < 3 else "Nm")
+    for k, (lower, upper) in enumerate(domain.bounds.get("Minv", ())):
+        i, j = divmod(k, robot.nv)
+        ranges[f"Minv[{i},{j}]"] = InputRange(lower, upper, "1")
+    if "h" in domain.bounds:
+        state = [f"q[{k}]" for k in range(robot.nq)] + [f"v[{k}]" for k in range(robot.nv)]
+        ranges |= {f"{NEXT_STATE}[{k}]": ranges[name] for k, name in enumerate(state)}
+    return ranges
+
+
+def _position_ranges(robot: Robot, domain: Domain) -> dict[str, InputRange]:
+    ranges: dict[str, InputRange] = {}
+    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+        kind = body.joint.kind
+        if body.joint.mimic is not None:
+            continue
+        for k, angle in zip(range(robot.nq)[place], kind.angles, strict=True):
+            lower, upper = domain.bounds["q"][k]
+            if domain.wraps[k]:
+                ranges[f"q[{k}]"] = InputRange(-0.5, 0.5, "turn", wraps=True)
+            elif angle:
+                ranges[f"q[{k}]"] = InputRange(turns(lower), turns(upper), "turn")
+            else:
+                part = kind.quaternion is not None and k - place.start >= kind.quaternion.start
+                ranges[f"q[{k}]"] = InputRange(lower, upper, "1" if part else "m")
+    return ranges
+
+
+_LINEAR = {"rad/s": "m/s", "rad/s^2": "m/s^2", "Nm": "N"}
+
+_BASE_UNITS = {
+    "base_v": ("m/s",) * 3 + ("rad/s",) * 3,
+    "base_a": ("m/s^2",) * 3 + ("rad/s^2",) * 3,
+    "gravity": ("m/s^2",) * 3,
+}
+
+
+def _angular_velocities(robot: Robot) -> list[bool]:
+    """Return for each of the robot's velocities whether it is angular."""
+    own = (body.joint for body in robot.bodies if body.joint.mimic is None)
+    return [turns_ for joint in own for turns_ in joint.kind.angular]
+
+
+def angular_coordinates(robot: Robot) -> list[bool]:
+    """Return for each of the robot's configuration coordinates whether it is an angle."""
+    own = (body.joint for body in robot.bodies if body.joint.mimic is None)
+    return [angle for joint in own for angle in joint.kind.angles]
+
+
+def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Convert arrays of the user's interface to the graph's inputs, by name and in its units."""
+    inputs: dict[str, Array] = {}
+    for k, angle in enumerate(angular_coordinates(robot)):
+        position = arrays["q"][:, k]
+        inputs[f"q[{k}]"] = position / (2.0 * np.pi) if angle else position
+    for name in ("v", "a", "tau", "base_v", "base_a", "gravity", *MULTIPLIERS):
+        if name in arrays:
+            inputs |= {f"{name}[{k}]": column for k, column in enumerate(arrays[name].T)}
+    if "h" in arrays:
+        inputs["h"] = arrays["h"]
+    if "Minv" in arrays:
+        inputs |= {f"Minv[{i},{j}]": arrays["Minv"][:, i, j] for i in range(robot.nv) for j in range(i + 1)}
+    if "fext" in arrays:
+        wrenches = np.moveaxis(arrays["fext"], 0, -1)
+        inputs |= {f"fext[{i},{k}]": values for i, row in enumerate(wrenches) for k, values in enumerate(row)}
+    return inputs

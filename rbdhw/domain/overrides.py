@@ -1,0 +1,175 @@
+"""The domain file: a TOML file with bounds in place of the default ones.
+
+For a joint of several degrees of freedom a bound applies to each of them::
+
+    [default]
+    acceleration = 50.0          # symmetric, or [lower, upper]
+
+    [joints.iiwa_joint_1]
+    position = [-1.0, 1.0]       # rad, or m
+    velocity = 5.0
+    multiplier = 2.0             # of this joint's force or acceleration
+
+    [base]                       # floating, or with its motion given
+    linear_velocity = 3.0
+    angular_velocity = 5.0
+    linear_acceleration = 30.0
+    angular_acceleration = 50.0
+    force = 300.0
+    moment = 50.0
+
+    [fext]
+    force = 100.0
+    moment = 20.0
+
+    [integration]
+    time_step = [0.0005, 0.01]   # s, of tasks that bring it
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from rbdhw.domain.default_limits import Pair
+from rbdhw.errors import InputError
+from rbdhw.runtime.files import read
+from rbdhw.runtime.number_bounds import (
+    ACCELERATION,
+    DOMAIN_BYTES,
+    DOMAIN_LINE,
+    EFFORT,
+    POSITION,
+    TIME_STEP,
+    VELOCITY,
+    Bound,
+)
+
+
+def _pair(value: object, bound: Bound) -> Pair:
+    """Return ``b`` as ``(-b, b)`` and ``[l, u]`` as ``(l, u)``; ValueError if it is neither or too large."""
+    match value:
+        case [lower, upper]:
+            pair = _number(lower), _number(upper)
+        case _:
+            pair = -_number(value), _number(value)
+    if not pair[0] < pair[1]:
+        raise ValueError(_EXPECTED)
+    if not bound.holds(max(pair, key=abs)):
+        raise ValueError(bound.expected)
+    return pair
+
+
+def _number(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
+        raise ValueError(_EXPECTED)
+    return float(value)
+
+
+def _times(value: object) -> Pair:
+    """Return ``[l, u]`` as ``(l, u)``; ValueError unless both are time steps and ``l`` is the smaller."""
+    match value:
+        case [lower, upper]:
+            pair = _number(lower), _number(upper)
+            if 0.0 < pair[0] < pair[1] and TIME_STEP.holds(*pair):
+                return pair
+    raise ValueError(f"[lower, upper], each of {TIME_STEP.positive}, with lower below upper")
+
+
+_EXPECTED = "a positive number or [lower, upper] with lower below upper"
+
+Positions = Annotated[Pair, BeforeValidator(partial(_pair, bound=POSITION))]
+Velocities = Annotated[Pair, BeforeValidator(partial(_pair, bound=VELOCITY))]
+Accelerations = Annotated[Pair, BeforeValidator(partial(_pair, bound=ACCELERATION))]
+Efforts = Annotated[Pair, BeforeValidator(partial(_pair, bound=EFFORT))]
+Times = Annotated[Pair, BeforeValidator(_times)]
+
+
+class JointBounds(BaseModel):
+    """Overrides of the bounds of one joint or of all."""
+
+    model_config = ConfigDict(extra="forbid")
+    position: Positions | None = None
+    velocity: Velocities | None = None
+    acceleration: Accelerations | None = None
+    effort: Efforts | None = None
+    multiplier: Efforts | None = None
+
+
+class ForceBounds(BaseModel):
+    """Bounds of each component of an external wrench (N, Nm)."""
+
+    model_config = ConfigDict(extra="forbid")
+    force: Efforts | None = None
+    moment: Efforts | None = None
+
+
+class BaseBounds(ForceBounds):
+    """Bounds of each component of a moving base's motion, and of the wrench on a floating base."""
+
+    linear_velocity: Velocities | None = None
+    angular_velocity: Velocities | None = None
+    linear_acceleration: Accelerations | None = None
+    angular_acceleration: Accelerations | None = None
+
+
+class IntegrationBounds(BaseModel):
+    """Bounds of the steps in time."""
+
+    model_config = ConfigDict(extra="forbid")
+    time_step: Times | None = None
+
+
+class Overrides(BaseModel):
+    """The contents of a domain file."""
+
+    model_config = ConfigDict(extra="forbid")
+    default: JointBounds = JointBounds()
+    joints: dict[str, JointBounds] = {}
+    base: BaseBounds = BaseBounds()
+    fext: ForceBounds = ForceBounds()
+    integration: IntegrationBounds = IntegrationBounds()
+
+
+def read_overrides(path: Path) -> Overrides:
+    """Read the overrides in a TOML file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is not a valid domain file.
+    """
+    data = read(path, "a TOML file with bounds of the inputs", DOMAIN_BYTES)
+    longest = max(map(len, data.split(b"\n")))
+    if longest > DOMAIN_LINE:
+        raise InputError(str(path), f"a line of {longest:,} characters", f"at most {DOMAIN_LINE:,}")
+    try:
+        return Overrides.model_validate(tomllib.loads(data.decode("utf-8")))
+    except ValidationError as error:
+        raise _refusal(path, error.errors()[0]) from error
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else error
+        raise InputError(str(path), f"not a readable TOML file ({reason})") from error
+
+
+def _refusal(path: Path, error: ErrorDetails) -> InputError:
+    """Return the refusal of a domain file at its first error."""
+    where = f"{path}, {'.'.join(str(part) for part in error['loc'])}"
+    if error["type"] == "extra_forbidden":
+        tables: dict[object, type[BaseModel]] = {
+            "default": JointBounds,
+            "joints": JointBounds,
+            "base": BaseBounds,
+            "fext": ForceBounds,
+            "integration": IntegrationBounds,
+        }
+        table = tables[error["loc"][0]] if len(error["loc"]) > 1 else Overrides
+        return InputError(where, "unknown", f"one of {', '.join(table.model_fields)}")
+    expected = str(error["ctx"]["error"]) if error["type"] == "value_error" else "a table"
+    return InputError(where, f"is {error['input']!r}", expected)

@@ -242,42 +242,14 @@ def choose_formats(
     InputError
         If no width meets the budget.
     """
-    model, graph, domain, draws = observed.model, observed.graph, observed.domain, observed.draws
-    shifts = exponents(graph, twins)
-    magnitudes = unify([draws.headroom * size for size in observed.magnitudes], twins, shifts)
-    ranges = graph_ranges(model.source, domain, model.fext)
-
-    tries = count(1)
-
-    def lower_graph(widths: Widths) -> Program:
-        progress(f"try {next(tries)}, {' x '.join(map(str, widths.ports))} bits")
-        seen = list(magnitudes)
-        draft = lower(graph, seen, ranges, widths, twins)
-        for _ in range(NOISE_PASSES):
-            before = list(seen)
-            raise_to_noise(seen, draft, options.functions, observed.noise_words, draws.headroom)
-            seen = unify(seen, twins, shifts)
-            if seen == before:
-                break
-            draft = lower(graph, seen, ranges, widths.fit_magnitudes(magnitudes, seen), twins)
-        return fuse(draft, MOST_TERMS) if fuses_sums else draft
-
-    def measure(program: Program, tasks: int) -> Measured:
-        draft = accelerator_model(model, domain, [program], options)
-        return {f: function_errors(draft, observed, f, tasks) for f in options.functions}
-
-    def reason(widths: Widths, row: Row) -> str:
-        node, times = planner.worst_node(widths, row)
-        return node_reason(model.robot, graph, node, times)
-
-    planner = Planner(graph, magnitudes, observed.effects, twins, guard=0 if fuses_sums else GUARD_BITS)
+    choice, draws = _Choice(observed, options, twins, fuses_sums, progress), observed.draws
     search = FormatSearch(
-        planner,
-        lower_graph,
-        partial(measure, tasks=draws.held_out),
-        partial(measure, tasks=min(draws.ranging, draws.held_out)),
+        choice.planner,
+        choice.lower,
+        partial(choice.measure, tasks=draws.held_out),
+        partial(choice.measure, tasks=min(draws.ranging, draws.held_out)),
         target(options.target).blocks,
-        reason,
+        choice.reason,
     )
     if options.budget is None:
         assert options.width is not None
@@ -289,8 +261,62 @@ def choose_formats(
     worst = {
         f: max((row for row in bounds if row[0] == f), key=bounds.__getitem__) for f in options.functions
     }
-    reasons = {f: f"{row[1]} tasks, where {reason(found.widths, row)}" for f, row in worst.items()}
+    reasons = {f: f"{row[1]} tasks, where {choice.reason(found.widths, row)}" for f, row in worst.items()}
     return Formats(program, groups, found.errors, tuple(search.tries), reasons)
+
+
+class _Choice:
+    """What a search for number formats calls: it lowers the graph to a program, and measures its errors.
+
+    Parameters
+    ----------
+    observed, options, twins, fuses_sums, progress
+        As for :func:`choose_formats`.
+    """
+
+    def __init__(
+        self, observed: Observed, options: BuildOptions, twins: Twins, fuses_sums: bool, progress: Progress
+    ) -> None:
+        model, graph, headroom = observed.model, observed.graph, observed.draws.headroom
+        self._observed, self._options, self._twins = observed, options, twins
+        self._fuses_sums, self._progress = fuses_sums, progress
+        self._shifts = exponents(graph, twins)
+        self._magnitudes = unify([headroom * size for size in observed.magnitudes], twins, self._shifts)
+        self._ranges = graph_ranges(model.source, observed.domain, model.fext)
+        self._tries = count(1)
+        guard = 0 if fuses_sums else GUARD_BITS
+        self.planner = Planner(graph, self._magnitudes, observed.effects, twins, guard=guard)
+
+    def lower(self, widths: Widths) -> Program:
+        """Return the program with these widths; magnitudes that are mainly rounding errors are raised."""
+        self._progress(f"try {next(self._tries)}, {' x '.join(map(str, widths.ports))} bits")
+        graph, functions, headroom = (
+            self._observed.graph,
+            self._options.functions,
+            self._observed.draws.headroom,
+        )
+        seen = list(self._magnitudes)
+        draft = lower(graph, seen, self._ranges, widths, self._twins)
+        for _ in range(NOISE_PASSES):
+            before = list(seen)
+            raise_to_noise(seen, draft, functions, self._observed.noise_words, headroom)
+            seen = unify(seen, self._twins, self._shifts)
+            if seen == before:
+                break
+            fitting = widths.fit_magnitudes(self._magnitudes, seen)
+            draft = lower(graph, seen, self._ranges, fitting, self._twins)
+        return fuse(draft, MOST_TERMS) if self._fuses_sums else draft
+
+    def measure(self, program: Program, tasks: int) -> Measured:
+        """Return the errors of a program by function, in the first ``tasks`` tasks."""
+        observed = self._observed
+        draft = accelerator_model(observed.model, observed.domain, [program], self._options)
+        return {f: function_errors(draft, observed, f, tasks) for f in self._options.functions}
+
+    def reason(self, widths: Widths, row: Row) -> str:
+        """Return a sentence on the node that limits the accuracy of a function in a stratum."""
+        node, times = self.planner.worst_node(widths, row)
+        return node_reason(self._observed.model.robot, self._observed.graph, node, times)
 
 
 def node_reason(robot: Robot, graph: Graph, node: int, times: float) -> str:

@@ -40,12 +40,12 @@ FORMATS = Formats(
 
 def test_the_manifest_has_errors_by_stratum_with_floor_step_and_limit():
     words = [{"unit": "Nm", "binary_point": 12}, {"unit": "N", "binary_point": 9}] * 2
-    entry = error_entry(FORMATS, BuildOptions(functions=("id",), width=18), {"id": words})["id"]
+    entry = error_entry(FORMATS.errors, BuildOptions(functions=("id",), width=18), {"id": words})["id"]
     assert {name: entry[name] for name in ("median", "max", "samples", "flagged")} == vars(BOX)
     assert entry["strata"] == {"box": vars(BOX), "rest": vars(REST)}
     assert (entry["floor"], entry["units"], entry["step"]) == (0.8, ["Nm", "N"], 2.0**-9)
     assert entry["limit"] == pytest.approx(9e-3)
-    budget = error_entry(FORMATS, BuildOptions(functions=("id",), max_error=0.01), {"id": words})
+    budget = error_entry(FORMATS.errors, BuildOptions(functions=("id",), max_error=0.01), {"id": words})
     assert budget["id"]["limit"] == 0.01
 
 
@@ -53,7 +53,7 @@ def test_errors_of_which_nothing_is_known_are_null_in_the_manifest():
     blind = ErrorFigures(math.inf, math.inf, 50, 50)
     formats = replace(FORMATS, errors={"id": FunctionErrors(blind, {"box": blind}, 0.8)})
     words = {"id": [{"unit": "Nm", "binary_point": 12}]}
-    entry = error_entry(formats, BuildOptions(functions=("id",), width=18), words)["id"]
+    entry = error_entry(formats.errors, BuildOptions(functions=("id",), width=18), words)["id"]
     unknown = {"median": None, "max": None, "samples": 50, "flagged": 50}
     assert entry["strata"] == {"box": unknown}
     assert {name: entry[name] for name in unknown} == unknown

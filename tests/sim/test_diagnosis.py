@@ -118,8 +118,8 @@ def test_every_flagged_task_has_a_cause(floating):
         overflows = [cause for cause in causes if cause.status == "overflow"]
         assert sum(cause.tasks for cause in overflows) == np.count_nonzero(status & 2) > 0
         assert all(cause.value < cause.lower or cause.value > cause.upper for cause in causes)
-        regions = {str(operation.region) for operation in floating.program.operations}
-        results = {word.name for word in floating.program.outputs[function]}
+        regions = {str(operation.region) for operation in floating.programs[0].operations}
+        results = {word.name for word in floating.programs[0].outputs[function]}
         for cause in overflows:
             assert cause.signal in results or cause.signal.rpartition(" of ")[2] in regions
 

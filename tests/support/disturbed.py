@@ -144,7 +144,7 @@ def _optional(
     function: str, packet: bytes, refusal: bytes, rng: np.random.Generator
 ) -> tuple[bytes, str, bytes]:
     """Return a packet with options that its function does not support; the response repeats them."""
-    options = _field(packet, "options") | 2 << int(rng.integers(3))
+    options = _field(packet, "options") | 2 << int(rng.integers(HEADER["options"][1] - 1))
     if not FUNCTIONS[function].extensible and rng.random() < 0.5:
         options = 1
     return _with_field(packet, "options", options), function, _with_field(refusal, "options", options)

@@ -52,5 +52,8 @@ def _core_line(part: PlannedCore) -> str:
 def digest(robot: Robot, domain: Domain, options: BuildOptions) -> str:
     """Return the first digits of the SHA-256 of everything that determines a design."""
     bounds = {array: rows.tolist() for array, rows in domain.bounds.items()}
-    inputs = [robot_to_json(robot), bounds, list(domain.wraps), asdict(options)]
+    asked = asdict(options)
+    if options.mounting.time_step is None:
+        del asked["mounting"]["time_step"]  # as in designs from before there were steps in time
+    inputs = [robot_to_json(robot), bounds, list(domain.wraps), asked]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:DIGEST]

@@ -47,11 +47,9 @@ def _relate(graph: Graph, twins: Twins, shifts: _Shifts, i: int, first: int) -> 
             shifts.free(i)
         case Op.MULTIPLY:
             shifts.pin(i, sum(shifts.value(edge.node) for edge in node.args))
-        case Op.ROUND:
-            shifts.pin(i, shifts.value(node.args[0].node))
         case Op.RECIPROCAL:
             shifts.pin(i, -shifts.value(node.args[0].node))
-        case Op.ADD | Op.SELECT:
+        case Op.ADD | Op.SELECT | Op.ROUND:
             shifts.free(i)
             for own, others in _pairs(graph, twins, i, first):
                 shifts.tie(i, own.node, others.shift - own.shift)

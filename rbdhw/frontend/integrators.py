@@ -126,7 +126,7 @@ class Integrator:
             with stage(k + 2):
                 part, before = share * self._task.h, stages[-1]
                 q = self._moved(part, before.velocity, within=True)
-                velocity = self._pushed(self._task.v, part, before.acceleration)
+                velocity = self._pushed(self._task.v, part, before.acceleration, within=True)
                 own = self._at(self._task.at(q, velocity))
                 stages.append(_Stage(own, velocity, own.accelerations()))
         return stages
@@ -158,12 +158,13 @@ class Integrator:
 
     # The state after a time
 
-    def _pushed(self, velocity: Vector, time: Scalar, acceleration: Vector) -> Vector:
-        """Return velocities after a time."""
+    def _pushed(self, velocity: Vector, time: Scalar, acceleration: Vector, within: bool = False) -> Vector:
+        """Return velocities after a time; ``within`` the step they serve only the dynamics."""
         found = []
         for own, change, i in zip(velocity, acceleration, self._bodies, strict=True):
             with region("pushed", i):
-                found.append(own + time * change)
+                after = own + time * change
+                found.append(self._recorder.rounded(after) if within else after)
         return found
 
     def _moved(self, time: Scalar, velocity: Vector, within: bool = False) -> Vector:
@@ -175,13 +176,15 @@ class Integrator:
             q = self._task.q[own] if within else self._task.state_q[own]
             with region("moved", i):
                 if joint.kind.nv == 1:
-                    found.append(q[0] + (per_turn if joint.kind.rotates else time) * velocity[rates][0])
+                    changes = [(per_turn if joint.kind.rotates else time) * velocity[rates][0]]
                 else:
                     d = [time * rate for rate in velocity[rates]]
                     changes = self._changes(joint.kind, self._task.q[own], d, within)
                     if joint.kind is JointKind.PLANAR:
                         changes.append(per_turn * velocity[rates][2])
-                    found += [part + change for part, change in zip(q, changes, strict=True)]
+                for part, change, angle in zip(q, changes, joint.kind.angles, strict=True):
+                    after = part + change
+                    found.append(self._recorder.rounded(after) if within and not angle else after)
         return found
 
     def _changes(self, kind: JointKind, q: Vector, d: Vector, within: bool) -> Vector:

@@ -20,7 +20,7 @@ ARITY = {
 }
 
 
-PLAIN_ARGUMENTS = {Op.ADD: 1, Op.SELECT: 2}
+PLAIN_ARGUMENTS = {Op.ADD: 1, Op.SELECT: 2, Op.ROUND: 0}
 """The number of leading arguments without sign and shift, for operations that allow them on the others."""
 
 

@@ -236,10 +236,15 @@ class GraphBuilder:
         return common.applied(Edge(self._node(Op.SELECT, (flag, *plain), 0.0, "", region)))
 
     def round(self, a: Edge, region: Region) -> Edge:
-        """Return ``a`` with a number format of its own; a constant has one already."""
-        if self.nodes[a.node].op in (Op.CONSTANT, Op.ROUND):
+        """Return ``a`` with a number format of its own; a constant has one already.
+
+        The node has the magnitude of ``a``: a shift becomes part of it. Otherwise shifts would add up along
+        long chains of products, beyond the range of double precision.
+        """
+        if self.nodes[a.node].op is Op.CONSTANT or (self.nodes[a.node].op is Op.ROUND and not a.shift):
             return a
-        return a.applied(Edge(self._node(Op.ROUND, (Edge(a.node),), 0.0, "", region)))
+        node = self._node(Op.ROUND, (Edge(a.node, shift=a.shift),), 0.0, "", region)
+        return Edge(node, a.negative)
 
     def copy(self, node: Node, args: tuple[Edge, ...]) -> Edge:
         """Create ``node`` again with other arguments; every pass rebuilds a graph with this method."""

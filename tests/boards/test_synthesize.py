@@ -383,7 +383,7 @@ def test_design_without_verilog_is_refused(design: Path) -> None:
 @pytest.mark.parametrize(
     ("manifest", "reason"),
     [
-        ({}, "robot: Field required"),
+        ({}, "ii: Field required"),
         (MANIFEST | {"ii": None}, "ii: Input should be a valid integer"),
         (MANIFEST | {"heat": 3}, "heat: Extra inputs are not permitted"),
     ],

@@ -80,9 +80,21 @@ class Oracle:
                     pin.integrate(self.model, self.q, sign * unit) if k == 0 else state[k] + sign * unit
                 )
                 ends.append(step(*state))
-            moved = pin.difference(self.model, ends[0][0], ends[1][0])
+            moved = self.difference(ends[0][0], ends[1][0])
             columns.append(np.concatenate([moved, ends[1][1] - ends[0][1]]) / (2 * DIFFERENCE))
         return np.stack(columns, axis=1)
+
+    def difference(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """Return the motion between two configurations.
+
+        Pinocchio's angle between two attitudes of a planar joint is that of a cosine, and 0 if it is small.
+        """
+        moved = pin.difference(self.model, start, end)
+        for joint in self.model.joints:
+            if joint.shortname() == "JointModelPlanar":
+                (c0, s0), (c1, s1) = (q[joint.idx_q + 2 : joint.idx_q + 4] for q in (start, end))
+                moved[joint.idx_v + 2] = np.arctan2(c0 * s1 - s0 * c1, c0 * c1 + s0 * s1)
+        return moved
 
     def euler_derivatives(self) -> np.ndarray:
         """Return the derivatives of a step by Euler from those of accelerations and of ``integrate``."""

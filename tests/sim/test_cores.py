@@ -114,7 +114,7 @@ def random_cores(seed: int, fewest: int) -> tuple[CoreRequest, ...]:
     cores = []
     for home in range(count):
         functions = {str(name) for name, own in zip(order, homes, strict=True) if own == home}
-        kind, least = ("array", 24) if rng.random() < 0.3 else ("pipeline", fewest)
+        kind, least = ("array", 20 + 3 * fewest) if rng.random() < 0.3 else ("pipeline", fewest)
         ordered = tuple(name for name in DEFAULT_FUNCTIONS if name in functions)
         cores.append(CoreRequest(ordered, least + int(rng.integers(0, 9)), kind, int(rng.integers(1, 3))))
     return tuple(cores)

@@ -49,13 +49,12 @@ def core_of(names: tuple[str, ...], ii: int) -> FakeCore:
     return FakeCore(ii=ii, functions=functions, latencies=LATENCIES, layout=FUNCTIONS)
 
 
-def any_tasks(count: int, seed: int, names: tuple[str, ...] = tuple(LATENCIES)) -> list[Task]:
+def any_tasks(count: int, seed: int) -> list[Task]:
     """Return random tasks, numbered by their tags; some are malformed or of an unknown function."""
     rng = random.Random(seed)
-    functions = [function for function in FUNCTIONS if function.name in names]
     tasks = []
     for tag in range(count):
-        function = rng.choice(functions)
+        function = rng.choice(FUNCTIONS)
         options = rng.choice([0, EXTENDED]) if function.extensible else 0
         payload = rng.getrandbits(payload_bits(function, options, FUNCTIONS))
         code = rng.choice([function.code] * 9 + [31])

@@ -9,8 +9,6 @@ from rbdhw.config import (
     BuildOptions,
     Mounting,
     Pacing,
-    parse_interval,
-    parse_share,
     reason,
 )
 from rbdhw.errors import InputError
@@ -115,21 +113,6 @@ def test_a_width_alone_has_no_budget(options, budget):
     assert BuildOptions(**options).budget == budget
 
 
-@pytest.mark.parametrize(
-    ("text", "bandwidth", "fit", "expected"),
-    [
-        (None, None, None, (None, None)),
-        ("8", None, None, (8, None)),
-        ("8", None, 0.5, (8, None)),
-        ("auto", None, None, (None, Pacing())),
-        ("auto", 32.0, 0.5, (None, Pacing(bandwidth=32.0))),
-        (None, None, 0.5, (None, Pacing(link=False))),
-    ],
-)
-def test_an_interval_is_given_or_chosen(text, bandwidth, fit, expected):
-    assert parse_interval(text, bandwidth, fit) == expected
-
-
 def test_omitted_options_have_defaults():
     assert (BuildOptions().least_ii, BuildOptions(ii=4).least_ii) == (1, 4)
     assert (BuildOptions().asked_core, BuildOptions(core="auto").asked_core) == ("pipeline", "auto")
@@ -148,34 +131,6 @@ def test_omitted_options_have_defaults():
 def test_what_an_array_needs(options, needs):
     assert BuildOptions(**options).array_needs == needs
     assert (BuildOptions(**options).refusal("array", 8) is None) == (needs == ())
-
-
-@pytest.mark.parametrize(
-    ("text", "bandwidth", "refusal"),
-    [
-        ("fast", None, "ii: 'fast' is not an interval; expected a number of cycles or auto"),
-        ("1.5", None, "ii: '1.5' is not an interval; expected a number of cycles or auto"),
-        ("4", 32.0, "bandwidth: 32 GB/s has no effect here; expected it together with --ii auto"),
-        (None, 32.0, "bandwidth: 32 GB/s has no effect here; expected it together with --ii auto"),
-    ],
-)
-def test_an_invalid_interval_is_refused(text, bandwidth, refusal):
-    with pytest.raises(InputError) as error:
-        parse_interval(text, bandwidth, None)
-    assert str(error.value) == refusal
-
-
-@pytest.mark.parametrize(("text", "share"), [(None, None), ("60%", 0.6), ("0.25", 0.25), ("100%", 1.0)])
-def test_a_share_is_a_percentage_or_a_number(text, share):
-    assert parse_share(text) == share
-
-
-@pytest.mark.parametrize("text", ["60", "0%", "101%", "-5%", "much", "", "nan"])
-def test_an_invalid_share_is_refused(text):
-    with pytest.raises(InputError) as error:
-        parse_share(text)
-    expected = f"fit: '{text}' is not a share of a device; expected a percentage such as 60%"
-    assert str(error.value) == expected
 
 
 @pytest.mark.parametrize("step", [0.0, -0.001, 2.0, float("nan")])

@@ -11,12 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rbdhw.config import (
-    BASES,
-    JOINT_ORDERS,
-    BuildOptions,
-    CoreRequest,
-    Mounting,
+from rbdhw.cli.syntax import (
     parse_cores,
     parse_frames,
     parse_gravity,
@@ -24,6 +19,13 @@ from rbdhw.config import (
     parse_links,
     parse_mix,
     parse_share,
+)
+from rbdhw.config import (
+    BASES,
+    JOINT_ORDERS,
+    BuildOptions,
+    CoreRequest,
+    Mounting,
 )
 from rbdhw.domain.overrides import Overrides, read_overrides
 from rbdhw.frontend.algorithms import parse_algorithms

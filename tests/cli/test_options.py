@@ -16,10 +16,10 @@ from rbdhw.cli.options import (
     build_options,
     takes_build_options,
 )
-from rbdhw.config import BuildOptions, Mounting, Pacing, link_text, parse_links
+from rbdhw.config import BuildOptions, Mounting, Pacing
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
-from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 
 
 def options_of(command):
@@ -126,73 +126,3 @@ def test_a_command_receives_them_together_with_the_names_of_those_given():
     assert build.given == {"width", "seed"}
     assert set(build.values) == set(PARAMETERS)
     assert build.parse()[0] == BuildOptions(functions=DEFAULT_FUNCTIONS, width=18)
-
-
-class TestLinks:
-    @pytest.mark.parametrize(
-        ("texts", "links"),
-        [
-            ([], "none"),
-            (["none"], "none"),
-            (["all"], "all"),
-            (["hand"], ("hand",)),
-            (["hand,foot", "hand"], ("hand", "foot")),
-            ([r"left\,lower", "foot"], ("left,lower", "foot")),
-            ([r"a\\b"], ("a\\b",)),
-            ([r"\all"], ("all",)),
-            ([r"\none,foot"], ("none", "foot")),
-            (["hand\\"], ("hand\\",)),
-            (["right hand"], ("right hand",)),
-        ],
-    )
-    def test_names_may_hold_commas_and_be_all(self, texts, links):
-        assert build_options(fext=texts)[0].fext == links
-
-    @pytest.mark.parametrize("name", ["hand", "left,lower", "all", "none", "a\\b", ",", "\\,", "all,none"])
-    def test_every_name_can_be_given(self, name):
-        assert parse_links([link_text(name)]) == (name,)
-        assert parse_links([f"first,{link_text(name)}", link_text(name)]) == ("first", name)
-
-    @pytest.mark.parametrize(
-        ("texts", "line"),
-        [
-            ([""], "fext: '' is not a link; expected none, all, or names of links"),
-            (["hand,"], "fext: '' is not a link; expected none, all, or names of links"),
-            (
-                ["all", "hand"],
-                r"fext: 'all' beside other links; expected it alone, or '\all' for a link of that name",
-            ),
-            (
-                ["hand,none"],
-                r"fext: 'none' beside other links; expected it alone, or '\none' for a link of that name",
-            ),
-        ],
-    )
-    def test_what_names_no_links_is_refused(self, texts, line):
-        with pytest.raises(InputError) as error:
-            build_options(fext=texts)
-        assert str(error.value) == line
-
-
-class TestFrames:
-    def test_names_may_hold_commas_and_be_all(self):
-        options = build_options(functions="kin", frames=[r"left\,lower,all", "none"], frame_axes="world")[0]
-        assert options.mounting == Mounting(frames=("left,lower", "all", "none"), frame_axes="world")
-
-    @pytest.mark.parametrize(
-        ("functions", "texts", "line"),
-        [
-            ("kin", ["tip,"], "frames: '' is not a link; expected names of links"),
-            ("kin", ["tip", "hand,tip"], "frames: link 'tip' appears twice; expected each link once"),
-            ("kin", [], "frames: none given for kin; expected names of links; use --frames LINK"),
-            ("id", ["tip"], "frames: only kin has results of frames; expected none; use --functions kin"),
-        ],
-    )
-    def test_what_is_refused(self, functions, texts, line):
-        with pytest.raises(InputError) as error:
-            build_options(functions=functions, frames=texts)[0].check(tuple(FUNCTIONS))
-        assert str(error.value) == line
-
-    def test_unknown_axes(self):
-        with pytest.raises(InputError, match="frame-axes: 'up' is unknown; expected one of local, world"):
-            build_options(frame_axes="up")[0].check(tuple(FUNCTIONS))

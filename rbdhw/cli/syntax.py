@@ -1,0 +1,183 @@
+"""The syntax of option values: links, frames, intervals, shares, gravity, cores and mixes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from rbdhw.config import (
+    ALL_LINKS,
+    LINK_PACE,
+    NO_LINKS,
+    PER_TASK,
+    CoreRequest,
+    Links,
+    Pacing,
+)
+from rbdhw.errors import InputError
+
+
+def parse_links(texts: Sequence[str]) -> Links:
+    """Parse the names of links; each text holds one name, or several separated by commas.
+
+    Without texts there are no links. A backslash makes the next character part of the name: ``left\\,lower``
+    is one link, and ``\\all`` is a link called ``all``, while ``all`` stands for every link.
+
+    Raises
+    ------
+    InputError
+        A name is empty, or the word for all links or for none is not alone.
+    """
+    words = [word for text in texts for word in _words(text)]
+    for name, plain in words:
+        if not name:
+            raise InputError("fext", "'' is not a link", f"{NO_LINKS}, {ALL_LINKS}, or names of links")
+        if plain and name in (NO_LINKS, ALL_LINKS):
+            if len(words) == 1:
+                return name
+            expected = f"it alone, or '\\{name}' for a link of that name"
+            raise InputError("fext", f"'{name}' beside other links", expected)
+    return tuple(dict.fromkeys(name for name, _ in words)) or NO_LINKS
+
+
+def parse_frames(texts: Sequence[str]) -> tuple[str, ...]:
+    """Parse the links of which the kinematics are wanted, in the syntax of :func:`parse_links`.
+
+    Every name is that of a link here, also ``all`` and ``none``.
+
+    Raises
+    ------
+    InputError
+        A name is empty, or appears twice.
+    """
+    names = [name for text in texts for name, _ in _words(text)]
+    for place, name in enumerate(names):
+        if not name:
+            raise InputError("frames", "'' is not a link", "names of links")
+        if name in names[:place]:
+            raise InputError("frames", f"link '{name}' appears twice", "each link once")
+    return tuple(names)
+
+
+def _words(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the names in a text, and whether each is written without a backslash."""
+    name, plain = "", True
+    characters = iter(text)
+    for character in characters:
+        if character == ",":
+            yield name, plain
+            name, plain = "", True
+        elif character == "\\":
+            name, plain = name + next(characters, character), False
+        else:
+            name += character
+    yield name, plain
+
+
+def parse_interval(
+    text: str | None, bandwidth: float | None, fit: float | None
+) -> tuple[int | None, Pacing | None]:
+    """Parse the number of cycles between tasks, or the criteria that choose it.
+
+    Parameters
+    ----------
+    text
+        A number, :data:`LINK_PACE`, or None: the default, or with ``fit`` as few as fit.
+
+    Raises
+    ------
+    InputError
+        The text is anything else, or a bandwidth is given that has no effect.
+    """
+    if text == LINK_PACE:
+        return None, Pacing(bandwidth=bandwidth)
+    if bandwidth is not None:
+        expected = f"it together with --ii {LINK_PACE}"
+        raise InputError("bandwidth", f"{bandwidth:g} GB/s has no effect here", expected)
+    if text is None:
+        return None, None if fit is None else Pacing(link=False)
+    try:
+        return int(text), None
+    except ValueError:
+        expected = f"a number of cycles or {LINK_PACE}"
+        raise InputError("ii", f"'{text}' is not an interval", expected) from None
+
+
+def parse_share(text: str | None) -> float | None:
+    """Parse ``60%`` or ``0.6`` as a share of 1.
+
+    Raises
+    ------
+    InputError
+        The text is not a share above 0 and up to 1.
+    """
+    if text is None:
+        return None
+    try:
+        share = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        share = math.nan
+    if not 0.0 < share <= 1.0:
+        raise InputError("fit", f"'{text}' is not a share of a device", "a percentage such as 60%")
+    return share
+
+
+def parse_gravity(text: str | None) -> tuple[float, float, float] | str | None:
+    """Parse ``x,y,z`` in m/s^2; :data:`PER_TASK` and None are returned unchanged.
+
+    Raises
+    ------
+    InputError
+        The text is anything else.
+    """
+    if text is None or text == PER_TASK:
+        return text
+    try:
+        x, y, z = (float(part) for part in text.split(","))
+    except ValueError:
+        x = y = z = math.nan
+    if not all(map(math.isfinite, (x, y, z))):
+        raise InputError("gravity", f"'{text}' is not a vector", f"x,y,z in m/s^2 or {PER_TASK}")
+    return x, y, z
+
+
+def parse_cores(text: str | None) -> tuple[CoreRequest, ...]:
+    """Parse cores such as ``id,fd:1 dfd,difd:4:array*2``: functions, interval, kind and copies of each.
+
+    Raises
+    ------
+    InputError
+        The text has another form.
+    """
+    return tuple(_parse_core(word) for word in (text or "").split())
+
+
+def _parse_core(text: str) -> CoreRequest:
+    found = re.fullmatch(r"([a-z0-9,]+)(?::(\d{1,6}))?(?::([a-z]+))?(?:\*(\d{1,6}))?", text)
+    if found is None:
+        expected = "functions:cycles, functions:cycles:kind or functions:cycles*copies, with a space between"
+        raise InputError("cores", f"'{text}' is not a core", f"{expected} cores, as in 'id,fd:1 dfd:4*2'")
+    functions, ii, core, copies = found.groups()
+    return CoreRequest(tuple(filter(None, functions.split(","))), int(ii or 1), core, int(copies or 1))
+
+
+def parse_mix(text: str | None) -> dict[str, float]:
+    """Parse tasks such as ``id=10,dfd=1``.
+
+    Raises
+    ------
+    InputError
+        The text has another form, or a function appears twice.
+    """
+    mix: dict[str, float] = {}
+    for word in filter(None, (text or "").split(",")):
+        function, _, tasks = word.partition("=")
+        try:
+            number = float(tasks)
+        except ValueError:
+            raise InputError("mix", f"'{word}' is not a number of tasks", "as in id=10,dfd=1") from None
+        if function in mix:
+            raise InputError("mix", f"'{function}' appears twice", "each function once")
+        mix[function] = number
+    return mix

@@ -147,6 +147,7 @@ class Try(_Entry):
     )
     limited_by: Limit
     whole: bool = Field(description="Whether all held-out tasks were evaluated.")
+    taken: bool = Field(description="Whether the accelerator has these widths.")
 
 
 class FormatsEntry(_Entry):

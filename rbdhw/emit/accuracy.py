@@ -53,6 +53,7 @@ def formats_entry(formats: Formats, options: BuildOptions) -> dict[str, Any]:
                 "supports": tried.bound if math.isfinite(tried.bound) else None,
                 "limited_by": dict(zip(("function", "stratum"), tried.worst, strict=True)),
                 "whole": tried.whole,
+                "taken": tried is formats.taken,
             }
             for tried in formats.tries
         ],
@@ -63,7 +64,7 @@ def _why(formats: Formats, options: BuildOptions) -> str:
     """Return the reason for the widths."""
     if options.budget is None:
         return f"--width {options.width}: the least errors that it allows, whatever they are"
-    function, stratum = formats.tries[-1].worst
+    function, stratum = formats.taken.worst
     tried = len(formats.tries)
     widths = "at this width" if options.width is not None else "of all widths"
     return (

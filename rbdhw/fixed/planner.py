@@ -48,6 +48,9 @@ NARROWING_LIMIT = 0.9
 SPARING_COST = 0.25
 """The cost of sparing a node that makes no product wider, as a share of one product."""
 
+TRAVELLING = 2.0
+"""The bits by which numbers in packets are coarser than equal shares in a budget would make them."""
+
 HALVINGS = 20
 """The number of bisection steps for the largest share in the errors."""
 
@@ -85,6 +88,7 @@ class Planner:
         self._exponents[self._factors.turns] = 0
         self._values = np.array([node.value if node.op is Op.SCALE else 1.0 for node in graph.nodes])
         self._angles = _angles(graph)
+        self._travelling = _travelling(graph, self._angles)
 
     def predict(self, widths: Widths) -> dict[Row, float]:
         """Return the root mean square error of each function by stratum: the worst of its rows."""
@@ -136,7 +140,9 @@ class Planner:
         caps = self._factors.caps(width, tight, spared - tight, widest)
         reached = SLACK * gains @ self._errors(caps)
         limits = np.maximum(reached, TINY if allowed is None else 1.0)
-        return self._factors.widths(width, self._trim(caps, gains / limits[:, np.newaxis]), spared - tight)
+        coarser = 0.0 if allowed is None else TRAVELLING
+        trimmed = self._trim(caps, gains / limits[:, np.newaxis], coarser)
+        return self._factors.widths(width, trimmed, spared - tight)
 
     def _errors(self, bits: Bits) -> Array:
         """Return mean squares of the rounding errors of members with these bits; relative for factors."""
@@ -252,13 +258,18 @@ class Planner:
                     heapq.heappush(queue, (price[other] / saved(other), other))
         return frozenset(narrow)
 
-    def _trim(self, caps: Bits, gains: Array) -> Bits:
-        """Return the fewest bits below the caps with mean squares below one and equal shares of nodes."""
+    def _trim(self, caps: Bits, gains: Array, coarser: float) -> Bits:
+        """Return the fewest bits below the caps with mean squares below one and equal shares of nodes.
+
+        Numbers in packets are coarser by some bits: there are few of them, so that the others hardly pay for
+        it, and packets become shorter.
+        """
         turns, nodes = self._factors.turns, self._factors.nodes
         with np.errstate(divide="ignore"):
             points = 0.5 * np.log2(gains.max(axis=0))
         wanted = points + 1.0 + self._exponents
         wanted[nodes:] = np.inf
+        wanted[self._travelling] -= coarser
         np.maximum.at(wanted, self._factors.first, wanted.copy())
         wanted = wanted[self._factors.first]
         least = np.minimum(caps, LEAST_BITS)
@@ -289,3 +300,10 @@ def _angles(graph: Graph) -> list[int]:
                 found[edge.node] = True
     state = accumulators(graph)
     return [i for i, node in enumerate(graph.nodes) if found[i] and node.op is Op.INPUT and i not in state]
+
+
+def _travelling(graph: Graph, angles: Sequence[int]) -> list[int]:
+    """Return the inputs and outputs, except angles and accumulators: a bit of them is one of each packet."""
+    ends = {i for i, node in enumerate(graph.nodes) if node.op is Op.INPUT}
+    ends.update(edge.node for _, edge in graph.outputs)
+    return sorted(ends.difference(angles, accumulators(graph)))

@@ -24,7 +24,7 @@ CAUTION = 1.1
 """The extra factor by which a prediction is corrected for each measurement with too large errors."""
 
 WASTE = 1.5
-"""The factor by which errors may stay below a budget when the search ends."""
+"""The factor by which errors may stay below a budget without a search for cheaper widths."""
 
 NEAR = 3
 """The range around the last width that is searched next, besides the widths that fill a DSP block."""
@@ -60,30 +60,31 @@ class Try:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A bit-exact program, its widths, and the errors of its results."""
+    """A bit-exact program, its widths, the errors of its results, and its entry among the tries."""
 
     program: Program
     widths: Widths
     errors: Measured
+    tried: Try
 
     @property
     def bounds(self) -> dict[Row, float]:
         """The smallest budget that the errors support, by function and stratum."""
-        return {
-            (function, stratum): bound
-            for function, own in self.errors.items()
-            for stratum, bound in own.bounds.items()
-        }
-
-    @property
-    def worst(self) -> Row:
-        """The function and the stratum with the largest bound."""
-        return max(self.bounds, key=self.bounds.__getitem__)
+        return bounds_of(self.errors)
 
     @property
     def bound(self) -> float:
         """The smallest budget that the errors of all functions support."""
-        return max(self.bounds.values())
+        return self.tried.bound
+
+
+def bounds_of(errors: Measured) -> dict[Row, float]:
+    """Return the smallest budget that errors support, by function and stratum."""
+    return {
+        (function, stratum): bound
+        for function, own in errors.items()
+        for stratum, bound in own.bounds.items()
+    }
 
 
 class _Ratio:
@@ -169,22 +170,23 @@ class FormatSearch:
             No width meets the budget; the message names the error that the largest width supports.
         """
         ratios = {row: _Ratio() for row in self._planner.rows}
-        near = widths
-        for measure, enough in ((self._glance, budget / WASTE), (self._measure, 0.0)):
+        near: Sequence[int] = widths
+        best: Fixed | None = None
+        for measure in (self._glance, self._measure):
             ratios = {row: _Ratio(ratio.value) for row, ratio in ratios.items()}
             for _ in range(ROUNDS):
                 allowed = {row: budget / ratio.value for row, ratio in ratios.items()}
                 chosen = self._predict_cheapest(allowed, near) or self._predict_cheapest(allowed, widths)
-                if chosen is None:
-                    return self._least(budget, widths)
+                if chosen is None or (best and self.cost(chosen)[0] >= self.cost(best.widths)[0]):
+                    break
                 found = self._evaluate(chosen, measure)
                 self._learn(ratios, budget, chosen, found)
                 if measure is self._measure and found.bound <= budget:
-                    return found
-                if enough <= found.bound <= budget:
+                    best = min(best or found, found, key=lambda own: self.cost(own.widths))
+                if budget / WASTE <= found.bound <= budget:
                     break
                 near = [w for w in widths if abs(w - chosen.ports[0]) <= NEAR or w in port_widths(WIDE_PORT)]
-        return self._least(budget, widths)
+        return best or self._least(budget, widths)
 
     def cost(self, widths: Widths) -> tuple[int, int, int]:
         """Return DSP blocks without sharing, wide products, and the bits of signals and multiplier ports."""
@@ -227,7 +229,7 @@ class FormatSearch:
 
     def _refusal(self, budget: float, widths: Sequence[int], found: Fixed) -> InputError:
         """Return the refusal of a budget that the best program misses: the limit, and the remedies."""
-        function, stratum = found.worst
+        function, stratum = found.tried.worst
         remedies = ["a domain with smaller bounds", "another --root"]
         if len(found.errors) > 1:
             remedies.append(f"--functions without {function}")
@@ -235,7 +237,7 @@ class FormatSearch:
             whole = found.errors[function].whole
             limit = f"flag {whole.flagged:,} of {whole.samples:,} tasks of {function}: values overflow"
         else:
-            reason = self._reason(found.widths, found.worst)
+            reason = self._reason(found.widths, found.tried.worst)
             limit = f"support {found.bound:.2g}, limited by {function} in {stratum} tasks, where {reason}"
             remedies.insert(0, "a larger --max-error")
         missed = f"no supported width meets {budget:g}; {widths[-1]} bits {limit}"
@@ -246,9 +248,11 @@ class FormatSearch:
 
     def _evaluate(self, widths: Widths, measure: Callable[[Program], Measured]) -> Fixed:
         program = self._lower(widths)
-        found = Fixed(program, widths, measure(program))
+        errors = measure(program)
+        bounds = bounds_of(errors)
+        worst = max(bounds, key=bounds.__getitem__)
         wide = self._planner.products(widths)
         wider = wide[(wide > widths.ports).any(axis=1)]
         ports = (widths.ports, *([tuple(wider.max(axis=0).tolist())] if len(wider) else []))
-        self.tries.append(Try(ports, found.bound, found.worst, measure is self._measure))
-        return found
+        self.tries.append(Try(ports, bounds[worst], worst, measure is self._measure))
+        return Fixed(program, widths, errors, self.tries[-1])

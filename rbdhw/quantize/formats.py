@@ -174,7 +174,9 @@ class Formats:
     errors
         The errors of each function's results.
     tries
-        The widths that were tried; the program has the last ones.
+        The widths that were tried.
+    taken
+        Those of the program.
     reasons
         For each function, the reason that limits its accuracy.
     """
@@ -183,6 +185,7 @@ class Formats:
     groups: tuple[Group, ...]
     errors: Measured
     tries: tuple[Try, ...]
+    taken: Try
     reasons: Mapping[str, str]
 
 
@@ -262,7 +265,7 @@ def choose_formats(
         f: max((row for row in bounds if row[0] == f), key=bounds.__getitem__) for f in options.functions
     }
     reasons = {f: f"{row[1]} tasks, where {choice.reason(found.widths, row)}" for f, row in worst.items()}
-    return Formats(program, groups, found.errors, tuple(search.tries), reasons)
+    return Formats(program, groups, found.errors, tuple(search.tries), found.tried, reasons)
 
 
 class _Choice:

@@ -52,6 +52,18 @@ def test_a_factor_fills_the_wide_port_where_the_scaled_node_is_narrow():
     assert careful.widths(27).bits[0] > 18
 
 
+def test_numbers_in_packets_are_coarser_within_a_budget(monkeypatch):
+    """The node in the middle is neither input nor output."""
+    chain = "n0 = input x @ decode\nn1 = add n0 n0 @ decode\nn2 = add n1 n1 @ decode\nout id.a[0] n2\n"
+    allowed, noise = {ID: 1e-4}, [[16.0, 4.0, 1.0]]
+    found = planner(chain, noise).widths(27, allowed)
+    monkeypatch.setattr("rbdhw.fixed.planner.TRAVELLING", 0.0)
+    equal = planner(chain, noise).widths(27, allowed)
+    finer = [a - b for a, b in zip(found.bits, equal.bits, strict=True)]
+    assert [own - finer[1] for own in finer] == [-2, 0, -2]
+    assert planner(chain, noise).predict(found)[ID] <= 1e-4
+
+
 @pytest.mark.parametrize("width", [16, 18, 23, 27, 28, 32])
 def test_cut_bits_cost_little(width):
     """Errors at the chosen widths are at most a little above those with every bit that ports allow."""

@@ -67,6 +67,22 @@ def test_a_budget_is_met_and_not_by_far(ratios, budget):
     assert len(bench.measured) <= 2
 
 
+def test_an_outlier_is_not_paid_for():
+    """The first program that is measured has an outlier of ten times its errors; the next is cheaper."""
+    plain, unlucky = Bench({"id": 16.0, "fd": 16.0}), Bench({"id": 16.0, "fd": 16.0})
+
+    def errors(widths):
+        share = 1.0 if unlucky.measured else 10.0
+        return unlucky.errors(widths, unlucky.measured, share)
+
+    unlucky.search._measure = errors
+    found, expected = unlucky.search.cheapest(1e-3, WIDTHS), plain.search.cheapest(1e-3, WIDTHS)
+    assert found.bound <= 1e-3
+    assert unlucky.search.cost(found.program)[0] == plain.search.cost(expected.program)[0]
+    assert [tried.bound <= 1e-3 for tried in unlucky.search.tries if tried.whole] == [False, True, True]
+    assert found.tried.bound > min(tried.bound for tried in unlucky.search.tries)
+
+
 @pytest.mark.parametrize(("device", "plain"), [("xcvu9p", (27, 18)), ("ecp5-85", (18, 18))])
 def test_blocks_come_first(device, plain):
     """No product is wide as long as products fit the ports of one block."""
@@ -116,7 +132,8 @@ def test_the_tries_list_the_widths_and_errors():
     found = bench.search.cheapest(1e-6, WIDTHS)
     assert len(bench.search.tries) == len(bench.glances) + len(bench.measured)
     last = bench.search.tries[-1]
-    assert (last.bound, last.worst, last.whole) == (found.bound, found.worst, True)
+    assert last is found.tried
+    assert (last.bound, last.worst, last.whole) == (max(found.bounds.values()), ("id", "box"), True)
     assert last.widths[0] == found.program.ports
     assert len(last.widths) == 1 + (bench.search.cost(found.program)[1] > 0)
     assert not bench.search.tries[0].whole

@@ -34,6 +34,7 @@ FORMATS = Formats(
     (),
     {"id": FunctionErrors(BOX, {"box": BOX, "rest": REST}, 0.8)},
     TRIES,
+    TRIES[1],
     {"id": "rest tasks, where most of the error comes from rounding values of rnea_forward"},
 )
 
@@ -71,12 +72,14 @@ def test_the_manifest_tells_why_widths_are_what_they_are():
                 "supports": None,
                 "limited_by": {"function": "id", "stratum": "rest"},
                 "whole": False,
+                "taken": False,
             },
             {
                 "widths": [[27, 18], [32, 30]],
                 "supports": 6e-3,
                 "limited_by": {"function": "id", "stratum": "rest"},
                 "whole": True,
+                "taken": True,
             },
         ],
     }

@@ -38,7 +38,8 @@ from rbdhw.graph.interpret import interpret
 from rbdhw.graph.twins import no_twins
 from rbdhw.interface import unflatten
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, flag_values
-from rbdhw.quantize.formats import Draws, add_inverse_bounds, choose_formats, observe
+from rbdhw.quantize.formats import choose_formats
+from rbdhw.quantize.observation import Draws, add_inverse_bounds, observe
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot

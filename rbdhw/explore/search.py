@@ -27,14 +27,8 @@ from rbdhw.graph.twins import Twins, no_twins
 from rbdhw.passes.twins import find_twins
 from rbdhw.progress import Progress, silent, within
 from rbdhw.protocol import MULTIPLIERS, any_takes
-from rbdhw.quantize.formats import (
-    Formats,
-    Observed,
-    accelerator_model,
-    add_inverse_bounds,
-    choose_formats,
-    observe,
-)
+from rbdhw.quantize.formats import Formats, accelerator_model, choose_formats
+from rbdhw.quantize.observation import Observed, add_inverse_bounds, observe
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import limb_groups

@@ -14,7 +14,8 @@ from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.search import FormatSearch
 from rbdhw.graph.text import loads
 from rbdhw.graph.twins import no_twins
-from rbdhw.quantize.formats import choose_formats, observe
+from rbdhw.quantize.formats import choose_formats
+from rbdhw.quantize.observation import observe
 from rbdhw.target import target
 from tests.support.builds import graph_of, model_of
 

@@ -16,7 +16,9 @@ from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.graph.twins import no_twins
 from rbdhw.protocol import DEFAULT_FUNCTIONS
-from rbdhw.quantize.formats import Draws, add_inverse_bounds, choose_formats, joint_of, observe
+from rbdhw.quantize.formats import choose_formats
+from rbdhw.quantize.observation import Draws, add_inverse_bounds, observe
+from rbdhw.quantize.reasons import joint_of
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

@@ -19,7 +19,8 @@ from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.graph.twins import no_twins
 from rbdhw.protocol import DEFAULT_FUNCTIONS
-from rbdhw.quantize.formats import Formats, accelerator_model, add_inverse_bounds, choose_formats, observe
+from rbdhw.quantize.formats import Formats, accelerator_model, choose_formats
+from rbdhw.quantize.observation import add_inverse_bounds, observe
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

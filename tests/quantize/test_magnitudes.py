@@ -8,7 +8,7 @@ import pytest
 from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.text import loads
-from rbdhw.quantize.formats import largest_magnitudes, raise_to_noise
+from rbdhw.quantize.magnitudes import largest_magnitudes, raise_to_noise
 
 GRAPH = loads("n0 = input x @ decode\nn1 = scale n0 -0x1p+1 @ decode\nout id.tau[0] n1\n")
 GROUP = 3

@@ -8,6 +8,7 @@ import pytest
 from rbdhw import golden
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.domain.sampling import sample
+from rbdhw.domain.strata import error_floors
 from rbdhw.explore.search import make_plan
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.protocol import DEFAULT_FUNCTIONS
@@ -19,12 +20,12 @@ from rbdhw.sim.packets import decode, encode
 AT_ONCE = 16384
 
 
-def beyond_budget(design, function, tasks, rng):
+def beyond_budget(design, function, floor, tasks, rng):
     """Return the number of unflagged results with errors beyond the budget, and that of flagged tasks."""
     arrays = sample(design.robot, design.domain, tasks, rng, design.fext)
     status, words = respond(design, function, encode(design, function, arrays))
     reference = golden.evaluate(design.robot, function, arrays)
-    errors = relative_errors(decode(design, function, words), reference)
+    errors = relative_errors(decode(design, function, words), reference, floor)
     return np.count_nonzero((errors > DEFAULT_MAX_ERROR) & (status == 0)), np.count_nonzero(status)
 
 
@@ -37,9 +38,12 @@ def test_every_result_is_within_the_budget_or_flagged(robot, tasks):
     options = BuildOptions(functions=DEFAULT_FUNCTIONS)
     plan = make_plan(load_urdf(path(robot)), options)
     design = plan.accelerator
+    floors = error_floors(design.robot, design.domain, DEFAULT_FUNCTIONS, options.seed)
     rng = np.random.default_rng(99)
     for function in DEFAULT_FUNCTIONS:
-        found = [beyond_budget(design, function, AT_ONCE, rng) for _ in range(tasks // AT_ONCE)]
+        found = [
+            beyond_budget(design, function, floors[function], AT_ONCE, rng) for _ in range(tasks // AT_ONCE)
+        ]
         beyond, flagged = np.sum(found, axis=0)
         assert beyond == 0, function
         assert flagged <= 0.01 * tasks, function

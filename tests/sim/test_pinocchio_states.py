@@ -26,7 +26,8 @@ from rbdhw.frontend.functions import Algorithms
 from rbdhw.frontend.solvability import WITHOUT_INVERSE, check_solvable
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, SYMMETRIC
-from rbdhw.quantize.formats import accelerator_model, largest_magnitudes, raise_to_noise
+from rbdhw.quantize.formats import accelerator_model
+from rbdhw.quantize.magnitudes import largest_magnitudes, raise_to_noise
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot

@@ -1,0 +1,192 @@
+"""Observations of a graph on random tasks: magnitudes, the effect of errors, and golden results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw import golden
+from rbdhw.config import BuildOptions
+from rbdhw.domain.bounds import Domain
+from rbdhw.domain.graph_inputs import angular_coordinates, graph_inputs
+from rbdhw.domain.sampling import sample
+from rbdhw.domain.strata import STRATA, Drawn, draw, error_floors
+from rbdhw.fixed.angles import TURN
+from rbdhw.fixed.gains import Gains, Measure, Strata, gains, optional_results
+from rbdhw.frontend.build_graph import Model
+from rbdhw.golden import error_norm
+from rbdhw.graph.graph import Graph
+from rbdhw.protocol import FUNCTIONS, NEXT_STATE, WordName
+from rbdhw.quantize.magnitudes import CHUNK, largest_magnitudes
+from rbdhw.robot.model import Robot
+
+Array = NDArray[np.float64]
+
+NOISE_TASKS = 512
+"""Tasks in which rounding errors are observed."""
+
+INVERSE_MARGIN = 1.25
+"""The headroom of a supplied inverse over the largest entries found by sampling."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The numbers of random tasks from which number formats are chosen.
+
+    Parameters
+    ----------
+    ranging
+        Tasks over the whole domain from which ranges are determined, in chunks.
+    held_out
+        Tasks of all strata in which errors are measured.
+    chunk
+        Tasks for which the values of all nodes are in memory together.
+    group
+        Tasks in a group; a chunk holds a whole number of groups. The maxima of groups are compared to
+        estimate tails. The maxima of smaller groups differ more, so that more headroom is left for the tails.
+    probed
+        Tasks of all strata in which the effect of errors is determined.
+    headroom
+        The factor by which values may exceed the ranges found. A small sample of a large robot's tasks needs
+        more than 1.
+    """
+
+    ranging: int
+    held_out: int
+    chunk: int = CHUNK
+    group: int = CHUNK
+    probed: int = CHUNK
+    headroom: float = 1.0
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Observations of a graph on random tasks, which do not depend on its number formats.
+
+    Parameters
+    ----------
+    model, graph, domain, draws
+        The prepared robot, its graph, the bounds of its inputs, and the numbers of tasks.
+    magnitudes
+        The largest magnitude of each node.
+    effects
+        The effect of errors at the nodes on the results.
+    noise_words
+        The graph's inputs for the tasks in which rounding errors are observed.
+    tasks, reference
+        The tasks in which errors are measured, and their golden results by function.
+    floors
+        For each function and optional result, the least norm by which errors are divided: smaller results
+        count as this large.
+    """
+
+    model: Model
+    graph: Graph
+    domain: Domain
+    draws: Draws
+    magnitudes: Sequence[float]
+    effects: Gains
+    noise_words: Mapping[str, Array]
+    tasks: Drawn
+    reference: Mapping[str, Mapping[str, Array]]
+    floors: Mapping[str, float]
+
+
+def observe(
+    model: Model, graph: Graph, domain: Domain, options: BuildOptions, draws: Draws | None = None
+) -> Observed:
+    """Observe a graph on random tasks.
+
+    Ranges come from one sample of the domain, the effect of errors from a sample of all strata, and errors
+    from another sample of all strata, which by default is four times as large as the first.
+    """
+    draws = draws or Draws(options.samples, 4 * options.samples)
+    ranging, held_out, probing = (np.random.default_rng((options.seed, k)) for k in (0, 1, 3))
+    robot, functions = model.source, options.functions
+    floors = error_floors(
+        robot, domain, {*functions, *optional_results(functions).values()}, options.seed, model.fext
+    )
+    probed = draw(robot, domain, draws.probed, probing, model.fext)
+    inputs = graph_inputs(robot, add_inverses(robot, domain, probed.arrays))
+    measures = word_measures(robot, graph, probed.arrays)
+    tasks = draw(robot, domain, draws.held_out, held_out, model.fext)
+    return Observed(
+        model,
+        graph,
+        domain,
+        draws,
+        domain_magnitudes(model, graph, functions, domain, draws, inputs, ranging),
+        gains(graph, inputs, Strata(STRATA, probed.stratum, floors, measures), probing),
+        graph_inputs(robot, add_inverses(robot, domain, tasks.first(NOISE_TASKS).arrays)),
+        tasks,
+        {f: golden.evaluate(robot, f, tasks.arrays) for f in functions},
+        floors,
+    )
+
+
+def add_inverse_bounds(domain: Domain, robot: Robot, options: BuildOptions) -> Domain:
+    """Return the domain with bounds of an inverse mass matrix supplied with a task, found by sampling."""
+    rng = np.random.default_rng((options.seed, 2))
+    found = golden.evaluate(robot, "minv", sample(robot, domain, options.samples, rng))["Minv"]
+    largest = INVERSE_MARGIN * np.abs(found).max(axis=0).ravel()
+    return replace(domain, bounds={**domain.bounds, "Minv": np.stack([-largest, largest], axis=1)})
+
+
+def add_inverses(robot: Robot, domain: Domain, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return arrays with their inverse mass matrices, if the domain has bounds of supplied inverses."""
+    inverses = golden.evaluate(robot, "minv", arrays) if "Minv" in domain.bounds else {}
+    return {**arrays, **inverses}
+
+
+def domain_magnitudes(
+    model: Model,
+    graph: Graph,
+    functions: Sequence[str],
+    domain: Domain,
+    draws: Draws,
+    probed: Mapping[str, Array],
+    rng: np.random.Generator,
+) -> list[float]:
+    """Return the largest magnitude of each node over the domain, and in the ``probed`` inputs.
+
+    Functions that take no step in time have tasks with any forces of the domain, and integrators those of
+    :func:`rbdhw.domain.sampling.limit_steps`.
+    """
+    found = []
+    for limited in (False, True):
+        own = [name for name in functions if FUNCTIONS[name].integrates == limited]
+        if own:
+            chunks = [*sample_inputs(model, domain, draws, rng, limited), probed]
+            found.append(largest_magnitudes(graph, own, chunks, draws.group))
+    return [max(sizes) for sizes in zip(*found, strict=True)]
+
+
+def sample_inputs(
+    model: Model, domain: Domain, draws: Draws, rng: np.random.Generator, limited: bool
+) -> Iterator[dict[str, Array]]:
+    """Yield the inputs of a graph for random tasks over the whole domain, a chunk at a time."""
+    arrays = sample(model.source, domain, draws.ranging, rng, model.fext, limited)
+    for start in range(0, draws.ranging, draws.chunk):
+        part = {name: array[start : start + draws.chunk] for name, array in arrays.items()}
+        yield graph_inputs(model.source, add_inverses(model.source, domain, part))
+
+
+def word_measures(robot: Robot, graph: Graph, tasks: Mapping[str, Array]) -> dict[str, Measure]:
+    """Return how errors of the result words of integrators are measured, by the word's name."""
+    found = {}
+    angles = angular_coordinates(robot)
+    for text, _ in graph.outputs:
+        name = WordName.parse(text)
+        for part in error_norm.parts_of(robot, str(name.function)):
+            if part.array == name.array and part.rows.start <= name.index[0] < part.rows.stop:
+                row = name.index[0]
+                in_turns = name.array == NEXT_STATE and row < robot.nq and angles[row]
+                unit = TURN if in_turns else 1.0
+                scale = unit * np.power(error_norm.time_step(robot, tasks), -part.power)
+                whole = error_norm.origin_of(robot, name.array, tasks)
+                origin = whole[:, row] if name.array == NEXT_STATE else whole[name.index]
+                found[text] = Measure(part.name, scale, np.broadcast_to(origin / unit, scale.shape))
+    return found

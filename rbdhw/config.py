@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from rbdhw.errors import InputError
 from rbdhw.protocol import functions_with
+from rbdhw.robot.drives import NO_DRIVES, Drives
 from rbdhw.robot.model import FRAME_AXES
 from rbdhw.runtime.number_bounds import (
     ACCELERATION_OF_FREE_FALL,
@@ -133,6 +134,8 @@ class Mounting:
         One of :data:`rbdhw.robot.model.FRAME_AXES`: the axes of these frames' twists.
     time_step
         The step in time (s) of all tasks, or None if each task has its own.
+    drives
+        The rotor inertia and the viscous friction that joints have.
     """
 
     base: str = "fixed"
@@ -143,6 +146,7 @@ class Mounting:
     frames: tuple[str, ...] = ()
     frame_axes: str = FRAME_AXES[0]
     time_step: float | None = None
+    drives: Drives = NO_DRIVES
 
     def check(self) -> None:
         """Refuse unknown values.

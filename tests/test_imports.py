@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "scalar": (),
     "remarks": ("errors",),
     "runtime": ("errors",),
-    "config": ("errors", "runtime", "protocol", "robot.model"),
+    "config": ("errors", "runtime", "protocol", "robot.drives", "robot.model"),
     "target": ("errors",),
     "robot": ("errors", "remarks", "runtime"),
     "robots": ("errors",),

@@ -13,6 +13,7 @@ import typer
 
 from rbdhw.cli.syntax import (
     parse_cores,
+    parse_drives,
     parse_frames,
     parse_gravity,
     parse_interval,
@@ -96,6 +97,23 @@ TimeStep = Annotated[
     float | None,
     _robot(
         "--time-step", metavar="H", help="The step in time (s) of all tasks; by default each has its own."
+    ),
+]
+Damping = Annotated[
+    list[str] | None,
+    _robot(
+        "--damping",
+        metavar="JOINT=D",
+        help="Viscous friction of joints (Nm s/rad or N s/m), comma-separated, or 'urdf' for <dynamics "
+        "damping>; may be repeated. Several degrees of freedom: JOINT=D:D:D.",
+    ),
+]
+Armature = Annotated[
+    list[str] | None,
+    _robot(
+        "--armature",
+        metavar="JOINT=J",
+        help="Inertia of rotors, seen at their joints (kg m^2 or kg), comma-separated; may be repeated.",
     ),
 ]
 Strict = Annotated[
@@ -183,6 +201,8 @@ def build_options(
     frames: Frames = None,
     frame_axes: FrameAxes = FRAME_AXES[0],
     time_step: TimeStep = None,
+    damping: Damping = None,
+    armature: Armature = None,
     strict: Strict = False,
     target: TargetName = "xcvu9p",
     ii: Ii = None,
@@ -235,6 +255,7 @@ def build_options(
             parse_frames(frames or ()),
             frame_axes,
             time_step,
+            parse_drives(damping or (), armature or ()),
         ),
         share_limbs=share_limbs,
         core=core,

@@ -1,4 +1,4 @@
-"""The syntax of option values: links, frames, intervals, shares, gravity, cores and mixes."""
+"""The syntax of option values: links, frames, drives, intervals, shares, gravity, cores and mixes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from rbdhw.config import (
     Pacing,
 )
 from rbdhw.errors import InputError
+from rbdhw.robot.drives import Drives
+
+FROM_FILE = "urdf"
+"""The word for the damping of the URDF file."""
 
 
 def parse_links(texts: Sequence[str]) -> Links:
@@ -73,6 +77,40 @@ def _words(text: str) -> Iterator[tuple[str, bool]]:
         else:
             name += character
     yield name, plain
+
+
+def parse_drives(damping: Sequence[str], armature: Sequence[str]) -> Drives:
+    """Parse the drives of joints, in the syntax of :func:`parse_links`: ``name=number``, or one a freedom.
+
+    The numbers of a joint of several degrees of freedom are separated by colons. The word
+    :data:`FROM_FILE` among the dampings takes those of the URDF for the other joints.
+
+    Raises
+    ------
+    InputError
+        A text has another form, or a joint appears twice.
+    """
+    words = [word for text in damping for word, plain in _words(text)]
+    named = [word for word in words if word != FROM_FILE]
+    rotors = [word for text in armature for word, _ in _words(text)]
+    return Drives(FROM_FILE in words, _parse_numbers("damping", named), _parse_numbers("armature", rotors))
+
+
+def _parse_numbers(option: str, words: Sequence[str]) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    found: dict[str, tuple[float, ...]] = {}
+    for word in words:
+        name, _, text = word.rpartition("=")
+        try:
+            numbers = tuple(float(part) for part in text.split(":"))
+        except ValueError:
+            numbers = ()
+        if not name or not numbers or not all(map(math.isfinite, numbers)):
+            expected = "JOINT=NUMBER" + (f" or {FROM_FILE}" if option == "damping" else "")
+            raise InputError(option, f"'{word}' is not a joint and a number", expected)
+        if name in found:
+            raise InputError(option, f"joint '{name}' appears twice", "each joint once")
+        found[name] = numbers
+    return tuple(found.items())
 
 
 def parse_interval(

@@ -36,6 +36,16 @@ class RobotEntry(_Entry):
     frames: list[str] | None = Field(default=None, description="The links of `--frames`, in order.")
     frame_axes: Literal["local", "world"] | None = None
     time_step: float | None = Field(default=None, description="The step in time (s) of `--time-step`.")
+    armature: dict[str, list[float]] | None = Field(
+        default=None,
+        description="The inertia of the rotors by joint, for each degree of freedom (kg m^2 or kg); absent "
+        "if none is computed.",
+    )
+    damping: dict[str, list[float]] | None = Field(
+        default=None,
+        description="The viscous friction by joint, for each degree of freedom (Nm s/rad or N s/m); absent "
+        "if none is computed.",
+    )
 
 
 class Multiplications(_Entry):

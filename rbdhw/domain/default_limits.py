@@ -130,6 +130,7 @@ class Substitutes:
         """
         limit = joint.limits[0].effort
         needed = max(holding_effort(self.robot, joint, max(map(abs, acceleration))), LEAST_EFFORT)
+        needed += max(map(abs, acceleration)) * sum(joint.armature)
         if 0.0 < limit <= MOST_EFFORT * needed:
             return -limit, limit
         placeholder = 0.0 < limit < math.inf

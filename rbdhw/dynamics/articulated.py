@@ -139,19 +139,23 @@ def rigid(inertia: Inertia) -> Articulated:
 
 def eliminate(joint: Joint, inertia: Articulated) -> Eliminated:
     """Return the column and the factor with which a joint is eliminated from an articulated inertia."""
+    (rotor,) = joint.armature or (0.0,)
     if joint.kind.rotates:
-        return Eliminated((inertia.rotational[2], inertia.coupling[2]), reciprocal(inertia.rotational[2][2]))
+        column = inertia.rotational[2], inertia.coupling[2]
+        return Eliminated(column, reciprocal(inertia.rotational[2][2] + rotor))
     column = transpose_tensor(inertia.coupling)[2], inertia.linear[2]
-    return Eliminated(column, reciprocal(inertia.linear[2][2]))
+    return Eliminated(column, reciprocal(inertia.linear[2][2] + rotor))
 
 
 def project(joint: Joint, inertia: Articulated, own: Eliminated) -> Articulated:
-    """Return the inertia seen through the joint, which is zero about (or along) its axis."""
+    """Return the inertia seen through the joint, which without a rotor is zero about (or along) its axis."""
     moment, force = own.column
     share = scale_wrench(-1.0 * own.factor, own.column)
     rotational = sum_of(inertia.rotational, outer(share[0], moment))
     coupling = sum_of(inertia.coupling, outer(share[0], force))
     linear = sum_of(inertia.linear, outer(share[1], force))
+    if joint.armature:
+        return Articulated(rotational, coupling, linear)
     if joint.kind.rotates:
         return Articulated(without_z(rotational), (*coupling[:2], (0.0, 0.0, 0.0)), linear)
     across = transpose_tensor((*transpose_tensor(coupling)[:2], (0.0, 0.0, 0.0)))

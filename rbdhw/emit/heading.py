@@ -10,6 +10,7 @@ from importlib.metadata import version
 from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import Domain
 from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
+from rbdhw.robot.drives import NO_DRIVES
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_to_json
 
@@ -55,5 +56,7 @@ def digest(robot: Robot, domain: Domain, options: BuildOptions) -> str:
     asked = asdict(options)
     if options.mounting.time_step is None:
         del asked["mounting"]["time_step"]  # as in designs from before there were steps in time
+    if options.mounting.drives == NO_DRIVES:
+        del asked["mounting"]["drives"]
     inputs = [robot_to_json(robot), bounds, list(domain.wraps), asked]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:DIGEST]

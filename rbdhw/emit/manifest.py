@@ -40,6 +40,7 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
         "base": "floating" if robot.floats else "given" if robot.base_given else "fixed",
         **_frames_entry(robot),
         **({} if robot.time_step is None else {"time_step": robot.time_step}),
+        **_drives_entry(robot),
     }
 
 
@@ -48,6 +49,14 @@ def _frames_entry(robot: Robot) -> dict[str, Any]:
     if not robot.frames:
         return {}
     return {"frames": [frame.name for frame in robot.frames], "frame_axes": robot.frame_axes}
+
+
+def _drives_entry(robot: Robot) -> dict[str, Any]:
+    """Return the rotor inertia and the viscous friction of the joints that have them, if any."""
+    joints = [body.joint for body in robot.bodies]
+    armature = {joint.name: list(joint.armature) for joint in joints if joint.armature}
+    damping = {joint.name: list(joint.damping) for joint in joints if joint.damping}
+    return {name: own for name, own in (("armature", armature), ("damping", damping)) if own}
 
 
 def manifest(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def load_mounted(path: str | os.PathLike[str], mounting: Mounting) -> Robot:
     InputError
         As :func:`rbdhw.robot.urdf.load_urdf` and :func:`mount`; if no joint moves.
     """
-    robot = load_urdf(path, strict=mounting.strict, joint_order=mounting.joint_order)
+    robot = load_urdf(path, strict=mounting.strict, joint_order=mounting.joint_order, drives=mounting.drives)
     warn(f"{path}: {remark}" for remark in robot.remarks)
     robot = mount(robot, mounting)
     if not robot.bodies:

@@ -27,6 +27,7 @@ from typing import Any
 from rbdhw.dynamics.articulated import articulated_inverse
 from rbdhw.dynamics.columns import column_derivatives
 from rbdhw.dynamics.derivatives import Matrix, inverse_dynamics_derivatives, mass_matrix
+from rbdhw.dynamics.drives import with_armature, with_damping, with_drive_forces
 from rbdhw.dynamics.factorization import Factors, factorize, inverse, solve
 from rbdhw.dynamics.joint import dofs
 from rbdhw.dynamics.kinematics import frame_motion
@@ -110,10 +111,12 @@ class Algorithms:
     def possible_for(self, robot: Robot) -> bool:
         """Return whether the algorithms can be combined and support a robot.
 
-        Columns, articulated bodies and symbols support plain robots only (:func:`is_plain`).
+        Columns, articulated bodies and symbols support plain robots only (:func:`is_plain`). Symbols leave
+        viscous friction out, which is linear in the velocities.
         """
         general = self.derivatives == "composite" and self.inverse != "articulated" and self.rates == "bias"
-        return self.possible and (general or is_plain(robot))
+        complete = self.rates == "bias" or not any(robot.damping)
+        return self.possible and complete and (general or is_plain(robot))
 
 
 DEFAULT = Algorithms()
@@ -250,7 +253,12 @@ class _Pipeline:
     @cached_property
     def _first(self) -> RoundTrip:
         """The round trip at the task's accelerations, or at zero for tasks that bring forces."""
-        return self._round_trip(self._select_accelerations(self._zeros))
+        return self._round_trip(self._first_accelerations)
+
+    @cached_property
+    def _first_accelerations(self) -> Vector:
+        """The accelerations of the first round trip."""
+        return self._select_accelerations(self._zeros)
 
     def _round_trip(self, a: Sequence[Scalar]) -> RoundTrip:
         task = self._task
@@ -276,13 +284,16 @@ class _Pipeline:
 
     @cached_property
     def _bias(self) -> Vector:
-        return self._coupling.gather(joint_forces(self._robot, self._first))
+        forces = joint_forces(self._robot, self._first)
+        driven = with_drive_forces(self._robot, forces, self._v, self._first_accelerations)
+        return self._coupling.gather(driven)
 
     # The mass matrix, its inverse, and forward dynamics
 
     @cached_property
     def _mass_matrix(self) -> Matrix:
-        return self._coupling.gather_both(mass_matrix(self._robot, self._task.coordinates))
+        matrix = mass_matrix(self._robot, self._task.coordinates)
+        return self._coupling.gather_both(with_armature(self._robot, matrix))
 
     @cached_property
     def _factors(self) -> Factors:
@@ -365,10 +376,11 @@ class _Pipeline:
     ) -> Halves:
         """Return the derivatives by position and by velocity at the state of a round trip."""
         if self._algorithms.derivatives == "columns":
-            return column_derivatives(robot, self._task.coordinates, v, a, fext)
+            by_position, by_velocity = column_derivatives(robot, self._task.coordinates, v, a, fext)
+            return by_position, with_damping(robot, by_velocity)
         result = inverse_dynamics_derivatives(robot, self._task.coordinates, v, trip)
         gather = self._coupling.gather_both
-        return gather(result.by_position), gather(result.by_velocity)
+        return gather(result.by_position), gather(with_damping(robot, result.by_velocity))
 
     def _inverse_gradient(self, halves: Halves) -> Halves:
         """Return derivatives of inverse dynamics, completed by the terms of the proper acceleration."""

@@ -263,7 +263,9 @@ def _reduce(model: System, matrix: Array) -> Array:
 
 
 def _inverse_dynamics(model: System, tasks: Tasks, acceleration: Array) -> Array:
-    return _rnea_backward(model, _rnea_forward(model, tasks, acceleration))
+    rates, accelerations = (u @ model.G.T for u in (tasks["v"], acceleration))
+    driven: Array = (model.armature * accelerations + model.damping * rates) @ model.G
+    return driven + _rnea_backward(model, _rnea_forward(model, tasks, acceleration))
 
 
 def _inverse_dynamics_derivatives(model: System, tasks: Tasks, acceleration: Array) -> Array:
@@ -271,7 +273,9 @@ def _inverse_dynamics_derivatives(model: System, tasks: Tasks, acceleration: Arr
     motion = _rnea_forward(model, tasks, acceleration)
     df = _derivative_forward(model, motion)
     _rnea_backward(model, motion)
-    return _derivative_backward(model, motion, df)
+    dtau = _derivative_backward(model, motion, df)
+    dtau[:, :, dtau.shape[1] :] += _reduce(model, np.diag(model.damping))
+    return dtau
 
 
 # Mass matrix and forward dynamics
@@ -292,7 +296,7 @@ def _mass_matrix(model: System, q: Array) -> Array:
             M[:, link.v, model.links[j].v] = transpose(M[:, model.links[j].v, link.v])
         if link.parent != BASE:
             composite[link.parent] = composite[link.parent] + transpose(X[i]) @ composite[i] @ X[i]
-    return _reduce(model, M)
+    return _reduce(model, M + np.diag(model.armature))
 
 
 def _mass_matrix_inverse(model: System, q: Array) -> Array:

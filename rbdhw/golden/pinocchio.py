@@ -7,6 +7,9 @@ inverse dynamics and the mass matrix, Pinocchio can reduce mimics itself, and it
 
 :func:`rbdhw.robot.urdf.load_urdf` makes rotations exact if a file gives quarter turns with few digits. The
 angles passed to Pinocchio are made exact in the same way; otherwise results would differ by the rounding.
+
+Pinocchio's algorithms add the rotor inertia (``model.armature``), but no viscous friction
+(``model.damping``). The forces of the friction, and their derivatives, are added here.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ class Reference:
     """A URDF file as Pinocchio reads it, and the robot read from the same file.
 
     In ``free`` all joints are independent. ``reduced`` has Pinocchio's own mimics; it is None if there are no
-    mimics or Pinocchio does not support them.
+    mimics or Pinocchio does not support them. It does not support the rotors and the friction of mimics.
     """
 
     robot: Robot
@@ -64,7 +67,7 @@ class Reference:
             reason = f"Pinocchio does not have the same joints ({', '.join(sorted(differing))})"
             raise InputError(os.fspath(path), reason, f"those of robot '{robot.name}'")
         free = _Model(model, robot, robot.bodies)
-        if not has_mimics(robot):
+        if not has_mimics(robot) or any((*robot.armature, *robot.damping)):
             return cls(robot, free, None)
         try:
             model = _build_model(path, robot, mimic=True)
@@ -130,13 +133,39 @@ class _Model:
             self._places.append((body, own, robot.q_of[rows[body.joint.name]]))
             ratio = 1.0 if body.joint.mimic is None else body.joint.mimic.multiplier
             taken = robot.v_of[rows[body.joint.name]]
-            self._G[joint.idx_v : joint.idx_v + joint.nv, taken] = ratio * np.eye(joint.nv)
+            driven = slice(joint.idx_v, joint.idx_v + joint.nv)
+            self._G[driven, taken] = ratio * np.eye(joint.nv)
+            if body.joint.armature:
+                model.armature[driven] = body.joint.armature
+            if body.joint.damping:
+                model.damping[driven] = body.joint.damping
 
     def task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
         """Evaluate one task with Pinocchio's algorithm and reduce the results to the robot's coordinates."""
-        results = _CALLS[function](_pinocchio(), self.model, self._data, *self.convert_task(q, v, u))
+        q, v, u = self.convert_task(q, v, u)
+        if FUNCTIONS[function].takes_force:
+            u = u - self.model.damping * v
+        results = _CALLS[function](_pinocchio(), self.model, self._data, q, v, u)
+        results = self._with_friction(function, results, q, v)
         named = zip(FUNCTIONS[function].outputs, results, strict=True)
         return {name: self.reduce(_symmetric(array) if name in SYMMETRIC else array) for name, array in named}
+
+    def _with_friction(
+        self, function: str, results: tuple[Array, ...], q: Array, v: Array
+    ) -> tuple[Array, ...]:
+        """Return the results with the forces of viscous friction, or their derivatives by velocity."""
+        damping = self.model.damping
+        if not damping.any() or function in ("fd", "m", "minv"):
+            return results
+        if function == "id":
+            return (results[0] + damping * v,)
+        by_position, by_velocity = (array.copy() for array in results)
+        if function == "did":
+            return by_position, by_velocity + np.diag(damping)
+        pin = _pinocchio()
+        return by_position, by_velocity - _solve(
+            _symmetric(pin.crba(self.model, self._data, q)), np.diag(damping)
+        )
 
     def convert_task(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
         """Convert a task to Pinocchio's coordinates."""

@@ -51,11 +51,16 @@ class Link:
 
 @dataclass(frozen=True)
 class System:
-    """All links, each after its parent, and ``G`` (velocities of all links, nv)."""
+    """All links, each after its parent, and ``G`` (velocities of all links, nv).
+
+    ``armature`` and ``damping`` are the rotor inertia and the viscous friction of each velocity of the links.
+    """
 
     name: str
     links: tuple[Link, ...]
     G: Array
+    armature: Array
+    damping: Array
 
 
 @lru_cache(maxsize=32)
@@ -69,7 +74,7 @@ def system(robot: Robot) -> System:
     G = np.zeros((links[-1].v.stop if links else 0, robot.nv))
     for link in links:
         G[link.v, link.driver] = link.ratio * np.eye(link.v.stop - link.v.start)
-    return System(robot.name, tuple(links), G)
+    return System(robot.name, tuple(links), G, np.array(robot.armature), np.array(robot.damping))
 
 
 def _links(robot: Robot, i: int, parent: int, index: int, velocity: int) -> Iterator[Link]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
+from math import inf, isfinite
 
 from rbdhw.errors import InputError
 from rbdhw.robot.model import BASE, FRAME_AXES, Body, Inertia, Joint, JointKind, Placement, Robot, Vector3
@@ -24,6 +24,8 @@ def check_robot(robot: Robot) -> None:
       orthonormal and right-handed.
     - A joint has one entry of limits for each degree of freedom. Only a joint of one degree of freedom may
       have an offset.
+    - Armature and damping are not negative, and have one entry for each degree of freedom or none; a floating
+      joint has none.
     - A mimic and the joint it follows have one degree of freedom each, and the followed joint is not a mimic.
     - A chosen frame is fixed to a link that moves, and is chosen once; its axes are known.
     - All numbers except limits are finite.
@@ -80,8 +82,20 @@ def _check_motion(where: str, joint: Joint) -> None:
         raise InputError(where, reason, f"{joint.kind.nv}, one for each degree of freedom")
     if not all(limits.lower <= limits.upper for limits in joint.limits):
         raise InputError(where, "lower limit is not below the upper", "lower <= upper")
+    for name, drive in (("armature", joint.armature), ("damping", joint.damping)):
+        _check_drive(where, joint, name, drive)
     if joint.kind.nv > 1 and joint.offset != 0.0:
         raise InputError(where, f"a {joint.kind} joint has offset {joint.offset:g}", "0")
+
+
+def _check_drive(where: str, joint: Joint, name: str, drive: tuple[float, ...]) -> None:
+    if drive and joint.kind is JointKind.FLOATING:
+        raise InputError(where, f"a floating joint has {name}", "none, because nothing drives it")
+    if drive and len(drive) != joint.kind.nv:
+        reason = f"a {joint.kind} joint has {len(drive)} numbers of {name}"
+        raise InputError(where, reason, f"{joint.kind.nv}, one for each degree of freedom")
+    if not all(0.0 <= number < inf for number in drive):
+        raise InputError(where, f"{name} is {drive}", "zero or more")
 
 
 def _check_mimic(where: str, joint: Joint, joints: Mapping[str, Joint]) -> None:

@@ -77,7 +77,15 @@ def _chain(joint: Joint, kinds: Sequence[JointKind], axes: Sequence[Vector3], na
     placements = [joint.placement] + [Placement()] * (len(kinds) - 1)
     parts = zip(kinds, axes, placements, joint.limits, strict=True)
     return [
-        Joint(_free(f"{joint.name}.{k}", names), kind, axis, placement, (limits,))
+        Joint(
+            _free(f"{joint.name}.{k}", names),
+            kind,
+            axis,
+            placement,
+            (limits,),
+            armature=joint.armature[k - 1 : k],
+            damping=joint.damping[k - 1 : k],
+        )
         for k, (kind, axis, placement, limits) in enumerate(parts, start=1)
     ]
 

@@ -1,4 +1,7 @@
-"""Note the drive properties in a URDF that the equations of motion leave out: friction and rotor inertia."""
+"""Note the drive properties in a URDF that the equations of motion leave out: friction and rotor inertia.
+
+Viscous friction (damping) and rotor inertia may be asked for (:mod:`rbdhw.robot.drives`).
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,28 @@ from xml.etree.ElementTree import Element
 
 from rbdhw.remarks import subject
 from rbdhw.robot.document import Document, finite
+from rbdhw.robot.drives import NO_DRIVES, Drives
 
-_LOSSES = ("damping", "friction")
+_DAMPING, _FRICTION = "damping", "friction"
 _ROTOR = ("rotorinertia", "motorinertia", "armature")
 """Names of a rotor's inertia in dialects of URDF, lower case, without prefix and underscores."""
 
 
-def note_ignored(document: Document, moving: Collection[str]) -> None:
-    """Add one note on friction and damping and one on rotor inertia of the ``moving`` joints, if any."""
+def note_ignored(document: Document, moving: Collection[str], drives: Drives = NO_DRIVES) -> None:
+    """Add notes on friction and on rotor inertia of the ``moving`` joints that are not computed, if any."""
     elements = [(name, element) for name, element in document.elements("joint") if name in moving]
-    losing = [name for name, element in elements if _has_losses(element)]
+    damped = moving if drives.from_file else dict(drives.damping)
+    losing = [
+        name
+        for name, element in elements
+        if name not in damped and (_loses(element, _DAMPING) or _loses(element, _FRICTION))
+    ]
+    rubbing = [name for name, element in elements if name in damped and _loses(element, _FRICTION)]
+    if rubbing:
+        document.note(
+            f"{subject('joint', rubbing)}: friction in <dynamics> is not computed; add friction * sign(v) to "
+            "tau after id, or subtract it from tau before fd"
+        )
     if losing:
         document.note(
             f"{subject('joint', losing)}: friction and damping in <dynamics> are not computed; add "
@@ -24,6 +39,7 @@ def note_ignored(document: Document, moving: Collection[str]) -> None:
         )
     driven = [name for name, element in elements if any(map(_is_rotor, _numbers(element)))]
     driven += [name for name in _driven_by_transmission(document) if name in moving and name not in driven]
+    driven = [name for name in driven if name not in dict(drives.armature)]
     if driven:
         document.note(
             f"{subject('joint', driven)}: the inertia of rotors is not computed; a rotor adds "
@@ -31,9 +47,9 @@ def note_ignored(document: Document, moving: Collection[str]) -> None:
         )
 
 
-def _has_losses(joint: Element) -> bool:
+def _loses(joint: Element, attribute: str) -> bool:
     dynamics = joint.find("dynamics")
-    return dynamics is not None and any(finite(dynamics.get(attribute, "0")) for attribute in _LOSSES)
+    return dynamics is not None and bool(finite(dynamics.get(attribute, "0")))
 
 
 def _driven_by_transmission(document: Document) -> Iterator[str]:

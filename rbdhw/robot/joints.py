@@ -12,6 +12,7 @@ from math import inf
 from xml.etree.ElementTree import Element
 
 from rbdhw.robot.document import Document
+from rbdhw.robot.drives import read_damping
 from rbdhw.robot.model import UNLIMITED, Joint, JointKind, Limits, Mimic, Placement, Vector3
 from rbdhw.robot.spatial import SNAP, norm, rotation_rpy, scale
 from rbdhw.runtime.number_bounds import ANGLE, EFFORT, JOINTS, LENGTH, POSITION, RATIO, VELOCITY, Bound
@@ -47,8 +48,13 @@ class JointEntry:
     moving: Joint | None
 
 
-def read_joints(document: Document, links: Iterable[str]) -> list[JointEntry]:
+def read_joints(document: Document, links: Iterable[str], damped: bool = False) -> list[JointEntry]:
     """Read every joint, in document order, and resolve the mimics.
+
+    Parameters
+    ----------
+    damped
+        Whether to read the damping, too.
 
     Raises
     ------
@@ -61,6 +67,9 @@ def read_joints(document: Document, links: Iterable[str]) -> list[JointEntry]:
     edges = []
     for name, element in document.elements("joint"):
         edge = _read_joint(document, name, element)
+        if damped and edge.moving is not None:
+            damping = read_damping(document, element, edge.moving)
+            edge = replace(edge, moving=replace(edge.moving, damping=damping))
         for role, link in (("parent", edge.parent), ("child", edge.child)):
             if link not in known:
                 raise document.error(

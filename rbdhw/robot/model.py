@@ -183,6 +183,11 @@ class Joint:
     mimic
         The joint that this one follows, and how. A mimic has no coordinates of its own. Joints of one degree
         of freedom only.
+    armature
+        For each degree of freedom the inertia of its rotor, seen at the joint (kg m^2 or kg): the force that
+        accelerates the rotor is this times the acceleration. Empty if there is none.
+    damping
+        For each degree of freedom the coefficient of viscous friction (Nm s/rad or N s/m), or empty.
     """
 
     name: str
@@ -194,6 +199,8 @@ class Joint:
     pitch: float = 0.0
     second_axis: Vector3 = (0.0, 0.0, 0.0)
     mimic: Mimic | None = None
+    armature: tuple[float, ...] = ()
+    damping: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -318,6 +325,18 @@ class Robot:
                 start += size
         followed = (body.joint.mimic.joint if body.joint.mimic else body.joint.name for body in self.bodies)
         return tuple(places[name] for name in followed)
+
+    @cached_property
+    def armature(self) -> tuple[float, ...]:
+        """The rotor inertias of all degrees of freedom, including those of mimics."""
+        joints = (body.joint for body in self.bodies)
+        return tuple(own for joint in joints for own in joint.armature or (0.0,) * joint.kind.nv)
+
+    @cached_property
+    def damping(self) -> tuple[float, ...]:
+        """The coefficients of viscous friction of all degrees of freedom, including those of mimics."""
+        joints = (body.joint for body in self.bodies)
+        return tuple(own for joint in joints for own in joint.damping or (0.0,) * joint.kind.nv)
 
     @cached_property
     def links(self) -> tuple[int, ...]:

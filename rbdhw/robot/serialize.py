@@ -20,12 +20,16 @@ def robot_to_json(robot: Robot) -> dict[str, Any]:
 
     The fields are those of the dataclasses in ``model.py``. Floats are exact if the writer gives their
     shortest exact decimal, as Python's does. Infinite limits are the strings ``"inf"`` and ``"-inf"``. The
-    poses of fixed links are left out, and so are the frames of a robot without any, and a time step that
-    each task has.
+    poses of fixed links are left out, and so are the frames of a robot without any, a time step that each
+    task has, and the armature and damping of joints without them.
     """
     left_out = {"fixed_placements"} | (set() if robot.frames else {"frames", "frame_axes"})
     left_out |= {"time_step"} if robot.time_step is None else set()
-    return {field: _plain(value) for field, value in asdict(robot).items() if field not in left_out}
+    data = asdict(robot)
+    for joint in (body["joint"] for body in data["bodies"]):
+        for drive in [name for name in ("armature", "damping") if not joint[name]]:
+            del joint[drive]
+    return {field: _plain(value) for field, value in data.items() if field not in left_out}
 
 
 def robot_from_json(data: dict[str, Any]) -> Robot:

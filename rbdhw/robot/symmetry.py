@@ -56,7 +56,8 @@ def _pattern(body: Body) -> tuple[object, ...]:
     """Return a joint's kind, and which constants of the joint and its body are zero."""
     joint = body.joint
     placements = (joint.placement, body.link_frame)
-    constants = (*placements, body.inertia, joint.axis, joint.second_axis, joint.offset, joint.pitch)
+    drives = (joint.armature, joint.damping)
+    constants = (*placements, body.inertia, joint.axis, joint.second_axis, joint.offset, joint.pitch, *drives)
     flat = [number for entry in constants for number in _numbers(entry)]
     return joint.kind.value, body.virtual, tuple(number != 0.0 for number in flat)
 

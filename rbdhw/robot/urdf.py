@@ -1,8 +1,9 @@
 """Read a URDF file into a ``Robot``; tolerable problems become remarks.
 
 The reader uses ``<link>`` with its ``<inertial>`` elements, and ``<joint>`` with type, origin, axis, limit,
-mimic, parent and child. It ignores ``<visual>``, ``<collision>``, ``<material>``, ``<gazebo>`` and all other
-elements; it ignores ``<dynamics>`` and ``<transmission>`` with a remark.
+mimic, parent and child, and ``<dynamics damping>`` if it is asked for. It ignores ``<visual>``,
+``<collision>``, ``<material>``, ``<gazebo>`` and all other elements; it ignores the rest of ``<dynamics>``
+and ``<transmission>`` with a remark.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rbdhw.robot.document import Document, read_document
+from rbdhw.robot.drives import NO_DRIVES, Drives, with_drives
 from rbdhw.robot.ignored import note_ignored
 from rbdhw.robot.inertial import needs_inertia, read_inertia
 from rbdhw.robot.joints import JointEntry, read_joints, read_origin
@@ -20,7 +22,13 @@ from rbdhw.robot.model import BASE, Body, Inertia, JointKind, Placement, Robot
 from rbdhw.robot.spatial import add_inertia, compose, move_inertia
 
 
-def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order: str = "pinocchio") -> Robot:
+def load_urdf(
+    path: str | os.PathLike[str],
+    *,
+    strict: bool = False,
+    joint_order: str = "pinocchio",
+    drives: Drives = NO_DRIVES,
+) -> Robot:
     """Read the robot that the URDF file at ``path`` describes, on a fixed base.
 
     Bodies are numbered depth first. The joints of a link, including fixed ones, are in the order of their
@@ -68,6 +76,8 @@ def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order
         Refuse the problems in the table, and missing limits.
     joint_order
         One of :data:`rbdhw.config.JOINT_ORDERS`.
+    drives
+        The rotor inertia and the viscous friction that joints have; none by default.
 
     Raises
     ------
@@ -78,7 +88,7 @@ def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order
     document = read_document(path, strict=strict)
     name = _check_root(document)
     inertias = _read_links(document)
-    edges = read_joints(document, inertias)
+    edges = read_joints(document, inertias, drives.from_file)
     base = _find_base(document, inertias, edges)
     if joint_order == "pinocchio":
         edges.sort(key=lambda edge: edge.name)
@@ -86,8 +96,8 @@ def load_urdf(path: str | os.PathLike[str], *, strict: bool = False, joint_order
     _check_tree(document, inertias, edges, robot)
     _check_floating(document, robot)
     _check_inertia(document, robot)
-    note_ignored(document, {body.joint.name for body in robot.bodies})
-    return replace(robot, joint_order=joint_order, remarks=document.remarks)
+    note_ignored(document, {body.joint.name for body in robot.bodies}, drives)
+    return replace(with_drives(robot, drives), joint_order=joint_order, remarks=document.remarks)
 
 
 def _check_root(document: Document) -> str:

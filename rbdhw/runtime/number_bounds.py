@@ -73,6 +73,12 @@ ACCELERATION = Bound(1e9, "rad/s^2 or m/s^2", 1e-9)
 EFFORT = Bound(1e12, "N or Nm", 1e-12)
 """A joint effort: from the force that bends a cell to more than any drive delivers."""
 
+ARMATURE = Bound(1e15, "kg m^2 or kg", 1e-12)
+"""The inertia of a rotor, seen at its joint: up to the largest inertia of a link."""
+
+DAMPING = Bound(1e12, "Nm s/rad or N s/m", 1e-12)
+"""A coefficient of viscous friction: up to the largest effort at a unit of velocity."""
+
 TIME_STEP = Bound(1.0, "s", 1e-7)
 """A step in time: up to a second; a robot falls five metres in it."""
 

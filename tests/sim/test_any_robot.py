@@ -25,7 +25,7 @@ from rbdhw.sim.model import respond
 from rbdhw.sim.packets import encode
 from rbdhw.sim.run import load
 from rbdhw.sim.simulate import simulate
-from tests.support.mechanisms import mechanism, with_mimic
+from tests.support.mechanisms import mechanism, with_mimic, with_random_drives
 
 K = JointKind
 ALL = DEFAULT_FUNCTIONS
@@ -73,9 +73,10 @@ def test_each_joint(tmp_path, kind):
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("functions", [("id", "fd"), pytest.param(ALL, marks=pytest.mark.verify)])
-def test_a_mimic_and_joints_of_two_freedoms_on_a_base_that_moves_as_told(tmp_path, functions):
+def test_a_mimic_and_driven_joints_of_two_freedoms_on_a_base_that_moves_as_told(tmp_path, functions):
     robot = mechanism([K.CYLINDRICAL, K.HELICAL, K.REVOLUTE], [BASE, 0, 0], seed=6)
     robot = replace(with_mimic(robot, 2, 1, -0.5, 0.2), base_given=True, gravity_given=True)
+    robot = with_random_drives(robot, seed=9)
     assert_exact(built(robot, functions, ii=4, fext="none"), tmp_path, 300, functions)
 
 

@@ -54,6 +54,19 @@ def with_mimic(robot: Robot, follower: int, leader: int, multiplier: float, offs
     return robot.with_bodies(bodies)
 
 
+def with_random_drives(robot: Robot, seed: int) -> Robot:
+    """Return ``robot`` with random armature and damping of all joints but a floating one."""
+    rng = np.random.default_rng(seed)
+    bodies = []
+    for body in robot.bodies:
+        if body.joint.kind is not JointKind.FLOATING:
+            armature, damping = rng.uniform(0.1, 1.0, (2, body.joint.kind.nv)).tolist()
+            joint = replace(body.joint, armature=tuple(armature), damping=tuple(damping))
+            body = replace(body, joint=joint)
+        bodies.append(body)
+    return robot.with_bodies(bodies)
+
+
 def _joint(name: str, kind: JointKind, axis: Vector3, rng: np.random.Generator) -> Joint:
     across = np.cross(axis, random_direction(rng))
     x, y, z = (across / np.linalg.norm(across)).tolist()

@@ -41,6 +41,9 @@ def pinocchio_model(robot: Robot, split: bool = False) -> pin.Model:
             added = model.addJoint(parent, _joint_model(body.joint), pose, body.joint.name)
         assert added == joint
         model.appendBodyToJoint(joint, _inertia(body.name, body.inertia), frame)
+    undriven = np.zeros(6 * robot.base_given)
+    model.armature = np.concatenate([undriven, robot.armature])
+    model.damping = np.concatenate([undriven, robot.damping])
     return model
 
 

@@ -57,7 +57,23 @@ def stacked(results: list[Arrays]) -> Arrays:
 
 
 def reference(model: pin.Model, function: str, q, v, u, fext: pin.StdVec_Force) -> Arrays:
-    """Return one task by Pinocchio; ``u`` is the torque for fd and dfd, else the acceleration."""
+    """Return one task by Pinocchio; ``u`` is the torque for fd and dfd, else the acceleration.
+
+    Pinocchio adds the armature and leaves the damping to the caller.
+    """
+    rubbing = model.damping * v
+    found = _without_friction(model, function, q, v, u - rubbing if function in ("fd", "dfd") else u, fext)
+    if function == "id":
+        found["tau"] += rubbing
+    if function == "did":
+        found["dtau_dv"] += np.diag(model.damping)
+    if function in ("dfd", "difd"):
+        M = symmetric(pin.crba(model, model.createData(), q))
+        found["da_dv"] -= np.linalg.solve(M, np.diag(model.damping))
+    return found
+
+
+def _without_friction(model: pin.Model, function: str, q, v, u, fext: pin.StdVec_Force) -> Arrays:
     data = model.createData()  # results are views of data and must be copied
     if function == "id":
         return {"tau": pin.rnea(model, data, q, v, u, fext).copy()}

@@ -1,0 +1,84 @@
+"""Rotor inertia and viscous friction in traced graphs, compared with the golden model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdhw import golden
+from rbdhw.errors import InputError
+from rbdhw.frontend.algorithms import choose
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, operation_delay, prepare
+from rbdhw.frontend.functions import ALGORITHMS, Algorithms, trace
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import BASE, JointKind, Robot
+from rbdhw.robot.regroup import regroup_inertias
+from tests.support.graph_results import assert_graph_is_golden, results
+from tests.support.mechanisms import mechanism, with_mimic, with_random_drives
+from tests.support.strategies import random_states
+
+TURN, SHIFT = JointKind.REVOLUTE, JointKind.PRISMATIC
+
+
+def plain() -> Robot:
+    """Return a driven robot with a branch that every algorithm supports."""
+    return with_random_drives(mechanism([TURN, TURN, SHIFT, TURN], (BASE, 0, 1, 0), seed=1), seed=2)
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating", "given"])
+def test_every_kind_of_joint_and_a_mimic(base: str) -> None:
+    kinds = [kind for kind in JointKind if kind is not JointKind.FLOATING]
+    robot = with_mimic(mechanism(kinds, [BASE, 0, 1, 0, 3, 4, 3, 0, 7], seed=3), 3, 2, 0.6, 0.1)
+    robot = with_random_drives(robot, seed=4)
+    robot = robot.with_floating_base() if base == "floating" else replace(robot, base_given=base == "given")
+    assert_graph_is_golden(robot, seed=5)
+
+
+@pytest.mark.parametrize(
+    "algorithms",
+    [
+        Algorithms(derivatives="columns", gradient="repeated"),
+        Algorithms(inverse="articulated"),
+        Algorithms(inverse="block_pivots", products="solves"),
+    ],
+    ids=lambda own: "-".join(vars(own).values()),
+)
+def test_every_algorithm(algorithms: Algorithms) -> None:
+    assert_graph_is_golden(plain(), 6, algorithms)
+
+
+@pytest.mark.parametrize("second", ALGORITHMS["second"])
+def test_second_derivatives_and_steps(second: str) -> None:
+    robot, functions = plain(), ("sid", "sfd", "hid", "hfd", "dstep", "drk4")
+    own = regroup_inertias(align_axes(elementary(robot)))
+    arrays = random_states(robot, 2, seed=7)
+    del arrays["fext"]
+    found = results(trace(own, functions, (), Algorithms(second=second)), robot, arrays, functions)
+    for function, actual in found.items():
+        for name, expected in golden.evaluate(robot, function, arrays).items():
+            if name == "x_next":  # its angles are in turns; A and B follow from the same accelerations
+                actual[name], expected = actual[name][:, robot.nq :], expected[:, robot.nq :]
+            largest = max(1.0, np.abs(expected).max())
+            np.testing.assert_allclose(actual[name], expected, rtol=0, atol=1e-8 * largest, err_msg=name)
+
+
+def test_symbols_are_only_for_joints_without_friction() -> None:
+    robot = align_axes(plain())
+    rotors = robot.with_bodies([replace(b, joint=replace(b.joint, damping=())) for b in robot.bodies])
+    symbols = Algorithms(rates="symbols")
+    assert symbols.possible_for(rotors)
+    assert not symbols.possible_for(robot)
+    with pytest.raises(InputError, match="rates=symbols cannot serve mechanism"):
+        choose(robot, ("hfd",), (), operation_delay(DEFAULT_DELAYS), {"rates": "symbols"})
+
+
+def test_only_the_driven_joints_cost_operations() -> None:
+    bare = mechanism([TURN, TURN, TURN], (BASE, 0, 1), seed=8)
+    joint = replace(bare.bodies[1].joint, armature=(0.3,), damping=(0.2,))
+    driven = bare.with_bodies([bare.bodies[0], replace(bare.bodies[1], joint=joint), bare.bodies[2]])
+    graphs = [trace(prepare(robot, ("id",)).robot, ("id",)) for robot in (bare, driven)]
+    regions = {node.region for node in graphs[1].nodes} - {node.region for node in graphs[0].nodes}
+    assert {(region.step, region.joint) for region in regions} == {("drives", 1)}

@@ -267,6 +267,11 @@ class BuildOptions:
     samples: int = 4096
     seed: int = 0
 
+    @property
+    def several(self) -> bool:
+        """Whether the options give several cores, or have them chosen."""
+        return bool(self.cores or self.copies > 1 or self.mix)
+
     def check(self, known_functions: tuple[str, ...]) -> None:
         """Refuse options that no build can satisfy.
 

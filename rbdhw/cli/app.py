@@ -140,7 +140,8 @@ def _print_json(data: Any) -> None:
 def info(
     urdf: Urdf,
     explore: Annotated[
-        bool, typer.Option("--explore", help="Compare the initiation intervals from 1 to 64 instead.")
+        bool,
+        typer.Option("--explore", help="Compare intervals from 1 to 64, or sets of several cores, instead."),
     ] = False,
     output: Annotated[
         Path | None,
@@ -152,7 +153,7 @@ def info(
 ) -> None:
     """Describe the robot: its joints, the operations of each function and the algorithms.
 
-    With --explore, compare the hardware at many initiation intervals.
+    With --explore, compare the hardware at many initiation intervals, or of many sets of cores.
     The hardware options and --output require --explore.
     --ii, --bandwidth and --fit mark the interval that generate would choose.
     """
@@ -174,8 +175,9 @@ def info(
 
 def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bool) -> None:
     """Print the tables of initiation intervals, and write their plots to a folder."""
-    from rbdhw.explore.intervals import explore, remarks, tables
-    from rbdhw.explore.plot import check_plotting, plot
+    from rbdhw.explore import intervals, sets
+    from rbdhw.explore.plot import check_plotting, draw_intervals, plot
+    from rbdhw.explore.plot_sets import draw_sets
 
     if output is not None:
         check_plotting(output)
@@ -184,16 +186,17 @@ def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bo
     if options.target in PROCESSORS:
         expected = "an FPGA as the target, or no --explore"
         raise InputError("explore", f"has no effect with --target {options.target}", expected)
+    kind = sets if options.several else intervals
     with show_progress() as progress:
-        found = explore(urdf, options, overrides=overrides, progress=progress)
+        found = kind.explore(urdf, options, overrides=overrides, progress=progress)
     if output is not None:
-        plot(found, output)
+        plot(found, output, draw_sets if options.several else draw_intervals)
     if as_json:
         _print_json(found)
         return
-    for table in tables(found):
+    for table in kind.tables(found):
         print_table(*table)
-    for remark in remarks(found):
+    for remark in kind.remarks(found):
         print_text(remark, "  ")
 
 

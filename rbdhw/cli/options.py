@@ -230,8 +230,8 @@ def build_options(
         For an invalid option, or a domain file that cannot be read.
     """
     share = parse_share(fit)
-    cycles, pacing = parse_interval(ii, bandwidth, share)
     requests = parse_cores(cores)
+    cycles, pacing = parse_interval(ii, bandwidth, None if requests else share)
     options = BuildOptions(
         functions=_functions_of(functions, requests),
         ii=cycles,

@@ -184,14 +184,14 @@ def _slower(search: BuildSearch, plan: Plan, clock_mhz: float) -> Plan:
 
 
 def check_fit(plan: AcceleratorPlan, options: BuildOptions) -> None:
-    """Check that several cores together fit the requested share of the device.
+    """Check that the given cores together fit the requested share of the device.
 
     Raises
     ------
     InputError
         If they do not. The message names the resources, and the copies that would fit.
     """
-    if options.fit is None or plan.only is not None:
+    if options.fit is None or not options.several:
         return
     short = short_of(plan.estimate, plan.device, options.fit)
     if not short:
@@ -199,7 +199,7 @@ def check_fit(plan: AcceleratorPlan, options: BuildOptions) -> None:
     reason = f"the cores take {' and '.join(map(str, short))} of {plan.device.name}"
     part = plan.parts[0]
     remedy = "use longer intervals in --cores, fewer copies, or a larger --fit"
-    if len(plan.parts) == 1:
+    if not options.cores:
         fitting = _fitting_copies(part, plan, options.fit)
         remedy = f"use --copies {fitting}" if fitting else "use a longer --ii or a larger --fit"
     raise InputError("fit", reason, remedy=remedy)

@@ -55,9 +55,6 @@ def explore(
     InputError
         If the robot or an option is not supported.
     """
-    if options.cores or options.copies > 1 or options.mix:
-        reason = "info --explore compares one core at many intervals"
-        raise InputError("explore", reason, "no --cores, --copies or --mix")
     bandwidth = options.pacing.bandwidth if options.pacing else None
     every = replace(options, ii=None, pacing=Pacing(bandwidth=bandwidth), core=options.core or CHEAPER_CORE)
     source, _ = read(urdf, every, progress)

@@ -21,6 +21,9 @@ TITLE_WIDTH = 120
 COUNTS = NAMES | {"multipliers": "multipliers"}
 """The hardware that is counted, with its names in the legends."""
 
+Draw = Callable[[Any, dict[str, Any]], None]
+"""Draws the results of an exploration on a figure."""
+
 MARKS = {"pipeline": "o-", "array": "s--"}
 """The marker and line style of each core."""
 
@@ -37,8 +40,15 @@ def check_plotting(folder: Path) -> None:
     check_folder(folder, "to plot to")
 
 
-def plot(found: dict[str, Any], folder: Path) -> list[Path]:
-    """Plot the results of :func:`rbdhw.explore.intervals.explore`; equal results give identical files.
+def plot(found: dict[str, Any], folder: Path, draw: Draw) -> list[Path]:
+    """Plot the results of an exploration; equal results give identical files.
+
+    Parameters
+    ----------
+    found
+        The results, as ``draw`` takes them.
+    draw
+        Draws the results on a figure.
 
     Returns
     -------
@@ -57,7 +67,7 @@ def plot(found: dict[str, Any], folder: Path) -> list[Path]:
     paths = [folder / f"explore.{name}" for name in FORMATS]
     with mpl.rc_context({"svg.hashsalt": "rbdhw", "svg.fonttype": "path"}):
         figure = Figure(figsize=(13.0, 8.0), layout="constrained")
-        _draw(figure, found)
+        draw(figure, found)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for path in paths:
@@ -73,40 +83,47 @@ def _metadata(suffix: str) -> dict[str, str | None]:
     return {"Date": None} if suffix == ".svg" else {"Software": None}
 
 
-def _draw(figure: Any, found: dict[str, Any]) -> None:
+def draw_intervals(figure: Any, found: dict[str, Any]) -> None:
     """Draw four panels with a common axis of intervals; the legend beside each names its lines and cores."""
-    from matplotlib.ticker import LogLocator
-
     (share, count), (latency, rate) = figure.subplots(2, 2, sharex=True)
     _draw_cores(share, found, NAMES, lambda row, name: 100.0 * row["shares"][name])
-    _draw_limits(share, found)
+    draw_limits(share, found)
     _draw_cores(count, found, COUNTS, lambda row, name: float(row[name]))
     functions = {function: function for function in found["functions"]}
     _draw_cores(latency, found, functions, lambda row, function: float(row["latency"][function]))
     _draw_rates(rate, found)
+    intervals = sorted({row["ii"] for row in found["rows"]} & {*INTERVALS})
+    for axes in (share, count, latency, rate):
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(intervals, [str(ii) for ii in intervals])
+        axes.xaxis.minorticks_off()
+        _draw_chosen(axes, found["chosen"])
+    finish_panels((share, count, latency, rate), found["target"])
+    for axes in (latency, rate):
+        axes.set_xlabel("initiation interval II (cycles between tasks)")
+    figure.suptitle(_title(found), fontsize="medium")
+
+
+def finish_panels(panels: tuple[Any, Any, Any, Any], target: str) -> None:
+    """Add titles, grids, legends and vertical scales to the panels of shares, counts, latencies and rates."""
+    from matplotlib.ticker import LogLocator
+
     titles = (
-        f"share of {found['target']} (by estimate)",
+        f"share of {target} (by estimate)",
         "hardware (count, by estimate)",
         "latency (cycles)",
         "rate (tasks a second)",
     )
-    intervals = sorted({row["ii"] for row in found["rows"]} & {*INTERVALS})
-    for axes, title in zip((share, count, latency, rate), titles, strict=True):
+    for axes, title in zip(panels, titles, strict=True):
         axes.set_title(title)
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(intervals, [str(ii) for ii in intervals])
-        axes.xaxis.minorticks_off()
         axes.grid(visible=True, alpha=0.3)
-        _draw_chosen(axes, found["chosen"])
         axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    share, count, latency, rate = panels
     for axes, unit in ((share, "%"), (count, ""), (rate, " M")):
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.yaxis.set_major_formatter(lambda value, _, unit=unit: f"{value:,.10g}{unit}")
     latency.set_ylim(bottom=0)
-    for axes in (latency, rate):
-        axes.set_xlabel("initiation interval II (cycles between tasks)")
-    figure.suptitle(_title(found), fontsize="medium")
 
 
 def _title(found: dict[str, Any]) -> str:
@@ -140,7 +157,7 @@ def _draw_cores(
             axes.plot(intervals, values, MARKS[core], color=f"C{k}", markersize=4, label=f"{label}, {core}")
 
 
-def _draw_limits(axes: Any, found: dict[str, Any]) -> None:
+def draw_limits(axes: Any, found: dict[str, Any]) -> None:
     """Draw the whole device and the share of it that the accelerator may use."""
     axes.axhline(100.0, color="black", linestyle="-", label=f"all of {found['target']}")
     if found["fit"] is not None:

@@ -41,7 +41,7 @@ FOUND = {
 
 def test_a_plot_is_a_picture_and_a_drawing(tmp_path):
     pytest.importorskip("matplotlib")
-    picture, drawing = plot.plot(FOUND, tmp_path / "new" / "folder")
+    picture, drawing = plot.plot(FOUND, tmp_path / "new" / "folder", plot.draw_intervals)
     assert picture == tmp_path / "new" / "folder" / "explore.png"
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert ET.parse(drawing).getroot().tag == "{http://www.w3.org/2000/svg}svg"
@@ -55,7 +55,7 @@ def draw():
 
     def draw(**changes):
         figure = Figure(figsize=(13.0, 8.0), layout="constrained")
-        plot._draw(figure, FOUND | changes)
+        plot.draw_intervals(figure, FOUND | changes)
         figure.draw_without_rendering()
         return figure
 
@@ -148,7 +148,7 @@ def test_without_a_choice_no_interval_is_marked(draw):
 
 def test_equal_results_give_identical_files(tmp_path):
     pytest.importorskip("matplotlib")
-    first, second = (plot.plot(FOUND, tmp_path / name) for name in ("a", "b"))
+    first, second = (plot.plot(FOUND, tmp_path / name, plot.draw_intervals) for name in ("a", "b"))
     for one, other in zip(first, second, strict=True):
         assert one.read_bytes() == other.read_bytes()
 
@@ -157,7 +157,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     pytest.importorskip("matplotlib")
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError) as error:
-        plot.plot(FOUND, tmp_path / "file")
+        plot.plot(FOUND, tmp_path / "file", plot.draw_intervals)
     expected = f"{tmp_path}/file: {tmp_path}/file is not a folder; expected a folder to plot to"
     assert str(error.value) == expected
 
@@ -165,5 +165,5 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 def test_a_missing_library_is_reported_in_one_line(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(InputError) as error:
-        plot.plot(FOUND, tmp_path)
+        plot.plot(FOUND, tmp_path, plot.draw_intervals)
     assert str(error.value) == "matplotlib: not installed; run: pip install '.[plot]'"

@@ -1,0 +1,207 @@
+"""C of one function of a bit-exact program: blocks of statements on integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from rbdhw.fixed.format import align
+from rbdhw.fixed.program import Kind, Operand, Operation, Program, exact_interval
+from rbdhw.interface import FunctionWords
+from rbdhw.software.c_text import fill, integer
+from rbdhw.software.exact_units import Units
+from rbdhw.software.straight_line import Block, split_into_blocks
+
+BLOCK_SIZE = 100
+"""Operations of a block, whose instructions fit the instruction cache of a processor's core."""
+
+MOST_VECTORS = 8
+"""The most vectors that a block loops over."""
+
+VECTOR_BYTES = 64
+STACK_BYTES = 1 << 19
+"""The memory that a function's vectors may take of the stack, unless one vector of each value takes more."""
+
+
+class Kernel:
+    """The C of a function's operations: blocks, and the function that calls them in order."""
+
+    def __init__(self, program: Program, own: FunctionWords, units: Units) -> None:
+        self._program, self._own, self._units = program, own, units
+        self._decided = {
+            flag.value: own.name in flag.functions
+            for flag in program.flags
+            if not (flag.optional and own.name in flag.functions)
+        }
+        self._place = {word.value: k for k, word in enumerate(own.brought(extended=True))}
+        self._flag = len(self._place)
+        order = [i for i in sorted(program.operations_of(own.name)) if self._operation(i).kind not in _GIVEN]
+        self._code = split_into_blocks(order, self._operands, BLOCK_SIZE)
+        self._results: dict[int, list[int]] = {}
+        for k, word in enumerate(own.returned(extended=True)):
+            self._results.setdefault(word.value, []).append(k)
+        values = self._flag + 1 + len(own.returned(extended=True)) + self._code.places
+        self.vectors = max(1, min(MOST_VECTORS, STACK_BYTES // (values * VECTOR_BYTES)))
+
+    def _operation(self, i: int) -> Operation:
+        return self._program.operations[i]
+
+    def _operands(self, i: int) -> tuple[int, ...]:
+        """Return the operands of an operation, with the choices that the function decides made."""
+        operation = self._operation(i)
+        values = tuple(operand.value for operand in operation.operands)
+        if operation.kind is Kind.SELECT and values[0] in self._decided:
+            return (values[1 if self._decided[values[0]] else 2],)
+        return values
+
+    def text(self) -> str:
+        name = self._own.name
+        first, *others = [self._block(block) for block in self._code.blocks] or [[]]
+        blocks = [self._free() + first, *others]
+        return fill(
+            "kernel.c",
+            name=name,
+            blocks=blocks,
+            store=max(1, self._code.places * self.vectors),
+        )
+
+    def _free(self) -> list[str]:
+        """Return the lines of results that need no statement."""
+        return [
+            line
+            for value, places in self._results.items()
+            if self._operation(value).kind in _GIVEN
+            for line in self._result_lines(places, self._leaf(value))
+        ]
+
+    def _block(self, block: Block) -> list[str]:
+        lines = [f"const lanes v{value} = store[{place * self.vectors}];" for value, place in block.loads]
+        phases: dict[tuple[Operand, int], str] = {}
+        for i in block.body:
+            lines += self._statement(i, phases)
+            lines += self._result_lines(self._results.get(i, ()), f"v{i}")
+        return lines + [f"store[{place * self.vectors}] = v{value};" for value, place in block.stores]
+
+    def _result_lines(self, places: Sequence[int], value: str) -> list[str]:
+        return [f"results[{place * self.vectors}] = {value};" for place in places]
+
+    def _statement(self, i: int, phases: dict[tuple[Operand, int], str]) -> Iterator[str]:
+        """Yield the lines that compute a value."""
+        operation = self._operation(i)
+        _check_range(self._program, operation)
+        match operation.kind:
+            case Kind.SIN | Kind.COS:
+                yield from self._turn(i, operation, phases)
+            case Kind.RECIPROCAL:
+                yield f"lanes v{i};"
+                x, unit = self._shifted(operation.operands[0]), self._units.reciprocal(self._program)
+                yield f"{{ const lanes x = {x}; {unit}(&x, {operation.constant}, &v{i}); }}"
+                if operation.checked:
+                    low, high = integer(operation.format.lowest), integer(operation.format.highest)
+                    yield f"{{ const lanes x = NOT_BELOW(v{i}, {low}), y = NOT_ABOVE(x, {high});"
+                    yield f"over |= v{i} ^ y; v{i} = y; }}"
+            case _:
+                full = _rounded(self._exact(operation), operation.drop)
+                if operation.checked:
+                    spare = 64 - operation.format.width
+                    yield f"const lanes x{i} = {full}, v{i} = WRAP(x{i}, {spare}); over |= x{i} ^ v{i};"
+                else:
+                    yield f"const lanes v{i} = {full};"
+
+    def _turn(self, i: int, operation: Operation, phases: dict[tuple[Operand, int], str]) -> Iterator[str]:
+        """Yield the lines of a sine or cosine; both of one angle are computed together."""
+        key = operation.operands[0], operation.constant
+        if key not in phases:
+            phases[key] = f"t{i}"
+            angle = f"{self._shifted(key[0])} + {integer(key[1])}"
+            yield f"lanes t{i}_sine, t{i}_cosine;"
+            unit = self._units.trigonometry(self._program)
+            yield f"{{ const lanes angle = {angle}; {unit}(&angle, &t{i}_sine, &t{i}_cosine); }}"
+        part = "sine" if operation.kind is Kind.SIN else "cosine"
+        yield f"const lanes v{i} = {phases[key]}_{part};"
+
+    def _exact(self, operation: Operation) -> str:
+        """Return the expression of a result before it is rounded."""
+        operands = operation.operands
+        match operation.kind:
+            case Kind.ADD:
+                return " + ".join(map(self._shifted, operands))
+            case Kind.MULTIPLY:
+                return " * ".join(map(self._shifted, operands))
+            case Kind.SCALE:
+                return f"{self._shifted(operands[0])} * {integer(operation.constant)}"
+            case Kind.DOT:
+                return " + ".join(
+                    _aligned(f"({self._leaf(first)} * {self._leaf(second)})", operand)
+                    for operand, first, second in operation.pairs
+                )
+            case _:  # a choice
+                flag, yes, no = operands
+                if flag.value in self._decided:
+                    return self._shifted(yes if self._decided[flag.value] else no)
+                one, other = self._shifted(yes), self._shifted(no)
+                return f"({other} ^ (({one} ^ {other}) & -({self._shifted(flag)})))"
+
+    def _shifted(self, operand: Operand) -> str:
+        return _aligned(self._leaf(operand.value), operand)
+
+    def _leaf(self, value: int) -> str:
+        """Return the expression of a value."""
+        operation = self._operation(value)
+        if operation.kind is Kind.CONSTANT:
+            return f"(ZERO + {integer(operation.constant)})"
+        if operation.kind is not Kind.INPUT:
+            return f"v{value}"
+        if value in self._decided:
+            return f"(ZERO + {integer(int(self._decided[value]))})"
+        if value in self._place or any(flag.value == value for flag in self._program.flags):
+            return f"words[{self._place.get(value, self._flag) * self.vectors}]"
+        return "ZERO"  # an input of other functions
+
+
+_GIVEN = (Kind.INPUT, Kind.CONSTANT)
+"""The kinds of values that are not computed."""
+
+
+def _aligned(text: str, operand: Operand) -> str:
+    if operand.shift > 0:
+        text = f"SHIFT({text}, {operand.shift})"
+    elif operand.shift < 0:
+        text = f"({text} >> {-operand.shift})"
+    return f"(-{text})" if operand.negative else text
+
+
+def _rounded(text: str, drop: int) -> str:
+    return text if drop == 0 else f"({text} + {integer(1 << (drop - 1))}) >> {drop}"
+
+
+def _check_range(program: Program, operation: Operation) -> None:
+    """Check that no step of an operation exceeds 64 bits, where C leaves sums and products undefined."""
+    if operation.kind in (Kind.SIN, Kind.COS, Kind.RECIPROCAL):
+        return
+    formats = _Formats(program)
+    steps = [exact_interval(replace(operation, drop=0), formats)]
+    if operation.kind is not Kind.DOT:
+        for operand in operation.operands:
+            low, high = formats[operand.value]
+            steps.append((align(low, operand.shift), align(high, operand.shift)))
+    half = (1 << operation.drop) >> 1
+    if any(low < -(1 << 63) or high + half >= 1 << 63 for low, high in steps):
+        raise OverflowError(f"{operation}: exceeds 64 bits")
+
+
+class _Formats(Mapping[int, tuple[int, int]]):
+    """The range of every value's format."""
+
+    def __init__(self, program: Program) -> None:
+        self._operations = program.operations
+
+    def __getitem__(self, value: int) -> tuple[int, int]:
+        own = self._operations[value].format
+        return own.lowest, own.highest
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self._operations)))
+
+    def __len__(self) -> int:
+        return len(self._operations)

@@ -68,6 +68,3 @@ def _reciprocal(spec: ReciprocalSpec, suffix: str) -> str:
         for power, column in enumerate(spec.tables)
     ]
     return "\n".join(columns) + fill("reciprocal.c", spec=spec, suffix=suffix, integer=integer)
-
-
-# Functions

@@ -100,7 +100,13 @@ _BY_STEP = ("q", "v", "tau", "h", *BASE, "fext")
 
 FUNCTIONS: dict[str, Function] = {
     "id": Function("inverse dynamics", _BY_ACCELERATION, ("tau",)),
-    "fd": Function("forward dynamics", _BY_FORCE, ("a",), algorithms=("inverse", "products"), cost_like="id"),
+    "fd": Function(
+        "forward dynamics",
+        _BY_FORCE,
+        ("a",),
+        algorithms=("inverse", "products", "forward"),
+        cost_like="id",
+    ),
     "m": Function("mass matrix", ("q",), ("M",)),
     "minv": Function("inverse of the mass matrix", ("q",), ("Minv",), algorithms=("inverse",), cost_like="m"),
     "did": Function(
@@ -163,7 +169,7 @@ FUNCTIONS: dict[str, Function] = {
         "state after a step by semi-implicit Euler",
         _BY_STEP,
         ("x_next",),
-        algorithms=("inverse", "products"),
+        algorithms=("inverse", "products", "forward"),
         cost_like="id",
     ),
     "dstep": Function(
@@ -177,7 +183,7 @@ FUNCTIONS: dict[str, Function] = {
         "state after a step by Runge-Kutta",
         _BY_STEP,
         ("x_next",),
-        algorithms=("inverse", "products"),
+        algorithms=("inverse", "products", "forward"),
         cost_like="id",
     ),
     "drk4": Function(

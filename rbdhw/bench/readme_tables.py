@@ -14,6 +14,7 @@ from rbdhw.bench import markdown_tables
 from rbdhw.bench.accuracy import accuracy, accuracy_layout, strata, strata_layout
 from rbdhw.bench.batches import batch_layout, batch_rows
 from rbdhw.bench.cuda_kernels import kernel_layout, kernel_rows
+from rbdhw.bench.forward_dynamics import chains, chains_layout
 from rbdhw.bench.hardware_counts import (
     OTHERS,
     base_pivots,
@@ -230,6 +231,7 @@ TABLES: dict[str, Table] = {
     "differences": Table(
         "Second derivatives of inverse dynamics beside differences", differences, differences_layout
     ),
+    "chains": Table("Forward dynamics of chains: multiplications / longest path", chains, chains_layout),
     "step-operations": Table(
         "Steps in time: multiplications and words of a task", step_operations, step_operations_layout
     ),

@@ -29,7 +29,7 @@ NEEDED_BY: dict[str, tuple[str, ...]] = {
 }
 """For each step of :data:`rbdhw.frontend.functions.ALGORITHMS`, the functions that contain it."""
 
-TOGETHER = (("derivatives",), ("inverse", "products"), ("gradient",), ("second",), ("rates",))
+TOGETHER = (("derivatives",), ("inverse", "products"), ("forward",), ("gradient",), ("second",), ("rates",))
 """Groups of steps. Within a group every combination of alternatives is compared; the groups are decided one
 after the other."""
 
@@ -129,7 +129,7 @@ def choose(
     costs: dict[str, dict[str, Cost]] = {}
     trials = _Trials(robot, functions, fext, delay, progress)
     for steps in TOGETHER:
-        asked = [step for step in steps if set(functions).intersection(NEEDED_BY[step])]
+        asked = [step for step in steps if _is_asked(step, functions, forced)]
         if not asked:
             continue
         names = [(forced[step],) if step in forced else ALGORITHMS[step] for step in asked]
@@ -141,14 +141,25 @@ def choose(
         if not found:
             asked_for = ", ".join(f"{step}={name}" for step, name in forced.items())
             expected = (
-                "algorithms that go together, and columns or articulated only for joints of one freedom on a "
-                "fixed base"
+                "algorithms that go together, and columns, articulated, propagated or symbols only for "
+                "joints of one freedom on a fixed base"
             )
             raise InputError("algorithm", f"{asked_for} cannot serve {robot.name}", expected)
         chosen = min(found, key=lambda candidate: _weight(candidate) * found[candidate].total)
         for step in asked:
             costs[step] = _alternatives(step, found)
     return AlgorithmChoice(chosen, costs, tuple(trials.skipped))
+
+
+def _is_asked(step: str, functions: Sequence[str], forced: Mapping[str, str]) -> bool:
+    """Return whether a build contains a step, and its alternatives are worth a comparison.
+
+    Those of forward dynamics are not if another function needs the inverse, and so computes it anyway.
+    """
+    if not set(functions).intersection(NEEDED_BY[step]):
+        return False
+    others = set(NEEDED_BY["inverse"]).difference(NEEDED_BY["forward"])
+    return step != "forward" or step in forced or not others.intersection(functions)
 
 
 class _Trials:

@@ -31,6 +31,7 @@ from rbdhw.dynamics.drives import with_armature, with_damping, with_drive_forces
 from rbdhw.dynamics.factorization import Factors, factorize, inverse, solve
 from rbdhw.dynamics.joint import dofs
 from rbdhw.dynamics.kinematics import frame_motion
+from rbdhw.dynamics.propagated import propagate
 from rbdhw.dynamics.rnea import STILL, RoundTrip, Wrench, joint_forces, newton_euler
 from rbdhw.dynamics.second_columns import SecondDerivatives
 from rbdhw.dynamics.second_derivatives import second_derivatives
@@ -63,6 +64,7 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "derivatives": ("composite", "columns"),
     "inverse": ("paired_pivots", "block_pivots", "single_pivots", "articulated"),
     "products": ("dense", "solves"),
+    "forward": ("inverse", "propagated"),
     "gradient": ("corrected", "repeated"),
     "second": ("columns", "differentiated"),
     "rates": ("bias", "symbols"),
@@ -90,6 +92,7 @@ class Algorithms:
     ``derivatives`` of inverse dynamics: by composite bodies or by columns. ``inverse`` of the mass matrix: by
     factorisation with pivots one by one, in pairs or in blocks of up to three, or by articulated bodies.
     ``products`` of the inverse with vectors and matrices: dense, or solved with the sparse factors.
+    ``forward`` dynamics: a product with the inverse, or propagated through articulated bodies.
     ``gradient`` of forward dynamics: see :mod:`rbdhw.frontend.functions`. ``second`` derivatives of inverse
     dynamics: by columns or by differentiating the graph (:mod:`rbdhw.frontend.differentiated`). ``rates``:
     the part of velocities in the accelerations, and its derivative, by the bias of inverse dynamics or by
@@ -99,6 +102,7 @@ class Algorithms:
     derivatives: str = "composite"
     inverse: str = "paired_pivots"
     products: str = "dense"
+    forward: str = "inverse"
     gradient: str = "corrected"
     second: str = "columns"
     rates: str = "bias"
@@ -114,9 +118,14 @@ class Algorithms:
         Columns, articulated bodies and symbols support plain robots only (:func:`is_plain`). Symbols leave
         viscous friction out, which is linear in the velocities.
         """
-        general = self.derivatives == "composite" and self.inverse != "articulated" and self.rates == "bias"
+        for_plain = (
+            self.derivatives == "columns",
+            self.inverse == "articulated",
+            self.forward == "propagated",
+            self.rates == "symbols",
+        )
         complete = self.rates == "bias" or not any(robot.damping)
-        return self.possible and complete and (general or is_plain(robot))
+        return self.possible and complete and (not any(for_plain) or is_plain(robot))
 
 
 DEFAULT = Algorithms()
@@ -327,6 +336,8 @@ class _Pipeline:
         for i, (tau, bias) in enumerate(zip(self._task.tau, self._bias, strict=True)):
             with region("forward_dynamics", i):
                 free.append(tau - bias)
+        if self._algorithms.forward == "propagated":
+            return propagate(self._robot, self._task.coordinates, free)
         return self._inverse_times(self._inverse, free)
 
     @cached_property

@@ -90,7 +90,7 @@ def test_all_functions_mixed(tmp_path, robot, ii, width, number, data_width, tas
             {"derivatives": "columns", "inverse": "articulated", "gradient": "repeated"},
             marks=pytest.mark.verify,
         ),
-        {"inverse": "single_pivots", "products": "solves", "gradient": "corrected"},
+        {"inverse": "single_pivots", "products": "solves", "forward": "propagated", "gradient": "corrected"},
     ],
 )
 def test_algorithms_that_were_not_the_cheapest(tmp_path, algorithms):

@@ -1,0 +1,50 @@
+"""The table of forward dynamics of chains: by the inverse of the mass matrix, or propagated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rbdhw.bench.rows import Row, Rows
+from rbdhw.bench.second_order import chain
+from rbdhw.frontend.algorithms import cost_of
+from rbdhw.frontend.build_graph import multiplications, operation_delay, optimise
+from rbdhw.frontend.functions import Algorithms, trace
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.target import target
+
+WAYS = {
+    "inverse": Algorithms(),
+    "solves": Algorithms(products="solves"),
+    "propagated": Algorithms(forward="propagated"),
+}
+"""The ways that are compared."""
+
+LINKS = (7, 16, 32, 64, 128)
+"""The links of the chains."""
+
+MOST_LINKS = {"inverse": 32, "solves": 64}
+"""The longest chains that are traced with an inverse or with its factors: the graphs of others are large."""
+
+
+def chains(links: Iterable[int] = LINKS) -> Rows:
+    """Return the multiplications and the longest path (ns, operators of the VU9P) of ``fd`` of chains."""
+    return [_row(count, way) for count in links for way in WAYS if count <= MOST_LINKS.get(way, count)]
+
+
+def _row(links: int, way: str) -> Row:
+    device = target("xcvu9p")
+    robot = regroup_inertias(align_axes(elementary(chain(links))))
+    graph = optimise(trace(robot, ("fd",), (), WAYS[way]), device.delays)
+    path = cost_of(graph, operation_delay(device.delays)).nanoseconds
+    return {"links": links, "way": way, "multiplications": multiplications(graph), "nanoseconds": path}
+
+
+def chains_layout(rows: Rows) -> Rows:
+    """Return a line for each chain."""
+    lines: dict[int, Row] = {}
+    for row in rows:
+        line = lines.setdefault(row["links"], {"links": f"{row['links']}"} | dict.fromkeys(WAYS, "-"))
+        line[row["way"]] = f"{row['multiplications']:,} / {row['nanoseconds']:,.0f} ns"
+    return list(lines.values())

@@ -1,0 +1,111 @@
+"""Forward dynamics by propagation, compared with the golden model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw import golden
+from rbdhw.errors import InputError
+from rbdhw.frontend.algorithms import choose, longest_paths
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, multiplications, operation_delay
+from rbdhw.frontend.functions import DEFAULT, Algorithms, trace
+from rbdhw.graph.check import check
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import JointKind, Robot
+from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.graph_results import results
+from tests.support.mechanisms import mechanism
+from tests.support.strategies import random_states, robots
+
+PROPAGATED = Algorithms(forward="propagated")
+DELAY = operation_delay(DEFAULT_DELAYS)
+
+
+def prepared(robot: Robot) -> Robot:
+    return regroup_inertias(align_axes(elementary(robot)))
+
+
+def assert_golden(robot: Robot, functions: tuple[str, ...] = ("fd",), seed: int = 0) -> None:
+    """Check functions with external forces on every link, at random states, within 1e-8."""
+    own, arrays = prepared(robot), random_states(robot, 3, seed)
+    graph = trace(own, functions, own.links, PROPAGATED)
+    check(graph)
+    for function, found in results(graph, robot, arrays, functions).items():
+        for name, expected in golden.evaluate(robot, function, arrays).items():
+            scale = 1e-8 * max(1.0, float(np.abs(expected).max()))
+            np.testing.assert_allclose(
+                found[name], expected, rtol=0, atol=scale, err_msg=f"{function}.{name}"
+            )
+
+
+@settings(max_examples=25, deadline=None)
+@given(robots(max_bodies=7), st.integers(0, 100))
+def test_random_trees(robot, seed):
+    assert_golden(robot, seed=seed)
+
+
+@pytest.mark.parametrize("name", ["toy", "iiwa14", "hyq"])
+def test_bundled_robots(name):
+    assert_golden(load_urdf(path(name)))
+
+
+def test_rotors_and_friction():
+    robot = load_urdf(path("iiwa14"))
+    n = len(robot.bodies)
+    bodies = [
+        replace(body, joint=replace(body.joint, armature=(0.1 + 0.05 * k,), damping=(0.3 * k,)))
+        for k, body in enumerate(robot.bodies)
+    ]
+    assert n == 7
+    assert_golden(replace(robot, bodies=tuple(bodies)))
+
+
+def test_beside_other_functions_and_in_steps():
+    toy = load_urdf(path("toy"))
+    assert_golden(toy, ("id", "fd", "dfd"))
+    without_angles = mechanism([JointKind.PRISMATIC] * 3, (-1, 0, 1), seed=2)
+    assert_golden(without_angles, ("fd", "step"))
+
+
+@pytest.mark.parametrize(("name", "products", "nanoseconds"), [("iiwa14", 530, 265), ("hyq", 620, 105)])
+def test_operations_stay_few(name, products, nanoseconds):
+    graph = trace(prepared(load_urdf(path(name))), ("fd",), (), PROPAGATED)
+    assert multiplications(graph) <= products
+    assert longest_paths(graph, DELAY)["fd"] <= nanoseconds
+
+
+def chain(links: int) -> Robot:
+    return prepared(mechanism([JointKind.REVOLUTE] * links, range(-1, links - 1), seed=1))
+
+
+def test_long_chains_are_propagated():
+    """The work grows with the links, and that of the inverse with their square and more."""
+    assert choose(chain(8), ("fd",), (), DELAY, {}).algorithms.forward == "inverse"
+    found = choose(chain(20), ("fd",), (), DELAY, {})
+    assert found.algorithms.forward == "propagated"
+    own, other = (found.costs["forward"][name] for name in ("propagated", "inverse"))
+    assert 1.5 * own.multiplications < other.multiplications
+    assert own.nanoseconds > other.nanoseconds
+
+
+def test_a_function_that_needs_the_inverse_leaves_no_choice():
+    robot = chain(3)
+    assert "forward" not in choose(robot, ("fd", "minv"), (), DELAY, {}).costs
+    forced = choose(robot, ("fd", "minv"), (), DELAY, {"forward": "propagated"})
+    assert forced.algorithms.forward == "propagated"
+    assert list(forced.costs["forward"]) == ["propagated"]
+
+
+def test_a_floating_robot_is_refused():
+    robot = prepared(load_urdf(path("hyq")).with_floating_base())
+    assert not replace(DEFAULT, forward="propagated").possible_for(robot)
+    with pytest.raises(InputError, match="algorithm: forward=propagated cannot serve hyq"):
+        choose(robot, ("fd",), (), DELAY, {"forward": "propagated"})

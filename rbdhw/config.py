@@ -78,6 +78,9 @@ LINK_PACE = "auto"
 NO_LINKS, ALL_LINKS = "none", "all"
 """Values in place of the links that take an external force."""
 
+PAYLOAD, INERTIAS = "payload", "inertias"
+"""Values in place of the links whose inertial parameters are given at run time."""
+
 Links = str | tuple[str, ...]
 """The links that take an external force: :data:`NO_LINKS`, :data:`ALL_LINKS`, or their names."""
 
@@ -136,6 +139,9 @@ class Mounting:
         The step in time (s) of all tasks, or None if each task has its own.
     drives
         The rotor inertia and the viscous friction that joints have.
+    parameters
+        The links whose inertial parameters are given at run time: :data:`NO_LINKS`, :data:`PAYLOAD` (the
+        link that carries no other), :data:`INERTIAS` (all that move), or their names.
     """
 
     base: str = "fixed"
@@ -147,6 +153,7 @@ class Mounting:
     frame_axes: str = FRAME_AXES[0]
     time_step: float | None = None
     drives: Drives = NO_DRIVES
+    parameters: Links = NO_LINKS
 
     def check(self) -> None:
         """Refuse unknown values.

@@ -18,7 +18,8 @@ from pathlib import Path
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design
 from rbdhw.design.manifest import validate
-from rbdhw.domain.overrides import Overrides
+from rbdhw.domain.overrides import Overrides, ParameterBounds
+from rbdhw.domain.parameter_bounds import bound_parameters
 from rbdhw.emit.companions import companions
 from rbdhw.emit.heading import heading
 from rbdhw.emit.manifest import manifest
@@ -77,6 +78,7 @@ def generate_software(urdf: Path, options: BuildOptions, progress: Progress = si
         If the robot or an option is not supported.
     """
     source, trials = read(urdf, options, progress)
+    source = bound_parameters(source, ParameterBounds())
     model = prepare(source, options.functions, options.fext, forced=options.algorithms, progress=progress)
     warn(model.remarks)
     sources = trace_sources(model, options.functions, progress)

@@ -91,8 +91,11 @@ class Function:
 NEXT_STATE = "x_next"
 """The array of the state after a step in time: the configuration, then the velocity."""
 
-BASE = ("base_v", "base_a", "gravity")
-"""The arrays for the base's motion and gravity, which tasks bring if the build is configured so."""
+PARAMETERS = "parameters"
+"""The inertial parameters of chosen links: mass, centre of mass, and inertia about it."""
+
+BASE = ("base_v", "base_a", "gravity", PARAMETERS)
+"""The base's motion, gravity and inertial parameters, which tasks bring if the build is configured so."""
 
 _BY_ACCELERATION = ("q", "v", "a", *BASE, "fext")
 _BY_FORCE = ("q", "v", "tau", *BASE, "fext")
@@ -107,8 +110,10 @@ FUNCTIONS: dict[str, Function] = {
         algorithms=("inverse", "products", "forward"),
         cost_like="id",
     ),
-    "m": Function("mass matrix", ("q",), ("M",)),
-    "minv": Function("inverse of the mass matrix", ("q",), ("Minv",), algorithms=("inverse",), cost_like="m"),
+    "m": Function("mass matrix", ("q", PARAMETERS), ("M",)),
+    "minv": Function(
+        "inverse of the mass matrix", ("q", PARAMETERS), ("Minv",), algorithms=("inverse",), cost_like="m"
+    ),
     "did": Function(
         "derivatives of inverse dynamics",
         _BY_ACCELERATION,
@@ -288,6 +293,7 @@ ARRAYS: dict[str, ArrayKind] = {
     **dict.fromkeys(("base_v", "base_a"), ArrayKind((6,))),
     "gravity": ArrayKind((3,)),
     "fext": ArrayKind(("bodies", 6)),
+    PARAMETERS: ArrayKind(("loaded", 10)),
     **dict.fromkeys(("M", "Minv"), _SYMMETRIC),
     **dict.fromkeys(("dtau_dq", "dtau_dv", "da_dq", "da_dv"), _MATRIX),
     **dict.fromkeys(("d2tau_dqdq", "d2a_dqdq"), ArrayKind(("nv", "nv", "nv"), (1, 2), ordered=True)),

@@ -48,12 +48,12 @@ def test_each_function_has_its_code():
 
 
 def test_arrays_travel_in_their_order():
-    base = ("base_v", "base_a", "gravity", "fext")
+    base = ("base_v", "base_a", "gravity", "parameters", "fext")
     assert {name: own.inputs for name, own in FUNCTIONS.items()} == {
         "id": ("q", "v", "a", *base),
         "fd": ("q", "v", "tau", *base),
-        "m": ("q",),
-        "minv": ("q",),
+        "m": ("q", "parameters"),
+        "minv": ("q", "parameters"),
         "did": ("q", "v", "a", *base),
         "dfd": ("q", "v", "tau", *base),
         "difd": ("q", "v", "a", *base),

@@ -19,6 +19,7 @@ from rbdhw.cli.syntax import (
     parse_interval,
     parse_links,
     parse_mix,
+    parse_parameters,
     parse_share,
 )
 from rbdhw.config import (
@@ -116,6 +117,15 @@ Armature = Annotated[
         help="Inertia of rotors, seen at their joints (kg m^2 or kg), comma-separated; may be repeated.",
     ),
 ]
+Parameters = Annotated[
+    list[str] | None,
+    _robot(
+        "--parameters",
+        metavar="LINKS",
+        help="Links whose mass, centre of mass and inertia are given at run time: none, payload (the link at "
+        "the end), inertias (all), or comma-separated names; may be repeated.",
+    ),
+]
 Strict = Annotated[
     bool,
     _robot("--strict", help="Treat warnings about the URDF file as errors."),
@@ -203,6 +213,7 @@ def build_options(
     time_step: TimeStep = None,
     damping: Damping = None,
     armature: Armature = None,
+    parameters: Parameters = None,
     strict: Strict = False,
     target: TargetName = "xcvu9p",
     ii: Ii = None,
@@ -256,6 +267,7 @@ def build_options(
             frame_axes,
             time_step,
             parse_drives(damping or (), armature or ()),
+            parse_parameters(parameters or ()),
         ),
         share_limbs=share_limbs,
         core=core,

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from rbdhw.config import (
     ALL_LINKS,
+    INERTIAS,
     LINK_PACE,
     NO_LINKS,
+    PAYLOAD,
     PER_TASK,
     CoreRequest,
     Links,
@@ -42,6 +44,27 @@ def parse_links(texts: Sequence[str]) -> Links:
                 return name
             expected = f"it alone, or '\\{name}' for a link of that name"
             raise InputError("fext", f"'{name}' beside other links", expected)
+    return tuple(dict.fromkeys(name for name, _ in words)) or NO_LINKS
+
+
+def parse_parameters(texts: Sequence[str]) -> Links:
+    """Parse the links whose inertial parameters are given at run time, in the syntax of :func:`parse_links`.
+
+    Raises
+    ------
+    InputError
+        A name is empty, or a word such as :data:`INERTIAS` is not alone.
+    """
+    words = [word for text in texts for word in _words(text)]
+    for name, plain in words:
+        if not name:
+            expected = f"{NO_LINKS}, {PAYLOAD}, {INERTIAS}, or names of links"
+            raise InputError("parameters", "'' is not a link", expected)
+        if plain and name in (NO_LINKS, PAYLOAD, INERTIAS):
+            if len(words) == 1:
+                return name
+            expected = f"it alone, or '\\{name}' for a link of that name"
+            raise InputError("parameters", f"'{name}' beside other links", expected)
     return tuple(dict.fromkeys(name for name, _ in words)) or NO_LINKS
 
 

@@ -43,7 +43,7 @@ from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.interface import Interface, program_interface
-from rbdhw.protocol import CODES, MULTIPLIERS
+from rbdhw.protocol import CODES, MULTIPLIERS, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
 from rbdhw.runtime.files import is_folder
@@ -287,6 +287,8 @@ def _domain_from_json(data: dict[str, Any], robot: Robot) -> tuple[Domain, tuple
         rows |= {"base_v": 6, "base_a": 6}
     if robot.gravity_given:
         rows["gravity"] = 3
+    if robot.loaded is not None:
+        rows[PARAMETERS] = len(robot.loaded.bounds)
     rows |= {name: robot.nv for name in MULTIPLIERS if name in file.bounds}
     if "h" in file.bounds:
         rows["h"] = 1

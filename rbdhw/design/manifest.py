@@ -22,6 +22,23 @@ class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class ParametersEntry(_Entry):
+    """Inertial parameters that are given at run time, and the linear map to what the hardware holds.
+
+    With mass m, centre of mass c and inertia J about c of a link, in its own frame, the map's arguments are
+    m, m c and the inertia about the frame's origin, link by link.
+    """
+
+    links: list[str]
+    bounds: list[list[float]] = Field(
+        description="Lower and upper bounds of m, c (x, y, z) and J (xx, xy, xz, yy, yz, zz), link by link."
+    )
+    held: list[str] = Field(description="What the words `parameters[k]` are, in order.")
+    units: list[str]
+    matrix: list[list[float]] = Field(description="A row for each word, a column for each argument.")
+    constants: list[float] = Field(description="What is added to the product with the matrix.")
+
+
 class RobotEntry(_Entry):
     """The robot that the URDF describes, with the requested base."""
 
@@ -45,6 +62,9 @@ class RobotEntry(_Entry):
         default=None,
         description="The viscous friction by joint, for each degree of freedom (Nm s/rad or N s/m); absent "
         "if none is computed.",
+    )
+    parameters: ParametersEntry | None = Field(
+        default=None, description="Absent if all inertial parameters are constant."
     )
 
 

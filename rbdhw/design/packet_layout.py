@@ -6,7 +6,7 @@ from typing import Any
 
 from rbdhw.fixed.program import Word
 from rbdhw.interface import Interface
-from rbdhw.protocol import EXTENDED, HEADER, NEXT_STATE, Status, WordName
+from rbdhw.protocol import EXTENDED, HEADER, NEXT_STATE, PARAMETERS, Status, WordName
 from rbdhw.robot.model import Robot
 from rbdhw.robot.units import Units
 
@@ -40,7 +40,11 @@ def packet_entries(interface: Interface, robot: Robot) -> dict[str, Any]:
 
 def _entry(word: Word, units: Units) -> dict[str, Any]:
     name = WordName.parse(word.name)
-    unit = word.unit if name.array in ("q", NEXT_STATE) else units.of(name.array, name.index, name.function)
+    unit = (
+        word.unit
+        if name.array in ("q", NEXT_STATE, PARAMETERS)
+        else units.of(name.array, name.index, name.function)
+    )
     return {
         "name": word.name,
         "unit": unit,

@@ -21,6 +21,7 @@ from rbdhw.domain.default_limits import FREE_REACH, FREE_VELOCITY, Pair, Substit
 from rbdhw.domain.overrides import BaseBounds, ForceBounds, JointBounds, Overrides
 from rbdhw.dynamics.integration import LARGEST_ANGLE
 from rbdhw.errors import InputError
+from rbdhw.protocol import PARAMETERS
 from rbdhw.robot.model import Joint, JointKind, Limits, Robot
 
 TIME_TO_VELOCITY_LIMIT = 0.1
@@ -51,7 +52,7 @@ class Domain:
     ``q`` has ``nq`` rows; ``v``, ``a`` and ``tau`` have ``nv``. ``base_v``, ``base_a``, ``gravity`` and the
     multipliers (``nv``) exist if tasks contain them, and ``h`` (one row) if there are steps in time. ``fext``
     has a row for each component of a wrench, ``[force; moment]``, the same for every body. ``Minv``, if a
-    task may contain it, has a row for each entry of the matrix, row by row.
+    task may contain it, has a row for each entry of the matrix, row by row, and so have ``parameters``.
     ``wraps`` marks the coordinates of ``q`` that are angles without limits. ``remarks`` reports joints whose
     limits were replaced, and bounds that look like degrees; the comparison of domains ignores it.
     """
@@ -99,6 +100,8 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
         rows["gravity"] = [(-largest, largest)] * 3
     bounds = {array: np.array(pairs) for array, pairs in rows.items()}
     bounds["fext"] = np.array(wrench)
+    if robot.loaded is not None:
+        bounds[PARAMETERS] = np.array(robot.loaded.bounds)
     unlimited = tuple(not math.isfinite(upper) for _, upper in rows["q"])
     wraps = tuple(free and k not in unwrapped for k, free in enumerate(unlimited))
     bounds["q"][np.array(unlimited) & ~np.array(wraps)] = (-math.pi, math.pi)

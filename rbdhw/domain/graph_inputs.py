@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from rbdhw.domain.bounds import Domain
 from rbdhw.dynamics.joint import turns
 from rbdhw.fixed.lower import InputRange
-from rbdhw.protocol import MULTIPLIERS, NEXT_STATE
+from rbdhw.protocol import MULTIPLIERS, NEXT_STATE, PARAMETERS
 from rbdhw.robot.model import Robot
+from rbdhw.robot.parameters import held_bounds, held_values
 
 Array = NDArray[np.float64]
 
@@ -45,6 +46,11 @@ def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str,
     for k, (lower, upper) in enumerate(domain.bounds.get("Minv", ())):
         i, j = divmod(k, robot.nv)
         ranges[f"Minv[{i},{j}]"] = InputRange(lower, upper, "1")
+    if PARAMETERS in domain.bounds:
+        assert robot.loaded is not None
+        held = zip(held_bounds(robot), robot.loaded.units, strict=True)
+        for k, ((lower, upper), unit) in enumerate(held):
+            ranges[f"{PARAMETERS}[{k}]"] = InputRange(lower, upper, unit)
     if "h" in domain.bounds:
         state = [f"q[{k}]" for k in range(robot.nq)] + [f"v[{k}]" for k in range(robot.nv)]
         ranges |= {f"{NEXT_STATE}[{k}]": ranges[name] for k, name in enumerate(state)}
@@ -101,6 +107,9 @@ def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
             inputs |= {f"{name}[{k}]": column for k, column in enumerate(arrays[name].T)}
     if "h" in arrays:
         inputs["h"] = arrays["h"]
+    if PARAMETERS in arrays:
+        values = held_values(robot, arrays[PARAMETERS])
+        inputs |= {f"{PARAMETERS}[{k}]": column for k, column in enumerate(values.T)}
     if "Minv" in arrays:
         inputs |= {f"Minv[{i},{j}]": arrays["Minv"][:, i, j] for i in range(robot.nv) for j in range(i + 1)}
     if "fext" in arrays:

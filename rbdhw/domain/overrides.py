@@ -24,6 +24,13 @@ For a joint of several degrees of freedom a bound applies to each of them::
 
     [integration]
     time_step = [0.0005, 0.01]   # s, of tasks that bring it
+
+    [parameters]                 # of the links that are given at run time
+    mass = 0.3                   # share of that in the URDF, either way
+    centre = 0.02                # m, of each component, either way
+    inertia = 0.3                # share of the moments, and of products by the smaller moment
+    payload = 3.0                # kg that a link carries at most
+    reach = 0.1                  # m, of each component, of the payload's parts from the link's frame
 """
 
 from __future__ import annotations
@@ -45,6 +52,8 @@ from rbdhw.runtime.number_bounds import (
     DOMAIN_BYTES,
     DOMAIN_LINE,
     EFFORT,
+    LENGTH,
+    MASS,
     POSITION,
     TIME_STEP,
     VELOCITY,
@@ -81,6 +90,21 @@ def _times(value: object) -> Pair:
                 return pair
     raise ValueError(f"[lower, upper], each of {TIME_STEP.positive}, with lower below upper")
 
+
+def _positive(value: object, bound: Bound) -> float:
+    """Return a positive number within a bound; ValueError for anything else."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        number = float(value)
+        if number > 0.0 and bound.holds(number):
+            return number
+    raise ValueError(bound.positive)
+
+
+_SHARE = Bound(0.9, "of the value in the URDF", 1e-6)
+
+Share = Annotated[float, BeforeValidator(partial(_positive, bound=_SHARE))]
+Distance = Annotated[float, BeforeValidator(partial(_positive, bound=Bound(LENGTH.largest, "m", 1e-6)))]
+Load = Annotated[float, BeforeValidator(partial(_positive, bound=MASS))]
 
 _EXPECTED = "a positive number or [lower, upper] with lower below upper"
 
@@ -126,6 +150,17 @@ class IntegrationBounds(BaseModel):
     time_step: Times | None = None
 
 
+class ParameterBounds(BaseModel):
+    """Bounds of the inertial parameters that are given at run time, around those of the URDF."""
+
+    model_config = ConfigDict(extra="forbid")
+    mass: Share | None = None
+    centre: Distance | None = None
+    inertia: Share | None = None
+    payload: Load | None = None
+    reach: Distance | None = None
+
+
 class Overrides(BaseModel):
     """The contents of a domain file."""
 
@@ -135,6 +170,7 @@ class Overrides(BaseModel):
     base: BaseBounds = BaseBounds()
     fext: ForceBounds = ForceBounds()
     integration: IntegrationBounds = IntegrationBounds()
+    parameters: ParameterBounds = ParameterBounds()
 
 
 def read_overrides(path: Path) -> Overrides:
@@ -168,6 +204,7 @@ def _refusal(path: Path, error: ErrorDetails) -> InputError:
             "base": BaseBounds,
             "fext": ForceBounds,
             "integration": IntegrationBounds,
+            "parameters": ParameterBounds,
         }
         table = tables[error["loc"][0]] if len(error["loc"]) > 1 else Overrides
         return InputError(where, "unknown", f"one of {', '.join(table.model_fields)}")

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.domain.bounds import QUATERNION_SLACK, Domain
-from rbdhw.protocol import MULTIPLIERS
+from rbdhw.protocol import MULTIPLIERS, PARAMETERS
 from rbdhw.robot.model import Robot
+from rbdhw.robot.parameters import NUMBERS, nominal_parameters
 
 EXTREMES = 24
 """Each of the three kinds of extreme tasks has probability 1/EXTREMES."""
@@ -27,6 +28,9 @@ MOVING = (
 
 OVERSHOOT = 0.5
 """How far a step in time may take a velocity out of its bounds, as a share of the largest in the domain."""
+
+LEAST_MOMENT, HALVINGS = 0.05, 6
+"""The least second moment of mass, as a share of that in the URDF, and the most steps towards the latter."""
 
 Array = NDArray[np.float64]
 
@@ -75,10 +79,36 @@ def sample(
         arrays["fext"][:, i] = _draw(bounds["fext"], tasks, rng, kind < 3)
     for name in (name for name in MULTIPLIERS if name in bounds):
         arrays[name] = _draw(bounds[name], tasks, rng, kind < 3)
+    if robot.loaded is not None:
+        arrays[PARAMETERS] = draw_parameters(robot, _draw(bounds[PARAMETERS], tasks, rng, kind < 3))
     if "h" in bounds:
         arrays["h"] = _draw(bounds["h"], tasks, rng, kind < 3)[:, 0]
         arrays["tau"] = limit_steps(robot, domain, arrays) if limited else arrays["tau"]
     return arrays
+
+
+def draw_parameters(robot: Robot, drawn: Array) -> Array:
+    """Return the parameters (N, links, 10) of bodies from numbers (N, 10 links) within the bounds.
+
+    An inertia that no body has is moved towards that of the URDF, by half of what is left at a time.
+    """
+    parameters = drawn.reshape(len(drawn), -1, len(NUMBERS))
+    nominal = nominal_parameters(robot)
+    least = LEAST_MOMENT * _least_second_moment(nominal)
+    for _ in range(HALVINGS):
+        flat = _least_second_moment(parameters) < least
+        parameters[..., 4:] = np.where(
+            flat[..., None], 0.5 * (parameters[..., 4:] + nominal[:, 4:]), parameters[..., 4:]
+        )
+    return parameters
+
+
+def _least_second_moment(parameters: Array) -> Array:
+    """Return the least principal second moment of mass of parameters (..., 10); no body's is negative."""
+    xx, xy, xz, yy, yz, zz = np.moveaxis(parameters[..., 4:], -1, 0)
+    inertia = np.moveaxis(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), (0, 1), (-2, -1))
+    moments = np.linalg.eigvalsh(inertia)
+    return np.asarray(0.5 * moments.sum(axis=-1) - moments[..., -1])
 
 
 def limit_steps(robot: Robot, domain: Domain, arrays: Mapping[str, Array]) -> Array:

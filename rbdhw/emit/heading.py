@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, replace
 from importlib.metadata import version
 
-from rbdhw.config import BuildOptions
+from rbdhw.config import NO_LINKS, BuildOptions
 from rbdhw.domain.bounds import Domain
 from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
 from rbdhw.robot.drives import NO_DRIVES
@@ -58,5 +58,7 @@ def digest(robot: Robot, domain: Domain, options: BuildOptions) -> str:
         del asked["mounting"]["time_step"]  # as in designs from before there were steps in time
     if options.mounting.drives == NO_DRIVES:
         del asked["mounting"]["drives"]
+    if options.mounting.parameters == NO_LINKS:
+        del asked["mounting"]["parameters"]
     inputs = [robot_to_json(robot), bounds, list(domain.wraps), asked]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:DIGEST]

@@ -24,7 +24,7 @@ from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise
 from rbdhw.protocol import flag_values, is_optional
 from rbdhw.robot.coordinates import configuration_coordinates, velocity_coordinates
-from rbdhw.robot.model import Robot
+from rbdhw.robot.model import LoadedInertias, Robot
 
 
 def robot_entry(robot: Robot) -> dict[str, Any]:
@@ -41,6 +41,7 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
         **_frames_entry(robot),
         **({} if robot.time_step is None else {"time_step": robot.time_step}),
         **_drives_entry(robot),
+        **({} if robot.loaded is None else {"parameters": _parameters_entry(robot.loaded)}),
     }
 
 
@@ -57,6 +58,18 @@ def _drives_entry(robot: Robot) -> dict[str, Any]:
     armature = {joint.name: list(joint.armature) for joint in joints if joint.armature}
     damping = {joint.name: list(joint.damping) for joint in joints if joint.damping}
     return {name: own for name, own in (("armature", armature), ("damping", damping)) if own}
+
+
+def _parameters_entry(loaded: LoadedInertias) -> dict[str, Any]:
+    """Return the links whose parameters are given at run time, and the map to what the hardware holds."""
+    return {
+        "links": list(loaded.links),
+        "bounds": [list(pair) for pair in loaded.bounds],
+        "held": list(loaded.names),
+        "units": list(loaded.units),
+        "matrix": [list(row) for row in loaded.matrix],
+        "constants": list(loaded.constants),
+    }
 
 
 def manifest(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from rbdhw.cores.core import Core
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.traffic import Traffic, traffic
 from rbdhw.domain.bounds import input_domain, with_multipliers, with_time_step
-from rbdhw.domain.overrides import Overrides
+from rbdhw.domain.overrides import Overrides, ParameterBounds
+from rbdhw.domain.parameter_bounds import bound_parameters
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval, interval
@@ -62,6 +63,7 @@ def prepare_build(
         If the robot, an option or an override is not supported.
     """
     device = target(options.target)
+    source = bound_parameters(source, overrides.parameters if overrides else ParameterBounds())
     domain = input_domain(source, overrides, strict=options.mounting.strict)
     warn(domain.remarks)
     check_solvable(source, options.functions)

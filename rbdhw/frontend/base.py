@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from rbdhw.config import Mounting
+from rbdhw.config import INERTIAS, NO_LINKS, PAYLOAD, Links, Mounting
 from rbdhw.errors import InputError
 from rbdhw.remarks import warn
 from rbdhw.robot.link_frames import choose_frames
 from rbdhw.robot.model import Robot
+from rbdhw.robot.parameters import leaf_link, load_inertias
 from rbdhw.robot.urdf import load_urdf
 
 
@@ -36,9 +37,21 @@ def mount(robot: Robot, mounting: Mounting) -> Robot:
         robot = choose_frames(robot, mounting.frames, mounting.frame_axes)
     if mounting.time_step is not None:
         robot = replace(robot, time_step=mounting.time_step)
+    robot = _load(robot, mounting.parameters)
     if isinstance(mounting.gravity, str):
         return replace(robot, gravity_given=True)
     return robot if mounting.gravity is None else replace(robot, gravity=mounting.gravity)
+
+
+def _load(robot: Robot, links: Links) -> Robot:
+    """Return the robot with the parameters of these links given at run time."""
+    if links == NO_LINKS:
+        return robot
+    if links == INERTIAS:
+        return load_inertias(robot, [robot.bodies[i].name for i in robot.links])
+    if links == PAYLOAD:
+        return load_inertias(robot, [leaf_link(robot)], payload=True)
+    return load_inertias(robot, (links,) if isinstance(links, str) else links)
 
 
 def load_mounted(path: str | os.PathLike[str], mounting: Mounting) -> Robot:

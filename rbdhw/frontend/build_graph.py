@@ -22,6 +22,7 @@ from rbdhw.remarks import subject, warn
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
+from rbdhw.robot.parameters import with_held_map
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.reroot import RootTrial, best_root, reroot
 from rbdhw.robot.rewrite import best_rewrite
@@ -157,6 +158,7 @@ def prepare(
         within(CHOICE_STAGE, progress),
     )
     remarks = _remarks(source, skipped, choice)
+    source = with_held_map(source, robot) if source.loaded else source
     return Model(source, robot, tuple(names), bodies, choice, remarks)
 
 

@@ -186,11 +186,11 @@ class _Pipeline:
         task: Task | None = None,
     ) -> None:
         self.recorder = recorder
-        self._robot = robot
         self._functions = tuple(functions)
         self._algorithms = algorithms
         accumulates = any(FUNCTIONS[function].integrates for function in functions)
         self._task = task or Task(recorder, robot, fext, accumulates)
+        self._robot = robot = self._task.robot
         self._coupling = Coupling(robot)
         self._v = self._coupling.spread(self._task.v)
         self._zeros = [0.0] * len(self._v)

@@ -13,15 +13,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from rbdhw.dynamics.derivatives import ZERO_TWIST, Twist
 from rbdhw.dynamics.floating_base import FloatingBody
+from rbdhw.dynamics.inertia import LoadedInertia, second_moments
 from rbdhw.dynamics.joint import Coordinate, attitude, turns
 from rbdhw.dynamics.rnea import Motion, Wrench, at_rest, make_motion
 from rbdhw.dynamics.spatial import Vector, add, apply, cross, multiply, scale, subtract, transpose
-from rbdhw.robot.model import Joint, JointKind, Robot
+from rbdhw.robot.model import Inertia, Joint, JointKind, Robot
+from rbdhw.robot.parameters import held_numbers
+from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.scalar import Scalar, region
 
 Matrix = list[list[Scalar]]
@@ -110,6 +114,7 @@ class Task:
             self.lambda_tau = self._vector("lambda_tau", robot.nv)
             self.lambda_a = self._vector("lambda_a", robot.nv)
             self.h = recorder.input("h") if robot.time_step is None else robot.time_step
+            self.robot = self._robot = robot if robot.loaded is None else self._loaded(robot)
 
     def at(self, q: list[Scalar], v: list[Scalar]) -> Task:
         """Return the task at another state, whose numbers serve as factors; all else stays the same."""
@@ -212,6 +217,22 @@ class Task:
     def _factor_of(self, value: Scalar) -> Scalar:
         """Return a number of the state as products read it."""
         return self._recorder.rounded(value) if self._accumulates else value
+
+    def _loaded(self, robot: Robot) -> Robot:
+        """Return the robot with the inertias that vary with the parameters given at run time as inputs."""
+        regrouped = regroup_inertias(robot)
+        numbers: list[list[Scalar]] = []
+        for body in regrouped.bodies:
+            own = body.inertia
+            numbers.append([own.mass, *own.first_moment, *second_moments(own)])
+        for k, (place, entry) in enumerate(held_numbers(robot)):
+            numbers[place][entry] = self._recorder.input(f"parameters[{k}]")
+        bodies = []
+        for body, (mass, x, y, z, *second) in zip(regrouped.bodies, numbers, strict=True):
+            xx, xy, xz, yy, yz, zz = second
+            loaded = LoadedInertia(mass, (x, y, z), (xx, xy, xz, yy, yz, zz))
+            bodies.append(replace(body, inertia=cast(Inertia, loaded)))
+        return regrouped.with_bodies(bodies)
 
     def _vector(self, name: str, size: int) -> list[Any]:
         return [self._recorder.input(f"{name}[{i}]") for i in range(size)]

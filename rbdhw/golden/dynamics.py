@@ -26,8 +26,8 @@ from rbdhw.golden.complex_step import by_position, by_velocity
 from rbdhw.golden.integrators import derivatives, euler, runge_kutta
 from rbdhw.golden.kinematics import kinematics
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
-from rbdhw.golden.system import System, system
-from rbdhw.protocol import ARRAYS, FUNCTIONS, function_giving
+from rbdhw.golden.system import System, loaded_system, system
+from rbdhw.protocol import ARRAYS, FUNCTIONS, PARAMETERS, function_giving
 from rbdhw.robot.model import BASE, Robot
 
 Tasks = Mapping[str, Array]
@@ -46,7 +46,8 @@ MIN_QUATERNION = 1e-6
 def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     """Return the names of the arrays that ``function`` requires, including given base motion and gravity.
 
-    ``fext`` is optional (``m`` and ``minv`` do not use it), and so is ``Minv`` for ``difd``.
+    ``fext`` is optional (``m`` and ``minv`` do not use it), and so are ``Minv`` for ``difd`` and
+    ``parameters``, which are those of the URDF otherwise.
 
     Raises
     ------
@@ -56,7 +57,7 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     if function not in FUNCTIONS:
         raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(FUNCTIONS)}")
     given = {"base_v": robot.base_given, "base_a": robot.base_given, "gravity": robot.gravity_given}
-    given["h"] = robot.time_step is None
+    given |= {"h": robot.time_step is None, PARAMETERS: False}
     return tuple(name for name in FUNCTIONS[function].inputs if name != "fext" and given.get(name, True))
 
 
@@ -75,6 +76,8 @@ def evaluate(
         seconds. Optional are ``fext`` (N, bodies, 6), the external force ``[force; moment]`` on each body in
         its own URDF link frame, and for ``difd`` the ``Minv`` (N, nv, nv) to use. Other arrays are ignored.
         Quaternions are normalized.
+        ``parameters`` (N, links, 10) are mass, centre of mass and inertia (xx, xy, xz, yy, yz, zz) about it,
+        of the links of ``robot.loaded`` in their own frames.
         ``base_v`` and ``base_a`` (N, 6) are the base link's spatial velocity and acceleration
         ``[linear; angular]`` in its own frame, without gravity. ``gravity`` (N, 3) is in the world's frame,
         or in the base link's frame if the base's motion is given.
@@ -124,7 +127,7 @@ def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array
         if name not in arrays:
             raise InputError(f"array '{name}'", "missing", f"{', '.join(required)} for {function}")
     shapes = {name: kind.shape(robot.sizes) for name, kind in ARRAYS.items()}
-    names = [*required, "fext", *FUNCTIONS[function].optional_inputs]
+    names = [*required, "fext", *([PARAMETERS] if robot.loaded else []), *FUNCTIONS[function].optional_inputs]
     count = np.shape(arrays["q"])[:1] or (1,)
     tasks = {name: np.zeros((*count, *shapes[name])) for name in ("fext", "base_v", "base_a")}
     tasks["gravity"] = np.tile(robot.gravity, (*count, 1))
@@ -330,6 +333,8 @@ def _forward_dynamics(model: System, tasks: Tasks) -> Array:
 
 def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str, Array]:
     """Return the results of :func:`evaluate` for one chunk of checked tasks."""
+    if PARAMETERS in tasks:
+        model = loaded_system(model, robot, tasks[PARAMETERS])
     match function:
         case "id":
             return {"tau": _inverse_dynamics(model, tasks, tasks["a"])}

@@ -10,7 +10,7 @@ motion constraints).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -75,6 +75,39 @@ def system(robot: Robot) -> System:
     for link in links:
         G[link.v, link.driver] = link.ratio * np.eye(link.v.stop - link.v.start)
     return System(robot.name, tuple(links), G, np.array(robot.armature), np.array(robot.damping))
+
+
+def loaded_system(model: System, robot: Robot, parameters: Array) -> System:
+    """Return the model with the inertias that tasks bring.
+
+    Parameters
+    ----------
+    parameters
+        (N, links, 10): for each of the links given at run time its mass, its centre of mass, and its inertia
+        ``(xx, xy, xz, yy, yz, zz)`` about that centre, in the link's frame.
+    """
+    assert robot.loaded is not None
+    places = {robot.bodies[link.body].name: i for i, link in enumerate(model.links) if link.body is not None}
+    links = list(model.links)
+    for k, name in enumerate(robot.loaded.links):
+        own = links[places[name]]
+        inertia = own.X_link.T @ _inertia_about(parameters[:, k]) @ own.X_link
+        links[places[name]] = replace(own, inertia=inertia)
+    return replace(model, links=tuple(links))
+
+
+def _inertia_about(parameters: Array) -> Array:
+    """Return spatial inertias (N, 6, 6) about the frame's origin of parameters (N, 10)."""
+    mass = parameters[:, :1, np.newaxis]
+    xx, xy, xz, yy, yz, zz = parameters[:, 4:].T
+    central = np.moveaxis(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), -1, 0)
+    found = np.zeros((len(parameters), 6, 6), parameters.dtype)
+    across = np.cross(np.eye(3), parameters[:, np.newaxis, 1:4])  # the matrix of c x
+    found[:, :3, :3] = central - mass * across @ across
+    found[:, :3, 3:] = mass * across
+    found[:, 3:, :3] = -mass * across
+    found[:, 3:, 3:] = mass * np.eye(3)
+    return found
 
 
 def _links(robot: Robot, i: int, parent: int, index: int, velocity: int) -> Iterator[Link]:

@@ -15,8 +15,9 @@ from rbdhw.design.digests import read_manifest
 from rbdhw.design.folder import Design, is_software, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
+from rbdhw.robot.parameters import held_values, nominal_parameters
 from rbdhw.sim.arrays import check_arrays, check_optional
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import NOT_FINITE, check_finite, decode, encode
@@ -99,7 +100,7 @@ class ModelEngine(AcceleratorEngine):
     def compute(self, function: str, tasks: Mapping[str, Numbers], extended: bool) -> Answer:
         """Compute tasks; the C converts between arrays and integers."""
         inputs, outputs = self._library.arrays(function)
-        given = _given(function, inputs, _own_layout(self, tasks), np.float64)
+        given = _given(function, inputs, _as_held(self.robot, _own_layout(self, tasks)), np.float64)
         results = _results(outputs, len(tasks["q"]), extended, np.float64)
         status = self._library.compute(function, given, results)
         if np.any(status & NOT_FINITE):
@@ -149,7 +150,7 @@ class SoftwareEngine(Engine):
         own = _own_layout(self, tasks)
         for name, array in own.items():
             check_finite(name, array)
-        given = _given(function, inputs, own, self._library.dtype)
+        given = _given(function, inputs, _as_held(self.robot, own), self._library.dtype)
         results = _results(outputs, len(own["q"]), extended, self._library.dtype)
         self._library.compute(function, given, results)
         return np.zeros(len(own["q"]), np.int64), results
@@ -183,7 +184,7 @@ def open_engine(folder: Path, name: str | None) -> tuple[str, Engine]:
     return name, GoldenEngine(design.robot, design.functions, design.fext)
 
 
-_CHECKED = {"fext", "Minv"}
+_CHECKED = {"fext", "Minv", PARAMETERS}
 """Arrays whose numbers have to meet conditions that C does not check."""
 
 
@@ -194,6 +195,15 @@ def _own_layout(engine: Engine, tasks: Mapping[str, Numbers]) -> Mapping[str, Nu
     if tasks["q"].shape[1:] == (robot.nq,) and not quaternions and not tasks.keys() & _CHECKED:
         return tasks
     return check_arrays(robot, engine.fext, tasks)
+
+
+def _as_held(robot: Robot, tasks: Mapping[str, Numbers]) -> Mapping[str, Numbers]:
+    """Return arrays with the numbers that are held in place of inertial parameters, if there are any."""
+    if robot.loaded is None:
+        return tasks
+    nominal = nominal_parameters(robot)
+    given = tasks.get(PARAMETERS, np.broadcast_to(nominal, (len(tasks["q"]), *nominal.shape)))
+    return {**tasks, PARAMETERS: held_values(robot, given)}
 
 
 def _given(

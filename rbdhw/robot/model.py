@@ -234,6 +234,25 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class LoadedInertias:
+    """The moving links whose inertial parameters are given at run time (:mod:`rbdhw.robot.parameters`).
+
+    Each link counts together with all that is fixed to it. Each has ten parameters, with ``bounds``; a link
+    with ``payload`` carries a load. The other fields are filled in once the robot is rewritten: for each
+    number that the hardware holds its name, its unit, its coefficients by mass, first moment and inertia of
+    each link, about and along the link's frame, and its constant.
+    """
+
+    links: tuple[str, ...]
+    payload: bool = False
+    bounds: tuple[tuple[float, float], ...] = ()
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    matrix: tuple[tuple[float, ...], ...] = ()
+    constants: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
 class Robot:
     """A tree of moving bodies in topological order (each parent before its children).
 
@@ -261,6 +280,8 @@ class Robot:
         The axes of their twists, one of :data:`FRAME_AXES`.
     time_step
         The step in time (s) of all tasks, or None if each task has its own.
+    loaded
+        The inertial parameters that are given at run time, if there are any.
     joint_order
         The source of the order of ``bodies``: ``pinocchio`` (a link's joints by name) or ``file`` for a URDF,
         ``rerooted`` after :func:`rbdhw.robot.reroot.reroot`, ``given`` for a robot built in code.
@@ -281,6 +302,7 @@ class Robot:
     frames: tuple[Frame, ...] = ()
     frame_axes: str = FRAME_AXES[0]
     time_step: float | None = None
+    loaded: LoadedInertias | None = None
     joint_order: str = "given"
     remarks: tuple[str, ...] = field(default=(), compare=False)
 
@@ -304,7 +326,7 @@ class Robot:
         """The lengths of the axes of arrays, by the names of :data:`rbdhw.protocol.ARRAYS`."""
         states = {"nx": self.nq + self.nv, "ndx": 2 * self.nv}
         lengths = {"nq": self.nq, "nv": self.nv, "bodies": len(self.bodies), "frames": len(self.frames)}
-        return lengths | states
+        return lengths | states | {"loaded": len(self.loaded.links) if self.loaded else 0}
 
     @cached_property
     def q_of(self) -> tuple[slice, ...]:

@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.errors import InputError
-from rbdhw.protocol import FUNCTIONS, MULTIPLIERS, SYMMETRIC
+from rbdhw.protocol import FUNCTIONS, MULTIPLIERS, PARAMETERS, SYMMETRIC
 from rbdhw.robot.model import Robot
+from rbdhw.robot.parameters import NUMBERS, bounds_by_link, unphysical
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
 from rbdhw.runtime.number_bounds import TASK_NUMBER
 from rbdhw.sim.packets import check_finite
 
 Array = NDArray[np.float64]
+
+OUTSIDE_BY = 1e-9
+"""How far a parameter may be outside of its bounds, as a share of the larger, by rounding."""
 
 ASYMMETRY = 1e-6
 """The largest asymmetry of a symmetric input matrix, relative to its largest element."""
@@ -34,11 +38,13 @@ def check_arrays(
     ------
     InputError
         An array has the wrong shape, a number that is not finite or too large, a quaternion that is not of
-        unit length, a force on a body without one in this build, or a matrix that is not symmetric.
+        unit length, a force on a body without one in this build, inertial parameters that no body has or that
+        are outside of their bounds, or a matrix that is not symmetric.
     """
     checked = _convert_layout(robot, arrays)
     golden.with_unit_quaternions(robot, checked["q"])
     _check_forces(robot, fext, checked.get("fext"))
+    _check_parameters(robot, checked.get(PARAMETERS))
     for name in SYMMETRIC:
         _check_symmetric(name, checked.get(name))
     return checked
@@ -95,6 +101,7 @@ def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[st
     wrenches = (tasks, len(robot.bodies), 6)
     shapes = {"q": (tasks, nq), "v": vector, "a": vector, "tau": vector, "fext": wrenches}
     shapes |= dict.fromkeys(MULTIPLIERS, vector) | {"h": (tasks,)}
+    shapes[PARAMETERS] = (tasks, robot.sizes["loaded"], len(NUMBERS))
     return {**shapes, "Minv": matrix, "base_v": (tasks, 6), "base_a": (tasks, 6), "gravity": (tasks, 3)}
 
 
@@ -126,6 +133,27 @@ def _check_forces(robot: Robot, loaded: Sequence[int], fext: Array | None) -> No
         reason = f"a force on link '{robot.bodies[body].name}'"
         expected = f"forces on {', '.join(names) or 'none'}"
         raise InputError(f"array 'fext', row {row}", reason, expected, "generate with this link in --fext")
+
+
+def _check_parameters(robot: Robot, parameters: Array | None) -> None:
+    """Refuse inertial parameters that no body has, or that are outside of their bounds."""
+    if parameters is None or robot.loaded is None:
+        return
+    lower, upper = np.moveaxis(bounds_by_link(robot), -1, 0)
+    slack = OUTSIDE_BY * np.maximum(np.abs(lower), np.abs(upper))
+    distinct, rows = np.unique(parameters, axis=0, return_index=True)
+    for row, links in sorted(zip(rows.tolist(), distinct, strict=True), key=lambda pair: pair[0]):
+        for link, own, low, high, room in zip(robot.loaded.links, links, lower, upper, slack, strict=True):
+            where = f"array '{PARAMETERS}', row {row}, link '{link}'"
+            outside = np.flatnonzero((own < low - room) | (own > high + room))
+            if len(outside):
+                k = outside[0]
+                expected = f"{low[k]:g} to {high[k]:g}"
+                remedy = "widen [parameters] in generate's --domain file"
+                raise InputError(where, f"{NUMBERS[k]} is {own[k]:g}", expected, remedy)
+            problem = unphysical(own)
+            if problem:
+                raise InputError(where, problem, "the parameters of a body")
 
 
 def _check_symmetric(name: str, array: Array | None) -> None:

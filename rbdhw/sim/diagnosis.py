@@ -16,9 +16,10 @@ from rbdhw.design.folder import Design
 from rbdhw.domain.bounds import QUATERNION_SLACK
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Integers, wrap
-from rbdhw.protocol import WordName, flag_values
+from rbdhw.protocol import PARAMETERS, WordName, flag_values
 from rbdhw.robot.coordinates import Coordinate, configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import JointKind
+from rbdhw.robot.parameters import held_bounds, held_values
 from rbdhw.sim.packets import encode
 
 Array = NDArray[np.float64]
@@ -158,7 +159,7 @@ def _outside(
         if not np.any(low | high):
             continue
         array, index = _element(word.name)
-        values: Array = np.moveaxis(arrays[array], 0, -1)[index]
+        values = _values(design, arrays, array, index)
         lower, upper = _bounds(design, array, index)
         task = int(np.argmax(np.where(low | high, np.maximum(values - upper, lower - values), -np.inf)))
         yield Cause(
@@ -175,6 +176,12 @@ def _outside(
         )
 
 
+def _values(design: Design, arrays: Tasks, array: str, index: tuple[int, ...]) -> Array:
+    """Return the values (N,) of an input in the user's unit, or of a number that is held of parameters."""
+    given = held_values(design.robot, arrays[array]) if array == PARAMETERS else arrays[array]
+    return np.asarray(np.moveaxis(given, 0, -1)[index], np.float64)
+
+
 def _element(name: str) -> tuple[str, tuple[int, ...]]:
     """Return the array and index of an input word's name."""
     element = WordName.parse(name)
@@ -183,6 +190,9 @@ def _element(name: str) -> tuple[str, tuple[int, ...]]:
 
 def _bounds(design: Design, array: str, index: tuple[int, ...]) -> tuple[float, float]:
     """Return the domain of an input in the user's unit."""
+    if array == PARAMETERS:
+        low, high = held_bounds(design.robot)[index[0]].tolist()
+        return low, high
     row = index[0] * design.robot.nv + index[1] if array == "Minv" else (0, *index)[-1]
     lower, upper = design.domain.bounds[array][row].tolist()
     return lower, upper
@@ -214,6 +224,8 @@ def _remedy(design: Design, array: str, index: tuple[int, ...]) -> str:
         return f"widen {_entry(table, _BASE_ENTRIES[array][index[-1] // 3])}"
     if array == "gravity":
         return "generate with the larger --gravity"
+    if array == PARAMETERS:
+        return "widen [parameters] in generate's --domain file"
     if array == "h":
         return f"widen {_entry('integration', 'time_step')}"
     return "expected the inverse of a mass matrix of this robot"

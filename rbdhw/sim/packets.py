@@ -26,7 +26,17 @@ from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
 from rbdhw.interface import SINGLE_BITS, unflatten
-from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, Status, flag_values, kind_of
+from rbdhw.protocol import (
+    EXTENDED,
+    FUNCTIONS,
+    HEADER,
+    HEADER_BITS,
+    PARAMETERS,
+    Status,
+    flag_values,
+    kind_of,
+)
+from rbdhw.robot.parameters import nominal_parameters
 
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
@@ -96,6 +106,9 @@ def encode(
     for name, array in tasks.items():
         check_finite(name, array)
     tasks.setdefault("fext", np.zeros((len(tasks["q"]), len(model.robot.bodies), 6)))
+    if model.robot.loaded and PARAMETERS in known:
+        nominal = nominal_parameters(model.robot)
+        tasks.setdefault(PARAMETERS, np.broadcast_to(nominal, (len(tasks["q"]), *nominal.shape)))
     tasks["q"] = np.where(model.domain.wraps, drop_turns(tasks["q"]), tasks["q"])
     reals = graph_inputs(model.robot, tasks)
     to_integers = convert if model.interface.converts else quantise

@@ -15,7 +15,7 @@ from rbdhw.design.folder import Design, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import BASE, FUNCTIONS
+from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.archive import read_archive
 from rbdhw.sim.arrays import check_arrays, check_optional
@@ -183,7 +183,8 @@ def load(design: Design, function: str, path: Path) -> Loaded:
     required = golden.inputs_of(design.robot, function)
     every = FUNCTIONS[function].inputs + FUNCTIONS[function].optional_inputs
     chosen = (*BASE, "h")
-    archive = read_archive(path, [name for name in every if name not in chosen or name in required])
+    required_or_loaded = {*required, *([PARAMETERS] if design.robot.loaded else [])}
+    archive = read_archive(path, [name for name in every if name not in chosen or name in required_or_loaded])
     arrays = archive.arrays
     for name in required:
         if name not in arrays:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from rbdhw.protocol import BASE, FUNCTIONS, kind_of
+from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, kind_of
 from rbdhw.robot.model import Robot
 
 UNITS = {
@@ -20,6 +20,8 @@ UNITS = {
     "base_v": "velocity of the root [linear; angular] in its frame: m/s, rad/s",
     "base_a": "acceleration of the root [linear; angular] in its frame: m/s^2, rad/s^2",
     "gravity": "acceleration of free fall: m/s^2",
+    "parameters": "the numbers that the hardware holds of inertial parameters; see robot.parameters of the "
+    "manifest",
     "dtau_dq": "derivative of tau by the configuration, in the tangent space",
     "dtau_dv": "derivative of tau by v",
     "da_dq": "derivative of a by the configuration, in the tangent space",
@@ -114,6 +116,8 @@ def arrays_of(
     def array(name: str, optional: bool = False) -> Array:
         kind = kind_of(name, function)
         shape = kind.shape(robot.sizes)
+        if name == PARAMETERS and robot.loaded is not None:
+            shape = (len(robot.loaded.names),)
         ones = tuple(_place(shape, index) for index in kind.ones(shape))
         return Array(name, shape, optional, meaning_of(name, function), ones)
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from rbdhw.domain.graph_inputs import angular_coordinates
 from rbdhw.graph.graph import Graph
-from rbdhw.protocol import FUNCTIONS, WordName, mirrored_elements
+from rbdhw.protocol import FUNCTIONS, PARAMETERS, WordName, mirrored_elements
 from rbdhw.robot.model import Robot
 from rbdhw.software.arrays import Array, arrays_of
 from rbdhw.software.c_text import comment, fill, table
@@ -222,6 +222,7 @@ def float_arrays(
     given = {"fext"} if loaded else set()
     given |= {"base_v", "base_a"} if robot.base_given else set()
     given |= {"gravity"} if robot.gravity_given else set()
+    given |= {PARAMETERS} if robot.loaded else set()
     given |= {"h"} if robot.time_step is None else set()
     given |= set(FUNCTIONS[function].optional_inputs) if supplied else set()
     return arrays_of(robot, function, given)

@@ -41,7 +41,7 @@ def test_every_kind_of_joint_and_a_mimic(base: str) -> None:
     "algorithms",
     [
         Algorithms(derivatives="columns", gradient="repeated"),
-        Algorithms(inverse="articulated"),
+        Algorithms(inverse="articulated", forward="propagated"),
         Algorithms(inverse="block_pivots", products="solves"),
     ],
     ids=lambda own: "-".join(vars(own).values()),

@@ -141,7 +141,7 @@ class Mounting:
         The rotor inertia and the viscous friction that joints have.
     parameters
         The links whose inertial parameters are given at run time: :data:`NO_LINKS`, :data:`PAYLOAD` (the
-        link that carries no other), :data:`INERTIAS` (all that move), or their names.
+        link that carries no other), :data:`INERTIAS` (all that move and have mass), or their names.
     """
 
     base: str = "fixed"

@@ -37,6 +37,7 @@ from rbdhw.bench.integrators import (
     trajectories_layout,
 )
 from rbdhw.bench.paces import pace_layout, pace_rows
+from rbdhw.bench.parameters import parameter_costs, parameter_layout
 from rbdhw.bench.partitions import partition_layout, partition_rows
 from rbdhw.bench.processors import (
     accelerator_layout,
@@ -232,6 +233,9 @@ TABLES: dict[str, Table] = {
         "Second derivatives of inverse dynamics beside differences", differences, differences_layout
     ),
     "chains": Table("Forward dynamics of chains: multiplications / longest path", chains, chains_layout),
+    "parameters": Table(
+        "Parameters at run time: multiplications of functions of iiwa14", parameter_costs, parameter_layout
+    ),
     "step-operations": Table(
         "Steps in time: multiplications and words of a task", step_operations, step_operations_layout
     ),

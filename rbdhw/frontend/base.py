@@ -48,7 +48,7 @@ def _load(robot: Robot, links: Links) -> Robot:
     if links == NO_LINKS:
         return robot
     if links == INERTIAS:
-        return load_inertias(robot, [robot.bodies[i].name for i in robot.links])
+        return load_inertias(robot, [body.name for body in robot.bodies if body.inertia.mass > 0.0])
     if links == PAYLOAD:
         return load_inertias(robot, [leaf_link(robot)], payload=True)
     return load_inertias(robot, (links,) if isinstance(links, str) else links)

@@ -17,8 +17,11 @@ from rbdhw import golden
 from rbdhw.design.digests import read_manifest
 from rbdhw.errors import InputError
 from rbdhw.host.engines import open_engine
-from rbdhw.protocol import BASE, FUNCTIONS, kind_of
+from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, kind_of
 from rbdhw.robot.model import Robot
+from rbdhw.robot.parameters import nominal_parameters, with_payload
+from rbdhw.sim.arrays import check_parameters
+from rbdhw.sim.packets import check_finite
 
 Array = NDArray[np.float64]
 
@@ -51,6 +54,7 @@ class Accelerator:
         self.folder = Path(folder)
         self.engine, self._engine = open_engine(self.folder, engine)
         self.manifest: dict[str, Any] = read_manifest(self.folder)
+        self._parameters = nominal_parameters(self.robot) if self.robot.loaded else None
 
     @property
     def robot(self) -> Robot:
@@ -61,6 +65,71 @@ class Accelerator:
     def functions(self) -> tuple[str, ...]:
         """The functions of the folder."""
         return self._engine.functions
+
+    @property
+    def parameters(self) -> Array | None:
+        """The inertial parameters (links, 10) of calls without ``parameters``; None if all are constant."""
+        return None if self._parameters is None else self._parameters.copy()
+
+    def load_parameters(self, parameters: Any) -> None:
+        """Use other inertial parameters in all later calls that bring none.
+
+        Parameters
+        ----------
+        parameters
+            (links, 10), or the ten numbers of some links by name: mass, centre of mass, and inertia about it.
+
+        Raises
+        ------
+        InputError
+            They are constant in this build, no body has them, or they are outside of their bounds.
+        """
+        if self._parameters is None or self.robot.loaded is None:
+            remedy = "generate with --parameters LINK"
+            reason = f"all inertial parameters of {self.folder} are constant"
+            raise InputError("parameters", reason, "some that are given at run time", remedy)
+        links, found = self.robot.loaded.links, self._parameters.copy()
+        given = parameters if isinstance(parameters, Mapping) else dict(zip(links, parameters, strict=False))
+        for link, numbers in given.items():
+            if link not in links:
+                raise InputError(
+                    "parameters", f"those of link '{link}' are constant", f"of {', '.join(links)}"
+                )
+            own = np.asarray(numbers, np.float64)
+            if own.shape != (found.shape[1],):
+                raise InputError(
+                    f"parameters, link '{link}'", f"shape {own.shape}", f"{found.shape[1]} numbers"
+                )
+            found[links.index(link)] = own
+        if not isinstance(parameters, Mapping) and np.shape(parameters) != found.shape:
+            raise InputError("parameters", f"shape {np.shape(parameters)}", str(found.shape))
+        check_finite(PARAMETERS, found)
+        check_parameters(self.robot, found[np.newaxis])
+        self._parameters = found
+
+    def load_payload(
+        self, mass: float, centre: Any = (0.0, 0.0, 0.0), inertia: Any = (0.0,) * 6, link: str | None = None
+    ) -> None:
+        """Let a link of the URDF carry a load in all later calls that bring no parameters.
+
+        Parameters
+        ----------
+        mass, centre, inertia
+            The load's mass (kg; 0 for none), its centre of mass in the link's frame (m), and its inertia
+            (xx, xy, xz, yy, yz, zz) about that centre.
+        link
+            The link; by default the first whose parameters are given at run time.
+
+        Raises
+        ------
+        InputError
+            As :meth:`load_parameters`.
+        """
+        links = self.robot.loaded.links if self.robot.loaded else ()
+        name = link or (links[0] if links else "")
+        alone = nominal_parameters(self.robot)[links.index(name)] if name in links else np.zeros(10)
+        parts = (np.asarray(part, np.float64) for part in (centre, inertia))
+        self.load_parameters({name: with_payload(alone, mass, *parts) if name in links else alone})
 
     def __repr__(self) -> str:
         functions = ", ".join(self.functions)
@@ -77,6 +146,8 @@ class Accelerator:
             raise InputError(f"function '{function}'", f"not in {self.folder}", expected)
         given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
         self._check_time_step(function, given)
+        if self._parameters is not None and PARAMETERS in FUNCTIONS[function].inputs:
+            given.setdefault(PARAMETERS, self._parameters)
         self._engine.check_optional(function, given)
         one = all(array.ndim == len(kind_of(name).dimensions) for name, array in given.items())
         tasks = _broadcast(given)

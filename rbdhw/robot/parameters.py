@@ -130,6 +130,22 @@ def linear_parameters(parameters: Array) -> Array:
     return np.concatenate([mass[..., None], mass[..., None] * centre, about_origin], axis=-1)
 
 
+def with_payload(parameters: Array, mass: float, centre: Array, inertia: Array) -> Array:
+    """Return the parameters (10,) of a link that carries a load.
+
+    Parameters
+    ----------
+    parameters
+        Those of the link alone.
+    mass, centre, inertia
+        The load's mass (kg), centre of mass (3,) in the link's frame (m), and inertia (6,) about that centre.
+    """
+    total = linear_parameters(parameters) + linear_parameters(np.concatenate([[mass], centre, inertia]))
+    common = total[1:4] / total[0]
+    about_origin = linear_parameters(np.concatenate([total[:1], common, np.zeros(6)]))[4:]
+    return np.concatenate([total[:1], common, total[4:] - about_origin])
+
+
 def unphysical(parameters: Array) -> str:
     """Return why no body has these parameters (10,), or nothing."""
     if not parameters[0] > 0.0:

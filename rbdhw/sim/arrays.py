@@ -44,7 +44,8 @@ def check_arrays(
     checked = _convert_layout(robot, arrays)
     golden.with_unit_quaternions(robot, checked["q"])
     _check_forces(robot, fext, checked.get("fext"))
-    _check_parameters(robot, checked.get(PARAMETERS))
+    if PARAMETERS in checked:
+        check_parameters(robot, checked[PARAMETERS])
     for name in SYMMETRIC:
         _check_symmetric(name, checked.get(name))
     return checked
@@ -135,10 +136,17 @@ def _check_forces(robot: Robot, loaded: Sequence[int], fext: Array | None) -> No
         raise InputError(f"array 'fext', row {row}", reason, expected, "generate with this link in --fext")
 
 
-def _check_parameters(robot: Robot, parameters: Array | None) -> None:
-    """Refuse inertial parameters that no body has, or that are outside of their bounds."""
-    if parameters is None or robot.loaded is None:
-        return
+def check_parameters(robot: Robot, parameters: Array) -> None:
+    """Refuse inertial parameters (N, links, 10) that no body has, or that are outside of their bounds.
+
+    Raises
+    ------
+    InputError
+        The build has constant parameters; or the message names the row, the link and the number.
+    """
+    if robot.loaded is None:
+        reason = f"all inertial parameters of {robot.name} are constant in this build"
+        raise InputError(f"array '{PARAMETERS}'", reason, "none", "generate with --parameters LINK")
     lower, upper = np.moveaxis(bounds_by_link(robot), -1, 0)
     slack = OUTSIDE_BY * np.maximum(np.abs(lower), np.abs(upper))
     distinct, rows = np.unique(parameters, axis=0, return_index=True)

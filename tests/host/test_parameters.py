@@ -86,3 +86,60 @@ def test_the_manifest_has_the_map(folder):
     words = [word["name"] for word in acc.manifest["inputs"]["fd"] if word["name"].startswith("parameters")]
     assert words
     assert len(entry["matrix"]) == len(entry["constants"]) == len(entry["held"]) >= len(words)
+
+
+def test_loaded_parameters_serve_later_calls(folder, tasks):
+    acc = rbdhw.load(folder)
+    task = {name: tasks[name][0] for name in ("q", "v", "tau")}
+    before = acc.fd(**task)
+    others = tasks["parameters"][3]
+    acc.load_parameters({"forearm": others[1]})
+    np.testing.assert_array_equal(acc.parameters[1], others[1])
+    loaded = acc.fd(**task)
+    np.testing.assert_array_equal(loaded.a, acc.fd(**task, parameters=acc.parameters).a)
+    assert (loaded.a != before.a).any()
+    acc.load_parameters(nominal_parameters(acc.robot))
+    np.testing.assert_array_equal(acc.fd(**task).a, before.a)
+
+
+def test_a_payload_is_a_body_more(folder):
+    """The forces that hold a point mass at the forearm's centre are those of a heavier forearm."""
+    acc, nominal = rbdhw.load(folder, "golden"), nominal_parameters(rbdhw.load(folder).robot)
+    state = np.array([0.3, -0.7]), np.zeros(2), np.zeros(2)
+    acc.load_payload(0.05, nominal[1, 1:4], link="forearm")
+    assert acc.parameters[1, 0] == pytest.approx(nominal[1, 0] + 0.05)
+    np.testing.assert_allclose(acc.parameters[1, 1:], nominal[1, 1:], rtol=1e-12, atol=1e-15)
+    loaded = acc.id(*state).tau
+    acc.load_payload(0.0, link="forearm")
+    assert np.abs(loaded - acc.id(*state).tau).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"hand": np.ones(10)},
+            "parameters: those of link 'hand' are constant; expected of upper_arm, forearm",
+        ),
+        ({"forearm": np.ones(9)}, r"parameters, link 'forearm': shape \(9,\); expected 10 numbers"),
+        (np.ones((3, 10)), r"parameters: shape \(3, 10\); expected \(2, 10\)"),
+        ({"forearm": np.full(10, np.nan)}, "array 'parameters', .*: nan; expected finite numbers"),
+        ({"forearm": np.full(10, 9.0)}, "link 'forearm': mass is 9; expected"),
+    ],
+)
+def test_parameters_that_cannot_be_loaded(folder, given, message):
+    acc = rbdhw.load(folder)
+    before = acc.parameters
+    with pytest.raises(InputError, match=message):
+        acc.load_parameters(given)
+    np.testing.assert_array_equal(acc.parameters, before)
+
+
+def test_constant_parameters_cannot_be_loaded(tmp_path):
+    write(generate(path("toy"), BuildOptions(functions=("m",), ii=8, width=12, samples=64)), tmp_path / "toy")
+    acc = rbdhw.load(tmp_path / "toy")
+    assert acc.parameters is None
+    with pytest.raises(InputError, match=r"all inertial parameters of .* are constant; .*; generate with"):
+        acc.load_payload(1.0)
+    with pytest.raises(InputError, match="array 'parameters'"):
+        acc.m(np.zeros(2), parameters=np.ones((1, 10)))

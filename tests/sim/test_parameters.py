@@ -1,0 +1,109 @@
+"""Inertial parameters of every task in Verilator: steps of the payload, tasks outside, and random ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdhw.config import BuildOptions, CoreRequest, Mounting
+from rbdhw.design.folder import read, write
+from rbdhw.domain.overrides import Overrides, ParameterBounds
+from rbdhw.domain.sampling import sample
+from rbdhw.pipeline import generate
+from rbdhw.protocol import PARAMETERS, Status
+from rbdhw.robot.parameters import nominal_parameters
+from rbdhw.robots import path
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import encode
+from rbdhw.sim.run import rtl
+from rbdhw.sim.simulate import simulate
+
+OPTIONS = BuildOptions(
+    functions=("id", "fd"),
+    ii=2,
+    width=18,
+    samples=1024,
+    data_width=128,
+    mounting=Mounting(parameters="payload"),
+)
+WHOLE = Overrides(parameters=ParameterBounds(mass=0.2, centre=0.02, inertia=0.2))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("payload") / "toy"
+    write(generate(path("toy"), OPTIONS), made)
+    return made
+
+
+def words_of(design, loads):
+    """Return the words of tasks that differ only in the mass of the payload (kg)."""
+    arrays = sample(design.robot, design.domain, 1, np.random.default_rng(1))
+    tasks = {name: np.repeat(array, len(loads), axis=0) for name, array in arrays.items()}
+    tasks[PARAMETERS] = np.repeat(nominal_parameters(design.robot)[None], len(loads), axis=0)
+    tasks[PARAMETERS][:, 0, 0] += loads
+    return encode(design, "fd", tasks)
+
+
+def test_a_payload_in_the_middle_of_a_stream(folder):
+    """Each task is computed wholly with its own parameters."""
+    design = read(folder)
+    most = np.ptp(design.domain.bounds[PARAMETERS][0])
+    words = words_of(design, np.repeat([0.0, 0.9 * most, 0.0], 8))
+    status, found = rtl(folder, design, "fd", words)
+    assert not status.any()
+    for name, values in respond(design, "fd", words)[1].items():
+        np.testing.assert_array_equal(found[name], values)
+    first = np.stack(list(found.values()))
+    assert len(np.unique(first[:, :8], axis=1).T) == len(np.unique(first[:, 8:16], axis=1).T) == 1
+    assert (first[:, 0] != first[:, 8]).any()
+    np.testing.assert_array_equal(first[:, :8], first[:, 16:])
+
+
+def test_tasks_with_parameters_outside_are_flagged(folder):
+    design = read(folder)
+    most = np.ptp(design.domain.bounds[PARAMETERS][0])
+    words = words_of(design, np.array([0.0, 3.0 * most, 0.5 * most, -3.0 * most]))
+    status, _ = rtl(folder, design, "fd", words)
+    np.testing.assert_array_equal(status & 1 << Status.OUTSIDE, [0, 1, 0, 1])
+    np.testing.assert_array_equal(status, respond(design, "fd", words)[0])
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    ("name", "base", "functions"),
+    [
+        ("toy", "fixed", ("id", "fd", "dfd")),
+        ("toy", "given", ("id", "fd", "did")),
+        ("iiwa14", "fixed", ("id", "m")),
+        ("hyq", "floating", ("id",)),
+    ],
+)
+def test_ten_thousand_random_parameters(tmp_path, name, base, functions):
+    options = replace(OPTIONS, mounting=Mounting(base, parameters="inertias"), functions=functions, ii=4)
+    write(generate(path(name), options, WHOLE), tmp_path / name)
+    report = simulate(tmp_path / name, 10_000, seed=7, bulk=True)
+    assert report.mismatches == 0
+    assert report.flagged <= 100
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"core": "array", "ii": 32},
+        {"number": "float32"},
+        {"cores": (CoreRequest(("id",), 1), CoreRequest(("fd",), 4)), "ii": None},
+    ],
+    ids=["array", "float32", "cores"],
+)
+def test_other_accelerators(tmp_path, changes):
+    options = replace(OPTIONS, mounting=Mounting(parameters="inertias"), **changes)
+    write(generate(path("toy"), options, WHOLE), tmp_path / "toy")
+    report = simulate(tmp_path / "toy", 1000, seed=8, bulk=True)
+    assert report.mismatches == 0
+    assert report.flagged <= 10

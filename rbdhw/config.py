@@ -31,6 +31,12 @@ NUMBERS = ("fixed", "float32")
 WIDTHS = range(8, 33)
 """The possible operand widths of a multiplier."""
 
+DEFAULT_HORIZON = 64
+"""The most steps of a rollout if no number is given."""
+
+HORIZONS = range(2, 4097)
+"""The possible numbers of steps for which an accelerator keeps forces."""
+
 DEFAULT_MAX_ERROR = 1e-3
 """The error budget if neither a budget nor a width is given."""
 
@@ -246,6 +252,8 @@ class BuildOptions:
         The number of equal cores, if ``cores`` is empty.
     mix
         The tasks of some functions that are wanted in proportion. With it, cores and intervals are chosen.
+    horizon
+        The most steps of a rollout, which needs ``step`` among the functions; None for no rollouts.
     samples
         The number of tasks drawn to find ranges, and of as many drawn to measure errors.
     seed
@@ -271,6 +279,7 @@ class BuildOptions:
     cores: tuple[CoreRequest, ...] = ()
     copies: int = 1
     mix: Mapping[str, float] = field(default_factory=dict)
+    horizon: int | None = None
     samples: int = 4096
     seed: int = 0
 
@@ -308,6 +317,7 @@ class BuildOptions:
             raise _unknown("share-limbs", self.share_limbs, SHARING)
         self._check_core()
         self._check_cores()
+        self._check_horizon()
         if self.width is not None and self.width not in WIDTHS:
             raise InputError("width", f"{self.width} is not supported", f"{WIDTHS[0]} to {WIDTHS[-1]} bits")
         if self.max_error is not None and not LEAST_ERROR <= self.max_error < 1.0:
@@ -392,6 +402,7 @@ class BuildOptions:
                 cores=(),
                 fit=None,
                 priority=tuple(name for name in self.priority if name in request.functions),
+                horizon=self.horizon if "step" in request.functions else None,
             )
             for request in self.cores
         ) or (self,)
@@ -401,6 +412,21 @@ class BuildOptions:
             raise InputError("frames", "none given for kin", "names of links", "use --frames LINK")
         if self.mounting.frames and "kin" not in self.functions:
             raise InputError("frames", "only kin has results of frames", "none", "use --functions kin")
+
+    def _check_horizon(self) -> None:
+        if self.horizon is None:
+            return
+        if self.horizon not in HORIZONS:
+            expected = f"{HORIZONS[0]} to {HORIZONS[-1]} steps"
+            raise InputError("horizon", f"{self.horizon} is not possible", expected)
+        if "step" not in self.functions:
+            raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
+        homes = [request.copies for request in self.cores if "step" in request.functions] or [self.copies]
+        if max(homes) > 1:
+            reason = "rollouts return to one core, and step has copies"
+            raise InputError("cores", reason, remedy="give step a core without copies")
+        if self.mix:
+            raise InputError("mix", "does not choose cores for rollouts", remedy="use --cores")
 
     def _check_time_step(self) -> None:
         integrators = functions_with(lambda own: own.integrates)

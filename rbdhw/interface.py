@@ -10,7 +10,7 @@ converters, each word and the header then occupy fields of a common width, which
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.config import DATA_WIDTHS, NUMBERS
+from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.single_precision import bound_as_singles, check_singles
-from rbdhw.protocol import CODES, FUNCTIONS, HEADER_BITS, WordName, mirrored_elements
+from rbdhw.protocol import CODES, COMMANDS, FUNCTIONS, HEADER_BITS, LOAD, ROLLOUT, WordName, mirrored_elements
 
 Array = NDArray[np.float64]
 
@@ -48,7 +49,7 @@ class FunctionWords:
     @property
     def extensible(self) -> bool:
         """Whether tasks of this function may set the option EXTENDED."""
-        return FUNCTIONS[self.name].extensible
+        return self.name in FUNCTIONS and FUNCTIONS[self.name].extensible
 
     def brought(self, extended: bool) -> tuple[Word, ...]:
         """Return the words of a request, with or without the option EXTENDED."""
@@ -65,6 +66,14 @@ class FunctionWords:
 
 
 @dataclass(frozen=True)
+class RolloutShape:
+    """The size of rollouts: the most steps, and the coordinates of a configuration."""
+
+    horizon: int
+    nq: int
+
+
+@dataclass(frozen=True)
 class Interface:
     """The layout of all packets, at the ports and inside the accelerator between the converters.
 
@@ -78,6 +87,8 @@ class Interface:
         The format of numbers on the streams: ``fixed`` (packed) or ``float32``.
     priority
         Functions whose responses are sent before those of others, in decreasing priority.
+    rollout
+        The size of rollouts, of an accelerator that takes them.
 
     Raises
     ------
@@ -92,6 +103,7 @@ class Interface:
     data_width: int
     number: str = FIXED
     priority: tuple[str, ...] = ()
+    rollout: RolloutShape | None = None
 
     def __post_init__(self) -> None:
         check_data_width(self.data_width)
@@ -112,6 +124,11 @@ class Interface:
     def codes(self) -> dict[str, int]:
         """The code of each function."""
         return {function.name: function.code for function in self.functions}
+
+    @cached_property
+    def computed(self) -> tuple[FunctionWords, ...]:
+        """The functions that cores compute, without the commands."""
+        return tuple(function for function in self.functions if function.name in FUNCTIONS)
 
     def words(self, function: str) -> FunctionWords:
         """Return the words of a function; KeyError for one that the accelerator does not have."""
@@ -218,7 +235,11 @@ class Interface:
 
 
 def program_interface(
-    programs: Sequence[Program], data_width: int, number: str = FIXED, priority: Sequence[str] = ()
+    programs: Sequence[Program],
+    data_width: int,
+    number: str = FIXED,
+    priority: Sequence[str] = (),
+    rollout: RolloutShape | None = None,
 ) -> Interface:
     """Return the interface of an accelerator that computes programs with different functions.
 
@@ -233,7 +254,52 @@ def program_interface(
         for program in programs
         if name in program.outputs
     )
-    return Interface(functions, data_width, number, tuple(priority))
+    if rollout is not None:
+        functions += _commands(functions, rollout)
+    return Interface(functions, data_width, number, tuple(priority), rollout)
+
+
+def _commands(functions: Sequence[FunctionWords], shape: RolloutShape) -> tuple[FunctionWords, ...]:
+    """Return the words of the commands. Those that are not words of ``step`` have slots of their own.
+
+    A word of them is an integer; its format has a binary point of zero.
+    """
+    step = next(function for function in functions if function.name == "step")
+    used = (word.slot for function in functions for word in function.brought(extended=True))
+    first = 1 + max(used, default=-1)
+    number = Format(shape.horizon.bit_length() + 1, 0)
+    bounds = {"steps": (1, shape.horizon), "every": (0, shape.horizon), "row": (0, shape.horizon - 1)}
+    own = {
+        name: Word(name, "1", -1, number, *bounds[name], slot)
+        for slot, name in enumerate(("steps", "every"), first)
+    } | {"row": Word("row", "1", -1, number, *bounds["row"], first)}
+    results = [replace(word, name=word.name.replace("step.", f"{ROLLOUT}.", 1)) for word in step.outputs]
+    results += [Word(f"{ROLLOUT}.{name}", "1", -1, number) for name in ("step", "first_flagged")]
+    inputs = {
+        name: tuple(word for word in step.inputs if array_of(word) in command.inputs)
+        + tuple(own[array] for array in command.inputs if array in own)
+        for name, command in COMMANDS.items()
+    }
+    return (FunctionWords(ROLLOUT, inputs[ROLLOUT], tuple(results)), FunctionWords(LOAD, inputs[LOAD], ()))
+
+
+@dataclass(frozen=True)
+class StateWord:
+    """A word of a state: as an input of ``step``, and its place among the results; None for always zero."""
+
+    word: Word
+    place: int | None
+
+
+def state_words(step: FunctionWords, nq: int) -> tuple[StateWord, ...]:
+    """Return the words of a state in the order of slots, with the results from which they go back."""
+    results = {WordName.parse(word.name).index[0]: k for k, word in enumerate(step.outputs)}
+    found = []
+    for word in step.inputs:
+        name = WordName.parse(word.name)
+        if name.array in ("q", "v"):
+            found.append(StateWord(word, results.get(name.index[0] + (nq if name.array == "v" else 0))))
+    return tuple(found)
 
 
 def _function_words(program: Program, function: str, number: str) -> FunctionWords:
@@ -311,8 +377,8 @@ def check_functions(functions: tuple[FunctionWords, ...]) -> None:
     if len(set(names)) != len(names):
         raise ValueError("functions: a name appears twice; expected each function once")
     for name in names:
-        if name not in FUNCTIONS:
-            raise ValueError(f"function '{name}': unknown; expected one of {', '.join(FUNCTIONS)}")
+        if name not in CODES:
+            raise ValueError(f"function '{name}': unknown; expected one of {', '.join(CODES)}")
 
 
 def check_priority(priority: tuple[str, ...], functions: tuple[FunctionWords, ...]) -> None:

@@ -204,7 +204,21 @@ FUNCTIONS: dict[str, Function] = {
 DEFAULT_FUNCTIONS = ("id", "fd", "m", "minv", "did", "dfd", "difd")
 """The functions of a build for which no others are asked."""
 
-CODES = {function: code for code, function in enumerate(FUNCTIONS)}
+ROLLOUT, LOAD = "rollout", "load"
+
+COMMANDS: dict[str, Function] = {
+    ROLLOUT: Function(
+        "state after several steps, without the link between them",
+        ("q", "v", "h", *BASE, "fext", "steps", "every"),
+        ("x_next", "step", "first_flagged"),
+    ),
+    LOAD: Function("load the forces of one step of rollouts", ("tau", "row"), ()),
+}
+"""What an accelerator does beside the functions of a core, in the order of the codes, which follow theirs.
+
+A rollout takes steps of ``step`` whose results go back into the core (:mod:`rbdhw.rtl.rollout`)."""
+
+CODES = {name: code for code, name in enumerate([*FUNCTIONS, *COMMANDS])}
 
 
 def functions_with(condition: Callable[[Function], bool]) -> tuple[str, ...]:
@@ -306,7 +320,7 @@ ARRAYS: dict[str, ArrayKind] = {
     "placement": ArrayKind(("frames", 4, 4), one=(3, 3)),
     **dict.fromkeys(("velocity", "acceleration"), _TWIST),
     **dict.fromkeys(("J", "dv_dq"), _TWIST_BY_JOINT),
-    "h": ArrayKind(()),
+    **dict.fromkeys(("h", "steps", "every", "row", "step", "first_flagged"), ArrayKind(())),
     NEXT_STATE: ArrayKind(("nx",)),
     "A": ArrayKind(("ndx", "ndx"), unit_diagonal=True),
     "B": ArrayKind(("ndx", "nv")),

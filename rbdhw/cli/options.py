@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,15 +24,18 @@ from rbdhw.cli.syntax import (
 )
 from rbdhw.config import (
     BASES,
+    DEFAULT_HORIZON,
+    HORIZONS,
     JOINT_ORDERS,
     BuildOptions,
     CoreRequest,
     Mounting,
 )
 from rbdhw.domain.overrides import Overrides, read_overrides
+from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import parse_algorithms
 from rbdhw.frontend.functions import ALGORITHMS
-from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, ROLLOUT
 from rbdhw.robot.model import FRAME_AXES
 
 ALL_FUNCTIONS = ",".join(DEFAULT_FUNCTIONS)
@@ -54,7 +57,9 @@ ALGORITHM_HELP = "; ".join(f"{step}={' | '.join(names)}" for step, names in ALGO
 Functions = Annotated[
     str | None,
     _robot(
-        help="The functions, comma-separated: " + ", ".join(FUNCTIONS) + ". By default those of --cores, or "
+        help="The functions, comma-separated: "
+        + ", ".join((*FUNCTIONS, ROLLOUT))
+        + ". By default those of --cores, or "
         f"{ALL_FUNCTIONS}."
     ),
 ]
@@ -88,6 +93,12 @@ Frames = Annotated[
         metavar="LINKS",
         help="Links of whose frames kin gives the kinematics: comma-separated names; may be repeated. A "
         "backslash escapes the next character of a name.",
+    ),
+]
+Horizon = Annotated[
+    int | None,
+    _robot(
+        metavar="K", help=f"The most steps of a rollout, 2 to {HORIZONS[-1]}; {DEFAULT_HORIZON} by default."
     ),
 ]
 FrameAxes = Annotated[
@@ -211,6 +222,7 @@ def build_options(
     frames: Frames = None,
     frame_axes: FrameAxes = FRAME_AXES[0],
     time_step: TimeStep = None,
+    horizon: Horizon = None,
     damping: Damping = None,
     armature: Armature = None,
     parameters: Parameters = None,
@@ -241,10 +253,16 @@ def build_options(
         For an invalid option, or a domain file that cannot be read.
     """
     share = parse_share(fit)
-    requests = parse_cores(cores)
+    asked = parse_cores(cores)
+    names = _functions_of(functions, asked)
+    requests = tuple(replace(own, functions=_with_steps(own.functions)) for own in asked)
     cycles, pacing = parse_interval(ii, bandwidth, None if requests else share)
+    if ROLLOUT in names and horizon is None:
+        horizon = DEFAULT_HORIZON
+    elif ROLLOUT not in names and horizon is not None:
+        raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
     options = BuildOptions(
-        functions=_functions_of(functions, requests),
+        functions=_with_steps(names),
         ii=cycles,
         pacing=pacing,
         fit=share,
@@ -274,6 +292,7 @@ def build_options(
         cores=requests,
         copies=copies,
         mix=parse_mix(mix),
+        horizon=horizon,
         seed=seed,
     )
     return options, read_overrides(domain) if domain else Overrides()
@@ -284,8 +303,13 @@ def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, 
     if text is not None or not cores:
         return _names(ALL_FUNCTIONS if text is None else text)
     asked = {function for core in cores for function in core.functions}
-    known = tuple(function for function in FUNCTIONS if function in asked)
+    known = tuple(function for function in (*FUNCTIONS, ROLLOUT) if function in asked)
     return known + tuple(sorted(asked.difference(known)))
+
+
+def _with_steps(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the functions that cores compute: rollouts take the steps of ``step``."""
+    return tuple(dict.fromkeys("step" if name == ROLLOUT else name for name in names))
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rbdhw.config import DATA_WIDTHS, PROCESSORS
+from rbdhw.config import DATA_WIDTHS, HORIZONS, PROCESSORS
 from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest
 from rbdhw.design.manifest import Manifest, Stream, parse_entry
 from rbdhw.design.model import AcceleratorModel
@@ -42,8 +42,8 @@ from rbdhw.domain.graph_inputs import graph_ranges
 from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
-from rbdhw.interface import Interface, program_interface
-from rbdhw.protocol import CODES, MULTIPLIERS, PARAMETERS
+from rbdhw.interface import Interface, RolloutShape, program_interface
+from rbdhw.protocol import CODES, COMMANDS, MULTIPLIERS, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
 from rbdhw.runtime.files import is_folder
@@ -175,7 +175,7 @@ def read(directory: Path) -> Design:
     programs = _read_json(directory / "model.json", _programs_from_json)
     found = {name: directory / name for name in COMPANIONS if (directory / name).exists()}
     companions = {name: content(path).decode("utf-8") for name, path in found.items()}
-    interface = _read_interface(manifest, programs, directory)
+    interface = _read_interface(manifest, programs, robot.nq, directory)
     known = graph_ranges(robot, domain, fext)
     unknown = [word.name for own in programs for word in own.inputs if word.name not in known]
     if unknown:
@@ -220,8 +220,10 @@ def _programs_from_json(data: dict[str, Any]) -> tuple[Program, ...]:
     return programs
 
 
-def _read_interface(manifest: Mapping[str, Any], programs: Sequence[Program], directory: Path) -> Interface:
-    """Return the interface that a manifest describes.
+def _read_interface(
+    manifest: Mapping[str, Any], programs: Sequence[Program], nq: int, directory: Path
+) -> Interface:
+    """Return the interface that a manifest describes; ``nq`` are the coordinates of a configuration.
 
     Raises
     ------
@@ -234,11 +236,13 @@ def _read_interface(manifest: Mapping[str, Any], programs: Sequence[Program], di
     except InputError as error:
         raise _damaged(path, error) from None
     built = [function for program in programs for function in program.outputs]
-    odd = sorted(set(stream.functions) ^ set(built))
+    commands = COMMANDS if stream.horizon is not None else {}
+    odd = sorted(set(stream.functions) ^ {*built, *commands})
     if odd:
         expected = f"the functions of model.json: {', '.join(built)}"
         raise InputError(f"{path}, function '{odd[0]}'", "is not in both files", expected, AGAIN)
-    return program_interface(programs, stream.tdata_width, stream.number, tuple(stream.priority))
+    shape = RolloutShape(stream.horizon, nq) if stream.horizon is not None else None
+    return program_interface(programs, stream.tdata_width, stream.number, tuple(stream.priority), shape)
 
 
 def _read_stream(manifest: Mapping[str, Any]) -> Stream:
@@ -249,6 +253,9 @@ def _read_stream(manifest: Mapping[str, Any]) -> Stream:
         raise InputError("stream.tdata_width", str(stream.tdata_width), f"one of {expected}")
     if not stream.functions or not stream.functions.items() <= CODES.items():
         raise InputError("stream.functions", str(stream.functions), f"some of {CODES}")
+    if stream.horizon is not None and (stream.horizon not in HORIZONS or "step" not in stream.functions):
+        expected = f"{HORIZONS[0]} to {HORIZONS[-1]}, of a build with step"
+        raise InputError("stream.horizon", str(stream.horizon), expected)
     if not set(stream.priority) <= set(stream.functions):
         expected = f"a list of some of {', '.join(stream.functions)}"
         raise InputError("stream.priority", str(stream.priority), expected)

@@ -306,6 +306,7 @@ class Stream(_Entry):
     functions: Count = Field(description="The code of each function of the build.")
     slots: list[int] = Field(description="The widths of the places in a packed request.")
     priority: list[str] = Field(description="Functions whose answers are sent first.")
+    horizon: int | None = Field(default=None, description="The most steps of a rollout.")
 
 
 class OutputWord(_Entry):

@@ -37,7 +37,7 @@ class AcceleratorModel:
     @property
     def functions(self) -> tuple[str, ...]:
         """The functions of the accelerator, in the order of their codes."""
-        return tuple(function.name for function in self.interface.functions)
+        return tuple(function.name for function in self.interface.computed)
 
     @property
     def inputs(self) -> frozenset[str]:

@@ -27,6 +27,7 @@ def packet_entries(interface: Interface, robot: Robot) -> dict[str, Any]:
         "functions": interface.codes,
         "slots": list(interface.slots),
         "priority": list(interface.priority),
+        **({} if interface.rollout is None else {"horizon": interface.rollout.horizon}),
     }
     functions = interface.functions
     return {

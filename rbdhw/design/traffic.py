@@ -57,7 +57,7 @@ def bytes_a_cycle(clock_mhz: float, bandwidth: float) -> float:
 def traffic(interface: Interface) -> dict[str, Traffic]:
     """Return the packets of each function, without options."""
     found = {}
-    for function in interface.codes:
+    for function in (own.name for own in interface.computed):
         widths = interface.request_widths(function), interface.response_widths(function)
         octets = [math.ceil((HEADER_BITS + sum(bits)) / 8) for bits in widths]
         found[function] = Traffic(*octets, *(interface.beats(bits) for bits in widths))

@@ -60,5 +60,7 @@ def digest(robot: Robot, domain: Domain, options: BuildOptions) -> str:
         del asked["mounting"]["drives"]
     if options.mounting.parameters == NO_LINKS:
         del asked["mounting"]["parameters"]
+    if options.horizon is None:
+        del asked["horizon"]
     inputs = [robot_to_json(robot), bounds, list(domain.wraps), asked]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:DIGEST]

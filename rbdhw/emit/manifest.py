@@ -175,7 +175,8 @@ def algorithms_entry(plan: AcceleratorPlan) -> dict[str, Any]:
 
 def errors_of(plan: AcceleratorPlan) -> dict[str, FunctionErrors]:
     """Return the errors of each function, in the order of the functions."""
-    return {name: plan.part_of(name).plan.formats.errors[name] for name in plan.interface.codes}
+    names = plan.accelerator.functions
+    return {name: plan.part_of(name).plan.formats.errors[name] for name in names}
 
 
 def interval_entry(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Scheduled:
         """The :func:`~rbdhw.rtl.shell.packet_latency` of each function in cycles."""
         core = self.core.latency
         return {
-            own.name: packet_latency(self.interface, own, core[own.name]) for own in self.interface.functions
+            own.name: packet_latency(self.interface, own, core[own.name]) for own in self.interface.computed
         }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import namedtuple
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.design.digests import read_manifest
+from rbdhw.design.folder import Design, is_software, read
 from rbdhw.errors import InputError
 from rbdhw.host.engines import open_engine
-from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, kind_of
+from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, ROLLOUT, kind_of
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_parameters, with_payload
 from rbdhw.sim.arrays import check_parameters
 from rbdhw.sim.packets import check_finite
+from rbdhw.sim.rollout import roll_out
 
 Array = NDArray[np.float64]
 
@@ -155,6 +157,59 @@ class Accelerator:
         status, results = self._engine.compute(function, tasks, extended)
         found = [array[0] if one else array for array in results.values()]
         return _results(function, tuple(results))(*found, int(status[0]) if one else status)
+
+    def rollout(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        h: Any = None,
+        *,
+        every: int = 0,
+        base_v: Any = None,
+        base_a: Any = None,
+        gravity: Any = None,
+        fext: Any = None,
+        parameters: Any = None,
+    ) -> Any:
+        """Return the states after steps in time with the forces ``tau`` (K, nv), the same for all rollouts.
+
+        ``states`` (M, nq + nv) is the last state (M of 1), or with ``every`` those after so many steps each
+        and the last. ``first_flagged`` is the first step whose status is not zero, or zero, and ``status``
+        is that of all steps together. Batches of first states have an axis of tasks before.
+
+        Raises
+        ------
+        InputError
+            The folder takes no rollouts, or an array is unusable.
+        """
+        if self._design is None:
+            expected = "an accelerator, generated with --functions rollout"
+            raise InputError("rollout", f"{self.folder} is software", expected)
+        arrays = {
+            "q": q,
+            "v": v,
+            "h": h,
+            "base_v": base_v,
+            "base_a": base_a,
+            "gravity": gravity,
+            "fext": fext,
+            "parameters": parameters,
+        }
+        given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
+        self._check_time_step("step", given)
+        if self._parameters is not None:
+            given.setdefault(PARAMETERS, self._parameters)
+        one = all(array.ndim == len(kind_of(name).dimensions) for name, array in given.items())
+        tasks = _broadcast(given) | {"tau": np.asarray(tau, np.float64)}
+        results = roll_out(self.folder, self._design, tasks, every, self.engine)
+        found = [array[0] if one else array for array in results.values()]
+        return _results(ROLLOUT, tuple(results)[:-1])(*found)
+
+    @cached_property
+    def _design(self) -> Design | None:
+        """The design; None for software."""
+        return None if is_software(self.manifest) else read(self.folder)
 
     def _check_time_step(self, function: str, given: Mapping[str, Array]) -> None:
         """Check that tasks bring a step in time if the build does not have a fixed one."""

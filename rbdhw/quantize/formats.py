@@ -28,7 +28,7 @@ from rbdhw.fixed.widths import GUARD_BITS, Widths
 from rbdhw.frontend.build_graph import Model
 from rbdhw.golden import error_norm
 from rbdhw.graph.twins import Group, Twins
-from rbdhw.interface import program_interface
+from rbdhw.interface import RolloutShape, program_interface
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.magnitudes import raise_to_noise
 from rbdhw.quantize.observation import Observed
@@ -185,7 +185,9 @@ def accelerator_model(
     model: Model, domain: Domain, programs: Sequence[Program], options: BuildOptions
 ) -> AcceleratorModel:
     """Return the bit-exact model of a build with the programs of its cores."""
-    interface = program_interface(programs, options.data_width, options.number, options.priority)
+    steps = options.horizon is not None and any("step" in program.outputs for program in programs)
+    shape = RolloutShape(options.horizon, model.source.nq) if steps and options.horizon else None
+    interface = program_interface(programs, options.data_width, options.number, options.priority, shape)
     return AcceleratorModel(model.source, domain, tuple(programs), model.fext, interface)
 
 

@@ -74,6 +74,10 @@ _BASE: Mapping[str, tuple[str, ...]] = {
 }
 
 
+COUNTS = ("steps", "every", "row", "step", "first_flagged")
+"""The arrays that count steps."""
+
+
 class Units:
     """The units of a robot's arrays except ``q``."""
 
@@ -105,6 +109,8 @@ class Units:
             return _BASE[array][index[0]]
         if array == "h":
             return "s"
+        if array in COUNTS:
+            return "1"
         if function == "kin":
             return self._of_frame(array, index)
         if array == "x_next":

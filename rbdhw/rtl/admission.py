@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.interface import Interface
-from rbdhw.protocol import EXTENDED, HEADER
+from rbdhw.protocol import COMMANDS, EXTENDED, HEADER
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck
 from rbdhw.rtl.layouts import task_layout
 
@@ -68,6 +68,12 @@ class Admission(wiring.Component):
         known = len(self.interface.functions)
         task = self.i.p
         accepts = Cat(self.accepts, 1)
+        leaves = self.available.all() & self.accepts.all()
+        commands = [k for k, own in enumerate(self.interface.functions) if own.name in COMMANDS]
+        if commands:  # these wait long, and would hold up packets of one beat
+            others = [k for k in range(known) if k not in commands]
+            leaves = Cat(self.available[k] & self.accepts[k] for k in others).all() & self.available[known]
+            leaves &= ~Cat(task.select[k] for k in commands).any()
         admitted = self.admit
         kept = Cat(task.tag, task.function, task.options, task.malformed, task.not_finite)
         for k in range(CHECKED):
@@ -75,7 +81,7 @@ class Admission(wiring.Component):
             kept, past_kept = Signal(len(kept), name=f"kept_{k}", reset_less=True), kept
             m.d.sync += [admitted.eq(past), kept.eq(past_kept)]
         m.d.comb += [
-            self.leaves.eq(self.available.all() & self.accepts.all()),
+            self.leaves.eq(leaves),
             self.admit.eq(task.select & self.available & accepts & self.i.valid.replicate(known + 1)),
             self.i.ready.eq((task.select & self.available & accepts).any()),
             check.select.eq(task.select[:known]),

@@ -41,6 +41,8 @@ class Lane(wiring.Component):
         The number of the core's functions.
     places : int
         The most tasks that wait (:func:`waiting_places`).
+    reports : bool
+        Whether the lane has the members ``offered`` and ``waits``.
 
     Members
     -------
@@ -56,6 +58,10 @@ class Lane(wiring.Component):
         The task at the core's input.
     start : Out(functions)
         One-hot: that task starts in this cycle.
+    offered : In(1)
+        Whether a task at the input could be admitted if the core accepted it.
+    waits : Out(1)
+        Whether a task waits for the core.
 
     Raises
     ------
@@ -63,10 +69,11 @@ class Lane(wiring.Component):
         For a negative number of places.
     """
 
-    def __init__(self, *, bits: int, functions: int, places: int) -> None:
+    def __init__(self, *, bits: int, functions: int, places: int, reports: bool = False) -> None:
         if places < 0:
             raise ValueError(f"places: is {places}; expected at least 0")
         self.places = places
+        self.reports = reports
         options = HEADER["options"][1]
         super().__init__(
             {
@@ -80,6 +87,7 @@ class Lane(wiring.Component):
                 "core_words": Out(bits),
                 "core_options": Out(options),
                 "start": Out(functions),
+                **({"offered": In(1), "waits": Out(1)} if reports else {}),
             }
         )
 
@@ -88,6 +96,8 @@ class Lane(wiring.Component):
         task = Cat(self.select, self.options, self.words)
         at_core = Cat(self.core_functions, self.core_options, self.core_words)
         if not self.places:
+            if self.reports:
+                m.d.comb += self.waits.eq(self.offered)
             m.d.comb += [
                 self.accepts.eq(self.phase_zero),
                 at_core.eq(task),
@@ -97,6 +107,8 @@ class Lane(wiring.Component):
         # Its output register holds one task more.
         m.submodules.queue = queue = SyncFIFOBuffered(width=len(task), depth=self.places + 1)
         starts = queue.r_rdy & self.phase_zero
+        if self.reports:
+            m.d.comb += self.waits.eq(queue.r_rdy)
         m.d.comb += [
             self.accepts.eq(queue.w_rdy),
             queue.w_en.eq(self.admit.any()),

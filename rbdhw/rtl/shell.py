@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from amaranth.hdl import Cat, Module, ResetSignal
+from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.interface import FunctionWords, Interface
-from rbdhw.rtl.admission import Admission
+from rbdhw.protocol import LOAD, ROLLOUT
+from rbdhw.rtl.admission import ADMITTED, Admission
 from rbdhw.rtl.completion import Completion, first_beat, places, streams
 from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
+from rbdhw.rtl.domain_check import CHECKED
 from rbdhw.rtl.lane import Lane, queue_latency, waiting_places
 from rbdhw.rtl.merger import Merger, precedence, quotas
+from rbdhw.rtl.rollout import Rollout
 from rbdhw.rtl.stream import Assembler
 from rbdhw.rtl.turns import Turns
 
@@ -124,6 +127,8 @@ class Accelerator(wiring.Component):
         _check_functions(cores, interface)
         for core in cores:
             _check_core(core, interface)
+        if interface.rollout is not None and sum("step" in core.names for core in cores) != 1:
+            raise ValueError("rollouts: step is in several cores; expected it in one")
         self.cores = tuple(cores)
         self.interface = interface
         self.admission = Admission(interface=interface)
@@ -168,20 +173,56 @@ class Accelerator(wiring.Component):
         """Add a core and the lane before it; return the lane."""
         several = len(self.cores) > 1
         m.submodules[f"core_{place}" if several else "core"] = core
-        lane = Lane(bits=len(core.payload), functions=len(core.names), places=self._waiting(core))
+        steps = self.interface.rollout is not None and "step" in core.names
+        lane = Lane(
+            bits=len(core.payload), functions=len(core.names), places=self._waiting(core), reports=steps
+        )
         m.submodules[f"lane_{place}" if several else "lane"] = lane
         task = self.admission.i.p
         select = dict(zip(self.interface.codes, task.select, strict=False))
+        if not steps:
+            m.d.comb += lane.phase_zero.eq(core.phase_zero)
         m.d.comb += [
-            lane.phase_zero.eq(core.phase_zero),
             lane.select.eq(Cat(select[name] for name in core.names)),
             lane.words.eq(self._words(task.words, core)),
             lane.options.eq(task.options),
+        ]
+        if steps:
+            self._share(m, core, lane)
+            return lane
+        m.d.comb += [
             core.functions.eq(lane.core_functions),
             core.payload.eq(lane.core_words),
             core.options.eq(lane.core_options),
         ]
         return lane
+
+    def _share(self, m: Module, core: CoreComponent, lane: Lane) -> None:
+        """Add the rollouts, whose steps share a core with the tasks of its lane."""
+        m.submodules.rollout = self.rollout = rollout = Rollout(
+            interface=self.interface, slots=core.slots, latency=core.latency("step"), ii=core.ii
+        )
+        task, names = self.admission.i.p, list(self.interface.codes)
+        own = [names.index(name) for name in core.names]
+        offered = Cat(task.select[k] & self.admission.available[k] for k in own).any()
+        starts, place = rollout.starts, core.names.index("step")
+        m.d.comb += [
+            lane.offered.eq(offered & self.admission.i.valid),
+            lane.phase_zero.eq(core.phase_zero & ~starts),
+            core.functions.eq(Mux(starts, 1 << place, lane.core_functions)),
+            core.payload.eq(Mux(starts, rollout.payload, lane.core_words)),
+            core.options.eq(Mux(starts, 0, lane.core_options)),
+            rollout.phase_zero.eq(core.phase_zero),
+            rollout.others.eq(lane.waits),
+            rollout.result.eq(core.result_step),  # type: ignore[attr-defined]
+            rollout.overflow.eq(core.overflow_step),  # type: ignore[attr-defined]
+            rollout.tag.eq(task.tag),
+            rollout.malformed.eq(task.malformed),
+            rollout.not_finite.eq(task.not_finite),
+            rollout.words.eq(task.words),
+            rollout.enters.eq(self.admission.admit[names.index(ROLLOUT)]),
+            rollout.loads.eq(self.admission.admit[names.index(LOAD)]),
+        ]
 
     def _waiting(self, core: CoreComponent) -> int:
         """Return the places of the queue before a core."""
@@ -195,7 +236,7 @@ class Accelerator(wiring.Component):
     def _completions(self, m: Module, lanes: Sequence[Lane]) -> list[Any]:
         """Return a completion for each function; the last one is for tasks of unknown functions."""
         completions = []
-        for function in self.interface.functions:
+        for function in self.interface.computed:
             own = [place for place, core in enumerate(self.cores) if function.name in core.names]
             each = [self._completion(m, function, place, lanes[place]) for place in own]
             accepts = [lanes[place].accepts for place in own]
@@ -207,11 +248,52 @@ class Accelerator(wiring.Component):
                 turns = self._take_turns(m, function, each, accepts)
                 completions.append(turns)
                 m.d.comb += self.admission.accepts[place].eq(turns.accepts)
+        if self.interface.rollout is not None:
+            completions += self._commands(m)
         m.submodules.refusal = refusal = Completion(
             interface=self.interface, function=None, latency=0, depth=UNKNOWN_DEPTH
         )
         m.d.comb += [refusal.start.eq(refusal.admit), refusal.record.eq(self.admission.record)]
         return [*completions, refusal]
+
+    def _commands(self, m: Module) -> list[Any]:
+        """Return the completions of rollouts and of rows."""
+        rollout, admission, names = self.rollout, self.admission, list(self.interface.codes)
+        found = []
+        for name in (ROLLOUT, LOAD):
+            own = self.interface.words(name)
+            depth = places(self.interface, own, rollout.latency if name == ROLLOUT else 0, 1)
+            completion = Completion(interface=self.interface, function=own, latency=0, depth=depth)
+            m.submodules[f"completion_{name}"] = completion
+            found.append(_Command(completion))
+        states, rows = found
+        place = names.index(ROLLOUT)
+        m.d.comb += [
+            states.available.eq(1),
+            admission.accepts[place].eq(rollout.accepts_rollout),
+            rollout.available.eq(states.completion.available),
+            states.completion.admit.eq(rollout.reserves),
+            states.completion.start.eq(rollout.answers),
+            states.completion.recorded.eq(rollout.answers),
+            states.completion.record.eq(rollout.record),
+            states.completion.result.eq(rollout.answer),
+            states.completion.overflow.eq(rollout.answer_overflow),
+        ]
+        refused, record = rollout.refuses_row, Signal(ADMITTED)
+        for k in range(CHECKED):
+            refused, before = Signal(name=f"row_refused_{k}"), refused
+            m.d.sync += refused.eq(before)
+        m.d.comb += [
+            record.eq(admission.record),
+            record.malformed.eq(admission.record.malformed | refused),
+            rows.available.eq(rows.completion.available),
+            admission.accepts[names.index(LOAD)].eq(rollout.accepts_row),
+            rows.completion.admit.eq(rows.admit),
+            rows.completion.start.eq(rows.recorded),
+            rows.completion.recorded.eq(rows.recorded),
+            rows.completion.record.eq(record),
+        ]
+        return found
 
     def _completion(self, m: Module, function: FunctionWords, place: int, lane: Lane) -> Completion:
         """Add the completion of a function in one core."""
@@ -275,8 +357,17 @@ class Accelerator(wiring.Component):
         ]
 
 
+class _Command:
+    """The completion of a command as the shell connects it to admission."""
+
+    def __init__(self, completion: Completion) -> None:
+        self.completion = completion
+        self.o, self.more = completion.o, completion.more
+        self.available, self.admit, self.recorded = Signal(), Signal(), Signal()
+
+
 def _check_functions(cores: Sequence[CoreComponent], interface: Interface) -> None:
-    known = list(interface.codes)
+    known = [function.name for function in interface.computed]
     for name in (name for core in cores for name in core.names if name not in known):
         raise ValueError(f"core: has function {name}; expected some of {', '.join(known)}")
     for name in (name for name in known if not any(name in core.names for core in cores)):

@@ -27,7 +27,8 @@ class Job:
     """The beats to send, as integers, and the parameters of the traffic.
 
     ``bubbles`` is the probability per cycle that a beat is held back, ``back_pressure`` the probability that
-    the receiver is not ready. The bench gives up after ``patience`` cycles without a transfer.
+    the receiver is not ready. The bench gives up after ``patience`` cycles without a transfer. It expects
+    ``surplus`` answers beyond one for each request.
     """
 
     beats: list[int]
@@ -36,6 +37,7 @@ class Job:
     back_pressure: float
     seed: int
     patience: int
+    surplus: int
 
 
 @dataclass
@@ -72,7 +74,7 @@ async def run(dut: Any, job: Job) -> Record:
     record, rng, edge = Record(), random.Random(job.seed), RisingEdge(dut.clk)
     in_valid, in_ready, in_last, in_data = _port(dut, "s_axis")
     out_valid, out_ready, out_last, out_data = _port(dut, "m_axis")
-    expected, total = sum(job.last), len(job.beats)
+    expected, total = sum(job.last) + job.surplus, len(job.beats)
     offering = ready = False
     waiting: tuple[int, bool] | None = None  # the beat offered while the receiver was not ready
     answered = cycle = quiet = 0

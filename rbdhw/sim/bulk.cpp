@@ -1,6 +1,6 @@
 // The bulk bench: puts request beats into the accelerator and takes what comes out, as bench.py does, in C++.
 //
-//   accelerator REQUESTS RESPONSES SENT BUBBLES BACK_PRESSURE SEED PATIENCE
+//   accelerator REQUESTS RESPONSES SENT BUBBLES BACK_PRESSURE SEED PATIENCE SURPLUS
 //
 // REQUESTS holds a record for each beat to send: TDATA, lowest byte first, then one byte that is TLAST.
 // RESPONSES gets the same for each beat that came out, followed by the cycle in which it was taken; SENT gets
@@ -38,6 +38,7 @@ struct Traffic {
     double back_pressure;  // probability, in a cycle, that the receiver is not ready
     std::uint64_t seed;
     std::int64_t patience;  // cycles without a transfer after which the accelerator is taken for dead
+    std::int64_t surplus;   // answers beyond one for each request
 };
 
 struct Record {
@@ -154,10 +155,10 @@ private:
     bool waits = false;
 };
 
-// Send all beats and collect beats until every packet is answered, one for one.
+// Send all beats and collect beats until every packet is answered.
 Record run(const std::vector<char>& requests, const Traffic& traffic) {
     const std::size_t total = requests.size() / REQUEST_BYTES;
-    std::int64_t expected = 0;
+    std::int64_t expected = traffic.surplus;
     for (std::size_t i = 0; i < total; ++i) expected += requests[i * REQUEST_BYTES + BEAT_BYTES] != 0;
     Record record;
     Accelerator accelerator;
@@ -205,9 +206,9 @@ void save(const std::string& path, const void* data, std::size_t size) {
 }  // namespace
 
 int main(int count, char** arguments) try {
-    if (count != 8) throw std::runtime_error("seven arguments were expected");
+    if (count != 9) throw std::runtime_error("eight arguments were expected");
     const Traffic traffic{std::stod(arguments[4]), std::stod(arguments[5]), std::stoull(arguments[6]),
-                          std::stoll(arguments[7])};
+                          std::stoll(arguments[7]), std::stoll(arguments[8])};
     const Record record = run(load(arguments[1]), traffic);
     save(arguments[2], record.responses.data(), record.responses.size());
     save(arguments[3], record.sent.data(), record.sent.size() * sizeof record.sent[0]);

@@ -45,7 +45,7 @@ def exchange(executable: Path, requests: Beats, traffic: Disturbance) -> Exchang
     size = requests.data.shape[1]
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
         paths = [Path(work) / name for name in ("requests", "responses", "sent")]
-        numbers = (traffic.bubbles, traffic.back_pressure, traffic.seed, traffic.patience)
+        numbers = (traffic.bubbles, traffic.back_pressure, traffic.seed, traffic.patience, traffic.surplus)
         np.column_stack([requests.data, requests.last]).tofile(paths[0])
         violations = _simulate(executable, [*map(str, paths), *map(repr, numbers)])
         beats = np.fromfile(paths[1], _beat(size))

@@ -15,7 +15,7 @@ from rbdhw.design.folder import Design, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS
+from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.archive import read_archive
 from rbdhw.sim.arrays import check_arrays, check_optional
@@ -32,6 +32,7 @@ from rbdhw.sim.packets import (
     requests,
     unpack,
 )
+from rbdhw.sim.rollout import roll_out
 from rbdhw.sim.tools import SimulationError
 from rbdhw.sim.units import suspicions
 from rbdhw.sim.verilator import Disturbance, build, exchange
@@ -111,6 +112,8 @@ def run(
         If the C compiler fails.
     """
     design = read(directory)
+    if function == ROLLOUT and design.interface.rollout is not None:
+        return _run_rollout(directory, design, source, target, engine, cache, progress)
     _check_request(design, directory, function, engine, extended)
     check_file(target)
     loaded = load(design, function, source)
@@ -149,6 +152,39 @@ def _respond(
     return respond(design, function, words, extended)
 
 
+def _run_rollout(
+    directory: Path,
+    design: Design,
+    source: Path,
+    target: Path,
+    engine: str,
+    cache: Path | None,
+    progress: Progress,
+) -> Outcome:
+    """Compute the rollouts in an npz file; ``tau`` (K, nv) are the forces of all."""
+    _check_engine(engine)
+    check_file(target)
+    required = golden.inputs_of(design.robot, "step")
+    loaded = [PARAMETERS] if design.robot.loaded else []
+    archive = read_archive(source, [*required, *loaded, "fext", "every"])
+    for name in required:
+        if name not in archive.arrays:
+            expected = f"{', '.join(required)} for {ROLLOUT}"
+            raise InputError(f"{source}, array '{name}'", "missing", expected)
+    arrays: dict[str, Any] = dict(archive.arrays)
+    every = np.asarray(arrays.pop("every", 0))
+    if every.shape not in ((), (1,)) or not np.issubdtype(every.dtype, np.integer):
+        raise InputError(f"{source}, array 'every'", f"shape {every.shape} of {every.dtype}", "one integer")
+    progress(f"evaluating {ROLLOUT}")
+    try:
+        results = roll_out(directory, design, arrays, int(every.item()), engine, cache)
+    except InputError as error:
+        raise error.within(source) from None
+    _write(target, results)
+    status = results["status"]
+    return Outcome(len(status), int(np.count_nonzero(status)), (), archive.others, ())
+
+
 def _write(target: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     with replace_file(target) as made, made.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type] # NumPy types every keyword as bool
@@ -159,12 +195,16 @@ def _check_request(design: Design, directory: Path, function: str, engine: str, 
     if function not in design.functions:
         reason = f"not in the design {directory}"
         raise InputError(f"function '{function}'", reason, f"one of {', '.join(design.functions)}")
-    if engine not in ENGINES:
-        raise InputError(f"engine '{engine}'", "unknown", f"one of {', '.join(ENGINES)}")
+    _check_engine(engine)
     if extended and not FUNCTIONS[function].optional_outputs:
         having = ", ".join(name for name, arrays in FUNCTIONS.items() if arrays.optional_outputs)
         where, reason = f"function '{function}'", "has no optional results"
         raise InputError(where, reason, having, "leave out --extended")
+
+
+def _check_engine(engine: str) -> None:
+    if engine not in ENGINES:
+        raise InputError(f"engine '{engine}'", "unknown", f"one of {', '.join(ENGINES)}")
 
 
 def _rows(arrays: Mapping[str, Array], rows: Integers) -> dict[str, Array]:

@@ -275,7 +275,7 @@ def _check(tasks: int, seed: int, probabilities: Mapping[str, float]) -> None:
 
 def _piece_tasks(design: Design) -> int:
     """Return the tasks of a piece; the number determines the draws, so it does not depend on the machine."""
-    most = max(len(function.returned(extended=True)) for function in design.interface.functions)
+    most = max(len(function.returned(extended=True)) for function in design.interface.computed)
     return max(1, min(PIECE_TASKS, PIECE_WORDS // most))
 
 

@@ -66,13 +66,14 @@ class Disturbance:
 
     ``bubbles`` is the probability per cycle that a beat is held back although it could be sent;
     ``back_pressure`` is the probability that the receiver is not ready. After ``patience`` cycles without any
-    transfer the accelerator is considered dead.
+    transfer the accelerator is considered dead. ``surplus`` are the answers beyond one for each request.
     """
 
     bubbles: float = 0.0
     back_pressure: float = 0.0
     seed: int = 0
     patience: int = 10_000
+    surplus: int = 0
 
 
 @dataclass(frozen=True)

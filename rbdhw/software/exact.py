@@ -38,7 +38,7 @@ def model_files(model: AcceleratorModel) -> dict[str, str]:
     OverflowError
         If a sum or product of the program could exceed 64 bits.
     """
-    functions = [_Function(model, words) for words in model.interface.functions]
+    functions = [_Function(model, words) for words in model.interface.computed]
     heading = comment(
         (
             f"rbdhw {version('rbdhw')}: the bit-exact model of an accelerator",

@@ -1,0 +1,33 @@
+"""Rollouts in double precision: steps of semi-implicit Euler, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rbdhw.golden.dynamics import evaluate
+from rbdhw.golden.spatial import Array
+from rbdhw.robot.model import Robot
+
+
+def rollout(robot: Robot, arrays: Mapping[str, Array], efforts: Array) -> Array:
+    """Return the states (N, K, nq + nv) after each of K steps.
+
+    Parameters
+    ----------
+    arrays
+        ``tau`` (K, nv) are the forces of the steps, the same for all N tasks. The others are those of the
+        function ``step`` in the first state.
+    efforts
+        The bounds (nv, 2) to which forces are limited.
+    """
+    forces = np.clip(arrays["tau"], efforts[:, 0], efforts[:, 1])
+    own = {name: array for name, array in arrays.items() if name != "tau"}
+    states = []
+    for force in forces:
+        tau = np.broadcast_to(force, own["v"].shape)
+        after = evaluate(robot, "step", own | {"tau": tau})["x_next"]
+        own |= {"q": after[:, : robot.nq], "v": after[:, robot.nq :]}
+        states.append(after)
+    return np.stack(states, axis=1)

@@ -1,0 +1,362 @@
+"""Rollouts: steps in time whose results go back into the core, without the link between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.fixed.program import Word
+from rbdhw.interface import FunctionWords, Interface, RolloutShape, StateWord, array_of, state_words
+from rbdhw.protocol import CODES, HEADER, LOAD, ROLLOUT
+from rbdhw.rtl.admission import ADMITTED
+from rbdhw.rtl.arithmetic import half
+from rbdhw.rtl.completion import QUEUE
+from rbdhw.rtl.domain_check import CHECKED, DomainCheck
+
+RETURN = QUEUE + 1
+"""Cycles from a step's result to the start of the next step of the same rollout: a queue and a register."""
+
+SPARE_FLIGHTS = 2
+"""Rollouts in progress beyond those that fill the core, so that one can enter when another ends."""
+
+
+def flights(latency: int, initiation_interval: int) -> int:
+    """Return the most rollouts in progress: enough to start a step every ``initiation_interval`` cycles."""
+    return -(-(latency + RETURN) // initiation_interval) + SPARE_FLIGHTS
+
+
+def entry_layout(step: FunctionWords, shape: RolloutShape) -> data.StructLayout:
+    """Return the layout of a rollout between two steps.
+
+    ``left`` and ``done`` count steps. ``due`` are the steps until the next answer, zero if only the last
+    state is wanted, and ``every`` those between answers. ``exceeds`` states that a word of the state did not
+    fit its format. ``constant`` are the words that stay, such as the time step.
+    """
+    number = shape.horizon.bit_length()
+    return data.StructLayout(
+        {
+            "tag": HEADER["tag"][1],
+            **dict.fromkeys(("malformed", "not_finite", "outside", "overflow", "exceeds"), 1),
+            **dict.fromkeys(("first_flagged", "left", "done", "due", "every"), number),
+            "constant": sum(word.format.width for word in constants(step)),
+            "state": sum(own.word.format.width for own in state_words(step, shape.nq)),
+        }
+    )
+
+
+def constants(step: FunctionWords) -> tuple[Word, ...]:
+    """Return the words of a step that stay the same in a rollout."""
+    return tuple(word for word in step.inputs if array_of(word) not in ("q", "v", "tau"))
+
+
+def forces(step: FunctionWords) -> tuple[Word, ...]:
+    """Return the words of a step that come from the loaded rows."""
+    return tuple(word for word in step.inputs if array_of(word) == "tau")
+
+
+class Rollout(wiring.Component):
+    """Starts the steps of rollouts in a core, and takes their results back.
+
+    A rollout circulates: it waits in a queue, starts a step in the core, and returns with the new state after
+    the core's latency. All steps take the same time, so rollouts keep their order, and what belongs to one
+    waits in a second queue beside the core. The forces of a step are a row of a memory, which tasks of
+    ``load`` fill. A row is written only while no rollout is in progress.
+
+    A step and a task of the link that both wait for the core alternate. A step whose state is to be sent
+    starts when there is a place for its answer, and a rollout enters when there is a place in the queue. So
+    nothing that has started ever waits for the output.
+
+    Parameters
+    ----------
+    interface : Interface
+        The packet layout.
+    slots : tuple of int
+        The widths of the core's slots.
+    latency, ii : int
+        The latency of ``step`` in the core, and the core's initiation interval.
+
+    Members
+    -------
+    tag, malformed, not_finite, words : In
+        The task at the input.
+    enters, loads : In(1)
+        That task is a rollout, or a row, and is admitted.
+    accepts_rollout, accepts_row : Out(1)
+        Whether a rollout, or a row, may be admitted.
+    refuses_row : Out(1)
+        Whether the row at the input is beyond the end, or leaves a gap.
+    phase_zero : In(1)
+        Whether the core accepts a task in this cycle.
+    others : In(1)
+        Whether another task waits for the core.
+    starts, payload : Out
+        A step starts in this cycle, with these words.
+    result, overflow : In
+        The packed result of ``step`` at the core's port.
+    available : In(1)
+        Whether there is a place for an answer.
+    reserves : Out(1)
+        A place is taken.
+    answers, record, answer, answer_overflow : Out
+        An answer for that place: its record, its packed words, and whether a value overflowed.
+
+    Raises
+    ------
+    ValueError
+        If the interface has no rollouts, or the latency is below that of the queues.
+    """
+
+    def __init__(self, *, interface: Interface, slots: tuple[int, ...], latency: int, ii: int) -> None:
+        if interface.rollout is None:
+            raise ValueError("interface: has no rollouts; expected their shape")
+        if latency < max(QUEUE, CHECKED) + 1:
+            raise ValueError(f"latency: is {latency}; expected at least {max(QUEUE, CHECKED) + 1}")
+        self.interface = interface
+        self.shape = interface.rollout
+        self.slots = slots
+        self.latency = latency
+        self.step = interface.words("step")
+        self.flights = flights(latency, ii)
+        self.layout = entry_layout(self.step, self.shape)
+        flag, answer = 1, interface.words(ROLLOUT).result_bits
+        inputs = {"tag": HEADER["tag"][1], "words": interface.places[-1], "result": self.step.result_bits}
+        inputs |= dict.fromkeys(("malformed", "not_finite", "enters", "loads", "phase_zero", "others"), flag)
+        inputs |= dict.fromkeys(("overflow", "available"), flag)
+        outputs = dict.fromkeys(("accepts_rollout", "accepts_row", "refuses_row", "starts"), flag)
+        outputs |= {"payload": sum(slots), "reserves": flag, "answers": flag, "answer": answer}
+        super().__init__(
+            {name: In(shape) for name, shape in inputs.items()}
+            | {name: Out(shape) for name, shape in outputs.items()}
+            | {"record": Out(ADMITTED), "answer_overflow": Out(1)}
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        size = self.layout.size
+        m.submodules.waiting = waiting = SyncFIFOBuffered(width=size, depth=self.flights)
+        m.submodules.inside = inside = SyncFIFOBuffered(width=size, depth=self.flights)
+        ready, valid = Signal(self.layout), Signal()
+        returned = data.View(self.layout, inside.r_data)
+        row = self._rows(m, data.View(self.layout, waiting.r_data).done, ready, valid)
+        sends, ends = self._is_due(ready), returned.left == 1
+        refused = ready.malformed | ready.not_finite
+        done = self._delayed(m, self.starts, self.latency)
+        comes_back = done & self._is_due(returned)
+        release = Signal()
+        others_first = Signal()
+        with m.If(self.phase_zero):
+            m.d.sync += others_first.eq(self.starts)
+        m.d.comb += [
+            self.starts.eq(
+                valid & ~refused & self.phase_zero & ~(self.others & others_first) & (~sends | self.available)
+            ),
+            release.eq(valid & refused & self.available & ~comes_back),
+            self.reserves.eq(self.starts & sends | release),
+            waiting.r_en.eq(~valid | self.starts | release),
+            inside.w_en.eq(self.starts),
+            inside.w_data.eq(ready),
+            inside.r_en.eq(done),
+        ]
+        with m.If(waiting.r_en):
+            m.d.sync += [ready.eq(waiting.r_data), valid.eq(waiting.r_rdy)]
+        outside = self._check(m, self._payload(m, ready, row))
+        after = self._return(m, returned, outside)
+        m.d.comb += [
+            waiting.w_en.eq(self.enters | done & ~ends),
+            waiting.w_data.eq(Mux(done & ~ends, after, self._entry(m))),
+        ]
+        self._count(m, done & ends | release, done & ~ends)
+        self._answer(m, Mux(release, ready, after), release, comes_back)
+        return m
+
+    def _is_due(self, entry: Any) -> Any:
+        """Return whether the state after the next step is sent."""
+        return (entry.left == 1) | (entry.due == 1)
+
+    # Rows
+
+    def _rows(self, m: Module, place: Any, ready: Any, valid: Any) -> Any:
+        """Return the forces of the next step, read from the rows together with ``ready``."""
+        own = forces(self.step)
+        width = sum(word.format.width for word in own)
+        m.submodules.rows = rows = Memory(shape=width, depth=self.shape.horizon, init=[])
+        write, read = rows.write_port(), rows.read_port()
+        loaded = Signal(range(self.shape.horizon + 1))
+        number = self._field(self.interface.words(LOAD).inputs[-1])
+        good = (number >= 0) & (number <= loaded) & (number < self.shape.horizon)
+        m.d.comb += [
+            self.refuses_row.eq(~good & ~self.not_finite),
+            write.en.eq(self.loads & good & ~self.malformed & ~self.not_finite),
+            write.addr.eq(number[: len(write.addr)]),
+            write.data.eq(Cat(self._clamped(m, word) for word in own)),
+            read.addr.eq(place[: len(read.addr)]),
+            read.en.eq(~valid | self.starts | (ready.malformed | ready.not_finite)),
+        ]
+        with m.If(write.en & (number == loaded)):
+            m.d.sync += loaded.eq(loaded + 1)
+        self._loaded = loaded
+        return read.data
+
+    def _clamped(self, m: Module, word: Word) -> Any:
+        """Return a word of the task at the input, limited to its bounds."""
+        field, value = self._field(word), Signal(word.format.width, name=f"clamped_{word.slot}")
+        assert word.lowest is not None
+        assert word.highest is not None
+        low, high = field < word.lowest, field > word.highest
+        m.d.comb += value.eq(Mux(low, word.lowest, Mux(high, word.highest, field)))
+        return value
+
+    def _field(self, word: Word) -> Any:
+        """Return the whole field of a word of the task at the input."""
+        first, width = self.interface.places[word.slot], self.interface.fields[word.slot]
+        return self.words[first : first + width].as_signed()
+
+    # Entering
+
+    def _entry(self, m: Module) -> Any:
+        """Return the rollout that the task at the input asks for."""
+        entry = Signal(self.layout, name="entering")
+        numbers = {word.name: self._field(word) for word in self.interface.words(ROLLOUT).inputs}
+        steps, every = numbers["steps"], numbers["every"]
+        bad = (steps < 1) | (steps > self._loaded) | (every < 0) | (every > self.shape.horizon)
+        state = [own.word for own in state_words(self.step, self.shape.nq)]
+        held = constants(self.step)
+        m.d.comb += [
+            entry.tag.eq(self.tag),
+            entry.malformed.eq(self.malformed | bad & ~self.not_finite),
+            entry.not_finite.eq(self.not_finite),
+            entry.left.eq(steps),
+            entry.due.eq(every),
+            entry.every.eq(every),
+            entry.exceeds.eq(Cat(_exceeds(numbers[word.name], word) for word in (*state, *held)).any()),
+            entry.constant.eq(Cat(numbers[word.name][: word.format.width] for word in held)),
+            entry.state.eq(Cat(numbers[word.name][: word.format.width] for word in state)),
+        ]
+        return entry.as_value()
+
+    def _count(self, m: Module, leaves: Any, comes_back: Any) -> None:
+        """Count the rollouts in progress; one may enter in a cycle in which none comes back."""
+        count = Signal(range(self.flights + 1))
+        m.d.sync += count.eq(count + self.enters - leaves)
+        m.d.comb += [
+            self.accepts_rollout.eq((count != self.flights) & ~comes_back),
+            self.accepts_row.eq(count == 0),
+        ]
+
+    # Steps
+
+    def _payload(self, m: Module, entry: Any, row: Any) -> Any:
+        """Give the core the words of a step; return them slot by slot as ``step`` alone has them."""
+        values: dict[int, Any] = {}
+        parts = (
+            ([own.word for own in state_words(self.step, self.shape.nq)], entry.state),
+            (constants(self.step), entry.constant),
+            (forces(self.step), row),
+        )
+        for words, bits in parts:
+            start = 0
+            for word in words:
+                values[word.slot] = bits[start : start + word.format.width]
+                start += word.format.width
+        fields = [values.get(slot, Const(0, 0)) for slot in range(len(self.slots))]
+        padded = [
+            Cat(field, Const(0, width - len(field))) for field, width in zip(fields, self.slots, strict=True)
+        ]
+        m.d.comb += self.payload.eq(Cat(padded))
+        return Cat(fields)
+
+    def _check(self, m: Module, words: Any) -> Any:
+        """Return whether a word of the step that ends in this cycle was outside its domain."""
+        m.submodules.domain_check = check = DomainCheck(
+            interface=Interface((self.step,), self.interface.data_width)
+        )
+        m.d.comb += [check.select.eq(1), check.words.eq(words)]
+        return self._delayed(m, check.outside, self.latency - CHECKED)
+
+    def _return(self, m: Module, before: Any, outside: Any) -> Any:
+        """Return the rollout after the step that ends in this cycle."""
+        after = Signal(self.layout, name="returning")
+        results, start = [], 0
+        for word in self.step.outputs:
+            results.append((word, self.result[start : start + word.format.width].as_signed()))
+            start += word.format.width
+        state, exceeds = zip(
+            *(_go_back(own, results) for own in state_words(self.step, self.shape.nq)), strict=True
+        )
+        beyond = outside | before.exceeds
+        first = (beyond | self.overflow) & (before.first_flagged == 0)
+        m.d.comb += [
+            after.eq(before),
+            after.outside.eq(before.outside | beyond),
+            after.overflow.eq(before.overflow | self.overflow),
+            after.done.eq(before.done + 1),
+            after.left.eq(before.left - 1),
+            after.due.eq(Mux(before.due == 1, before.every, Mux(before.due == 0, 0, before.due - 1))),
+            after.exceeds.eq(Cat(exceeds).any()),
+            after.state.eq(Cat(state)),
+        ]
+        with m.If(first):
+            m.d.comb += after.first_flagged.eq(before.done + 1)
+        return after
+
+    def _answer(self, m: Module, bits: Any, release: Any, comes_back: Any) -> None:
+        """Answer a refused rollout, or with the state after a step."""
+        entry = Signal(self.layout, name="answered")
+        number = self.interface.words(ROLLOUT).outputs[-1].format.width
+        m.d.comb += [
+            entry.eq(bits),
+            self.answers.eq(release | comes_back),
+            self.record.tag.eq(entry.tag),
+            self.record.function.eq(CODES[ROLLOUT]),
+            self.record.outside.eq(entry.outside),
+            self.record.malformed.eq(entry.malformed),
+            self.record.not_finite.eq(entry.not_finite),
+            self.answer_overflow.eq(entry.overflow),
+            self.answer.eq(
+                Cat(self.result, _extend(entry.done, number), _extend(entry.first_flagged, number))
+            ),
+        ]
+
+    def _delayed(self, m: Module, bit: Any, cycles: int) -> Any:
+        """Return a bit after some cycles."""
+        flow = Signal(cycles)
+        m.d.sync += flow.eq(Cat(bit, flow))
+        return flow[-1]
+
+
+def _extend(value: Any, width: int) -> Any:
+    """Return a number that is not negative with zeros above."""
+    return Cat(value, Const(0, width - len(value)))
+
+
+def _exceeds(field: Any, word: Word) -> Any:
+    """Return whether a field's number does not fit its word; an angle without limits wraps."""
+    if word.lowest is None or len(field) <= word.format.width:
+        return Const(0, 1)
+    above = field[word.format.width - 1 :]
+    return above.any() & ~above.all()
+
+
+def _go_back(own: StateWord, results: list[tuple[Word, Any]]) -> tuple[Any, Any]:
+    """Return a word of the next state in the format of the input, and whether it does not fit.
+
+    It is the result, rounded to the nearest step of the word, ties upward. It is exact where the word has as
+    many fraction bits as the result.
+    """
+    width = own.word.format.width
+    if own.place is None:
+        return Const(0, width), Const(0, 1)
+    word, value = results[own.place]
+    more = own.word.format.binary_point - word.format.binary_point
+    if more >= 0:
+        whole = Cat(Const(0, more), value).as_signed()
+    else:
+        whole = (value + half(-more)) >> -more
+    missing = max(width - len(whole), 0)
+    whole = Cat(whole, whole[-1].replicate(missing)).as_signed()
+    return whole[:width], _exceeds(whole, own.word)

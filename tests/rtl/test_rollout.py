@@ -1,0 +1,119 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""Rollouts in the accelerator with a core of known results: reset, and what is refused."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from amaranth.sim import Simulator
+
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Program, Word
+from rbdhw.interface import FunctionWords, Interface, RolloutShape, program_interface
+from rbdhw.protocol import CODES, LOAD, ROLLOUT
+from rbdhw.rtl.rollout import Rollout, flights
+from rbdhw.rtl.shell import Accelerator
+from tests.rtl.test_reset import Bench
+from tests.support.edge import FakeCore
+
+WIDTH, HORIZON = 64, 4
+
+
+def word(name: str, width: int, slot: int) -> Word:
+    return Word(name, "1", slot, Format(width, 0), -(1 << width - 2), 1 << width - 2, slot)
+
+
+STEP = FunctionWords(
+    "step",
+    (word("q[0]", 9, 0), word("v[0]", 9, 1), word("tau[0]", 7, 2)),
+    tuple(Word(f"step.x_next[{k}]", "1", k, Format(9, 0)) for k in range(2)),
+)
+
+
+def rollouts() -> Interface:
+    """Return the interface of an accelerator of steps and rollouts."""
+    program = Program((), STEP.inputs, (), {"step": STEP.outputs}, None, None, (9, 9))
+    return program_interface([program], WIDTH, rollout=RolloutShape(HORIZON, 1))
+
+
+def packet(function: str, tag: int, **numbers: int) -> list[tuple[int, bool]]:
+    """Return a request of one or two beats."""
+    interface = rollouts()
+    bits, place = tag | CODES[function] << 16, 32
+    values = {own.slot: numbers.get(own.name, 0) for own in interface.inputs(function)}
+    for slot, width in enumerate(interface.request_widths(function)):
+        bits |= (values.get(slot, 0) & (1 << width) - 1) << place
+        place += width
+    count = -(-place // WIDTH)
+    return [(bits >> k * WIDTH & (1 << WIDTH) - 1, k == count - 1) for k in range(count)]
+
+
+def job(rng: random.Random) -> list[tuple[int, bool]]:
+    """Return rows, rollouts of them, and steps between."""
+    beats = [
+        beat for row in range(3) for beat in packet(LOAD, row, **{"tau[0]": rng.randrange(30), "row": row})
+    ]
+    for tag in range(6):
+        state = {"q[0]": rng.randrange(90), "v[0]": rng.randrange(90)}
+        beats += packet(ROLLOUT, tag, steps=rng.randrange(1, 4), every=rng.randrange(3), **state)
+        beats += packet("step", tag, **state)
+    return beats
+
+
+def test_after_a_reset_in_the_middle_of_rollouts_all_is_as_after_power_up() -> None:
+    core = FakeCore(ii=2, functions=(STEP,), latencies={"step": 9})
+    dut = Accelerator(cores=[core], interface=rollouts())
+    bench = Bench(dut)
+    answers: list[list[Any]] = []
+
+    async def drive(ctx: Any, beats: list[tuple[int, bool]], cycles: int) -> list[Any]:
+        queue, taken = list(beats), []
+        ctx.set(dut.m_axis_tready, 1)
+        for cycle in range(cycles):
+            ctx.set(dut.s_axis_tvalid, bool(queue))
+            if queue:
+                ctx.set(dut.s_axis_tdata, queue[0][0])
+                ctx.set(dut.s_axis_tlast, queue[0][1])
+            if ctx.get(dut.m_axis_tvalid):
+                taken.append((cycle, ctx.get(dut.m_axis_tdata), ctx.get(dut.m_axis_tlast)))
+            if queue and ctx.get(dut.s_axis_tready):
+                queue.pop(0)
+            await ctx.tick()
+        ctx.set(dut.s_axis_tvalid, 0)
+        return taken
+
+    async def testbench(ctx: Any) -> None:
+        for cycles in (0, 17, 30, 41, 56, 73):
+            await drive(ctx, job(random.Random(cycles)), cycles)
+            ctx.set(bench.reset, 1)
+            await ctx.tick()
+            ctx.set(bench.reset, 0)
+            unloaded = packet(ROLLOUT, 77, steps=1)
+            answers.append(await drive(ctx, unloaded + job(random.Random(1)), 160))
+
+    simulator = Simulator(bench)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    first, *others = answers
+    malformed = 77 | CODES[ROLLOUT] << 16 | 4 << 24
+    assert (first[0][1], sum(last for _, _, last in first) > 3 + 12) == (malformed, True)
+    assert others == [first] * len(others)
+
+
+def test_enough_rollouts_fill_a_core() -> None:
+    assert flights(22, 1) == 27
+    assert flights(22, 8) == 6
+
+
+def test_what_cannot_be_built_is_refused() -> None:
+    with pytest.raises(ValueError, match="interface: has no rollouts; expected their shape"):
+        Rollout(interface=Interface((STEP,), WIDTH), slots=(9, 9, 7), latency=9, ii=1)
+    with pytest.raises(ValueError, match="latency: is 2; expected at least 3"):
+        Rollout(interface=rollouts(), slots=(9, 9, 7), latency=2, ii=1)
+    cores = [FakeCore(ii=2, functions=(STEP,), latencies={"step": 9}) for _ in range(2)]
+    with pytest.raises(ValueError, match="rollouts: step is in several cores; expected it in one"):
+        Accelerator(cores=cores, interface=rollouts())

@@ -1,0 +1,314 @@
+"""Rollouts: the hardware in mixed streams, every bit; the model is a loop of steps; from Python and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rbdhw
+from rbdhw import golden
+from rbdhw.config import BuildOptions, CoreRequest
+from rbdhw.design.folder import Design, read, write
+from rbdhw.domain.overrides import JointBounds, Overrides
+from rbdhw.domain.sampling import sample
+from rbdhw.errors import InputError
+from rbdhw.fixed.format import Integers
+from rbdhw.interface import state_words
+from rbdhw.pipeline import build_design, generate
+from rbdhw.protocol import LOAD, ROLLOUT
+from rbdhw.robot.model import BASE, JointKind
+from rbdhw.robots import path
+from rbdhw.sim import bulk
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import (
+    MALFORMED,
+    OUTSIDE,
+    answers,
+    merge,
+    requests,
+    responses,
+)
+from rbdhw.sim.rollout import (
+    Answered,
+    Rollouts,
+    compute,
+    prepare,
+    rollout_requests,
+    rollout_responses,
+    sort_responses,
+)
+from rbdhw.sim.run import run
+from rbdhw.sim.verilator import Disturbance
+from tests.support.bit_exact import draw_words
+from tests.support.mechanisms import mechanism
+
+HORIZON = 6
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an accelerator of the toy with rollouts and another function."""
+    folder = tmp_path_factory.mktemp("rollouts") / "toy"
+    options = BuildOptions(functions=("id", "step"), width=24, samples=512, data_width=128, horizon=HORIZON)
+    write(generate(path("toy"), options), folder)
+    return folder
+
+
+def first_states(design: Design, tasks: int, seed: int) -> dict[str, np.ndarray]:
+    """Return states well inside the domain, and forces of :data:`HORIZON` steps, some beyond their bounds."""
+    rng = np.random.default_rng(seed)
+    drawn = sample(design.robot, design.domain, tasks, rng, design.fext)
+    tau = 1.2 * rng.uniform(*np.asarray(design.domain.bounds["tau"]).T, (HORIZON, design.robot.nv))
+    return {name: drawn[name] for name in ("q", "v", "h")} | {"tau": tau}
+
+
+def model_answers(
+    design: Design, words: dict[str, Integers], rows: dict[str, Integers], steps: int, every: int
+) -> tuple[Rollouts, Answered]:
+    """Return the rollouts of one number of steps and the model's answers."""
+    own = Rollouts(words, {name: row[:steps] for name, row in rows.items()}, every)
+    return own, compute(design, own, lambda given: respond(design, "step", given))
+
+
+class Stream:
+    """A mixed stream of requests in the order in which they are added, and the expected answers."""
+
+    def __init__(self, design: Design) -> None:
+        self.design = design
+        self.sent, self.expected = [], {}
+        self.surplus = 0
+
+    def add(self, function: str, packets: np.ndarray, expected: np.ndarray) -> None:
+        self.sent += list(packets)
+        self.expected.setdefault(function, []).extend(list(expected))
+        self.surplus += len(expected) - len(packets)
+
+    def row(self, number: int, row: dict[str, int], tag: int, status: int) -> None:
+        """Add a packet that loads a row."""
+        words = {name: np.array([value]) for name, value in row.items()} | {"row": np.array([number])}
+        tags = np.array([tag])
+        answer = responses(self.design, LOAD, tags, np.array([status]), {})
+        self.add(LOAD, requests(self.design, LOAD, tags, words), answer)
+
+    def rollouts(self, words, rows, steps: int, every: int, tags: Integers) -> None:
+        """Add rollouts; those that are refused have one answer without words."""
+        asked = rollout_requests(self.design, words, *(np.full(len(tags), x) for x in (steps, every)), tags)
+        if 1 <= steps <= len(next(iter(rows.values()))) and 0 <= every <= HORIZON:
+            own, answered = model_answers(self.design, words, rows, steps, every)
+            self.add(ROLLOUT, asked, rollout_responses(self.design, own, answered, tags))
+        else:
+            empty = {w.name: np.zeros(len(tags), np.int64) for w in self.design.interface.outputs(ROLLOUT)}
+            status = np.full(len(tags), MALFORMED)
+            self.add(ROLLOUT, asked, responses(self.design, ROLLOUT, tags, status, empty))
+
+    def tasks(self, function: str, tags: Integers, seed: int) -> None:
+        """Add tasks of a function of the core."""
+        words = draw_words(self.design, function, False, len(tags), seed)
+        status, results = respond(self.design, function, words)
+        answer = responses(self.design, function, tags, status, results)
+        self.add(function, requests(self.design, function, tags, words), answer)
+
+    def check(self, folder: Path, traffic: Disturbance) -> np.ndarray:
+        """Send everything, compare every bit of the answers, and return the cycles of the last beats."""
+        places = {k: np.array([k]) for k in range(len(self.sent))}
+        beats = merge(places, {k: packet[np.newaxis] for k, packet in enumerate(self.sent)})
+        outcome = bulk.exchange(bulk.build(folder), beats, traffic)
+        assert outcome.violations == 0
+        found = answers(self.design, outcome.responses)
+        for function, packets in self.expected.items():
+            came, expected = found[function].packets, np.array(packets)
+            if function == ROLLOUT:
+                came, expected = (sort_responses(own) for own in (came, expected))
+            assert np.array_equal(came, expected), function
+        assert sum(len(own.packets) for own in found.values()) == np.count_nonzero(outcome.responses.last)
+        return outcome.taken
+
+
+@pytest.mark.parametrize("disturbed", [0.0, 0.4])
+def test_rollouts_in_a_mixed_stream(folder: Path, disturbed: float) -> None:
+    """Rows, rollouts of any length, refused ones and other tasks: the rows of one do not reach another."""
+    design, rng = read(folder), np.random.default_rng(1)
+    stream, tag = Stream(design), 0
+    loaded: dict[str, list[int]] = {}
+    for turn in range(4):
+        own = prepare(design, first_states(design, 1, seed=turn), 0)
+        names = list(own.rows)
+        for k in range((3, HORIZON, HORIZON, 2)[turn]):
+            stream.row(k, {name: int(own.rows[name][k]) for name in names}, k, 0)
+            for name in names:
+                row = loaded.setdefault(name, [])
+                row[k : k + 1] = [int(own.rows[name][k])]
+        rows = {name: np.array(row) for name, row in loaded.items()}
+        if turn == 0:
+            stream.row(5, dict.fromkeys(names, 0), 99, MALFORMED)  # leaves a gap
+        for _ in range(12):
+            tags, tag = np.arange(tag, tag + 3), tag + 3
+            kind = rng.choice(["id", "step", ROLLOUT, ROLLOUT])
+            if kind != ROLLOUT:
+                stream.tasks(kind, tags, seed=tag)
+                continue
+            words = draw_words(design, ROLLOUT, False, 3, seed=tag)
+            state = {name: words[name] for name in own.words}
+            steps, every = int(rng.integers(0, HORIZON + 2)), int(rng.integers(0, 4))
+            stream.rollouts(state, rows, steps, every, tags)
+    stream.check(folder, Disturbance(disturbed, disturbed, seed=5, surplus=stream.surplus))
+
+
+def test_forces_are_limited_when_they_are_loaded(folder: Path) -> None:
+    design = read(folder)
+    own = prepare(design, first_states(design, 2, seed=3), 0)
+    bounds = {word.name: word for word in design.interface.inputs(LOAD) if word.name in own.rows}
+    far = {name: word.format.highest for name, word in bounds.items()}
+    assert all(far[name] > word.highest for name, word in bounds.items())
+    stream = Stream(design)
+    stream.row(0, far, 1, OUTSIDE)
+    limited = {name: np.array([word.highest]) for name, word in bounds.items()}
+    stream.rollouts(dict(own.words), limited, 1, 0, np.arange(2))
+    stream.check(folder, Disturbance())
+
+
+def test_one_step_a_cycle_and_a_share_for_others(folder: Path) -> None:
+    """A full core starts a step in every cycle; foreign tasks take as much as they need."""
+    design, tasks = read(folder), 120
+    words = prepare(design, first_states(design, tasks, seed=4), 0)
+    stream = Stream(design)
+    for k in range(HORIZON):
+        stream.row(k, {name: int(row[k]) for name, row in words.rows.items()}, k, 0)
+    stream.rollouts(dict(words.words), words.rows, HORIZON, 0, np.arange(tasks))
+    taken = stream.check(folder, Disturbance())
+    assert taken[-1] - taken[HORIZON - 1] <= 1.1 * tasks * HORIZON + 60
+
+
+def test_a_state_goes_back_without_losing_a_bit(folder: Path) -> None:
+    """The words of a state have all the fraction bits of the results: the format rule of accumulators."""
+    design = read(folder)
+    step = design.interface.words("step")
+    for own in state_words(step, design.robot.nq):
+        assert own.place is not None
+        assert own.word.format.binary_point >= step.outputs[own.place].format.binary_point
+
+
+def calm(design: Design, tasks: int, seed: int) -> dict[str, np.ndarray]:
+    """Return first states and forces that keep a robot in its domain."""
+    arrays = first_states(design, tasks, seed)
+    return arrays | {"q": 0.5 * arrays["q"], "v": 0.2 * arrays["v"], "tau": 0.2 * arrays["tau"]}
+
+
+@pytest.mark.parametrize("engine", ["model", "numpy"])
+def test_a_rollout_is_a_loop_of_steps(folder: Path, engine: str) -> None:
+    acc = rbdhw.load(folder, engine)
+    arrays = calm(read(folder), 8, seed=6)
+    q, v, tau, h = (arrays[name] for name in ("q", "v", "tau", "h"))
+    found = acc.rollout(q, v, tau, h, every=1)
+    last = acc.rollout(q[0], v[0], tau, h[0])
+    assert found._fields == ("states", "first_flagged", "status")
+    assert (found.states.shape, last.states.shape) == ((8, HORIZON, 4), (1, 4))
+    np.testing.assert_array_equal(last.states[0], found.states[0, -1])
+    assert not found.status.any()
+    assert not found.first_flagged.any()
+    for k, force in enumerate(tau):
+        one = acc.step(q, v, force, h)
+        np.testing.assert_array_equal(found.states[:, k], one.x_next)
+        q, v = one.x_next[:, :2], one.x_next[:, 2:]
+
+
+def test_golden_rollouts_are_pinocchios_steps(folder: Path) -> None:
+    acc, arrays = rbdhw.load(folder, "golden"), calm(read(folder), 3, seed=7)
+    q, v, tau, h = (arrays[name] for name in ("q", "v", "tau", "h"))
+    far = np.vstack([tau[:2], np.full((1, 2), 1e5)])
+    found = acc.rollout(q, v, far, h, every=2)
+    limits = read(folder).domain.bounds["tau"]
+    for force in np.clip(far, limits[:, 0], limits[:, 1]):
+        given = {"q": q, "v": v, "h": h, "tau": np.tile(force, (3, 1))}
+        after = golden.evaluate(acc.robot, "step", given)["x_next"]
+        q, v = after[:, :2], after[:, 2:]
+    np.testing.assert_array_equal(found.states[:, -1], after)
+    assert found.states.shape == (3, 2, 4)
+
+
+def test_the_step_in_which_a_state_leaves_its_domain_is_named(folder: Path) -> None:
+    acc, design = rbdhw.load(folder, "numpy"), read(folder)
+    limits = design.domain.bounds
+    q, v = np.zeros(2), limits["v"][:, 1] * 0.98
+    found = acc.rollout(q, v, np.tile(limits["tau"][:, 1], (HORIZON, 1)), 0.02, every=1)
+    assert found.status & OUTSIDE
+    assert 1 < found.first_flagged <= HORIZON
+    fine = acc.rollout(q, v, np.tile(limits["tau"][:, 1], (int(found.first_flagged) - 1, 1)), 0.02)
+    assert (fine.status, fine.first_flagged) == (0, 0)
+    assert acc.rollout(q, v, np.zeros((2, 2)), 0.03).first_flagged == 1
+
+
+@pytest.mark.parametrize("engine", ["rtl", "golden"])
+def test_from_a_file(folder: Path, tmp_path: Path, engine: str) -> None:
+    arrays = calm(read(folder), 5, seed=8)
+    np.savez(tmp_path / "x.npz", **arrays, every=4, unused=1.0)
+    outcome = run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz", engine)
+    assert (outcome.tasks, outcome.flagged, outcome.ignored) == (5, 0, ("unused",))
+    with np.load(tmp_path / "y.npz") as found:
+        states = found["states"]
+    expected = rbdhw.load(folder).rollout(*(arrays[name] for name in ("q", "v", "tau", "h")), every=4)
+    assert states.shape == expected.states.shape == (5, 2, 4)
+    if engine == "rtl":
+        np.testing.assert_array_equal(states, expected.states)
+    else:
+        np.testing.assert_allclose(states, expected.states, atol=1e-2)
+
+
+def test_unusable_rollouts_are_refused(folder: Path, tmp_path: Path) -> None:
+    acc = rbdhw.load(folder, "numpy")
+    q, tau = np.zeros(2), np.zeros((2, 2))
+    for forces in (np.zeros((0, 2)), np.zeros((HORIZON + 1, 2)), np.zeros(2)):
+        with pytest.raises(InputError, match=r"array 'tau': shape .*K of 1 to 6 steps.*larger --horizon"):
+            acc.rollout(q, q, forces, 0.01)
+    with pytest.raises(InputError, match="every: 7; expected 0 to 6 steps"):
+        acc.rollout(q, q, tau, 0.01, every=7)
+    with pytest.raises(InputError, match="array 'h': missing"):
+        acc.rollout(q, q, tau)
+    np.savez(tmp_path / "x.npz", q=q[None], v=q[None], tau=tau)
+    with pytest.raises(InputError, match="array 'h': missing; expected q, v, tau, h for rollout"):
+        run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz", "numpy")
+    assert not (tmp_path / "y.npz").exists()
+
+
+def assert_exact(design: Design, folder: Path, tasks: int, foreign: str) -> None:
+    """Check rollouts mixed with other tasks under random traffic."""
+    write(design, folder / "design")
+    design = read(folder / "design")
+    own = prepare(design, calm(design, tasks, seed=9), 0)
+    stream = Stream(design)
+    for k in range(HORIZON):
+        stream.row(k, {name: int(row[k]) for name, row in own.rows.items()}, k, 0)
+    for start in range(0, tasks, 5):
+        words = {name: values[start : start + 5] for name, values in own.words.items()}
+        tags = np.arange(start, min(start + 5, tasks))
+        stream.rollouts(words, own.rows, 1 + start % HORIZON, start % 4, tags)
+        stream.tasks(foreign, tags, seed=start)
+    stream.check(folder / "design", Disturbance(0.3, 0.3, seed=2, surplus=stream.surplus))
+
+
+def test_beside_another_core(tmp_path: Path) -> None:
+    """Tasks wait in the queue of the core, which also shares it with steps."""
+    cores = (CoreRequest(("id",), 1), CoreRequest(("step", "fd"), 3))
+    options = BuildOptions(
+        functions=("id", "step", "fd"), width=24, samples=256, data_width=128, horizon=HORIZON, cores=cores
+    )
+    assert_exact(generate(path("toy"), options), tmp_path, 60, "fd")
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(6000)
+def test_an_arm(tmp_path: Path) -> None:
+    options = BuildOptions(functions=("id", "step"), width=24, samples=512, horizon=HORIZON)
+    assert_exact(generate(path("iiwa14"), options), tmp_path, 200, "id")
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(6000)
+@pytest.mark.parametrize("kind", [JointKind.SPHERICAL, JointKind.FLOATING])
+def test_rotations_of_three_axes(tmp_path: Path, kind: JointKind) -> None:
+    robot = mechanism([kind, JointKind.REVOLUTE, JointKind.PLANAR], (BASE, 0, 0), seed=4)
+    overrides = Overrides(default=JointBounds(velocity=2.0, effort=50.0))
+    options = BuildOptions(functions=("id", "step"), ii=8, width=24, samples=512, horizon=HORIZON)
+    assert_exact(build_design(robot, options, overrides), tmp_path, 100, "id")

@@ -272,10 +272,15 @@ def rotational_moment(inertia: Inertia, motion: Motion) -> Vector:
 
 def without_external(wrench: Wrench, external: Wrench, link_frame: Placement) -> Wrench:
     """Return the wrench that the joint must supply if the environment supplies ``external``."""
+    moment, force = in_body_axes(external, link_frame)
+    return subtract(wrench[0], moment), subtract(wrench[1], force)
+
+
+def in_body_axes(external: Wrench, link_frame: Placement) -> Wrench:
+    """Transform an external wrench from a link's frame to its body's."""
     moment = multiply(link_frame.rotation, external[0])
     force = multiply(link_frame.rotation, external[1])
-    moment = add(moment, cross(link_frame.translation, force))
-    return subtract(wrench[0], moment), subtract(wrench[1], force)
+    return add(moment, cross(link_frame.translation, force)), force
 
 
 def backward(joint: Joint, q: Coordinate, wrench: Wrench) -> Wrench:

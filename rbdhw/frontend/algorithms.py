@@ -29,7 +29,15 @@ NEEDED_BY: dict[str, tuple[str, ...]] = {
 }
 """For each step of :data:`rbdhw.frontend.functions.ALGORITHMS`, the functions that contain it."""
 
-TOGETHER = (("derivatives",), ("inverse", "products"), ("forward",), ("gradient",), ("second",), ("rates",))
+TOGETHER = (
+    ("axes",),
+    ("derivatives",),
+    ("inverse", "products"),
+    ("forward",),
+    ("gradient",),
+    ("second",),
+    ("rates",),
+)
 """Groups of steps. Within a group every combination of alternatives is compared; the groups are decided one
 after the other."""
 

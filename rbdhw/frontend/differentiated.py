@@ -134,7 +134,7 @@ class _Directions:
         robot, places = state.robot, dofs(state.robot)
         self._builder = next(own.builder for own in state.v if isinstance(own, Signal))
         kinds = [directions(body.joint) for body in robot.bodies]
-        self._position = _seeds(robot, lambda i, k: _tangent(state.coordinates[i], kinds[i][k]))
+        self._position = _seeds(robot, lambda i, k: _tangent(state.own[i], kinds[i][k]))
         self._velocity = _seeds(robot, lambda i, k: [(state.v[places[i]][k], 1.0)])
         self._acceleration = _seeds(robot, lambda i, k: [(state.a[places[i]][k], 1.0)])
         self._fixed: Seeds = {}

@@ -19,7 +19,7 @@ This takes fewer operations, but every function with derivatives then waits for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -32,9 +32,10 @@ from rbdhw.dynamics.factorization import Factors, factorize, inverse, solve
 from rbdhw.dynamics.joint import dofs
 from rbdhw.dynamics.kinematics import frame_motion
 from rbdhw.dynamics.propagated import propagate
-from rbdhw.dynamics.rnea import STILL, RoundTrip, Wrench, joint_forces, newton_euler
+from rbdhw.dynamics.rnea import STILL, RoundTrip, joint_forces, newton_euler
 from rbdhw.dynamics.second_columns import SecondDerivatives
 from rbdhw.dynamics.second_derivatives import second_derivatives
+from rbdhw.dynamics.shared_axes import Description, can_share_axes, share_axes
 from rbdhw.dynamics.spatial import ZERO, dot
 from rbdhw.frontend.inputs import Coupling, Task
 from rbdhw.frontend.integrators import Dynamics, Integrator, Slopes
@@ -61,6 +62,7 @@ from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar, region
 
 ALGORITHMS: dict[str, tuple[str, ...]] = {
+    "axes": ("turning", "shared"),
     "derivatives": ("composite", "columns"),
     "inverse": ("paired_pivots", "block_pivots", "single_pivots", "articulated"),
     "products": ("dense", "solves"),
@@ -89,16 +91,18 @@ Halves = tuple[Matrix, Matrix]
 class Algorithms:
     """One algorithm of :data:`ALGORITHMS` for each step.
 
-    ``derivatives`` of inverse dynamics: by composite bodies or by columns. ``inverse`` of the mass matrix: by
-    factorisation with pivots one by one, in pairs or in blocks of up to three, or by articulated bodies.
-    ``products`` of the inverse with vectors and matrices: dense, or solved with the sparse factors.
-    ``forward`` dynamics: a product with the inverse, or propagated through articulated bodies.
-    ``gradient`` of forward dynamics: see :mod:`rbdhw.frontend.functions`. ``second`` derivatives of inverse
-    dynamics: by columns or by differentiating the graph (:mod:`rbdhw.frontend.differentiated`). ``rates``:
-    the part of velocities in the accelerations, and its derivative, by the bias of inverse dynamics or by
-    symbols, from the second derivatives by velocity.
+    ``axes`` of the bodies' quantities: they turn with each body, or bodies on parallel joints share them
+    (:mod:`rbdhw.dynamics.shared_axes`). ``derivatives`` of inverse dynamics: by composite bodies or by
+    columns. ``inverse`` of the mass matrix: by factorisation with pivots one by one, in pairs or in blocks of
+    up to three, or by articulated bodies. ``products`` of the inverse with vectors and matrices: dense, or
+    solved with the sparse factors. ``forward`` dynamics: a product with the inverse, or propagated through
+    articulated bodies. ``gradient`` of forward dynamics: see :mod:`rbdhw.frontend.functions`. ``second``
+    derivatives of inverse dynamics: by columns or by differentiating the graph
+    (:mod:`rbdhw.frontend.differentiated`). ``rates``: the part of velocities in the accelerations, and its
+    derivative, by the bias of inverse dynamics or by symbols, from the second derivatives by velocity.
     """
 
+    axes: str = "turning"
     derivatives: str = "composite"
     inverse: str = "paired_pivots"
     products: str = "dense"
@@ -116,7 +120,7 @@ class Algorithms:
         """Return whether the algorithms can be combined and support a robot.
 
         Columns, articulated bodies and symbols support plain robots only (:func:`is_plain`). Symbols leave
-        viscous friction out, which is linear in the velocities.
+        viscous friction out, which is linear in the velocities. Axes are shared if any body can.
         """
         for_plain = (
             self.derivatives == "columns",
@@ -125,7 +129,8 @@ class Algorithms:
             self.rates == "symbols",
         )
         complete = self.rates == "bias" or not any(robot.damping)
-        return self.possible and complete and (not any(for_plain) or is_plain(robot))
+        useful = self.axes == "turning" or any(can_share_axes(robot))
+        return self.possible and complete and useful and (not any(for_plain) or is_plain(robot))
 
 
 DEFAULT = Algorithms()
@@ -257,6 +262,18 @@ class _Pipeline:
                     self._state, self._forward, self._contraction, self._task.lambda_a
                 )
 
+    @cached_property
+    def _described(self) -> Description:
+        """The robot, the coordinates and the external wrenches in the axes of the chosen algorithm."""
+        given = Description(self._robot, self._task.coordinates, self._task.fext)
+        return given if self._algorithms.axes == "turning" else share_axes(given)
+
+    @cached_property
+    def _unloaded(self) -> Description:
+        """The same without gravity and external wrenches."""
+        own = self._described
+        return Description(replace(own.robot, gravity=(0.0, 0.0, 0.0)), own.coordinates, {})
+
     # Inverse dynamics
 
     @cached_property
@@ -270,8 +287,8 @@ class _Pipeline:
         return self._select_accelerations(self._zeros)
 
     def _round_trip(self, a: Sequence[Scalar]) -> RoundTrip:
-        task = self._task
-        return newton_euler(self._robot, task.coordinates, self._v, a, task.base, task.fext)
+        own = self._described
+        return newton_euler(own.robot, own.coordinates, self._v, a, self._task.base, own.fext)
 
     @cached_property
     def _task_accelerations(self) -> Vector:
@@ -301,7 +318,7 @@ class _Pipeline:
 
     @cached_property
     def _mass_matrix(self) -> Matrix:
-        matrix = mass_matrix(self._robot, self._task.coordinates)
+        matrix = mass_matrix(self._described.robot, self._described.coordinates)
         return self._coupling.gather_both(with_armature(self._robot, matrix))
 
     @cached_property
@@ -312,7 +329,7 @@ class _Pipeline:
     def _inverse(self) -> Matrix:
         """The rows of the inverse's lower triangle."""
         if self._algorithms.inverse == "articulated":
-            return articulated_inverse(self._robot, self._task.coordinates)
+            return articulated_inverse(self._described.robot, self._described.coordinates)
         return inverse(self._factors)
 
     @cached_property
@@ -337,7 +354,7 @@ class _Pipeline:
             with region("forward_dynamics", i):
                 free.append(tau - bias)
         if self._algorithms.forward == "propagated":
-            return propagate(self._robot, self._task.coordinates, free)
+            return propagate(self._described.robot, self._described.coordinates, free)
         return self._inverse_times(self._inverse, free)
 
     @cached_property
@@ -358,38 +375,34 @@ class _Pipeline:
         if derived and self._algorithms.gradient == "repeated":
             return self._repeated_gradient
         a = self._select_accelerations(self._zeros)
-        return self._gradient(self._robot, self._v, a, self._first, self._task.fext)
+        return self._gradient(self._described, self._v, a, self._first)
 
     @cached_property
     def _forward_gradient(self) -> Halves:
         """The derivatives of inverse dynamics at the accelerations of forward dynamics."""
         if self._algorithms.gradient == "repeated":
             return self._repeated_gradient
-        at_rest, a = replace(self._robot, gravity=(0.0, 0.0, 0.0)), self._coupling.spread(self._accelerations)
-        trip = newton_euler(at_rest, self._task.coordinates, self._zeros, a, STILL)
+        at_rest, a = self._unloaded, self._coupling.spread(self._accelerations)
+        trip = newton_euler(at_rest.robot, at_rest.coordinates, self._zeros, a, STILL)
         by_position, by_velocity = self._task_gradient
-        correction, _ = self._gradient(at_rest, self._zeros, a, trip, {})
+        correction, _ = self._gradient(at_rest, self._zeros, a, trip)
         return self._sum(by_position, correction), by_velocity
 
     @cached_property
     def _repeated_gradient(self) -> Halves:
         """The derivatives after a second round trip, at the task's or forward dynamics' accelerations."""
         a = self._select_accelerations(self._coupling.spread(self._accelerations))
-        return self._gradient(self._robot, self._v, a, self._round_trip(a), self._task.fext)
+        return self._gradient(self._described, self._v, a, self._round_trip(a))
 
     def _gradient(
-        self,
-        robot: Robot,
-        v: Sequence[Scalar],
-        a: Sequence[Scalar],
-        trip: RoundTrip,
-        fext: Mapping[int, Wrench],
+        self, own: Description, v: Sequence[Scalar], a: Sequence[Scalar], trip: RoundTrip
     ) -> Halves:
         """Return the derivatives by position and by velocity at the state of a round trip."""
+        robot = own.robot
         if self._algorithms.derivatives == "columns":
-            by_position, by_velocity = column_derivatives(robot, self._task.coordinates, v, a, fext)
+            by_position, by_velocity = column_derivatives(robot, own.coordinates, v, a, own.fext)
             return by_position, with_damping(robot, by_velocity)
-        result = inverse_dynamics_derivatives(robot, self._task.coordinates, v, trip)
+        result = inverse_dynamics_derivatives(robot, own.coordinates, v, trip)
         gather = self._coupling.gather_both
         return gather(result.by_position), gather(with_damping(robot, result.by_velocity))
 
@@ -438,11 +451,17 @@ class _Pipeline:
         a = self._select_accelerations(
             self._coupling.spread(self._caused) if self._differentiates_forward else self._zeros
         )
-        trip = self._round_trip(a)
-        task = self._task
-        differentiated = self._algorithms.second == "differentiated"
+        own, task = self._described, self._task
         return State(
-            self._robot, task.coordinates, self._v, a, trip, self._coupling, task.floating, differentiated
+            own.robot,
+            own.coordinates,
+            task.coordinates,
+            self._v,
+            a,
+            self._round_trip(a),
+            self._coupling,
+            task.floating,
+            differentiated=self._algorithms.second == "differentiated",
         )
 
     @property
@@ -454,7 +473,7 @@ class _Pipeline:
     def _forward(self) -> Forward:
         """The first derivatives of forward dynamics at that state, proper for a floating body."""
         state = self._state
-        halves = self._gradient(self._robot, self._v, state.a, state.trip, self._task.fext)
+        halves = self._gradient(self._described, self._v, state.a, state.trip)
         by_position, by_velocity = (self._minus_times(self._inverse, half) for half in halves)
         if self._algorithms.rates == "symbols":
             _, by_velocity = self._by_symbols
@@ -469,9 +488,9 @@ class _Pipeline:
         """The accelerations of forward dynamics at which second derivatives are taken."""
         if self._algorithms.rates == "bias":
             return self._accelerations
-        task = self._task
-        still = newton_euler(self._robot, task.coordinates, self._zeros, self._zeros, task.base, task.fext)
-        weights = joint_forces(self._robot, still)
+        own, task = self._described, self._task
+        still = newton_euler(own.robot, own.coordinates, self._zeros, self._zeros, task.base, own.fext)
+        weights = joint_forces(own.robot, still)
         with region("forward_dynamics"):
             free = self._solve([tau - weight for tau, weight in zip(task.tau, weights, strict=True)])
             return [x + y for x, y in zip(free, self._by_symbols[0], strict=True)]
@@ -479,10 +498,9 @@ class _Pipeline:
     @cached_property
     def _by_symbols(self) -> tuple[Vector, Matrix]:
         """The accelerations that velocities cause, and their derivatives by velocity."""
-        still = replace(self._robot, gravity=(0.0, 0.0, 0.0))
-        coordinates = self._task.coordinates
-        trip = newton_euler(still, coordinates, self._zeros, self._zeros, STILL)
-        found = second_derivatives(still, coordinates, self._zeros, trip)
+        own = self._unloaded
+        trip = newton_euler(own.robot, own.coordinates, self._zeros, self._zeros, STILL)
+        found = second_derivatives(own.robot, own.coordinates, self._zeros, trip)
         symbols = acceleration_symbols(self._solve, [own.momentum for own in found])
         return rates_by_symbols(symbols, self._v)
 

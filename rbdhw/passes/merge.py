@@ -75,18 +75,15 @@ def _agree(one: Array, other: Array) -> bool:
 
 
 def _cancelling(graph: Graph, values: Array) -> NDArray[np.bool_]:
-    """Return for each node whether it is a sum whose terms cancel in all states."""
-    found = np.zeros(len(graph.nodes), bool)
-    sums = [i for i, node in enumerate(graph.nodes) if node.op is Op.ADD]
-    if sums:
-        args = zip(*(graph.nodes[i].args for i in sums), strict=True)
-        sizes = [np.abs(_values(values, edges)) for edges in args]
-        found[sums] = (np.abs(values[sums]) <= TOLERANCE * np.maximum(*sizes)).all(axis=1)
-    return found
+    """Return for each node whether it is a sum whose terms cancel in all states.
 
-
-def _values(values: Array, edges: tuple[Edge, ...]) -> Array:
-    """Return the values of edges, but for their signs."""
-    shifts = np.array([edge.shift for edge in edges])
-    found: Array = np.ldexp(values[[edge.node for edge in edges]], shifts[:, None])
+    A term that is itself a sum counts with the size of its own terms, because it has their rounding errors.
+    """
+    sizes = np.abs(values)
+    for i, node in enumerate(graph.nodes):
+        if node.op is Op.ADD:
+            one, other = (np.ldexp(sizes[edge.node], edge.shift) for edge in node.args)
+            np.maximum(one, other, out=sizes[i])
+    sums = np.array([node.op is Op.ADD for node in graph.nodes])
+    found: NDArray[np.bool_] = sums & (np.abs(values) <= TOLERANCE * sizes).all(axis=1)
     return found

@@ -17,12 +17,12 @@ from rbdhw.passes.factor import factor
 from rbdhw.protocol import WordName
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
-from rbdhw.robot.model import JointKind, Robot
+from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.graph_results import results
-from tests.support.mechanisms import mechanism
+from tests.support.mechanisms import mechanism, with_mimic, with_parallel_joints
 from tests.support.strategies import random_states, robots
 
 SECOND = ("sid", "sfd", "hid", "hfd")
@@ -57,6 +57,8 @@ def assert_golden(robot: Robot, functions: tuple[str, ...], seed: int, algorithm
         Algorithms(products="solves"),
         Algorithms(second="differentiated"),
         Algorithms(rates="symbols"),
+        Algorithms("shared"),
+        Algorithms("shared", second="differentiated"),
     ],
     ids=str,
 )
@@ -90,6 +92,30 @@ def test_random_trees(robot: Robot, seed: int, second: str) -> None:
 )
 def test_symbols(robot: Robot, seed: int) -> None:
     assert_golden(robot, ("fd", "sfd", "hfd"), seed, Algorithms(rates="symbols"))
+
+
+@pytest.mark.parametrize("second", ALGORITHMS["second"])
+def test_shared_axes(second: str) -> None:
+    """Parallel and opposite joints, two of them on one body, a follower, and a joint across."""
+    robot = mechanism([JointKind.REVOLUTE] * 6, (BASE, 0, 1, 1, 0, 4), 2, (0.0, 0.0, 1.0))
+    robot = with_mimic(with_parallel_joints(robot, (1, 2, 3, 5)), 5, 2, -2.0, 0.3)
+    own = Algorithms("shared", second=second)
+    assert own.possible_for(prepared(robot))
+    assert_golden(robot, SECOND, 6, own)
+
+
+def test_shared_axes_with_every_other_algorithm() -> None:
+    robot = mechanism([JointKind.REVOLUTE] * 5, (BASE, 0, 1, 1, 0), 3, (0.0, 0.0, 1.0))
+    robot = with_parallel_joints(robot, (1, 2, 3))
+    for own in (
+        Algorithms("shared", derivatives="columns", inverse="articulated"),
+        Algorithms("shared", forward="propagated", rates="symbols"),
+    ):
+        assert_golden(robot, ("fd", "minv", "did", "dfd", *SECOND), 7, own)
+
+
+def test_shared_axes_on_a_floating_base() -> None:
+    assert_golden(load_urdf(path("hyq")).with_floating_base(), ("sid", "hfd"), 2, Algorithms("shared"))
 
 
 def test_symbols_need_joints_of_one_freedom_on_a_fixed_base() -> None:
@@ -156,8 +182,9 @@ MOST = {
     ("iiwa14", "hid"): (1840, 2800),
     ("iiwa14", "hfd"): (3850, 5400),
     ("iiwa14", "sid"): (3500, 3500),
-    ("hyq", "hid"): (1600, 1450),
-    ("hyq", "sid"): (1400, 1400),
+    ("hyq", "hid"): (960, 960),
+    ("hyq", "sid"): (660, 640),
+    ("hyq", "sfd"): (2050, 2050),
 }
 """Bounds of the multiplications with each algorithm, without the search for better frames."""
 
@@ -165,5 +192,6 @@ MOST = {
 @pytest.mark.parametrize(("name", "function"), MOST)
 def test_multiplications(name: str, function: str) -> None:
     for second, most in zip(ALGORITHMS["second"], MOST[name, function], strict=True):
-        graph = trace(prepared(load_urdf(path(name))), (function,), algorithms=Algorithms(second=second))
+        own = Algorithms("shared", second=second)
+        graph = trace(prepared(load_urdf(path(name))), (function,), algorithms=own)
         assert multiplications(factor(graph)) <= most

@@ -44,6 +44,21 @@ def random_parents(count: int, rng: np.random.Generator) -> list[int]:
     return parents
 
 
+def with_parallel_joints(robot: Robot, turned: Sequence[int]) -> Robot:
+    """Return a robot whose joints, all along z, are parallel to their parents' for the bodies of ``turned``.
+
+    Every second of these has the opposite axis.
+    """
+    bodies = list(robot.bodies)
+    for k, i in enumerate(turned):
+        cos, sin = np.cos(1.0 + k), np.sin(1.0 + k)
+        sign = (-1.0) ** k
+        rotation = ((cos, -sign * sin, 0.0), (sin, sign * cos, 0.0), (0.0, 0.0, sign))
+        placement = replace(bodies[i].joint.placement, rotation=rotation)
+        bodies[i] = replace(bodies[i], joint=replace(bodies[i].joint, placement=placement))
+    return robot.with_bodies(bodies)
+
+
 def with_mimic(robot: Robot, follower: int, leader: int, multiplier: float, offset: float = 0.0) -> Robot:
     """Return ``robot`` with the joint of body ``follower`` mimicking that of ``leader``."""
     mimic = Mimic(robot.bodies[leader].joint.name, multiplier, offset)

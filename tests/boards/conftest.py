@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rbdhw.boards.tools import find_tool
 from rbdhw.design.digests import seal
 from tests.support.manifests import MANIFEST
+from tests.support.remembered_tool import remember
 
 # Answers each beat with the product of its halves: one 16 × 16 bit multiplier.
 MULTIPLY = """
@@ -66,6 +68,15 @@ if "--version" in sys.argv:
 value = lambda option: sys.argv[sys.argv.index(option) + 1]
 shutil.copy(value("--input"), value("--bit"))
 """
+
+
+@pytest.fixture(autouse=True, scope="session")
+def remembered_synthesis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Run Yosys once for equal designs: most tests here concern what follows its run, for the same design."""
+    with pytest.MonkeyPatch.context() as patch:
+        program = remember(find_tool("yosys"), tmp_path_factory.mktemp("yosys"))
+        patch.setenv("YOSYS", str(program))
+        yield
 
 
 @pytest.fixture

@@ -74,14 +74,16 @@ def test_target_is_by_default_the_designs_own(
     design: Path, tmp_path: Path, placer: Callable[[dict[int, float]], None]
 ) -> None:
     placer({1: 60.0})
-    own = synthesize(design, work=tmp_path / "own")
-    assert own == synthesize(design, target="ecp5-85", work=tmp_path / "named", seed=1)
+    named = synthesize(design, target="ecp5-85", seed=1)
+    assert synthesize(design) == named
+    assert synthesize(design, work=tmp_path / "work") == named
+    assert (tmp_path / "work/placement.json").exists()
 
 
-def test_target_ultrascale_plus_is_counted(design: Path, tmp_path: Path) -> None:
+def test_target_ultrascale_plus_is_counted(design: Path) -> None:
     write_manifest(design, target="xcvu9p", clock_mhz=125.0)
     steps: list[str] = []
-    report = synthesize(design, target="xcvu9p", work=tmp_path / "work", progress=steps.append)
+    report = synthesize(design, target="xcvu9p", progress=steps.append)
     assert tuple(report) == KEYS
     assert found(report, "board", "target", "tool") == (None, "xcvu9p", "yosys (not placed)")
     assert found(report, *COUNTS) == (1, 34, 1, 0)
@@ -89,7 +91,7 @@ def test_target_ultrascale_plus_is_counted(design: Path, tmp_path: Path) -> None
     assert found(report, "bitstream", "tries", "seed") == (None, [], None)
     assert set(report["versions"]) == {"yosys"}
     assert {step.partition(": ")[0] for step in steps} == {"synthesis with Yosys"}
-    assert (tmp_path / "work/resources.json").exists()
+    assert (design / "build-xcvu9p/resources.json").exists()
 
 
 def test_count_places_nothing_and_always_fits(design: Path) -> None:

@@ -24,6 +24,18 @@ from tests.support.designs import assert_same
 OPTIONS = BuildOptions(DEFAULT_FUNCTIONS, width=18, data_width=128, samples=512)
 
 BUILDS: dict[str, BuildOptions] = {
+    "kinds": replace(
+        OPTIONS,
+        cores=(
+            CoreRequest(("id", "fd"), 1),
+            CoreRequest(("m", "minv", "did"), 6, copies=2),
+            CoreRequest(("dfd", "difd"), 16, "array", copies=2),
+        ),
+    ),
+    "copies": replace(OPTIONS, functions=("id", "fd", "did"), ii=6, copies=3, number="float32"),
+}
+
+LONG: dict[str, BuildOptions] = {
     "paces": replace(
         OPTIONS,
         width=None,
@@ -33,21 +45,24 @@ BUILDS: dict[str, BuildOptions] = {
             CoreRequest(("dfd", "difd"), 8, copies=2),
         ),
     ),
-    "kinds": replace(
+    "array": replace(
         OPTIONS,
         cores=(
             CoreRequest(("fd", "dfd", "difd"), 16, "array", copies=2),
             CoreRequest(("id", "m", "minv", "did"), 2),
         ),
     ),
-    "copies": replace(OPTIONS, ii=6, copies=3, number="float32"),
+    "float": replace(OPTIONS, ii=6, copies=3, number="float32"),
 }
+"""Builds for `make verify`."""
 
 
-@pytest.fixture(scope="module", params=BUILDS)
+@pytest.fixture(
+    scope="module", params=[*BUILDS, *(pytest.param(name, marks=pytest.mark.verify) for name in LONG)]
+)
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp(request.param) / "design"
-    write(generate(path("toy"), BUILDS[request.param]), found)
+    write(generate(path("toy"), (BUILDS | LONG)[request.param]), found)
     return found
 
 
@@ -57,6 +72,7 @@ def test_the_hardware_is_bit_exact(folder: Path) -> None:
     assert all(own.tasks > 100 for own in report.functions.values())
 
 
+@pytest.mark.parametrize("folder", ["kinds", pytest.param("float", marks=pytest.mark.verify)], indirect=True)
 def test_a_task_alone_takes_the_stated_latency(folder: Path, tmp_path: Path) -> None:
     """The first task also waits for the turn of the merger."""
     manifest = read(folder).description
@@ -89,7 +105,7 @@ def test_the_design_is_read_as_it_was_written(folder: Path) -> None:
 
 def test_the_manifest_describes_every_core(folder: Path) -> None:
     manifest: Manifest = read(folder).description
-    options = BUILDS[folder.parent.name.rstrip("0123456789")]
+    options = (BUILDS | LONG)[folder.parent.name.rstrip("0123456789")]
     assert manifest.parts is not None
     asked = options.cores or (CoreRequest(options.functions, options.least_ii, copies=options.copies),)
     for part, request in zip(manifest.parts, asked, strict=True):
@@ -103,6 +119,20 @@ def test_the_manifest_describes_every_core(folder: Path) -> None:
             own, packets = manifest.functions[name], manifest.interval.link.functions[name]
             beats = max(packets.beats_in, packets.beats_out)
             assert own.cycles_per_task == pytest.approx(max(part.ii / part.copies, beats), abs=1e-4)
+
+
+def test_a_budget_sets_the_width_of_each_core() -> None:
+    cores = (CoreRequest(("id",), 1), CoreRequest(("fd",), 4))
+    manifest = generate(
+        path("toy"), replace(OPTIONS, functions=("id", "fd"), width=None, cores=cores)
+    ).description
+    assert manifest.parts is not None
+    assert [part.width for part in manifest.parts] == [[18, 18], [26, 18]]
+    assert manifest.width == [26, 18]
+    for function in ("id", "fd"):
+        error = manifest.error[function]
+        assert error.limit is not None
+        assert error.max < error.limit / 3
 
 
 def random_cores(seed: int, fewest: int) -> tuple[CoreRequest, ...]:

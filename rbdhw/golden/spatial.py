@@ -18,10 +18,12 @@ Array = NDArray[Any]
 
 def skew(r: Array) -> Array:
     """Return the matrix ``r x`` (..., 3, 3) of a 3-vector (..., 3)."""
-    x, y, z = np.moveaxis(r, -1, 0)
-    zero = np.zeros_like(x)
-    rows = ((zero, -z, y), (z, zero, -x), (-y, x, zero))
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    x, y, z = r[..., 0], r[..., 1], r[..., 2]
+    matrix = np.zeros((*r.shape, 3), r.dtype)
+    matrix[..., 0, 1], matrix[..., 0, 2] = -z, y
+    matrix[..., 1, 0], matrix[..., 1, 2] = z, -x
+    matrix[..., 2, 0], matrix[..., 2, 1] = -y, x
+    return matrix
 
 
 def blocks(upper_left: Array, upper_right: Array, lower_left: Array, lower_right: Array) -> Array:
@@ -44,8 +46,10 @@ def transform(E: Array, r: Array) -> Array:
 
 def motion_cross(m: Array) -> Array:
     """Return ``m x`` (N, 6, 6), which acts on motion vectors, for the motion vector ``m`` (N, 6, 1)."""
-    omega, linear = skew(m[:, :3, 0]), skew(m[:, 3:, 0])
-    return blocks(omega, np.zeros((3, 3)), linear, omega)
+    matrix = np.zeros((len(m), 6, 6), m.dtype)
+    matrix[:, :3, :3] = matrix[:, 3:, 3:] = skew(m[:, :3, 0])
+    matrix[:, 3:, :3] = skew(m[:, 3:, 0])
+    return matrix
 
 
 def force_cross(m: Array) -> Array:

@@ -8,9 +8,10 @@ that it has seen before. Hence no graph contains a duplicate or a trivial node, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from rbdhw.scalar import Region
@@ -53,7 +54,8 @@ class Edge(NamedTuple):
 
     def negated(self) -> Edge:
         """Return minus this edge."""
-        return Edge(self.node, not self.negative, self.shift)
+        node, negative, shift = self
+        return _edge((node, not negative, shift))
 
     def shifted(self, shift: int) -> Edge:
         """Return this edge times ``2**shift``."""
@@ -61,9 +63,14 @@ class Edge(NamedTuple):
 
     def applied(self, other: Edge) -> Edge:
         """Return ``other`` with this edge's sign and shift applied to it."""
-        if not (self.negative or self.shift):
+        _, negative, shift = self
+        if not (negative or shift):
             return other
-        return Edge(other.node, other.negative != self.negative, other.shift + self.shift)
+        return _edge((other.node, other.negative != negative, other.shift + shift))
+
+
+_edge: Callable[[tuple[int, bool, int]], Edge] = partial(tuple.__new__, Edge)
+"""Make an edge of its fields, in half the time that its class takes."""
 
 
 class Node(NamedTuple):
@@ -123,7 +130,9 @@ class GraphBuilder:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self._known: dict[tuple[Op, tuple[Edge, ...], float, str], int] = {}
+        self._known: dict[tuple[Op, tuple[Edge, ...], float, str], Edge] = {}
+        self._plain: list[Edge] = []  # the edge without sign and shift of each node
+        self._constants: dict[int, float] = {}
 
     def finish(self, outputs: list[tuple[str, Edge]]) -> Graph:
         """Return the graph of all nodes created so far, with these outputs."""
@@ -131,51 +140,58 @@ class GraphBuilder:
 
     def input(self, name: str, region: Region) -> Edge:
         """Return the input called ``name``."""
-        return Edge(self._node(Op.INPUT, (), 0.0, name, region))
+        return self._node(Op.INPUT, (), 0.0, name, region)
 
     def constant(self, value: float, region: Region) -> Edge:
         """Return a constant edge; its node holds only the mantissa, so that 3 and -6 share one."""
         if value == 0.0:
-            return Edge(self._node(Op.CONSTANT, (), 0.0, "", region))
+            return self._node(Op.CONSTANT, (), 0.0, "", region)
         scale, negative, shift = mantissa(value)
-        return Edge(self._node(Op.CONSTANT, (), scale, "", region), negative, shift)
+        return Edge(self._node(Op.CONSTANT, (), scale, "", region).node, negative, shift)
 
     def constant_value(self, edge: Edge) -> float | None:
         """Return the value of a constant edge, or None for any other edge."""
-        node = self.nodes[edge.node]
-        if node.op is not Op.CONSTANT:
+        node, negative, shift = edge
+        value = self._constants.get(node)
+        if value is None:
             return None
-        return math.ldexp(-node.value if edge.negative else node.value, edge.shift)
+        return math.ldexp(-value if negative else value, shift)
 
     def add(self, a: Edge, b: Edge, region: Region) -> Edge:
         """Return ``a + b``; two multiples of one node are combined only into zero or a power of two."""
-        known_a, known_b = self.constant_value(a), self.constant_value(b)
-        if known_a is not None and known_b is not None:
-            return self.constant(known_a + known_b, region)
-        if known_a == 0.0 or known_b == 0.0:
-            return b if known_a == 0.0 else a
-        if a.node == b.node:
-            factor = math.ldexp(-1.0 if a.negative else 1.0, a.shift)
-            factor += math.ldexp(-1.0 if b.negative else 1.0, b.shift)
+        a_node, a_negative, a_shift = a
+        b_node, b_negative, b_shift = b
+        if a_node in self._constants or b_node in self._constants:
+            known_a, known_b = self.constant_value(a), self.constant_value(b)
+            if known_a is not None and known_b is not None:
+                return self.constant(known_a + known_b, region)
+            if known_a == 0.0 or known_b == 0.0:
+                return b if known_a == 0.0 else a
+        if a_node == b_node:
+            factor = math.ldexp(-1.0 if a_negative else 1.0, a_shift)
+            factor += math.ldexp(-1.0 if b_negative else 1.0, b_shift)
             if factor == 0.0 or mantissa(factor)[0] == 1.0:
-                return self.scale(Edge(a.node), factor, region)
-        first, second = (a, b) if (a.node, a.shift) <= (b.node, b.shift) else (b, a)
-        if second.shift - first.shift > MAX_SHIFT:
-            first, second = second, first
-        common = Edge(0, first.negative, first.shift)
-        rest = Edge(second.node, second.negative != first.negative, second.shift - first.shift)
-        return common.applied(Edge(self._node(Op.ADD, (Edge(first.node), rest), 0.0, "", region)))
+                return self.scale(self._plain[a_node], factor, region)
+        swapped = (a_node, a_shift) > (b_node, b_shift)
+        if (a_shift - b_shift if swapped else b_shift - a_shift) > MAX_SHIFT:
+            swapped = not swapped
+        if swapped:
+            a_node, a_negative, a_shift, b_node, b_negative, b_shift = b_node, b_negative, b_shift, *a
+        rest = _edge((b_node, b_negative != a_negative, b_shift - a_shift))
+        total = self._node(Op.ADD, (self._plain[a_node], rest), 0.0, "", region)
+        return _edge((total.node, a_negative, a_shift)) if a_negative or a_shift else total
 
     def multiply(self, a: Edge, b: Edge, region: Region) -> Edge:
         """Return ``a * b``."""
-        known_a, known_b = self.constant_value(a), self.constant_value(b)
-        if known_a is not None:
-            return self.scale(b, known_a, region)
-        if known_b is not None:
-            return self.scale(a, known_b, region)
-        args = (Edge(min(a.node, b.node)), Edge(max(a.node, b.node)))
-        product = self._node(Op.MULTIPLY, args, 0.0, "", region)
-        return Edge(product, a.negative != b.negative, a.shift + b.shift)
+        for edge, other in ((a, b), (b, a)):
+            known = self.constant_value(edge)
+            if known is not None:
+                return self.scale(other, known, region)
+        a_node, a_negative, a_shift = a
+        b_node, b_negative, b_shift = b
+        first, second = (a_node, b_node) if a_node <= b_node else (b_node, a_node)
+        product = self._node(Op.MULTIPLY, (self._plain[first], self._plain[second]), 0.0, "", region)
+        return _edge((product.node, a_negative != b_negative, a_shift + b_shift))
 
     def scale(self, a: Edge, factor: float, region: Region) -> Edge:
         """Return ``a`` times a constant; a scale of a scale becomes one scale."""
@@ -188,10 +204,10 @@ class GraphBuilder:
         if node.op is Op.SCALE:
             return a.applied(self.scale(node.args[0], node.value * factor, region))
         value, negative, shift = mantissa(factor)
-        source = (
-            Edge(a.node) if value == 1.0 else Edge(self._node(Op.SCALE, (Edge(a.node),), value, "", region))
-        )
-        return Edge(source.node, a.negative != negative, a.shift + shift)
+        source = self._plain[a.node]
+        if value != 1.0:
+            source = self._node(Op.SCALE, (source,), value, "", region)
+        return _edge((source.node, a.negative != negative, a.shift + shift))
 
     def cos(self, a: Edge, offset: float, region: Region) -> Edge:
         """Return ``cos(2 pi (a + offset))``; it is even in ``a``, and half turns become a sign."""
@@ -205,7 +221,7 @@ class GraphBuilder:
         if known is not None:
             value = (math.sin if op is Op.SIN else math.cos)(2 * math.pi * rest)
             return self.constant(-value if quarter % 4 in (1, 2) else value, region)
-        return Edge(self._node(op, (a,), rest, "", region), quarter % 4 in (1, 2))
+        return Edge(self._node(op, (a,), rest, "", region).node, quarter % 4 in (1, 2))
 
     def sin(self, a: Edge, offset: float, region: Region) -> Edge:
         """Return ``sin(2 pi (a + offset)) = cos(2 pi (a + offset - 1/4))``."""
@@ -222,7 +238,8 @@ class GraphBuilder:
         known = self.constant_value(a)
         if known is not None:
             return self.constant(1.0 / known, region)
-        return Edge(self._node(Op.RECIPROCAL, (Edge(a.node),), 0.0, "", region), a.negative, -a.shift)
+        inverse = self._node(Op.RECIPROCAL, (self._plain[a.node],), 0.0, "", region)
+        return Edge(inverse.node, a.negative, -a.shift)
 
     def select(self, flag: Edge, a: Edge, b: Edge, region: Region) -> Edge:
         """Return ``a`` if ``flag`` is 1, ``b`` if it is 0; a common sign and shift move to the result."""
@@ -233,7 +250,7 @@ class GraphBuilder:
         common = Edge(0, leading.negative, leading.shift)
         inside = (Edge(x.node, x.negative != common.negative, x.shift - common.shift) for x in (a, b))
         plain = tuple(Edge(x.node) if self.constant_value(x) == 0.0 else x for x in inside)
-        return common.applied(Edge(self._node(Op.SELECT, (flag, *plain), 0.0, "", region)))
+        return common.applied(self._node(Op.SELECT, (flag, *plain), 0.0, "", region))
 
     def round(self, a: Edge, region: Region) -> Edge:
         """Return ``a`` with a number format of its own; a constant has one already.
@@ -244,7 +261,7 @@ class GraphBuilder:
         if self.nodes[a.node].op is Op.CONSTANT or (self.nodes[a.node].op is Op.ROUND and not a.shift):
             return a
         node = self._node(Op.ROUND, (Edge(a.node, shift=a.shift),), 0.0, "", region)
-        return Edge(node, a.negative)
+        return Edge(node.node, a.negative)
 
     def copy(self, node: Node, args: tuple[Edge, ...]) -> Edge:
         """Create ``node`` again with other arguments; every pass rebuilds a graph with this method."""
@@ -270,10 +287,15 @@ class GraphBuilder:
             case Op.ROUND:
                 return self.round(args[0], node.region)
 
-    def _node(self, op: Op, args: tuple[Edge, ...], value: float, name: str, region: Region) -> int:
-        new = len(self.nodes)
-        found = self._known.setdefault((op, args, value, name), new)
-        if found == new:
+    def _node(self, op: Op, args: tuple[Edge, ...], value: float, name: str, region: Region) -> Edge:
+        """Return the edge of a node without sign and shift; the node is created unless it exists."""
+        key = (op, args, value, name)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = _edge((len(self.nodes), False, 0))
+            if op is Op.CONSTANT:
+                self._constants[len(self.nodes)] = value
+            self._plain.append(found)
             self.nodes.append(Node(op, args, value, name, region))
         return found
 

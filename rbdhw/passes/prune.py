@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from rbdhw.graph.graph import Edge, Graph, GraphBuilder
+from itertools import accumulate
+
+from rbdhw.graph.graph import Edge, Graph, Node
 
 
 def prune(graph: Graph) -> Graph:
-    """Return the graph without dead nodes; rebuilding it folds and shares nodes again."""
-    builder = GraphBuilder()
-    moved: dict[int, Edge] = {}
-    for i, (node, kept) in enumerate(zip(graph.nodes, alive(graph), strict=True)):
-        if kept:
-            moved[i] = builder.copy(node, tuple(edge.applied(moved[edge.node]) for edge in node.args))
-    return builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in graph.outputs])
+    """Return the graph without dead nodes; the others stay as they are, in the same order."""
+    kept = alive(graph)
+    if all(kept):
+        return graph
+    plain = [Edge(count - 1) for count in accumulate(kept)]
+
+    def move(edge: Edge) -> Edge:
+        node, negative, shift = edge
+        return Edge(plain[node].node, negative, shift) if negative or shift else plain[node]
+
+    nodes = [
+        Node(node.op, tuple([move(edge) for edge in node.args]), node.value, node.name, node.region)
+        for node, own in zip(graph.nodes, kept, strict=True)
+        if own
+    ]
+    return Graph(tuple(nodes), tuple((name, move(edge)) for name, edge in graph.outputs))
 
 
 def alive(graph: Graph) -> list[bool]:

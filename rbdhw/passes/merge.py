@@ -38,6 +38,8 @@ def merge(graph: Graph, states: Mapping[str, Array]) -> Graph:
     states
         The value of each input in some random states, (S,). Each flag must have both values among them.
     """
+    if not graph.inputs:  # all nodes are constants
+        return graph
     values = np.stack(node_values(graph, states))
     exponents, scaled, keys = _normalize(values)
     zeros = _cancelling(graph, values)

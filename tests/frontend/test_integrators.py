@@ -92,7 +92,14 @@ def test_a_fixed_time_step_is_a_constant():
     assert_golden(robot)
 
 
-@settings(max_examples=10, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=6, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(robots(max_bodies=2, kinds=ALL_KINDS, mimics=True), st.integers(0, 100))
+def test_small_random_trees(robot, seed):
+    assert_golden(robot, seed=seed)
+
+
+@pytest.mark.verify
+@settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(robots(max_bodies=4, kinds=ALL_KINDS, mimics=True), st.integers(0, 100))
 def test_random_trees(robot, seed):
     assert_golden(robot, seed=seed)

@@ -80,16 +80,58 @@ def test_base_and_gravity_given_with_the_task(second: str) -> None:
 
 
 @pytest.mark.parametrize("second", ALGORITHMS["second"])
-@settings(max_examples=8, deadline=None)
-@given(robot=robots(max_bodies=4, kinds=tuple(JointKind), mimics=True), seed=st.integers(0, 2**16))
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        (JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.HELICAL),
+        (JointKind.FLOATING, JointKind.PRISMATIC),
+        (JointKind.PLANAR, JointKind.UNIVERSAL),
+        (JointKind.CYLINDRICAL, JointKind.TRANSLATION, JointKind.CONTINUOUS),
+    ],
+    ids=lambda kinds: "-".join(kinds),
+)
+def test_every_kind_of_joint(kinds: tuple[JointKind, ...], second: str) -> None:
+    chain = mechanism(list(kinds), range(-1, len(kinds) - 1), seed=9)
+    assert_golden(chain, SECOND, 6, Algorithms(second=second))
+
+
+def test_a_body_on_a_rail() -> None:
+    """All second derivatives are zero, and no input has an effect on them."""
+    rail = mechanism([JointKind.PRISMATIC], [-1], seed=2)
+    assert_golden(rail, SECOND, 8, Algorithms())
+    assert not trace(prepared(rail), SECOND).inputs
+
+
+@pytest.mark.parametrize("second", ALGORITHMS["second"])
+def test_mimics(second: str) -> None:
+    bush = mechanism([JointKind.REVOLUTE, JointKind.REVOLUTE, JointKind.PRISMATIC], [-1, 0, 0], seed=5)
+    assert_golden(with_mimic(bush, 1, 0, 0.7, 0.1), SECOND, 7, Algorithms(second=second))
+
+
+SMALL_TREES = robots(max_bodies=2, kinds=tuple(JointKind), mimics=True)
+
+TREES = robots(max_bodies=4, kinds=tuple(JointKind), mimics=True)
+
+SEEDS = st.integers(0, 2**16)
+
+
+@pytest.mark.parametrize("second", ALGORITHMS["second"])
+@settings(max_examples=6, deadline=None)
+@given(robot=SMALL_TREES, seed=SEEDS)
+def test_small_random_trees(robot: Robot, seed: int, second: str) -> None:
+    assert_golden(robot, SECOND, seed, Algorithms(second=second))
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("second", ALGORITHMS["second"])
+@settings(max_examples=40, deadline=None)
+@given(robot=TREES, seed=SEEDS)
 def test_random_trees(robot: Robot, seed: int, second: str) -> None:
     assert_golden(robot, SECOND, seed, Algorithms(second=second))
 
 
 @settings(max_examples=8, deadline=None)
-@given(
-    robot=robots(max_bodies=5, kinds=(JointKind.REVOLUTE, JointKind.PRISMATIC)), seed=st.integers(0, 2**16)
-)
+@given(robot=robots(max_bodies=5, kinds=(JointKind.REVOLUTE, JointKind.PRISMATIC)), seed=SEEDS)
 def test_symbols(robot: Robot, seed: int) -> None:
     assert_golden(robot, ("fd", "sfd", "hfd"), seed, Algorithms(rates="symbols"))
 

@@ -35,6 +35,12 @@ def test_equal_products_become_one(factor, negative, shift):
     assert (other.node, other.negative, other.shift) == (one.node, negative, shift)
 
 
+def test_constants_stay():
+    builder = GraphBuilder()
+    graph = builder.finish([("one", builder.constant(3.0, REGION)), ("zero", builder.constant(0.0, REGION))])
+    assert merge(graph, {}) == graph
+
+
 @pytest.mark.parametrize("factor", [3.0, 1.0 + 10.0 * TOLERANCE])
 def test_other_multiples_do_not(factor):
     (_, one), (_, other) = prune(merge(squares(factor), states("x", "y"))).outputs

@@ -136,8 +136,9 @@ class Planner:
         gains = self._gains / np.maximum(squares, TINY)[:, np.newaxis]
         narrow = self._narrow(width, gains)
         spared = frozenset() if allowed is None else self._choose_spared(width, narrow, gains, widest)
-        tight = self._narrow_more(width, narrow - spared, spared, gains, widest) if spared else narrow
-        caps = self._factors.caps(width, tight, spared - tight, widest)
+        long = self._choose_long(width, narrow - spared, spared, gains, widest)
+        tight = self._narrow_more(width, narrow - spared, spared, gains, widest, long) if spared else narrow
+        caps = self._factors.caps(width, tight, spared - tight, widest, long and long - tight)
         reached = SLACK * gains @ self._errors(caps)
         limits = np.maximum(reached, TINY if allowed is None else 1.0)
         coarser = 0.0 if allowed is None else TRAVELLING
@@ -197,6 +198,38 @@ class Planner:
                     break
         return frozenset(self._factors.partners if (totals > 1.0).any() else spared)
 
+    def _choose_long(
+        self, width: int, narrow: frozenset[int], spared: frozenset[int], gains: Array, widest: int
+    ) -> frozenset[int] | None:
+        """Return the spared members that need more bits than the wide port has; None if all may have more.
+
+        Members with the largest effect for each block that their products take more are chosen first: one for
+        a narrow partner, two for one that is long, too.
+        """
+        if not width <= WIDE_PORT < widest or not spared:
+            return None
+        fewer = self._factors.caps(width, narrow, spared, widest, frozenset())
+        harm = self._harm(fewer, self._factors.caps(width, narrow, spared, widest), gains)
+        totals = gains @ self._errors(fewer)
+        worth = harm.sum(axis=0)
+        long: set[int] = set()
+
+        def price(member: int) -> float:
+            blocks = sum(1 if o in narrow else 2 * (o in long) for o in self._factors.partners[member])
+            return float((blocks + SPARING_COST) / worth[member]) if worth[member] > 0.0 else np.inf
+
+        queue = [(price(member), member) for member in sorted(spared)]
+        heapq.heapify(queue)
+        while queue and (totals > SPARING_TARGET).any():
+            known, member = heapq.heappop(queue)
+            now = price(member)
+            if known < now < np.inf:
+                heapq.heappush(queue, (now, member))
+            elif now < np.inf:
+                long.add(member)
+                totals = totals - harm[:, member]
+        return frozenset(long)
+
     def _by_worth(self, narrow: frozenset[int], spared: set[int], worth: Array, equal: bool) -> Iterator[int]:
         """Yield narrow members, those with the largest worth for each product that becomes wider first.
 
@@ -226,14 +259,20 @@ class Planner:
                     heapq.heappush(queue, (price(other), other))
 
     def _narrow_more(
-        self, width: int, tight: frozenset[int], spared: frozenset[int], gains: Array, widest: int
+        self,
+        width: int,
+        tight: frozenset[int],
+        spared: frozenset[int],
+        gains: Array,
+        widest: int,
+        long: frozenset[int] | None,
     ) -> frozenset[int]:
         """Return the narrow members with harmless ones added, which compensate for the spared ones.
 
         Members whose narrowing costs least for each product that is no longer wide are added first.
         """
         factors, equal = self._factors, width <= NARROW_PORT
-        wide = factors.caps(width, tight, spared, widest)
+        wide = factors.caps(width, tight, spared, widest, long)
         harm = self._harm(factors.caps(width, frozenset(factors.partners)), wide, gains)
         totals = gains @ self._errors(wide)
         price, narrow = harm.max(axis=0), set(tight)

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from rbdhw.errors import InputError
 from rbdhw.fixed.figures import Measured
 from rbdhw.fixed.gains import Row
@@ -21,7 +23,7 @@ FIRST_RATIO = 16.0
 """The assumed ratio of a budget to the allowed prediction (root mean square) before any measurement."""
 
 CAUTION = 1.1
-"""The extra factor by which a prediction is corrected for each measurement with too large errors."""
+"""The extra factor by which predictions are corrected for each measurement with too large errors."""
 
 WASTE = 1.5
 """The factor by which errors may stay below a budget without a search for cheaper widths."""
@@ -32,7 +34,7 @@ NEAR = 3
 UNREACHABLE = 1e-6
 """The share of a budget that no widths reach; it makes the planner use all the bits that it can."""
 
-ROUNDS = 6
+ROUNDS = 10
 """The largest number of measurements, first on some tasks and then on all tasks."""
 
 
@@ -174,14 +176,17 @@ class FormatSearch:
         best: Fixed | None = None
         for measure in (self._glance, self._measure):
             ratios = {row: _Ratio(ratio.value) for row, ratio in ratios.items()}
+            missed = 0
             for _ in range(ROUNDS):
-                allowed = {row: budget / ratio.value for row, ratio in ratios.items()}
+                aim = budget / CAUTION**missed
+                allowed = {row: aim / ratio.value for row, ratio in ratios.items()}
                 chosen = self._predict_cheapest(allowed, near) or self._predict_cheapest(allowed, widths)
                 if chosen is None or (best and self.cost(chosen)[0] >= self.cost(best.widths)[0]):
                     break
                 found = self._evaluate(chosen, measure)
                 self._learn(ratios, budget, chosen, found)
-                if measure is self._measure and found.bound <= budget:
+                missed = 0 if found.bound <= budget else missed + 1
+                if measure is self._measure and not missed:
                     best = min(best or found, found, key=lambda own: self.cost(own.widths))
                 if budget / WASTE <= found.bound <= budget:
                     break
@@ -192,11 +197,14 @@ class FormatSearch:
         """Return DSP blocks without sharing, wide products, and the bits of signals and multiplier ports."""
         products = self._planner.products(widths)
         wide = products[(products > widths.ports).any(axis=1)]
+        pairs, counts = np.unique(wide, axis=0, return_counts=True)
         blocks = self._blocks(widths.ports) * (len(products) - len(wide))
+        blocks += sum(
+            self._blocks((a, b)) * n for (a, b), n in zip(pairs.tolist(), counts.tolist(), strict=True)
+        )
         bits = sum(widths.bits) + sum(widths.ports) * (len(products) - len(wide))
         if len(wide):
             first, second = wide.max(axis=0).tolist()
-            blocks += self._blocks((first, second)) * len(wide)
             bits += (first + second) * len(wide)
         return blocks, len(wide), bits
 

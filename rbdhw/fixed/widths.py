@@ -149,9 +149,18 @@ class FactorLimits:
         return frozenset(chosen)
 
     def caps(
-        self, width: int, narrow: frozenset[int], spared: frozenset[int] = frozenset(), widest: int = 0
+        self,
+        width: int,
+        narrow: frozenset[int],
+        spared: frozenset[int] = frozenset(),
+        widest: int = 0,
+        long: frozenset[int] | None = None,
     ) -> Bits:
-        """Return the most bits of every member; ``narrow`` ones fit the port, ``spared`` ones may be wide."""
+        """Return the most bits of every member.
+
+        ``narrow`` ones fit the port. ``spared`` ones may have ``widest`` bits; with ``long`` only these may,
+        and the others fit the wide port.
+        """
         wide = max(width, widest) if spared else width
         caps = np.full(2 * self.nodes, wide + self._guard)
         caps[self.nodes :] = width
@@ -159,7 +168,8 @@ class FactorLimits:
         caps[self.accumulators] = MOST_BITS
         caps[list(self.partners)] = width
         caps[[*narrow, *self.turns[:1]]] = port_widths(width)[1]
-        caps[list(spared)] = wide
+        caps[list(spared)] = wide if long is None else min(wide, WIDE_PORT)
+        caps[list(long or ())] = wide
         found: Bits = caps[self.first]
         return found
 

@@ -52,6 +52,16 @@ def test_a_factor_fills_the_wide_port_where_the_scaled_node_is_narrow():
     assert careful.widths(27).bits[0] > 18
 
 
+def test_only_operands_that_need_it_exceed_the_wide_port():
+    """Without a choice, every operand of a wide product might."""
+    own = planner(STAR, [[30.0, 1.0, 1.0, 0.0, 0.0]])
+    allowed = {ID: 6.59e-9}
+    found = own.widths(27, allowed, 32)
+    assert found.bits[:3] == (30, 28, 27)
+    assert found.spared == {0, 1, 2}
+    assert own.predict(found)[ID] <= allowed[ID]
+
+
 def test_numbers_in_packets_are_coarser_within_a_budget(monkeypatch):
     """The node in the middle is neither input nor output."""
     chain = "n0 = input x @ decode\nn1 = add n0 n0 @ decode\nn2 = add n1 n1 @ decode\nout id.a[0] n2\n"

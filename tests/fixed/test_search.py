@@ -12,6 +12,7 @@ from rbdhw.fixed.figures import HEADROOM, ErrorFigures, FunctionErrors
 from rbdhw.fixed.gains import Gains
 from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.search import FormatSearch
+from rbdhw.fixed.widths import Widths
 from rbdhw.graph.text import loads
 from rbdhw.graph.twins import no_twins
 from rbdhw.quantize.formats import choose_formats
@@ -95,6 +96,12 @@ def test_blocks_come_first(device, plain):
             assert wide == 0
             assert all(a <= b for a, b in zip(widths.ports, plain, strict=True))
     assert blocks > 3
+
+
+def test_each_wide_product_has_its_own_blocks():
+    """Of the products of 32, 27 and 32 bits only one has two operands beyond the wide port."""
+    widths = Widths((27, 18), 18, (32, 27, 32, 6, 6, 6), {}, frozenset({0, 1, 2}))
+    assert Bench({"id": 16.0, "fd": 16.0}).search.cost(widths)[:2] == (2 + 4 + 2, 3)
 
 
 def test_a_width_alone_is_measured_once_and_none_is_wide():

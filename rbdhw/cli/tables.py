@@ -318,6 +318,12 @@ def print_report(manifest: Manifest, report: dict[str, Any]) -> None:
         title.append(
             f"{report['stray']} of no function: unknown answers, or breaches of the stream's protocol"
         )
+    if "rollouts" in report:
+        own = report["rollouts"]
+        title.append(
+            f"{own['tasks']:,} rollouts of {own['steps']:,} steps: {own['mismatches']:,} mismatches, "
+            f"{own['flagged']:,} flagged"
+        )
     columns = ["", "tasks", LATENCY, "tasks/s", "mismatches\n/ flagged", ERROR]
     print_table("\n".join(title), columns, rows)
     strata = {

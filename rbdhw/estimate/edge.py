@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rbdhw.estimate.fabric import Cells, Fabric
-from rbdhw.interface import FunctionWords, Interface
-from rbdhw.protocol import HEADER, HEADER_BITS
+from rbdhw.interface import FunctionWords, Interface, RolloutShape, state_words
+from rbdhw.protocol import COMMANDS, HEADER, HEADER_BITS
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import places, streams
 from rbdhw.rtl.domain_check import checks
 from rbdhw.rtl.lane import waiting_places
 from rbdhw.rtl.merger import quotas
+from rbdhw.rtl.rollout import entry_layout, flights, forces
 
 RECORD_CYCLES = 2
 """The number of cycles from a task's start to its record."""
@@ -57,6 +58,9 @@ def edge_cells(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> d
         for name in port.latency:
             own, queues = _completion(interface, interface.words(name), port, waiting, fabric)
             cells, buffers = cells + own, buffers + queues
+        if interface.rollout is not None and "step" in port.latency:
+            own, queues = _rollouts(interface, interface.rollout, port, fabric)
+            cells, buffers = cells + own, buffers + queues
     for name, copies in Counter(name for port in ports for name in port.latency).items():
         if copies > 1:
             bits = _fill_cells(interface, interface.words(name).result_bits)
@@ -79,6 +83,27 @@ def _completion(
     else:
         results = fabric.queue(function.result_bits + 1, depth)
     return cells, results + fabric.queue(ADMITTED.size, depth)
+
+
+def _rollouts(interface: Interface, shape: RolloutShape, port: Port, fabric: Fabric) -> tuple[Cells, Cells]:
+    """Return the cells that give steps back to the core, and those of their queues and rows.
+
+    They choose between a step and a task of the link, convert a state, limit forces, and check the domain.
+    """
+    step, latency = interface.words("step"), port.latency["step"]
+    size, most = entry_layout(step, shape).size, flights(latency, port.ii)
+    row = sum(word.format.width for word in forces(step))
+    checked = sum(width for _, width, _, _ in checks(interface, step.inputs))
+    luts = port.bits + step.result_bits + size + 2.0 * (row + checked) * fabric.compare
+    cells = Cells(luts=luts, flip_flops=size + row + 2 * latency)
+    state = sum(own.word.format.width for own in state_words(step, shape.nq))
+    buffers = fabric.queue(size, most) + fabric.queue(size - state, most) + fabric.table(row, shape.horizon)
+    for name in COMMANDS:
+        own = interface.words(name)
+        depth = places(interface, own, latency, 1)
+        cells += _serialiser(interface, own, fabric)
+        buffers += fabric.queue(own.result_bits + 1, depth) + fabric.queue(ADMITTED.size, depth)
+    return cells, buffers
 
 
 def _assembler(interface: Interface, fabric: Fabric) -> Cells:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from rbdhw.sim import verilator
 from rbdhw.sim.diagnosis import Cause, diagnose, merge_causes
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import Answers, Bytes, answers, contents, decode, encode, merge, requests, responses
+from rbdhw.sim.rollout_check import RolloutReport, check_rollouts
 from rbdhw.sim.verilator import Disturbance, Exchange
 
 Array = NDArray[np.float64]
@@ -101,7 +102,8 @@ class Report:
 
     ``stray`` counts responses that belong to no function, and violations of the stream protocol. ``cycles``
     runs from the first beat sent to the last beat received, summed over the pieces. The tasks of all
-    ``functions`` are mixed, under the random ``traffic``. ``causes`` explain the tasks that the model flags,
+    ``functions`` are mixed, under the random ``traffic``. ``rollouts`` are those of a build that takes them;
+    they come after these tasks, and are not among them. ``causes`` explain the tasks that the model flags,
     the most frequent cause first.
     """
 
@@ -111,11 +113,13 @@ class Report:
     functions: dict[str, FunctionReport]
     traffic: Disturbance
     causes: tuple[Cause, ...] = ()
+    rollouts: RolloutReport | None = None
 
     @property
     def mismatches(self) -> int:
-        """The mismatches of all functions, and the stray responses."""
-        return self.stray + sum(report.mismatches for report in self.functions.values())
+        """The mismatches of all functions and of rollouts, and the stray responses."""
+        rolled = self.rollouts.mismatches if self.rollouts else 0
+        return self.stray + rolled + sum(report.mismatches for report in self.functions.values())
 
     @property
     def flagged(self) -> int:
@@ -144,6 +148,9 @@ class Report:
                     f"{name}: {own.flagged} of {own.tasks} tasks are flagged; "
                     f"expected at most {FLAGGED_SHARE:.0%}; the causes name the remedies"
                 )
+        if self.rollouts and self.rollouts.mismatches:
+            differing = self.rollouts.mismatches
+            lines.append(f"rollout: responses that differ from the model's: {differing}; expected 0")
         if all(own.error_median is None for own in self.functions.values()):
             lines.append("no response is unflagged, so no error can be measured; expected at least one")
         return lines
@@ -169,6 +176,7 @@ class Report:
             },
             "functions": {function: report.json() for function, report in self.functions.items()},
             "causes": [cause.json() for cause in self.causes],
+            **({"rollouts": vars(self.rollouts).copy()} if self.rollouts else {}),
         }
 
 
@@ -260,7 +268,13 @@ def simulate(
     for found in _in_order(piece, starts, min(os.cpu_count() or 1, MOST_AT_ONCE) if bulk else 1):
         pieces.append(found)
         progress(f"simulating: {min(len(pieces) * starts.step, tasks)} of {tasks} tasks")
-    return _report(design, tasks, pieces, Disturbance(bubbles, back_pressure, seed))
+    traffic = Disturbance(bubbles, back_pressure, seed)
+    report = _report(design, tasks, pieces, traffic)
+    if design.interface.rollout is None:
+        return report
+    progress("simulating rollouts")
+    rolled = check_rollouts(design, tasks, np.random.default_rng([seed, tasks]), traffic, through)
+    return replace(report, rollouts=rolled)
 
 
 def _check(tasks: int, seed: int, probabilities: Mapping[str, float]) -> None:

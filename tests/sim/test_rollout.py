@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,10 @@ from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
+from rbdhw.estimate.edge import Port, edge_cells
+from rbdhw.estimate.fabric import FABRICS
 from rbdhw.fixed.format import Integers
-from rbdhw.interface import state_words
+from rbdhw.interface import RolloutShape, program_interface, state_words
 from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
@@ -40,6 +43,7 @@ from rbdhw.sim.rollout import (
     sort_responses,
 )
 from rbdhw.sim.run import run
+from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance
 from tests.support.bit_exact import draw_words
 from tests.support.mechanisms import mechanism
@@ -254,6 +258,32 @@ def test_from_a_file(folder: Path, tmp_path: Path, engine: str) -> None:
         np.testing.assert_array_equal(states, expected.states)
     else:
         np.testing.assert_allclose(states, expected.states, atol=1e-2)
+
+
+def test_simulate_covers_rollouts(folder: Path) -> None:
+    report = simulate(folder, 40, seed=3, bulk=True)
+    assert report.rollouts is not None
+    assert report.json()["rollouts"] == vars(report.rollouts)
+    assert (report.rollouts.tasks, report.mismatches, report.ok) == (40, 0, True)
+    assert report.rollouts.steps >= 40
+    assert report.rollouts.flagged < 20
+    wrong = replace(report, rollouts=replace(report.rollouts, mismatches=2))
+    assert wrong.mismatches == 2
+    assert wrong.failures == ["rollout: responses that differ from the model's: 2; expected 0"]
+
+
+def test_the_estimate_has_the_queues_and_rows(folder: Path) -> None:
+    model = read(folder)
+    port = Port({"id": 9, "step": 11}, 1, sum(model.interface.slots[:9]))
+    luts, rams = [], []
+    for horizon in (None, 6, 2048):
+        shape = None if horizon is None else RolloutShape(horizon, 2)
+        interface = program_interface(model.programs, 128, rollout=shape)
+        parts = edge_cells(interface, [port], FABRICS["ecp5"])
+        luts.append(sum(part.luts for part in parts.values()))
+        rams.append(sum(part.block_rams for part in parts.values()))
+    assert luts[1] > 1.2 * luts[0]
+    assert rams[2] > rams[1]
 
 
 def test_unusable_rollouts_are_refused(folder: Path, tmp_path: Path) -> None:

@@ -1,0 +1,108 @@
+"""The table of rollouts: cycles of a step alone and of many, beside other tasks, and bytes over the link."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from rbdhw.bench.rows import Row, Rows
+from rbdhw.config import BuildOptions
+from rbdhw.design.folder import Design, read, write
+from rbdhw.domain.sampling import sample
+from rbdhw.pipeline import generate
+from rbdhw.protocol import HEADER_BITS, LOAD, ROLLOUT
+from rbdhw.robots import path
+from rbdhw.sim import bulk
+from rbdhw.sim.packets import encode, merge, requests
+from rbdhw.sim.rollout import prepare, rollout_requests, row_requests
+from rbdhw.sim.verilator import Disturbance
+
+BITS = 24
+STEPS = 64
+"""The steps of each rollout."""
+
+SAMPLES = 4096
+"""The rollouts of which the time is stated."""
+
+SIMULATED = 512
+"""The rollouts that are simulated. The rate of one full core does not depend on their number."""
+
+SHARES = (0.0, 0.5, 1.0)
+"""Tasks of inverse dynamics for each step of a rollout."""
+
+
+def rollout_rows(robot: str = "iiwa14", simulated: int = SIMULATED, steps: int = STEPS) -> Rows:
+    """Return the cycles of rollouts and what they send, beside as many round trips."""
+    options = BuildOptions(functions=("id", "step"), width=BITS, samples=1024, horizon=steps)
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as name:
+        folder = Path(name) / "design"
+        write(generate(path(robot), options), folder)
+        design, simulator = read(folder), bulk.build(folder)
+        alone = _cycles(design, simulator, 1, steps, 0.0)
+        rows: Rows = [_row("1", steps, alone, alone / steps)]
+        for share in SHARES:
+            cycles = _cycles(design, simulator, simulated, steps, share)
+            rows.append(_row(f"{simulated}", steps, cycles, cycles / (simulated * steps), share))
+        packed = _bytes(design, steps)
+    return [row | packed for row in rows]
+
+
+def _row(samples: str, steps: int, cycles: int, each: float, share: float = 0.0) -> Row:
+    return {"rollouts": samples, "steps": steps, "others": share, "cycles": cycles, "each": each}
+
+
+def _cycles(design: Design, simulator: Path, tasks: int, steps: int, share: float) -> int:
+    """Return the cycles from the first beat of a rollout to the last beat of all answers.
+
+    Tasks of inverse dynamics stand between the rollouts, ``share`` for each step.
+    """
+    drawn = sample(design.robot, design.domain, tasks, np.random.default_rng(0), design.fext)
+    arrays = {name: drawn[name] for name in ("q", "v", "h")} | {"tau": np.zeros((steps, design.robot.nv))}
+    own, each = prepare(design, arrays, 0), np.ones(tasks, np.int64)
+    others = round(share * steps)
+    rows, starts = np.arange(steps), steps + (1 + others) * np.arange(tasks)
+    places = {LOAD: rows, ROLLOUT: starts}
+    packets = {
+        LOAD: row_requests(design, own.rows, rows),
+        ROLLOUT: rollout_requests(design, own.words, steps * each, 0 * each, np.arange(tasks)),
+    }
+    if others:
+        places["id"] = (starts[:, np.newaxis] + 1 + np.arange(others)).ravel()
+        tags = np.arange(tasks * others)
+        words = encode(design, "id", {name: drawn[name][tags % tasks] for name in ("q", "v", "a")})
+        packets["id"] = requests(design, "id", tags, words)
+    asked = merge(places, packets)
+    outcome = bulk.exchange(simulator, asked, Disturbance())
+    first = int(outcome.sent[np.flatnonzero(asked.last)[steps - 1] + 1])
+    return int(outcome.taken[-1]) - first + 1
+
+
+def _bytes(design: Design, steps: int) -> Row:
+    """Return the bytes of a rollout both ways, of the rows that all share, and of as many steps by link."""
+    interface = design.interface
+
+    def size(function: str) -> int:
+        widths = interface.request_widths(function), interface.response_widths(function)
+        return sum(-(-(HEADER_BITS + sum(own)) // 8) for own in widths)
+
+    return {"bytes": size(ROLLOUT), "rows": steps * size(LOAD), "round trips": steps * size("step")}
+
+
+def rollout_layout(rows: Rows) -> Rows:
+    """Return a line for each run; the time is that of :data:`SAMPLES` rollouts at the same rate."""
+    return [
+        {
+            "rollouts": row["rollouts"],
+            "other tasks a step": f"{row['others']:g}",
+            "cycles": f"{row['cycles']:,}",
+            "cycles a step": f"{row['each']:.3g}",
+            f"{SAMPLES:,} rollouts, 125 MHz": (
+                "-" if row["rollouts"] == "1" else f"{row['each'] * SAMPLES * row['steps'] / 125e3:.2f} ms"
+            ),
+            "bytes of a rollout": f"{row['bytes']:,}",
+            "of its steps by the link": f"{row['round trips']:,}",
+        }
+        for row in rows
+    ]

@@ -22,6 +22,7 @@ from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.scalar import Region
+from tests.support.combinations import covering
 from tests.support.graph_results import results
 from tests.support.strategies import random_states, robots
 
@@ -114,7 +115,13 @@ def states_of(robot, seed):
     return states | {"Minv": golden.evaluate(robot, "minv", other)["Minv"]}
 
 
-@pytest.mark.parametrize("algorithms", CHOICES, ids=lambda a: "-".join(vars(a).values()))
+@pytest.mark.parametrize(
+    "algorithms",
+    [
+        pytest.param(own, id="-".join(vars(own).values()), marks=() if quick else pytest.mark.verify)
+        for own, quick in zip(CHOICES, covering([tuple(vars(own).values()) for own in CHOICES]), strict=True)
+    ],
+)
 def test_every_function_by_every_algorithm(algorithms):
     robot = aligned("iiwa14")
     graph = trace(robot, ALL, range(robot.nv), algorithms)

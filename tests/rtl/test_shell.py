@@ -348,10 +348,10 @@ def test_a_function_may_take_no_words(functions: tuple[FunctionWords, ...]) -> N
 )
 def test_reset_in_mid_stream(start: int, length: int) -> None:
     core = core_of(3)
-    tasks = any_tasks(90, seed=start, width=32)
+    tasks = any_tasks(80, seed=start, width=32)
     reset = range(start, start + length)
     bench = Bench(accelerator(core, 32), 0.9, 0.7, seed=start, reset=reset)
-    bench.run([task.packet(32) for task in tasks], cycles=1000)
+    bench.run([task.packet(32) for task in tasks], cycles=900)
     after = min(number for cycle, number in bench.sent if cycle >= start)
     assert after < len(tasks) - 20
     answers = by_function(bench.packets(after=start))

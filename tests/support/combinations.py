@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import pytest
@@ -17,3 +17,20 @@ def pairwise(fewest: Sequence[Any], some: Sequence[Any], many: Sequence[Any]) ->
     for (i, a), (j, b), (k, c) in product(enumerate(fewest), enumerate(some), enumerate(many)):
         quick = i == (j + k) % len(fewest)
         yield pytest.param(a, b, c, marks=() if quick else pytest.mark.verify)
+
+
+def covering(choices: Sequence[Sequence[Any]]) -> Iterator[bool]:
+    """Yield for each choice of parameters whether it belongs to the short run.
+
+    The short run has every combination of any two values that is among the choices. Each time, the choice
+    with the most combinations that are still missing is taken.
+    """
+    pairs = [set(combinations(enumerate(choice), 2)) for choice in choices]
+    missing = set().union(*pairs)
+    taken = set()
+    while missing:
+        best = max(range(len(choices)), key=lambda i: len(pairs[i] & missing))
+        missing -= pairs[best]
+        taken.add(best)
+    for i in range(len(choices)):
+        yield i in taken

@@ -87,6 +87,9 @@ NO_LINKS, ALL_LINKS = "none", "all"
 PAYLOAD, INERTIAS = "payload", "inertias"
 """Values in place of the links whose inertial parameters are given at run time."""
 
+BY_TASK, BY_LOAD = WAYS_OF_PARAMETERS = ("task", "load")
+"""What brings the parameters that are given at run time: each task, or packets of their own."""
+
 Links = str | tuple[str, ...]
 """The links that take an external force: :data:`NO_LINKS`, :data:`ALL_LINKS`, or their names."""
 
@@ -254,6 +257,8 @@ class BuildOptions:
         The tasks of some functions that are wanted in proportion. With it, cores and intervals are chosen.
     horizon
         The most steps of a rollout, which needs ``step`` among the functions; None for no rollouts.
+    parameters_by
+        One of :data:`WAYS_OF_PARAMETERS`: what brings the parameters that are given at run time.
     samples
         The number of tasks drawn to find ranges, and of as many drawn to measure errors.
     seed
@@ -280,6 +285,7 @@ class BuildOptions:
     copies: int = 1
     mix: Mapping[str, float] = field(default_factory=dict)
     horizon: int | None = None
+    parameters_by: str = BY_TASK
     samples: int = 4096
     seed: int = 0
 
@@ -318,6 +324,7 @@ class BuildOptions:
         self._check_core()
         self._check_cores()
         self._check_horizon()
+        self._check_parameters()
         if self.width is not None and self.width not in WIDTHS:
             raise InputError("width", f"{self.width} is not supported", f"{WIDTHS[0]} to {WIDTHS[-1]} bits")
         if self.max_error is not None and not LEAST_ERROR <= self.max_error < 1.0:
@@ -412,6 +419,25 @@ class BuildOptions:
             raise InputError("frames", "none given for kin", "names of links", "use --frames LINK")
         if self.mounting.frames and "kin" not in self.functions:
             raise InputError("frames", "only kin has results of frames", "none", "use --functions kin")
+
+    def _check_parameters(self) -> None:
+        if self.parameters_by not in WAYS_OF_PARAMETERS:
+            raise _unknown("parameters-by", self.parameters_by, WAYS_OF_PARAMETERS)
+        if self.parameters_by == BY_TASK:
+            return
+        if self.mounting.parameters == NO_LINKS:
+            reason = "all parameters are constant"
+            raise InputError(
+                "parameters-by", reason, "some that are given at run time", "use --parameters LINK"
+            )
+        if self.cores or self.mix:
+            reason = "several cores hold parameters in formats of their own"
+            raise InputError(
+                "parameters-by", reason, "one core, or copies of one", "use --parameters-by task"
+            )
+        if self.horizon is not None:
+            reason = "a rollout brings its own parameters"
+            raise InputError("parameters-by", reason, BY_TASK, "use --parameters-by task")
 
     def _check_horizon(self) -> None:
         if self.horizon is None:

@@ -21,7 +21,18 @@ from rbdhw.config import DATA_WIDTHS, NUMBERS
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.single_precision import bound_as_singles, check_singles
-from rbdhw.protocol import CODES, COMMANDS, FUNCTIONS, HEADER_BITS, LOAD, ROLLOUT, WordName, mirrored_elements
+from rbdhw.protocol import (
+    CODES,
+    COMMANDS,
+    FUNCTIONS,
+    HEADER_BITS,
+    LOAD,
+    LOAD_PARAMETERS,
+    PARAMETERS,
+    ROLLOUT,
+    WordName,
+    mirrored_elements,
+)
 
 Array = NDArray[np.float64]
 
@@ -33,13 +44,17 @@ FIXED, FLOAT32 = NUMBERS
 
 @dataclass(frozen=True)
 class FunctionWords:
-    """A function's words in the order of its packets, with the words of optional arrays listed separately."""
+    """A function's words in the order of its packets, with the words of optional arrays listed separately.
+
+    ``held`` are those of the inputs that do not travel, because they were loaded before.
+    """
 
     name: str
     inputs: tuple[Word, ...]
     outputs: tuple[Word, ...]
     optional_inputs: tuple[Word, ...] = ()
     optional_outputs: tuple[Word, ...] = ()
+    held: tuple[Word, ...] = ()
 
     @property
     def code(self) -> int:
@@ -52,8 +67,12 @@ class FunctionWords:
         return self.name in FUNCTIONS and FUNCTIONS[self.name].extensible
 
     def brought(self, extended: bool) -> tuple[Word, ...]:
-        """Return the words of a request, with or without the option EXTENDED."""
+        """Return the words of a task, with or without the option EXTENDED."""
         return self.inputs + self.optional_inputs if extended else self.inputs
+
+    def sent(self, extended: bool) -> tuple[Word, ...]:
+        """Return the words of a request: those of the task that were not loaded before."""
+        return tuple(word for word in self.brought(extended) if word not in self.held)
 
     def returned(self, extended: bool) -> tuple[Word, ...]:
         """Return the words of a response, with or without the option EXTENDED."""
@@ -89,6 +108,8 @@ class Interface:
         Functions whose responses are sent before those of others, in decreasing priority.
     rollout
         The size of rollouts, of an accelerator that takes them.
+    parameters
+        If parameters are loaded, the integers of their words before the first load.
 
     Raises
     ------
@@ -104,6 +125,7 @@ class Interface:
     number: str = FIXED
     priority: tuple[str, ...] = ()
     rollout: RolloutShape | None = None
+    parameters: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
         check_data_width(self.data_width)
@@ -124,6 +146,11 @@ class Interface:
     def codes(self) -> dict[str, int]:
         """The code of each function."""
         return {function.name: function.code for function in self.functions}
+
+    @cached_property
+    def held(self) -> dict[int, Word]:
+        """The words that are loaded before tasks, by slot; none if all words travel with them."""
+        return {word.slot: word for function in self.functions for word in function.held}
 
     @cached_property
     def computed(self) -> tuple[FunctionWords, ...]:
@@ -211,7 +238,7 @@ class Interface:
 
     def slots_of(self, function: FunctionWords, extended: bool) -> int:
         """Return the number of slots of a request, up to the last slot that the function uses."""
-        return max((word.slot + 1 for word in function.brought(extended)), default=0)
+        return max((word.slot + 1 for word in function.sent(extended)), default=0)
 
     def request_beats(self, function: FunctionWords, extended: bool) -> int:
         """Return the number of beats of a request."""
@@ -240,8 +267,14 @@ def program_interface(
     number: str = FIXED,
     priority: Sequence[str] = (),
     rollout: RolloutShape | None = None,
+    parameters: Mapping[str, float] | None = None,
 ) -> Interface:
     """Return the interface of an accelerator that computes programs with different functions.
+
+    Parameters
+    ----------
+    parameters
+        If parameters are loaded, their values before the first load, by word.
 
     Raises
     ------
@@ -256,7 +289,34 @@ def program_interface(
     )
     if rollout is not None:
         functions += _commands(functions, rollout)
-    return Interface(functions, data_width, number, tuple(priority), rollout)
+    if parameters is None:
+        return Interface(functions, data_width, number, tuple(priority), rollout)
+    functions, words = _hold_parameters(functions)
+    values = {name: np.float32(own) if number == FLOAT32 else own for name, own in parameters.items()}
+    initial = {word.name: int(word.format.quantise(np.array(values[word.name]))) for word in words}
+    return Interface(functions, data_width, number, tuple(priority), rollout, initial)
+
+
+def _hold_parameters(
+    functions: Sequence[FunctionWords],
+) -> tuple[tuple[FunctionWords, ...], tuple[Word, ...]]:
+    """Return functions whose parameters are loaded, with the command that does so, and all parameters.
+
+    Raises
+    ------
+    ValueError
+        If functions have a parameter in different formats.
+    """
+    held = [
+        replace(own, held=tuple(word for word in own.inputs if array_of(word) == PARAMETERS))
+        for own in functions
+    ]
+    words = {word.name: word for own in held for word in own.held}
+    for word in (word for own in held for word in own.held):
+        if word != words[word.name]:
+            raise ValueError(f"{word.name}: has several formats; expected one, as functions of one core have")
+    union = tuple(sorted(words.values(), key=lambda word: word.slot))
+    return (*held, FunctionWords(LOAD_PARAMETERS, union, ())), union
 
 
 def _commands(functions: Sequence[FunctionWords], shape: RolloutShape) -> tuple[FunctionWords, ...]:

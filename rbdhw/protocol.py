@@ -19,6 +19,10 @@ EXTENDED = 0
 """The bit of ``options``, in requests and responses, that is set if the optional arrays travel, too."""
 
 
+LOADED = 2
+"""The bit of ``options`` in responses of builds that load parameters: an odd number of loads came before."""
+
+
 class Status(IntEnum):
     """The bits of a response's status."""
 
@@ -204,7 +208,7 @@ FUNCTIONS: dict[str, Function] = {
 DEFAULT_FUNCTIONS = ("id", "fd", "m", "minv", "did", "dfd", "difd")
 """The functions of a build for which no others are asked."""
 
-ROLLOUT, LOAD = "rollout", "load"
+ROLLOUT, LOAD, LOAD_PARAMETERS = "rollout", "load", "load_parameters"
 
 COMMANDS: dict[str, Function] = {
     ROLLOUT: Function(
@@ -213,6 +217,7 @@ COMMANDS: dict[str, Function] = {
         ("x_next", "step", "first_flagged"),
     ),
     LOAD: Function("load the forces of one step of rollouts", ("tau", "row"), ()),
+    LOAD_PARAMETERS: Function("load the inertial parameters of later tasks", (PARAMETERS,), ()),
 }
 """What an accelerator does beside the functions of a core, in the order of the codes, which follow theirs.
 

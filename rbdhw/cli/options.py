@@ -24,6 +24,7 @@ from rbdhw.cli.syntax import (
 )
 from rbdhw.config import (
     BASES,
+    BY_TASK,
     DEFAULT_HORIZON,
     HORIZONS,
     JOINT_ORDERS,
@@ -178,6 +179,13 @@ Priority = Annotated[
 ShareLimbs = Annotated[
     str, _hardware(help="Whether symmetric limbs share the hardware of one: auto, on or off.")
 ]
+ParametersBy = Annotated[
+    str,
+    _hardware(
+        "--parameters-by",
+        help="What brings the parameters of --parameters: each task, or load, packets of their own.",
+    ),
+]
 CoreName = Annotated[
     str | None,
     _hardware(
@@ -242,6 +250,7 @@ def build_options(
     cores: CoreList = None,
     copies: Copies = 1,
     mix: MixText = None,
+    parameters_by: ParametersBy = BY_TASK,
     domain: Domain = None,
     seed: Seed = 0,
 ) -> tuple[BuildOptions, Overrides]:
@@ -293,6 +302,7 @@ def build_options(
         copies=copies,
         mix=parse_mix(mix),
         horizon=horizon,
+        parameters_by=parameters_by,
         seed=seed,
     )
     return options, read_overrides(domain) if domain else Overrides()

@@ -43,8 +43,9 @@ from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.interface import Interface, RolloutShape, program_interface
-from rbdhw.protocol import CODES, COMMANDS, MULTIPLIERS, PARAMETERS
+from rbdhw.protocol import CODES, COMMANDS, LOAD_PARAMETERS, MULTIPLIERS, PARAMETERS
 from rbdhw.robot.model import Robot
+from rbdhw.robot.parameters import nominal_words
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
 from rbdhw.runtime.files import is_folder
 
@@ -175,7 +176,7 @@ def read(directory: Path) -> Design:
     programs = _read_json(directory / "model.json", _programs_from_json)
     found = {name: directory / name for name in COMPANIONS if (directory / name).exists()}
     companions = {name: content(path).decode("utf-8") for name, path in found.items()}
-    interface = _read_interface(manifest, programs, robot.nq, directory)
+    interface = _read_interface(manifest, programs, robot, directory)
     known = graph_ranges(robot, domain, fext)
     unknown = [word.name for own in programs for word in own.inputs if word.name not in known]
     if unknown:
@@ -221,9 +222,9 @@ def _programs_from_json(data: dict[str, Any]) -> tuple[Program, ...]:
 
 
 def _read_interface(
-    manifest: Mapping[str, Any], programs: Sequence[Program], nq: int, directory: Path
+    manifest: Mapping[str, Any], programs: Sequence[Program], robot: Robot, directory: Path
 ) -> Interface:
-    """Return the interface that a manifest describes; ``nq`` are the coordinates of a configuration.
+    """Return the interface that a manifest describes.
 
     Raises
     ------
@@ -236,13 +237,18 @@ def _read_interface(
     except InputError as error:
         raise _damaged(path, error) from None
     built = [function for program in programs for function in program.outputs]
-    commands = COMMANDS if stream.horizon is not None else {}
+    loads = LOAD_PARAMETERS in stream.functions
+    commands = {LOAD_PARAMETERS} if loads else set()
+    commands |= COMMANDS.keys() - {LOAD_PARAMETERS} if stream.horizon is not None else set()
     odd = sorted(set(stream.functions) ^ {*built, *commands})
-    if odd:
+    if odd or (loads and robot.loaded is None):
+        odd = odd or [LOAD_PARAMETERS]
         expected = f"the functions of model.json: {', '.join(built)}"
         raise InputError(f"{path}, function '{odd[0]}'", "is not in both files", expected, AGAIN)
-    shape = RolloutShape(stream.horizon, nq) if stream.horizon is not None else None
-    return program_interface(programs, stream.tdata_width, stream.number, tuple(stream.priority), shape)
+    shape = RolloutShape(stream.horizon, robot.nq) if stream.horizon is not None else None
+    parameters = nominal_words(robot) if loads else None
+    priority = tuple(stream.priority)
+    return program_interface(programs, stream.tdata_width, stream.number, priority, shape, parameters)
 
 
 def _read_stream(manifest: Mapping[str, Any]) -> Stream:

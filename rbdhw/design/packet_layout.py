@@ -32,7 +32,7 @@ def packet_entries(interface: Interface, robot: Robot) -> dict[str, Any]:
     functions = interface.functions
     return {
         "stream": stream,
-        "inputs": {f.name: [_input(word, units) for word in f.inputs] for f in functions},
+        "inputs": {f.name: [_input(word, units) for word in f.sent(extended=False)] for f in functions},
         "optional_inputs": {f.name: [_input(word, units) for word in f.optional_inputs] for f in functions},
         "outputs": {f.name: [_entry(word, units) for word in f.outputs] for f in functions},
         "optional_outputs": {f.name: [_entry(word, units) for word in f.optional_outputs] for f in functions},

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, replace
 from importlib.metadata import version
 
-from rbdhw.config import NO_LINKS, BuildOptions
+from rbdhw.config import BY_TASK, NO_LINKS, BuildOptions
 from rbdhw.domain.bounds import Domain
 from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
 from rbdhw.robot.drives import NO_DRIVES
@@ -62,5 +62,7 @@ def digest(robot: Robot, domain: Domain, options: BuildOptions) -> str:
         del asked["mounting"]["parameters"]
     if options.horizon is None:
         del asked["horizon"]
+    if options.parameters_by == BY_TASK:
+        del asked["parameters_by"]
     inputs = [robot_to_json(robot), bounds, list(domain.wraps), asked]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:DIGEST]

@@ -47,6 +47,7 @@ class Port:
 def edge_cells(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> dict[str, Cells]:
     """Return the cells between the cores and the streams, by the parts ``edge`` and ``buffers``."""
     kept = Cells(flip_flops=RECORD_CYCLES * (ADMITTED.size + len(interface.functions) + 1))
+    kept += Cells(flip_flops=sum(interface.fields[slot] for slot in interface.held))  # loaded parameters
     cells = (
         _assembler(interface, fabric) + _domain_check(interface, fabric) + _merger(interface, fabric) + kept
     )

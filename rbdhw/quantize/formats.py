@@ -10,7 +10,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.config import WIDTHS, BuildOptions
+from rbdhw.config import BY_LOAD, WIDTHS, BuildOptions
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.graph_inputs import graph_ranges
@@ -33,6 +33,7 @@ from rbdhw.progress import Progress, silent
 from rbdhw.quantize.magnitudes import raise_to_noise
 from rbdhw.quantize.observation import Observed
 from rbdhw.quantize.reasons import node_reason
+from rbdhw.robot.parameters import nominal_words
 from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import decode, encode
@@ -187,7 +188,10 @@ def accelerator_model(
     """Return the bit-exact model of a build with the programs of its cores."""
     steps = options.horizon is not None and any("step" in program.outputs for program in programs)
     shape = RolloutShape(options.horizon, model.source.nq) if steps and options.horizon else None
-    interface = program_interface(programs, options.data_width, options.number, options.priority, shape)
+    parameters = nominal_words(model.source) if options.parameters_by == BY_LOAD else None
+    interface = program_interface(
+        programs, options.data_width, options.number, options.priority, shape, parameters
+    )
     return AcceleratorModel(model.source, domain, tuple(programs), model.fext, interface)
 
 

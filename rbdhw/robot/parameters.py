@@ -194,6 +194,12 @@ def held_values(robot: Robot, parameters: Array) -> Array:
     return np.asarray(flat @ np.array(loaded.matrix).T + np.array(loaded.constants), np.float64)
 
 
+def nominal_words(robot: Robot) -> dict[str, float]:
+    """Return the value of each word that holds a number, at the parameters of the URDF."""
+    held = held_values(robot, nominal_parameters(robot)[np.newaxis])[0]
+    return {f"parameters[{k}]": float(value) for k, value in enumerate(held)}
+
+
 def held_bounds(robot: Robot) -> Array:
     """Return bounds (held, 2) of the numbers that are held."""
     loaded = robot.loaded

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.interface import Interface
-from rbdhw.protocol import COMMANDS, EXTENDED, HEADER
+from rbdhw.protocol import COMMANDS, EXTENDED, HEADER, LOAD_PARAMETERS, LOADED
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck
 from rbdhw.rtl.layouts import task_layout
 
@@ -45,13 +47,18 @@ class Admission(wiring.Component):
         ``admit``, delayed by :data:`~rbdhw.rtl.domain_check.CHECKED` cycles.
     record : Out(ADMITTED)
         The record of that task.
+    words, odd : In
+        If parameters are loaded: the fields of the task at the input, completed by them, and whether an odd
+        number of loads came before.
     """
 
     def __init__(self, *, interface: Interface) -> None:
         self.interface = interface
         size = len(interface.functions) + 1
+        loads = {"words": In(interface.places[-1]), "odd": In(1)} if interface.held else {}
         super().__init__(
-            {
+            loads
+            | {
                 "i": In(stream.Signature(task_layout(interface))),
                 "accepts": In(size - 1),
                 "available": In(size),
@@ -75,7 +82,8 @@ class Admission(wiring.Component):
             leaves = Cat(self.available[k] & self.accepts[k] for k in others).all() & self.available[known]
             leaves &= ~Cat(task.select[k] for k in commands).any()
         admitted = self.admit
-        kept = Cat(task.tag, task.function, task.options, task.malformed, task.not_finite)
+        options = Cat(task.options[:LOADED], self.odd) if self.interface.held else task.options
+        kept = Cat(task.tag, task.function, options, task.malformed, task.not_finite)
         for k in range(CHECKED):
             admitted, past = Signal.like(self.admit, name=f"admitted_{k}"), admitted
             kept, past_kept = Signal(len(kept), name=f"kept_{k}", reset_less=True), kept
@@ -86,7 +94,7 @@ class Admission(wiring.Component):
             self.i.ready.eq((task.select & self.available & accepts).any()),
             check.select.eq(task.select[:known]),
             check.extended.eq(task.options[EXTENDED]),
-            check.words.eq(task.words),
+            check.words.eq(self._checked_words()),
             self.recorded.eq(admitted),
             Cat(self.record[name] for name in ("tag", "function", "options", "malformed", "not_finite")).eq(
                 kept
@@ -94,3 +102,11 @@ class Admission(wiring.Component):
             self.record.outside.eq(check.outside),
         ]
         return m
+
+    def _checked_words(self) -> Any:
+        """Return the fields that are compared with the domain: those of a load as they come."""
+        task = self.i.p
+        if not self.interface.held:
+            return task.words
+        load = list(self.interface.codes).index(LOAD_PARAMETERS)
+        return Mux(task.select[load], task.words, self.words)

@@ -10,13 +10,14 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.interface import FunctionWords, Interface
-from rbdhw.protocol import LOAD, ROLLOUT
+from rbdhw.protocol import LOAD, LOAD_PARAMETERS, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED, Admission
 from rbdhw.rtl.completion import Completion, first_beat, places, streams
 from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
 from rbdhw.rtl.domain_check import CHECKED
 from rbdhw.rtl.lane import Lane, queue_latency, waiting_places
 from rbdhw.rtl.merger import Merger, precedence, quotas
+from rbdhw.rtl.parameters import Parameters
 from rbdhw.rtl.rollout import Rollout
 from rbdhw.rtl.stream import Assembler
 from rbdhw.rtl.turns import Turns
@@ -150,6 +151,7 @@ class Accelerator(wiring.Component):
         m = Module()
         m.submodules.assembler = assembler = Assembler(interface=self.interface)
         m.submodules.admission = admission = self.admission
+        self._complete_words(m)
         lanes = [self._lane(m, place, core) for place, core in enumerate(self.cores)]
         completions = self._completions(m, lanes)
         m.submodules.merger = merger = Merger(
@@ -169,6 +171,22 @@ class Accelerator(wiring.Component):
         self._connect_ports(m, *self._converters(m, assembler, merger))
         return m
 
+    def _complete_words(self, m: Module) -> None:
+        """Complete the words of the task at the input by parameters that were loaded, if there are any."""
+        admission, task = self.admission, self.admission.i.p
+        self.task_words = task.words
+        if not self.interface.held:
+            return
+        m.submodules.parameters = parameters = Parameters(interface=self.interface)
+        load = list(self.interface.codes).index(LOAD_PARAMETERS)
+        m.d.comb += [
+            parameters.words.eq(task.words),
+            parameters.load.eq(admission.admit[load] & ~task.malformed & ~task.not_finite),
+            admission.words.eq(parameters.completed),
+            admission.odd.eq(parameters.odd),
+        ]
+        self.task_words = parameters.completed
+
     def _lane(self, m: Module, place: int, core: CoreComponent) -> Lane:
         """Add a core and the lane before it; return the lane."""
         several = len(self.cores) > 1
@@ -184,7 +202,7 @@ class Accelerator(wiring.Component):
             m.d.comb += lane.phase_zero.eq(core.phase_zero)
         m.d.comb += [
             lane.select.eq(Cat(select[name] for name in core.names)),
-            lane.words.eq(self._words(task.words, core)),
+            lane.words.eq(self._words(self.task_words, core)),
             lane.options.eq(task.options),
         ]
         if steps:
@@ -250,11 +268,26 @@ class Accelerator(wiring.Component):
                 m.d.comb += self.admission.accepts[place].eq(turns.accepts)
         if self.interface.rollout is not None:
             completions += self._commands(m)
+        if self.interface.held:
+            completions.append(self._loads(m))
         m.submodules.refusal = refusal = Completion(
             interface=self.interface, function=None, latency=0, depth=UNKNOWN_DEPTH
         )
         m.d.comb += [refusal.start.eq(refusal.admit), refusal.record.eq(self.admission.record)]
         return [*completions, refusal]
+
+    def _loads(self, m: Module) -> Completion:
+        """Add the completion of loads of parameters, which have no results."""
+        place = list(self.interface.codes).index(LOAD_PARAMETERS)
+        m.submodules.completion_parameters = loads = Completion(
+            interface=self.interface, function=None, latency=0, depth=UNKNOWN_DEPTH
+        )
+        m.d.comb += [
+            self.admission.accepts[place].eq(1),
+            loads.start.eq(loads.admit),
+            loads.record.eq(self.admission.record),
+        ]
+        return loads
 
     def _commands(self, m: Module) -> list[Any]:
         """Return the completions of rollouts and of rows."""

@@ -31,6 +31,7 @@ from rbdhw.protocol import (
     FUNCTIONS,
     HEADER,
     HEADER_BITS,
+    LOADED,
     PARAMETERS,
     Status,
     flag_values,
@@ -200,7 +201,7 @@ def requests(
     """
     widths = model.interface.request_widths(function, extended)
     numbers = [np.zeros_like(tags) for _ in widths]
-    for word in model.interface.inputs(function, extended):
+    for word in model.interface.words(function).sent(extended):
         numbers[word.slot] = _number(model, word, words)
     header = _headers(model, function, tags, np.zeros_like(tags), extended)
     return pack(header, numbers, widths, model.interface.data_width)
@@ -213,10 +214,16 @@ def responses(
     status: Integers,
     words: Mapping[str, Integers],
     extended: bool = False,
+    loads: Integers | None = None,
 ) -> Bytes:
-    """Return the responses (N, beats, bytes per beat) of N tasks; with ``extended`` they have that option."""
+    """Return the responses (N, beats, bytes per beat) of N tasks; with ``extended`` they have that option.
+
+    ``loads`` (N,) are the numbers of loads of parameters before each task.
+    """
     numbers = [_number(model, word, words) for word in model.interface.outputs(function, extended)]
     header = _headers(model, function, tags, status, extended)
+    if loads is not None:
+        header = header | (loads & 1) << HEADER["options"][0] + LOADED
     return pack(
         header, numbers, model.interface.response_widths(function, extended), model.interface.data_width
     )
@@ -247,7 +254,8 @@ def answers(model: AcceleratorModel, beats: Beats, extended: bool = False) -> di
     ends = np.flatnonzero(beats.last) + 1
     starts = np.concatenate([[0], ends[:-1]])[: len(ends)]
     header = _header(beats.data[starts])
-    codes = np.where(field(header, "options") == int(extended) << EXTENDED, field(header, "function"), -1)
+    options = field(header, "options") & ~(1 << LOADED if model.interface.held else 0)
+    codes = np.where(options == int(extended) << EXTENDED, field(header, "function"), -1)
     found = {}
     for function, code in model.interface.codes.items():
         places = np.flatnonzero(codes == code)

@@ -15,11 +15,12 @@ from rbdhw.design.folder import Design, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, ROLLOUT
+from rbdhw.protocol import BASE, FUNCTIONS, LOAD_PARAMETERS, PARAMETERS, ROLLOUT
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.archive import read_archive
 from rbdhw.sim.arrays import check_arrays, check_optional
 from rbdhw.sim.diagnosis import Cause, diagnose
+from rbdhw.sim.loads import load_packets, loads_of
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import (
     TAGS,
@@ -253,7 +254,12 @@ def rtl(
         If it cannot be built, or does not answer every task once and in order.
     """
     tags = np.arange(len(next(iter(words.values()))))
-    sequence = merge({function: tags}, {function: requests(design, function, tags, words, extended)})
+    loads = loads_of(design, words)
+    places = {function: tags + loads.before}
+    packets = {function: requests(design, function, tags, words, extended)}
+    if len(loads.places):
+        places[LOAD_PARAMETERS], packets[LOAD_PARAMETERS] = loads.places, load_packets(design, loads)[0]
+    sequence = merge(places, packets)
     outcome = exchange(build(directory, cache), sequence, Disturbance())
     answered = answers(design, outcome.responses, extended)[function]
     headers, _ = unpack(answered.packets, [])

@@ -13,7 +13,7 @@ import numpy as np
 from rbdhw import golden
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
-from rbdhw.protocol import CODES, FUNCTIONS
+from rbdhw.protocol import CODES, FUNCTIONS, PARAMETERS
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import Bytes, encode, merge, requests, responses
 
@@ -33,6 +33,8 @@ def selftest(design: Design) -> str:
     functions = np.repeat(np.array(design.functions), TASKS)
     rng.shuffle(functions)
     arrays = sample(design.robot, design.domain, len(functions), rng, design.fext)
+    if design.interface.held:  # no parameters are loaded
+        del arrays[PARAMETERS]
     sent, expected = {}, {}
     places = {}
     for function in design.functions:

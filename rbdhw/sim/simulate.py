@@ -25,11 +25,12 @@ from rbdhw.fixed.figures import FLAGGED_SHARE, most_flagged
 from rbdhw.fixed.format import Integers
 from rbdhw.golden.error_norm import function_errors
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import FUNCTIONS, function_giving
+from rbdhw.protocol import FUNCTIONS, LOAD_PARAMETERS, function_giving
 from rbdhw.runtime.number_bounds import LARGEST_SEED, MOST_TASKS
 from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import verilator
 from rbdhw.sim.diagnosis import Cause, diagnose, merge_causes
+from rbdhw.sim.loads import Loads, draw_loads, load_packets
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import Answers, Bytes, answers, contents, decode, encode, merge, requests, responses
 from rbdhw.sim.rollout_check import RolloutReport, check_rollouts
@@ -305,6 +306,7 @@ def _in_order(work: Callable[[int], _Piece], starts: range, at_once: int) -> Ite
 def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -> dict[Key, _Batch]:
     """Return batches of tasks, numbered from ``first``, in random order over all functions."""
     drawn = draw(design.robot, design.domain, tasks, rng, design.fext)
+    loads = draw_loads(design, drawn.arrays, rng)
     functions = np.array(design.functions)[rng.integers(len(design.functions), size=tasks)]
     extended = rng.random(tasks) < 0.5
     batches = {}
@@ -315,23 +317,31 @@ def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -
             chosen = own & (extended == option) if len(options) > 1 else own
             places = np.flatnonzero(chosen)
             if len(places):
-                batches[function, option] = _batch(design, (function, option), first, places, drawn)
-    return batches
+                batches[function, option] = _batch(design, (function, option), first, places, drawn, loads)
+    return batches | ({(LOAD_PARAMETERS, False): _load_batch(design, loads)} if loads.places.size else {})
 
 
-def _batch(design: Design, key: Key, first: int, places: Integers, drawn: Drawn) -> _Batch:
+def _load_batch(design: Design, loads: Loads) -> _Batch:
+    """Return the batch of loads of parameters."""
+    asked, answer = load_packets(design, loads)
+    return _Batch(loads.places, Drawn({}, np.zeros(len(loads.places), np.int64)), asked, answer, ())
+
+
+def _batch(design: Design, key: Key, first: int, tasks: Integers, drawn: Drawn, loads: Loads) -> _Batch:
+    """Return the batch of some tasks of one function; loads of parameters come in between."""
     function, extended = key
-    own = {name: array[places] for name, array in drawn.arrays.items()}
+    own, places = {name: array[tasks] for name, array in drawn.arrays.items()}, tasks + loads.before[tasks]
     if extended and FUNCTIONS[function].takes_inverse:
         own |= golden.evaluate(design.robot, "minv", own)
     words = encode(design, function, own, extended)
     status, results = respond(design, function, words, extended)
     asked = requests(design, function, first + places, words, extended)
-    answer = responses(design, function, first + places, status, results, extended)
+    before = loads.before[tasks] if design.interface.held else None
+    answer = responses(design, function, first + places, status, results, extended, before)
     flagged = np.flatnonzero(status)
     rows = {name: array[flagged] for name, array in own.items()}
-    causes = diagnose(design, function, rows, extended, first + places[flagged])
-    return _Batch(places, Drawn(own, drawn.stratum[places]), asked, answer, causes)
+    causes = diagnose(design, function, rows, extended, first + tasks[flagged])
+    return _Batch(places, Drawn(own, drawn.stratum[tasks]), asked, answer, causes)
 
 
 # Responses
@@ -352,11 +362,17 @@ def _simulate_batches(
     found = {
         key: _compare_batch(design, key, batch, answered[key], outcome, first_beats)
         for key, batch in batches.items()
+        if key[0] in FUNCTIONS
     }
+    wrong = sum(
+        count_mismatches(batch.expected, answered[key])
+        for key, batch in batches.items()
+        if key[0] not in FUNCTIONS
+    )
     last = outcome.responses.last
     packets = int(np.count_nonzero(last)) + int(not last[-1:].all())
     unknown = packets - sum(len(answer.places) for answer in answered.values())
-    return _Piece(unknown + outcome.violations, outcome.cycles, found)
+    return _Piece(unknown + wrong + outcome.violations, outcome.cycles, found)
 
 
 def _compare_batch(

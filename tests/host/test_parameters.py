@@ -1,5 +1,7 @@
 """Accelerators with inertial parameters at run time: all engines, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -24,10 +26,10 @@ OPTIONS = BuildOptions(
 )
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+@pytest.fixture(scope="module", params=["task", "load"])
+def folder(tmp_path_factory, request):
     made = tmp_path_factory.mktemp("parameters") / "toy"
-    write(generate(path("toy"), OPTIONS), made)
+    write(generate(path("toy"), replace(OPTIONS, parameters_by=request.param)), made)
     return made
 
 
@@ -83,7 +85,9 @@ def test_the_manifest_has_the_map(folder):
     acc = rbdhw.load(folder)
     entry = acc.manifest["robot"]["parameters"]
     assert entry["links"] == ["upper_arm", "forearm"]
-    words = [word["name"] for word in acc.manifest["inputs"]["fd"] if word["name"].startswith("parameters")]
+    inputs = acc.manifest["inputs"]
+    words = [word["name"] for word in inputs.get("load_parameters", inputs["fd"])]
+    words = [name for name in words if name.startswith("parameters")]
     assert words
     assert len(entry["matrix"]) == len(entry["constants"]) == len(entry["held"]) >= len(words)
 

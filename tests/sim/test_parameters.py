@@ -12,13 +12,14 @@ from rbdhw.design.folder import read, write
 from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.sampling import sample
 from rbdhw.pipeline import generate
-from rbdhw.protocol import PARAMETERS, Status
+from rbdhw.protocol import LOAD_PARAMETERS, LOADED, PARAMETERS, Status
 from rbdhw.robot.parameters import nominal_parameters
 from rbdhw.robots import path
 from rbdhw.sim.model import respond
-from rbdhw.sim.packets import encode
+from rbdhw.sim.packets import answers, contents, encode, field, merge, requests, unpack
 from rbdhw.sim.run import rtl
 from rbdhw.sim.simulate import simulate
+from rbdhw.sim.verilator import Disturbance, build, exchange
 
 OPTIONS = BuildOptions(
     functions=("id", "fd"),
@@ -31,10 +32,17 @@ OPTIONS = BuildOptions(
 WHOLE = Overrides(parameters=ParameterBounds(mass=0.2, centre=0.02, inertia=0.2))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+@pytest.fixture(scope="module", params=["task", "load"])
+def folder(tmp_path_factory, request):
     made = tmp_path_factory.mktemp("payload") / "toy"
-    write(generate(path("toy"), OPTIONS), made)
+    write(generate(path("toy"), replace(OPTIONS, parameters_by=request.param)), made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def loading(tmp_path_factory):
+    made = tmp_path_factory.mktemp("loading") / "toy"
+    write(generate(path("toy"), replace(OPTIONS, parameters_by="load")), made)
     return made
 
 
@@ -71,8 +79,40 @@ def test_tasks_with_parameters_outside_are_flagged(folder):
     np.testing.assert_array_equal(status, respond(design, "fd", words)[0])
 
 
+def test_loads_of_wrong_length_change_nothing(loading):
+    """The answers to tasks say which loads came before them."""
+    design = read(loading)
+    most = np.ptp(design.domain.bounds[PARAMETERS][0])
+    words = words_of(design, np.array([0.0, 0.5 * most]))
+    load = {word.name: words[word.name][1:] for word in design.interface.held.values()}
+    good = requests(design, LOAD_PARAMETERS, np.array([7]), load)
+    longer = np.concatenate([good, good[:, :1]], axis=1)
+    flagged = good.copy()
+    flagged[:, 0, 3] = 1  # the status of a request is zero
+    task = requests(design, "fd", np.array([1]), {name: own[:1] for name, own in words.items()})
+    packets = {"a": task, "b": longer, "c": task, "d": flagged, "e": task, "f": good, "g": task}
+    sequence = merge({name: np.array([k]) for k, name in enumerate(packets)}, packets)
+    came = exchange(build(loading), sequence, Disturbance()).responses
+    tasks, loads = (answers(design, came)[name] for name in ("fd", LOAD_PARAMETERS))
+    headers = unpack(loads.packets, [])[0]
+    malformed = 1 << Status.MALFORMED
+    np.testing.assert_array_equal(field(headers, "status"), [malformed, malformed, 0])
+    headers = unpack(tasks.packets, [])[0]
+    np.testing.assert_array_equal(field(headers, "options") >> LOADED, [0, 0, 0, 1])
+    _, found = contents(design, "fd", tasks.packets)
+    _, expected = respond(design, "fd", words)
+    for name, values in found.items():
+        np.testing.assert_array_equal(values, expected[name][[0, 0, 0, 1]])
+
+
+def test_random_loads_between_tasks(loading):
+    report = simulate(loading, 400, seed=6)
+    assert (report.mismatches, report.flagged) == (0, 0)
+
+
 @pytest.mark.verify
 @pytest.mark.timeout(3600)
+@pytest.mark.parametrize("way", ["task", "load"])
 @pytest.mark.parametrize(
     ("name", "base", "functions"),
     [
@@ -82,8 +122,9 @@ def test_tasks_with_parameters_outside_are_flagged(folder):
         ("hyq", "floating", ("id",)),
     ],
 )
-def test_ten_thousand_random_parameters(tmp_path, name, base, functions):
-    options = replace(OPTIONS, mounting=Mounting(base, parameters="inertias"), functions=functions, ii=4)
+def test_ten_thousand_random_parameters(tmp_path, name, base, functions, way):
+    mounting = Mounting(base, parameters="inertias")
+    options = replace(OPTIONS, mounting=mounting, functions=functions, ii=4, parameters_by=way)
     write(generate(path(name), options, WHOLE), tmp_path / name)
     report = simulate(tmp_path / name, 10_000, seed=7, bulk=True)
     assert report.mismatches == 0
@@ -98,8 +139,11 @@ def test_ten_thousand_random_parameters(tmp_path, name, base, functions):
         {"core": "array", "ii": 32},
         {"number": "float32"},
         {"cores": (CoreRequest(("id",), 1), CoreRequest(("fd",), 4)), "ii": None},
+        {"core": "array", "ii": 32, "parameters_by": "load"},
+        {"number": "float32", "parameters_by": "load"},
+        {"copies": 2, "parameters_by": "load"},
     ],
-    ids=["array", "float32", "cores"],
+    ids=["array", "float32", "cores", "array-load", "float32-load", "copies-load"],
 )
 def test_other_accelerators(tmp_path, changes):
     options = replace(OPTIONS, mounting=Mounting(parameters="inertias"), **changes)

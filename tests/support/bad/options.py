@@ -50,6 +50,11 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--armature", "knee=1"): "armature: joint 'knee' is unknown; expected some of",
     ("--armature", "knee=1,knee=2"): "armature: joint 'knee' appears twice; expected each joint once",
     ("--armature", "knee=nan"): "armature: 'knee=nan' is not a joint and a number",
+    ("--parameters-by", "link"): "parameters-by: 'link' is unknown; expected one of task, load",
+    ("--parameters-by", "load"): "parameters-by: all parameters are constant; expected some that are given",
+    ("--parameters-by", "load", "--parameters", "inertias", "--cores", "id,fd:1"): (
+        "parameters-by: several cores hold parameters in formats of their own; expected one core, or copies"
+    ),
     ("--parameters", "tool"): "parameters: link 'tool' is unknown; expected some of",
     ("--parameters", ""): "parameters: '' is not a link; expected none, payload, inertias, or names of links",
     ("--parameters", "inertias,tool"): "parameters: 'inertias' beside other links; expected it alone",

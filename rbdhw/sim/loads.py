@@ -1,0 +1,88 @@
+"""Loads of inertial parameters among tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.design.model import AcceleratorModel
+from rbdhw.domain.graph_inputs import graph_inputs
+from rbdhw.fixed.evaluate import outside_domain
+from rbdhw.fixed.format import Integers
+from rbdhw.protocol import LOAD_PARAMETERS, PARAMETERS
+from rbdhw.robot.parameters import nominal_parameters
+from rbdhw.sim.packets import OUTSIDE, convert, quantise, requests, responses
+
+LOADED_SHARE = 1 / 16
+"""The share of random tasks before which parameters are loaded."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Loads among N tasks.
+
+    Parameters
+    ----------
+    before
+        (N,): the loads before each task.
+    places
+        (K,): the place of each load among tasks and loads.
+    words
+        The words of the loads, (K,) each.
+    """
+
+    before: Integers
+    places: Integers
+    words: Mapping[str, Integers]
+
+
+def draw_loads(model: AcceleratorModel, arrays: dict[str, Array], rng: np.random.Generator) -> Loads:
+    """Return random loads among tasks, whose parameters in ``arrays`` become those that were loaded.
+
+    The first tasks have the parameters of the URDF. Without loads of parameters there are none.
+    """
+    tasks = len(arrays["q"])
+    if not model.interface.held:
+        return Loads(np.zeros(tasks, np.int64), np.zeros(0, np.int64), {})
+    loaded = rng.random(tasks) < LOADED_SHARE
+    before = np.cumsum(loaded, dtype=np.int64)
+    first = np.flatnonzero(loaded)
+    sets = np.concatenate([nominal_parameters(model.robot)[np.newaxis], arrays[PARAMETERS][first]])
+    arrays[PARAMETERS] = sets[before]
+    return Loads(before, first + np.arange(len(first)), _words(model, arrays, first))
+
+
+def loads_of(model: AcceleratorModel, words: Mapping[str, Integers]) -> Loads:
+    """Return the loads that tasks with these words (N,) need: where a parameter differs from that before."""
+    tasks = len(next(iter(words.values())))
+    held = [word.name for word in model.interface.held.values() if word.name in words]
+    initial = model.interface.parameters
+    if not held or initial is None:
+        return Loads(np.zeros(tasks, np.int64), np.zeros(0, np.int64), {})
+    rows = np.stack([words[name] for name in held])
+    previous = np.concatenate([np.array([[initial[name]] for name in held]), rows[:, :-1]], axis=1)
+    loaded = (rows != previous).any(axis=0)
+    first = np.flatnonzero(loaded)
+    others = {name: np.full(len(first), value) for name, value in initial.items()}
+    own = {name: words[name][first] for name in held}
+    return Loads(np.cumsum(loaded, dtype=np.int64), first + np.arange(len(first)), others | own)
+
+
+def load_packets(model: AcceleratorModel, loads: Loads) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the requests and the responses of loads."""
+    tags = np.arange(len(loads.places))
+    outside = outside_domain(model.interface.inputs(LOAD_PARAMETERS), loads.words).astype(np.int64)
+    asked = requests(model, LOAD_PARAMETERS, tags, loads.words)
+    return asked, responses(model, LOAD_PARAMETERS, tags, OUTSIDE * outside, {}, loads=tags)
+
+
+def _words(model: AcceleratorModel, arrays: Mapping[str, Array], rows: Integers) -> dict[str, Integers]:
+    """Return the words of the parameters of some tasks."""
+    reals = graph_inputs(model.robot, {"q": arrays["q"][rows], PARAMETERS: arrays[PARAMETERS][rows]})
+    to_integers = convert if model.interface.converts else quantise
+    return {word.name: to_integers(word, reals[word.name]) for word in model.interface.held.values()}

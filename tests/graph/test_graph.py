@@ -115,6 +115,8 @@ def test_the_same_computation_is_made_once(build, x, y):
     assert build.add(y.shifted(3), x.shifted(3), REGION) == total.shifted(3)
     product = build.multiply(x, y, REGION)
     assert build.multiply(y.negated(), x.shifted(-1), REGION) == Edge(product.node, True, -1)
+    assert build.multiply(y.shifted(2), x.negated(), REGION) == Edge(product.node, True, 2)
+    assert build.multiply(y.negated(), x.negated(), REGION) == product
     assert build.scale(x, 3.0, REGION).node == build.scale(x, -0.75, REGION).node
     assert operations(build) == ["input", "input", "add", "multiply", "scale"]
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -102,6 +103,80 @@ def test_after_a_reset_in_the_middle_of_rollouts_all_is_as_after_power_up() -> N
     malformed = 77 | CODES[ROLLOUT] << 16 | 4 << 24
     assert (first[0][1], sum(last for _, _, last in first) > 3 + 12) == (malformed, True)
     assert others == [first] * len(others)
+
+
+def low(number: int, width: int) -> int:
+    """Return the low bits of a number, with their sign."""
+    return (number & (1 << width) - 1) - (1 << width if number >> width - 1 & 1 else 0)
+
+
+def expected(core: FakeCore, step: FunctionWords, rows: list[int], q: int, v: int) -> tuple[int, int, int]:
+    """Return the status, the first flagged step and the packed state after all rows.
+
+    A result has 14 bits, two of them behind the binary point. It goes back into nine bits.
+    """
+    status = first = packed = 0
+    exceeds = False
+    for k, tau in enumerate(rows):
+        outside = exceeds or not (-128 <= q <= 128 and -128 <= v <= 128)
+        payload = q & 511 | (v & 511) << 9 | (tau & 127) << 18
+        packed, overflow = core.answer(step, payload, 0)
+        rounded = [low(packed >> start, 14) + 2 >> 2 for start in (0, 14)]
+        q, v = (low(number, 9) for number in rounded)
+        exceeds = rounded != [q, v]
+        now = outside | overflow << 1
+        status, first = status | now, first or (k + 1 if now else 0)
+    return status, first, packed
+
+
+def test_states_that_do_not_fit_are_flagged_in_the_next_step() -> None:
+    """Also those that lie in the domain when their upper bits are lost."""
+    step = replace(STEP, outputs=tuple(replace(own, format=Format(14, 2)) for own in STEP.outputs))
+    core = FakeCore(ii=2, functions=(step,), latencies={"step": 9})
+    program = Program((), step.inputs, (), {"step": step.outputs}, None, None, (9, 9))
+    interface = program_interface([program], WIDTH, rollout=RolloutShape(HORIZON, 1))
+    dut = Accelerator(cores=[core], interface=interface)
+    rng, rows = random.Random(3), [5, -9, 17]
+    states = [(rng.randrange(-128, 129), rng.randrange(-128, 129)) for _ in range(60)]
+    beats = [
+        beat for row, tau in enumerate(rows) for beat in packet(LOAD, row, **{"tau[0]": tau, "row": row})
+    ]
+    for tag, (q, v) in enumerate(states):
+        beats += packet(ROLLOUT, tag, steps=1 + tag % 3, **{"q[0]": q, "v[0]": v})
+    answers: list[int] = []
+    came: list[int] = []
+
+    async def testbench(ctx: Any) -> None:
+        queue = list(beats)
+        ctx.set(dut.m_axis_tready, 1)
+        for _ in range(900):
+            ctx.set(dut.s_axis_tvalid, bool(queue))
+            if queue:
+                ctx.set(dut.s_axis_tdata, queue[0][0])
+                ctx.set(dut.s_axis_tlast, queue[0][1])
+            if ctx.get(dut.m_axis_tvalid):
+                came.append(ctx.get(dut.m_axis_tdata))
+                if ctx.get(dut.m_axis_tlast):
+                    answers.append(sum(beat << WIDTH * k for k, beat in enumerate(came)))
+                    came.clear()
+            if queue and ctx.get(dut.s_axis_tready):
+                queue.pop(0)
+            await ctx.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    found = {answer & 0xFFFF: answer for answer in answers if answer >> 16 & 31 == CODES[ROLLOUT]}
+    assert sorted(found) == list(range(len(states)))
+    flagged = 0
+    for tag, (q, v) in enumerate(states):
+        steps = 1 + tag % 3
+        status, first, packed = expected(core, step, rows[:steps], q, v)
+        words = packed & (1 << 28) - 1 | steps << 28 | first << 32
+        assert found[tag] == tag | CODES[ROLLOUT] << 16 | status << 24 | words << 32
+        flagged += first > 1
+    assert flagged
 
 
 def test_enough_rollouts_fill_a_core() -> None:

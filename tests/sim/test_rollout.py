@@ -10,7 +10,8 @@ import pytest
 
 import rbdhw
 from rbdhw import golden
-from rbdhw.config import BuildOptions, CoreRequest
+from rbdhw.cli.options import build_options
+from rbdhw.config import DEFAULT_HORIZON, BuildOptions, CoreRequest
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
@@ -19,7 +20,7 @@ from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import FABRICS
 from rbdhw.fixed.format import Integers
 from rbdhw.interface import RolloutShape, program_interface, state_words
-from rbdhw.pipeline import build_design, generate
+from rbdhw.pipeline import build_design, generate, generate_software
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
@@ -130,8 +131,8 @@ class Stream:
         return outcome.taken
 
 
-@pytest.mark.parametrize("disturbed", [0.0, 0.4])
-def test_rollouts_in_a_mixed_stream(folder: Path, disturbed: float) -> None:
+@pytest.mark.parametrize(("bubbles", "back_pressure"), [(0.0, 0.0), (0.4, 0.4), (0.0, 0.95)])
+def test_rollouts_in_a_mixed_stream(folder: Path, bubbles: float, back_pressure: float) -> None:
     """Rows, rollouts of any length, refused ones and other tasks: the rows of one do not reach another."""
     design, rng = read(folder), np.random.default_rng(1)
     stream, tag = Stream(design), 0
@@ -157,7 +158,7 @@ def test_rollouts_in_a_mixed_stream(folder: Path, disturbed: float) -> None:
             state = {name: words[name] for name in own.words}
             steps, every = int(rng.integers(0, HORIZON + 2)), int(rng.integers(0, 4))
             stream.rollouts(state, rows, steps, every, tags)
-    stream.check(folder, Disturbance(disturbed, disturbed, seed=5, surplus=stream.surplus))
+    stream.check(folder, Disturbance(bubbles, back_pressure, seed=5, surplus=stream.surplus))
 
 
 def test_forces_are_limited_when_they_are_loaded(folder: Path) -> None:
@@ -300,6 +301,41 @@ def test_unusable_rollouts_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="array 'h': missing; expected q, v, tau, h for rollout"):
         run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz", "numpy")
     assert not (tmp_path / "y.npz").exists()
+
+
+def test_processors_have_no_rollouts() -> None:
+    options = BuildOptions(functions=("step",), horizon=HORIZON, target="c")
+    with pytest.raises(InputError, match="functions: rollouts return to a core of an accelerator"):
+        generate_software(path("toy"), options)
+
+
+def test_the_horizon_is_checked() -> None:
+    known = ("id", "step")
+    for options, text in (
+        (
+            BuildOptions(functions=("step",), horizon=1),
+            "horizon: 1 is not possible; expected 2 to 4096",
+        ),
+        (BuildOptions(horizon=8), "horizon: the build has no rollouts; use --functions rollout"),
+        (BuildOptions(functions=("step",), horizon=8, copies=2), "cores: rollouts return to one core"),
+        (
+            BuildOptions(functions=known, horizon=8, mix={"id": 1.0}),
+            "mix: does not choose cores",
+        ),
+    ):
+        with pytest.raises(InputError, match=text):
+            options.check(known)
+
+
+def test_options_of_rollouts() -> None:
+    """The command line names rollouts; cores compute their steps."""
+    options, _ = build_options(functions="id,rollout")
+    assert (options.functions, options.horizon) == (("id", "step"), DEFAULT_HORIZON)
+    options, _ = build_options(cores="rollout,step:2 id", horizon=9)
+    assert [core.functions for core in options.cores] == [("step",), ("id",)]
+    assert [own.horizon for own in options.each_core()] == [9, None]
+    with pytest.raises(InputError, match="horizon: the build has no rollouts"):
+        build_options(functions="step", horizon=9)
 
 
 def assert_exact(design: Design, folder: Path, tasks: int, foreign: str) -> None:

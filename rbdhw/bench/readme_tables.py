@@ -55,6 +55,8 @@ from rbdhw.bench.run_costs import costs
 from rbdhw.bench.second_order import (
     differences,
     differences_layout,
+    large_robots,
+    large_robots_layout,
     second_operations,
     second_operations_layout,
     second_rates,
@@ -228,6 +230,9 @@ TABLES: dict[str, Table] = {
         "Second derivatives: multiplications and words of a task",
         second_operations,
         second_operations_layout,
+    ),
+    "second-large": Table(
+        "Second derivatives of large robots, frames not searched", large_robots, large_robots_layout
     ),
     "second-rates": Table("Second derivatives: hfd, xcvu9p, default budget", second_rates, varies=True),
     "differences": Table(

@@ -18,9 +18,10 @@ from rbdhw.emit.manifest import function_counts
 from rbdhw.explore.plan import Plan
 from rbdhw.explore.search import make_plan
 from rbdhw.frontend.build_graph import multiplications
-from rbdhw.frontend.functions import trace
+from rbdhw.frontend.functions import ALGORITHMS, Algorithms, trace
 from rbdhw.graph.interpret import interpret
 from rbdhw.interface import unflatten
+from rbdhw.passes.factor import factor
 from rbdhw.protocol import ARRAYS, FUNCTIONS
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
@@ -29,6 +30,8 @@ from rbdhw.robot.regroup import regroup_inertias
 
 Array = NDArray[np.float64]
 Arrays = dict[str, Array]
+
+AXES = ALGORITHMS["axes"]
 
 SECOND = ("sid", "sfd", "hid", "hfd")
 
@@ -41,6 +44,9 @@ COUNTED = (
     ("hyq", "floating", ("sid", "hid", "hfd")),
 )
 """Robots and the functions that are counted. The search for HyQ's frames takes too long for ``sfd``."""
+
+LARGE = (("atlas", "fixed"), ("atlas", "floating"))
+"""Large robots, whose frames are not searched."""
 
 RATES = (("iiwa14", "fixed", 4), ("hyq", "floating", None))
 """Robots whose ``hfd`` is built: with an interval, or with the least that fits :data:`SHARE`."""
@@ -99,6 +105,37 @@ def second_operations_layout(rows: Rows) -> Rows:
         (lambda row: f"{robot_label(row)}, by differences", lambda row: f"{row['by differences']:,}"),
     )
     return [{"": line[""]} | {function: line.get(function, "-") for function in SECOND} for line in lines]
+
+
+def large_robots(robots: Iterable[tuple[str, str]] = LARGE) -> Rows:
+    """Return the multiplications and words of ``sid`` and ``hid`` without a search, axes shared and not.
+
+    ``different words`` are those that differ by more than their sign.
+    """
+    rows = []
+    for name, base in robots:
+        plain = regroup_inertias(align_axes(elementary(robot_of(name, base))))
+        for function in ("sid", "hid"):
+            turning, shared = (trace(plain, (function,), algorithms=Algorithms(axes)) for axes in AXES)
+            rows.append(
+                {
+                    "robot": robot_label({"robot": name, "base": base}),
+                    "function": function,
+                    "turning axes": multiplications(factor(turning)),
+                    "shared axes": multiplications(factor(shared)),
+                    "words": len(shared.outputs),
+                    "different words": len({(edge.node, edge.shift) for _, edge in shared.outputs}),
+                }
+            )
+    return rows
+
+
+def large_robots_layout(rows: Rows) -> Rows:
+    """Return a line for each robot and function."""
+    return [
+        {name: value if isinstance(value, str) else f"{value:,}" for name, value in row.items()}
+        for row in rows
+    ]
 
 
 # Rates

@@ -9,6 +9,8 @@ from rbdhw.bench.second_order import (
     chain,
     differences,
     differences_layout,
+    large_robots,
+    large_robots_layout,
     second_operations,
     second_operations_layout,
 )
@@ -22,6 +24,13 @@ def test_operations():
     assert (own[""], differenced[""]) == ("toy", "toy, by differences")
     assert own["sid"].endswith("14 words")
     assert all(row["by differences"] > 2 * row["multiplications"] for row in rows)
+
+
+def test_large_robots():
+    rows = large_robots([("toy", "fixed")])
+    assert [(row["robot"], row["function"]) for row in rows] == [("toy", "sid"), ("toy", "hid")]
+    assert all(0 < row["different words"] < row["words"] <= 14 for row in rows)
+    assert large_robots_layout(rows)[0]["words"] == "14"
 
 
 def test_differences(monkeypatch):

@@ -40,7 +40,7 @@ LATENCIES: tuple[tuple[str, int, str | None], ...] = (
 )
 """Robots, widths and algorithms of the latency table."""
 
-PAPERS = Algorithms("columns", "articulated", "dense", gradient="repeated")
+PAPERS = Algorithms(derivatives="columns", inverse="articulated", gradient="repeated")
 """The algorithms of the published accelerators."""
 
 

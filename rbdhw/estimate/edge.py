@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.interface import FunctionWords, Interface, RolloutShape, state_words
-from rbdhw.protocol import COMMANDS, HEADER, HEADER_BITS
+from rbdhw.protocol import HEADER, HEADER_BITS, LOAD, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import places, streams
 from rbdhw.rtl.domain_check import checks
@@ -99,7 +99,7 @@ def _rollouts(interface: Interface, shape: RolloutShape, port: Port, fabric: Fab
     cells = Cells(luts=luts, flip_flops=size + row + 2 * latency)
     state = sum(own.word.format.width for own in state_words(step, shape.nq))
     buffers = fabric.queue(size, most) + fabric.queue(size - state, most) + fabric.table(row, shape.horizon)
-    for name in COMMANDS:
+    for name in (ROLLOUT, LOAD):
         own = interface.words(name)
         depth = places(interface, own, latency, 1)
         cells += _serialiser(interface, own, fabric)

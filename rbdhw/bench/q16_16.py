@@ -28,7 +28,7 @@ from rbdhw import golden
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.frontend.algorithms import NEEDED_BY
-from rbdhw.frontend.functions import ALGORITHMS, Algorithms, record
+from rbdhw.frontend.functions import ALGORITHMS, DEFAULT, Algorithms, record
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.interface import unflatten
 from rbdhw.protocol import flag_values
@@ -264,10 +264,15 @@ def best_algorithms(
 
 
 def combinations(robot: Robot, function: str) -> list[Algorithms]:
-    """Return all combinations of algorithms that compute a function of a robot."""
+    """Return all combinations of algorithms that compute a function of a robot.
+
+    Propagation needs no inverse, so it is combined with the default one only.
+    """
     names = [own if function in NEEDED_BY[step] else own[:1] for step, own in ALGORITHMS.items()]
     every = (Algorithms(**dict(zip(ALGORITHMS, chosen, strict=True))) for chosen in product(*names))
-    return [algorithms for algorithms in every if algorithms.possible_for(robot)]
+    possible = [own for own in every if own.possible_for(robot)]
+    plain = DEFAULT.inverse, DEFAULT.products
+    return [own for own in possible if own.forward == "inverse" or (own.inverse, own.products) == plain]
 
 
 def _chunks(arrays: Mapping[str, Array], size: int) -> Iterator[dict[str, Array]]:

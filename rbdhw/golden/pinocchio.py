@@ -126,6 +126,8 @@ class _Model:
         self._data = model.createData()
         self._places: list[tuple[Body, slice, slice]] = []
         self._G = np.zeros((model.nv, robot.nv))
+        model.armature[:] = 0.0
+        model.damping[:] = 0.0  # Pinocchio reads it from the file
         rows = {body.joint.name: i for i, body in enumerate(robot.bodies)}
         for body in bodies:
             joint = model.joints[model.getJointId(body.joint.name)]

@@ -1,12 +1,13 @@
 """A program in place of a tool: of equal runs only the first runs the tool; the others copy what it wrote.
 
 Runs are equal if their arguments are, and the files that these name, and the files that those name. The tool
-writes into its working folder. A run that fails is not kept.
+writes into its working folder. A run that fails is not kept, nor is one that reads its standard input.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -30,6 +31,8 @@ def remember(tool: str, folder: Path) -> Path:
 
 def main(tool: str, folder: str, *arguments: str) -> int:
     """Run the program; return its exit status."""
+    if arguments[-1:] == ("-",):  # what the tool reads from its standard input is unknown
+        os.execv(tool, [tool, *arguments])
     kept = Path(folder) / _digest(arguments)
     if not kept.exists():
         before = _times()

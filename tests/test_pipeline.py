@@ -19,8 +19,8 @@ from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.explore.search import make_plan
 from rbdhw.fixed.program import Kind
+from rbdhw.frontend.alternatives import ALGORITHMS
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
-from rbdhw.frontend.functions import ALGORITHMS
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
 from rbdhw.pipeline import generate

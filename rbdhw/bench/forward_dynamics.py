@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from rbdhw.bench.rows import Row, Rows
 from rbdhw.bench.second_order import chain
 from rbdhw.frontend.algorithms import cost_of
+from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import multiplications, operation_delay, optimise
-from rbdhw.frontend.functions import Algorithms, trace
+from rbdhw.frontend.functions import trace
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.regroup import regroup_inertias

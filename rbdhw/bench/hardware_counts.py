@@ -11,8 +11,9 @@ from rbdhw.emit.manifest import function_counts
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.estimate.core import counts
 from rbdhw.frontend.algorithms import longest_paths
+from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, ROOT_ALGORITHMS, operation_delay
-from rbdhw.frontend.functions import Algorithms, trace
+from rbdhw.frontend.functions import trace
 from rbdhw.passes.factor import factor
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes

@@ -28,7 +28,8 @@ from rbdhw import golden
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.frontend.algorithms import NEEDED_BY
-from rbdhw.frontend.functions import ALGORITHMS, DEFAULT, Algorithms, record
+from rbdhw.frontend.alternatives import ALGORITHMS, DEFAULT, Algorithms
+from rbdhw.frontend.functions import record
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.interface import unflatten
 from rbdhw.protocol import flag_values

@@ -17,8 +17,9 @@ from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.emit.manifest import function_counts
 from rbdhw.explore.plan import Plan
 from rbdhw.explore.search import make_plan
+from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms
 from rbdhw.frontend.build_graph import multiplications
-from rbdhw.frontend.functions import ALGORITHMS, Algorithms, trace
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.interpret import interpret
 from rbdhw.interface import unflatten
 from rbdhw.passes.factor import factor

@@ -35,7 +35,7 @@ from rbdhw.config import (
 from rbdhw.domain.overrides import Overrides, read_overrides
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import parse_algorithms
-from rbdhw.frontend.functions import ALGORITHMS
+from rbdhw.frontend.alternatives import ALGORITHMS
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, ROLLOUT
 from rbdhw.robot.model import FRAME_AXES
 
@@ -266,10 +266,6 @@ def build_options(
     names = _functions_of(functions, asked)
     requests = tuple(replace(own, functions=_with_steps(own.functions)) for own in asked)
     cycles, pacing = parse_interval(ii, bandwidth, None if requests else share)
-    if ROLLOUT in names and horizon is None:
-        horizon = DEFAULT_HORIZON
-    elif ROLLOUT not in names and horizon is not None:
-        raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
     options = BuildOptions(
         functions=_with_steps(names),
         ii=cycles,
@@ -301,7 +297,7 @@ def build_options(
         cores=requests,
         copies=copies,
         mix=parse_mix(mix),
-        horizon=horizon,
+        horizon=_horizon(names, horizon),
         parameters_by=parameters_by,
         seed=seed,
     )
@@ -315,6 +311,15 @@ def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, 
     asked = {function for core in cores for function in core.functions}
     known = tuple(function for function in (*FUNCTIONS, ROLLOUT) if function in asked)
     return known + tuple(sorted(asked.difference(known)))
+
+
+def _horizon(names: Sequence[str], horizon: int | None) -> int | None:
+    """Return the most steps of a rollout, or None in a build without rollouts."""
+    if ROLLOUT in names:
+        return DEFAULT_HORIZON if horizon is None else horizon
+    if horizon is not None:
+        raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
+    return None
 
 
 def _with_steps(names: Sequence[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,16 +60,7 @@ def explore(
     source, _ = read(urdf, every, progress)
     build = BuildSearch(prepare_build(source, every, overrides, progress), every, progress=progress)
     chosen = _choose_interval(build, options)
-    rows: list[dict[str, Any]] = []
-    refused: list[dict[str, Any]] = []
-    for ii in sorted({*intervals, *([chosen["ii"]] if chosen and chosen["ii"] else [])}):
-        for core in build.cores(ii):
-            try:
-                rows.append(_row(build, core, ii))
-            except InputError as error:
-                if every.core != CHEAPER_CORE or core == CORES[0]:
-                    raise
-                refused.append({"ii": ii, "core": core, "why": str(error)})
+    rows, refused = _rows(build, {*intervals, *([chosen["ii"]] if chosen and chosen["ii"] else [])})
     packets, clock_mhz = build.link(rows[0]["ii"])
     link = {
         function: {
@@ -93,6 +84,21 @@ def explore(
         "refused": refused,
         "link": link,
     }
+
+
+def _rows(build: BuildSearch, intervals: Iterable[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return a row for each interval and core, and the intervals that the array core refuses."""
+    rows: list[dict[str, Any]] = []
+    refused: list[dict[str, Any]] = []
+    for ii in sorted(intervals):
+        for core in build.cores(ii):
+            try:
+                rows.append(_row(build, core, ii))
+            except InputError as error:
+                if build.options.core != CHEAPER_CORE or core == CORES[0]:
+                    raise
+                refused.append({"ii": ii, "core": core, "why": str(error)})
+    return rows, refused
 
 
 def _choose_interval(build: BuildSearch, options: BuildOptions) -> dict[str, Any] | None:

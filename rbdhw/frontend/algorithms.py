@@ -8,7 +8,8 @@ from itertools import product
 from typing import Any
 
 from rbdhw.errors import InputError
-from rbdhw.frontend.functions import ALGORITHMS, Algorithms, trace
+from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS, WordName
@@ -27,7 +28,7 @@ SOLVES_WEIGHT = 1.05
 NEEDED_BY: dict[str, tuple[str, ...]] = {
     step: tuple(name for name, own in FUNCTIONS.items() if step in own.algorithms) for step in ALGORITHMS
 }
-"""For each step of :data:`rbdhw.frontend.functions.ALGORITHMS`, the functions that contain it."""
+"""For each step of :data:`rbdhw.frontend.alternatives.ALGORITHMS`, the functions that contain it."""
 
 TOGETHER = (
     ("axes",),

@@ -10,7 +10,8 @@ from types import MappingProxyType
 from rbdhw.config import ALL_LINKS, CHEAPEST_ROOT, NO_LINKS, BuildOptions, Links, link_text
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import ADDITION_COST, AlgorithmChoice, choose, cost_of
-from rbdhw.frontend.functions import Algorithms, trace
+from rbdhw.frontend.alternatives import Algorithms
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.passes.balance import balance

@@ -20,7 +20,7 @@ This takes fewer operations, but every function with derivatives then waits for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -35,8 +35,9 @@ from rbdhw.dynamics.propagated import propagate
 from rbdhw.dynamics.rnea import STILL, RoundTrip, joint_forces, newton_euler
 from rbdhw.dynamics.second_columns import SecondDerivatives
 from rbdhw.dynamics.second_derivatives import second_derivatives
-from rbdhw.dynamics.shared_axes import Description, can_share_axes, share_axes
+from rbdhw.dynamics.shared_axes import Description, share_axes
 from rbdhw.dynamics.spatial import ZERO, dot
+from rbdhw.frontend.alternatives import DEFAULT, Algorithms
 from rbdhw.frontend.inputs import Coupling, Task
 from rbdhw.frontend.integrators import Dynamics, Integrator, Slopes
 from rbdhw.frontend.random_states import random_states
@@ -61,18 +62,6 @@ from rbdhw.robot.link_frames import chosen_frames
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar, region
 
-ALGORITHMS: dict[str, tuple[str, ...]] = {
-    "axes": ("turning", "shared"),
-    "derivatives": ("composite", "columns"),
-    "inverse": ("paired_pivots", "block_pivots", "single_pivots", "articulated"),
-    "products": ("dense", "solves"),
-    "forward": ("inverse", "propagated"),
-    "gradient": ("corrected", "repeated"),
-    "second": ("columns", "differentiated"),
-    "rates": ("bias", "symbols"),
-}
-"""The algorithms of each step that has several. The first is the default."""
-
 LARGEST_BLOCK = {"single_pivots": 1, "paired_pivots": 2, "block_pivots": 3}
 """The most degrees of freedom that each factorisation eliminates together."""
 
@@ -85,61 +74,6 @@ Vector = list[Scalar]
 
 Halves = tuple[Matrix, Matrix]
 """Derivatives with respect to position and to velocity: two matrices, each as a list of rows."""
-
-
-@dataclass(frozen=True)
-class Algorithms:
-    """One algorithm of :data:`ALGORITHMS` for each step.
-
-    ``axes`` of the bodies' quantities: they turn with each body, or bodies on parallel joints share them
-    (:mod:`rbdhw.dynamics.shared_axes`). ``derivatives`` of inverse dynamics: by composite bodies or by
-    columns. ``inverse`` of the mass matrix: by factorisation with pivots one by one, in pairs or in blocks of
-    up to three, or by articulated bodies. ``products`` of the inverse with vectors and matrices: dense, or
-    solved with the sparse factors. ``forward`` dynamics: a product with the inverse, or propagated through
-    articulated bodies. ``gradient`` of forward dynamics: see :mod:`rbdhw.frontend.functions`. ``second``
-    derivatives of inverse dynamics: by columns or by differentiating the graph
-    (:mod:`rbdhw.frontend.differentiated`). ``rates``: the part of velocities in the accelerations, and its
-    derivative, by the bias of inverse dynamics or by symbols, from the second derivatives by velocity.
-    """
-
-    axes: str = "turning"
-    derivatives: str = "composite"
-    inverse: str = "paired_pivots"
-    products: str = "dense"
-    forward: str = "inverse"
-    gradient: str = "corrected"
-    second: str = "columns"
-    rates: str = "bias"
-
-    @property
-    def possible(self) -> bool:
-        """Whether the algorithms can be combined: solves need the factors of the mass matrix."""
-        return self.products != "solves" or self.inverse != "articulated"
-
-    def possible_for(self, robot: Robot) -> bool:
-        """Return whether the algorithms can be combined and support a robot.
-
-        Columns, articulated bodies and symbols support plain robots only (:func:`is_plain`). Symbols leave
-        viscous friction out, which is linear in the velocities. Axes are shared if any body can.
-        """
-        for_plain = (
-            self.derivatives == "columns",
-            self.inverse == "articulated",
-            self.forward == "propagated",
-            self.rates == "symbols",
-        )
-        complete = self.rates == "bias" or not any(robot.damping)
-        useful = self.axes == "turning" or any(can_share_axes(robot))
-        return self.possible and complete and useful and (not any(for_plain) or is_plain(robot))
-
-
-DEFAULT = Algorithms()
-
-
-def is_plain(robot: Robot) -> bool:
-    """Return whether a robot is plain: fixed base, constant gravity, and independent joints with one DoF."""
-    single = all(body.joint.kind.nv == 1 and body.joint.mimic is None for body in robot.bodies)
-    return single and not robot.base_given and not robot.gravity_given
 
 
 def trace(

@@ -16,8 +16,8 @@ from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.fixed.format import wrap
 from rbdhw.frontend.algorithms import NEEDED_BY
+from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import prepare
-from rbdhw.frontend.functions import Algorithms
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import JointKind

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from rbdhw import golden
 from rbdhw.dynamics.articulated import articulated_inverse
 from rbdhw.dynamics.joint import coordinates
-from rbdhw.frontend.functions import Algorithms, trace
+from rbdhw.frontend.alternatives import Algorithms
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Op
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.regroup import regroup_inertias

@@ -10,7 +10,8 @@ from rbdhw import golden
 from rbdhw.dynamics.columns import column_derivatives
 from rbdhw.dynamics.joint import coordinates
 from rbdhw.emit.manifest import function_counts
-from rbdhw.frontend.functions import Algorithms, trace
+from rbdhw.frontend.alternatives import Algorithms
+from rbdhw.frontend.functions import trace
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import choose, longest_paths
+from rbdhw.frontend.alternatives import DEFAULT, Algorithms
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, multiplications, operation_delay
-from rbdhw.frontend.functions import DEFAULT, Algorithms, trace
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes

@@ -5,8 +5,9 @@ import pytest
 from rbdhw.errors import InputError
 from rbdhw.frontend import algorithms
 from rbdhw.frontend.algorithms import Cost, choose, cost_of, parse_algorithms
+from rbdhw.frontend.alternatives import ALGORITHMS
 from rbdhw.frontend.build_graph import operation_delay
-from rbdhw.frontend.functions import ALGORITHMS, trace
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Op
 from rbdhw.graph.trace import Recorder
 from rbdhw.protocol import DEFAULT_FUNCTIONS

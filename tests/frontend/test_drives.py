@@ -10,14 +10,15 @@ import pytest
 from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import choose
+from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, operation_delay, prepare
-from rbdhw.frontend.functions import ALGORITHMS, Algorithms, trace
+from rbdhw.frontend.functions import trace
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robot.regroup import regroup_inertias
 from tests.support.graph_results import assert_graph_is_golden, results
-from tests.support.mechanisms import mechanism, with_mimic, with_random_drives
+from tests.support.mechanisms import every_kind_driven, mechanism, with_random_drives
 from tests.support.strategies import random_states
 
 TURN, SHIFT = JointKind.REVOLUTE, JointKind.PRISMATIC
@@ -30,11 +31,7 @@ def plain() -> Robot:
 
 @pytest.mark.parametrize("base", ["fixed", "floating", "given"])
 def test_every_kind_of_joint_and_a_mimic(base: str) -> None:
-    kinds = [kind for kind in JointKind if kind is not JointKind.FLOATING]
-    robot = with_mimic(mechanism(kinds, [BASE, 0, 1, 0, 3, 4, 3, 0, 7], seed=3), 3, 2, 0.6, 0.1)
-    robot = with_random_drives(robot, seed=4)
-    robot = robot.with_floating_base() if base == "floating" else replace(robot, base_given=base == "given")
-    assert_graph_is_golden(robot, seed=5)
+    assert_graph_is_golden(every_kind_driven(base), seed=5)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from rbdhw import golden
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.emit.manifest import function_counts
+from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms
 from rbdhw.frontend.build_graph import prepare, trace_model
-from rbdhw.frontend.functions import ALGORITHMS, Algorithms, trace
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbdhw.frontend.functions import Algorithms
+from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.inputs import shrink
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import BASE, JointKind, Robot

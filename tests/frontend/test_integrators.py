@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from rbdhw import golden
 from rbdhw.domain.graph_inputs import angular_coordinates
+from rbdhw.frontend.alternatives import DEFAULT
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise
-from rbdhw.frontend.functions import DEFAULT, trace
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.protocol import functions_with
 from rbdhw.robot.elementary import elementary

@@ -10,7 +10,8 @@ import pytest
 from rbdhw import golden
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
-from rbdhw.frontend.functions import DEFAULT, Algorithms, trace
+from rbdhw.frontend.alternatives import DEFAULT, Algorithms
+from rbdhw.frontend.functions import trace
 from rbdhw.protocol import DEFAULT_FUNCTIONS, PARAMETERS
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw import golden
+from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms
 from rbdhw.frontend.build_graph import multiplications
-from rbdhw.frontend.functions import ALGORITHMS, Algorithms, trace
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.passes.factor import factor
 from rbdhw.protocol import WordName

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,7 @@ from rbdhw.robot.drives import Drives
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from tests.support.mechanisms import mechanism, with_mimic, with_random_drives
+from tests.support.mechanisms import every_kind_driven, mechanism, with_random_drives
 from tests.support.references import assert_close, assert_golden_is_pinocchio
 from tests.support.strategies import random_states
 
@@ -23,11 +21,7 @@ TURN = JointKind.REVOLUTE
 
 @pytest.mark.parametrize("base", ["fixed", "floating", "given"])
 def test_every_kind_of_joint_and_a_mimic(base: str) -> None:
-    kinds = [kind for kind in JointKind if kind is not JointKind.FLOATING]
-    robot = with_mimic(mechanism(kinds, [BASE, 0, 1, 0, 3, 4, 3, 0, 7], seed=3), 3, 2, 0.6, 0.1)
-    robot = with_random_drives(robot, seed=4)
-    robot = robot.with_floating_base() if base == "floating" else replace(robot, base_given=base == "given")
-    assert_golden_is_pinocchio(robot)
+    assert_golden_is_pinocchio(every_kind_driven(base))
 
 
 def test_a_rotor_and_friction_of_one_joint() -> None:

@@ -20,9 +20,9 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.frontend.algorithms import AlgorithmChoice
+from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.base import load_mounted
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_model
-from rbdhw.frontend.functions import Algorithms
 from rbdhw.frontend.solvability import WITHOUT_INVERSE, check_solvable
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, SYMMETRIC

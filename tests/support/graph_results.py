@@ -8,7 +8,8 @@ import numpy as np
 
 from rbdhw import golden
 from rbdhw.domain.graph_inputs import graph_inputs
-from rbdhw.frontend.functions import DEFAULT, Algorithms, trace
+from rbdhw.frontend.alternatives import DEFAULT, Algorithms
+from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
 from rbdhw.interface import unflatten

@@ -1,0 +1,76 @@
+"""The steps of the functions that have several algorithms, and the choice of one for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbdhw.dynamics.shared_axes import can_share_axes
+from rbdhw.robot.model import Robot
+
+ALGORITHMS: dict[str, tuple[str, ...]] = {
+    "axes": ("turning", "shared"),
+    "derivatives": ("composite", "columns"),
+    "inverse": ("paired_pivots", "block_pivots", "single_pivots", "articulated"),
+    "products": ("dense", "solves"),
+    "forward": ("inverse", "propagated"),
+    "gradient": ("corrected", "repeated"),
+    "second": ("columns", "differentiated"),
+    "rates": ("bias", "symbols"),
+}
+"""The algorithms of each step that has several. The first is the default."""
+
+
+@dataclass(frozen=True)
+class Algorithms:
+    """One algorithm of :data:`ALGORITHMS` for each step.
+
+    ``axes`` of the bodies' quantities: they turn with each body, or bodies on parallel joints share them
+    (:mod:`rbdhw.dynamics.shared_axes`). ``derivatives`` of inverse dynamics: by composite bodies or by
+    columns. ``inverse`` of the mass matrix: by factorisation with pivots one by one, in pairs or in blocks of
+    up to three, or by articulated bodies. ``products`` of the inverse with vectors and matrices: dense, or
+    solved with the sparse factors. ``forward`` dynamics: a product with the inverse, or propagated through
+    articulated bodies. ``gradient`` of forward dynamics: see :mod:`rbdhw.frontend.functions`. ``second``
+    derivatives of inverse dynamics: by columns or by differentiating the graph
+    (:mod:`rbdhw.frontend.differentiated`). ``rates``: the part of velocities in the accelerations, and its
+    derivative, by the bias of inverse dynamics or by symbols, from the second derivatives by velocity.
+    """
+
+    axes: str = "turning"
+    derivatives: str = "composite"
+    inverse: str = "paired_pivots"
+    products: str = "dense"
+    forward: str = "inverse"
+    gradient: str = "corrected"
+    second: str = "columns"
+    rates: str = "bias"
+
+    @property
+    def possible(self) -> bool:
+        """Whether the algorithms can be combined: solves need the factors of the mass matrix."""
+        return self.products != "solves" or self.inverse != "articulated"
+
+    def possible_for(self, robot: Robot) -> bool:
+        """Return whether the algorithms can be combined and support a robot.
+
+        Columns, articulated bodies, propagation and symbols support plain robots only (:func:`is_plain`).
+        Symbols leave viscous friction out, which is linear in the velocities. Axes are shared if any body
+        can share them.
+        """
+        for_plain = (
+            self.derivatives == "columns",
+            self.inverse == "articulated",
+            self.forward == "propagated",
+            self.rates == "symbols",
+        )
+        complete = self.rates == "bias" or not any(robot.damping)
+        useful = self.axes == "turning" or any(can_share_axes(robot))
+        return self.possible and complete and useful and (not any(for_plain) or is_plain(robot))
+
+
+DEFAULT = Algorithms()
+
+
+def is_plain(robot: Robot) -> bool:
+    """Return whether a robot is plain: fixed base, constant gravity, and independent joints with one DoF."""
+    single = all(body.joint.kind.nv == 1 and body.joint.mimic is None for body in robot.bodies)
+    return single and not robot.base_given and not robot.gravity_given

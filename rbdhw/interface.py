@@ -10,7 +10,7 @@ converters, each word and the header then occupy fields of a common width, which
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
@@ -18,18 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.config import DATA_WIDTHS, NUMBERS
-from rbdhw.fixed.format import Format
-from rbdhw.fixed.program import Program, Word
-from rbdhw.fixed.single_precision import bound_as_singles, check_singles
+from rbdhw.fixed.program import Word
+from rbdhw.fixed.single_precision import check_singles
 from rbdhw.protocol import (
     CODES,
-    COMMANDS,
     FUNCTIONS,
     HEADER_BITS,
-    LOAD,
-    LOAD_PARAMETERS,
-    PARAMETERS,
-    ROLLOUT,
     WordName,
     mirrored_elements,
 )
@@ -261,90 +255,6 @@ class Interface:
             yield from ((function, extended) for extended in (False, True)[: 1 + function.extensible])
 
 
-def program_interface(
-    programs: Sequence[Program],
-    data_width: int,
-    number: str = FIXED,
-    priority: Sequence[str] = (),
-    rollout: RolloutShape | None = None,
-    parameters: Mapping[str, float] | None = None,
-) -> Interface:
-    """Return the interface of an accelerator that computes programs with different functions.
-
-    Parameters
-    ----------
-    parameters
-        If parameters are loaded, their values before the first load, by word.
-
-    Raises
-    ------
-    ValueError
-        As :class:`Interface`.
-    """
-    functions = tuple(
-        _function_words(program, name, number)
-        for name in CODES
-        for program in programs
-        if name in program.outputs
-    )
-    if rollout is not None:
-        functions += _commands(functions, rollout)
-    if parameters is None:
-        return Interface(functions, data_width, number, tuple(priority), rollout)
-    functions, words = _hold_parameters(functions)
-    values = {name: np.float32(own) if number == FLOAT32 else own for name, own in parameters.items()}
-    initial = {word.name: int(word.format.quantise(np.array(values[word.name]))) for word in words}
-    return Interface(functions, data_width, number, tuple(priority), rollout, initial)
-
-
-def _hold_parameters(
-    functions: Sequence[FunctionWords],
-) -> tuple[tuple[FunctionWords, ...], tuple[Word, ...]]:
-    """Return functions whose parameters are loaded, with the command that does so, and all parameters.
-
-    Raises
-    ------
-    ValueError
-        If functions have a parameter in different formats.
-    """
-    held = [
-        replace(own, held=tuple(word for word in own.inputs if array_of(word) == PARAMETERS))
-        if own.name in FUNCTIONS
-        else own  # a rollout brings its parameters
-        for own in functions
-    ]
-    words = {word.name: word for own in held for word in own.held}
-    for word in (word for own in held for word in own.held):
-        if word != words[word.name]:
-            raise ValueError(f"{word.name}: has several formats; expected one, as functions of one core have")
-    union = tuple(sorted(words.values(), key=lambda word: word.slot))
-    return (*held, FunctionWords(LOAD_PARAMETERS, union, ())), union
-
-
-def _commands(functions: Sequence[FunctionWords], shape: RolloutShape) -> tuple[FunctionWords, ...]:
-    """Return the words of the commands. Those that are not words of ``step`` have slots of their own.
-
-    A word of them is an integer; its format has a binary point of zero.
-    """
-    step = next(function for function in functions if function.name == "step")
-    used = (word.slot for function in functions for word in function.brought(extended=True))
-    first = 1 + max(used, default=-1)
-    number = Format(shape.horizon.bit_length() + 1, 0)
-    bounds = {"steps": (1, shape.horizon), "every": (0, shape.horizon), "row": (0, shape.horizon - 1)}
-    own = {
-        name: Word(name, "1", -1, number, *bounds[name], slot)
-        for slot, name in enumerate(("steps", "every"), first)
-    } | {"row": Word("row", "1", -1, number, *bounds["row"], first)}
-    results = [replace(word, name=word.name.replace("step.", f"{ROLLOUT}.", 1)) for word in step.outputs]
-    results += [Word(f"{ROLLOUT}.{name}", "1", -1, number) for name in ("step", "first_flagged")]
-    inputs = {
-        name: tuple(word for word in step.inputs if array_of(word) in command.inputs)
-        + tuple(own[array] for array in command.inputs if array in own)
-        for name, command in COMMANDS.items()
-    }
-    return (FunctionWords(ROLLOUT, inputs[ROLLOUT], tuple(results)), FunctionWords(LOAD, inputs[LOAD], ()))
-
-
 @dataclass(frozen=True)
 class StateWord:
     """A word of a state: as an input of ``step``, and its place among the results; None for always zero."""
@@ -362,22 +272,6 @@ def state_words(step: FunctionWords, nq: int) -> tuple[StateWord, ...]:
         if name.array in ("q", "v"):
             found.append(StateWord(word, results.get(name.index[0] + (nq if name.array == "v" else 0))))
     return tuple(found)
-
-
-def _function_words(program: Program, function: str, number: str) -> FunctionWords:
-    """Return a function's words; with ``float32``, bounds of inputs are limited to the range of singles."""
-    arrays = FUNCTIONS[function]
-    by_slot = sorted(program.inputs, key=lambda word: word.slot)
-    if number == FLOAT32:
-        by_slot = list(map(bound_as_singles, by_slot))
-    outputs = program.outputs[function]
-    return FunctionWords(
-        function,
-        tuple(word for word in by_slot if array_of(word) in arrays.inputs),
-        tuple(word for word in outputs if array_of(word) not in arrays.optional_outputs),
-        tuple(word for word in by_slot if array_of(word) in arrays.optional_inputs),
-        tuple(word for word in outputs if array_of(word) in arrays.optional_outputs),
-    )
 
 
 def array_of(word: Word) -> str:

@@ -61,7 +61,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "passes",
     ),
     "fixed": ("errors", "scalar", "protocol", "graph"),
-    "interface": ("config", "protocol", "fixed.format", "fixed.program", "fixed.single_precision"),
+    "interface": ("config", "protocol", "fixed.program", "fixed.single_precision"),
     "domain": (
         "errors",
         "remarks",
@@ -114,7 +114,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "interface",
         "robot",
         "domain",
+        "fixed.format",
         "fixed.program",
+        "fixed.single_precision",
         "fixed.serialize",
     ),
     "software": (

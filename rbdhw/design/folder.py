@@ -36,13 +36,14 @@ from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_man
 from rbdhw.design.manifest import Manifest, Stream, parse_entry
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.packet_layout import packet_entries
+from rbdhw.design.program_interface import program_interface
 from rbdhw.design.replacement import COMPANIONS, VERILOG, write_files
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.graph_inputs import graph_ranges
 from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
-from rbdhw.interface import Interface, RolloutShape, program_interface
+from rbdhw.interface import Interface, RolloutShape
 from rbdhw.protocol import CODES, COMMANDS, LOAD_PARAMETERS, MULTIPLIERS, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words

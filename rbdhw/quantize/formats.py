@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rbdhw.config import BY_LOAD, WIDTHS, BuildOptions
 from rbdhw.design.model import AcceleratorModel
+from rbdhw.design.program_interface import program_interface
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.graph_inputs import graph_ranges
 from rbdhw.domain.strata import STRATA
@@ -28,7 +29,7 @@ from rbdhw.fixed.widths import GUARD_BITS, Widths
 from rbdhw.frontend.build_graph import Model
 from rbdhw.golden import error_norm
 from rbdhw.graph.twins import Group, Twins
-from rbdhw.interface import RolloutShape, program_interface
+from rbdhw.interface import RolloutShape
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.magnitudes import raise_to_noise
 from rbdhw.quantize.observation import Observed

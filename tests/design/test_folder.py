@@ -13,11 +13,11 @@ import pytest
 from rbdhw.design.digests import AGAIN, MANIFEST, read_manifest, seal
 from rbdhw.design.folder import read, write
 from rbdhw.design.packet_layout import packet_entries
+from rbdhw.design.program_interface import program_interface
 from rbdhw.design.replacement import FILES, check_output
 from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Operand, Word
-from rbdhw.interface import program_interface
 from rbdhw.protocol import CODES
 from rbdhw.robot.model import JointKind
 from tests.support.designs import assert_same, rail_design, with_program

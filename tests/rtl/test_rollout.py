@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
+from rbdhw.design.program_interface import program_interface
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Program, Word
-from rbdhw.interface import FunctionWords, Interface, RolloutShape, program_interface
+from rbdhw.interface import FunctionWords, Interface, RolloutShape
 from rbdhw.protocol import CODES, LOAD, ROLLOUT
 from rbdhw.rtl.rollout import Rollout, flights
 from rbdhw.rtl.shell import Accelerator

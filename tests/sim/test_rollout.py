@@ -13,13 +13,14 @@ from rbdhw import golden
 from rbdhw.cli.options import build_options
 from rbdhw.config import DEFAULT_HORIZON, BuildOptions, CoreRequest
 from rbdhw.design.folder import Design, read, write
+from rbdhw.design.program_interface import program_interface
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import FABRICS
 from rbdhw.fixed.format import Integers
-from rbdhw.interface import RolloutShape, program_interface, state_words
+from rbdhw.interface import RolloutShape, state_words
 from rbdhw.pipeline import build_design, generate, generate_software
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind

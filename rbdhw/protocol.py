@@ -106,24 +106,24 @@ _BY_FORCE = ("q", "v", "tau", *BASE, "fext")
 _BY_STEP = ("q", "v", "tau", "h", *BASE, "fext")
 
 FUNCTIONS: dict[str, Function] = {
-    "id": Function("inverse dynamics", _BY_ACCELERATION, ("tau",)),
+    "id": Function("inverse dynamics", _BY_ACCELERATION, ("tau",), algorithms=("axes",)),
     "fd": Function(
         "forward dynamics",
         _BY_FORCE,
         ("a",),
-        algorithms=("inverse", "products", "forward"),
+        algorithms=("axes", "inverse", "products", "forward"),
         cost_like="id",
     ),
-    "m": Function("mass matrix", ("q", PARAMETERS), ("M",)),
+    "m": Function("mass matrix", ("q", PARAMETERS), ("M",), algorithms=("axes",)),
     "minv": Function(
-        "inverse of the mass matrix", ("q", PARAMETERS), ("Minv",), algorithms=("inverse",), cost_like="m"
+        "inverse of the mass matrix", ("q", PARAMETERS), ("Minv",), algorithms=("axes", "inverse"), cost_like="m"
     ),
     "did": Function(
         "derivatives of inverse dynamics",
         _BY_ACCELERATION,
         ("dtau_dq", "dtau_dv"),
         optional_outputs=("tau", "M"),
-        algorithms=("derivatives",),
+        algorithms=("axes", "derivatives"),
         derivative_of="id",
     ),
     "dfd": Function(
@@ -131,7 +131,7 @@ FUNCTIONS: dict[str, Function] = {
         _BY_FORCE,
         ("da_dq", "da_dv"),
         optional_outputs=("Minv", "a"),
-        algorithms=("derivatives", "inverse", "products", "gradient"),
+        algorithms=("axes", "derivatives", "inverse", "products", "gradient"),
         derivative_of="fd",
         cost_like="did",
     ),
@@ -140,7 +140,7 @@ FUNCTIONS: dict[str, Function] = {
         _BY_ACCELERATION,
         ("da_dq", "da_dv"),
         optional_inputs=("Minv",),
-        algorithms=("derivatives", "inverse", "products"),
+        algorithms=("axes", "derivatives", "inverse", "products"),
         derivative_of="fd",
         cost_like="did",
     ),
@@ -178,28 +178,28 @@ FUNCTIONS: dict[str, Function] = {
         "state after a step by semi-implicit Euler",
         _BY_STEP,
         ("x_next",),
-        algorithms=("inverse", "products", "forward"),
+        algorithms=("axes", "inverse", "products", "forward"),
         cost_like="id",
     ),
     "dstep": Function(
         "state after a step by semi-implicit Euler, and its derivatives",
         _BY_STEP,
         ("x_next", "A", "B"),
-        algorithms=("derivatives", "inverse", "products", "gradient"),
+        algorithms=("axes", "derivatives", "inverse", "products", "gradient"),
         cost_like="did",
     ),
     "rk4": Function(
         "state after a step by Runge-Kutta",
         _BY_STEP,
         ("x_next",),
-        algorithms=("inverse", "products", "forward"),
+        algorithms=("axes", "inverse", "products", "forward"),
         cost_like="id",
     ),
     "drk4": Function(
         "state after a step by Runge-Kutta, and its derivatives",
         _BY_STEP,
         ("x_next", "A", "B"),
-        algorithms=("derivatives", "inverse", "products", "gradient"),
+        algorithms=("axes", "derivatives", "inverse", "products", "gradient"),
         cost_like="did",
     ),
 }

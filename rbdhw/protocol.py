@@ -116,7 +116,11 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "m": Function("mass matrix", ("q", PARAMETERS), ("M",), algorithms=("axes",)),
     "minv": Function(
-        "inverse of the mass matrix", ("q", PARAMETERS), ("Minv",), algorithms=("axes", "inverse"), cost_like="m"
+        "inverse of the mass matrix",
+        ("q", PARAMETERS),
+        ("Minv",),
+        algorithms=("axes", "inverse"),
+        cost_like="m",
     ),
     "did": Function(
         "derivatives of inverse dynamics",

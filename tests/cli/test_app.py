@@ -43,7 +43,7 @@ def test_info_has_exactly_the_documented_keys(rbdhw):
         "limits": [{"lower": -2.5, "upper": 2.5, "velocity": 8.0, "effort": 15.0, "units": units}],
     }
     assert (shoulder["kind"], shoulder["link"], shoulder["parent"]) == ("revolute", "upper_arm", "base")
-    assert set(data["algorithms"]) == {"derivatives", "inverse", "products", "gradient"}
+    assert set(data["algorithms"]) == {"axes", "derivatives", "inverse", "products", "gradient"}
     for choice in data["algorithms"].values():
         assert choice["chosen"] in choice["costs"]
     assert (data["limbs"]["groups"], data["roots"]) == ([], [])

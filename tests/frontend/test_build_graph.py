@@ -59,7 +59,7 @@ def test_alternatives_skipped_for_a_large_robot_are_remarked(monkeypatch):
     assert prepare(robot, ("id", "did")).remarks == (
         f"{large}: frames were compared by 3 joints around each body, not by the whole robot, and the search "
         "ended after evaluation 11",
-        f"{large}: not compared: algorithm 'columns'; --algorithm STEP=NAME takes one",
+        f"{large}: not compared: algorithm 'shared'; --algorithm STEP=NAME takes one",
     )
 
 

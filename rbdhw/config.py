@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rbdhw.errors import InputError
-from rbdhw.protocol import functions_with
+from rbdhw.protocol import ROLLOUT, ROLLOUT_PARTS, functions_with
 from rbdhw.robot.drives import NO_DRIVES, Drives
 from rbdhw.robot.model import FRAME_AXES
 from rbdhw.runtime.number_bounds import (
@@ -257,6 +257,8 @@ class BuildOptions:
         The tasks of some functions that are wanted in proportion. With it, cores and intervals are chosen.
     horizon
         The most steps of a rollout, which needs ``step`` among the functions; None for no rollouts.
+    rollout
+        What rollouts have beside forces that are loaded: some of :data:`rbdhw.protocol.ROLLOUT_PARTS`.
     parameters_by
         One of :data:`WAYS_OF_PARAMETERS`: what brings the parameters that are given at run time.
     samples
@@ -285,9 +287,19 @@ class BuildOptions:
     copies: int = 1
     mix: Mapping[str, float] = field(default_factory=dict)
     horizon: int | None = None
+    rollout: tuple[str, ...] = ()
     parameters_by: str = BY_TASK
     samples: int = 4096
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Build ``step`` for ``rollout``, with the horizon by default."""
+        if ROLLOUT not in (*self.functions, *(name for own in self.cores for name in own.functions)):
+            return
+        cores = tuple(replace(own, functions=_with_steps(own.functions)) for own in self.cores)
+        object.__setattr__(self, "functions", _with_steps(self.functions))
+        object.__setattr__(self, "cores", cores)
+        object.__setattr__(self, "horizon", DEFAULT_HORIZON if self.horizon is None else self.horizon)
 
     @property
     def several(self) -> bool:
@@ -410,6 +422,7 @@ class BuildOptions:
                 fit=None,
                 priority=tuple(name for name in self.priority if name in request.functions),
                 horizon=self.horizon if "step" in request.functions else None,
+                rollout=self.rollout if "step" in request.functions else (),
             )
             for request in self.cores
         ) or (self,)
@@ -440,6 +453,13 @@ class BuildOptions:
             raise InputError("parameters-by", reason, BY_TASK, "use --parameters-by task")
 
     def _check_horizon(self) -> None:
+        for place, part in enumerate(self.rollout):
+            if part not in ROLLOUT_PARTS:
+                raise InputError("rollout", f"'{part}' is unknown", f"some of {', '.join(ROLLOUT_PARTS)}")
+            if part in self.rollout[:place]:
+                raise InputError("rollout", f"'{part}' appears twice", "each part once")
+        if self.horizon is None and self.rollout:
+            raise InputError("rollout", "the build has no rollouts", remedy="use --functions rollout")
         if self.horizon is None:
             return
         if self.horizon not in HORIZONS:
@@ -507,6 +527,11 @@ class BuildOptions:
         if self.max_error is None and self.width is None:
             return DEFAULT_MAX_ERROR
         return self.max_error
+
+
+def _with_steps(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the functions that cores compute: rollouts take the steps of ``step``."""
+    return tuple(dict.fromkeys("step" if name == ROLLOUT else name for name in names))
 
 
 def _unknown(option: str, value: str, known: Sequence[str]) -> InputError:

@@ -80,10 +80,14 @@ class FunctionWords:
 
 @dataclass(frozen=True)
 class RolloutShape:
-    """The size of rollouts: the most steps, and the coordinates of a configuration."""
+    """The size of rollouts: the most steps, and the coordinates of a configuration.
+
+    ``parts`` are some of :data:`rbdhw.protocol.ROLLOUT_PARTS`.
+    """
 
     horizon: int
     nq: int
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -217,15 +217,22 @@ ROLLOUT, LOAD, LOAD_PARAMETERS = "rollout", "load", "load_parameters"
 COMMANDS: dict[str, Function] = {
     ROLLOUT: Function(
         "state after several steps, without the link between them",
-        ("q", "v", "h", *BASE, "fext", "steps", "every"),
+        ("q", "v", "h", *BASE, "fext", "steps", "every", "seed"),
         ("x_next", "step", "first_flagged"),
     ),
-    LOAD: Function("load the forces of one step of rollouts", ("tau", "row"), ()),
+    LOAD: Function("load the forces of one step of rollouts", ("tau", "row", "std"), ()),
     LOAD_PARAMETERS: Function("load the inertial parameters of later tasks", (PARAMETERS,), ()),
 }
 """What an accelerator does beside the functions of a core, in the order of the codes, which follow theirs.
 
 A rollout takes steps of ``step`` whose results go back into the core (:mod:`rbdhw.rtl.rollout`)."""
+
+SAMPLES = "samples"
+
+ROLLOUT_PARTS: dict[str, str] = {
+    SAMPLES: "normal samples, drawn on the chip, are added to the forces",
+}
+"""What rollouts of a build may have beside the forces that are loaded."""
 
 CODES = {name: code for code, name in enumerate([*FUNCTIONS, *COMMANDS])}
 
@@ -312,7 +319,7 @@ _TWIST_BY_JOINT = ArrayKind(("frames", 6, "nv"))
 
 ARRAYS: dict[str, ArrayKind] = {
     "q": ArrayKind(("nq",)),
-    **dict.fromkeys(("v", "a", "tau", "lambda_tau", "lambda_a"), _VECTOR),
+    **dict.fromkeys(("v", "a", "tau", "std", "lambda_tau", "lambda_a"), _VECTOR),
     **dict.fromkeys(("base_v", "base_a"), ArrayKind((6,))),
     "gravity": ArrayKind((3,)),
     "fext": ArrayKind(("bodies", 6)),
@@ -329,7 +336,7 @@ ARRAYS: dict[str, ArrayKind] = {
     "placement": ArrayKind(("frames", 4, 4), one=(3, 3)),
     **dict.fromkeys(("velocity", "acceleration"), _TWIST),
     **dict.fromkeys(("J", "dv_dq"), _TWIST_BY_JOINT),
-    **dict.fromkeys(("h", "steps", "every", "row", "step", "first_flagged"), ArrayKind(())),
+    **dict.fromkeys(("h", "steps", "every", "seed", "row", "step", "first_flagged"), ArrayKind(())),
     NEXT_STATE: ArrayKind(("nx",)),
     "A": ArrayKind(("ndx", "ndx"), unit_diagonal=True),
     "B": ArrayKind(("ndx", "nv")),

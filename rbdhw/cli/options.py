@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,7 +36,7 @@ from rbdhw.domain.overrides import Overrides, read_overrides
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import parse_algorithms
 from rbdhw.frontend.alternatives import ALGORITHMS
-from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, ROLLOUT
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, ROLLOUT, ROLLOUT_PARTS
 from rbdhw.robot.model import FRAME_AXES
 
 ALL_FUNCTIONS = ",".join(DEFAULT_FUNCTIONS)
@@ -100,6 +100,16 @@ Horizon = Annotated[
     int | None,
     _robot(
         metavar="K", help=f"The most steps of a rollout, 2 to {HORIZONS[-1]}; {DEFAULT_HORIZON} by default."
+    ),
+]
+RolloutPartsText = Annotated[
+    str,
+    _robot(
+        "--rollout",
+        metavar="PARTS",
+        help="What rollouts have beside the forces that are loaded, comma-separated: "
+        + "; ".join(f"{name}: {text}" for name, text in ROLLOUT_PARTS.items())
+        + ".",
     ),
 ]
 FrameAxes = Annotated[
@@ -231,6 +241,7 @@ def build_options(
     frame_axes: FrameAxes = FRAME_AXES[0],
     time_step: TimeStep = None,
     horizon: Horizon = None,
+    rollout: RolloutPartsText = "",
     damping: Damping = None,
     armature: Armature = None,
     parameters: Parameters = None,
@@ -264,10 +275,11 @@ def build_options(
     share = parse_share(fit)
     asked = parse_cores(cores)
     names = _functions_of(functions, asked)
-    requests = tuple(replace(own, functions=_with_steps(own.functions)) for own in asked)
-    cycles, pacing = parse_interval(ii, bandwidth, None if requests else share)
+    if ROLLOUT not in names and horizon is not None:
+        raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
+    cycles, pacing = parse_interval(ii, bandwidth, None if asked else share)
     options = BuildOptions(
-        functions=_with_steps(names),
+        functions=names,
         ii=cycles,
         pacing=pacing,
         fit=share,
@@ -294,10 +306,11 @@ def build_options(
         ),
         share_limbs=share_limbs,
         core=core,
-        cores=requests,
+        cores=asked,
         copies=copies,
         mix=parse_mix(mix),
-        horizon=_horizon(names, horizon),
+        horizon=horizon,
+        rollout=_names(rollout),
         parameters_by=parameters_by,
         seed=seed,
     )
@@ -311,20 +324,6 @@ def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, 
     asked = {function for core in cores for function in core.functions}
     known = tuple(function for function in (*FUNCTIONS, ROLLOUT) if function in asked)
     return known + tuple(sorted(asked.difference(known)))
-
-
-def _horizon(names: Sequence[str], horizon: int | None) -> int | None:
-    """Return the most steps of a rollout, or None in a build without rollouts."""
-    if ROLLOUT in names:
-        return DEFAULT_HORIZON if horizon is None else horizon
-    if horizon is not None:
-        raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
-    return None
-
-
-def _with_steps(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the functions that cores compute: rollouts take the steps of ``step``."""
-    return tuple(dict.fromkeys("step" if name == ROLLOUT else name for name in names))
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.estimate.model import weights_of
+from rbdhw.estimate.preparation import preparation_products
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group
@@ -137,6 +138,7 @@ def estimate_accelerator(cores: Sequence[Core], interface: Interface) -> Resourc
     """Return the estimated resources of an accelerator with these cores; copies are listed each."""
     device = cores[0].device
     edge = edge_cells(interface, [core.port for core in cores], FABRICS[device.family])
+    blocks = sum(map(device.blocks, preparation_products(interface)))
     total = Resources(0, 0, 0, 0)
     for kind in dict.fromkeys(core.name for core in cores):
         own = [core for core in cores if core.name == kind]
@@ -144,6 +146,6 @@ def estimate_accelerator(cores: Sequence[Core], interface: Interface) -> Resourc
         for core in own:
             for part, cells in core.cells().items():
                 parts[part] = parts.get(part, Cells()) + cells
-        total += weigh(parts, sum(core.dsp_blocks for core in own), weights_of(device, kind))
-        edge = {}
+        total += weigh(parts, blocks + sum(core.dsp_blocks for core in own), weights_of(device, kind))
+        edge, blocks = {}, 0
     return total

@@ -44,7 +44,7 @@ from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.interface import Interface, RolloutShape
-from rbdhw.protocol import CODES, COMMANDS, LOAD_PARAMETERS, MULTIPLIERS, PARAMETERS
+from rbdhw.protocol import CODES, COMMANDS, LOAD_PARAMETERS, MULTIPLIERS, PARAMETERS, ROLLOUT_PARTS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
@@ -246,7 +246,8 @@ def _read_interface(
         odd = odd or [LOAD_PARAMETERS]
         expected = f"the functions of model.json: {', '.join(built)}"
         raise InputError(f"{path}, function '{odd[0]}'", "is not in both files", expected, AGAIN)
-    shape = RolloutShape(stream.horizon, robot.nq) if stream.horizon is not None else None
+    parts = tuple(stream.rollout)
+    shape = RolloutShape(stream.horizon, robot.nq, parts) if stream.horizon is not None else None
     parameters = nominal_words(robot) if loads else None
     priority = tuple(stream.priority)
     return program_interface(programs, stream.tdata_width, stream.number, priority, shape, parameters)
@@ -263,6 +264,8 @@ def _read_stream(manifest: Mapping[str, Any]) -> Stream:
     if stream.horizon is not None and (stream.horizon not in HORIZONS or "step" not in stream.functions):
         expected = f"{HORIZONS[0]} to {HORIZONS[-1]}, of a build with step"
         raise InputError("stream.horizon", str(stream.horizon), expected)
+    if not set(stream.rollout) <= ROLLOUT_PARTS.keys():
+        raise InputError("stream.rollout", str(stream.rollout), f"some of {', '.join(ROLLOUT_PARTS)}")
     if not set(stream.priority) <= set(stream.functions):
         expected = f"a list of some of {', '.join(stream.functions)}"
         raise InputError("stream.priority", str(stream.priority), expected)

@@ -307,6 +307,7 @@ class Stream(_Entry):
     slots: list[int] = Field(description="The widths of the places in a packed request.")
     priority: list[str] = Field(description="Functions whose answers are sent first.")
     horizon: int | None = Field(default=None, description="The most steps of a rollout.")
+    rollout: list[str] = Field(default=[], description="What rollouts have beside the forces of each step.")
 
 
 class OutputWord(_Entry):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rbdhw.fixed.program import Word
-from rbdhw.interface import Interface
+from rbdhw.interface import Interface, RolloutShape
 from rbdhw.protocol import EXTENDED, HEADER, NEXT_STATE, PARAMETERS, Status, WordName
 from rbdhw.robot.model import Robot
 from rbdhw.robot.units import Units
@@ -27,7 +27,7 @@ def packet_entries(interface: Interface, robot: Robot) -> dict[str, Any]:
         "functions": interface.codes,
         "slots": list(interface.slots),
         "priority": list(interface.priority),
-        **({} if interface.rollout is None else {"horizon": interface.rollout.horizon}),
+        **({} if interface.rollout is None else _rollout_entries(interface.rollout)),
     }
     functions = interface.functions
     return {
@@ -37,6 +37,10 @@ def packet_entries(interface: Interface, robot: Robot) -> dict[str, Any]:
         "outputs": {f.name: [_entry(word, units) for word in f.outputs] for f in functions},
         "optional_outputs": {f.name: [_entry(word, units) for word in f.optional_outputs] for f in functions},
     }
+
+
+def _rollout_entries(shape: RolloutShape) -> dict[str, Any]:
+    return {"horizon": shape.horizon} | ({"rollout": list(shape.parts)} if shape.parts else {})
 
 
 def _entry(word: Word, units: Units) -> dict[str, Any]:

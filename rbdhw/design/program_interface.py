@@ -7,18 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from rbdhw.fixed.format import Format
+from rbdhw.design.rollout_words import rollout_commands
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.single_precision import bound_as_singles
 from rbdhw.interface import FIXED, FLOAT32, FunctionWords, Interface, RolloutShape, array_of
 from rbdhw.protocol import (
     CODES,
-    COMMANDS,
     FUNCTIONS,
-    LOAD,
     LOAD_PARAMETERS,
     PARAMETERS,
-    ROLLOUT,
 )
 
 
@@ -49,7 +46,7 @@ def program_interface(
         if name in program.outputs
     )
     if rollout is not None:
-        functions += _commands(functions, rollout)
+        functions += rollout_commands(functions, rollout)
     if parameters is None:
         return Interface(functions, data_width, number, tuple(priority), rollout)
     functions, words = _hold_parameters(functions)
@@ -96,27 +93,3 @@ def _hold_parameters(
             raise ValueError(f"{word.name}: has several formats; expected one, as functions of one core have")
     union = tuple(sorted(words.values(), key=lambda word: word.slot))
     return (*held, FunctionWords(LOAD_PARAMETERS, union, ())), union
-
-
-def _commands(functions: Sequence[FunctionWords], shape: RolloutShape) -> tuple[FunctionWords, ...]:
-    """Return the words of the commands. Those that are not words of ``step`` have slots of their own.
-
-    A word of them is an integer; its format has a binary point of zero.
-    """
-    step = next(function for function in functions if function.name == "step")
-    used = (word.slot for function in functions for word in function.brought(extended=True))
-    first = 1 + max(used, default=-1)
-    number = Format(shape.horizon.bit_length() + 1, 0)
-    bounds = {"steps": (1, shape.horizon), "every": (0, shape.horizon), "row": (0, shape.horizon - 1)}
-    own = {
-        name: Word(name, "1", -1, number, *bounds[name], slot)
-        for slot, name in enumerate(("steps", "every"), first)
-    } | {"row": Word("row", "1", -1, number, *bounds["row"], first)}
-    results = [replace(word, name=word.name.replace("step.", f"{ROLLOUT}.", 1)) for word in step.outputs]
-    results += [Word(f"{ROLLOUT}.{name}", "1", -1, number) for name in ("step", "first_flagged")]
-    inputs = {
-        name: tuple(word for word in step.inputs if array_of(word) in command.inputs)
-        + tuple(own[array] for array in command.inputs if array in own)
-        for name, command in COMMANDS.items()
-    }
-    return (FunctionWords(ROLLOUT, inputs[ROLLOUT], tuple(results)), FunctionWords(LOAD, inputs[LOAD], ()))

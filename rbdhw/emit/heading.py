@@ -62,6 +62,8 @@ def digest(robot: Robot, domain: Domain, options: BuildOptions) -> str:
         del asked["mounting"]["parameters"]
     if options.horizon is None:
         del asked["horizon"]
+    if not options.rollout:
+        del asked["rollout"]
     if options.parameters_by == BY_TASK:
         del asked["parameters_by"]
     inputs = [robot_to_json(robot), bounds, list(domain.wraps), asked]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rbdhw.estimate.fabric import Cells, Fabric
+from rbdhw.estimate.preparation import preparation_cells
 from rbdhw.interface import FunctionWords, Interface, RolloutShape, state_words
 from rbdhw.protocol import HEADER, HEADER_BITS, LOAD, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
@@ -15,6 +16,7 @@ from rbdhw.rtl.completion import places, streams
 from rbdhw.rtl.domain_check import checks
 from rbdhw.rtl.lane import waiting_places
 from rbdhw.rtl.merger import quotas
+from rbdhw.rtl.preparation import loaded_words, preparation_latency
 from rbdhw.rtl.rollout import entry_layout, flights, forces
 
 RECORD_CYCLES = 2
@@ -92,13 +94,17 @@ def _rollouts(interface: Interface, shape: RolloutShape, port: Port, fabric: Fab
     They choose between a step and a task of the link, convert a state, limit forces, and check the domain.
     """
     step, latency = interface.words("step"), port.latency["step"]
-    size, most = entry_layout(step, shape).size, flights(latency, port.ii)
+    size = entry_layout(step, shape).size
+    most = flights(latency + preparation_latency(shape), port.ii)
     row = sum(word.format.width for word in forces(step))
+    stored = sum(word.format.width for word in loaded_words(interface))
     checked = sum(width for _, width, _, _ in checks(interface, step.inputs))
     luts = port.bits + step.result_bits + size + 2.0 * (row + checked) * fabric.compare
     cells = Cells(luts=luts, flip_flops=size + row + 2 * latency)
+    cells += preparation_cells(interface, shape, fabric)
     state = sum(own.word.format.width for own in state_words(step, shape.nq))
-    buffers = fabric.queue(size, most) + fabric.queue(size - state, most) + fabric.table(row, shape.horizon)
+    buffers = fabric.queue(size, most) + fabric.queue(size - state, most)
+    buffers += fabric.table(stored, shape.horizon)
     for name in (ROLLOUT, LOAD):
         own = interface.words(name)
         depth = places(interface, own, latency, 1)

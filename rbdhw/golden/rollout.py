@@ -17,17 +17,17 @@ def rollout(robot: Robot, arrays: Mapping[str, Array], efforts: Array) -> Array:
     Parameters
     ----------
     arrays
-        ``tau`` (K, nv) are the forces of the steps, the same for all N tasks. The others are those of the
-        function ``step`` in the first state.
+        ``tau`` are the forces of the steps: (K, nv) for all N tasks, or (N, K, nv). The others are those of
+        the function ``step`` in the first state.
     efforts
         The bounds (nv, 2) to which forces are limited.
     """
-    forces = np.clip(arrays["tau"], efforts[:, 0], efforts[:, 1])
+    limited = np.clip(arrays["tau"], efforts[:, 0], efforts[:, 1])
     own = {name: array for name, array in arrays.items() if name != "tau"}
+    forces = np.broadcast_to(limited, (len(own["v"]), *limited.shape[-2:]))
     states = []
-    for force in forces:
-        tau = np.broadcast_to(force, own["v"].shape)
-        after = evaluate(robot, "step", own | {"tau": tau})["x_next"]
+    for k in range(forces.shape[1]):
+        after = evaluate(robot, "step", own | {"tau": forces[:, k]})["x_next"]
         own |= {"q": after[:, : robot.nq], "v": after[:, robot.nq :]}
         states.append(after)
     return np.stack(states, axis=1)

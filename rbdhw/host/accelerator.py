@@ -23,7 +23,7 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_parameters, with_payload
 from rbdhw.sim.arrays import check_parameters
 from rbdhw.sim.packets import check_finite
-from rbdhw.sim.rollout import roll_out
+from rbdhw.sim.rollout import applied_forces, roll_out
 
 Array = NDArray[np.float64]
 
@@ -166,6 +166,8 @@ class Accelerator:
         h: Any = None,
         *,
         every: int = 0,
+        std: Any = None,
+        seed: Any = None,
         base_v: Any = None,
         base_a: Any = None,
         gravity: Any = None,
@@ -176,35 +178,63 @@ class Accelerator:
 
         ``states`` (M, nq + nv) is the last state (M of 1), or with ``every`` those after so many steps each
         and the last. ``first_flagged`` is the first step whose status is not zero, or zero, and ``status``
-        is that of all steps together. Batches of first states have an axis of tasks before.
+        is that of all steps together. Batches of first states or seeds have an axis of tasks before.
+
+        In a build with ``--rollout samples``, normal samples of the standard deviations ``std``, (K, nv) or
+        (nv,), are added to the forces. They depend on the ``seed`` of the rollout, an integer.
 
         Raises
         ------
         InputError
             The folder takes no rollouts, or an array is unusable.
         """
-        if self._design is None:
-            expected = "an accelerator, generated with --functions rollout"
-            raise InputError("rollout", f"{self.folder} is software", expected)
         arrays = {
             "q": q,
             "v": v,
             "h": h,
+            "seed": seed,
             "base_v": base_v,
             "base_a": base_a,
             "gravity": gravity,
             "fext": fext,
             "parameters": parameters,
         }
+        design, tasks, one = self._rollouts(arrays, {"tau": tau, "std": std})
+        results = roll_out(self.folder, design, tasks, every, self.engine)
+        found = [array[0] if one else array for array in results.values()]
+        return _results(ROLLOUT, tuple(results)[:-1])(*found)
+
+    def rollout_forces(self, tau: Any, std: Any, seed: Any) -> Array:
+        """Return the forces (K, nv) that a rollout applies: ``tau`` plus the samples of its seed, limited.
+
+        The arrays are those of :meth:`rollout`. Several seeds have an axis of tasks before.
+
+        Raises
+        ------
+        InputError
+            The folder draws no samples, or an array is unusable.
+        """
+        rest = {name: np.zeros(size) for name, size in (("q", self.robot.nq), ("v", self.robot.nv))}
+        if self.robot.time_step is None:
+            rest["h"] = np.zeros(())
+        design, tasks, one = self._rollouts({**rest, "seed": seed}, {"tau": tau, "std": std})
+        found = applied_forces(design, tasks, self.engine)
+        return found[0] if one else found
+
+    def _rollouts(
+        self, arrays: Mapping[str, Any], rows: Mapping[str, Any]
+    ) -> tuple[Design, dict[str, Array], bool]:
+        """Return the design, the arrays of rollouts with an axis of tasks, and whether there is only one."""
+        if self._design is None:
+            expected = "an accelerator, generated with --functions rollout"
+            raise InputError("rollout", f"{self.folder} is software", expected)
         given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
         self._check_time_step("step", given)
         if self._parameters is not None:
             given.setdefault(PARAMETERS, self._parameters)
         one = all(array.ndim == len(kind_of(name).dimensions) for name, array in given.items())
-        tasks = _broadcast(given) | {"tau": np.asarray(tau, np.float64)}
-        results = roll_out(self.folder, self._design, tasks, every, self.engine)
-        found = [array[0] if one else array for array in results.values()]
-        return _results(ROLLOUT, tuple(results)[:-1])(*found)
+        loaded = {name: np.asarray(array, np.float64) for name, array in rows.items() if array is not None}
+        return self._design, _broadcast(given) | loaded, one
 
     @cached_property
     def _design(self) -> Design | None:

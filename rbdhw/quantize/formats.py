@@ -188,7 +188,9 @@ def accelerator_model(
 ) -> AcceleratorModel:
     """Return the bit-exact model of a build with the programs of its cores."""
     steps = options.horizon is not None and any("step" in program.outputs for program in programs)
-    shape = RolloutShape(options.horizon, model.source.nq) if steps and options.horizon else None
+    shape = None
+    if steps and options.horizon:
+        shape = RolloutShape(options.horizon, model.source.nq, options.rollout)
     parameters = nominal_words(model.source) if options.parameters_by == BY_LOAD else None
     interface = program_interface(
         programs, options.data_width, options.number, options.priority, shape, parameters

@@ -34,6 +34,7 @@ _QUOTIENTS: Mapping[str, tuple[str, ...]] = {
     "v": ("v",),
     "a": ("a",),
     "tau": ("tau",),
+    "std": ("tau",),
     "lambda_tau": ("1", "tau"),
     "lambda_a": ("1", "a"),
     "dtau_dq": ("tau", "q"),
@@ -74,8 +75,8 @@ _BASE: Mapping[str, tuple[str, ...]] = {
 }
 
 
-COUNTS = ("steps", "every", "row", "step", "first_flagged")
-"""The arrays that count steps."""
+COUNTS = ("steps", "every", "seed", "row", "step", "first_flagged")
+"""The arrays of numbers without a unit."""
 
 
 class Units:

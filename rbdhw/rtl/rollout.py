@@ -17,9 +17,13 @@ from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.completion import QUEUE
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck
+from rbdhw.rtl.preparation import Preparation, loaded_words, preparation_latency
 
 RETURN = QUEUE + 1
 """Cycles from a step's result to the start of the next step of the same rollout: a queue and a register."""
+
+SEED_BITS = 31
+"""The bits of a seed."""
 
 SPARE_FLIGHTS = 2
 """Rollouts in progress beyond those that fill the core, so that one can enter when another ends."""
@@ -35,9 +39,11 @@ def entry_layout(step: FunctionWords, shape: RolloutShape) -> data.StructLayout:
 
     ``left`` and ``done`` count steps. ``due`` are the steps until the next answer, zero if only the last
     state is wanted, and ``every`` those between answers. ``exceeds`` states that a word of the state did not
-    fit its format. ``constant`` are the words that stay, such as the time step.
+    fit its format. ``constant`` are the words that stay, such as the time step. Where steps are prepared
+    (:mod:`rbdhw.rtl.preparation`), there are also the ``seed`` of the samples and the next step's ``forces``.
     """
     number = shape.horizon.bit_length()
+    prepared = {"seed": SEED_BITS, "forces": sum(word.format.width for word in forces(step))}
     return data.StructLayout(
         {
             "tag": HEADER["tag"][1],
@@ -45,6 +51,7 @@ def entry_layout(step: FunctionWords, shape: RolloutShape) -> data.StructLayout:
             **dict.fromkeys(("first_flagged", "left", "done", "due", "every"), number),
             "constant": sum(word.format.width for word in constants(step)),
             "state": sum(own.word.format.width for own in state_words(step, shape.nq)),
+            **(prepared if shape.parts else {}),
         }
     )
 
@@ -121,7 +128,7 @@ class Rollout(wiring.Component):
         self.slots = slots
         self.latency = latency
         self.step = interface.words("step")
-        self.flights = flights(latency, ii)
+        self.flights = flights(latency + preparation_latency(self.shape), ii)
         self.layout = entry_layout(self.step, self.shape)
         flag, answer = 1, interface.words(ROLLOUT).result_bits
         inputs = {"tag": HEADER["tag"][1], "words": interface.places[-1], "result": self.step.result_bits}
@@ -142,7 +149,7 @@ class Rollout(wiring.Component):
         m.submodules.inside = inside = SyncFIFOBuffered(width=size, depth=self.flights)
         ready, valid = Signal(self.layout), Signal()
         returned = data.View(self.layout, inside.r_data)
-        row = self._rows(m, data.View(self.layout, waiting.r_data).done, ready, valid)
+        row = self._next_forces(m, data.View(self.layout, waiting.r_data).done, ready, valid)
         sends, ends = self._is_due(ready), returned.left == 1
         refused = ready.malformed | ready.not_finite
         done = self._delayed(m, self.starts, self.latency)
@@ -166,10 +173,12 @@ class Rollout(wiring.Component):
             m.d.sync += [ready.eq(waiting.r_data), valid.eq(waiting.r_rdy)]
         outside = self._check(m, self._payload(m, ready, row))
         after = self._return(m, returned, outside)
-        m.d.comb += [
-            waiting.w_en.eq(self.enters | done & ~ends),
-            waiting.w_data.eq(Mux(done & ~ends, after, self._entry(m))),
-        ]
+        goes_on, going = self.enters | done & ~ends, Mux(done & ~ends, after, self._entry(m))
+        if self.shape.parts:
+            m.d.comb += self.preparation.i.eq(going)
+            goes_on = self._delayed(m, goes_on, self.preparation.latency)
+            going = self.preparation.o
+        m.d.comb += [waiting.w_en.eq(goes_on), waiting.w_data.eq(going)]
         self._count(m, done & ends | release, done & ~ends)
         self._answer(m, Mux(release, ready, after), release, comes_back)
         return m
@@ -180,14 +189,23 @@ class Rollout(wiring.Component):
 
     # Rows
 
-    def _rows(self, m: Module, place: Any, ready: Any, valid: Any) -> Any:
-        """Return the forces of the next step, read from the rows together with ``ready``."""
-        own = forces(self.step)
+    def _next_forces(self, m: Module, place: Any, ready: Any, valid: Any) -> Any:
+        """Return the forces of the next step, together with ``ready``."""
+        if self.shape.parts:
+            preparation = Preparation(interface=self.interface, layout=self.layout)
+            m.submodules.preparation = self.preparation = preparation
+            m.d.comb += preparation.row.eq(self._rows(m, preparation.address, Const(1, 1)))
+            return ready.forces
+        return self._rows(m, place, ~valid | self.starts | (ready.malformed | ready.not_finite))
+
+    def _rows(self, m: Module, place: Any, enable: Any) -> Any:
+        """Return the row of a step, one enabled cycle later."""
+        own = loaded_words(self.interface)
         width = sum(word.format.width for word in own)
         m.submodules.rows = rows = Memory(shape=width, depth=self.shape.horizon, init=[])
         write, read = rows.write_port(), rows.read_port()
         loaded = Signal(range(self.shape.horizon + 1))
-        number = self._field(self.interface.words(LOAD).inputs[-1])
+        number = self._numbers(LOAD)["row"]
         good = (number >= 0) & (number <= loaded) & (number < self.shape.horizon)
         m.d.comb += [
             self.refuses_row.eq(~good & ~self.not_finite),
@@ -195,7 +213,7 @@ class Rollout(wiring.Component):
             write.addr.eq(number[: len(write.addr)]),
             write.data.eq(Cat(self._clamped(m, word) for word in own)),
             read.addr.eq(place[: len(read.addr)]),
-            read.en.eq(~valid | self.starts | (ready.malformed | ready.not_finite)),
+            read.en.eq(enable),
         ]
         with m.If(write.en & (number == loaded)):
             m.d.sync += loaded.eq(loaded + 1)
@@ -216,14 +234,21 @@ class Rollout(wiring.Component):
         first, width = self.interface.places[word.slot], self.interface.fields[word.slot]
         return self.words[first : first + width].as_signed()
 
+    def _numbers(self, command: str) -> dict[str, Any]:
+        """Return the fields of a command at the input by the names of its words."""
+        return {word.name: self._field(word) for word in self.interface.words(command).inputs}
+
     # Entering
 
     def _entry(self, m: Module) -> Any:
         """Return the rollout that the task at the input asks for."""
         entry = Signal(self.layout, name="entering")
-        numbers = {word.name: self._field(word) for word in self.interface.words(ROLLOUT).inputs}
+        numbers = self._numbers(ROLLOUT)
         steps, every = numbers["steps"], numbers["every"]
         bad = (steps < 1) | (steps > self._loaded) | (every < 0) | (every > self.shape.horizon)
+        if "seed" in numbers:
+            bad |= numbers["seed"] < 0
+            m.d.comb += entry.seed.eq(numbers["seed"][:SEED_BITS])
         state = [own.word for own in state_words(self.step, self.shape.nq)]
         held = constants(self.step)
         m.d.comb += [

@@ -8,7 +8,7 @@ of ``step`` in a loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers, round_half_up, wrap
+from rbdhw.fixed.normal import SAMPLE, normal_integers, normal_samples
+from rbdhw.fixed.program import Word
 from rbdhw.golden.rollout import rollout as golden_rollout
-from rbdhw.interface import state_words
-from rbdhw.protocol import LOAD, NEXT_STATE, ROLLOUT
+from rbdhw.interface import array_of, state_words
+from rbdhw.protocol import LOAD, NEXT_STATE, ROLLOUT, WordName
 from rbdhw.sim.arrays import check_arrays
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import (
@@ -35,6 +37,7 @@ from rbdhw.sim.packets import (
     responses,
     unpack,
 )
+from rbdhw.sim.rollout_arrays import SEED, check_samples
 from rbdhw.sim.tools import SimulationError
 from rbdhw.sim.verilator import Disturbance, build, exchange
 from rbdhw.software.exact_library import ExactLibrary
@@ -53,9 +56,10 @@ class Rollouts:
     Parameters
     ----------
     words
-        The input words of ``step`` in the first state, (N,) each, without forces.
+        The input words of ``step`` in the first state, (N,) each, without forces; and ``seed``, if the build
+        draws samples.
     rows
-        The words of the forces, (K,) each, within their bounds.
+        The words of the rows, (K,) each, within their bounds: the forces, and what else is loaded.
     every
         The steps from one answer to the next; zero for the last state only. The last state is always sent.
     """
@@ -99,12 +103,11 @@ def compute(model: AcceleratorModel, own: Rollouts, step_of: Respond) -> Answere
     """Return the answers of the bit-exact model; ``step_of`` computes ``step``."""
     assert model.interface.rollout is not None
     step = model.interface.words("step")
-    words = dict(own.words)
+    words = {word.name: own.words[word.name] for word in step.inputs if word.name in own.words}
     flags, first = np.zeros((2, own.tasks), np.int64)
     found: list[tuple[Integers, Integers, dict[str, Integers]]] = []
     for k in range(own.steps):
-        forces = {name: np.full(own.tasks, row[k]) for name, row in own.rows.items()}
-        status, results = step_of(words | forces)
+        status, results = step_of(words | step_forces(model, own, k))
         flags, first = flags | status, np.where((first == 0) & (status != 0), k + 1, first)
         if k + 1 in own.sent:
             found.append((flags, first, results))
@@ -124,6 +127,26 @@ def compute(model: AcceleratorModel, own: Rollouts, step_of: Respond) -> Answere
     return Answered(
         status, flagged, {name: np.stack([own[name] for own in states], axis=1) for name in states[0]}
     )
+
+
+def step_forces(model: AcceleratorModel, own: Rollouts, step: int) -> dict[str, Integers]:
+    """Return the words (N,) of the forces of a step, counted from 0: its row, plus samples, limited."""
+    forces = force_words(model)
+    found = {word.name: np.full(own.tasks, own.rows[word.name][step]) for word in forces}
+    if SEED not in own.words:
+        return found
+    drawn = normal_integers(own.words[SEED], np.array([step]), model.robot.nv)[:, 0]
+    for word in forces:
+        name = WordName.parse(word.name)
+        product = drawn[:, name.index[0]] * own.rows[str(replace(name, array="std"))][step]
+        total = found[word.name] + round_half_up(product, SAMPLE.binary_point)
+        found[word.name] = np.clip(total, word.lowest, word.highest)
+    return found
+
+
+def force_words(model: AcceleratorModel) -> list[Word]:
+    """Return the words of the forces of a step."""
+    return [word for word in model.interface.inputs("step") if array_of(word) == "tau"]
 
 
 # Packets
@@ -223,22 +246,47 @@ def prepare(model: AcceleratorModel, arrays: Mapping[str, Array], every: int) ->
     InputError
         The build takes no rollouts, or not as many steps; or an array is not usable.
     """
-    own, tau = _check(model, arrays, every)
-    rows = encode(model, "step", _repeated(own, len(tau)) | {"tau": tau})
-    words = encode(model, "step", own | {"tau": np.zeros_like(own["v"])})
-    step = model.interface.inputs("step")
-    forces = {word.name: word for word in step if word.name.startswith("tau[")}
-    return Rollouts(
-        {word.name: words[word.name] for word in step if word.name not in forces},
-        {name: np.clip(rows[name], word.lowest, word.highest) for name, word in forces.items()},
-        every,
-    )
+    given = _check(model, arrays, every)
+    words = encode(model, "step", given.states | {"tau": np.zeros_like(given.states["v"])})
+    forces, constant = force_words(model), {}
+    rows = dict(_row_words(model, given, "tau", given.tau))
+    if given.seed is not None:
+        constant[SEED] = given.seed
+        rows |= _row_words(model, given, "std", given.std)
+    step = [word.name for word in model.interface.inputs("step") if word not in forces]
+    return Rollouts({name: words[name] for name in step} | constant, rows, every)
 
 
-def _check(
-    model: AcceleratorModel, arrays: Mapping[str, Array], every: int
-) -> tuple[dict[str, Array], Array]:
-    """Return the checked arrays of the first states, and the forces (K, nv)."""
+def _row_words(model: AcceleratorModel, given: Given, array: str, values: Array) -> Words:
+    """Return the words (K,) of an array (K, nv) of rows, limited to their bounds."""
+    found = encode(model, "step", _repeated(given.states, len(values)) | {"tau": values})
+    own = [word for word in model.interface.inputs(LOAD) if array_of(word) == array]
+    names = {word.name: str(replace(WordName.parse(word.name), array="tau")) for word in own}
+    return {word.name: np.clip(found[names[word.name]], word.lowest, word.highest) for word in own}
+
+
+@dataclass(frozen=True)
+class Given:
+    """The checked arrays of the user.
+
+    Parameters
+    ----------
+    states
+        The arrays of ``step`` in the N first states, without the forces.
+    tau, std
+        The forces (K, nv) and the standard deviations of the samples.
+    seed
+        The seeds (N,); None in a build that draws no samples.
+    """
+
+    states: dict[str, Array]
+    tau: Array
+    std: Array
+    seed: Integers | None
+
+
+def _check(model: AcceleratorModel, arrays: Mapping[str, Array], every: int) -> Given:
+    """Return the checked arrays."""
     shape = model.interface.rollout
     if shape is None:
         raise InputError("rollout", "this build takes none", remedy="generate with --functions rollout")
@@ -248,10 +296,11 @@ def _check(
         raise InputError("array 'tau'", f"shape {tau.shape}", expected, "generate with a larger --horizon")
     if not 0 <= every <= shape.horizon:
         raise InputError("every", str(every), f"0 to {shape.horizon} steps")
-    own = {name: array for name, array in arrays.items() if name != "tau"}
+    own = {name: array for name, array in arrays.items() if name not in ("tau", "std", SEED)}
     checked = check_arrays(model.robot, model.fext, own)
     first = {name: array for name, array in _repeated(own, len(tau)).items() if name == "q"}
-    return checked, check_arrays(model.robot, model.fext, first | {"tau": tau})["tau"]
+    forces = check_arrays(model.robot, model.fext, first | {"tau": tau})["tau"]
+    return Given(checked, forces, *check_samples(model, arrays, len(checked["q"]), len(tau)))
 
 
 def _repeated(arrays: Mapping[str, Array], times: int) -> dict[str, Array]:
@@ -278,11 +327,38 @@ def golden_answers(
     model: AcceleratorModel, arrays: Mapping[str, Array], every: int
 ) -> dict[str, NDArray[np.generic]]:
     """Return the same in double precision; nothing is flagged."""
-    own, tau = _check(model, arrays, every)
-    states = golden_rollout(model.robot, own | {"tau": tau}, np.asarray(model.domain.bounds["tau"]))
-    chosen = states[:, sent_after(len(tau), every) - 1]
+    given = _check(model, arrays, every)
+    limits = np.asarray(model.domain.bounds["tau"])
+    states = golden_rollout(model.robot, given.states | {"tau": _golden_forces(given)}, limits)
+    chosen = states[:, sent_after(len(given.tau), every) - 1]
     none = np.zeros(len(chosen), np.int64)
     return {"states": chosen, "first_flagged": none, "status": none}
+
+
+def _golden_forces(given: Given) -> Array:
+    """Return the forces (K, nv) of all rollouts, or with samples (N, K, nv), before they are limited."""
+    if given.seed is None:
+        return given.tau
+    steps, coordinates = given.tau.shape
+    return given.tau + given.std * normal_samples(given.seed, np.arange(steps), coordinates)
+
+
+def applied_forces(model: AcceleratorModel, arrays: Mapping[str, Array], engine: str) -> Array:
+    """Return the forces (N, K, nv) that rollouts apply: the rows plus the samples of the seeds, limited.
+
+    The arrays are those of :func:`roll_out`.
+    """
+    if engine == "golden":
+        given, limits = _check(model, arrays, 0), np.asarray(model.domain.bounds["tau"])
+        found = np.clip(_golden_forces(given), limits[:, 0], limits[:, 1])
+        return np.broadcast_to(found, (len(given.states["q"]), *given.tau.shape)).copy()
+    own = prepare(model, arrays, 0)
+    found = np.zeros((own.tasks, own.steps, model.robot.nv))
+    for k in range(own.steps):
+        words = step_forces(model, own, k)
+        for word in force_words(model):
+            found[:, k, WordName.parse(word.name).index[0]] = word.format.real(words[word.name])
+    return found
 
 
 def roll_out(
@@ -300,7 +376,8 @@ def roll_out(
     directory, cache
         The design's folder, and that of the simulator (``rtl`` only).
     arrays
-        The forces ``tau`` (K, nv) of all rollouts, and the arrays of ``step`` in the N first states.
+        The forces ``tau`` (K, nv) of all rollouts, and the arrays of ``step`` in the N first states. In a
+        build that draws samples, their standard deviations ``std`` (K, nv) or (nv,), and a ``seed`` (N,).
     every
         The steps from one state to the next; zero for the last state only.
     engine

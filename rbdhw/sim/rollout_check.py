@@ -9,7 +9,7 @@ import numpy as np
 
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
-from rbdhw.protocol import LOAD, ROLLOUT
+from rbdhw.protocol import LOAD, ROLLOUT, SAMPLES
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import answers, merge, responses
 from rbdhw.sim.rollout import (
@@ -21,6 +21,7 @@ from rbdhw.sim.rollout import (
     row_requests,
     sort_responses,
 )
+from rbdhw.sim.rollout_arrays import MOST_SEED_OF_SINGLES
 from rbdhw.sim.verilator import Disturbance, Exchange
 
 MOST = 256
@@ -60,7 +61,10 @@ def check_rollouts(
     arrays = sample(design.robot, design.domain, count, rng, design.fext)
     lower, upper = np.asarray(design.domain.bounds["tau"]).T
     forces = 0.2 * rng.uniform(lower, upper, (horizon, design.robot.nv))
-    own = prepare(design, {**arrays, "v": 0.2 * arrays["v"], "tau": forces}, 0)
+    samples = {}
+    if SAMPLES in design.interface.rollout.parts:
+        samples = {"std": 0.05 * upper, "seed": rng.integers(0, MOST_SEED_OF_SINGLES, count)}
+    own = prepare(design, {**arrays, **samples, "v": 0.2 * arrays["v"], "tau": forces}, 0)
     asked = [row_requests(design, own.rows, np.arange(horizon))]
     expected, flagged, total = [], 0, 0
     for start in range(0, count, GROUP):

@@ -167,7 +167,7 @@ def _run_rollout(
     check_file(target)
     required = golden.inputs_of(design.robot, "step")
     loaded = [PARAMETERS] if design.robot.loaded else []
-    archive = read_archive(source, [*required, *loaded, "fext", "every"])
+    archive = read_archive(source, [*required, *loaded, "fext", "every", "std", "seed"])
     for name in required:
         if name not in archive.arrays:
             expected = f"{', '.join(required)} for {ROLLOUT}"

@@ -15,42 +15,27 @@ from rbdhw.config import DEFAULT_HORIZON, BuildOptions, CoreRequest
 from rbdhw.design.folder import Design, read, write
 from rbdhw.design.program_interface import program_interface
 from rbdhw.domain.overrides import JointBounds, Overrides
-from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import FABRICS
-from rbdhw.fixed.format import Integers
 from rbdhw.interface import RolloutShape, state_words
 from rbdhw.pipeline import build_design, generate, generate_software
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
-from rbdhw.sim import bulk
-from rbdhw.sim.model import respond
 from rbdhw.sim.packets import (
     MALFORMED,
     OUTSIDE,
-    answers,
-    merge,
-    requests,
-    responses,
 )
 from rbdhw.sim.rollout import (
-    Answered,
-    Rollouts,
-    compute,
     prepare,
-    rollout_requests,
-    rollout_responses,
-    sort_responses,
 )
 from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance
 from tests.support.bit_exact import draw_words
 from tests.support.mechanisms import mechanism
-
-HORIZON = 6
+from tests.support.rollouts import HORIZON, Stream, calm, first_states
 
 
 @pytest.fixture(scope="module")
@@ -60,76 +45,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = BuildOptions(functions=("id", "step"), width=24, samples=512, data_width=128, horizon=HORIZON)
     write(generate(path("toy"), options), folder)
     return folder
-
-
-def first_states(design: Design, tasks: int, seed: int) -> dict[str, np.ndarray]:
-    """Return states well inside the domain, and forces of :data:`HORIZON` steps, some beyond their bounds."""
-    rng = np.random.default_rng(seed)
-    drawn = sample(design.robot, design.domain, tasks, rng, design.fext)
-    tau = 1.2 * rng.uniform(*np.asarray(design.domain.bounds["tau"]).T, (HORIZON, design.robot.nv))
-    return {name: drawn[name] for name in ("q", "v", "h")} | {"tau": tau}
-
-
-def model_answers(
-    design: Design, words: dict[str, Integers], rows: dict[str, Integers], steps: int, every: int
-) -> tuple[Rollouts, Answered]:
-    """Return the rollouts of one number of steps and the model's answers."""
-    own = Rollouts(words, {name: row[:steps] for name, row in rows.items()}, every)
-    return own, compute(design, own, lambda given: respond(design, "step", given))
-
-
-class Stream:
-    """A mixed stream of requests in the order in which they are added, and the expected answers."""
-
-    def __init__(self, design: Design) -> None:
-        self.design = design
-        self.sent, self.expected = [], {}
-        self.surplus = 0
-
-    def add(self, function: str, packets: np.ndarray, expected: np.ndarray) -> None:
-        self.sent += list(packets)
-        self.expected.setdefault(function, []).extend(list(expected))
-        self.surplus += len(expected) - len(packets)
-
-    def row(self, number: int, row: dict[str, int], tag: int, status: int) -> None:
-        """Add a packet that loads a row."""
-        words = {name: np.array([value]) for name, value in row.items()} | {"row": np.array([number])}
-        tags = np.array([tag])
-        answer = responses(self.design, LOAD, tags, np.array([status]), {})
-        self.add(LOAD, requests(self.design, LOAD, tags, words), answer)
-
-    def rollouts(self, words, rows, steps: int, every: int, tags: Integers) -> None:
-        """Add rollouts; those that are refused have one answer without words."""
-        asked = rollout_requests(self.design, words, *(np.full(len(tags), x) for x in (steps, every)), tags)
-        if 1 <= steps <= len(next(iter(rows.values()))) and 0 <= every <= HORIZON:
-            own, answered = model_answers(self.design, words, rows, steps, every)
-            self.add(ROLLOUT, asked, rollout_responses(self.design, own, answered, tags))
-        else:
-            empty = {w.name: np.zeros(len(tags), np.int64) for w in self.design.interface.outputs(ROLLOUT)}
-            status = np.full(len(tags), MALFORMED)
-            self.add(ROLLOUT, asked, responses(self.design, ROLLOUT, tags, status, empty))
-
-    def tasks(self, function: str, tags: Integers, seed: int) -> None:
-        """Add tasks of a function of the core."""
-        words = draw_words(self.design, function, False, len(tags), seed)
-        status, results = respond(self.design, function, words)
-        answer = responses(self.design, function, tags, status, results)
-        self.add(function, requests(self.design, function, tags, words), answer)
-
-    def check(self, folder: Path, traffic: Disturbance) -> np.ndarray:
-        """Send everything, compare every bit of the answers, and return the cycles of the last beats."""
-        places = {k: np.array([k]) for k in range(len(self.sent))}
-        beats = merge(places, {k: packet[np.newaxis] for k, packet in enumerate(self.sent)})
-        outcome = bulk.exchange(bulk.build(folder), beats, traffic)
-        assert outcome.violations == 0
-        found = answers(self.design, outcome.responses)
-        for function, packets in self.expected.items():
-            came, expected = found[function].packets, np.array(packets)
-            if function == ROLLOUT:
-                came, expected = (sort_responses(own) for own in (came, expected))
-            assert np.array_equal(came, expected), function
-        assert sum(len(own.packets) for own in found.values()) == np.count_nonzero(outcome.responses.last)
-        return outcome.taken
 
 
 @pytest.mark.parametrize(("bubbles", "back_pressure"), [(0.0, 0.0), (0.4, 0.4), (0.0, 0.95)])
@@ -194,12 +109,6 @@ def test_a_state_goes_back_without_losing_a_bit(folder: Path) -> None:
     for own in state_words(step, design.robot.nq):
         assert own.place is not None
         assert own.word.format.binary_point >= step.outputs[own.place].format.binary_point
-
-
-def calm(design: Design, tasks: int, seed: int) -> dict[str, np.ndarray]:
-    """Return first states and forces that keep a robot in its domain."""
-    arrays = first_states(design, tasks, seed)
-    return arrays | {"q": 0.5 * arrays["q"], "v": 0.2 * arrays["v"], "tau": 0.2 * arrays["tau"]}
 
 
 @pytest.mark.parametrize("engine", ["model", "numpy"])
@@ -335,6 +244,11 @@ def test_options_of_rollouts() -> None:
     options, _ = build_options(cores="rollout,step:2 id", horizon=9)
     assert [core.functions for core in options.cores] == [("step",), ("id",)]
     assert [own.horizon for own in options.each_core()] == [9, None]
+    same = BuildOptions(
+        functions=("id", "rollout"), cores=(CoreRequest(("rollout",), 2), CoreRequest(("id",), 1))
+    )
+    assert (same.functions, same.horizon) == (("id", "step"), DEFAULT_HORIZON)
+    assert [core.functions for core in same.cores] == [("step",), ("id",)]
     with pytest.raises(InputError, match="horizon: the build has no rollouts"):
         build_options(functions="step", horizon=9)
 

@@ -43,6 +43,8 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--mix", "id=nan"): "mix: nan tasks of id; expected 1e-06 to 1e+06 tasks",
     ("--mix", "id=1", "--ii", 3): "mix: chooses the cores and excludes --ii; leave --ii out",
     ("--mix", "id=1", "--cores", "id:1"): "mix: chooses the cores and excludes --cores; leave --cores out",
+    ("--rollout", "samples"): "rollout: the build has no rollouts; use --functions rollout",
+    ("--rollout", "noise"): "rollout: 'noise' is unknown; expected some of samples",
     ("--damping", "file"): "damping: 'file' is not a joint and a number; expected JOINT=NUMBER or urdf",
     ("--damping", "elbow="): "damping: 'elbow=' is not a joint and a number",
     ("--armature", "urdf"): "armature: 'urdf' is not a joint and a number; expected JOINT=NUMBER",

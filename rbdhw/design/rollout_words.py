@@ -1,0 +1,61 @@
+"""The words of the commands of rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Word
+from rbdhw.interface import FunctionWords, RolloutShape, array_of
+from rbdhw.protocol import COMMANDS, LOAD, ROLLOUT, SAMPLES, WordName
+
+SEED = Format(32, 0)
+"""The format of seeds, which are not negative."""
+
+
+def rollout_commands(functions: Sequence[FunctionWords], shape: RolloutShape) -> tuple[FunctionWords, ...]:
+    """Return the words of the commands. Those that are not words of ``step`` have slots of their own.
+
+    A number of steps and a seed are integers; their formats have a binary point of zero.
+    """
+    step = next(function for function in functions if function.name == "step")
+    used = (word.slot for function in functions for word in function.brought(extended=True))
+    first = 1 + max(used, default=-1)
+    results = [replace(word, name=word.name.replace("step.", f"{ROLLOUT}.", 1)) for word in step.outputs]
+    number = Format(shape.horizon.bit_length() + 1, 0)
+    results += [Word(f"{ROLLOUT}.{name}", "1", -1, number) for name in ("step", "first_flagged")]
+    rollout = _inputs(ROLLOUT, step, [*_counts(shape, ("steps", "every")), *_seed(shape)], first)
+    load = _inputs(LOAD, step, [*_counts(shape, ("row",)), *_deviations(step, shape)], first)
+    return (FunctionWords(ROLLOUT, rollout, tuple(results)), FunctionWords(LOAD, load, ()))
+
+
+def _inputs(name: str, step: FunctionWords, own: Sequence[Word], first: int) -> tuple[Word, ...]:
+    """Return the words of ``step`` that a command brings, and its own in the slots from ``first`` on."""
+    shared = (word for word in step.inputs if array_of(word) in COMMANDS[name].inputs)
+    return (*shared, *(replace(word, slot=slot) for word, slot in zip(own, count(first), strict=False)))
+
+
+def _counts(shape: RolloutShape, names: Sequence[str]) -> list[Word]:
+    number = Format(shape.horizon.bit_length() + 1, 0)
+    bounds = {"steps": (1, shape.horizon), "every": (0, shape.horizon), "row": (0, shape.horizon - 1)}
+    return [Word(name, "1", -1, number, *bounds[name]) for name in names]
+
+
+def _seed(shape: RolloutShape) -> list[Word]:
+    return [Word("seed", "1", -1, SEED, 0, SEED.highest)] if SAMPLES in shape.parts else []
+
+
+def _deviations(step: FunctionWords, shape: RolloutShape) -> list[Word]:
+    """Return a standard deviation for each force, in its format, from zero to its largest bound."""
+    if SAMPLES not in shape.parts:
+        return []
+    found = []
+    for force in (word for word in step.inputs if array_of(word) == "tau"):
+        assert force.lowest is not None
+        assert force.highest is not None
+        most = min(max(-force.lowest, force.highest), force.format.highest)
+        name = str(replace(WordName.parse(force.name), array="std"))
+        found.append(replace(force, name=name, lowest=0, highest=most))
+    return found

@@ -1,0 +1,39 @@
+"""Normal samples in hardware equal the model's, bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from amaranth.sim import Simulator
+
+from rbdhw.fixed.normal import SAMPLE, normal_integers
+from rbdhw.rtl.normal import NormalSource
+
+
+def test_samples_equal_the_models() -> None:
+    """A sample for each coordinate in every cycle, from seeds of all sizes."""
+    coordinates, draws = 3, 300
+    dut = NormalSource(coordinates=coordinates, seed_bits=31, step_bits=7)
+    rng = np.random.default_rng(0)
+    seeds = np.concatenate([rng.integers(0, 2**31, draws - 2), [0, 2**31 - 1]])
+    steps = rng.integers(0, 128, draws)
+    found: list[list[int]] = []
+
+    async def testbench(ctx: Any) -> None:
+        for k in range(draws + dut.latency):
+            if k >= dut.latency:
+                bits = ctx.get(dut.samples)
+                parts = [bits >> SAMPLE.width * j & (1 << SAMPLE.width) - 1 for j in range(coordinates)]
+                found.append([part - (part >> SAMPLE.width - 1 << SAMPLE.width) for part in parts])
+            if k < draws:
+                ctx.set(dut.seed, int(seeds[k]))
+                ctx.set(dut.step, int(steps[k]))
+            await ctx.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    expected = [normal_integers(seeds[k : k + 1], steps[k : k + 1], coordinates)[0, 0] for k in range(draws)]
+    np.testing.assert_array_equal(found, expected)

@@ -24,8 +24,9 @@ from rbdhw.protocol import (
     CODES,
     FUNCTIONS,
     HEADER_BITS,
+    Element,
     WordName,
-    mirrored_elements,
+    given_elements,
 )
 
 Array = NDArray[np.float64]
@@ -291,24 +292,20 @@ def unflatten(arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]]) -
     arrays
         By name, (N, ...) for N tasks, zeros at first. Words of other arrays are left out.
     words
-        Names such as ``did.dtau_dq[2,5]`` with values (N,), of all words of a function. A word is also
-        written to the element that mirrors it (:func:`rbdhw.protocol.mirrored_elements`). Elements that are
-        one and do not travel are filled in.
+        Names such as ``did.dtau_dq[2,5]`` with values (N,), of all elements that words of a function name.
+        They are also written to their mirror images (:func:`rbdhw.protocol.given_elements`). Elements that
+        are one and do not travel are filled in.
     """
-    travelling = dict(words)
-    mirrored = mirrored_elements(travelling)
-    for array, kind in {name.array: name.kind for name in map(WordName.parse, travelling)}.items():
+    named = list(words)
+    for array, kind in {name.array: name.kind for name in map(WordName.parse, dict(named))}.items():
         if array in arrays:
             entries = np.moveaxis(arrays[array], 0, -1)
             for index in kind.ones(entries.shape[:-1]):
                 entries[index] = 1.0
-    for text, values in travelling.items():
-        name = WordName.parse(text)
-        if name.array in arrays:
-            entries = np.moveaxis(arrays[name.array], 0, -1)
-            entries[name.index] = values
-            if text in mirrored:
-                entries[mirrored[text]] = values
+    for element in given_elements((Element(text),) for text, _ in named):
+        if element.name.array in arrays:
+            entries = np.moveaxis(arrays[element.name.array], 0, -1)
+            entries[element.name.index] = named[element.word][1]
 
 
 def check_data_width(data_width: int) -> None:

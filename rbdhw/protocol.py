@@ -5,11 +5,12 @@ The hardware, the host and the generator all read these tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 HEADER_BITS = 32
 HEADER = {"tag": (0, 16), "function": (16, 5), "options": (21, 3), "status": (24, 8)}
@@ -242,6 +243,12 @@ def functions_with(condition: Callable[[Function], bool]) -> tuple[str, ...]:
     return tuple(name for name, own in FUNCTIONS.items() if condition(own))
 
 
+SECOND_ORDER = functions_with(lambda own: "second" in own.algorithms)
+"""The functions with second derivatives. Many elements of their results are equal because of what they mean.
+Hence equal numbers are merged in graphs with one of them, and equal elements of its results travel in one
+word. Of the other functions only mirror images do, as few other elements are equal."""
+
+
 def any_takes(functions: Iterable[str], array: str) -> bool:
     """Return whether tasks of any of the functions may bring an array."""
     return any(array in FUNCTIONS[name].inputs + FUNCTIONS[name].optional_inputs for name in functions)
@@ -362,23 +369,42 @@ SYMMETRIC = ("M", "Minv")
 """The symmetric matrices."""
 
 
-def mirrored_elements(words: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Return, for each word, the other element that has its value: its mirror image, if that does not travel.
+class Element(NamedTuple):
+    """An element of a function's results that a word gives, such as ``sid.dM_dq[1,0,1]``."""
+
+    name: str
+    negative: bool = False
+    """Whether the element is the negative of the word."""
+
+
+class GivenElement(NamedTuple):
+    """An element of a function's results, the index of the word that gives it, and whether it is negated."""
+
+    word: int
+    name: WordName
+    negative: bool
+
+
+def given_elements(words: Iterable[Iterable[Element]]) -> Iterator[GivenElement]:
+    """Yield all elements of a function's results that its words give, in the order of words.
 
     Parameters
     ----------
     words
-        The names of all words of a function's results, or of its inputs.
+        The elements that each word names. A word also gives their mirror images, except those that a word
+        names.
     """
-    names = {text: WordName.parse(text) for text in words}
-    travelling = set(names.values())
-    found = {}
-    for text, name in names.items():
-        if name.array in ARRAYS:
-            mirror = name.kind.mirror(name.index)
-            if mirror != name.index and replace(name, index=mirror) not in travelling:
-                found[text] = mirror
-    return found
+    named = [
+        GivenElement(k, WordName.parse(element.name), element.negative)
+        for k, own in enumerate(words)
+        for element in own
+    ]
+    names = {element.name for element in named}
+    for element in named:
+        yield element
+        mirror = element.name.mirror
+        if mirror not in names:
+            yield element._replace(name=mirror)
 
 
 FLAGS: dict[str, tuple[tuple[str, ...], bool]] = {
@@ -411,6 +437,12 @@ class WordName:
     def kind(self) -> ArrayKind:
         """The array's kind; KeyError for a flag."""
         return kind_of(self.array, self.function)
+
+    @property
+    def mirror(self) -> WordName:
+        """The element at the mirror image's place; this one if the array has no symmetry."""
+        index = self.kind.mirror(self.index)
+        return self if index == self.index else replace(self, index=index)
 
     @staticmethod
     @lru_cache(maxsize=1 << 16)

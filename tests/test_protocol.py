@@ -11,12 +11,14 @@ from rbdhw.protocol import (
     FUNCTIONS,
     HEADER,
     HEADER_BITS,
+    SECOND_ORDER,
+    Element,
     Status,
     WordName,
     function_giving,
     functions_with,
+    given_elements,
     kind_of,
-    mirrored_elements,
 )
 
 STEPS = ("step", "dstep", "rk4", "drk4")
@@ -161,17 +163,43 @@ def test_an_element_that_is_always_one():
     assert kind_of("M").ones((4, 4)) == ()
 
 
-def test_an_element_that_does_not_travel_has_the_value_of_its_mirror_image():
-    words = ["minv.Minv[1,0]", "minv.Minv[1,1]", "sid.d2tau_dqdq[0,2,1]", "sid.dM_dq[2,1,0]"]
-    assert mirrored_elements([*words, "sid.d2tau_dqdv[0,2,1]", "inverse_given"]) == {
-        "minv.Minv[1,0]": (0, 1),
-        "sid.d2tau_dqdq[0,2,1]": (0, 1, 2),
-        "sid.dM_dq[2,1,0]": (1, 2, 0),
-    }
+def given(*words):
+    """Return the elements that words give, as text with signs, by the index of the word."""
+    found = given_elements(
+        [[Element(name.lstrip("-"), name.startswith("-")) for name in own] for own in words]
+    )
+    return [(element.word, f"{'-' * element.negative}{element.name}") for element in found]
 
 
-def test_an_element_that_travels_keeps_its_own_value():
-    assert mirrored_elements(["hid.H_qq[4,3]", "hid.H_qq[3,4]"]) == {}
+def test_a_word_gives_the_mirror_image_of_its_element():
+    assert given(
+        ["minv.Minv[1,0]"], ["minv.Minv[1,1]"], ["sid.d2tau_dqdq[0,2,1]"], ["sid.d2tau_dqdv[0,2,1]"]
+    ) == [
+        (0, "minv.Minv[1,0]"),
+        (0, "minv.Minv[0,1]"),
+        (1, "minv.Minv[1,1]"),
+        (2, "sid.d2tau_dqdq[0,2,1]"),
+        (2, "sid.d2tau_dqdq[0,1,2]"),
+        (3, "sid.d2tau_dqdv[0,2,1]"),
+    ]
+
+
+def test_an_element_that_a_word_names_is_not_a_mirror_image():
+    assert given(["hid.H_qq[4,3]"], ["hid.H_qq[3,4]"]) == [(0, "hid.H_qq[4,3]"), (1, "hid.H_qq[3,4]")]
+    assert given(["hid.H_qq[4,3]", "-hid.H_qq[3,4]"]) == [(0, "hid.H_qq[4,3]"), (0, "-hid.H_qq[3,4]")]
+
+
+def test_a_word_gives_the_mirror_images_of_all_its_elements_with_their_signs():
+    assert given(["sid.d2tau_dqdv[0,1,2]"], ["sid.d2tau_dvdv[0,2,2]", "-sid.dM_dq[2,0,2]"]) == [
+        (0, "sid.d2tau_dqdv[0,1,2]"),
+        (1, "sid.d2tau_dvdv[0,2,2]"),
+        (1, "-sid.dM_dq[2,0,2]"),
+        (1, "-sid.dM_dq[0,2,2]"),
+    ]
+
+
+def test_functions_with_second_derivatives():
+    assert SECOND_ORDER == ("sid", "sfd", "hid", "hfd")
 
 
 def test_elements_of_a_unit_diagonal_that_do_not_travel_are_one():

@@ -17,6 +17,7 @@ from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.emit.manifest import function_counts
 from rbdhw.explore.plan import Plan
 from rbdhw.explore.search import make_plan
+from rbdhw.fixed.result_words import result_words
 from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms
 from rbdhw.frontend.build_graph import multiplications
 from rbdhw.frontend.functions import trace
@@ -86,7 +87,7 @@ def second_operations(robots: Iterable[tuple[str, str, tuple[str, ...]]] = COUNT
                     "base": base,
                     "function": function,
                     "multiplications": multiplications(graph),
-                    "words": len(graph.outputs),
+                    "words": len(result_words(graph)),
                     "by differences": evaluations * first[FIRST[function]],
                 }
             )
@@ -111,7 +112,7 @@ def second_operations_layout(rows: Rows) -> Rows:
 def large_robots(robots: Iterable[tuple[str, str]] = LARGE) -> Rows:
     """Return the multiplications and words of ``sid`` and ``hid`` without a search, axes shared and not.
 
-    ``different words`` are those that differ by more than their sign.
+    ``elements`` are neither zero nor the mirror images of others. Equal ones are one word.
     """
     rows = []
     for name, base in robots:
@@ -124,8 +125,8 @@ def large_robots(robots: Iterable[tuple[str, str]] = LARGE) -> Rows:
                     "function": function,
                     "turning axes": multiplications(factor(turning)),
                     "shared axes": multiplications(factor(shared)),
-                    "words": len(shared.outputs),
-                    "different words": len({(edge.node, edge.shift) for _, edge in shared.outputs}),
+                    "elements": len(shared.outputs),
+                    "words": len(result_words(shared)),
                 }
             )
     return rows

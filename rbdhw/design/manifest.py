@@ -310,8 +310,8 @@ class Stream(_Entry):
     rollout: list[str] = Field(default=[], description="What rollouts have beside the forces of each step.")
 
 
-class OutputWord(_Entry):
-    """A word of an answer. Its value is the integer times 2 to the power of -`binary_point`, in `unit`."""
+class PacketWord(_Entry):
+    """A word of a packet. Its value is the integer times 2 to the power of -`binary_point`, in `unit`."""
 
     name: str
     unit: str
@@ -319,7 +319,24 @@ class OutputWord(_Entry):
     binary_point: int
 
 
-class InputWord(OutputWord):
+class EqualElement(_Entry):
+    """An element of a function's results that has no word of its own."""
+
+    name: str
+    unit: str
+    negative: bool = Field(description="Whether it is the negative of the word's value.")
+
+
+class OutputWord(PacketWord):
+    """A word of an answer."""
+
+    also: list[EqualElement] | None = Field(
+        default=None,
+        description="Other elements that have the word's value, or its negative; absent if there are none.",
+    )
+
+
+class InputWord(PacketWord):
     """A word of a request."""
 
     slot: int

@@ -34,8 +34,10 @@ def packet_entries(interface: Interface, robot: Robot) -> dict[str, Any]:
         "stream": stream,
         "inputs": {f.name: [_input(word, units) for word in f.sent(extended=False)] for f in functions},
         "optional_inputs": {f.name: [_input(word, units) for word in f.optional_inputs] for f in functions},
-        "outputs": {f.name: [_entry(word, units) for word in f.outputs] for f in functions},
-        "optional_outputs": {f.name: [_entry(word, units) for word in f.optional_outputs] for f in functions},
+        "outputs": {f.name: [_output(word, units) for word in f.outputs] for f in functions},
+        "optional_outputs": {
+            f.name: [_output(word, units) for word in f.optional_outputs] for f in functions
+        },
     }
 
 
@@ -44,18 +46,26 @@ def _rollout_entries(shape: RolloutShape) -> dict[str, Any]:
 
 
 def _entry(word: Word, units: Units) -> dict[str, Any]:
-    name = WordName.parse(word.name)
-    unit = (
-        word.unit
-        if name.array in ("q", NEXT_STATE, PARAMETERS)
-        else units.of(name.array, name.index, name.function)
-    )
+    own = WordName.parse(word.name).array in ("q", NEXT_STATE, PARAMETERS)
     return {
         "name": word.name,
-        "unit": unit,
+        "unit": word.unit if own else _unit_of(word.name, units),
         "width": word.format.width,
         "binary_point": word.format.binary_point,
     }
+
+
+def _unit_of(element: str, units: Units) -> str:
+    name = WordName.parse(element)
+    return units.of(name.array, name.index, name.function)
+
+
+def _output(word: Word, units: Units) -> dict[str, Any]:
+    also = [
+        {"name": element.name, "unit": _unit_of(element.name, units), "negative": element.negative}
+        for element in word.also
+    ]
+    return _entry(word, units) | ({"also": also} if also else {})
 
 
 def _input(word: Word, units: Units) -> dict[str, Any]:

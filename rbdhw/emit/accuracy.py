@@ -31,11 +31,17 @@ def error_entry(
             "limit": own.limit(options.budget),
             "floor": own.floor if isinstance(own.floor, float) else dict(own.floor),
             "step": max((math.ldexp(1.0, -word["binary_point"]) for word in outputs[function]), default=0.0),
-            "units": list(dict.fromkeys(word["unit"] for word in outputs[function])),
+            "units": list(dict.fromkeys(_units(outputs[function]))),
             "strata": {stratum: _entry(figures) for stratum, figures in own.strata.items()},
         }
         for function, own in errors.items()
     }
+
+
+def _units(words: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the unit of every element that words name."""
+    for word in words:
+        yield from (element["unit"] for element in (word, *word.get("also", ())))
 
 
 def _entry(figures: ErrorFigures) -> dict[str, Any]:

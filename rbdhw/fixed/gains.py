@@ -188,7 +188,7 @@ def _ways(graph: Graph, measures: Mapping[str, Measure]) -> Iterator[_Way]:
 
 def _weight(word: WordName) -> float:
     """Return the weight of a word in the result's norm: sqrt(2) if another element mirrors it."""
-    return 1.0 if word.kind.mirror(word.index) == word.index else 2.0**0.5
+    return 1.0 if word.mirror == word else 2.0**0.5
 
 
 def _seeds(way: _Way, values: list[Array], signs: Array, floor: float) -> dict[int, Array]:

@@ -24,6 +24,7 @@ from rbdhw.fixed.program import (
     exact_interval,
 )
 from rbdhw.fixed.reciprocal import ReciprocalSpec, reciprocal_spec, shift_of
+from rbdhw.fixed.result_words import ResultWord, result_words
 from rbdhw.fixed.trigonometry import TrigonometrySpec, trigonometry_spec
 from rbdhw.fixed.widths import MARGIN, Widths
 from rbdhw.graph.graph import Edge, Graph, Node, Op
@@ -153,8 +154,8 @@ class _Lowering:
     def program(self) -> Program:
         """Return the finished program, with the operations of output words appended."""
         outputs: dict[str, list[Word]] = {}
-        for name, edge in self._graph.outputs:
-            outputs.setdefault(name.split(".")[0], []).append(self._output(name, edge))
+        for word in result_words(self._graph):
+            outputs.setdefault(word.name.split(".")[0], []).append(self._output(word))
         slots: dict[str, int] = {}
         inputs = [
             self._input_word(name, index, slots)
@@ -187,7 +188,8 @@ class _Lowering:
         lowest, highest = chosen.quantise(np.array([bounds.lower, bounds.upper])).tolist()
         return Word(name, bounds.unit, index, chosen, lowest, highest, slot)
 
-    def _output(self, name: str, edge: Edge) -> Word:
+    def _output(self, word: ResultWord) -> Word:
+        edge = word.edge
         source = self._operations[edge.node].format
         value = edge.node
         if edge.negative or edge.node in self._alternating:
@@ -196,9 +198,13 @@ class _Lowering:
                 region, operand = self._graph.nodes[edge.node].region, Operand(edge.node, edge.negative)
                 self._turned[plain] = self.append(Operation(Kind.ADD, (operand,), source, region))
             value = self._turned[plain]
-        known = self._domain.get(str(replace(WordName.parse(name), function=None)))
+        known = self._domain.get(str(replace(WordName.parse(word.name), function=None)))
         return Word(
-            name, known.unit if known else "1", value, Format(source.width, source.binary_point - edge.shift)
+            word.name,
+            known.unit if known else "1",
+            value,
+            Format(source.width, source.binary_point - edge.shift),
+            also=word.elements[1:],
         )
 
     def _word_format(self, i: int, name: str) -> Format:

@@ -20,7 +20,7 @@ from functools import cached_property
 from rbdhw.fixed.format import Format, align, round_half_up
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
-from rbdhw.protocol import is_optional
+from rbdhw.protocol import Element, is_optional
 from rbdhw.scalar import Region
 
 MOST_WIDTH = 63
@@ -92,6 +92,7 @@ class Word:
     input, ``lowest`` and ``highest`` are the integers of the declared domain; outside of them the task is
     flagged. They are None for an angle without limits, which wraps. ``slot`` is the word's place in a packet.
     Words of different functions (accelerations and forces) may share a slot, which is as wide as the widest.
+    ``also`` are the other elements of the function's results that have a result's value, or its negative.
     """
 
     name: str
@@ -101,6 +102,12 @@ class Word:
     lowest: int | None = None
     highest: int | None = None
     slot: int = 0
+    also: tuple[Element, ...] = ()
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """The elements that the word names: its own, then the others."""
+        return (Element(self.name), *self.also)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import MOST_SHIFT, MOST_WIDTH, Flag, Kind, Operand, Operation, Program, Word
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
+from rbdhw.protocol import Element
 from rbdhw.scalar import Region
 
 _Index = Annotated[StrictInt, Field(ge=0)]
@@ -60,6 +61,7 @@ class _Word(NamedTuple):
     lowest: StrictInt | None
     highest: StrictInt | None
     slot: _Index
+    also: tuple[tuple[str, StrictBool], ...] = ()
 
 
 class _Flag(NamedTuple):
@@ -107,8 +109,9 @@ def program_to_json(program: Program) -> dict[str, Any]:
 
     An operation is the list ``[kind, operands, width, binary point, region, constant, drop, checked,
     name]``, an operand ``[value, negative, shift]``, a word ``[name, unit, value, width, binary point,
-    lowest, highest, slot]``, a flag ``[name, value, functions, optional]``. Regions are listed once, as
-    ``[step, joint]``, and operations refer to them by index.
+    lowest, highest, slot]``, a flag ``[name, value, functions, optional]``. A word that names other elements
+    ends with a list of them, each ``[name, negative]``. Regions are listed once, as ``[step, joint]``, and
+    operations refer to them by index.
     """
     regions = {
         region: i for i, region in enumerate(sorted({o.region for o in program.operations}, key=_order))
@@ -174,6 +177,7 @@ def _word_to_json(word: Word) -> list[Any]:
         word.lowest,
         word.highest,
         word.slot,
+        *([[list(element) for element in word.also]] if word.also else []),
     ]
 
 
@@ -193,7 +197,8 @@ def _operation_to_json(operation: Operation, region: int) -> list[Any]:
 
 def _word(word: _Word) -> Word:
     chosen = Format(word.width, word.binary_point)
-    return Word(word.name, word.unit, word.value, chosen, word.lowest, word.highest, word.slot)
+    also = tuple(Element(*element) for element in word.also)
+    return Word(word.name, word.unit, word.value, chosen, word.lowest, word.highest, word.slot, also)
 
 
 def _operation(operation: _Operation, regions: list[Region]) -> Operation:

@@ -57,16 +57,13 @@ from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder, Signal
 from rbdhw.passes.merge import merge
 from rbdhw.passes.prune import prune
-from rbdhw.protocol import FLAGS, FUNCTIONS, any_takes, functions_with, kind_of
+from rbdhw.protocol import FLAGS, FUNCTIONS, SECOND_ORDER, any_takes, functions_with, kind_of
 from rbdhw.robot.link_frames import chosen_frames
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar, region
 
 LARGEST_BLOCK = {"single_pivots": 1, "paired_pivots": 2, "block_pivots": 3}
 """The most degrees of freedom that each factorisation eliminates together."""
-
-SECOND = functions_with(lambda own: "second" in own.algorithms)
-"""The functions with second derivatives. In graphs with one of them equal numbers are merged."""
 
 GIVEN, SUPPLIED = FLAGS
 
@@ -92,9 +89,9 @@ def trace(
     recorder = Recorder()
     record(recorder, robot, functions, fext, algorithms)
     graph = prune(recorder.builder.finish(recorder.outputs))
-    if any(own in SECOND for own in functions):
+    if any(own in SECOND_ORDER for own in functions):
         merged = merge(graph, random_states(robot, graph.inputs))
-        graph = prune(replace(merged, outputs=travelling(merged, SECOND)))
+        graph = prune(replace(merged, outputs=travelling(merged, SECOND_ORDER)))
     return graph
 
 

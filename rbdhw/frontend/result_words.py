@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from rbdhw.graph.graph import Edge, Graph, Op
 from rbdhw.graph.trace import equal
@@ -52,11 +51,11 @@ def travelling(graph: Graph, functions: Sequence[str]) -> tuple[tuple[str, Edge]
 
 def _needed(graph: Graph, edges: Mapping[str, Edge], name: WordName, functions: Sequence[str]) -> bool:
     """Return whether a word has a value that is not known without it."""
-    mirror, own = name.kind.mirror(name.index), edges[str(name)]
-    if name.function not in functions or edges.get(str(replace(name, index=mirror)), own) != own:
+    own = edges[str(name)]
+    if name.function not in functions or edges.get(str(name.mirror), own) != own:
         return True
     node = graph.nodes[own.node]
-    return mirror <= name.index and not (node.op is Op.CONSTANT and node.value == 0.0)
+    return name.mirror.index <= name.index and not (node.op is Op.CONSTANT and node.value == 0.0)
 
 
 def is_zero(entry: Scalar) -> bool:

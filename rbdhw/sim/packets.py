@@ -162,8 +162,8 @@ def decode(
     """Return arrays of the user's interface from the output words of N tasks, given by their names.
 
     The word ``id.tau[3]`` is column 3 of ``tau`` (N, nv); ``did.dtau_dq[2,5]`` is an element of the matrices
-    ``dtau_dq`` (N, nv, nv). Elements that mirror a word have its value. Other elements without a word are
-    zero.
+    ``dtau_dq`` (N, nv, nv). All other elements that a word gives have its value or its negative. Elements
+    that no word gives are zero.
     """
     tasks = len(next(iter(words.values()), ()))
     arrays = FUNCTIONS[function]
@@ -171,7 +171,14 @@ def decode(
     shapes = {name: kind_of(name, function).shape(model.robot.sizes) for name in names}
     results = {name: np.moveaxis(np.zeros((*shape, tasks)), -1, 0) for name, shape in shapes.items()}
     outputs = model.interface.outputs(function, extended)
-    unflatten(results, ((word.name, _real(model, word, words[word.name])) for word in outputs))
+    unflatten(
+        results,
+        (
+            (element.name, _real(model, word, -words[word.name] if element.negative else words[word.name]))
+            for word in outputs
+            for element in word.elements
+        ),
+    )
     return {name: array.copy() for name, array in results.items()}
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, kind_of
+from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, Element, given_elements, kind_of
 from rbdhw.robot.model import Robot
 
 UNITS = {
@@ -98,6 +99,36 @@ def _place(shape: tuple[int, ...], index: tuple[int, ...]) -> int:
     for size, k in zip(shape, index, strict=True):
         place = place * size + k
     return place
+
+
+class Place(NamedTuple):
+    """An element of a function's results: its array, its place there, its word, and whether it is negated."""
+
+    array: int
+    place: int
+    word: int
+    negative: bool
+
+    @property
+    def initialiser(self) -> str:
+        """The initialiser of a ``struct element`` in C."""
+        return "{" + ", ".join(str(int(field)) for field in self) + "}"
+
+
+def places_of(words: Iterable[Iterable[Element]], arrays: Sequence[Array]) -> list[Place]:
+    """Return the places of all elements that words of results give, in the order of words.
+
+    Parameters
+    ----------
+    words
+        The elements that each word names (:func:`rbdhw.protocol.given_elements`).
+    """
+    found = []
+    for element in given_elements(words):
+        name, index = element.name.array, element.name.index
+        k = next(k for k, array in enumerate(arrays) if array.name == name)
+        found.append(Place(k, arrays[k].place(index), element.word, element.negative))
+    return found
 
 
 def arrays_of(

@@ -14,7 +14,7 @@ from rbdhw.domain.sampling import quaternions
 from rbdhw.robot.model import Robot
 from rbdhw.software.arrays import Array
 from rbdhw.software.c_text import fill
-from rbdhw.software.floating import Function, Source, heading, places_of
+from rbdhw.software.floating import Function, Source, heading
 from rbdhw.software.kernel import Division, Kernel
 
 CUDA_FILES = ("dynamics.cu", "dynamics.cuh", "kernels.h", "measure.cu")
@@ -87,24 +87,22 @@ class _CudaFunction(Function):
 
     def loads(self, kernel: Kernel) -> list[str]:
         """Return the lines that read the words of a task."""
-        places = places_of(kernel.inputs, self.inputs)
         return [
             f"words[{k}] = {_element(self.inputs[place], element)};"
-            for k, (place, element, _) in enumerate(places)
+            for k, (place, element) in enumerate(self.words(kernel))
         ]
 
     def stores(self, kernel: Kernel) -> list[str]:
         """Return the lines that write the results of a task, and those that are always zero or one."""
         lines = []
-        results = places_of(kernel.outputs, self.outputs)
-        for k, (place, *elements) in enumerate(results):
-            array = self.outputs[place]
-            targets = " = ".join(_element(array, element) for element in elements if element is not None)
-            lines.append(f"{_if_given(array)}{targets} = results[{k}];")
+        elements = self.elements(kernel)
+        for own in elements:
+            array, result = self.outputs[own.array], f"{'-' * own.negative}results[{own.word}]"
+            lines.append(f"{_if_given(array)}{_element(array, own.place)} = {result};")
         for place, element in self.zeros(kernel):
             array = self.outputs[place]
             lines.append(f"{_if_given(array)}{_element(array, element)} = 0;")
-        varying = {(place, element) for place, element, _ in results}
+        varying = {(own.array, own.place) for own in elements}
         for place, element in (one for one in self.ones if one not in varying):
             array = self.outputs[place]
             lines.append(f"{_if_given(array)}{_element(array, element)} = 1;")

@@ -8,7 +8,7 @@ behaviour. With GCC and Clang a vector holds one value of several tasks. Each fu
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -20,8 +20,8 @@ from rbdhw.domain.graph_inputs import angular_coordinates
 from rbdhw.fixed.angles import TURN, TURN_REST
 from rbdhw.fixed.program import Word
 from rbdhw.interface import SINGLE_BITS, FunctionWords
-from rbdhw.protocol import EXTENDED, HEADER, HEADER_BITS, WordName, mirrored_elements
-from rbdhw.software.arrays import Array, arrays_of
+from rbdhw.protocol import EXTENDED, HEADER, HEADER_BITS, WordName
+from rbdhw.software.arrays import Array, Place, arrays_of, places_of
 from rbdhw.software.c_text import comment, fill, integer, table
 from rbdhw.software.declaration import Declaration
 from rbdhw.software.exact_kernel import Kernel
@@ -134,24 +134,29 @@ class _Function(Declaration):
     def request_numbers(self) -> list[int]:
         return [len(self.model.interface.request_widths(self.name, extended)) for extended in (False, True)]
 
+    @cached_property
+    def elements(self) -> list[Place]:
+        """The elements of the results that words give."""
+        return places_of((word.elements for word in self.own.returned(extended=True)), self.outputs)
+
     @property
     def tables(self) -> str:
-        """The tables of words, of array sizes and of widths."""
+        """The tables of words, of elements of results, of array sizes and of widths."""
         inputs, outputs = self.sides
         angles = angular_coordinates(self.model.robot)
         wraps = self.model.domain.wraps
         brought, returned = self.own.brought(extended=True), self.own.returned(extended=True)
-        mirrored = mirrored_elements(word.name for word in (*brought, *returned))
         entries = (
-            [self._entry(word, inputs, mirrored, angles, wraps) for word in brought],
-            [self._entry(word, outputs, mirrored, (), ()) for word in returned],
+            [self._entry(word, inputs, angles, wraps) for word in brought],
+            [self._entry(word, outputs, (), ()) for word in returned],
         )
-        nothing = "{0, 0, -1, 0, 1, 0, 0, 0, 0, 0, 0}"
+        nothing = "{0, 0, 0, 1, 0, 0, 0, 0, 0, 0}"
         widths = self.model.interface.response_widths(self.name, extended=True)
         return "".join(
             [
                 table("struct word", f"{self.name}_inputs", entries[0] or [nothing]),
                 table("struct word", f"{self.name}_outputs", entries[1] or [nothing]),
+                table("struct element", f"{self.name}_elements", [own.initialiser for own in self.elements]),
                 table("int", f"{self.name}_input_sizes", _numbers([array.size for array in inputs])),
                 table("int", f"{self.name}_output_sizes", _numbers([array.size for array in outputs])),
                 table("int", f"{self.name}_result_widths", _numbers(widths)),
@@ -163,7 +168,6 @@ class _Function(Declaration):
         self,
         word: Word,
         arrays: Sequence[Array],
-        mirrored: Mapping[str, tuple[int, ...]],
         angles: Sequence[bool],
         wraps: Sequence[bool],
     ) -> str:
@@ -176,7 +180,6 @@ class _Function(Declaration):
         fields = (
             place,
             arrays[place].place(name.index),
-            arrays[place].place(mirrored[word.name]) if word.name in mirrored else -1,
             word.slot,
             word.format.width,
             word.format.binary_point,

@@ -18,9 +18,9 @@ from typing import ClassVar
 
 from rbdhw.domain.graph_inputs import angular_coordinates
 from rbdhw.graph.graph import Graph
-from rbdhw.protocol import FUNCTIONS, PARAMETERS, WordName, mirrored_elements
+from rbdhw.protocol import FUNCTIONS, PARAMETERS, WordName
 from rbdhw.robot.model import Robot
-from rbdhw.software.arrays import Array, arrays_of
+from rbdhw.software.arrays import Array, Place, arrays_of, places_of
 from rbdhw.software.c_text import comment, fill, table
 from rbdhw.software.declaration import Declaration
 from rbdhw.software.kernel import Division, Kernel
@@ -120,8 +120,7 @@ class Function(Declaration):
     def read_one(self, kernel: Kernel) -> Iterator[str]:
         """Yield the lines that read the words of one task from its arrays."""
         arrays = self.inputs
-        places = places_of(kernel.inputs, arrays)
-        for k, (name, (place, element, _)) in enumerate(zip(kernel.inputs, places, strict=True)):
+        for k, (name, (place, element)) in enumerate(zip(kernel.inputs, self.words(kernel), strict=True)):
             value = f"inputs[{place}][{element}]"
             if arrays[place].optional or arrays[place].name == "fext":
                 value = f"inputs[{place}] ? {value} : R(0.0)"
@@ -137,10 +136,9 @@ class Function(Declaration):
             yield f"    real *const array = outputs[{place}];"
             yield from (f"    array[{element}] = 0;" for own, element in self.zeros(kernel) if own == place)
             yield from (f"    array[{element}] = 1;" for own, element in self.ones if own == place)
-            for k, (own, element, mirror) in enumerate(places_of(kernel.outputs, self.outputs)):
-                if own == place:
-                    second = "" if mirror is None else f"array[{mirror}] = "
-                    yield f"    array[{element}] = {second}results[{k}];"
+            for own in self.elements(kernel):
+                if own.array == place:
+                    yield f"    array[{own.place}] = {'-' * own.negative}results[{own.word}];"
             yield "}"
 
     @property
@@ -171,7 +169,7 @@ class Function(Declaration):
     @property
     def most_results(self) -> int:
         """The most results of a kernel."""
-        return max(len(kernel.outputs) for kernel in self.kernels)
+        return max(len(kernel.results) for kernel in self.kernels)
 
     @property
     def vectors(self) -> int:
@@ -187,16 +185,27 @@ class Function(Declaration):
         ]
         for kernel in self.kernels:
             angles = [kernel.is_angle(name) for name in kernel.inputs]
-            entries = [
-                _entry(*place, angle)
-                for place, angle in zip(places_of(kernel.inputs, inputs), angles, strict=True)
-            ]
-            results = [_entry(*place) for place in places_of(kernel.outputs, outputs)]
+            words = [_entry(*place, angle) for place, angle in zip(self.words(kernel), angles, strict=True)]
             zeros = [_entry(*place) for place in self.zeros(kernel)]
             ones = [_entry(*place) for place in self.ones]
-            for side, own in (("input", entries), ("output", results), ("zero", zeros), ("one", ones)):
+            for side, own in (("input", words), ("zero", zeros), ("one", ones)):
                 parts.append(table("struct word", f"{kernel.name}_{side}", own or [_entry(0, 0)]))
+            elements = [own.initialiser for own in self.elements(kernel)]
+            parts.append(table("struct element", f"{kernel.name}_element", elements))
         return "".join(parts)
+
+    def words(self, kernel: Kernel) -> list[tuple[int, int]]:
+        """Return the array and the element of each word of a task."""
+        names = [array.name for array in self.inputs]
+        found = []
+        for word in map(WordName.parse, kernel.inputs):
+            k = names.index(word.array)
+            found.append((k, self.inputs[k].place(word.index)))
+        return found
+
+    def elements(self, kernel: Kernel) -> list[Place]:
+        """Return the elements of results that the kernel computes, in the order of its results."""
+        return places_of((result.elements for result in kernel.results), self.outputs)
 
     def zeros(self, kernel: Kernel) -> list[tuple[int, int]]:
         """Return the arrays and elements of results that are always zero, so that the graph has none."""
@@ -204,10 +213,8 @@ class Function(Declaration):
         every = {(place, k): None for place, array in enumerate(outputs) for k in range(array.size)}
         for one in self.ones:
             del every[one]
-        for place, element, mirror in places_of(kernel.outputs, outputs):
-            every.pop((place, element), None)  # one that varies is written over
-            if mirror is not None:
-                del every[place, mirror]
+        for element in self.elements(kernel):
+            every.pop((element.array, element.place), None)  # one that varies is written over
         return list(every)
 
 
@@ -228,18 +235,6 @@ def float_arrays(
     return arrays_of(robot, function, given)
 
 
-def _entry(place: int, element: int, mirror: int | None = None, angle: bool = False) -> str:
+def _entry(place: int, element: int, angle: bool = False) -> str:
     """Return the initialiser of a ``struct word``."""
-    return f"{{{place}, {element}, {-1 if mirror is None else mirror}, {int(angle)}}}"
-
-
-def places_of(names: Sequence[str], arrays: Sequence[Array]) -> list[tuple[int, int, int | None]]:
-    """Return for each word its array, its element, and the other element that has its value, if any."""
-    mirrored = mirrored_elements(names)
-    found = []
-    for name in names:
-        word = WordName.parse(name)
-        place = next(k for k, array in enumerate(arrays) if array.name == word.array)
-        other = arrays[place].place(mirrored[name]) if name in mirrored else None
-        found.append((place, arrays[place].place(word.index), other))
-    return found
+    return f"{{{place}, {element}, {int(angle)}}}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from rbdhw.fixed.result_words import result_words
 from rbdhw.graph.graph import Edge, Graph, Op
 from rbdhw.protocol import NEXT_STATE, WordName
 from rbdhw.software.straight_line import Block, split_into_blocks
@@ -34,14 +35,14 @@ class Kernel:
         self.name = name
         self._graph, self._angles = graph, angles
         self.inputs = tuple(graph.inputs)
-        self.outputs = tuple(output for output, _ in graph.outputs)
+        self.results = result_words(graph)
         self._word = {node: k for k, node in enumerate(graph.inputs.values())}
-        self._results: dict[int, list[tuple[int, Edge]]] = {}
-        for k, (_, edge) in enumerate(graph.outputs):
-            self._results.setdefault(edge.node, []).append((k, edge))
+        self._results_of: dict[int, list[tuple[int, Edge]]] = {}
+        for k, result in enumerate(self.results):
+            self._results_of.setdefault(result.edge.node, []).append((k, result.edge))
         order = [i for i in range(len(graph.nodes)) if self._is_computed(i)]
         self._code = split_into_blocks(order, self._operands, division.operations)
-        values = len(self.inputs) + len(self.outputs) + self._code.places
+        values = len(self.inputs) + len(self.results) + self._code.places
         self.vectors = max(1, min(division.vectors, STACK_BYTES // (max(values, 1) * VECTOR_BYTES)))
 
     @property
@@ -81,7 +82,7 @@ class Kernel:
         for node in self._graph.nodes:
             if node.op is not Op.ADD:
                 found.difference_update(edge.node for edge in node.args)
-        return frozenset(found - self._results.keys())
+        return frozenset(found - self._results_of.keys())
 
     def _is_computed(self, i: int) -> bool:
         """Return whether a node is a statement of its own."""
@@ -110,7 +111,7 @@ class Kernel:
     def _free(self) -> list[str]:
         return [
             self._result(k, edge)
-            for node, places in self._results.items()
+            for node, places in self._results_of.items()
             if not self._is_computed(node)
             for k, edge in places
         ]
@@ -120,11 +121,11 @@ class Kernel:
         turned: dict[tuple[Edge, float], int] = {}
         for i in block.body:
             lines += self._statement(i, turned)
-            lines += [self._result(k, edge) for k, edge in self._results.get(i, ())]
+            lines += [self._result(k, edge) for k, edge in self._results_of.get(i, ())]
         return lines + [f"store[{place} * STRIDE] = v{value};" for value, place in block.stores]
 
     def _result(self, k: int, edge: Edge) -> str:
-        turned = f" * R({2.0 * math.pi!r})" if self.is_angle(self.outputs[k]) else ""
+        turned = f" * R({2.0 * math.pi!r})" if self.is_angle(self.results[k].name) else ""
         return f"results[{k} * STRIDE] = {self._term(edge)}{turned};"
 
     def _statement(self, i: int, turned: dict[tuple[Edge, float], int]) -> Iterator[str]:

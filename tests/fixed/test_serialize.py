@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.interpret import node_values
+from rbdhw.protocol import Element
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -37,6 +39,16 @@ def toy_program(width):
 def test_round_trip_is_exact(width):
     program = toy_program(width)
     assert program_from_json(json.loads(json.dumps(program_to_json(program)))) == program
+
+
+def test_a_word_lists_other_elements_only_if_it_names_some():
+    program = toy_program(18)
+    first, second = program.outputs["id"]
+    joined = replace(first, also=(Element("id.tau[1]", True),))
+    program = replace(program, outputs={"id": (joined, second)})
+    data = json.loads(json.dumps(program_to_json(program)))
+    assert [word[8:] for word in data["outputs"]["id"]] == [[[["id.tau[1]", True]]], []]
+    assert program_from_json(data) == program
 
 
 def test_an_operation_is_a_short_list():

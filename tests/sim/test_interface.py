@@ -17,10 +17,14 @@ import pytest
 
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
+from rbdhw.domain.strata import ordinary_motions
 from rbdhw.golden.dynamics import evaluate
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.robots import path
 from rbdhw.sim import bulk
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import decode, encode, responses
 from rbdhw.sim.verilator import Disturbance
 
 PAGE = Path(__file__).parents[2] / "docs" / "interface.md"
@@ -96,11 +100,11 @@ class Answer:
 
 @pytest.fixture(scope="module")
 def arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("arm") / "arm.urdf"
+    file = tmp_path_factory.mktemp("arm") / "arm.urdf"
     masses = {"lift": 3, "elbow": 2, "other": 1.5}
     links = "".join(LINK.format(name=name, mass=mass) for name, mass in masses.items())
-    path.write_text(ARM.format(links=links))
-    return path
+    file.write_text(ARM.format(links=links))
+    return file
 
 
 def device(arm: Path, **options: Any) -> Device:
@@ -361,3 +365,44 @@ def test_short_answers_do_not_wait_for_many_long_ones(fixed):
     cycles = max(answer.cycle for answer in answers) - min(answer.came for answer in answers)
     means = [sum(len(packet) for packet in packets), sum(answer.beats for answer in answers)]
     assert max(means) <= cycles <= 1.02 * max(means)
+
+
+@pytest.mark.parametrize("number", ["fixed", "float32"])
+def test_a_client_of_the_page_fills_tensors(tmp_path, number):
+    """Elements that share a word and mirror images are found by the manifest and the page alone."""
+    options = {"ii": 4, "width": 24, "samples": 256, "number": number}
+    write(generate(path("toy"), BuildOptions(("sid", "hid"), **options)), tmp_path / "design")
+    client, model = client_of(tmp_path / "design"), read(tmp_path / "design")
+    rng = np.random.default_rng(11)
+    for function in ("sid", "hid"):
+        arrays = ordinary_motions(model.robot, model.domain, 5, rng)
+        words = encode(model, function, arrays)
+        status, results = respond(model, function, words)
+        expected = decode(model, function, results)
+        packets = responses(model, function, np.arange(5), status, results)
+        for k, packet in enumerate(packets):
+            beats = [int.from_bytes(beat.tobytes(), "little") for beat in packet]
+            tag, name, _, values = client.answer(beats)
+            assert (tag, name) == (k, function)
+            assert len(values) > len(results)
+            found = {
+                array: tensor_of(values, f"{function}.{array}", own[k]) for array, own in expected.items()
+            }
+            for array, own in expected.items():
+                np.testing.assert_array_equal(found[array], own[k], err_msg=array)
+
+
+SYMMETRIC_AXES = {"d2tau_dqdq": (1, 2), "d2tau_dvdv": (1, 2), "dM_dq": (0, 1), "H_qq": (0, 1), "H_vv": (0, 1)}
+
+
+def tensor_of(values: dict[str, float], name: str, like: np.ndarray) -> np.ndarray:
+    """Return an array from the elements of an answer; the others mirror them or are zero."""
+    found = np.zeros_like(like)
+    axes = SYMMETRIC_AXES.get(name.partition(".")[2])
+    for index in np.ndindex(like.shape):
+        mirror = list(index)
+        if axes:
+            mirror[axes[0]], mirror[axes[1]] = mirror[axes[1]], mirror[axes[0]]
+        texts = [f"{name}[{','.join(map(str, own))}]" for own in (index, mirror)]
+        found[index] = next((values[text] for text in texts if text in values), 0.0)
+    return found

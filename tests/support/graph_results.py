@@ -8,6 +8,7 @@ import numpy as np
 
 from rbdhw import golden
 from rbdhw.domain.graph_inputs import graph_inputs
+from rbdhw.fixed.result_words import result_words
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Graph
@@ -35,12 +36,22 @@ def results(
     chosen = {name: np.array([[own[name]] for own in flags], np.float64) for name in FLAGS}
     shape = (len(functions), len(states["q"]))
     inputs = {name: np.broadcast_to(x, shape) for name, x in (graph_inputs(robot, states) | chosen).items()}
-    values = {name: np.broadcast_to(value, shape) for name, value in interpret(graph, inputs).items()}
+    values = {name: np.broadcast_to(value, shape) for name, value in _by_words(graph, inputs).items()}
     found = {}
     for k, function in enumerate(functions):
         own = {name: value[k] for name, value in values.items() if WordName.parse(name).function == function}
         found[function] = _arrays(own, len(states["q"]), robot)
     return found
+
+
+def _by_words(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the value of each output, from those of the words that travel."""
+    values = interpret(graph, inputs)
+    return {
+        element.name: -values[word.name] if element.negative else values[word.name]
+        for word in result_words(graph)
+        for element in word.elements
+    }
 
 
 def _arrays(values: Mapping[str, np.ndarray], tasks: int, robot: Robot) -> dict[str, np.ndarray]:

@@ -1,0 +1,43 @@
+"""The words of a graph's results: equal elements of second derivatives share one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from rbdhw.graph.graph import Edge, Graph
+from rbdhw.protocol import SECOND_ORDER, Element, WordName
+
+
+@dataclass(frozen=True)
+class ResultWord:
+    """A word: the edge of its value, and the elements that it names; the first one is the edge's value."""
+
+    edge: Edge
+    elements: tuple[Element, ...]
+
+    @property
+    def name(self) -> str:
+        """The word's name, which is that of its first element."""
+        return self.elements[0].name
+
+
+def result_words(graph: Graph) -> tuple[ResultWord, ...]:
+    """Return the words of all functions' results, in the order of the graph's outputs.
+
+    The elements of a function in :data:`rbdhw.protocol.SECOND_ORDER` that are the same node, but for the
+    sign, are one word, in the node's number format. Every other output is a word of its own.
+    """
+    groups: dict[Hashable, list[tuple[str, Edge]]] = {}
+    for name, edge in graph.outputs:
+        function = WordName.parse(name).function
+        key = (function, edge.node, edge.shift) if function in SECOND_ORDER else name
+        groups.setdefault(key, []).append((name, edge))
+    return tuple(_join(outputs) for outputs in groups.values())
+
+
+def _join(outputs: Sequence[tuple[str, Edge]]) -> ResultWord:
+    """Return one word for outputs of a node; its own element is the negative only if all of them are."""
+    name, edge = next((own for own in outputs if not own[1].negative), outputs[0])
+    others = (Element(other, edge.negative != turned.negative) for other, turned in outputs if other != name)
+    return ResultWord(edge, (Element(name), *others))

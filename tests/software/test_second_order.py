@@ -90,6 +90,21 @@ def test_from_python(folder, engine):
         np.testing.assert_array_equal(one[0], found[0][2])
 
 
+@pytest.mark.parametrize("function", SECOND)
+def test_c_fills_the_same_arrays_as_numpy(folder, function):
+    """Elements that share a word and mirror images, with their signs, in every bit."""
+    design = read(folder)
+    arrays = ordinary_motions(design.robot, design.domain, 40, np.random.default_rng(8))
+    arguments = {name: arrays[name] for name in FUNCTIONS[function].inputs if name in arrays}
+    del arguments["fext"]
+    found, expected = (
+        getattr(rbdhw.load(folder, engine), function)(**arguments) for engine in ("model", "numpy")
+    )
+    for name in (*FUNCTIONS[function].outputs, "status"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+        assert not np.signbit(getattr(found, name)[getattr(found, name) == 0.0]).any()
+
+
 def test_multipliers_of_wrong_length_are_refused(folder):
     accelerator = rbdhw.load(folder)
     nv = accelerator.robot.nv

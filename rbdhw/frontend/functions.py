@@ -41,7 +41,7 @@ from rbdhw.frontend.alternatives import DEFAULT, Algorithms
 from rbdhw.frontend.inputs import Coupling, Task
 from rbdhw.frontend.integrators import Dynamics, Integrator, Slopes
 from rbdhw.frontend.random_states import random_states
-from rbdhw.frontend.result_words import Results, is_zero, result_words, travelling
+from rbdhw.frontend.result_elements import Results, is_zero, result_elements, travelling
 from rbdhw.frontend.second_order import (
     Forward,
     acceleration_hessian,
@@ -143,13 +143,13 @@ class _Pipeline:
         """Record the results of a function as outputs: its arrays, then its optional arrays."""
         results = self._results(function)
         regular = FUNCTIONS[function].outputs
-        words = list(result_words(self._robot, function, regular, results))
+        elements = list(result_elements(self._robot, function, regular, results))
         first = ",".join("0" for _ in kind_of(regular[0], function).dimensions)
         placeholder = f"{function}.{regular[0]}[{first}]"  # keeps the function if all entries are zero
         with region("encode"):
-            for name, entry in words or [(placeholder, 0.0)]:
+            for name, entry in elements or [(placeholder, 0.0)]:
                 self.recorder.output(name, entry)
-            for name, entry in result_words(
+            for name, entry in result_elements(
                 self._robot, function, FUNCTIONS[function].optional_outputs, results[len(regular) :]
             ):
                 self.recorder.output(name, entry)

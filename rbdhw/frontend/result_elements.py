@@ -1,4 +1,4 @@
-"""The words of a function's results: which elements of its arrays travel, and their names."""
+"""The elements of a function's results that are not known without a word, and their names."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Results = list[Scalar] | list[list[Scalar]] | list[list[list[Scalar]]]
 """The values of an array of results, as nested lists."""
 
 
-def result_words(
+def result_elements(
     robot: Robot, function: str, arrays: Sequence[str], values: Sequence[Results]
 ) -> Iterator[tuple[str, Scalar]]:
-    """Yield the name and value of each word of a function's arrays; further ``values`` are ignored.
+    """Yield the name and value of each such element of a function's arrays; further ``values`` are ignored.
 
-    Structural zeros do not travel, nor do the ones of :meth:`ArrayKind.is_one`, nor does the first of two
+    Structural zeros are left out, and so are the ones of :meth:`ArrayKind.is_one`, and the first of two
     elements that :class:`ArrayKind` calls exchangeable.
     """
     joints = {k: i for i, place in enumerate(robot.v_of) for k in range(robot.nv)[place]}
@@ -35,9 +35,9 @@ def result_words(
 
 
 def travelling(graph: Graph, functions: Sequence[str]) -> tuple[tuple[str, Edge], ...]:
-    """Return the outputs without those words of ``functions`` that need not travel.
+    """Return the outputs without those elements of ``functions`` that need not travel.
 
-    They are zeros, and elements within a joint that equal their mirror image after all. One word of each
+    They are zeros, and elements within a joint that equal their mirror image after all. One element of each
     function is kept.
     """
     edges = dict(graph.outputs)
@@ -50,7 +50,7 @@ def travelling(graph: Graph, functions: Sequence[str]) -> tuple[tuple[str, Edge]
 
 
 def _needed(graph: Graph, edges: Mapping[str, Edge], name: WordName, functions: Sequence[str]) -> bool:
-    """Return whether a word has a value that is not known without it."""
+    """Return whether an element has a value that is not known without it."""
     own = edges[str(name)]
     if name.function not in functions or edges.get(str(name.mirror), own) != own:
         return True

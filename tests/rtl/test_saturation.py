@@ -11,8 +11,8 @@ import pytest
 from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.completion import OVERHEAD, SPARE, places
 from rbdhw.rtl.shell import Accelerator, packet_latency
-from tests.rtl.test_shell import good_tasks
 from tests.support.edge import DFD, DIFD, ID, Bench, FakeCore, Packet, Task, by_function, response, words
+from tests.support.edge_tasks import good_tasks
 
 LONG = replace(DFD, outputs=words(*[18] * 30), optional_outputs=())
 FUNCTIONS = (ID, LONG, DIFD)

@@ -29,7 +29,7 @@ class Algorithms:
     columns. ``inverse`` of the mass matrix: by factorisation with pivots one by one, in pairs or in blocks of
     up to three, or by articulated bodies. ``products`` of the inverse with vectors and matrices: dense, or
     solved with the sparse factors. ``forward`` dynamics: a product with the inverse, or propagated through
-    articulated bodies. ``gradient`` of forward dynamics: see :mod:`rbdhw.frontend.functions`. ``second``
+    articulated bodies. ``gradient`` of forward dynamics: see :mod:`rbdhw.frontend.quantities`. ``second``
     derivatives of inverse dynamics: by columns or by differentiating the graph
     (:mod:`rbdhw.frontend.differentiated`). ``rates``: the part of velocities in the accelerations, and its
     derivative, by the bias of inverse dynamics or by symbols, from the second derivatives by velocity.

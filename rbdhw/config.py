@@ -25,6 +25,9 @@ from rbdhw.runtime.number_bounds import (
 DATA_WIDTHS = (32, 64, 128, 256, 512, 1024)
 """The possible widths of TDATA of the streams."""
 
+STREAMS = range(1, 9)
+"""The possible numbers of pairs of streams."""
+
 NUMBERS = ("fixed", "float32")
 """The possible number formats at the interface."""
 

@@ -17,7 +17,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.config import DATA_WIDTHS, NUMBERS
+from rbdhw.config import DATA_WIDTHS, NUMBERS, STREAMS
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import check_singles
 from rbdhw.protocol import (
@@ -109,14 +109,16 @@ class Interface:
         The size of rollouts, of an accelerator that takes them.
     parameters
         If parameters are loaded, the integers of their words before the first load.
+    streams
+        The pairs of streams, one of requests and one of responses each.
 
     Raises
     ------
     ValueError
-        If the width of TDATA or the number format is unknown; if there are no functions, or a function
-        appears twice or is unknown; if ``priority`` names a function twice or one that the accelerator does
-        not have; if singles cannot represent a result
-        (:func:`rbdhw.fixed.single_precision.check_singles`).
+        If the width of TDATA, the number format or the number of streams is unknown; if rollouts have
+        several pairs of streams; if there are no functions, or a function appears twice or is unknown; if
+        ``priority`` names a function twice or one that the accelerator does not have; if singles cannot
+        represent a result (:func:`rbdhw.fixed.single_precision.check_singles`).
     """
 
     functions: tuple[FunctionWords, ...]
@@ -125,9 +127,14 @@ class Interface:
     priority: tuple[str, ...] = ()
     rollout: RolloutShape | None = None
     parameters: Mapping[str, int] | None = None
+    streams: int = 1
 
     def __post_init__(self) -> None:
         check_data_width(self.data_width)
+        if self.streams not in STREAMS:
+            raise ValueError(f"streams: is {self.streams}; expected {STREAMS[0]} to {STREAMS[-1]}")
+        if self.streams > 1 and self.rollout is not None:
+            raise ValueError(f"streams: is {self.streams}; expected 1 with rollouts")
         check_functions(self.functions)
         check_priority(self.priority, self.functions)
         if self.number not in NUMBERS:
@@ -171,6 +178,13 @@ class Interface:
     def outputs(self, function: str, extended: bool = False) -> tuple[Word, ...]:
         """Return the words of a response, in order; with ``extended``, optional ones last."""
         return self.words(function).returned(extended)
+
+    @property
+    def ports(self) -> tuple[tuple[str, str], ...]:
+        """The prefixes of the ports of each pair of streams: of requests and of responses."""
+        if self.streams == 1:
+            return (("s_axis", "m_axis"),)
+        return tuple((f"s_axis_{k}", f"m_axis_{k}") for k in range(self.streams))
 
     # Packets at the ports
 

@@ -14,12 +14,30 @@ WAITING = 16
 """The most tasks that wait for a core which does not accept a task in every cycle."""
 
 
-def waiting_places(cores: int, initiation_interval: int) -> int:
+AT_ARBITER = 2
+"""The most tasks that wait behind an arbiter for a core that takes them as fast as they are admitted.
+
+Such a queue ends the path through the arbiter in registers; with these places it never pauses.
+"""
+
+
+def waiting_places(cores: int, initiation_interval: int, streams: int = 1) -> int:
     """Return the most tasks that wait for one core of an accelerator; 0 if they enter it at once.
 
     Tasks of a single core wait at the input of the accelerator, since nothing else could leave it.
+
+    Parameters
+    ----------
+    cores
+        The number of cores.
+    initiation_interval
+        Cycles between tasks of this core.
+    streams
+        The pairs of streams, whose edges take turns at the core.
     """
-    return 0 if cores == 1 or initiation_interval == 1 else WAITING
+    if cores > 1 and initiation_interval > 1:
+        return WAITING
+    return AT_ARBITER if streams > 1 else 0
 
 
 def queue_latency(places: int) -> int:

@@ -1,63 +1,26 @@
-"""The accelerator: one or more cores between two AXI4-Streams."""
+"""The accelerator: one or more cores between pairs of AXI4-Streams."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.interface import FunctionWords, Interface
-from rbdhw.protocol import LOAD, LOAD_PARAMETERS, ROLLOUT
-from rbdhw.rtl.admission import ADMITTED, Admission
-from rbdhw.rtl.completion import Completion, first_beat, places, streams
-from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
+from rbdhw.protocol import LOAD, ROLLOUT
+from rbdhw.rtl.admission import ADMITTED
+from rbdhw.rtl.arbiter import Arbiter
+from rbdhw.rtl.completion import Completion, first_beat, places
+from rbdhw.rtl.conversion import RequestConverter, ResponseConverter
 from rbdhw.rtl.domain_check import CHECKED
+from rbdhw.rtl.edge import CoreComponent, Edge
 from rbdhw.rtl.lane import Lane, queue_latency, waiting_places
-from rbdhw.rtl.merger import Merger, precedence, quotas
-from rbdhw.rtl.parameters import Parameters
+from rbdhw.rtl.merger import Merger
 from rbdhw.rtl.rollout import Rollout
 from rbdhw.rtl.stream import Assembler
-from rbdhw.rtl.turns import Turns
-
-UNKNOWN_DEPTH = 4
-"""The depth of the queue for tasks of unknown functions."""
-
-
-class CoreComponent(Protocol):
-    """A core that accepts a task in any cycle in which ``phase_zero`` is high, and never stalls.
-
-    In that cycle ``payload`` holds the task's words, slot by slot, ``functions`` its function (one-hot, in
-    the order of the functions), and ``options`` its options. ``latency(function)`` cycles later
-    ``result_<function>`` holds the packed results of the function, those of optional arrays last, until the
-    earliest cycle in which the next results can follow. ``overflow_<function>`` states whether a value
-    overflowed, in the first of these cycles only.
-    """
-
-    phase_zero: Any
-    payload: Any
-    functions: Any
-    options: Any
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The functions of the core."""
-
-    @property
-    def slots(self) -> tuple[int, ...]:
-        """The width of each slot of ``payload``."""
-
-    @property
-    def ii(self) -> int:
-        """Cycles from one ``phase_zero`` to the next."""
-
-    def latency(self, function: str) -> int:
-        """Cycles from a task's words to its results."""
-
-    def result_bits(self, function: str) -> int:
-        """Bits of a function's packed results."""
 
 
 def packet_latency(interface: Interface, function: FunctionWords, latency: int, waiting: int = 0) -> int:
@@ -88,10 +51,13 @@ def packet_latency(interface: Interface, function: FunctionWords, latency: int, 
 
 
 class Accelerator(wiring.Component):
-    """Cores between two AXI4-Streams. Responses of each function keep the order of its requests.
+    """Cores between AXI4-Streams. Responses of each function keep the order of its requests.
 
     A function may be in several cores; their tasks take turns. With several cores, tasks that wait for one of
     them wait in its queue and hold no other task up, until the queue is full.
+
+    With several pairs of streams, each has an edge of its own, and responses return where their requests
+    came in. The edges take turns at each core. A pair of streams that stands still holds no other up.
 
     No task is lost: a task is admitted only if there is room for its result, and back-pressure stops the
     input. :func:`packet_latency` is the latency of a task alone. Reset discards all tasks and any partial
@@ -107,7 +73,8 @@ class Accelerator(wiring.Component):
     Members
     -------
     s_axis_tdata, s_axis_tvalid, s_axis_tready, s_axis_tlast
-        Requests.
+        Requests. Of several pairs of streams, pair k has ``s_axis_k_tdata`` and so on
+        (:attr:`~rbdhw.interface.Interface.ports`).
     m_axis_tdata, m_axis_tvalid, m_axis_tready, m_axis_tlast
         Responses, from registers.
 
@@ -115,8 +82,8 @@ class Accelerator(wiring.Component):
     ------
     ValueError
         If a core has a function that the interface does not have, or one of the interface's functions is in
-        no core; if a core's slots are not those of its functions, or wider; if the width of its results
-        differs from that of a function's words, or its initiation interval is below 1.
+        no core; if a core's slots or results differ from a function's words, or its initiation interval is
+        below 1; if rollouts have several cores or several pairs of streams.
     """
 
     def __init__(
@@ -132,100 +99,98 @@ class Accelerator(wiring.Component):
             raise ValueError("rollouts: step is in several cores; expected it in one")
         self.cores = tuple(cores)
         self.interface = interface
-        self.admission = Admission(interface=interface)
-        data_width = interface.data_width
-        super().__init__(
-            {
-                "s_axis_tdata": In(data_width),
-                "s_axis_tvalid": In(1),
-                "s_axis_tready": Out(1),
-                "s_axis_tlast": In(1),
-                "m_axis_tdata": Out(data_width),
-                "m_axis_tvalid": Out(1),
-                "m_axis_tready": In(1),
-                "m_axis_tlast": Out(1),
+        members: dict[str, Any] = {}
+        for requests, responses in interface.ports:
+            members |= {
+                f"{requests}_tdata": In(interface.data_width),
+                f"{requests}_tvalid": In(1),
+                f"{requests}_tready": Out(1),
+                f"{requests}_tlast": In(1),
+                f"{responses}_tdata": Out(interface.data_width),
+                f"{responses}_tvalid": Out(1),
+                f"{responses}_tready": In(1),
+                f"{responses}_tlast": Out(1),
             }
-        )
+        super().__init__(members)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.submodules.assembler = assembler = Assembler(interface=self.interface)
-        m.submodules.admission = admission = self.admission
-        self._complete_words(m)
-        lanes = [self._lane(m, place, core) for place, core in enumerate(self.cores)]
-        completions = self._completions(m, lanes)
-        m.submodules.merger = merger = Merger(
-            quotas=quotas(self.interface), bits=self.interface.response_beat
-        )
-        order = precedence(self.interface)
-        wiring.connect(m, assembler.o, admission.i)
-        m.d.comb += assembler.leaves.eq(admission.leaves)
-        for k, completion in enumerate(completions):
-            wiring.connect(m, completion.o, merger.i[order.index(k)])
-            m.d.comb += [
-                merger.more[order.index(k)].eq(completion.more),
-                admission.available[k].eq(completion.available),
-                completion.admit.eq(admission.admit[k]),
-                completion.recorded.eq(admission.recorded[k]),
-            ]
-        self._connect_ports(m, *self._converters(m, assembler, merger))
+        self.edges = [Edge(own, self.interface, self.cores) for own in self._places(m)]
+        entrances = [self._lane(m, place, core) for place, core in enumerate(self.cores)]
+        for k, edge in enumerate(self.edges):
+            edge.add_completions([each[k] for each in entrances])
+        if self.interface.rollout is not None:
+            self.edges[0].completions += self._commands(m)
+        for edge, ports in zip(self.edges, self.interface.ports, strict=True):
+            edge.connect_ports(self, *ports)
         return m
 
-    def _complete_words(self, m: Module) -> None:
-        """Complete the words of the task at the input by parameters that were loaded, if there are any."""
-        admission, task = self.admission, self.admission.i.p
-        self.task_words = task.words
-        if not self.interface.held:
-            return
-        m.submodules.parameters = parameters = Parameters(interface=self.interface)
-        load = list(self.interface.codes).index(LOAD_PARAMETERS)
-        m.d.comb += [
-            parameters.words.eq(task.words),
-            parameters.load.eq(admission.admit[load] & ~task.malformed & ~task.not_finite),
-            admission.words.eq(parameters.completed),
-            admission.odd.eq(parameters.odd),
-        ]
-        self.task_words = parameters.completed
+    def _places(self, m: Module) -> list[Module]:
+        """Return the module of each edge: that of the only one is the accelerator's own."""
+        if self.interface.streams == 1:
+            return [m]
+        places = [Module() for _ in self.interface.ports]
+        for k, own in enumerate(places):
+            m.submodules[f"edge_{k}"] = own
+        return places
 
-    def _lane(self, m: Module, place: int, core: CoreComponent) -> Lane:
-        """Add a core and the lane before it; return the lane."""
-        several = len(self.cores) > 1
+    def _lane(self, m: Module, place: int, core: CoreComponent) -> Sequence[Any]:
+        """Add a core and the lane before it; return the way of each edge's tasks into it."""
+        several, edges = len(self.cores) > 1, self.interface.streams
         m.submodules[f"core_{place}" if several else "core"] = core
         steps = self.interface.rollout is not None and "step" in core.names
         lane = Lane(
-            bits=len(core.payload), functions=len(core.names), places=self._waiting(core), reports=steps
+            bits=len(core.payload) + (edges - 1).bit_length(),
+            functions=len(core.names),
+            places=waiting_places(len(self.cores), core.ii, edges),
+            reports=steps,
         )
         m.submodules[f"lane_{place}" if several else "lane"] = lane
-        task = self.admission.i.p
-        select = dict(zip(self.interface.codes, task.select, strict=False))
         if not steps:
             m.d.comb += lane.phase_zero.eq(core.phase_zero)
-        m.d.comb += [
-            lane.select.eq(Cat(select[name] for name in core.names)),
-            lane.words.eq(self._words(self.task_words, core)),
-            lane.options.eq(task.options),
-        ]
+        entrances: Sequence[Any] = [lane]
+        if edges > 1:
+            arbiter = self._arbiter(m, lane, core)
+            m.submodules[f"arbiter_{place}" if several else "arbiter"] = arbiter
+            entrances = arbiter.each
+        for edge, own in zip(self.edges, entrances, strict=True):
+            m.d.comb += edge.bring(own, core)
         if steps:
             self._share(m, core, lane)
-            return lane
+            return entrances
         m.d.comb += [
             core.functions.eq(lane.core_functions),
             core.payload.eq(lane.core_words),
             core.options.eq(lane.core_options),
         ]
-        return lane
+        return entrances
+
+    def _arbiter(self, m: Module, lane: Lane, core: CoreComponent) -> Arbiter:
+        """Return what lets the edges take turns at a lane."""
+        bits = len(core.payload)
+        arbiter = Arbiter(edges=self.interface.streams, bits=bits, functions=len(core.names))
+        m.d.comb += [
+            arbiter.accepts.eq(lane.accepts),
+            arbiter.start.eq(lane.start),
+            arbiter.edge.eq(lane.core_words[bits:]),
+            lane.select.eq(arbiter.select),
+            lane.words.eq(arbiter.words),
+            lane.options.eq(arbiter.options),
+            lane.admit.eq(arbiter.admit),
+        ]
+        return arbiter
 
     def _share(self, m: Module, core: CoreComponent, lane: Lane) -> None:
         """Add the rollouts, whose steps share a core with the tasks of its lane."""
         m.submodules.rollout = self.rollout = rollout = Rollout(
             interface=self.interface, slots=core.slots, latency=core.latency("step"), ii=core.ii
         )
-        task, names = self.admission.i.p, list(self.interface.codes)
-        own = [names.index(name) for name in core.names]
-        offered = Cat(task.select[k] & self.admission.available[k] for k in own).any()
+        (edge,), names = self.edges, list(self.interface.codes)
+        admission, task = edge.admission, edge.admission.i.p
+        rooms = [admission.available[names.index(name)] for name in core.names]
         starts, place = rollout.starts, core.names.index("step")
         m.d.comb += [
-            lane.offered.eq(offered & self.admission.i.valid),
+            lane.offered.eq(edge.offers(core.names, rooms)),
             lane.phase_zero.eq(core.phase_zero & ~starts),
             core.functions.eq(Mux(starts, 1 << place, lane.core_functions)),
             core.payload.eq(Mux(starts, rollout.payload, lane.core_words)),
@@ -238,60 +203,13 @@ class Accelerator(wiring.Component):
             rollout.malformed.eq(task.malformed),
             rollout.not_finite.eq(task.not_finite),
             rollout.words.eq(task.words),
-            rollout.enters.eq(self.admission.admit[names.index(ROLLOUT)]),
-            rollout.loads.eq(self.admission.admit[names.index(LOAD)]),
+            rollout.enters.eq(admission.admit[names.index(ROLLOUT)]),
+            rollout.loads.eq(admission.admit[names.index(LOAD)]),
         ]
-
-    def _waiting(self, core: CoreComponent) -> int:
-        """Return the places of the queue before a core."""
-        return waiting_places(len(self.cores), core.ii)
-
-    def _words(self, words: Any, core: CoreComponent) -> Any:
-        """Return the low bits of each slot's field that a core reads."""
-        places = zip(self.interface.places, core.slots, strict=False)
-        return Cat(words[first : first + width] for first, width in places)
-
-    def _completions(self, m: Module, lanes: Sequence[Lane]) -> list[Any]:
-        """Return a completion for each function; the last one is for tasks of unknown functions."""
-        completions = []
-        for function in self.interface.computed:
-            own = [place for place, core in enumerate(self.cores) if function.name in core.names]
-            each = [self._completion(m, function, place, lanes[place]) for place in own]
-            accepts = [lanes[place].accepts for place in own]
-            place = self.interface.functions.index(function)
-            if len(each) == 1:
-                completions.append(each[0])
-                m.d.comb += self.admission.accepts[place].eq(accepts[0])
-            else:
-                turns = self._take_turns(m, function, each, accepts)
-                completions.append(turns)
-                m.d.comb += self.admission.accepts[place].eq(turns.accepts)
-        if self.interface.rollout is not None:
-            completions += self._commands(m)
-        if self.interface.held:
-            completions.append(self._loads(m))
-        m.submodules.refusal = refusal = Completion(
-            interface=self.interface, function=None, latency=0, depth=UNKNOWN_DEPTH
-        )
-        m.d.comb += [refusal.start.eq(refusal.admit), refusal.record.eq(self.admission.record)]
-        return [*completions, refusal]
-
-    def _loads(self, m: Module) -> Completion:
-        """Add the completion of loads of parameters, which have no results."""
-        place = list(self.interface.codes).index(LOAD_PARAMETERS)
-        m.submodules.completion_parameters = loads = Completion(
-            interface=self.interface, function=None, latency=0, depth=UNKNOWN_DEPTH
-        )
-        m.d.comb += [
-            self.admission.accepts[place].eq(1),
-            loads.start.eq(loads.admit),
-            loads.record.eq(self.admission.record),
-        ]
-        return loads
 
     def _commands(self, m: Module) -> list[Any]:
         """Return the completions of rollouts and of rows."""
-        rollout, admission, names = self.rollout, self.admission, list(self.interface.codes)
+        rollout, admission, names = self.rollout, self.edges[0].admission, list(self.interface.codes)
         found = []
         for name in (ROLLOUT, LOAD):
             own = self.interface.words(name)
@@ -327,67 +245,6 @@ class Accelerator(wiring.Component):
             rows.completion.record.eq(record),
         ]
         return found
-
-    def _completion(self, m: Module, function: FunctionWords, place: int, lane: Lane) -> Completion:
-        """Add the completion of a function in one core."""
-        core = self.cores[place]
-        latency, ii, waiting = core.latency(function.name), core.ii, self._waiting(core)
-        completion = Completion(
-            interface=self.interface,
-            function=function,
-            latency=latency,
-            depth=places(self.interface, function, latency + waiting * ii, ii),
-            streams=streams(self.interface, function, latency, ii),
-        )
-        own = core.names.index(function.name)
-        m.d.comb += [
-            completion.result.eq(getattr(core, f"result_{function.name}")),
-            completion.overflow.eq(getattr(core, f"overflow_{function.name}")),
-            completion.start.eq(lane.start[own]),
-            completion.record.eq(self.admission.record),
-            lane.admit[own].eq(completion.admit),
-        ]
-        several = sum(function.name in other.names for other in self.cores) > 1
-        m.submodules[f"completion_{function.name}" + (f"_{place}" if several else "")] = completion
-        return completion
-
-    def _take_turns(
-        self, m: Module, function: FunctionWords, each: Sequence[Completion], accepts: Sequence[Any]
-    ) -> Turns:
-        """Combine the completions of a function in several cores."""
-        turns = Turns(copies=len(each), bits=self.interface.response_beat)
-        m.submodules[f"turns_{function.name}"] = turns
-        for k, completion in enumerate(each):
-            wiring.connect(m, completion.o, turns.i[k])
-            m.d.comb += [
-                turns.each_available[k].eq(completion.available),
-                turns.each_accepts[k].eq(accepts[k]),
-                completion.admit.eq(turns.each_admit[k]),
-                completion.recorded.eq(turns.each_recorded[k]),
-            ]
-        return turns
-
-    def _converters(self, m: Module, assembler: Assembler, merger: Merger) -> tuple[Any, Any]:
-        """Return the stream that takes requests and the stream that returns responses."""
-        if not self.interface.converts:
-            return assembler.i, merger.o
-        m.submodules.from_singles = requests = Elastic(pipeline=RequestConverter(interface=self.interface))
-        m.submodules.to_singles = responses = Elastic(pipeline=ResponseConverter(interface=self.interface))
-        wiring.connect(m, requests.o, assembler.i)
-        wiring.connect(m, merger.o, responses.i)
-        return requests.i, responses.o
-
-    def _connect_ports(self, m: Module, requests: Any, responses: Any) -> None:
-        m.d.comb += [
-            requests.p.data.eq(self.s_axis_tdata),
-            requests.p.last.eq(self.s_axis_tlast),
-            requests.valid.eq(self.s_axis_tvalid),
-            self.s_axis_tready.eq(requests.ready & ~ResetSignal()),
-            self.m_axis_tdata.eq(responses.p.data),
-            self.m_axis_tlast.eq(responses.p.last),
-            self.m_axis_tvalid.eq(responses.valid),
-            responses.ready.eq(self.m_axis_tready),
-        ]
 
 
 class _Command:

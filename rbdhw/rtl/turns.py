@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -40,6 +38,11 @@ class Turns(wiring.Component):
     i : In(stream.Signature(beat_layout(bits))).array(copies)
         The responses of every completion.
 
+    Attributes
+    ----------
+    admitted : Signal(copies)
+        One-hot: the completion to which the next task goes.
+
     Raises
     ------
     ValueError
@@ -50,6 +53,7 @@ class Turns(wiring.Component):
         if copies < 2:
             raise ValueError(f"copies: is {copies}; expected at least 2")
         self.copies = copies
+        self.admitted = Signal(copies, name="admitted", init=1)
         super().__init__(
             {
                 "admit": In(1),
@@ -68,9 +72,12 @@ class Turns(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        admitted = self._rotate(m, "admitted", self.admit)
-        recorded = self._rotate(m, "recorded", self.recorded)
-        answered = self._rotate(m, "answered", self.o.valid & self.o.ready & self.o.p.last)
+        admitted = self.admitted
+        recorded, answered = (Signal(self.copies, name=name, init=1) for name in ("recorded", "answered"))
+        steps = (self.admit, self.recorded, self.o.valid & self.o.ready & self.o.p.last)
+        for turn, step in zip((admitted, recorded, answered), steps, strict=True):
+            with m.If(step):
+                m.d.sync += turn.eq(turn.rotate_left(1))
         m.d.comb += [
             self.available.eq((admitted & self.each_available).any()),
             self.accepts.eq((admitted & self.each_accepts).any()),
@@ -84,10 +91,3 @@ class Turns(wiring.Component):
                 following = self.i[(k + 1) % self.copies]
                 m.d.comb += [self.o.p.eq(own.p), self.o.valid.eq(own.valid), self.more.eq(following.valid)]
         return m
-
-    def _rotate(self, m: Module, name: str, step: Any) -> Signal:
-        """Return the one-hot turn, which passes to the next copy after each cycle in which ``step`` is 1."""
-        turn = Signal(self.copies, name=name, init=1)
-        with m.If(step):
-            m.d.sync += turn.eq(turn.rotate_left(1))
-        return turn

@@ -253,7 +253,7 @@ class Bench:
     ``valid`` and ``ready`` are the probabilities of a beat offered and of one accepted in a cycle. The
     sink accepts nothing in the cycles of ``pause``. Reset is high in those of ``reset``: there nobody
     offers or accepts, and afterwards the source goes on with the packet after the one it was in. The source
-    waits with each packet for its cycle in ``starts``.
+    waits with each packet for its cycle in ``starts``. ``ports`` are the prefixes of its pair of streams.
     """
 
     dut: Any
@@ -263,26 +263,21 @@ class Bench:
     pause: range = range(0)
     reset: range = range(0)
     starts: Sequence[int] = ()
+    ports: tuple[str, str] = ("s_axis", "m_axis")
     sent: list[tuple[int, int]] = field(default_factory=list)
     beats: list[tuple[int, Beat]] = field(default_factory=list)
 
     def run(self, packets: list[Packet], *, cycles: int, expected: int | None = None) -> list[Packet]:
         """The packets out, after so many cycles or when ``expected`` of them are complete."""
-        simulation = _simulation_of(self.dut)
+        return run_together([self], [packets], cycles=cycles, expected=expected)[0]
 
-        async def bench(ctx: Any) -> None:
-            source, sink = _Source(self, packets), _Sink(self)
-            for cycle in range(cycles):
-                ctx.set(simulation.component.reset, cycle in self.reset)
-                offered = source.offer(ctx, cycle)
-                sink.step(ctx, cycle)
-                source.step(ctx, cycle, offered)
-                await ctx.tick()
-                if sink.complete == expected:
-                    return
+    def request(self, name: str) -> Any:
+        """The port of this name of the requests."""
+        return getattr(self.dut, f"{self.ports[0]}_{name}")
 
-        simulation.run(bench)
-        return self.packets()
+    def response(self, name: str) -> Any:
+        """The port of this name of the responses."""
+        return getattr(self.dut, f"{self.ports[1]}_{name}")
 
     def packets(self, after: int = 0) -> list[Packet]:
         """The complete packets among the beats from cycle ``after`` on."""
@@ -295,13 +290,40 @@ class Bench:
         return done[:-1]
 
 
-def unloaded_latencies(dut: Any, packet: Packet, ii: int, period: int = 80) -> list[int]:
+def run_together(
+    benches: Sequence[Bench], packets: Sequence[list[Packet]], *, cycles: int, expected: int | None = None
+) -> list[list[Packet]]:
+    """The packets out of each pair of streams of a device.
+
+    They are those after so many cycles, or when ``expected`` of them are complete altogether.
+    """
+    simulation = _simulation_of(benches[0].dut)
+
+    async def drive(ctx: Any) -> None:
+        pairs = [(_Source(own, sent), _Sink(own)) for own, sent in zip(benches, packets, strict=True)]
+        for cycle in range(cycles):
+            ctx.set(simulation.component.reset, cycle in benches[0].reset)
+            offered = [source.offer(ctx, cycle) for source, _ in pairs]
+            for (source, sink), one in zip(pairs, offered, strict=True):
+                sink.step(ctx, cycle)
+                source.step(ctx, cycle, one)
+            await ctx.tick()
+            if sum(sink.complete for _, sink in pairs) == expected:
+                return
+
+    simulation.run(drive)
+    return [own.packets() for own in benches]
+
+
+def unloaded_latencies(
+    dut: Any, packet: Packet, ii: int, period: int = 80, ports: tuple[str, str] = ("s_axis", "m_axis")
+) -> list[int]:
     """Cycles from the first beat in to the last beat out of a packet that meets no other.
 
     It is sent once, and then at each phase of the interval; answers come within ``period`` cycles.
     """
     starts = [k * (period // ii * ii + 1) for k in range(ii + 1)]
-    bench = Bench(dut, starts=starts)
+    bench = Bench(dut, starts=starts, ports=ports)
     bench.run([packet] * len(starts), cycles=starts[-1] + period, expected=len(starts))
     ends = [cycle for cycle, (_, last) in bench.beats if last]
     firsts: dict[int, int] = {}
@@ -326,15 +348,15 @@ class _Source:
         start = self.bench.starts[self.number] if self.number < len(self.bench.starts) else 0
         wanted = self.holding or (self.rng.random() < self.bench.valid and cycle >= start)
         offered = wanted and self.number < len(self.packets) and cycle not in self.bench.reset
-        ctx.set(self.bench.dut.s_axis_tvalid, offered)
+        ctx.set(self.bench.request("tvalid"), offered)
         if offered:
             packet = self.packets[self.number]
-            ctx.set(self.bench.dut.s_axis_tdata, packet[self.beat])
-            ctx.set(self.bench.dut.s_axis_tlast, self.beat == len(packet) - 1)
+            ctx.set(self.bench.request("tdata"), packet[self.beat])
+            ctx.set(self.bench.request("tlast"), self.beat == len(packet) - 1)
         return offered
 
     def step(self, ctx: Any, cycle: int, offered: bool) -> None:
-        taken = ctx.get(self.bench.dut.s_axis_tready)
+        taken = ctx.get(self.bench.request("tready"))
         assert not (taken and cycle in self.bench.reset), "ready in reset"
         self.holding = offered and not taken
         if offered and taken:
@@ -354,12 +376,12 @@ class _Sink:
         self.complete = 0
 
     def step(self, ctx: Any, cycle: int) -> None:
-        dut = self.bench.dut
+        port = self.bench.response
         in_reset = cycle in self.bench.reset
         accepts = self.rng.random() < self.bench.ready and not in_reset and cycle not in self.bench.pause
-        ctx.set(dut.m_axis_tready, accepts)
-        shown = (ctx.get(dut.m_axis_tdata), bool(ctx.get(dut.m_axis_tlast)))
-        offered = ctx.get(dut.m_axis_tvalid)
+        ctx.set(port("tready"), accepts)
+        shown = (ctx.get(port("tdata")), bool(ctx.get(port("tlast"))))
+        offered = ctx.get(port("tvalid"))
         assert self.refused is None or in_reset or (offered and shown == self.refused), "a beat was withdrawn"
         self.refused = shown if offered and not accepts and not in_reset else None
         if offered and accepts:

@@ -1,0 +1,203 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""Several pairs of streams before cores with known results."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import pytest
+
+from rbdhw.interface import FunctionWords, Interface
+from rbdhw.protocol import LOAD_PARAMETERS
+from rbdhw.rtl.arbiter import Arbiter
+from rbdhw.rtl.lane import waiting_places
+from rbdhw.rtl.shell import Accelerator, packet_latency
+from rbdhw.rtl.verilog import to_verilog
+from tests.rtl.test_cores import SETS, Cores, any_tasks, core_of, expected
+from tests.rtl.test_rollout import rollouts
+from tests.support.edge import (
+    FUNCTIONS,
+    ID,
+    LATENCIES,
+    Bench,
+    FakeCore,
+    Task,
+    by_function,
+    run_together,
+    unloaded_latencies,
+)
+from tests.support.simulation import Simulation
+
+ONE: Cores = ((("id", "dfd", "difd"), 1),)
+SLOW: Cores = ((("id", "dfd", "difd"), 6),)
+
+
+@lru_cache(16)
+def accelerator(cores: Cores, width: int, streams: int) -> Accelerator:
+    interface = Interface(FUNCTIONS, width, streams=streams)
+    return Accelerator(cores=[core_of(*core) for core in cores], interface=interface)
+
+
+def benches(dut: Accelerator, **options: Any) -> list[Bench]:
+    """Return a bench for each pair of streams, with seeds of their own."""
+    return [Bench(dut, ports=ports, seed=k + 1, **options) for k, ports in enumerate(dut.interface.ports)]
+
+
+@pytest.mark.parametrize("cores", [ONE, SLOW, SETS["copies"], SETS["some copies"], SETS["apart"]])
+@pytest.mark.parametrize(("streams", "valid", "ready", "width"), [(2, 1.0, 0.4, 32), (3, 0.7, 0.9, 64)])
+def test_each_pair_answers_its_own_tasks_in_order(
+    cores: Cores, streams: int, valid: float, ready: float, width: int
+) -> None:
+    tasks = [any_tasks(60, seed=width + k) for k in range(streams)]
+    pairs = benches(accelerator(cores, width, streams), valid=valid, ready=ready)
+    sent = [[task.packet(width) for task in own] for own in tasks]
+    came = run_together(pairs, sent, cycles=8000, expected=60 * streams)
+    assert [by_function(packets) for packets in came] == [expected(own, width, cores) for own in tasks]
+
+
+def ends(bench: Bench) -> list[int]:
+    """Return the cycles in which responses end."""
+    return [cycle for cycle, (_, last) in bench.beats if last]
+
+
+@pytest.mark.parametrize("cores", [ONE, SLOW])
+def test_a_pair_that_stands_still_holds_no_other_up(cores: Cores) -> None:
+    """The pair that goes on is answered as fast as if it were alone, but for its share of the core."""
+    dut, count = accelerator(cores, 32, 2), 40
+    tasks = [Task(tag, FUNCTIONS[0].code, 0) for tag in range(count)]
+    packets = [task.packet(32) for task in tasks]
+    alone, stopped = benches(dut), benches(dut)
+    run_together(alone, [packets, []], cycles=2000, expected=count)
+    stopped[1] = replace(stopped[1], ready=0.0)
+    others = [task.packet(32) for task in any_tasks(200, seed=5)]
+    run_together(stopped, [packets, others], cycles=2000, expected=count)
+    assert len(ends(stopped[0])) == count
+    full = ends(stopped[0])[count // 2 :]
+    assert full[-1] - full[0] == ends(alone[0])[-1] - ends(alone[0])[count // 2]
+    assert not stopped[1].beats
+    assert len(stopped[1].sent) < sum(map(len, others))
+
+
+def test_pairs_multiply_the_rate_of_the_link() -> None:
+    """Requests of four beats keep a core busy that takes a task in every cycle."""
+    function = FUNCTIONS[2]
+    interface = Interface(FUNCTIONS, 32, streams=4)
+    beats = max(interface.request_beats(function, False), interface.response_beats(function, False))
+    dut = accelerator(ONE, 32, 4)
+    packets = [Task(tag, function.code, tag).packet(32) for tag in range(60)]
+    pairs = benches(dut)
+    run_together(pairs, [packets] * 4, cycles=2000, expected=240)
+    assert beats == 4
+    for own in pairs:
+        cycles = ends(own)[20:]
+        assert cycles[-1] - cycles[0] == (len(cycles) - 1) * beats
+
+
+@pytest.mark.parametrize(("streams", "cores", "ii"), [(2, SLOW, 6), (3, SLOW, 6), (2, ONE, 1)])
+def test_pairs_that_all_have_tasks_share_a_core_equally(streams: int, cores: Cores, ii: int) -> None:
+    dut = accelerator(cores, 256, streams)
+    packets = [Task(tag, FUNCTIONS[0].code, 0).packet(256) for tag in range(200)]
+    pairs = benches(dut)
+    run_together(pairs, [packets] * streams, cycles=ii * 40 * streams)
+    counts = [len(own.packets()) for own in pairs]
+    assert max(counts) - min(counts) <= 1
+    cycles = sorted(cycle for own in pairs for cycle in ends(own))[10:]
+    assert cycles == list(range(cycles[0], cycles[0] + ii * len(cycles), ii))
+
+
+@pytest.mark.parametrize("cores", [ONE, SLOW, SETS["apart"]])
+def test_latency_of_a_task_alone(cores: Cores) -> None:
+    dut = accelerator(cores, 64, 2)
+    for function in FUNCTIONS:
+        ii = next(ii for names, ii in cores if function.name in names)
+        waiting = waiting_places(len(cores), ii, 2)
+        least = packet_latency(dut.interface, function, LATENCIES[function.name], waiting)
+        task = Task(1, function.code, 0).packet(64)
+        found = unloaded_latencies(dut, task, ii, ports=dut.interface.ports[1])
+        assert min(found) == least
+
+
+@pytest.mark.parametrize("start", [30, 55])
+def test_a_reset_discards_the_tasks_of_every_pair(start: int) -> None:
+    dut, width = accelerator(SLOW, 64, 2), 64
+    tasks = [any_tasks(80, seed=k) for k in range(2)]
+    pairs = benches(dut, reset=range(start, start + 3), ready=0.8)
+    sent = [[task.packet(width) for task in own] for own in tasks]
+    run_together(pairs, sent, cycles=4000)
+    for own, given in zip(pairs, tasks, strict=True):
+        first = 1 + max(number for cycle, number in own.sent if cycle < start)
+        assert 0 < first < len(given)
+        assert by_function(own.packets(after=start)) == expected(given[first:], width, SLOW)
+
+
+def test_each_pair_has_parameters_of_its_own() -> None:
+    loads = FunctionWords(LOAD_PARAMETERS, ID.inputs[1:2], ())
+    functions = (replace(ID, held=ID.inputs[1:2]), loads)
+    interface = Interface(functions, 128, parameters={"x[1]": 5}, streams=2)
+    core = FakeCore(ii=2, functions=(ID,), latencies=LATENCIES)
+    dut = Accelerator(cores=[core], interface=interface)
+    load = [loads.code << 16 | 77 << 32 + 12]
+    task = [ID.code << 16 | 3 << 32]
+    plain, loaded = run_together(benches(dut), [[task, task], [load, task]], cycles=300, expected=4)
+
+    def answer(parameter: int) -> int:
+        return core.answer(ID, 3 | parameter << 12, 0)[0] & (1 << 30) - 1
+
+    assert [packet[0] >> 32 & (1 << 30) - 1 for packet in plain] == [answer(5)] * 2
+    assert loaded[-1][0] >> 32 & (1 << 30) - 1 == answer(77) != answer(5)
+
+
+def test_verilog_has_ports_for_each_pair() -> None:
+    text = to_verilog(accelerator(ONE, 64, 2), "accelerator")
+    header = text[text.index("module accelerator (") :]
+    names = re.findall(r"[sm]_axis\w*", header[: header.index(");")])
+    signals = ("tdata", "tvalid", "tready", "tlast")
+    assert sorted(names) == sorted(f"{way}_axis_{k}_{own}" for way in "sm" for k in (0, 1) for own in signals)
+
+
+def test_refuses_a_number_of_streams_and_rollouts() -> None:
+    for streams in (0, 9):
+        with pytest.raises(ValueError, match=rf"^streams: is {streams}; expected 1 to 8$"):
+            Interface(FUNCTIONS, 64, streams=streams)
+    with pytest.raises(ValueError, match=r"^streams: is 2; expected 1 with rollouts$"):
+        replace(rollouts(), streams=2)
+    with pytest.raises(ValueError, match=r"^edges: is 1; expected at least 2$"):
+        Arbiter(edges=1, bits=8, functions=1)
+
+
+def test_an_arbiter_serves_every_edge_in_its_turn() -> None:
+    """Of the edges that offer a task one is served, and none waits for two tasks of another."""
+    edges, rng = 3, random.Random(4)
+    dut = Arbiter(edges=edges, bits=4, functions=1)
+    passed: list[list[int]] = [[] for _ in range(edges)]
+    """The edges that were served since each edge has offered its task."""
+    offers = [False] * edges
+    served_in_all: list[int] = []
+
+    async def bench(ctx: Any) -> None:
+        for cycle in range(300):
+            ready = rng.random() < 0.7
+            ctx.set(dut.accepts, ready)
+            for k in range(edges):
+                offers[k] = offers[k] or rng.random() < 0.4
+                ctx.set(dut.each[k].offered, offers[k])
+                ctx.set(dut.each[k].words, k + 4 * (cycle % 2))
+            served = [k for k in range(edges) if offers[k] and ctx.get(dut.each[k].accepts)]
+            assert len(served) == (ready and any(offers))
+            for k in range(edges):
+                ctx.set(dut.each[k].admit, k in served)
+                passed[k] = passed[k] + served if offers[k] and k not in served else []
+                assert len(set(passed[k])) == len(passed[k])
+            for k in served:
+                assert ctx.get(dut.words) == k + 4 * (cycle % 2) | k << 4
+                offers[k] = False
+            served_in_all.extend(served)
+            await ctx.tick()
+
+    Simulation(dut).run(bench)
+    assert min(map(served_in_all.count, range(edges))) > 40

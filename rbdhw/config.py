@@ -240,6 +240,8 @@ class BuildOptions:
         The :data:`Links` that take an external force.
     data_width
         The width of TDATA in bits.
+    streams
+        The pairs of streams, one of requests and one of answers each.
     number
         The number format at the interface: ``fixed`` (packed, each number at its own width) or ``float32``.
     priority
@@ -280,6 +282,7 @@ class BuildOptions:
     width: int | None = None
     fext: Links = NO_LINKS
     data_width: int = 512
+    streams: int = 1
     number: str = "fixed"
     priority: tuple[str, ...] = ()
     algorithms: Mapping[str, str] = field(default_factory=dict)
@@ -354,6 +357,16 @@ class BuildOptions:
             raise InputError("tdata", f"{self.data_width} bits are not supported", expected)
         if self.number not in NUMBERS:
             raise _unknown("number", self.number, NUMBERS)
+        self._check_streams()
+
+    def _check_streams(self) -> None:
+        if self.streams not in STREAMS:
+            expected = f"{STREAMS[0]} to {STREAMS[-1]} pairs of streams"
+            raise InputError("streams", f"{self.streams} is not possible", expected)
+        if self.streams > 1 and self.horizon is not None:
+            reason = "rollouts return to the only pair of streams"
+            remedy = "leave --streams out, or use step instead of rollout"
+            raise InputError("streams", reason, remedy=remedy)
 
     def _check_priority(self) -> None:
         for place, function in enumerate(self.priority):

@@ -75,6 +75,8 @@ KNOWN = ("id", "fd")
             {"mounting": Mounting(joint_order="alphabet")},
             "joint-order: 'alphabet' is unknown; expected one of pinocchio, file",
         ),
+        ({"streams": 0}, "streams: 0 is not possible; expected 1 to 8 pairs of streams"),
+        ({"streams": 9}, "streams: 9 is not possible; expected 1 to 8 pairs of streams"),
         ({"data_width": 48}, "tdata: 48 bits are not supported; expected one of 32, 64, 128, 256, 512, 1024"),
     ],
 )

@@ -141,6 +141,6 @@ def _exchange(
         words = encode(design, function, arrays, extended)
         packets[function, extended] = requests(design, function, own, words, extended)
     beats = merge({(name, extended): own for name, own in places.items()}, packets)
-    record = bulk.exchange(bulk.build(folder, user_cache()), beats, Disturbance())
+    (record,) = bulk.exchange(bulk.build(folder, user_cache()), [beats], Disturbance())
     cycles: NDArray[np.int64] = record.taken[record.responses.last] - record.sent[0]
     return cycles

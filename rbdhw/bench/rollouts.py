@@ -74,7 +74,7 @@ def _cycles(design: Design, simulator: Path, tasks: int, steps: int, share: floa
         words = encode(design, "id", {name: drawn[name][tags % tasks] for name in ("q", "v", "a")})
         packets["id"] = requests(design, "id", tags, words)
     asked = merge(places, packets)
-    outcome = bulk.exchange(simulator, asked, Disturbance())
+    (outcome,) = bulk.exchange(simulator, [asked], Disturbance())
     first = int(outcome.sent[np.flatnonzero(asked.last)[steps - 1] + 1])
     return int(outcome.taken[-1]) - first + 1
 

@@ -28,6 +28,8 @@ class DesignFiles:
         The clock that it was scheduled for.
     data_width : int
         Bits of TDATA.
+    pairs : int
+        The pairs of streams.
     dsp_blocks : int
         The DSP blocks of its multipliers.
     sharing : Sharing
@@ -39,6 +41,7 @@ class DesignFiles:
     target: str
     clock_mhz: float
     data_width: int
+    pairs: int
     dsp_blocks: int
     sharing: Sharing
 
@@ -54,6 +57,12 @@ class DesignFiles:
         if self.data_width != needed:
             where, remedy = f"{self.manifest}, stream.tdata_width", f"generate with --tdata {needed}"
             raise InputError(where, f"{self.data_width} bits", f"{needed} bits for {by}", remedy)
+
+    def check_pairs(self, by: str, remedy: str) -> None:
+        """Raise InputError unless there is one pair of streams, as ``by`` needs."""
+        if self.pairs > 1:
+            where = f"{self.manifest}, stream.pairs"
+            raise InputError(where, f"{self.pairs} pairs of streams", f"one pair for {by}", remedy)
 
     def check_fit(self, counts: Resources, device: Target) -> None:
         """Check that the design fits a device; a count of 0 always fits.
@@ -91,6 +100,7 @@ def read_design(directory: Path) -> DesignFiles:
         target=manifest.target,
         clock_mhz=manifest.clock_mhz,
         data_width=manifest.stream.tdata_width,
+        pairs=manifest.stream.pairs,
         dsp_blocks=manifest.dsp_blocks,
         sharing=Sharing(
             manifest.ii, manifest.multiplier_slots.used + manifest.shift_add_products, manifest.multipliers

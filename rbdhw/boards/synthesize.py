@@ -165,6 +165,8 @@ def _for_target(target: str | None, count: bool, run: _Run) -> tuple[DesignFiles
     seeds = run.seeds(device.name, placed)
     if run.clock_mhz is not None and not placed:
         raise InputError("clock", f"nothing is placed for {device.name}", "no --clock")
+    if placed:
+        design.check_pairs("a placement", "generate without --streams, or use --count")
     if not count:
         design.check_fit(Resources(0, 0, design.dsp_blocks, 0), device)
     folder = run.folder(device.name)
@@ -195,6 +197,7 @@ def _for_board(board: str, run: _Run) -> tuple[DesignFiles, Implementation]:
     device = find_target(BOARDS[board].target)
     design.check_target(device.name, f"board {board}")
     design.check_data_width(TDATA, f"board {board}")
+    design.check_pairs(f"board {board}", "generate without --streams")
     design.check_fit(Resources(0, 0, design.dsp_blocks, 0), device)
     seeds = run.seeds(board, BOARDS[board].seeded)
     build = BOARDS[board].builder()

@@ -177,6 +177,13 @@ MaxError = Annotated[
 ]
 Width = Annotated[int | None, _hardware(help="Bits of the multipliers' operands, 8 to 32.")]
 Tdata = Annotated[int, _hardware(help="Bits of the streams: 32, 64, 128, 256, 512 or 1024.")]
+Streams = Annotated[
+    int,
+    _hardware(
+        help="Pairs of streams, 1 to 8, of requests and of responses each. Responses return to the pair from "
+        "which their requests came.",
+    ),
+]
 Number = Annotated[str, _hardware(help="The number format on the streams: fixed or float32.")]
 Priority = Annotated[
     str,
@@ -254,6 +261,7 @@ def build_options(
     max_error: MaxError = None,
     width: Width = None,
     tdata: Tdata = 512,
+    streams: Streams = 1,
     number: Number = "fixed",
     priority: Priority = "",
     share_limbs: ShareLimbs = "auto",
@@ -289,6 +297,7 @@ def build_options(
         width=width,
         fext=parse_links(fext or ()),
         data_width=tdata,
+        streams=streams,
         number=number,
         priority=_names(priority),
         algorithms=parse_algorithms(algorithm or []),

@@ -21,7 +21,7 @@ from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group
 from rbdhw.interface import Interface
-from rbdhw.rtl.shell import CoreComponent
+from rbdhw.rtl.edge import CoreComponent
 from rbdhw.target import Primitive, Target
 
 

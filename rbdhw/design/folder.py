@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rbdhw.config import DATA_WIDTHS, HORIZONS, PROCESSORS
+from rbdhw.config import DATA_WIDTHS, HORIZONS, PROCESSORS, STREAMS
 from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest
 from rbdhw.design.manifest import Manifest, Stream, parse_entry
 from rbdhw.design.model import AcceleratorModel
@@ -250,7 +250,9 @@ def _read_interface(
     shape = RolloutShape(stream.horizon, robot.nq, parts) if stream.horizon is not None else None
     parameters = nominal_words(robot) if loads else None
     priority = tuple(stream.priority)
-    return program_interface(programs, stream.tdata_width, stream.number, priority, shape, parameters)
+    return program_interface(
+        programs, stream.tdata_width, stream.number, priority, shape, parameters, stream.pairs
+    )
 
 
 def _read_stream(manifest: Mapping[str, Any]) -> Stream:
@@ -266,6 +268,9 @@ def _read_stream(manifest: Mapping[str, Any]) -> Stream:
         raise InputError("stream.horizon", str(stream.horizon), expected)
     if not set(stream.rollout) <= ROLLOUT_PARTS.keys():
         raise InputError("stream.rollout", str(stream.rollout), f"some of {', '.join(ROLLOUT_PARTS)}")
+    if stream.pairs not in STREAMS or (stream.pairs > 1 and stream.horizon is not None):
+        expected = f"{STREAMS[0]} to {STREAMS[-1]}, and 1 with rollouts"
+        raise InputError("stream.pairs", str(stream.pairs), expected)
     if not set(stream.priority) <= set(stream.functions):
         expected = f"a list of some of {', '.join(stream.functions)}"
         raise InputError("stream.priority", str(stream.priority), expected)

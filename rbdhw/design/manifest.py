@@ -308,6 +308,7 @@ class Stream(_Entry):
     priority: list[str] = Field(description="Functions whose answers are sent first.")
     horizon: int | None = Field(default=None, description="The most steps of a rollout.")
     rollout: list[str] = Field(default=[], description="What rollouts have beside the forces of each step.")
+    pairs: int = Field(default=1, description="The pairs of streams. With one pair there is no such entry.")
 
 
 class PacketWord(_Entry):

@@ -28,6 +28,7 @@ def packet_entries(interface: Interface, robot: Robot) -> dict[str, Any]:
         "slots": list(interface.slots),
         "priority": list(interface.priority),
         **({} if interface.rollout is None else _rollout_entries(interface.rollout)),
+        **({} if interface.streams == 1 else {"pairs": interface.streams}),
     }
     functions = interface.functions
     return {

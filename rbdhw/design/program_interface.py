@@ -26,6 +26,7 @@ def program_interface(
     priority: Sequence[str] = (),
     rollout: RolloutShape | None = None,
     parameters: Mapping[str, float] | None = None,
+    streams: int = 1,
 ) -> Interface:
     """Return the interface of an accelerator that computes programs with different functions.
 
@@ -33,6 +34,8 @@ def program_interface(
     ----------
     parameters
         If parameters are loaded, their values before the first load, by word.
+    streams
+        The pairs of streams.
 
     Raises
     ------
@@ -48,11 +51,11 @@ def program_interface(
     if rollout is not None:
         functions += rollout_commands(functions, rollout)
     if parameters is None:
-        return Interface(functions, data_width, number, tuple(priority), rollout)
+        return Interface(functions, data_width, number, tuple(priority), rollout, streams=streams)
     functions, words = _hold_parameters(functions)
     values = {name: np.float32(own) if number == FLOAT32 else own for name, own in parameters.items()}
     initial = {word.name: int(word.format.quantise(np.array(values[word.name]))) for word in words}
-    return Interface(functions, data_width, number, tuple(priority), rollout, initial)
+    return Interface(functions, data_width, number, tuple(priority), rollout, initial, streams)
 
 
 def _function_words(program: Program, function: str, number: str) -> FunctionWords:

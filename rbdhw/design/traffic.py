@@ -12,21 +12,25 @@ from rbdhw.protocol import HEADER_BITS
 
 @dataclass(frozen=True)
 class Traffic:
-    """The size of a function's request and response without options, in bytes and in beats of the streams."""
+    """The size of a function's request and response without options, in bytes and in beats of the streams.
+
+    ``streams`` are the pairs of streams that carry such packets at once.
+    """
 
     bytes_in: int
     bytes_out: int
     beats_in: int
     beats_out: int
+    streams: int = 1
 
     @property
     def beats(self) -> int:
-        """The fewest cycles between tasks that the streams allow."""
+        """The fewest cycles between tasks that one pair of streams allows."""
         return max(self.beats_in, self.beats_out)
 
     def cycles(self, ii: int) -> int:
         """Return the fewest cycles between tasks of this function, given the core's initiation interval."""
-        return max(ii, self.beats)
+        return max(ii, self.interval(1.0, None))
 
     def interval(self, clock_mhz: float, bandwidth: float | None) -> int:
         """Return the fewest cycles between tasks that the link allows.
@@ -34,14 +38,18 @@ class Traffic:
         The link carries ``bandwidth`` GB/s each way, or as much as the streams if that is None.
         """
         if bandwidth is None:
-            return self.beats
+            return -(-self.beats // self.streams)
         return max(1, math.ceil(max(self.bytes_in, self.bytes_out) / bytes_a_cycle(clock_mhz, bandwidth)))
 
     def tasks_per_second(self, clock_mhz: float, bandwidth: float | None) -> float:
         """Return the most tasks per second that the link carries; ``bandwidth`` as in :meth:`interval`."""
         if bandwidth is None:
-            return clock_mhz * 1e6 / self.beats
+            return clock_mhz * 1e6 * self.streams / self.beats
         return bandwidth * 1e9 / max(self.bytes_in, self.bytes_out)
+
+    def json(self) -> dict[str, int]:
+        """Return the manifest's entry on these packets."""
+        return {name: size for name, size in vars(self).items() if name != "streams"}
 
 
 def rate_text(rate: float) -> str:
@@ -60,7 +68,8 @@ def traffic(interface: Interface) -> dict[str, Traffic]:
     for function in (own.name for own in interface.computed):
         widths = interface.request_widths(function), interface.response_widths(function)
         octets = [math.ceil((HEADER_BITS + sum(bits)) / 8) for bits in widths]
-        found[function] = Traffic(*octets, *(interface.beats(bits) for bits in widths))
+        beats = [interface.beats(bits) for bits in widths]
+        found[function] = Traffic(octets[0], octets[1], beats[0], beats[1], interface.streams)
     return found
 
 
@@ -76,5 +85,5 @@ def link_entry(packets: dict[str, Traffic], clock_mhz: float, bandwidth: float |
         "bandwidth": bandwidth,
         "ii": packets[function].interval(clock_mhz, bandwidth),
         "function": function,
-        "functions": {name: vars(own) for name, own in packets.items()},
+        "functions": {name: own.json() for name, own in packets.items()},
     }

@@ -31,12 +31,19 @@ def heading(plan: AcceleratorPlan, options: BuildOptions) -> tuple[str, ...]:
         "",
         f"Target: {options.target} at {plan.clock_mhz:g} MHz",
         *(_core_line(part) for part in plan.parts),
-        f"Streams: TDATA of {model.interface.data_width} bits, {model.interface.number} numbers",
+        _streams_line(plan),
         f"Base: {options.mounting.base}; external forces: {json.dumps(options.fext)[1:-1]}",
         f"Robot, domain and options: SHA-256 {digest(robot, model.domain, asked)}...",
         "",
         "manifest.json says what the words of packets are, selftest.v how to simulate.",
     )
+
+
+def _streams_line(plan: AcceleratorPlan) -> str:
+    """Return the description of the streams: their number, unless there is one pair, and their width."""
+    interface = plan.interface
+    pairs = f"{interface.streams} pairs, " if interface.streams > 1 else ""
+    return f"Streams: {pairs}TDATA of {interface.data_width} bits, {interface.number} numbers"
 
 
 def _core_line(part: PlannedCore) -> str:
@@ -66,5 +73,7 @@ def digest(robot: Robot, domain: Domain, options: BuildOptions) -> str:
         del asked["rollout"]
     if options.parameters_by == BY_TASK:
         del asked["parameters_by"]
+    if options.streams == 1:
+        del asked["streams"]
     inputs = [robot_to_json(robot), bounds, list(domain.wraps), asked]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:DIGEST]

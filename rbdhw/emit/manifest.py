@@ -201,7 +201,7 @@ def timing_entry(plan: AcceleratorPlan, function: str, packets: Traffic) -> dict
     """
     cycles, clock_mhz = plan.latency(function), plan.clock_mhz
     part = plan.part_of(function)
-    pace = max(part.plan.ii / part.copies, float(packets.beats))
+    pace = max(part.plan.ii / part.copies, packets.beats / packets.streams)
     return {
         "latency_cycles": cycles,
         "latency_us": round(cycles / clock_mhz, 4),

@@ -48,6 +48,20 @@ class Port:
 
 def edge_cells(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> dict[str, Cells]:
     """Return the cells between the cores and the streams, by the parts ``edge`` and ``buffers``."""
+    cells, buffers = _pair(interface, ports, fabric)
+    cells, buffers = cells * interface.streams, buffers * interface.streams
+    for port in ports:
+        task = port.bits + len(port.latency) + HEADER["options"][1]
+        waiting = waiting_places(len(ports), port.ii, interface.streams)
+        if waiting:
+            buffers += fabric.queue(task, waiting)
+        if interface.streams > 1:
+            cells += Cells(luts=fabric.multiplexer(interface.streams, task))
+    return {"edge": cells, "buffers": buffers}
+
+
+def _pair(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> tuple[Cells, Cells]:
+    """Return the cells of the edge of one pair of streams, and those of its queues."""
     kept = Cells(flip_flops=RECORD_CYCLES * (ADMITTED.size + len(interface.functions) + 1))
     kept += Cells(flip_flops=sum(interface.fields[slot] for slot in interface.held))  # loaded parameters
     cells = (
@@ -55,9 +69,7 @@ def edge_cells(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> d
     )
     buffers = Cells()
     for port in ports:
-        waiting = waiting_places(len(ports), port.ii)
-        if waiting:
-            buffers += fabric.queue(port.bits + len(port.latency) + HEADER["options"][1], waiting)
+        waiting = waiting_places(len(ports), port.ii, interface.streams)
         for name in port.latency:
             own, queues = _completion(interface, interface.words(name), port, waiting, fabric)
             cells, buffers = cells + own, buffers + queues
@@ -70,7 +82,7 @@ def edge_cells(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> d
             cells += Cells(luts=fabric.multiplexer(copies, bits))
     if interface.converts:
         cells += _converters(interface)
-    return {"edge": cells, "buffers": buffers}
+    return cells, buffers
 
 
 def _completion(

@@ -27,6 +27,9 @@ class Cells:
             self.luts + other.luts, self.flip_flops + other.flip_flops, self.block_rams + other.block_rams
         )
 
+    def __mul__(self, count: int) -> Cells:
+        return Cells(count * self.luts, count * self.flip_flops, count * self.block_rams)
+
 
 @dataclass(frozen=True)
 class Memory:

@@ -41,7 +41,8 @@ def explore(
     Returns
     -------
     dict
-        ``robot``, ``target``, ``functions``, ``clock_mhz``, ``width``, ``tdata``, ``bandwidth``, ``fit``;
+        ``robot``, ``target``, ``functions``, ``clock_mhz``, ``width``, ``tdata``, ``streams``,
+        ``bandwidth``, ``fit``;
         ``chosen``: the interval and core that ``generate`` takes with these options, and why. The interval is
         None if no interval meets the options; ``chosen`` is None if no option concerns the interval;
         ``rows``: for each interval and core the resources, their shares of the target, the latency of each
@@ -77,6 +78,7 @@ def explore(
         "clock_mhz": clock_mhz,
         "width": list(build.program(rows[0]["ii"]).port_widths),
         "tdata": options.data_width,
+        "streams": options.streams,
         "bandwidth": bandwidth,
         "fit": options.fit,
         "chosen": chosen,
@@ -162,7 +164,8 @@ def remarks(found: dict[str, Any]) -> list[str]:
     function, slowest = min(found["link"].items(), key=lambda own: own[1]["tasks_per_second"])
     # The link's rate may have been rounded down by up to half a task per second.
     least = math.ceil(found["clock_mhz"] * 1e6 / (slowest["tasks_per_second"] + 0.5))
-    link = f"{found['bandwidth']:g} GB/s" if found["bandwidth"] else f"{found['tdata']} bits a cycle"
+    pairs = f"{found['streams']} times " if found["streams"] > 1 else ""
+    link = f"{found['bandwidth']:g} GB/s" if found["bandwidth"] else f"{pairs}{found['tdata']} bits a cycle"
     limit = "which limits no II" if least == 1 else f"which limits an II below {least}"
     lines = [f"link ({link}): {rate_text(slowest['tasks_per_second'])} tasks/s of {function}, {limit}"]
     chosen = found["chosen"]

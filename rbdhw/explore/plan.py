@@ -71,9 +71,10 @@ class Scheduled:
     @property
     def latency(self) -> dict[str, int]:
         """The :func:`~rbdhw.rtl.shell.packet_latency` of each function in cycles."""
-        core = self.core.latency
+        core, interface = self.core.latency, self.interface
+        waiting = waiting_places(1, self.ii, interface.streams)
         return {
-            own.name: packet_latency(self.interface, own, core[own.name]) for own in self.interface.computed
+            own.name: packet_latency(interface, own, core[own.name], waiting) for own in interface.computed
         }
 
 
@@ -155,7 +156,7 @@ class AcceleratorPlan:
     def latency(self, function: str) -> int:
         """Return the :func:`~rbdhw.rtl.shell.packet_latency` of a function in cycles."""
         core = self.part_of(function).plan.core
-        waiting = waiting_places(len(self.cores), core.schedule.ii)
+        waiting = waiting_places(len(self.cores), core.schedule.ii, self.interface.streams)
         return packet_latency(self.interface, self.interface.words(function), core.latency[function], waiting)
 
 

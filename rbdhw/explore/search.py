@@ -225,7 +225,7 @@ class BuildSearch:
     def _key(self) -> tuple[Any, ...]:
         """Return the options on which a schedule depends, except for its core and interval."""
         own = self.options
-        return own.clock_mhz, own.data_width, own.number, own.priority, own.share_limbs, own.fit
+        return own.clock_mhz, own.data_width, own.streams, own.number, own.priority, own.share_limbs, own.fit
 
     def formats(self, core: str, ii: int) -> Formats:
         """Return the number formats of a build on a core at an interval.

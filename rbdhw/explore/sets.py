@@ -41,7 +41,7 @@ def explore(
     Returns
     -------
     dict
-        ``robot``, ``target``, ``functions``, ``tdata``, ``bandwidth``, ``fit``;
+        ``robot``, ``target``, ``functions``, ``tdata``, ``streams``, ``bandwidth``, ``fit``;
         ``chosen``: the number of the set that ``generate`` takes with these options, and why; the number is
         None if it refuses them;
         ``rows``: for each set its ``cores``, the clock, the resources, their shares of the target, and for
@@ -76,6 +76,7 @@ def explore(
         "target": options.target,
         "functions": [name for name in FUNCTIONS if name in options.functions],
         "tdata": options.data_width,
+        "streams": options.streams,
         "bandwidth": _bandwidth(options),
         "fit": options.fit,
         "chosen": chosen or {"set": None, "why": refused[-1]["why"]},

@@ -1,13 +1,15 @@
 """The cocotb bench: sends request packets to the accelerator and records the responses.
 
 It runs inside the simulator, which :mod:`rbdhw.sim.verilator` starts in a folder of its own. The bench reads
-``job.json`` and ``requests.npz`` from this folder and writes ``responses.npz`` to it.
+``job.json`` and, for each pair of streams, ``requests_<pair>.npz`` from this folder and writes
+``responses_<pair>.npz`` to it.
 """
 
 from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,11 +26,11 @@ LINGER_CYCLES = 64
 
 @dataclass(frozen=True)
 class Job:
-    """The beats to send, as integers, and the parameters of the traffic.
+    """The beats to send on a pair of streams, as integers, and the parameters of the traffic.
 
     ``bubbles`` is the probability per cycle that a beat is held back, ``back_pressure`` the probability that
-    the receiver is not ready. The bench gives up after ``patience`` cycles without a transfer. It expects
-    ``surplus`` answers beyond one for each request.
+    the receiver is not ready. The bench gives up after ``patience`` cycles without a transfer on any pair. It
+    expects ``surplus`` answers beyond one for each request.
     """
 
     beats: list[int]
@@ -56,75 +58,128 @@ class Record:
 
 @cocotb.test()
 async def exchange(dut: Any) -> None:
-    """Reset the accelerator, run the job, and write the record."""
+    """Reset the accelerator, run the jobs, and write the records."""
     folder = Path.cwd()
-    job, size = _load(folder)
-    dut.s_axis_tvalid.value = 0
-    dut.m_axis_tready.value = 0
+    ports, settings = prefixes(dut), json.loads((folder / "job.json").read_text())
+    jobs, size = _load(folder, len(ports), settings)
+    for requests, responses in ports:
+        getattr(dut, f"{requests}_tvalid").value = 0
+        getattr(dut, f"{responses}_tready").value = 0
     dut.rst.value = 1
     Clock(dut.clk, 2, unit="ns").start()
     for _ in range(RESET_CYCLES):
         await RisingEdge(dut.clk)
     dut.rst.value = 0
-    _save(folder, await run(dut, job), size)
+    pairs = [Pair(dut, names, job) for names, job in zip(ports, jobs, strict=True)]
+    await run(dut, pairs)
+    for k, pair in enumerate(pairs):
+        _save(folder / f"responses_{k}.npz", pair.record, size)
 
 
-async def run(dut: Any, job: Job) -> Record:
+def prefixes(dut: Any) -> list[tuple[str, str]]:
+    """Return the prefixes of the ports of each pair of streams."""
+    if hasattr(dut, "s_axis_tvalid"):
+        return [("s_axis", "m_axis")]
+    found: list[tuple[str, str]] = []
+    while hasattr(dut, f"s_axis_{len(found)}_tvalid"):
+        found.append((f"s_axis_{len(found)}", f"m_axis_{len(found)}"))
+    return found
+
+
+class Pair:
+    """Sends the beats of a job to one pair of streams, and receives beats."""
+
+    def __init__(self, dut: Any, names: tuple[str, str], job: Job) -> None:
+        self.job = job
+        self.record = Record()
+        self.expected = sum(job.last) + job.surplus
+        self.answered = 0
+        self._rng = random.Random(job.seed)
+        self._in_valid, self._in_ready, self._in_last, self._in_data = _port(dut, names[0])
+        self._out_valid, self._out_ready, self._out_last, self._out_data = _port(dut, names[1])
+        self._offering = self._ready = False
+        self._waiting: tuple[int, bool] | None = None  # the beat offered while the receiver was not ready
+
+    def step(self, cycle: int) -> bool:
+        """Look at the ports after a clock edge and set the inputs; return whether a beat was transferred."""
+        sent, taken = self._end_offer(cycle), self._take(cycle)
+        if not self._offering and len(self.record.sent) < len(self.job.beats):
+            self._offer()
+        if self._ready != (self._rng.random() >= self.job.back_pressure):
+            self._ready = not self._ready
+            self._out_ready.value = self._ready
+        return sent or taken
+
+    def _end_offer(self, cycle: int) -> bool:
+        """Return whether the offered beat was accepted."""
+        if not (self._offering and self._in_ready.value == 1):
+            return False
+        self.record.sent.append(cycle)
+        self._offering = False
+        self._in_valid.value = 0
+        return True
+
+    def _take(self, cycle: int) -> bool:
+        """Record a beat that was transferred; return whether one was."""
+        if self._out_valid.value != 1:
+            self.record.violations += self._waiting is not None
+            self._waiting = None
+            return False
+        beat = (int(self._out_data.value), self._out_last.value == 1)
+        self.record.violations += self._waiting is not None and self._waiting != beat
+        self._waiting = None if self._ready else beat
+        if self._ready:
+            self.record.beats.append(beat[0])
+            self.record.last.append(beat[1])
+            self.record.taken.append(cycle)
+            self.answered += beat[1]
+        return self._ready
+
+    def _offer(self) -> None:
+        """Offer the next beat, unless there is a bubble."""
+        if self._rng.random() >= self.job.bubbles:
+            place = len(self.record.sent)
+            self._offering = True
+            self._in_valid.value = 1
+            self._in_data.value = self.job.beats[place]
+            self._in_last.value = self.job.last[place]
+
+
+async def run(dut: Any, pairs: Sequence[Pair]) -> None:
     """Send all beats, and receive beats until every packet has a response."""
-    record, rng, edge = Record(), random.Random(job.seed), RisingEdge(dut.clk)
-    in_valid, in_ready, in_last, in_data = _port(dut, "s_axis")
-    out_valid, out_ready, out_last, out_data = _port(dut, "m_axis")
-    expected, total = sum(job.last) + job.surplus, len(job.beats)
-    offering = ready = False
-    waiting: tuple[int, bool] | None = None  # the beat offered while the receiver was not ready
-    answered = cycle = quiet = 0
-    while quiet < (job.patience if answered < expected else LINGER_CYCLES):
+    edge, patience = RisingEdge(dut.clk), max(pair.job.patience for pair in pairs)
+    cycle = quiet = 0
+    while quiet < (patience if any(pair.answered < pair.expected for pair in pairs) else LINGER_CYCLES):
         await edge
         cycle, quiet = cycle + 1, quiet + 1
-        if offering and in_ready.value == 1:
-            record.sent.append(cycle)
-            offering, quiet = False, 0
-            in_valid.value = 0
-        if out_valid.value == 1:
-            beat = (int(out_data.value), out_last.value == 1)
-            record.violations += waiting is not None and waiting != beat
-            waiting = None if ready else beat
-            if ready:
-                record.beats.append(beat[0])
-                record.last.append(beat[1])
-                record.taken.append(cycle)
-                answered, quiet = answered + beat[1], 0
-        else:
-            record.violations += waiting is not None
-            waiting = None
-        if not offering and len(record.sent) < total and rng.random() >= job.bubbles:
-            offering, place = True, len(record.sent)
-            in_valid.value = 1
-            in_data.value = job.beats[place]
-            in_last.value = job.last[place]
-        if ready != (rng.random() >= job.back_pressure):
-            ready = not ready
-            out_ready.value = ready
-    return record
+        moved = [pair.step(cycle) for pair in pairs]
+        quiet = 0 if any(moved) else quiet
 
 
 def _port(dut: Any, name: str) -> list[Any]:
     return [getattr(dut, f"{name}_{signal}") for signal in ("tvalid", "tready", "tlast", "tdata")]
 
 
-def _load(folder: Path) -> tuple[Job, int]:
-    """Return the job, and the bytes of a beat."""
-    traffic = json.loads((folder / "job.json").read_text())
-    with np.load(folder / "requests.npz") as requests:
-        data, last = requests["data"], requests["last"]
-    beats = [int.from_bytes(row.tobytes(), "little") for row in data]
-    return Job(beats, last.tolist(), **traffic), data.shape[1]
+def _load(folder: Path, pairs: int, settings: dict[str, Any]) -> tuple[list[Job], int]:
+    """Return the job of each pair, idle without requests, and the bytes of a beat."""
+    jobs, size = [], 0
+    for k in range(pairs):
+        path, own = folder / f"requests_{k}.npz", settings | {"seed": settings["seed"] + k}
+        if not path.exists():
+            jobs.append(Job([], [], **own | {"surplus": 0}))
+            continue
+        with np.load(path) as requests:
+            data, last = requests["data"], requests["last"]
+        beats = [int.from_bytes(row.tobytes(), "little") for row in data]
+        jobs.append(Job(beats, last.tolist(), **own))
+        size = data.shape[1]
+    return jobs, size
 
 
-def _save(folder: Path, record: Record, size: int) -> None:
+def _save(path: Path, record: Record, size: int) -> None:
     data = b"".join(beat.to_bytes(size, "little") for beat in record.beats)
     np.savez(
-        folder / "responses.npz",
+        path,
         data=np.frombuffer(data, np.uint8).reshape(len(record.beats), size),
         last=np.array(record.last, np.bool_),
         sent=np.array(record.sent, np.int64),

@@ -1,16 +1,19 @@
 // The bulk bench: puts request beats into the accelerator and takes what comes out, as bench.py does, in C++.
 //
-//   accelerator REQUESTS RESPONSES SENT BUBBLES BACK_PRESSURE SEED PATIENCE SURPLUS
+//   accelerator FOLDER BUBBLES BACK_PRESSURE SEED PATIENCE SURPLUS
 //
-// REQUESTS holds a record for each beat to send: TDATA, lowest byte first, then one byte that is TLAST.
-// RESPONSES gets the same for each beat that came out, followed by the cycle in which it was taken; SENT gets
-// the cycle in which each request beat went in. Cycles are 64-bit integers. On the standard output stands the
-// number of cycles in which an offered beat had changed before it was taken.
+// In the folder, requests_0 holds a record for each beat to send on the first pair of streams: TDATA, lowest
+// byte first, then one byte that is TLAST. responses_0 gets the same for each beat that came out, followed by
+// the cycle in which it was taken; sent_0 gets the cycle in which each request beat went in. Cycles are 64-bit
+// integers. The files of further pairs have further numbers; a pair without a file stands idle. On the standard
+// output stands, for each pair, the number of cycles in which an offered beat had changed before it was taken.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -18,7 +21,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "Vtop.h"
@@ -29,8 +32,12 @@ namespace {
 constexpr int RESET_CYCLES = 4;
 constexpr std::int64_t LINGER_CYCLES = 64;  // to wait, after all responses, for one too many
 
-using Data = std::remove_reference_t<decltype(Vtop::s_axis_tdata)>;
-constexpr std::size_t BEAT_BYTES = sizeof(Data);  // TDATA is a power of two of 32-bit words: no padding
+// The ports of each pair of streams. bulk.py writes those of designs with several pairs here.
+#define PAIRS(pair) pair(s_axis, m_axis)
+#define BYTES(in, out) sizeof(Vtop::in##_tdata),
+
+constexpr std::size_t SIZES[] = {PAIRS(BYTES)};
+constexpr std::size_t BEAT_BYTES = SIZES[0];  // TDATA is a power of two of 32-bit words: no padding
 constexpr std::size_t REQUEST_BYTES = BEAT_BYTES + 1;
 
 struct Traffic {
@@ -56,6 +63,37 @@ struct Beat {
     }
 };
 
+// The ports of one pair of streams.
+struct Ports {
+    void* request;
+    CData* request_valid;
+    CData* request_last;
+    const CData* request_ready;
+    const void* response;
+    const CData* response_valid;
+    const CData* response_last;
+    CData* response_ready;
+
+    bool accepts() const { return *request_ready; }
+    bool offers() const { return *response_valid; }
+
+    Beat offered() const {
+        Beat beat;
+        std::memcpy(beat.data, response, BEAT_BYTES);
+        beat.last = *response_last;
+        return beat;
+    }
+
+    void send(const char* beat) {
+        *request_valid = 1;
+        std::memcpy(request, beat, BEAT_BYTES);
+        *request_last = beat[BEAT_BYTES] != 0;
+    }
+
+    void pause() { *request_valid = 0; }
+    void receive(bool ready) { *response_ready = ready; }
+};
+
 // Random decisions, the same on every machine.
 class Dice {
 public:
@@ -71,8 +109,14 @@ private:
 class Accelerator {
 public:
     Accelerator() : top(std::make_unique<Vtop>(&context)) {
-        top->s_axis_tvalid = 0;
-        top->m_axis_tready = 0;
+#define PORTS(in, out)                                                                   \
+    Ports{&top->in##_tdata,  &top->in##_tvalid,  &top->in##_tlast,  &top->in##_tready,   \
+          &top->out##_tdata, &top->out##_tvalid, &top->out##_tlast, &top->out##_tready},
+        pairs = {PAIRS(PORTS)};
+        for (Ports& own : pairs) {
+            own.pause();
+            own.receive(false);
+        }
         top->rst = 1;
         for (int cycle = 0; cycle < RESET_CYCLES; ++cycle) {
             settle();
@@ -93,24 +137,7 @@ public:
         top->eval();
     }
 
-    bool accepts() const { return top->s_axis_tready; }
-    bool offers() const { return top->m_axis_tvalid; }
-
-    Beat offered() const {
-        Beat beat;
-        std::memcpy(beat.data, &top->m_axis_tdata, BEAT_BYTES);
-        beat.last = top->m_axis_tlast;
-        return beat;
-    }
-
-    void send(const char* request) {
-        top->s_axis_tvalid = 1;
-        std::memcpy(&top->s_axis_tdata, request, BEAT_BYTES);
-        top->s_axis_tlast = request[BEAT_BYTES] != 0;
-    }
-
-    void pause() { top->s_axis_tvalid = 0; }
-    void receive(bool ready) { top->m_axis_tready = ready; }
+    std::vector<Ports> pairs;
 
 private:
     VerilatedContext context;
@@ -130,13 +157,13 @@ public:
     explicit Receiver(Record& to) : record(to) {}
 
     // Whether a beat was taken.
-    bool look(const Accelerator& accelerator, bool ready, std::int64_t cycle) {
-        if (!accelerator.offers()) {
+    bool look(const Ports& ports, bool ready, std::int64_t cycle) {
+        if (!ports.offers()) {
             record.violations += waits;
             waits = false;
             return false;
         }
-        const Beat beat = accelerator.offered();
+        const Beat beat = ports.offered();
         record.violations += waits && waiting != beat;
         waits = !ready;
         waiting = beat;
@@ -155,41 +182,72 @@ private:
     bool waits = false;
 };
 
-// Send all beats and collect beats until every packet is answered.
-Record run(const std::vector<char>& requests, const Traffic& traffic) {
-    const std::size_t total = requests.size() / REQUEST_BYTES;
-    std::int64_t expected = traffic.surplus;
-    for (std::size_t i = 0; i < total; ++i) expected += requests[i * REQUEST_BYTES + BEAT_BYTES] != 0;
-    Record record;
-    Accelerator accelerator;
-    Receiver receiver(record);
-    Dice dice(traffic.seed);
-    bool offering = false, ready = false;
-    std::int64_t cycle = 0, quiet = 0;
-    while (quiet < (receiver.answered < expected ? traffic.patience : LINGER_CYCLES)) {
-        accelerator.settle();
-        ++cycle;
-        ++quiet;
-        const bool taken = receiver.look(accelerator, ready, cycle);
-        const bool went = offering && accelerator.accepts();
-        accelerator.rise();
-        if (taken || went) quiet = 0;
+// The traffic of one pair of streams.
+class Pair {
+public:
+    Pair(Ports& own, std::vector<char> beats, const Traffic& by, std::uint64_t number)
+        : ports(own), requests(std::move(beats)), traffic(by), dice(by.seed + number) {
+        total = requests.size() / REQUEST_BYTES;
+        expected = total ? traffic.surplus : 0;
+        for (std::size_t i = 0; i < total; ++i) expected += requests[i * REQUEST_BYTES + BEAT_BYTES] != 0;
+    }
+
+    // Look at the ports before the rising edge; return whether a beat is transferred.
+    bool look(std::int64_t cycle) {
+        const bool taken = receiver.look(ports, ready, cycle);
+        went = offering && ports.accepts();
+        if (went) record.sent.push_back(cycle);
+        return taken || went;
+    }
+
+    // Set the inputs after the rising edge.
+    void drive() {
         if (went) {
-            record.sent.push_back(cycle);
             offering = false;
-            accelerator.pause();
+            ports.pause();
         }
         if (!offering && record.sent.size() < total && !dice.hit(traffic.bubbles)) {
             offering = true;
-            accelerator.send(&requests[record.sent.size() * REQUEST_BYTES]);
+            ports.send(&requests[record.sent.size() * REQUEST_BYTES]);
         }
         ready = !dice.hit(traffic.back_pressure);
-        accelerator.receive(ready);
+        ports.receive(ready);
     }
-    return record;
+
+    bool done() const { return receiver.answered >= expected; }
+
+    Record record;
+
+private:
+    Ports& ports;
+    std::vector<char> requests;
+    const Traffic& traffic;
+    Dice dice;
+    Receiver receiver{record};
+    std::size_t total = 0;
+    std::int64_t expected = 0;
+    bool offering = false, ready = false, went = false;
+};
+
+// Send all beats and collect beats until every packet is answered.
+void run(Accelerator& accelerator, std::vector<std::unique_ptr<Pair>>& pairs, std::int64_t patience) {
+    std::int64_t cycle = 0, quiet = 0;
+    const auto answered = [&] {
+        return std::all_of(pairs.begin(), pairs.end(), [](const auto& pair) { return pair->done(); });
+    };
+    while (quiet < (answered() ? LINGER_CYCLES : patience)) {
+        accelerator.settle();
+        ++cycle;
+        ++quiet;
+        for (auto& pair : pairs)
+            if (pair->look(cycle)) quiet = 0;
+        accelerator.rise();
+        for (auto& pair : pairs) pair->drive();
+    }
 }
 
 std::vector<char> load(const std::string& path) {
+    if (!std::filesystem::exists(path)) return {};
     std::ifstream file(path, std::ios::binary);
     std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     if (!file || bytes.size() % REQUEST_BYTES) throw std::runtime_error(path + ": not whole request beats");
@@ -206,13 +264,25 @@ void save(const std::string& path, const void* data, std::size_t size) {
 }  // namespace
 
 int main(int count, char** arguments) try {
-    if (count != 9) throw std::runtime_error("eight arguments were expected");
-    const Traffic traffic{std::stod(arguments[4]), std::stod(arguments[5]), std::stoull(arguments[6]),
-                          std::stoll(arguments[7]), std::stoll(arguments[8])};
-    const Record record = run(load(arguments[1]), traffic);
-    save(arguments[2], record.responses.data(), record.responses.size());
-    save(arguments[3], record.sent.data(), record.sent.size() * sizeof record.sent[0]);
-    std::cout << record.violations << std::endl;
+    if (count != 7) throw std::runtime_error("six arguments were expected");
+    const std::string folder = std::string(arguments[1]) + "/";
+    const Traffic traffic{std::stod(arguments[2]), std::stod(arguments[3]), std::stoull(arguments[4]),
+                          std::stoll(arguments[5]), std::stoll(arguments[6])};
+    Accelerator accelerator;
+    std::vector<std::unique_ptr<Pair>> pairs;
+    for (Ports& ports : accelerator.pairs) {
+        const std::string number = std::to_string(pairs.size());
+        const std::vector<char> requests = load(folder + "requests_" + number);
+        pairs.push_back(std::make_unique<Pair>(ports, requests, traffic, pairs.size()));
+    }
+    run(accelerator, pairs, traffic.patience);
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+        const Record& record = pairs[k]->record;
+        save(folder + "responses_" + std::to_string(k), record.responses.data(), record.responses.size());
+        save(folder + "sent_" + std::to_string(k), record.sent.data(),
+             record.sent.size() * sizeof(std::int64_t));
+        std::cout << record.violations << std::endl;
+    }
     return EXIT_SUCCESS;
 } catch (const std::exception& error) {
     std::cerr << "bulk bench: " << error.what() << std::endl;

@@ -7,19 +7,28 @@ several threads, which on two cores is even slower than one thread.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.design.replacement import VERILOG
 from rbdhw.sim.packets import Beats
 from rbdhw.sim.tools import failure
 from rbdhw.sim.verilator import Disturbance, Exchange, Harness, make_simulator
 
 _SOURCE = "bulk.cpp"
+
+_NUMBERED = re.compile(r"\bs_axis_(\d+)_tvalid\b")
+"""A port of one of several pairs of streams."""
+
+_ONE_PAIR = "pair(s_axis, m_axis)"
+"""The ports of a design with one pair of streams, as the harness has them."""
 
 
 def build(directory: Path, cache: Path | None = None) -> Path:
@@ -30,28 +39,39 @@ def build(directory: Path, cache: Path | None = None) -> Path:
     InputError, SimulationError
         As :func:`rbdhw.sim.verilator.make_simulator`.
     """
-    source = files("rbdhw.sim").joinpath(_SOURCE).read_bytes()
-    return make_simulator(directory, cache, Harness({_SOURCE: source}))
+    source = files("rbdhw.sim").joinpath(_SOURCE).read_text(encoding="utf-8")
+    numbers = sorted(set(_NUMBERED.findall((directory / VERILOG).read_text(encoding="utf-8"))))
+    if numbers:
+        several = " ".join(f"pair(s_axis_{k}, m_axis_{k})" for k in numbers)
+        source = source.replace(_ONE_PAIR, several)
+    return make_simulator(directory, cache, Harness({_SOURCE: source.encode()}))
 
 
-def exchange(executable: Path, requests: Beats, traffic: Disturbance) -> Exchange:
-    """Send packets to the accelerator and receive as many; several simulations may run at once.
+def exchange(executable: Path, requests: Sequence[Beats], traffic: Disturbance) -> list[Exchange]:
+    """Send packets to each pair of streams and receive as many; several simulations may run at once.
+
+    Pairs for which there are no requests stand idle.
 
     Raises
     ------
     SimulationError
         If the simulation does not finish.
     """
-    size = requests.data.shape[1]
-    with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
-        paths = [Path(work) / name for name in ("requests", "responses", "sent")]
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as name:
+        work = Path(name)
         numbers = (traffic.bubbles, traffic.back_pressure, traffic.seed, traffic.patience, traffic.surplus)
-        np.column_stack([requests.data, requests.last]).tofile(paths[0])
-        violations = _simulate(executable, [*map(str, paths), *map(repr, numbers)])
-        beats = np.fromfile(paths[1], _beat(size))
-        responses = Beats(beats["data"].copy(), beats["last"] != 0)
-        taken: NDArray[np.int64] = beats["taken"].astype(np.int64)
-        return Exchange(responses, np.fromfile(paths[2], "<i8"), taken, violations)
+        for k, own in enumerate(requests):
+            np.column_stack([own.data, own.last]).tofile(work / f"requests_{k}")
+        violations = _simulate(executable, [name, *map(repr, numbers)])
+        return [_read_record(work, k, own, violations[k]) for k, own in enumerate(requests)]
+
+
+def _read_record(work: Path, pair: int, requests: Beats, violations: int) -> Exchange:
+    """Return what the bench recorded of a pair of streams."""
+    beats = np.fromfile(work / f"responses_{pair}", _beat(requests.data.shape[1]))
+    responses = Beats(beats["data"].copy(), beats["last"] != 0)
+    taken: NDArray[np.int64] = beats["taken"].astype(np.int64)
+    return Exchange(responses, np.fromfile(work / f"sent_{pair}", "<i8"), taken, violations)
 
 
 def _beat(size: int) -> np.dtype[np.void]:
@@ -59,12 +79,12 @@ def _beat(size: int) -> np.dtype[np.void]:
     return np.dtype([("data", "u1", (size,)), ("last", "u1"), ("taken", "<i8")])
 
 
-def _simulate(executable: Path, arguments: list[str]) -> int:
-    """Run the simulator; return the number of violations."""
+def _simulate(executable: Path, arguments: list[str]) -> list[int]:
+    """Run the simulator; return the number of violations at each pair of streams."""
     command = [str(executable), *arguments]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode:
         log = executable.parent.parent / "simulation.log"
         log.write_bytes(done.stdout + done.stderr)
         raise failure("simulation", f"exit status {done.returncode}", log)
-    return int(done.stdout)
+    return list(map(int, done.stdout.split()))

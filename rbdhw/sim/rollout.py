@@ -205,7 +205,7 @@ def simulate_rollouts(
         part = Rollouts(words, own.rows, own.every)
         asked = _packets(model, part)
         surplus = part.tasks * (len(part.sent) - 1)
-        outcome = exchange(executable, asked, Disturbance(surplus=surplus))
+        (outcome,) = exchange(executable, [asked], Disturbance(surplus=surplus))
         found = answers(model, outcome.responses)[ROLLOUT]
         packets = sort_responses(found.packets)
         if outcome.violations or len(packets) != part.tasks * len(part.sent) or not found.whole.all():

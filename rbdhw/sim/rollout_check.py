@@ -50,7 +50,7 @@ def check_rollouts(
     tasks: int,
     rng: np.random.Generator,
     traffic: Disturbance,
-    exchange: Callable[..., Exchange],
+    exchange: Callable[..., list[Exchange]],
 ) -> RolloutReport:
     """Load rows, send rollouts of random lengths, and compare every answer with the model's.
 
@@ -81,8 +81,8 @@ def check_rollouts(
     ends = np.cumsum([len(packets) for packets in asked])
     places = {k: np.arange(end - len(asked[k]), end) for k, end in enumerate(ends)}
     surplus = sum(map(len, expected)) - count
-    outcome = exchange(
-        requests=merge(places, dict(enumerate(asked))),
+    (outcome,) = exchange(
+        requests=[merge(places, dict(enumerate(asked)))],
         traffic=Disturbance(traffic.bubbles, traffic.back_pressure, traffic.seed, surplus=surplus),
     )
     found, rest = answers(design, outcome.responses), np.arange(horizon)

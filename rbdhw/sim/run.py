@@ -248,6 +248,8 @@ def rtl(
 ) -> tuple[Integers, dict[str, Integers]]:
     """Return the status (N,) and output words of the Verilog for the input words (N,) of N tasks.
 
+    Of several pairs of streams the first one is used.
+
     Raises
     ------
     SimulationError
@@ -260,7 +262,7 @@ def rtl(
     if len(loads.places):
         places[LOAD_PARAMETERS], packets[LOAD_PARAMETERS] = loads.places, load_packets(design, loads)[0]
     sequence = merge(places, packets)
-    outcome = exchange(build(directory, cache), sequence, Disturbance())
+    (outcome,) = exchange(build(directory, cache), [sequence], Disturbance())
     answered = answers(design, outcome.responses, extended)[function]
     headers, _ = unpack(answered.packets, [])
     in_step = answered.whole.all() and np.array_equal(field(headers, "tag"), tags % TAGS)

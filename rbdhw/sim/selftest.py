@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from itertools import accumulate
 from string import Template
@@ -75,10 +75,22 @@ def _text(design: Design, tasks: int, asked: list[str], answers: list[list[str]]
         about=about,
         tasks=tasks,
         width=design.interface.data_width,
+        ports=_connections(design.interface.ports),
         requests=len(asked),
         responses=sum(map(len, answers)),
         beats="\n".join(f"    {line}" for line in lines),
     )
+
+
+def _connections(ports: Sequence[tuple[str, str]]) -> str:
+    """Return the connections of the streams. All tasks use the first pair; the others stand idle."""
+    (first, *idle) = ports
+    lines = []
+    for port, wire in zip(first, ("s_axis", "m_axis"), strict=True):
+        lines.append(", ".join(f".{port}_{name}({wire}_{name})" for name in ("tdata", "tvalid", "tready")))
+        lines.append(f".{port}_tlast({wire}_tlast)")
+    lines += [f".{requests}_tvalid(1'b0), .{responses}_tready(1'b0)" for requests, responses in idle]
+    return ",\n".join(f"    {line}" for line in lines)
 
 
 def _firsts(answers: list[list[str]]) -> list[int]:

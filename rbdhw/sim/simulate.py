@@ -7,10 +7,11 @@ numbers and its own simulation. In bulk mode the processors simulate several pie
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,18 @@ from rbdhw.sim import verilator
 from rbdhw.sim.diagnosis import Cause, diagnose, merge_causes
 from rbdhw.sim.loads import Loads, draw_loads, load_packets
 from rbdhw.sim.model import respond
-from rbdhw.sim.packets import Answers, Bytes, answers, contents, decode, encode, merge, requests, responses
+from rbdhw.sim.packets import (
+    Answers,
+    Beats,
+    Bytes,
+    answers,
+    contents,
+    decode,
+    encode,
+    merge,
+    requests,
+    responses,
+)
 from rbdhw.sim.rollout_check import RolloutReport, check_rollouts
 from rbdhw.sim.verilator import Disturbance, Exchange
 
@@ -210,11 +222,11 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Piece:
-    """The result of a piece's simulation; ``stray`` counts what belongs to no batch."""
+    """What the simulation of a piece gave, on all pairs of streams; ``stray`` counts what is of no batch."""
 
     stray: int
     cycles: int
-    batches: dict[Key, _Found]
+    found: tuple[tuple[Key, _Found], ...]
 
 
 def simulate(
@@ -230,7 +242,8 @@ def simulate(
 ) -> Report:
     """Simulate the design in a folder on random tasks of all strata, with its functions mixed.
 
-    Half of the tasks that can be extended are: they send or request the optional arrays.
+    All pairs of streams are busy at once. Half of the tasks that can be extended are: they send or request
+    the optional arrays.
 
     Parameters
     ----------
@@ -260,9 +273,10 @@ def simulate(
 
     def piece(start: int) -> _Piece:
         rng = np.random.default_rng([seed, start])
-        batches = _batches(design, start, min(starts.step, tasks - start), rng)
+        shares = _shares(min(starts.step, tasks - start), design.interface.streams)
+        each = [_batches(design, start + first, share, rng) for first, share in shares]
         traffic = Disturbance(bubbles, back_pressure, int(rng.integers(1 << 63)))
-        return _simulate_batches(design, batches, partial(through, traffic=traffic))
+        return _simulate_batches(design, each, partial(through, traffic=traffic))
 
     pieces = []
     progress(f"simulating: 0 of {tasks} tasks")
@@ -301,6 +315,12 @@ def _in_order(work: Callable[[int], _Piece], starts: range, at_once: int) -> Ite
 
 
 # Random tasks
+
+
+def _shares(tasks: int, streams: int) -> list[tuple[int, int]]:
+    """Return the first task and the number of tasks of each pair of streams that has any."""
+    ends = [tasks * (k + 1) // streams for k in range(streams)]
+    return [(first, end - first) for first, end in pairwise([0, *ends]) if end > first]
 
 
 def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -> dict[Key, _Batch]:
@@ -348,22 +368,35 @@ def _batch(design: Design, key: Key, first: int, tasks: Integers, drawn: Drawn, 
 
 
 def _simulate_batches(
-    design: Design, batches: Mapping[Key, _Batch], exchange: Callable[..., Exchange]
+    design: Design, each: Sequence[Mapping[Key, _Batch]], exchange: Callable[..., list[Exchange]]
 ) -> _Piece:
-    sequence = merge(
-        {key: batch.places for key, batch in batches.items()},
-        {key: batch.requests for key, batch in batches.items()},
-    )
-    outcome = exchange(requests=sequence)
+    """Return what the batches of each pair of streams gave, which were simulated together."""
+    sequences = [
+        merge(
+            {key: batch.places for key, batch in batches.items()},
+            {key: batch.requests for key, batch in batches.items()},
+        )
+        for batches in each
+    ]
+    outcomes = exchange(requests=sequences)
+    found = [_compare(design, *own) for own in zip(each, sequences, outcomes, strict=True)]
+    stray, cycles = sum(count for count, _ in found), max(own.cycles for own in outcomes)
+    return _Piece(stray, cycles, tuple(own for _, few in found for own in few))
+
+
+def _compare(
+    design: Design, batches: Mapping[Key, _Batch], sequence: Beats, outcome: Exchange
+) -> tuple[int, list[tuple[Key, _Found]]]:
+    """Return what belongs to no batch of one pair of streams, and what each batch gave."""
     ends = np.flatnonzero(sequence.last)
     first_beats = np.concatenate([[0], ends[:-1] + 1])
     came = {option: answers(design, outcome.responses, option) for _, option in batches}
     answered = {(function, option): came[option][function] for function, option in batches}
-    found = {
-        key: _compare_batch(design, key, batch, answered[key], outcome, first_beats)
+    found = [
+        (key, _compare_batch(design, key, batch, answered[key], outcome, first_beats))
         for key, batch in batches.items()
         if key[0] in FUNCTIONS
-    }
+    ]
     wrong = sum(
         count_mismatches(batch.expected, answered[key])
         for key, batch in batches.items()
@@ -372,7 +405,7 @@ def _simulate_batches(
     last = outcome.responses.last
     packets = int(np.count_nonzero(last)) + int(not last[-1:].all())
     unknown = packets - sum(len(answer.places) for answer in answered.values())
-    return _Piece(unknown + wrong + outcome.violations, outcome.cycles, found)
+    return unknown + wrong + outcome.violations, found
 
 
 def _compare_batch(
@@ -414,7 +447,7 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
 
 def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Disturbance) -> Report:
     """Return the report of all pieces."""
-    every = [(key[0], found) for piece in pieces for key, found in piece.batches.items()]
+    every = [(key[0], found) for piece in pieces for key, found in piece.found]
     functions = {
         function: _function_report([found for name, found in every if name == function], limit)
         for function, limit in ((f, design.description.error[f].limit) for f in design.functions)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -43,15 +43,16 @@ AS_ONE_FILE = "VM_PARALLEL_BUILDS=0"
 
 _PORTS = """\
 `verilator_config
-public_flat_rd -module "accelerator" -var "m_axis_t*"
-public_flat_rd -module "accelerator" -var "s_axis_tready"
 public_flat_rw -module "accelerator" -var "clk"
 public_flat_rw -module "accelerator" -var "rst"
-public_flat_rw -module "accelerator" -var "s_axis_tdata"
-public_flat_rw -module "accelerator" -var "s_axis_tvalid"
-public_flat_rw -module "accelerator" -var "s_axis_tlast"
-public_flat_rw -module "accelerator" -var "m_axis_tready"
+public_flat_rd -module "accelerator" -var "m_axis_*"
+public_flat_rd -module "accelerator" -var "s_axis_*tready"
+public_flat_rw -module "accelerator" -var "s_axis_*tdata"
+public_flat_rw -module "accelerator" -var "s_axis_*tvalid"
+public_flat_rw -module "accelerator" -var "s_axis_*tlast"
+public_flat_rw -module "accelerator" -var "m_axis_*tready"
 """
+"""The ports of one pair of streams or of several."""
 
 
 _OPTIONS = (
@@ -62,7 +63,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class Disturbance:
-    """The random traffic of a simulation.
+    """The random traffic of a simulation, which differs from one pair of streams to the next.
 
     ``bubbles`` is the probability per cycle that a beat is held back although it could be sent;
     ``back_pressure`` is the probability that the receiver is not ready. After ``patience`` cycles without any
@@ -160,8 +161,10 @@ def _splitting(work: Path) -> list[str]:
     return [AS_ONE_FILE] if size <= SINGLE_FILE else []
 
 
-def exchange(executable: Path, requests: Beats, traffic: Disturbance) -> Exchange:
-    """Send packets to the accelerator and receive as many.
+def exchange(executable: Path, requests: Sequence[Beats], traffic: Disturbance) -> list[Exchange]:
+    """Send packets to each pair of streams of the accelerator and receive as many from it.
+
+    Pairs for which there are no requests stand idle.
 
     Raises
     ------
@@ -171,11 +174,17 @@ def exchange(executable: Path, requests: Beats, traffic: Disturbance) -> Exchang
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
         folder = Path(work)
         (folder / "job.json").write_text(json.dumps(asdict(traffic)))
-        np.savez(folder / "requests.npz", data=requests.data, last=requests.last)
+        for k, own in enumerate(requests):
+            np.savez(folder / f"requests_{k}.npz", data=own.data, last=own.last)
         _simulate(executable, folder)
-        with np.load(folder / "responses.npz") as results:
-            beats = Beats(results["data"], results["last"])
-            return Exchange(beats, results["sent"], results["taken"], int(results["violations"]))
+        return [_read_record(folder / f"responses_{k}.npz") for k in range(len(requests))]
+
+
+def _read_record(path: Path) -> Exchange:
+    """Return what the bench recorded of a pair of streams."""
+    with np.load(path) as results:
+        beats = Beats(results["data"], results["last"])
+        return Exchange(beats, results["sent"], results["taken"], int(results["violations"]))
 
 
 def _cocotb_harness() -> Harness:
@@ -196,7 +205,7 @@ def _name(source: Path, harness: Harness) -> str:
 
 
 def _simulate(executable: Path, folder: Path) -> None:
-    """Run the bench in ``folder``, where it writes ``responses.npz``."""
+    """Run the bench in ``folder``, where it writes the responses of each pair of streams."""
     from cocotb_tools.runner import get_runner
 
     log, reason = folder / "simulation.log", "the bench did not finish"
@@ -213,7 +222,7 @@ def _simulate(executable: Path, folder: Path) -> None:
         raise InputError("simulation", str(error), "a Python with its shared library") from error
     except (RuntimeError, SystemExit) as error:
         reason = str(error)
-    if not (folder / "responses.npz").exists():
+    if not (folder / "responses_0.npz").exists():
         kept = executable.parent.parent / log.name
         shutil.copy2(log, kept)
         raise failure("simulation", reason, kept)

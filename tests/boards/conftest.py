@@ -104,9 +104,9 @@ def design(tmp_path: Path) -> Path:
     return folder
 
 
-def write_manifest(folder: Path, *, tdata: int = 32, **changes: Any) -> None:
+def write_manifest(folder: Path, *, tdata: int = 32, pairs: int = 1, **changes: Any) -> None:
     """Write a manifest with changes; those of an entry leave its other keys."""
-    changes["stream"] = {"tdata_width": tdata}
+    changes["stream"] = {"tdata_width": tdata, "pairs": pairs}
     changed = {
         key: {**MANIFEST[key], **own} if isinstance(own, dict) else own for key, own in changes.items()
     }

@@ -362,6 +362,13 @@ def test_design_for_another_board_is_refused(design: Path) -> None:
     assert refusal(design, board="vcu118") == expected
 
 
+def test_several_pairs_of_streams_are_refused_by_a_board_and_by_a_placement(design: Path) -> None:
+    write_manifest(design, pairs=2)
+    where = f"{design}/manifest.json, stream.pairs: 2 pairs of streams; expected one pair for"
+    assert refusal(design, board="ulx3s-85f") == f"{where} board ulx3s-85f; generate without --streams"
+    assert refusal(design) == f"{where} a placement; generate without --streams, or use --count"
+
+
 def test_wide_stream_is_refused_by_a_board(design: Path) -> None:
     write_manifest(design, tdata=64)
     expected = (

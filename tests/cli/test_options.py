@@ -63,6 +63,7 @@ def test_every_option_reaches_the_build(tmp_path):
         max_error=0.01,
         width=18,
         tdata=64,
+        streams=2,
         number="float32",
         priority="id, fd,id",
         share_limbs="off",
@@ -80,6 +81,7 @@ def test_every_option_reaches_the_build(tmp_path):
         width=18,
         fext="all",
         data_width=64,
+        streams=2,
         number="float32",
         priority=("id", "fd"),
         algorithms={"inverse": "single_pivots"},
@@ -95,8 +97,8 @@ def test_every_option_reaches_the_build(tmp_path):
 
 def test_the_options_of_the_hardware_are_told_apart():
     assert OF_HARDWARE == (
-        "ii", "bandwidth", "fit", "clock", "max_error", "width", "tdata", "number", "priority",
-        "share_limbs", "core", "cores", "copies", "mix", "parameters_by", "domain", "seed",
+        "ii", "bandwidth", "fit", "clock", "max_error", "width", "tdata", "streams", "number",
+        "priority", "share_limbs", "core", "cores", "copies", "mix", "parameters_by", "domain", "seed",
     )  # fmt: skip
     panels = {name: panel for name, (*_, panel) in options_of("info").items()}
     assert {name for name, panel in panels.items() if panel == HARDWARE} == set(OF_HARDWARE)

@@ -397,6 +397,10 @@ def test_a_damaged_domain_is_refused(folder, change, text):
             "stream.tdata_width: 48; expected one of 32, 64, 128, 256, 512, 1024",
         ),
         (
+            lambda data: data["stream"].update(pairs=9),
+            "stream.pairs: 9; expected 1 to 8, and 1 with rollouts",
+        ),
+        (
             lambda data: data["stream"]["functions"].update(id=3),
             f"stream.functions: {{'id': 3, 'fd': 1}}; expected some of {CODES}",
         ),

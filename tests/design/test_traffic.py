@@ -1,5 +1,7 @@
 """The traffic on the link, computed by hand."""
 
+from dataclasses import replace
+
 from rbdhw.design.traffic import Traffic, link_entry, slowest, traffic
 from tests.support.designs import rail_design
 
@@ -24,6 +26,17 @@ def test_rates_and_intervals():
     assert packets.interval(125.0, 4.0) == 8
 
 
+def test_pairs_of_streams_carry_packets_at_once():
+    """The rate of the streams is theirs together; that of a link behind them stays."""
+    packets = Traffic(bytes_in=30, bytes_out=225, beats_in=1, beats_out=4, streams=3)
+    assert (packets.interval(125.0, None), packets.tasks_per_second(125.0, None)) == (2, 93.75e6)
+    assert [packets.cycles(ii) for ii in (1, 4)] == [2, 4]
+    assert packets.interval(125.0, 4.0) == 8
+    assert packets.json() == {"bytes_in": 30, "bytes_out": 225, "beats_in": 1, "beats_out": 4}
+    interface = replace(rail_design(data_width=64, bodies=3).interface, streams=2)
+    assert traffic(interface)["id"].streams == 2
+
+
 def test_the_slowest_function_has_the_most_bytes_or_beats():
     packets = {"id": Traffic(90, 10, 2, 1), "fd": Traffic(80, 95, 2, 2), "m": Traffic(10, 40, 1, 1)}
     assert slowest(packets, 100.0, 1.0) == "fd"
@@ -32,5 +45,5 @@ def test_the_slowest_function_has_the_most_bytes_or_beats():
         "bandwidth": 1.0,
         "ii": 10,
         "function": "fd",
-        "functions": {name: vars(own) for name, own in packets.items()},
+        "functions": {name: own.json() for name, own in packets.items()},
     }

@@ -42,6 +42,15 @@ def test_every_cycle_of_latency_takes_two_flip_flops_of_each_function():
     assert second.flip_flops - first.flip_flops == len(LATENCY) * 3 * 2
 
 
+def test_each_pair_of_streams_has_an_edge_of_its_own():
+    """Two pairs take twice the cells of one, and what lets them take turns at the core."""
+    one = rail_design(data_width=64, bodies=3).interface
+    alone, both = (cells_of(own, LATENCY, 8, ECP5) for own in (one, replace(one, streams=2)))
+    bits = sum(one.slots)
+    assert 2 * alone["edge"].luts + bits <= both["edge"].luts <= 2.5 * alone["edge"].luts + 2 * bits
+    assert both["buffers"].luts >= 2 * alone["buffers"].luts + bits
+
+
 def test_every_lane_of_singles_has_converters():
     narrow, wide = (cells(number="float32", data_width=width)["edge"] for width in (32, 64))
     plain = cells(data_width=64)["edge"]

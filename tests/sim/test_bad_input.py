@@ -32,7 +32,7 @@ def test_a_generated_accelerator(tmp_path, functions, number, data_width, ii):
     simulator = build(tmp_path / "design")
     for seed, traffic in enumerate((Disturbance(), Disturbance(0.3, 0.3, 5), Disturbance(0.0, 0.8, 6))):
         stream = disturbed(design, 400, seed)
-        outcome = exchange(simulator, stream.beats, traffic)
+        (outcome,) = exchange(simulator, [stream.beats], traffic)
         assert outcome.violations == 0
         assert answered(design, outcome.responses) == stream.expected
         assert set(stream.kinds) == set(KINDS) - ({"not_finite"} if number == "fixed" else set())

@@ -34,7 +34,7 @@ def request_alone(folder, tag: int) -> Beats:
 
 
 def through(bench, folder, cache, beats: Beats, traffic: Disturbance) -> Exchange:
-    return bench.exchange(bench.build(folder, cache), beats, traffic)
+    return bench.exchange(bench.build(folder, cache), [beats], traffic)[0]
 
 
 def assert_same_responses(first: Exchange, second: Exchange) -> None:
@@ -119,4 +119,4 @@ def test_beats_of_another_size_are_told_with_the_log(rail_folder, cache):
     first, line = str(failure.value).splitlines()
     assert first == f"simulation failed (exit status 1); its log is {cache.resolve() / 'simulation.log'}"
     assert line.startswith("  bulk bench: ")
-    assert line.endswith("requests: not whole request beats")
+    assert line.endswith("requests_0: not whole request beats")

@@ -71,7 +71,7 @@ class Device:
         data = np.frombuffer(b"".join(beat.to_bytes(size, "little") for beat in beats), np.uint8)
         last = [k == len(packet) - 1 for packet in packets for k in range(len(packet))]
         requests = SimpleNamespace(data=data.reshape(-1, size), last=np.array(last))
-        told = bulk.exchange(self.simulator, requests, traffic or Disturbance())  # type: ignore[arg-type]
+        (told,) = bulk.exchange(self.simulator, [requests], traffic or Disturbance())  # type: ignore[list-item]
         assert told.violations == 0
         starts = np.concatenate([[0], np.flatnonzero(last)[:-1] + 1])
         came = {k: int(told.sent[start]) for k, start in enumerate(starts)}

@@ -92,7 +92,7 @@ def test_loads_of_wrong_length_change_nothing(loading):
     task = requests(design, "fd", np.array([1]), {name: own[:1] for name, own in words.items()})
     packets = {"a": task, "b": longer, "c": task, "d": flagged, "e": task, "f": good, "g": task}
     sequence = merge({name: np.array([k]) for k, name in enumerate(packets)}, packets)
-    came = exchange(build(loading), sequence, Disturbance()).responses
+    came = exchange(build(loading), [sequence], Disturbance())[0].responses
     tasks, loads = (answers(design, came)[name] for name in ("fd", LOAD_PARAMETERS))
     headers = unpack(loads.packets, [])[0]
     malformed = 1 << Status.MALFORMED

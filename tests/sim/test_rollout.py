@@ -229,6 +229,10 @@ def test_the_horizon_is_checked() -> None:
         (BuildOptions(horizon=8), "horizon: the build has no rollouts; use --functions rollout"),
         (BuildOptions(functions=("step",), horizon=8, copies=2), "cores: rollouts return to one core"),
         (
+            BuildOptions(functions=("step",), horizon=8, streams=2),
+            "streams: rollouts return to the only pair of streams; leave --streams out, or use step",
+        ),
+        (
             BuildOptions(functions=known, horizon=8, mix={"id": 1.0}),
             "mix: does not choose cores",
         ),

@@ -190,7 +190,7 @@ def test_all_functions_are_mixed_and_half_of_what_can_be_is_extended(toy_folder,
     asked = []
 
     def recorded(executable, requests, traffic, exchange=bench.exchange):
-        asked.append(requests)
+        asked.extend(requests)
         return exchange(executable, requests, traffic)
 
     monkeypatch.setattr(bench, "exchange", recorded)

@@ -86,7 +86,7 @@ def test_a_bench_that_fails_is_told_with_its_log(rail_folder, cache):
     simulator = build(rail_folder, cache)
     beats = Beats(np.zeros((1, 4), np.uint8), np.array([True]))
     with pytest.raises(SimulationError) as failure:
-        exchange(simulator, beats, Disturbance(seed=[]))
+        exchange(simulator, [beats], Disturbance(seed=[]))
     assert str(failure.value).startswith("simulation failed (")
     assert f"its log is {cache.resolve() / 'simulation.log'}" in str(failure.value)
 

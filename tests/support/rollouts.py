@@ -88,7 +88,7 @@ class Stream:
         """Send everything, compare every bit of the answers, and return the cycles of the last beats."""
         places = {k: np.array([k]) for k in range(len(self.sent))}
         beats = merge(places, {k: packet[np.newaxis] for k, packet in enumerate(self.sent)})
-        outcome = bulk.exchange(bulk.build(folder), beats, traffic)
+        (outcome,) = bulk.exchange(bulk.build(folder), [beats], traffic)
         assert outcome.violations == 0
         found = answers(self.design, outcome.responses)
         for function, packets in self.expected.items():

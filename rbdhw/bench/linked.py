@@ -111,8 +111,8 @@ def paced(name: str, function: str, number: str, extended: bool = False) -> Pace
 def answer_cycles(folder: Path, function: str, count: int, extended: bool = False) -> NDArray[np.int64]:
     """Return the cycles in which a design in Verilator answers tasks that are sent without a pause.
 
-    They are those of the last beat of each response, counted from the first beat of the first request. The
-    simulator is kept in the user's cache.
+    They are those of the last beat of each response, counted from the first beat of the first request. Of
+    several pairs of streams each is sent all these tasks. The simulator is kept in the user's cache.
     """
     return _exchange(folder, {function: np.arange(count)}, extended)
 
@@ -141,6 +141,7 @@ def _exchange(
         words = encode(design, function, arrays, extended)
         packets[function, extended] = requests(design, function, own, words, extended)
     beats = merge({(name, extended): own for name, own in places.items()}, packets)
-    (record,) = bulk.exchange(bulk.build(folder, user_cache()), [beats], Disturbance())
-    cycles: NDArray[np.int64] = record.taken[record.responses.last] - record.sent[0]
-    return cycles
+    sent = [beats] * design.interface.streams
+    records = bulk.exchange(bulk.build(folder, user_cache()), sent, Disturbance())
+    cycles: NDArray[np.int64] = np.concatenate([own.taken[own.responses.last] for own in records])
+    return np.sort(cycles) - int(min(own.sent[0] for own in records))

@@ -24,7 +24,7 @@ SAME = {
 
 BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("id", "dfd", "difd"), "ii": 2, "max_error": 1e-4}),
-    ("toy", {"functions": ("id",), "ii": 16, "core": "auto", "width": 18}),
+    ("toy", {"functions": ("id",), "ii": 16, "core": "auto", "width": 18, "streams": 2}),
     ("toy", {"functions": ("sid", "kin"), "ii": 4, "width": 18, "mounting": Mounting(frames=("tip",))}),
     ("toy", {"functions": ("step",), "ii": 4, "width": 18, "mounting": Mounting(time_step=0.002)}),
     ("hyq", {"functions": ("id",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),

@@ -1,8 +1,9 @@
-"""The table of forward dynamics of chains: by the inverse of the mass matrix, or propagated."""
+"""The table of forward dynamics of chains: by the inverse of the mass matrix, or without it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rbdhw.bench.rows import Row, Rows
 from rbdhw.bench.second_order import chain
@@ -12,21 +13,30 @@ from rbdhw.frontend.build_graph import multiplications, operation_delay, optimis
 from rbdhw.frontend.functions import trace
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import Robot
 from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.robot.spatial import point_inertia
 from rbdhw.target import target
 
 WAYS = {
     "inverse": Algorithms(),
     "solves": Algorithms(products="solves"),
     "propagated": Algorithms(forward="propagated"),
+    "reduced": Algorithms(forward="reduced"),
+    "eliminated": Algorithms(forward="eliminated"),
 }
 """The ways that are compared."""
 
 LINKS = (7, 16, 32, 64, 128)
 """The links of the chains."""
 
-MOST_LINKS = {"inverse": 32, "solves": 64}
-"""The longest chains that are traced with an inverse or with its factors: the graphs of others are large."""
+MOST_LINKS = {"inverse": 32, "solves": 64, "eliminated": 64}
+"""The longest chains that are traced in some ways: the graphs of others are large."""
+
+LINK = point_inertia(
+    1.0, (0.02, 0.05, 0.2), ((0.009, 0.001, 0.0006), (0.001, 0.008, 0.0008), (0.0006, 0.0008, 0.003))
+)
+"""The inertia of a link, with no entry zero."""
 
 
 def chains(links: Iterable[int] = LINKS) -> Rows:
@@ -34,9 +44,15 @@ def chains(links: Iterable[int] = LINKS) -> Rows:
     return [_row(count, way) for count in links for way in WAYS if count <= MOST_LINKS.get(way, count)]
 
 
+def snake(links: int) -> Robot:
+    """Return a chain of equal rigid bodies on revolute joints, whose axes turn by 90 degrees each."""
+    robot = chain(links)
+    return robot.with_bodies([replace(body, inertia=LINK) for body in robot.bodies])
+
+
 def _row(links: int, way: str) -> Row:
     device = target("xcvu9p")
-    robot = regroup_inertias(align_axes(elementary(chain(links))))
+    robot = regroup_inertias(align_axes(elementary(snake(links))))
     graph = optimise(trace(robot, ("fd",), (), WAYS[way]), device.delays)
     path = cost_of(graph, operation_delay(device.delays)).nanoseconds
     return {"links": links, "way": way, "multiplications": multiplications(graph), "nanoseconds": path}

@@ -267,7 +267,7 @@ def best_algorithms(
 def combinations(robot: Robot, function: str) -> list[Algorithms]:
     """Return all combinations of algorithms that compute a function of a robot.
 
-    Propagation needs no inverse, so it is combined with the default one only.
+    Propagation and constraint forces need no inverse, so they are combined with the default one only.
     """
     names = [own if function in NEEDED_BY[step] else own[:1] for step, own in ALGORITHMS.items()]
     every = (Algorithms(**dict(zip(ALGORITHMS, chosen, strict=True))) for chosen in product(*names))

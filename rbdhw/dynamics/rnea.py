@@ -123,7 +123,7 @@ def newton_euler(
     trip = RoundTrip(base, [], {}, [])
     for i, body in enumerate(robot.bodies):
         with region("rnea_forward", i):
-            motion = _forward(robot, i, q[i], v[places[i]], a[places[i]], trip)
+            motion = motion_of(robot, i, q[i], v[places[i]], a[places[i]], trip)
             label("omega", motion.velocity)
             label("alpha", motion.angular)
             label("acceleration", motion.linear)
@@ -158,7 +158,7 @@ def along(joint: Joint, wrench: Wrench) -> list[Scalar]:
     return [wrench[0 if turns else 1][k] for turns, k in directions(joint)]
 
 
-def _forward(
+def motion_of(
     robot: Robot, i: int, q: Coordinate, v: Sequence[Scalar], a: Sequence[Scalar], trip: RoundTrip
 ) -> Motion:
     """Compute the motion of body ``i`` from its parent's."""

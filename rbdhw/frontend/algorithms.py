@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from rbdhw.errors import InputError
-from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms
+from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms, is_plain, is_too_long
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.progress import Progress, silent
@@ -132,13 +132,17 @@ def choose(
     Raises
     ------
     InputError
-        If the forced algorithms cannot be combined or do not support the robot.
+        If the forced algorithms cannot be combined or do not support the robot, or its chains are too long.
     """
+    forced = without_long_inverse(robot, functions, forced)
+    long = is_too_long(robot)
     chosen = replace(Algorithms(), **forced)
     costs: dict[str, dict[str, Cost]] = {}
     trials = _Trials(robot, functions, fext, delay, progress)
     for steps in TOGETHER:
         asked = [step for step in steps if _is_asked(step, functions, forced)]
+        if long and "inverse" in steps:
+            continue
         if not asked:
             continue
         names = [(forced[step],) if step in forced else ALGORITHMS[step] for step in asked]
@@ -150,14 +154,43 @@ def choose(
         if not found:
             asked_for = ", ".join(f"{step}={name}" for step, name in forced.items())
             expected = (
-                "algorithms that go together, and columns, articulated, propagated or symbols only for "
-                "joints of one freedom on a fixed base"
+                "algorithms that go together, and columns, articulated, propagated, reduced, eliminated or "
+                "symbols only for joints of one freedom on a fixed base; reduced or eliminated only for "
+                "bodies with a mass and moments of inertia about all axes"
             )
             raise InputError("algorithm", f"{asked_for} cannot serve {robot.name}", expected)
         chosen = min(found, key=lambda candidate: _weight(candidate) * found[candidate].total)
         for step in asked:
             costs[step] = _alternatives(step, found)
     return AlgorithmChoice(chosen, costs, tuple(trials.skipped))
+
+
+def without_long_inverse(
+    robot: Robot, functions: Sequence[str], forced: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Return the forced algorithms; those of long chains propagate forward dynamics if none is named for it.
+
+    Raises
+    ------
+    InputError
+        If the functions need the inverse of the mass matrix, or it is asked for.
+    """
+    if not (is_too_long(robot) and set(functions).intersection(NEEDED_BY["inverse"])):
+        return forced
+    others = set(NEEDED_BY["inverse"]).difference(NEEDED_BY["forward"]).intersection(functions)
+    found = {"forward": "propagated"} | dict(forced)
+    if others or found["forward"] == "inverse" or not is_plain(robot):
+        needing = [name for name in functions if name in (others or NEEDED_BY["inverse"])]
+        raise InputError(
+            "functions",
+            f"{robot.name} has {robot.nv} degrees of freedom, too many in a row for the inverse of the mass "
+            f"matrix, which {', '.join(needing)} would need",
+            f"chains of up to some 80 joints, or functions without the inverse: "
+            f"{', '.join(name for name in FUNCTIONS if name not in NEEDED_BY['inverse'])}; and fd of joints "
+            "with one freedom each on a fixed base",
+            "use --functions fd with --algorithm forward=propagated or forward=reduced",
+        )
+    return found
 
 
 def _is_asked(step: str, functions: Sequence[str], forced: Mapping[str, str]) -> bool:

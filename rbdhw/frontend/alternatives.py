@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rbdhw.dynamics.constraint_forces import has_whole_bodies
 from rbdhw.dynamics.shared_axes import can_share_axes
-from rbdhw.robot.model import Robot
+from rbdhw.robot.model import BASE, Robot
 
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "axes": ("turning", "shared"),
     "derivatives": ("composite", "columns"),
     "inverse": ("paired_pivots", "block_pivots", "single_pivots", "articulated"),
     "products": ("dense", "solves"),
-    "forward": ("inverse", "propagated"),
+    "forward": ("inverse", "propagated", "reduced", "eliminated"),
     "gradient": ("corrected", "repeated"),
     "second": ("columns", "differentiated"),
     "rates": ("bias", "symbols"),
 }
 """The algorithms of each step that has several. The first is the default."""
+
+
+BY_CONSTRAINT_FORCES = ("reduced", "eliminated")
+"""The algorithms of forward dynamics by constraint forces, which need the inertias of whole bodies."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +33,10 @@ class Algorithms:
     (:mod:`rbdhw.dynamics.shared_axes`). ``derivatives`` of inverse dynamics: by composite bodies or by
     columns. ``inverse`` of the mass matrix: by factorisation with pivots one by one, in pairs or in blocks of
     up to three, or by articulated bodies. ``products`` of the inverse with vectors and matrices: dense, or
-    solved with the sparse factors. ``forward`` dynamics: a product with the inverse, or propagated through
-    articulated bodies. ``gradient`` of forward dynamics: see :mod:`rbdhw.frontend.quantities`. ``second``
-    derivatives of inverse dynamics: by columns or by differentiating the graph
+    solved with the sparse factors. ``forward`` dynamics: a product with the inverse, propagated through
+    articulated bodies, or by constraint forces with cyclic reduction or odd-even elimination. ``gradient`` of
+    forward dynamics: see :mod:`rbdhw.frontend.quantities`. ``second`` derivatives of inverse dynamics: by
+    columns or by differentiating the graph
     (:mod:`rbdhw.frontend.differentiated`). ``rates``: the part of velocities in the accelerations, and its
     derivative, by the bias of inverse dynamics or by symbols, from the second derivatives by velocity.
     """
@@ -52,22 +58,40 @@ class Algorithms:
     def possible_for(self, robot: Robot) -> bool:
         """Return whether the algorithms can be combined and support a robot.
 
-        Columns, articulated bodies, propagation and symbols support plain robots only (:func:`is_plain`).
-        Symbols leave viscous friction out, which is linear in the velocities. Axes are shared if any body
-        can share them.
+        Columns, articulated bodies, propagation, constraint forces and symbols support plain robots only
+        (:func:`is_plain`). Symbols leave viscous friction out, which is linear in the velocities. Axes are
+        shared if any body can share them. Constraint forces need bodies with a mass and a rotational inertia
+        that are constant.
         """
         for_plain = (
             self.derivatives == "columns",
             self.inverse == "articulated",
-            self.forward == "propagated",
+            self.forward != "inverse",
             self.rates == "symbols",
         )
+        whole = self.forward not in BY_CONSTRAINT_FORCES or (robot.loaded is None and has_whole_bodies(robot))
         complete = self.rates == "bias" or not any(robot.damping)
         useful = self.axes == "turning" or any(can_share_axes(robot))
-        return self.possible and complete and useful and (not any(for_plain) or is_plain(robot))
+        return self.possible and whole and complete and useful and (not any(for_plain) or is_plain(robot))
 
 
 DEFAULT = Algorithms()
+
+
+MOST_UPDATES = 100_000
+"""The most entries that the factorisation of a mass matrix may update, each time it eliminates a joint.
+
+A chain of 83 joints takes nearly as many. The graph of a function with its inverse then has about a million
+nodes.
+"""
+
+
+def is_too_long(robot: Robot) -> bool:
+    """Return whether a robot's chains are too long for the inverse of its mass matrix."""
+    depths: list[int] = []
+    for body in robot.bodies:
+        depths.append(body.joint.kind.nv + (0 if body.parent == BASE else depths[body.parent]))
+    return sum(depth * (depth + 1) // 2 for depth in depths) > MOST_UPDATES
 
 
 def is_plain(robot: Robot) -> bool:

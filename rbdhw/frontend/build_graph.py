@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from rbdhw.config import ALL_LINKS, CHEAPEST_ROOT, NO_LINKS, BuildOptions, Links, link_text
 from rbdhw.errors import InputError
-from rbdhw.frontend.algorithms import ADDITION_COST, AlgorithmChoice, choose, cost_of
-from rbdhw.frontend.alternatives import Algorithms
+from rbdhw.frontend.algorithms import ADDITION_COST, AlgorithmChoice, choose, cost_of, without_long_inverse
+from rbdhw.frontend.alternatives import DEFAULT, Algorithms, is_plain, is_too_long
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
@@ -135,6 +135,7 @@ def prepare(
 
     Algorithms named in ``forced`` are taken whatever they cost.
     """
+    forced = without_long_inverse(elementary(source), functions, forced)
     bodies = external_bodies(source, fext)
     representatives = tuple({FUNCTIONS[function].cost_like or function: None for function in functions})
 
@@ -165,7 +166,8 @@ def prepare(
 
 def operation_cost(robot: Robot, functions: tuple[str, ...], bodies: tuple[int, ...]) -> float:
     """Return the cost of the operations of some functions, with external forces on these bodies."""
-    graph = factor(trace(robot, functions, bodies))
+    long = is_plain(robot) and is_too_long(robot)
+    graph = factor(trace(robot, functions, bodies, Algorithms(forward="propagated") if long else DEFAULT))
     return multiplications(graph) + ADDITION_COST * graph.count(Op.ADD)
 
 

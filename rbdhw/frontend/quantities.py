@@ -17,6 +17,7 @@ from typing import Any
 
 from rbdhw.dynamics.articulated import articulated_inverse
 from rbdhw.dynamics.columns import column_derivatives
+from rbdhw.dynamics.constraint_forces import accelerate
 from rbdhw.dynamics.derivatives import Matrix, inverse_dynamics_derivatives, mass_matrix
 from rbdhw.dynamics.drives import with_armature, with_damping, with_drive_forces
 from rbdhw.dynamics.factorization import Factors, factorize, inverse, solve
@@ -25,7 +26,7 @@ from rbdhw.dynamics.propagated import propagate
 from rbdhw.dynamics.rnea import STILL, RoundTrip, joint_forces, newton_euler
 from rbdhw.dynamics.shared_axes import Description, share_axes
 from rbdhw.dynamics.spatial import ZERO, dot
-from rbdhw.frontend.alternatives import Algorithms
+from rbdhw.frontend.alternatives import BY_CONSTRAINT_FORCES, Algorithms
 from rbdhw.frontend.inputs import Coupling, Task
 from rbdhw.frontend.result_elements import is_zero
 from rbdhw.graph.trace import Signal
@@ -165,6 +166,8 @@ class Quantities:
     @cached_property
     def _accelerations(self) -> Vector:
         """The accelerations ``M^-1 (tau - C)`` of forward dynamics, (nv,), proper for a floating body."""
+        if self._algorithms.forward in BY_CONSTRAINT_FORCES:
+            return self._constrained_accelerations
         free = []
         for i, (tau, bias) in enumerate(zip(self._task.tau, self._bias, strict=True)):
             with region("forward_dynamics", i):
@@ -172,6 +175,14 @@ class Quantities:
         if self._algorithms.forward == "propagated":
             return propagate(self._described.robot, self._described.coordinates, free)
         return self._inverse_times(self._inverse, free)
+
+    @cached_property
+    def _constrained_accelerations(self) -> Vector:
+        """The same by constraint forces, which need neither the bias nor shared axes."""
+        friction = with_drive_forces(self._robot, self._zeros, self._v, self._zeros)
+        free = [tau - lost for tau, lost in zip(self._task.tau, friction, strict=True)]
+        task, eliminated = self._task, self._algorithms.forward == "eliminated"
+        return accelerate(self._robot, task.coordinates, self._v, free, task.fext, eliminated)
 
     @cached_property
     def _coordinate_accelerations(self) -> Vector:

@@ -209,7 +209,8 @@ class Body:
 
     ``name`` is the URDF link that the joint moves. ``link_frame`` is that link's frame in the body frame;
     external forces are given in the link's frame. ``parent`` indexes ``Robot.bodies`` or is ``BASE``. A
-    ``virtual`` body has no inertia and is not a link: it lies between two parts of one joint.
+    ``virtual`` body has no inertia and is not a link: it lies between two parts of one joint. ``whole`` is
+    the inertia before a regrouping, if there was one.
     """
 
     name: str
@@ -218,6 +219,7 @@ class Body:
     inertia: Inertia
     link_frame: Placement = Placement()
     virtual: bool = False
+    whole: Inertia | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

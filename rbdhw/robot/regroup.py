@@ -24,10 +24,11 @@ def regroup_inertias(robot: Robot) -> Robot:
 
     Results in joint space keep their values, including those of mimics: a joint that feels no inertia at any
     motion of its own feels none when it follows another. The resulting parameters are not those of a rigid
-    body. Joints must be elementary and their axes z (:func:`rbdhw.robot.frames.align_axes`). Source: Khalil
-    and Dombre, *Modeling, Identification and Control of Robots*, section 9.4 (base inertial parameters).
+    body; each body keeps its own as ``whole``. Joints must be elementary and their axes z
+    (:func:`rbdhw.robot.frames.align_axes`). Source: Khalil and Dombre, *Modeling, Identification and Control
+    of Robots*, section 9.4 (base inertial parameters).
     """
-    bodies = list(robot.bodies)
+    bodies = [replace(body, whole=body.inertia) for body in robot.bodies]
     base_inertia = robot.base_inertia
     for i in reversed(range(len(bodies))):
         body = bodies[i]

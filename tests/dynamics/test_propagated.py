@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import choose, longest_paths
-from rbdhw.frontend.alternatives import DEFAULT, Algorithms
-from rbdhw.frontend.build_graph import DEFAULT_DELAYS, multiplications, operation_delay
+from rbdhw.frontend.alternatives import DEFAULT, Algorithms, is_too_long
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, multiplications, operation_delay, prepare
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.robot.elementary import elementary
@@ -95,6 +95,19 @@ def test_long_chains_are_propagated():
     own, other = (found.costs["forward"][name] for name in ("propagated", "inverse"))
     assert 1.5 * own.multiplications < other.multiplications
     assert own.nanoseconds > other.nanoseconds
+
+
+def test_chains_that_are_too_long_for_the_inverse():
+    """A hundred joints in a row are propagated without a look at the inverse, and other functions refused."""
+    robot = chain(100)
+    assert choose(robot, ("fd",), (), DELAY, {}).algorithms.forward == "propagated"
+    assert choose(robot, ("id",), (), DELAY, {}).costs.keys() <= {"axes"}
+    with pytest.raises(InputError, match=r"too many in a row for the inverse.*minv"):
+        prepare(robot, ("fd", "minv"))
+    with pytest.raises(InputError, match="forward=propagated or forward=reduced"):
+        choose(robot, ("fd",), (), DELAY, {"forward": "inverse"})
+    side_by_side = mechanism([JointKind.REVOLUTE] * 100, [-1] * 100, seed=1)
+    assert not is_too_long(side_by_side)
 
 
 def test_a_function_that_needs_the_inverse_leaves_no_choice():

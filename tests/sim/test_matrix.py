@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from rbdhw.bench.forward_dynamics import snake
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
 from rbdhw.explore.plan import accelerator_of
@@ -15,6 +16,7 @@ from rbdhw.explore.search import make_plan
 from rbdhw.pipeline import emit_design, generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
+from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
@@ -103,6 +105,30 @@ def test_algorithms_that_were_not_the_cheapest(tmp_path, algorithms):
     for function, figures in report.functions.items():
         assert figures.error_median is not None
         assert figures.error_median < 1e-3, function
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(6000)
+@pytest.mark.parametrize(
+    ("robot", "way"),
+    [
+        (load_urdf(path("toy")), "reduced"),
+        (snake(3), "reduced"),
+        (snake(5), "eliminated"),
+        (snake(16), "reduced"),
+        (snake(64), "propagated"),
+        (snake(64), "reduced"),
+    ],
+)
+def test_forward_dynamics_without_the_inverse(tmp_path, robot, way):
+    ii = 4 if len(robot.bodies) < 10 else 32
+    options = BuildOptions(("fd",), ii=ii, width=27, samples=512, algorithms={"forward": way})
+    write(emit_design(accelerator_of(make_plan(robot, options)), options), tmp_path / "design")
+    report = simulate(tmp_path / "design", 60, seed=19, bulk=True)
+    assert (report.tasks, report.mismatches) == (60, 0)
+    median = report.functions["fd"].error_median
+    assert median is not None
+    assert median < 1e-2
 
 
 def tree(seed: int) -> Robot:

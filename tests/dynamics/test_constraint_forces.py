@@ -1,0 +1,106 @@
+"""Forward dynamics by constraint forces, compared with the golden model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw import golden
+from rbdhw.errors import InputError
+from rbdhw.frontend.algorithms import choose, cost_of
+from rbdhw.frontend.alternatives import BY_CONSTRAINT_FORCES, DEFAULT, Algorithms
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, operation_delay
+from rbdhw.frontend.functions import trace
+from rbdhw.graph.check import check
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import Inertia, JointKind, Robot
+from rbdhw.robot.regroup import regroup_inertias
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.graph_results import results
+from tests.support.mechanisms import mechanism, with_random_drives
+from tests.support.strategies import random_states, robots
+
+DELAY = operation_delay(DEFAULT_DELAYS)
+
+HAND_ON_ARM = (-1, 0, 1, 2, 3, 2, 5, 2, 7)
+"""The parents of an arm of three bodies that carries three fingers of two."""
+
+
+def prepared(robot: Robot) -> Robot:
+    return regroup_inertias(align_axes(elementary(robot)))
+
+
+def assert_golden(robot: Robot, way: str, functions: tuple[str, ...] = ("fd",), seed: int = 0) -> None:
+    """Check functions with external forces on every link, at random states, within 1e-8."""
+    own, arrays = prepared(robot), random_states(robot, 3, seed)
+    graph = trace(own, functions, own.links, Algorithms(forward=way))
+    check(graph)
+    for function, found in results(graph, robot, arrays, functions).items():
+        for name, expected in golden.evaluate(robot, function, arrays).items():
+            scale = 1e-8 * max(1.0, float(np.abs(expected).max()))
+            np.testing.assert_allclose(
+                found[name], expected, rtol=0, atol=scale, err_msg=f"{function}.{name}"
+            )
+
+
+def chain(links: int) -> Robot:
+    return mechanism([JointKind.REVOLUTE, JointKind.PRISMATIC] * (links // 2), range(-1, links - 1), seed=1)
+
+
+@pytest.mark.parametrize("way", BY_CONSTRAINT_FORCES)
+@settings(max_examples=8, deadline=None)
+@given(robots(max_bodies=6), st.integers(0, 100))
+def test_random_trees(way, robot, seed):
+    if Algorithms(forward=way).possible_for(prepared(robot)):
+        assert_golden(robot, way, seed=seed)
+
+
+@pytest.mark.parametrize("way", BY_CONSTRAINT_FORCES)
+def test_chains_branches_and_rotors(way):
+    assert_golden(chain(8), way)
+    hand = mechanism([JointKind.REVOLUTE] * 9, HAND_ON_ARM, seed=2)
+    assert_golden(with_random_drives(hand, seed=3), way)
+    assert_golden(load_urdf(path("toy")), way, ("id", "fd", "dfd"))
+    assert_golden(mechanism([JointKind.PRISMATIC] * 3, (-1, 0, 1), seed=2), way, ("fd", "step"))
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("way", BY_CONSTRAINT_FORCES)
+def test_long_chains_and_many_branches(way):
+    assert_golden(chain(64), way)
+    branches = [(i - 1) // 2 if i else -1 for i in range(32)]
+    assert_golden(mechanism([JointKind.REVOLUTE] * 32, branches, seed=4), way)
+
+
+def test_the_path_grows_with_the_logarithm_and_the_work_with_the_links():
+    costs = [
+        cost_of(trace(prepared(chain(n)), ("fd",), (), Algorithms(forward="reduced")), DELAY) for n in (8, 32)
+    ]
+    assert costs[1].nanoseconds < 2.5 * costs[0].nanoseconds
+    assert costs[1].multiplications < 6 * costs[0].multiplications
+
+
+def test_they_compete_by_the_same_cost():
+    found = choose(prepared(chain(8)), ("fd",), (), DELAY, {})
+    assert list(found.costs["forward"]) == ["inverse", "propagated", *BY_CONSTRAINT_FORCES]
+    chosen = found.costs["forward"][found.algorithms.forward].total
+    assert all(chosen <= cost.total for cost in found.costs["forward"].values())
+
+
+def test_bodies_that_cannot_be_moved_by_themselves():
+    """The inertia before a regrouping counts, and a body without any has none that could be inverted."""
+    robot = prepared(chain(4))
+    assert robot.bodies[2].inertia.mass == 0.0
+    assert replace(DEFAULT, forward="reduced").possible_for(robot)
+    for inertia in (Inertia(), Inertia(1.0, (0.0, 0.0, 0.2), (0.04, 0.0, 0.0, 0.04, 0.0, 0.0))):
+        last = replace(chain(4).bodies[3], inertia=inertia)
+        light = prepared(replace(chain(4), bodies=(*chain(4).bodies[:3], last)))
+        assert not replace(DEFAULT, forward="reduced").possible_for(light)
+        with pytest.raises(InputError, match="algorithm: forward=reduced cannot serve mechanism"):
+            choose(light, ("fd",), (), DELAY, {"forward": "reduced"})

@@ -18,12 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.config import DATA_WIDTHS, NUMBERS, STREAMS
+from rbdhw.fixed.cost import CostTerm, cost_terms
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import check_singles
 from rbdhw.protocol import (
     CODES,
+    COMMANDS,
     FUNCTIONS,
     HEADER_BITS,
+    ROW_COMMANDS,
     Element,
     WordName,
     given_elements,
@@ -59,7 +62,7 @@ class FunctionWords:
     @property
     def extensible(self) -> bool:
         """Whether tasks of this function may set the option EXTENDED."""
-        return self.name in FUNCTIONS and FUNCTIONS[self.name].extensible
+        return bool(self.optional_outputs) if self.name in COMMANDS else FUNCTIONS[self.name].extensible
 
     def brought(self, extended: bool) -> tuple[Word, ...]:
         """Return the words of a task, with or without the option EXTENDED."""
@@ -157,6 +160,11 @@ class Interface:
     def held(self) -> dict[int, Word]:
         """The words that are loaded before tasks, by slot; none if all words travel with them."""
         return {word.slot: word for function in self.functions for word in function.held}
+
+    @property
+    def row_commands(self) -> tuple[str, ...]:
+        """The commands that load rows of rollouts."""
+        return tuple(name for name in ROW_COMMANDS if name in self._by_name)
 
     @cached_property
     def computed(self) -> tuple[FunctionWords, ...]:
@@ -291,6 +299,12 @@ def state_words(step: FunctionWords, nq: int) -> tuple[StateWord, ...]:
         if name.array in ("q", "v"):
             found.append(StateWord(word, results.get(name.index[0] + (nq if name.array == "v" else 0))))
     return tuple(found)
+
+
+def rollout_terms(step: FunctionWords, shape: RolloutShape) -> tuple[CostTerm, ...]:
+    """Return the terms of a cost: the words of the state, then those of the forces."""
+    state = [own.word for own in state_words(step, shape.nq)]
+    return cost_terms(state, [word for word in step.inputs if array_of(word) == "tau"], shape.nq)
 
 
 def array_of(word: Word) -> str:

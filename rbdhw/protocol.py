@@ -214,24 +214,32 @@ DEFAULT_FUNCTIONS = ("id", "fd", "m", "minv", "did", "dfd", "difd")
 """The functions of a build for which no others are asked."""
 
 ROLLOUT, LOAD, LOAD_PARAMETERS = "rollout", "load", "load_parameters"
+LOAD_COST = "load_cost"
 
 COMMANDS: dict[str, Function] = {
     ROLLOUT: Function(
         "state after several steps, without the link between them",
         ("q", "v", "h", *BASE, "fext", "steps", "every", "seed"),
-        ("x_next", "step", "first_flagged"),
+        ("x_next", "step", "first_flagged", "cost"),
     ),
     LOAD: Function("load the forces of one step of rollouts", ("tau", "row", "std"), ()),
     LOAD_PARAMETERS: Function("load the inertial parameters of later tasks", (PARAMETERS,), ()),
+    LOAD_COST: Function(
+        "load the reference and the weights of one step", ("x_ref", "x_weight", "tau_weight", "row"), ()
+    ),
 }
 """What an accelerator does beside the functions of a core, in the order of the codes, which follow theirs.
 
 A rollout takes steps of ``step`` whose results go back into the core (:mod:`rbdhw.rtl.rollout`)."""
 
-SAMPLES = "samples"
+ROW_COMMANDS = (LOAD, LOAD_COST)
+"""The commands that load a row for a step of rollouts."""
+
+SAMPLES, COST = "samples", "cost"
 
 ROLLOUT_PARTS: dict[str, str] = {
     SAMPLES: "normal samples, drawn on the chip, are added to the forces",
+    COST: "squares of weighted errors and forces are added up",
 }
 """What rollouts of a build may have beside the forces that are loaded."""
 
@@ -326,7 +334,7 @@ _TWIST_BY_JOINT = ArrayKind(("frames", 6, "nv"))
 
 ARRAYS: dict[str, ArrayKind] = {
     "q": ArrayKind(("nq",)),
-    **dict.fromkeys(("v", "a", "tau", "std", "lambda_tau", "lambda_a"), _VECTOR),
+    **dict.fromkeys(("v", "a", "tau", "std", "tau_weight", "lambda_tau", "lambda_a"), _VECTOR),
     **dict.fromkeys(("base_v", "base_a"), ArrayKind((6,))),
     "gravity": ArrayKind((3,)),
     "fext": ArrayKind(("bodies", 6)),
@@ -343,8 +351,8 @@ ARRAYS: dict[str, ArrayKind] = {
     "placement": ArrayKind(("frames", 4, 4), one=(3, 3)),
     **dict.fromkeys(("velocity", "acceleration"), _TWIST),
     **dict.fromkeys(("J", "dv_dq"), _TWIST_BY_JOINT),
-    **dict.fromkeys(("h", "steps", "every", "seed", "row", "step", "first_flagged"), ArrayKind(())),
-    NEXT_STATE: ArrayKind(("nx",)),
+    **dict.fromkeys(("h", "steps", "every", "seed", "row", "step", "first_flagged", "cost"), ArrayKind(())),
+    **dict.fromkeys((NEXT_STATE, "x_ref", "x_weight"), ArrayKind(("nx",))),
     "A": ArrayKind(("ndx", "ndx"), unit_diagonal=True),
     "B": ArrayKind(("ndx", "nv")),
 }

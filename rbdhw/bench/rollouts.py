@@ -16,7 +16,8 @@ from rbdhw.protocol import HEADER_BITS, LOAD, ROLLOUT
 from rbdhw.robots import path
 from rbdhw.sim import bulk
 from rbdhw.sim.packets import encode, merge, requests
-from rbdhw.sim.rollout import prepare, rollout_requests, row_requests
+from rbdhw.sim.rollout import prepare
+from rbdhw.sim.rollout_packets import rollout_requests, row_requests
 from rbdhw.sim.verilator import Disturbance
 
 BITS = 24

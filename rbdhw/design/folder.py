@@ -44,7 +44,17 @@ from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.interface import Interface, RolloutShape
-from rbdhw.protocol import CODES, COMMANDS, LOAD_PARAMETERS, MULTIPLIERS, PARAMETERS, ROLLOUT_PARTS
+from rbdhw.protocol import (
+    CODES,
+    COST,
+    LOAD,
+    LOAD_COST,
+    LOAD_PARAMETERS,
+    MULTIPLIERS,
+    PARAMETERS,
+    ROLLOUT,
+    ROLLOUT_PARTS,
+)
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
@@ -240,7 +250,8 @@ def _read_interface(
     built = [function for program in programs for function in program.outputs]
     loads = LOAD_PARAMETERS in stream.functions
     commands = {LOAD_PARAMETERS} if loads else set()
-    commands |= COMMANDS.keys() - {LOAD_PARAMETERS} if stream.horizon is not None else set()
+    commands |= {ROLLOUT, LOAD} if stream.horizon is not None else set()
+    commands |= {LOAD_COST} if COST in stream.rollout else set()
     odd = sorted(set(stream.functions) ^ {*built, *commands})
     if odd or (loads and robot.loaded is None):
         odd = odd or [LOAD_PARAMETERS]

@@ -6,7 +6,7 @@ from typing import Any
 
 from rbdhw.fixed.program import Word
 from rbdhw.interface import Interface, RolloutShape
-from rbdhw.protocol import EXTENDED, HEADER, NEXT_STATE, PARAMETERS, Status, WordName
+from rbdhw.protocol import COMMANDS, EXTENDED, HEADER, LOAD_COST, NEXT_STATE, PARAMETERS, Status, WordName
 from rbdhw.robot.model import Robot
 from rbdhw.robot.units import Units
 
@@ -47,7 +47,8 @@ def _rollout_entries(shape: RolloutShape) -> dict[str, Any]:
 
 
 def _entry(word: Word, units: Units) -> dict[str, Any]:
-    own = WordName.parse(word.name).array in ("q", NEXT_STATE, PARAMETERS)
+    by_word = ("q", NEXT_STATE, PARAMETERS, *COMMANDS[LOAD_COST].inputs)
+    own = WordName.parse(word.name).array in by_word
     return {
         "name": word.name,
         "unit": word.unit if own else _unit_of(word.name, units),

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
+from rbdhw.fixed.cost import cost_format
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
-from rbdhw.interface import FunctionWords, RolloutShape, array_of
-from rbdhw.protocol import COMMANDS, LOAD, ROLLOUT, SAMPLES, WordName
+from rbdhw.interface import FunctionWords, RolloutShape, array_of, rollout_terms
+from rbdhw.protocol import COMMANDS, COST, LOAD, LOAD_COST, ROLLOUT, SAMPLES, WordName
 
 SEED = Format(32, 0)
 """The format of seeds, which are not negative."""
@@ -23,12 +24,43 @@ def rollout_commands(functions: Sequence[FunctionWords], shape: RolloutShape) ->
     step = next(function for function in functions if function.name == "step")
     used = (word.slot for function in functions for word in function.brought(extended=True))
     first = 1 + max(used, default=-1)
-    results = [replace(word, name=word.name.replace("step.", f"{ROLLOUT}.", 1)) for word in step.outputs]
-    number = Format(shape.horizon.bit_length() + 1, 0)
-    results += [Word(f"{ROLLOUT}.{name}", "1", -1, number) for name in ("step", "first_flagged")]
     rollout = _inputs(ROLLOUT, step, [*_counts(shape, ("steps", "every")), *_seed(shape)], first)
     load = _inputs(LOAD, step, [*_counts(shape, ("row",)), *_deviations(step, shape)], first)
-    return (FunctionWords(ROLLOUT, rollout, tuple(results)), FunctionWords(LOAD, load, ()))
+    commands = [FunctionWords(ROLLOUT, rollout, *_results(step, shape)), FunctionWords(LOAD, load, ())]
+    if COST in shape.parts:
+        commands.append(FunctionWords(LOAD_COST, _references(step, shape, first), ()))
+    return tuple(commands)
+
+
+def _results(
+    step: FunctionWords, shape: RolloutShape
+) -> tuple[tuple[Word, ...], tuple[Word, ...], tuple[Word, ...]]:
+    """Return the words of each answer, no optional inputs, and the optional words of an answer.
+
+    Beside a cost the state is optional.
+    """
+    states = tuple(replace(word, name=word.name.replace("step.", f"{ROLLOUT}.", 1)) for word in step.outputs)
+    number = Format(shape.horizon.bit_length() + 1, 0)
+    counts = tuple(Word(f"{ROLLOUT}.{name}", "1", -1, number) for name in ("step", "first_flagged"))
+    if COST not in shape.parts:
+        return (*states, *counts), (), ()
+    cost = Word(f"{ROLLOUT}.cost", "1", -1, cost_format(len(rollout_terms(step, shape)), shape.horizon))
+    return (*counts, cost), (), states
+
+
+def _references(step: FunctionWords, shape: RolloutShape, first: int) -> tuple[Word, ...]:
+    """Return the words of the state that is wanted, the number of its step, and the weights.
+
+    A reference has the slot and the format of the word of the state.
+    """
+    terms = rollout_terms(step, shape)
+    references = [replace(term.word, name=term.reference) for term in terms if term.reference is not None]
+    weights = [
+        Word(term.weight, f"1/{term.word.unit}", -1, term.weight_format, 0, term.weight_format.highest)
+        for term in terms
+    ]
+    own = [*_counts(shape, ("row",)), *weights]
+    return (*references, *(replace(word, slot=slot) for word, slot in zip(own, count(first), strict=False)))
 
 
 def _inputs(name: str, step: FunctionWords, own: Sequence[Word], first: int) -> tuple[Word, ...]:

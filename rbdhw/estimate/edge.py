@@ -10,7 +10,7 @@ from itertools import pairwise
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.estimate.preparation import preparation_cells
 from rbdhw.interface import FunctionWords, Interface, RolloutShape, state_words
-from rbdhw.protocol import HEADER, HEADER_BITS, LOAD, ROLLOUT
+from rbdhw.protocol import HEADER, HEADER_BITS, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import places, streams
 from rbdhw.rtl.domain_check import checks
@@ -107,17 +107,18 @@ def _rollouts(interface: Interface, shape: RolloutShape, port: Port, fabric: Fab
     """
     step, latency = interface.words("step"), port.latency["step"]
     size = entry_layout(step, shape).size
-    most = flights(latency + preparation_latency(shape), port.ii)
+    most = flights(latency + preparation_latency(interface), port.ii)
     row = sum(word.format.width for word in forces(step))
-    stored = sum(word.format.width for word in loaded_words(interface))
     checked = sum(width for _, width, _, _ in checks(interface, step.inputs))
     luts = port.bits + step.result_bits + size + 2.0 * (row + checked) * fabric.compare
     cells = Cells(luts=luts, flip_flops=size + row + 2 * latency)
     cells += preparation_cells(interface, shape, fabric)
     state = sum(own.word.format.width for own in state_words(step, shape.nq))
     buffers = fabric.queue(size, most) + fabric.queue(size - state, most)
-    buffers += fabric.table(stored, shape.horizon)
-    for name in (ROLLOUT, LOAD):
+    for name in interface.row_commands:
+        stored = sum(word.format.width for word in loaded_words(interface, name))
+        buffers += fabric.table(stored, shape.horizon)
+    for name in (ROLLOUT, *interface.row_commands):
         own = interface.words(name)
         depth = places(interface, own, latency, 1)
         cells += _serialiser(interface, own, fabric)

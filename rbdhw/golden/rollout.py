@@ -31,3 +31,18 @@ def rollout(robot: Robot, arrays: Mapping[str, Array], efforts: Array) -> Array:
         own |= {"q": after[:, : robot.nq], "v": after[:, robot.nq :]}
         states.append(after)
     return np.stack(states, axis=1)
+
+
+def cost(states: Array, forces: Array, costs: tuple[Array, Array, Array], wraps: Array) -> Array:
+    """Return the costs (N,) of all steps, from the states (N, K, nq + nv) and the forces.
+
+    The forces are (K, nv) or (N, K, nv). ``costs`` are the references (K, nq + nv), the weights of squared
+    errors, of the same shape, and those of squared forces, (K, nv). ``wraps`` (nq,) are the angles without
+    limits, whose errors are at most half a turn.
+    """
+    reference, state_weights, force_weights = costs
+    errors = states - reference
+    nq = len(wraps)
+    errors[..., :nq] -= np.where(wraps, 2.0 * np.pi * np.round(errors[..., :nq] / (2.0 * np.pi)), 0.0)
+    total = np.sum(state_weights * errors**2, axis=(1, 2))
+    return np.asarray(total + np.sum(force_weights * forces**2, axis=(-2, -1)))

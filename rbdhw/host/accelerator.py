@@ -168,6 +168,10 @@ class Accelerator:
         every: int = 0,
         std: Any = None,
         seed: Any = None,
+        x_ref: Any = None,
+        Q: Any = None,
+        R: Any = None,
+        states: bool = True,
         base_v: Any = None,
         base_a: Any = None,
         gravity: Any = None,
@@ -182,6 +186,10 @@ class Accelerator:
 
         In a build with ``--rollout samples``, normal samples of the standard deviations ``std``, (K, nv) or
         (nv,), are added to the forces. They depend on the ``seed`` of the rollout, an integer.
+
+        In a build with ``--rollout cost`` there is also the ``cost``, the sum over all steps of squares: of
+        the state behind the step less ``x_ref``, times ``Q``, (K, nq + nv) or (nq + nv,) each; and of the
+        forces, times ``R``, (K, nv) or (nv,). Without ``states`` only the cost is sent.
 
         Raises
         ------
@@ -199,8 +207,8 @@ class Accelerator:
             "fext": fext,
             "parameters": parameters,
         }
-        design, tasks, one = self._rollouts(arrays, {"tau": tau, "std": std})
-        results = roll_out(self.folder, design, tasks, every, self.engine)
+        design, tasks, one = self._rollouts(arrays, {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R})
+        results = roll_out(self.folder, design, tasks, every, self.engine, states=states)
         found = [array[0] if one else array for array in results.values()]
         return _results(ROLLOUT, tuple(results)[:-1])(*found)
 

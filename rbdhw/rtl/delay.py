@@ -13,6 +13,13 @@ SHALLOW = 16
 """The most words of a memory that synthesis places in LUTs."""
 
 
+def register(m: Module, name: str, value: Any, shape: Any) -> Any:
+    """Return a value, delayed by one cycle, in a register that is never reset."""
+    later = Signal(shape, name=name, reset_less=True)
+    m.d.sync += later.eq(value)
+    return later
+
+
 class BypassFifo(wiring.Component):
     """A delay by a fixed number of enabled cycles, in a memory.
 

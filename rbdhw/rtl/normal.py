@@ -22,6 +22,7 @@ from rbdhw.fixed.normal import (
     segments,
 )
 from rbdhw.rtl.arithmetic import half
+from rbdhw.rtl.delay import register
 
 ROUNDS_A_CYCLE = 2
 
@@ -76,7 +77,7 @@ class NormalSource(wiring.Component):
         seeds: list[Any] = [Signal(32, name="seed_0")]
         m.d.comb += seeds[0].eq(self.seed)
         for k in range(1, BLOCK_CYCLES):
-            seeds.append(_register(m, f"seed_{k}", seeds[-1], 32))
+            seeds.append(register(m, f"seed_{k}", seeds[-1], 32))
         return seeds
 
     def _block(self, m: Module, pair: int, seeds: list[Any]) -> list[Any]:
@@ -89,7 +90,7 @@ class NormalSource(wiring.Component):
             other = y.rotate_left(LEFT) ^ mixed
             if last == ROUNDS_A_CYCLE - 1:
                 x, y = (
-                    _register(m, f"{n}_{pair}_{cycle}", bits, 32) for n, bits in (("x", mixed), ("y", other))
+                    register(m, f"{n}_{pair}_{cycle}", bits, 32) for n, bits in (("x", mixed), ("y", other))
                 )
             else:
                 x, y = Signal(32, name=f"x_{pair}_{k}"), Signal(32, name=f"y_{pair}_{k}")
@@ -110,17 +111,10 @@ def _sample(m: Module, k: int, bits: Any) -> Any:
     m.submodules[f"table_{k}"] = table
     port = table.read_port(domain="sync")
     m.d.comb += port.addr.eq(Cat(rest[:EIGHTH_BITS], zeros))
-    place_1 = _register(m, f"place_{k}", Cat(Const(1, 1), place), PLACE_BITS + 1)
-    negative = _register(m, f"negative_{k}_1", bits[-1], 1)
-    product = _register(m, f"rise_{k}", port.data[start_bits:] * place_1, rise_bits + PLACE_BITS + 1)
-    start = _register(m, f"start_{k}", port.data[:start_bits], start_bits)
-    negative = _register(m, f"negative_{k}_2", negative, 1)
+    place_1 = register(m, f"place_{k}", Cat(Const(1, 1), place), PLACE_BITS + 1)
+    negative = register(m, f"negative_{k}_1", bits[-1], 1)
+    product = register(m, f"rise_{k}", port.data[start_bits:] * place_1, rise_bits + PLACE_BITS + 1)
+    start = register(m, f"start_{k}", port.data[:start_bits], start_bits)
+    negative = register(m, f"negative_{k}_2", negative, 1)
     magnitude = start + (product + half(PLACE_BITS + 1) >> PLACE_BITS + 1)
-    return _register(m, f"sample_{k}", Mux(negative, -magnitude, magnitude), signed(SAMPLE.width))
-
-
-def _register(m: Module, name: str, value: Any, shape: Any) -> Any:
-    """Return a value, delayed by one cycle."""
-    later = Signal(shape, name=name, reset_less=True)
-    m.d.sync += later.eq(value)
-    return later
+    return register(m, f"sample_{k}", Mux(negative, -magnitude, magnitude), signed(SAMPLE.width))

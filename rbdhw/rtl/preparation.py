@@ -1,20 +1,21 @@
-"""The preparation of a rollout's next step: the samples that are added to its forces."""
+"""The preparation of a step of rollouts: samples are added to its forces, and costs of the last step."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.normal import SAMPLE
 from rbdhw.fixed.program import Word
-from rbdhw.interface import Interface, RolloutShape, array_of
-from rbdhw.protocol import LOAD, SAMPLES, WordName
+from rbdhw.interface import Interface, RolloutShape, array_of, rollout_terms
+from rbdhw.protocol import COST, LOAD, LOAD_COST, SAMPLES, WordName
 from rbdhw.rtl.arithmetic import half
-from rbdhw.rtl.delay import delay_line
+from rbdhw.rtl.cost import StageCost, cost_latency, split_words
+from rbdhw.rtl.delay import delay_line, register
 from rbdhw.rtl.normal import NormalSource
 
 MEMORY_STAGES = 4
@@ -27,99 +28,125 @@ LIMITED = 2
 """Cycles from then on to the forces: a sum and its limits."""
 
 
-def preparation_latency(shape: RolloutShape) -> int:
+def forces_latency(shape: RolloutShape) -> int:
+    """Return the cycles from a state to the forces of its step: at least those to read a row."""
+    return ADDED + LIMITED if SAMPLES in shape.parts else 1
+
+
+def preparation_latency(interface: Interface) -> int:
     """Return the cycles between a step's result and the queue of those that wait for the core."""
-    return ADDED + LIMITED if SAMPLES in shape.parts else 0
+    shape = interface.rollout
+    if shape is None or not shape.parts:
+        return 0
+    cycles = forces_latency(shape)
+    if COST in shape.parts:
+        cycles = max(cycles, cost_latency(len(rollout_terms(interface.words("step"), shape))) + 1)
+    return cycles
 
 
-def loaded_words(interface: Interface) -> tuple[Word, ...]:
+def loaded_words(interface: Interface, command: str = LOAD) -> tuple[Word, ...]:
     """Return the words of a row, in the order in which it is stored."""
-    return tuple(word for word in interface.words(LOAD).inputs if word.name != "row")
+    return tuple(word for word in interface.words(command).inputs if word.name != "row")
 
 
 class Preparation(wiring.Component):
-    """Computes the forces of a rollout's next step: its row, plus normal samples, limited.
+    """Computes the forces of a rollout's next step, and adds the cost of the last one.
 
-    Each sample is multiplied by the row's standard deviation, and the product is rounded to the format of the
-    force. The sum is limited to the bounds of the force.
+    The forces are a row. With samples, each is multiplied by the row's standard deviation, and the product is
+    rounded to the format of the force; the sum is limited to the bounds of the force. The cost is that of the
+    state, and of the forces that led to it.
 
     Parameters
     ----------
     interface : Interface
         The packet layout.
     layout : StructLayout
-        That of a rollout between two steps, with ``seed``, ``done`` and ``forces``.
+        That of a rollout between two steps.
 
     Members
     -------
     i : In(layout)
-        A rollout.
-    address : Out
-        The number of its next step, so that ``row`` is there a cycle later.
-    row : In
-        The words of that row.
+        A rollout, with the state and the forces of the last step.
+    address_load, row_load : Out, In
+        The number of a row of forces, and the row a cycle later.
+    address_load_cost, row_load_cost : Out, In
+        The same of references and weights, if there are costs.
     o : Out(layout)
-        The rollout with its forces, :attr:`latency` cycles later.
+        The rollout with its forces and its cost, :attr:`latency` cycles later.
     """
 
     def __init__(self, *, interface: Interface, layout: data.StructLayout) -> None:
         if interface.rollout is None:
             raise ValueError("interface: has no rollouts; expected their shape")
+        self.interface = interface
+        self.shape = interface.rollout
         self.layout = layout
-        self.words = loaded_words(interface)
         self.step_bits = layout.members["done"]
-        self.latency = preparation_latency(interface.rollout)
-        super().__init__(
-            {
-                "i": In(layout),
-                "address": Out(self.step_bits),
-                "row": In(sum(word.format.width for word in self.words)),
-                "o": Out(layout),
-            }
-        )
+        self.latency = preparation_latency(interface)
+        rows: dict[str, Any] = {}
+        for name in interface.row_commands:
+            width = sum(word.format.width for word in loaded_words(interface, name))
+            rows |= {f"address_{name}": Out(self.step_bits), f"row_{name}": In(width)}
+        super().__init__({"i": In(layout), **rows, "o": Out(layout)})
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.d.comb += self.address.eq(self._later(m, "address", self.i.done, ADDED - 2))
-        row = self._row()
-        samples = self._samples(m)
-        forces = []
-        for word in (word for word in self.words if array_of(word) == "tau"):
-            sample = samples[WordName.parse(word.name).index[0]]
-            nominal = _register(m, f"nominal_{word.slot}", row[word.name], signed(word.format.width))
-            product = _register(
-                m,
-                f"product_{word.slot}",
-                sample * row[str(replace(WordName.parse(word.name), array="std"))],
-                signed(SAMPLE.width + word.format.width),
-            )
-            added = product + half(SAMPLE.binary_point) >> SAMPLE.binary_point
-            forces.append(_limited(m, word, nominal + added))
         passed = Signal(self.layout)
         m.d.comb += [
             passed.eq(self._later(m, "rollout", self.i.as_value(), self.latency)),
             self.o.eq(passed),
-            self.o.forces.eq(Cat(forces)),
+            self.o.forces.eq(self._forces(m, self.latency - forces_latency(self.shape))),
         ]
+        if COST in self.shape.parts:
+            m.d.comb += self.o.cost.eq(self._cost(m))
         return m
 
-    def _row(self) -> dict[str, Any]:
-        """Return the words of the row at the port by name."""
-        found, start = {}, 0
-        for word in self.words:
-            found[word.name] = self.row[start : start + word.format.width].as_signed()
-            start += word.format.width
-        return found
+    def _forces(self, m: Module, waiting: int) -> Any:
+        """Return the packed forces; their computation starts after some cycles."""
+        number = self._later(m, "number", self.i.done, waiting)
+        reads = forces_latency(self.shape) - LIMITED - 2 if SAMPLES in self.shape.parts else 0
+        m.d.comb += self.address_load.eq(self._later(m, "address", number, reads))
+        if SAMPLES not in self.shape.parts:
+            return self.row_load
+        words = loaded_words(self.interface)
+        row, samples = split_words(words, self.row_load), self._samples(m, number, waiting)
+        forces = []
+        for word in (word for word in words if array_of(word) == "tau"):
+            name = WordName.parse(word.name)
+            width = signed(word.format.width)
+            nominal = register(m, f"nominal_{word.slot}", row[word.name], width)
+            product = samples[name.index[0]] * row[str(replace(name, array="std"))]
+            product = register(m, f"product_{word.slot}", product, signed(len(product)))
+            added = product + half(SAMPLE.binary_point) >> SAMPLE.binary_point
+            forces.append(_limited(m, word, nominal + added))
+        return Cat(forces)
 
-    def _samples(self, m: Module) -> list[Any]:
-        """Return the samples of all forces, as signals of their own."""
-        count = 1 + max(WordName.parse(word.name).index[0] for word in self.words if array_of(word) == "tau")
+    def _samples(self, m: Module, number: Any, waiting: int) -> list[Any]:
+        """Return the samples of all coordinates of a step."""
+        indices = [WordName.parse(word.name).index[0] for word in loaded_words(self.interface)]
+        count = 1 + max(indices)
         m.submodules.source = source = NormalSource(
             coordinates=count, seed_bits=self.layout.members["seed"], step_bits=self.step_bits
         )
-        m.d.comb += [source.seed.eq(self.i.seed), source.step.eq(self.i.done)]
+        m.d.comb += [source.seed.eq(self._later(m, "seed", self.i.seed, waiting)), source.step.eq(number)]
         ends = [SAMPLE.width * (k + 1) for k in range(count)]
         return [source.samples[end - SAMPLE.width : end].as_signed() for end in ends]
+
+    def _cost(self, m: Module) -> Any:
+        """Return the cost of the rollout so far; before the first step there is none."""
+        terms = rollout_terms(self.interface.words("step"), self.shape)
+        m.submodules.stage_cost = stage = StageCost(
+            terms=terms, words=loaded_words(self.interface, LOAD_COST)
+        )
+        m.d.comb += [
+            stage.values.eq(Cat(self.i.state, self.i.forces)),
+            stage.row.eq(self.row_load_cost),
+            self.address_load_cost.eq(self.i.done - 1),
+        ]
+        waited = self._later(m, "stage", stage.cost, self.latency - 1 - stage.latency)
+        before = self._later(m, "before", Cat(self.i.done != 0, self.i.cost), self.latency - 1)
+        total = before[1:] + Mux(before[0], waited, Const(0, 1))
+        return register(m, "cost", total, len(self.i.cost))
 
     def _later(self, m: Module, name: str, value: Any, cycles: int) -> Any:
         """Return a value after some cycles."""
@@ -130,13 +157,6 @@ class Preparation(wiring.Component):
 
 def _limited(m: Module, word: Word, value: Any) -> Any:
     """Return a force within its bounds, two cycles later."""
-    total = _register(m, f"total_{word.slot}", value, value.shape())
+    total = register(m, f"total_{word.slot}", value, value.shape())
     limited = Mux(total < word.lowest, word.lowest, Mux(total > word.highest, word.highest, total))
-    return _register(m, f"force_{word.slot}", limited, signed(word.format.width))
-
-
-def _register(m: Module, name: str, value: Any, shape: Any) -> Any:
-    """Return a value, delayed by one cycle."""
-    later = Signal(shape, name=name, reset_less=True)
-    m.d.sync += later.eq(value)
-    return later
+    return register(m, f"force_{word.slot}", limited, signed(word.format.width))

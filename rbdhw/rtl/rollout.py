@@ -7,17 +7,27 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.fixed.cost import cost_format
 from rbdhw.fixed.program import Word
-from rbdhw.interface import FunctionWords, Interface, RolloutShape, StateWord, array_of, state_words
-from rbdhw.protocol import CODES, HEADER, LOAD, ROLLOUT
+from rbdhw.interface import (
+    FunctionWords,
+    Interface,
+    RolloutShape,
+    StateWord,
+    array_of,
+    rollout_terms,
+    state_words,
+)
+from rbdhw.protocol import CODES, COST, EXTENDED, HEADER, LOAD, ROLLOUT, SAMPLES
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.completion import QUEUE
+from rbdhw.rtl.delay import delay_line
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck
-from rbdhw.rtl.preparation import Preparation, loaded_words, preparation_latency
+from rbdhw.rtl.preparation import MEMORY_STAGES, Preparation, loaded_words, preparation_latency
+from rbdhw.rtl.rows import Rows, add_rows
 
 RETURN = QUEUE + 1
 """Cycles from a step's result to the start of the next step of the same rollout: a queue and a register."""
@@ -40,10 +50,16 @@ def entry_layout(step: FunctionWords, shape: RolloutShape) -> data.StructLayout:
     ``left`` and ``done`` count steps. ``due`` are the steps until the next answer, zero if only the last
     state is wanted, and ``every`` those between answers. ``exceeds`` states that a word of the state did not
     fit its format. ``constant`` are the words that stay, such as the time step. Where steps are prepared
-    (:mod:`rbdhw.rtl.preparation`), there are also the ``seed`` of the samples and the next step's ``forces``.
+    (:mod:`rbdhw.rtl.preparation`), there are also the next step's ``forces``, the ``seed`` of the samples,
+    the ``cost`` so far, and whether answers have the state beside it (``extended``).
     """
     number = shape.horizon.bit_length()
-    prepared = {"seed": SEED_BITS, "forces": sum(word.format.width for word in forces(step))}
+    prepared = {"forces": sum(word.format.width for word in forces(step))} if shape.parts else {}
+    if SAMPLES in shape.parts:
+        prepared["seed"] = SEED_BITS
+    if COST in shape.parts:
+        terms = len(rollout_terms(step, shape))
+        prepared |= {"extended": 1, "cost": cost_format(terms, shape.horizon).width - 1}
     return data.StructLayout(
         {
             "tag": HEADER["tag"][1],
@@ -51,7 +67,7 @@ def entry_layout(step: FunctionWords, shape: RolloutShape) -> data.StructLayout:
             **dict.fromkeys(("first_flagged", "left", "done", "due", "every"), number),
             "constant": sum(word.format.width for word in constants(step)),
             "state": sum(own.word.format.width for own in state_words(step, shape.nq)),
-            **(prepared if shape.parts else {}),
+            **prepared,
         }
     )
 
@@ -91,12 +107,14 @@ class Rollout(wiring.Component):
     -------
     tag, malformed, not_finite, words : In
         The task at the input.
-    enters, loads : In(1)
-        That task is a rollout, or a row, and is admitted.
+    enters, loads : In
+        That task is a rollout, or a row of each kind, and is admitted.
+    extended : In(1)
+        That task asks for the state beside the cost, if there are costs.
     accepts_rollout, accepts_row : Out(1)
         Whether a rollout, or a row, may be admitted.
-    refuses_row : Out(1)
-        Whether the row at the input is beyond the end, or leaves a gap.
+    refuses_row : Out
+        Whether a row of each kind at the input is beyond the end, or leaves a gap.
     phase_zero : In(1)
         Whether the core accepts a task in this cycle.
     others : In(1)
@@ -128,13 +146,16 @@ class Rollout(wiring.Component):
         self.slots = slots
         self.latency = latency
         self.step = interface.words("step")
-        self.flights = flights(latency + preparation_latency(self.shape), ii)
+        self.flights = flights(latency + preparation_latency(interface), ii)
         self.layout = entry_layout(self.step, self.shape)
         flag, answer = 1, interface.words(ROLLOUT).result_bits
         inputs = {"tag": HEADER["tag"][1], "words": interface.places[-1], "result": self.step.result_bits}
-        inputs |= dict.fromkeys(("malformed", "not_finite", "enters", "loads", "phase_zero", "others"), flag)
+        inputs |= dict.fromkeys(("malformed", "not_finite", "enters", "phase_zero", "others"), flag)
+        inputs |= {"extended": flag} if COST in self.shape.parts else {}
         inputs |= dict.fromkeys(("overflow", "available"), flag)
-        outputs = dict.fromkeys(("accepts_rollout", "accepts_row", "refuses_row", "starts"), flag)
+        inputs["loads"] = len(interface.row_commands)
+        outputs = dict.fromkeys(("accepts_rollout", "accepts_row", "starts"), flag)
+        outputs["refuses_row"] = len(interface.row_commands)
         outputs |= {"payload": sum(slots), "reserves": flag, "answers": flag, "answer": answer}
         super().__init__(
             {name: In(shape) for name, shape in inputs.items()}
@@ -153,7 +174,7 @@ class Rollout(wiring.Component):
         sends, ends = self._is_due(ready), returned.left == 1
         refused = ready.malformed | ready.not_finite
         done = self._delayed(m, self.starts, self.latency)
-        comes_back = done & self._is_due(returned)
+        comes_back = self._passed(m, done & self._is_due(returned))
         release = Signal()
         others_first = Signal()
         with m.If(self.phase_zero):
@@ -173,15 +194,24 @@ class Rollout(wiring.Component):
             m.d.sync += [ready.eq(waiting.r_data), valid.eq(waiting.r_rdy)]
         outside = self._check(m, self._payload(m, ready, row))
         after = self._return(m, returned, outside)
-        goes_on, going = self.enters | done & ~ends, Mux(done & ~ends, after, self._entry(m))
         if self.shape.parts:
-            m.d.comb += self.preparation.i.eq(going)
-            goes_on = self._delayed(m, goes_on, self.preparation.latency)
-            going = self.preparation.o
+            goes_on, going = self._passed(m, self.enters | done & ~ends), self.preparation.o
+            m.d.comb += self.preparation.i.eq(Mux(done, after, self._entry(m)))
+            result = delay_line(
+                m, self.result, 1, (self.preparation.latency,), name="result", memory_stages=MEMORY_STAGES
+            )[self.preparation.latency]
+            leaves, occupied, answered = self._passed(m, done & ends), done, going
+        else:
+            goes_on, going = self.enters | done & ~ends, Mux(done & ~ends, after, self._entry(m))
+            leaves, occupied, answered, result = done & ends, done & ~ends, after, self.result
         m.d.comb += [waiting.w_en.eq(goes_on), waiting.w_data.eq(going)]
-        self._count(m, done & ends | release, done & ~ends)
-        self._answer(m, Mux(release, ready, after), release, comes_back)
+        self._count(m, leaves | release, occupied)
+        self._answer(m, Mux(release, ready, answered), release, comes_back, result)
         return m
+
+    def _passed(self, m: Module, bit: Any) -> Any:
+        """Return a bit of a rollout behind the preparation, if there is one."""
+        return self._delayed(m, bit, self.preparation.latency) if self.shape.parts else bit
 
     def _is_due(self, entry: Any) -> Any:
         """Return whether the state after the next step is sent."""
@@ -191,43 +221,34 @@ class Rollout(wiring.Component):
 
     def _next_forces(self, m: Module, place: Any, ready: Any, valid: Any) -> Any:
         """Return the forces of the next step, together with ``ready``."""
-        if self.shape.parts:
-            preparation = Preparation(interface=self.interface, layout=self.layout)
-            m.submodules.preparation = self.preparation = preparation
-            m.d.comb += preparation.row.eq(self._rows(m, preparation.address, Const(1, 1)))
-            return ready.forces
-        return self._rows(m, place, ~valid | self.starts | (ready.malformed | ready.not_finite))
+        self.rows: dict[str, Rows] = {}
+        if not self.shape.parts:
+            unused = ~valid | self.starts | (ready.malformed | ready.not_finite)
+            return self._rows(m, LOAD, place, unused)
+        preparation = Preparation(interface=self.interface, layout=self.layout)
+        m.submodules.preparation = self.preparation = preparation
+        for name in self.interface.row_commands:
+            row = self._rows(m, name, getattr(preparation, f"address_{name}"), Const(1, 1))
+            m.d.comb += getattr(preparation, f"row_{name}").eq(row)
+        return ready.forces
 
-    def _rows(self, m: Module, place: Any, enable: Any) -> Any:
-        """Return the row of a step, one enabled cycle later."""
-        own = loaded_words(self.interface)
-        width = sum(word.format.width for word in own)
-        m.submodules.rows = rows = Memory(shape=width, depth=self.shape.horizon, init=[])
-        write, read = rows.write_port(), rows.read_port()
-        loaded = Signal(range(self.shape.horizon + 1))
-        number = self._numbers(LOAD)["row"]
-        good = (number >= 0) & (number <= loaded) & (number < self.shape.horizon)
-        m.d.comb += [
-            self.refuses_row.eq(~good & ~self.not_finite),
-            write.en.eq(self.loads & good & ~self.malformed & ~self.not_finite),
-            write.addr.eq(number[: len(write.addr)]),
-            write.data.eq(Cat(self._clamped(m, word) for word in own)),
-            read.addr.eq(place[: len(read.addr)]),
-            read.en.eq(enable),
-        ]
-        with m.If(write.en & (number == loaded)):
-            m.d.sync += loaded.eq(loaded + 1)
-        self._loaded = loaded
-        return read.data
-
-    def _clamped(self, m: Module, word: Word) -> Any:
-        """Return a word of the task at the input, limited to its bounds."""
-        field, value = self._field(word), Signal(word.format.width, name=f"clamped_{word.slot}")
-        assert word.lowest is not None
-        assert word.highest is not None
-        low, high = field < word.lowest, field > word.highest
-        m.d.comb += value.eq(Mux(low, word.lowest, Mux(high, word.highest, field)))
-        return value
+    def _rows(self, m: Module, command: str, address: Any, enable: Any) -> Any:
+        """Add the rows that a command loads; return the one of an address, one enabled cycle later."""
+        place = self.interface.row_commands.index(command)
+        self.rows[command] = rows = add_rows(
+            m,
+            "rows" if command == LOAD else f"rows_{command}",
+            loaded_words(self.interface, command),
+            self._numbers(command),
+            self.shape.horizon,
+            loads=self.loads[place],
+            malformed=self.malformed,
+            not_finite=self.not_finite,
+            refuses=self.refuses_row[place],
+            address=address,
+            enable=enable,
+        )
+        return rows.data
 
     def _field(self, word: Word) -> Any:
         """Return the whole field of a word of the task at the input."""
@@ -245,10 +266,15 @@ class Rollout(wiring.Component):
         entry = Signal(self.layout, name="entering")
         numbers = self._numbers(ROLLOUT)
         steps, every = numbers["steps"], numbers["every"]
-        bad = (steps < 1) | (steps > self._loaded) | (every < 0) | (every > self.shape.horizon)
+        bad = steps < 1
+        for rows in self.rows.values():
+            bad |= steps > rows.loaded
+        bad = bad | (every < 0) | (every > self.shape.horizon)
         if "seed" in numbers:
             bad |= numbers["seed"] < 0
             m.d.comb += entry.seed.eq(numbers["seed"][:SEED_BITS])
+        if COST in self.shape.parts:
+            m.d.comb += entry.extended.eq(self.extended)
         state = [own.word for own in state_words(self.step, self.shape.nq)]
         held = constants(self.step)
         m.d.comb += [
@@ -329,10 +355,9 @@ class Rollout(wiring.Component):
             m.d.comb += after.first_flagged.eq(before.done + 1)
         return after
 
-    def _answer(self, m: Module, bits: Any, release: Any, comes_back: Any) -> None:
+    def _answer(self, m: Module, bits: Any, release: Any, comes_back: Any, result: Any) -> None:
         """Answer a refused rollout, or with the state after a step."""
         entry = Signal(self.layout, name="answered")
-        number = self.interface.words(ROLLOUT).outputs[-1].format.width
         m.d.comb += [
             entry.eq(bits),
             self.answers.eq(release | comes_back),
@@ -342,10 +367,18 @@ class Rollout(wiring.Component):
             self.record.malformed.eq(entry.malformed),
             self.record.not_finite.eq(entry.not_finite),
             self.answer_overflow.eq(entry.overflow),
-            self.answer.eq(
-                Cat(self.result, _extend(entry.done, number), _extend(entry.first_flagged, number))
-            ),
         ]
+        words = {array_of(word): word for word in self.interface.words(ROLLOUT).outputs}
+        parts = [
+            _extend(value, words[array].format.width)
+            for array, value in (("step", entry.done), ("first_flagged", entry.first_flagged))
+        ]
+        if COST in self.shape.parts:
+            parts += [_extend(entry.cost, words["cost"].format.width), result]
+            m.d.comb += self.record.options[EXTENDED].eq(entry.extended)
+        else:
+            parts.insert(0, result)
+        m.d.comb += self.answer.eq(Cat(parts))
 
     def _delayed(self, m: Module, bit: Any, cycles: int) -> Any:
         """Return a bit after some cycles."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.interface import FunctionWords, Interface
-from rbdhw.protocol import LOAD, ROLLOUT
+from rbdhw.protocol import COST, EXTENDED, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.arbiter import Arbiter
 from rbdhw.rtl.completion import Completion, first_beat, places
@@ -204,20 +204,22 @@ class Accelerator(wiring.Component):
             rollout.not_finite.eq(task.not_finite),
             rollout.words.eq(task.words),
             rollout.enters.eq(admission.admit[names.index(ROLLOUT)]),
-            rollout.loads.eq(admission.admit[names.index(LOAD)]),
+            rollout.loads.eq(Cat(admission.admit[names.index(name)] for name in self.interface.row_commands)),
         ]
+        if COST in rollout.shape.parts:
+            m.d.comb += rollout.extended.eq(task.options[EXTENDED])
 
     def _commands(self, m: Module) -> list[Any]:
         """Return the completions of rollouts and of rows."""
         rollout, admission, names = self.rollout, self.edges[0].admission, list(self.interface.codes)
         found = []
-        for name in (ROLLOUT, LOAD):
+        for name in (ROLLOUT, *self.interface.row_commands):
             own = self.interface.words(name)
             depth = places(self.interface, own, rollout.latency if name == ROLLOUT else 0, 1)
             completion = Completion(interface=self.interface, function=own, latency=0, depth=depth)
             m.submodules[f"completion_{name}"] = completion
             found.append(_Command(completion))
-        states, rows = found
+        states, *rows = found
         place = names.index(ROLLOUT)
         m.d.comb += [
             states.available.eq(1),
@@ -230,7 +232,13 @@ class Accelerator(wiring.Component):
             states.completion.result.eq(rollout.answer),
             states.completion.overflow.eq(rollout.answer_overflow),
         ]
-        refused, record = rollout.refuses_row, Signal(ADMITTED)
+        for k, (name, command) in enumerate(zip(self.interface.row_commands, rows, strict=True)):
+            self._answer_rows(m, names.index(name), command, rollout.refuses_row[k])
+        return found
+
+    def _answer_rows(self, m: Module, place: int, rows: _Command, refused: Any) -> None:
+        """Connect the completion of rows of a kind; the answer to a refused one says so."""
+        admission, record = self.edges[0].admission, Signal(ADMITTED)
         for k in range(CHECKED):
             refused, before = Signal(name=f"row_refused_{k}"), refused
             m.d.sync += refused.eq(before)
@@ -238,13 +246,12 @@ class Accelerator(wiring.Component):
             record.eq(admission.record),
             record.malformed.eq(admission.record.malformed | refused),
             rows.available.eq(rows.completion.available),
-            admission.accepts[names.index(LOAD)].eq(rollout.accepts_row),
+            admission.accepts[place].eq(self.rollout.accepts_row),
             rows.completion.admit.eq(rows.admit),
             rows.completion.start.eq(rows.recorded),
             rows.completion.recorded.eq(rows.recorded),
             rows.completion.record.eq(record),
         ]
-        return found
 
 
 class _Command:

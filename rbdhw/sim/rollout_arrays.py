@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
-from rbdhw.protocol import SAMPLES
+from rbdhw.protocol import COST, SAMPLES
 from rbdhw.sim.packets import check_finite
+from rbdhw.sim.rollout_model import SEED
 
 Array = NDArray[np.float64]
-
-SEED = "seed"
 
 MOST_SEED, MOST_SEED_OF_SINGLES = (1 << 31) - 1, 1 << 24
 """The largest seed. A single holds every integer up to the second."""
@@ -46,18 +45,71 @@ def check_samples(
 
 def _check_deviations(model: AcceleratorModel, given: Array, steps: int) -> Array:
     """Return the standard deviations of each step."""
-    array, nv = np.asarray(given, np.float64), model.robot.nv
-    if array.shape not in ((nv,), (steps, nv)):
-        raise InputError("array 'std'", f"shape {array.shape}", f"({steps}, {nv}), or ({nv},) for all steps")
-    check_finite("std", np.atleast_2d(array))
     most = np.abs(np.asarray(model.domain.bounds["tau"])).max(axis=1)
-    rows = np.broadcast_to(array, (steps, nv))
-    places = np.argwhere((rows < 0.0) | (rows > most))
+    return _check_rows("std", given, steps, np.zeros_like(most), most)
+
+
+def _check_rows(name: str, given: Array, steps: int, lowest: Array, highest: Array) -> Array:
+    """Return an array of rows (K, n) within bounds (n,); one row serves all steps."""
+    array, size = np.asarray(given, np.float64), len(lowest)
+    if array.shape not in ((size,), (steps, size)):
+        expected = f"({steps}, {size}), or ({size},) for all steps"
+        raise InputError(f"array '{name}'", f"shape {array.shape}", expected)
+    check_finite(name, np.atleast_2d(array))
+    rows = np.broadcast_to(array, (steps, size))
+    slack = ROUNDING * np.minimum(np.abs(lowest), np.abs(highest))
+    places = np.argwhere((rows < lowest - slack) | (rows > highest + slack))
     if len(places):
         row, column = places[0].tolist()
-        where, found = f"array 'std', row {row}, column {column}", f"{rows[row, column]:g}"
-        raise InputError(where, found, f"0 to {most[column]:g}, the largest force")
+        where, found = f"array '{name}', row {row}, column {column}", f"{rows[row, column]:g}"
+        raise InputError(where, found, f"{lowest[column]:g} to {highest[column]:g}")
     return rows
+
+
+COSTS = ("x_ref", "Q", "R")
+
+LARGEST_WEIGHT = 1e12
+"""The largest weight of a cost."""
+
+ROUNDING = 1e-9
+"""How far a number may be outside of its bounds, relative to the smaller, by rounding."""
+
+
+def check_costs(
+    model: AcceleratorModel, arrays: Mapping[str, Array], steps: int
+) -> tuple[Array, Array, Array] | None:
+    """Return references (K, nq + nv), and weights of the state and of the forces (K, nv); None without costs.
+
+    Raises
+    ------
+    InputError
+        The build computes no costs, or an array is not usable.
+    """
+    assert model.interface.rollout is not None
+    if COST not in model.interface.rollout.parts:
+        for name in (name for name in COSTS if name in arrays):
+            remedy = f"generate with --rollout {COST}"
+            raise InputError(f"array '{name}'", "this build computes no costs", remedy=remedy)
+        return None
+    bounds = [np.asarray(model.domain.bounds[name], np.float64) for name in ("q", "v")]
+    bounds[0] = np.where(np.asarray(model.domain.wraps)[:, np.newaxis], [-np.inf, np.inf], bounds[0])
+    lowest, highest = np.concatenate(bounds).T
+    if "Q" in arrays and "x_ref" not in arrays:
+        raise InputError("array 'x_ref'", "missing", "the state that is wanted, of each step or of all")
+    none = np.zeros(len(lowest)), np.zeros(model.robot.nv)
+    reference = _check_reference(arrays.get("x_ref"), steps, lowest, highest)
+    weights = [
+        _check_rows(name, arrays.get(name, zero), steps, zero, zero + LARGEST_WEIGHT)
+        for name, zero in zip(("Q", "R"), none, strict=True)
+    ]
+    return reference, weights[0], weights[1]
+
+
+def _check_reference(given: Array | None, steps: int, lowest: Array, highest: Array) -> Array:
+    """Return the references; without one, a state in the domain."""
+    if given is None:
+        return np.broadcast_to(np.clip(0.0, lowest, highest), (steps, len(lowest)))
+    return _check_rows("x_ref", given, steps, lowest, highest)
 
 
 def _check_seeds(model: AcceleratorModel, arrays: Mapping[str, Array], tasks: int) -> Integers:

@@ -9,19 +9,19 @@ import numpy as np
 
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
-from rbdhw.protocol import LOAD, ROLLOUT, SAMPLES
+from rbdhw.protocol import COST, ROLLOUT, SAMPLES
 from rbdhw.sim.model import respond
-from rbdhw.sim.packets import answers, merge, responses
-from rbdhw.sim.rollout import (
-    Rollouts,
-    compute,
-    prepare,
+from rbdhw.sim.packets import Array, Bytes, answers, merge, responses
+from rbdhw.sim.rollout import prepare
+from rbdhw.sim.rollout_arrays import MOST_SEED_OF_SINGLES
+from rbdhw.sim.rollout_model import SEED, Rollouts, compute
+from rbdhw.sim.rollout_packets import (
+    asks_for_states,
     rollout_requests,
     rollout_responses,
     row_requests,
     sort_responses,
 )
-from rbdhw.sim.rollout_arrays import MOST_SEED_OF_SINGLES
 from rbdhw.sim.verilator import Disturbance, Exchange
 
 MOST = 256
@@ -61,36 +61,59 @@ def check_rollouts(
     arrays = sample(design.robot, design.domain, count, rng, design.fext)
     lower, upper = np.asarray(design.domain.bounds["tau"]).T
     forces = 0.2 * rng.uniform(lower, upper, (horizon, design.robot.nv))
-    samples = {}
-    if SAMPLES in design.interface.rollout.parts:
-        samples = {"std": 0.05 * upper, "seed": rng.integers(0, MOST_SEED_OF_SINGLES, count)}
-    own = prepare(design, {**arrays, **samples, "v": 0.2 * arrays["v"], "tau": forces}, 0)
-    asked = [row_requests(design, own.rows, np.arange(horizon))]
-    expected, flagged, total = [], 0, 0
+    parts = _parts(design, horizon, count, rng)
+    own = prepare(design, {**arrays, **parts, "v": 0.2 * arrays["v"], "tau": forces}, 0)
+    rest = np.arange(horizon)
+    asked = [row_requests(design, own.rows, rest, name) for name in design.interface.row_commands]
+    expected: dict[bool, list[Bytes]] = {True: [], False: []}
+    flagged, total = 0, 0
     for start in range(0, count, GROUP):
         tags = np.arange(start, min(start + GROUP, count))
         steps, every = int(rng.integers(1, horizon + 1)), int(rng.integers(0, horizon + 1))
         rows = {name: row[:steps] for name, row in own.rows.items()}
-        part = Rollouts({name: values[tags] for name, values in own.words.items()}, rows, every)
+        words = {name: values[tags] for name, values in own.words.items()}
+        states = start // GROUP % 2 == 0 or not design.interface.words(ROLLOUT).extensible
+        part = Rollouts(words, rows, every, states)
         answered = compute(design, part, lambda words: respond(design, "step", words))
         each = np.ones(len(tags), np.int64)
-        asked.append(rollout_requests(design, part.words, steps * each, every * each, tags))
-        expected.append(rollout_responses(design, part, answered, tags))
+        asked.append(rollout_requests(design, words, steps * each, every * each, tags, states))
+        expected[states].append(rollout_responses(design, part, answered, tags))
         flagged += int(np.count_nonzero(answered.status[:, -1]))
         total += steps * len(tags)
     ends = np.cumsum([len(packets) for packets in asked])
     places = {k: np.arange(end - len(asked[k]), end) for k, end in enumerate(ends)}
-    surplus = sum(map(len, expected)) - count
+    answered_packets = sum(len(packets) for own_packets in expected.values() for packets in own_packets)
     (outcome,) = exchange(
         requests=[merge(places, dict(enumerate(asked)))],
-        traffic=Disturbance(traffic.bubbles, traffic.back_pressure, traffic.seed, surplus=surplus),
+        traffic=Disturbance(
+            traffic.bubbles, traffic.back_pressure, traffic.seed, surplus=answered_packets - count
+        ),
     )
-    found, rest = answers(design, outcome.responses), np.arange(horizon)
-    loads = responses(design, LOAD, rest, np.zeros_like(rest), {})
-    pairs = ((sort_responses(np.concatenate(expected)), ROLLOUT), (loads, LOAD))
-    came = {ROLLOUT: sort_responses(found[ROLLOUT].packets), LOAD: found[LOAD].packets}
-    wrong = sum(_differing(packets, came[name]) for packets, name in pairs)
-    return RolloutReport(count, total, wrong + outcome.violations, flagged)
+    wrong = outcome.violations
+    for states, packets in expected.items():
+        came = answers(design, outcome.responses, asks_for_states(design, states))[ROLLOUT].packets
+        if packets:
+            wrong += _differing(sort_responses(np.concatenate(packets)), sort_responses(came))
+    for name in design.interface.row_commands:
+        loaded = responses(design, name, rest, np.zeros_like(rest), {})
+        wrong += _differing(loaded, answers(design, outcome.responses)[name].packets)
+    return RolloutReport(count, total, wrong, flagged)
+
+
+def _parts(design: Design, horizon: int, tasks: int, rng: np.random.Generator) -> dict[str, Array]:
+    """Return random arrays of what rollouts of the build have beside their forces."""
+    assert design.interface.rollout is not None
+    found: dict[str, Array] = {}
+    if SAMPLES in design.interface.rollout.parts:
+        found["std"] = 0.05 * np.asarray(design.domain.bounds["tau"])[:, 1]
+        found[SEED] = rng.integers(0, MOST_SEED_OF_SINGLES, tasks).astype(np.float64)
+    if COST in design.interface.rollout.parts:
+        bounds = np.concatenate([np.asarray(design.domain.bounds[name]) for name in ("q", "v")])
+        finite = np.clip(bounds, -np.pi, np.pi)
+        found["x_ref"] = rng.uniform(finite[:, 0], finite[:, 1], (horizon, len(finite)))
+        found["Q"] = rng.uniform(0.0, 1.0, (horizon, len(finite)))
+        found["R"] = rng.uniform(0.0, 1e-3, (horizon, design.robot.nv))
+    return found
 
 
 def _differing(expected: np.ndarray, came: np.ndarray) -> int:

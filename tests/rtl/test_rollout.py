@@ -15,7 +15,7 @@ from rbdhw.design.program_interface import program_interface
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Program, Word
 from rbdhw.interface import FunctionWords, Interface, RolloutShape
-from rbdhw.protocol import CODES, LOAD, ROLLOUT, ROLLOUT_PARTS
+from rbdhw.protocol import CODES, COST, LOAD, LOAD_COST, ROLLOUT, ROLLOUT_PARTS
 from rbdhw.rtl.rollout import Rollout, flights
 from rbdhw.rtl.shell import Accelerator
 from tests.rtl.test_reset import Bench
@@ -59,6 +59,9 @@ def job(rng: random.Random, parts: tuple[str, ...]) -> list[tuple[int, bool]]:
     for row in range(3):
         numbers = {"tau[0]": rng.randrange(30), "std[0]": rng.randrange(9), "row": row}
         beats += packet(LOAD, row, parts, **numbers)
+        if COST in parts:
+            weights = {name: rng.randrange(999) for name in ("x_weight[0]", "x_weight[1]", "tau_weight[0]")}
+            beats += packet(LOAD_COST, row, parts, **weights, row=row)
     for tag in range(6):
         numbers = {"q[0]": rng.randrange(90), "v[0]": rng.randrange(90)}
         beats += packet("step", tag, parts, **numbers)
@@ -97,7 +100,7 @@ def test_after_a_reset_in_the_middle_of_rollouts_all_is_as_after_power_up(parts:
             await ctx.tick()
             ctx.set(bench.reset, 0)
             unloaded = packet(ROLLOUT, 77, parts, steps=1)
-            answers.append(await drive(ctx, unloaded + job(random.Random(1), parts), 260))
+            answers.append(await drive(ctx, unloaded + job(random.Random(1), parts), 320))
 
     simulator = Simulator(bench)
     simulator.add_clock(1e-8)

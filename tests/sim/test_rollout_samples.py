@@ -18,7 +18,7 @@ from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robots import path
 from rbdhw.sim.packets import OUTSIDE
 from rbdhw.sim.rollout import prepare
-from rbdhw.sim.rollout_arrays import SEED
+from rbdhw.sim.rollout_model import SEED
 from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance
@@ -49,8 +49,7 @@ def test_samples_in_a_mixed_stream(folder: Path, bubbles: float, back_pressure: 
     for turn, scale in enumerate((0.1, 2.0)):
         arrays = first_states(design, 1, seed=turn) | {"std": np.minimum(scale * std, std), "seed": 5}
         own = prepare(design, arrays, 0)
-        for k in range(HORIZON):
-            stream.row(k, {name: int(row[k]) for name, row in own.rows.items()}, k, 0)
+        stream.rows(own.rows)
         for tag in range(100 * turn, 100 * turn + 60, 3):
             tags, words = np.arange(tag, tag + 3), draw_words(design, ROLLOUT, False, 3, seed=tag)
             state = {name: words[name] for name in own.words}
@@ -147,7 +146,7 @@ def test_unusable_samples_are_refused(folder: Path) -> None:
 def test_parts_are_checked() -> None:
     options = BuildOptions(functions=("step",), horizon=8)
     for parts, text in (
-        (("noise",), "rollout: 'noise' is unknown; expected some of samples"),
+        (("noise",), "rollout: 'noise' is unknown; expected some of samples, cost"),
         (("samples", "samples"), "rollout: 'samples' appears twice; expected each part once"),
     ):
         with pytest.raises(InputError, match=text):

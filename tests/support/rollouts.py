@@ -13,15 +13,13 @@ from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.sim import bulk
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import MALFORMED, answers, merge, requests, responses
-from rbdhw.sim.rollout import (
-    Answered,
-    Rollouts,
-    compute,
+from rbdhw.sim.rollout_model import SEED, Answered, Rollouts, compute
+from rbdhw.sim.rollout_packets import (
+    asks_for_states,
     rollout_requests,
     rollout_responses,
     sort_responses,
 )
-from rbdhw.sim.rollout_arrays import SEED
 from rbdhw.sim.verilator import Disturbance
 from tests.support.bit_exact import draw_words
 
@@ -38,10 +36,15 @@ def first_states(design: Design, tasks: int, seed: int) -> dict[str, np.ndarray]
 
 
 def model_answers(
-    design: Design, words: dict[str, Integers], rows: dict[str, Integers], steps: int, every: int
+    design: Design,
+    words: dict[str, Integers],
+    rows: dict[str, Integers],
+    steps: int,
+    every: int,
+    states: bool = True,
 ) -> tuple[Rollouts, Answered]:
     """Return the rollouts of one number of steps and the model's answers."""
-    own = Rollouts(words, {name: row[:steps] for name, row in rows.items()}, every)
+    own = Rollouts(words, {name: row[:steps] for name, row in rows.items()}, every, states)
     return own, compute(design, own, lambda given: respond(design, "step", given))
 
 
@@ -53,29 +56,39 @@ class Stream:
         self.sent, self.expected = [], {}
         self.surplus = 0
 
-    def add(self, function: str, packets: np.ndarray, expected: np.ndarray) -> None:
+    def add(self, function: str, packets: np.ndarray, expected: np.ndarray, extended: bool = False) -> None:
         self.sent += list(packets)
-        self.expected.setdefault(function, []).extend(list(expected))
+        self.expected.setdefault((function, extended), []).extend(list(expected))
         self.surplus += len(expected) - len(packets)
 
-    def row(self, number: int, row: dict[str, int], tag: int, status: int) -> None:
+    def row(self, number: int, row: dict[str, int], tag: int, status: int, command: str = LOAD) -> None:
         """Add a packet that loads a row."""
         words = {name: np.array([value]) for name, value in row.items()} | {"row": np.array([number])}
         tags = np.array([tag])
-        answer = responses(self.design, LOAD, tags, np.array([status]), {})
-        self.add(LOAD, requests(self.design, LOAD, tags, words), answer)
+        answer = responses(self.design, command, tags, np.array([status]), {})
+        self.add(command, requests(self.design, command, tags, words), answer)
 
-    def rollouts(self, words, rows, steps: int, every: int, tags: Integers) -> None:
+    def rows(self, rows: dict[str, Integers]) -> None:
+        """Add the packets that load all rows of all kinds."""
+        for command in self.design.interface.row_commands:
+            for k in range(HORIZON):
+                self.row(k, {name: int(row[k]) for name, row in rows.items()}, k, 0, command)
+
+    def rollouts(self, words, rows, steps: int, every: int, tags: Integers, states: bool = True) -> None:
         """Add rollouts; those that are refused have one answer without words."""
-        asked = rollout_requests(self.design, words, *(np.full(len(tags), x) for x in (steps, every)), tags)
+        numbers = (np.full(len(tags), x) for x in (steps, every))
+        asked = rollout_requests(self.design, words, *numbers, tags, states)
+        extended = asks_for_states(self.design, states)
         good = 1 <= steps <= len(next(iter(rows.values()))) and 0 <= every <= HORIZON
         if good and np.all(words.get(SEED, tags) >= 0):
-            own, answered = model_answers(self.design, words, rows, steps, every)
-            self.add(ROLLOUT, asked, rollout_responses(self.design, own, answered, tags))
+            own, answered = model_answers(self.design, words, rows, steps, every, states)
+            answer = rollout_responses(self.design, own, answered, tags)
         else:
-            empty = {w.name: np.zeros(len(tags), np.int64) for w in self.design.interface.outputs(ROLLOUT)}
+            outputs = self.design.interface.outputs(ROLLOUT, extended)
+            empty = {word.name: np.zeros(len(tags), np.int64) for word in outputs}
             status = np.full(len(tags), MALFORMED)
-            self.add(ROLLOUT, asked, responses(self.design, ROLLOUT, tags, status, empty))
+            answer = responses(self.design, ROLLOUT, tags, status, empty, extended)
+        self.add(ROLLOUT, asked, answer, extended)
 
     def tasks(self, function: str, tags: Integers, seed: int) -> None:
         """Add tasks of a function of the core."""
@@ -90,13 +103,14 @@ class Stream:
         beats = merge(places, {k: packet[np.newaxis] for k, packet in enumerate(self.sent)})
         (outcome,) = bulk.exchange(bulk.build(folder), [beats], traffic)
         assert outcome.violations == 0
-        found = answers(self.design, outcome.responses)
-        for function, packets in self.expected.items():
-            came, expected = found[function].packets, np.array(packets)
+        found = {mode: answers(self.design, outcome.responses, mode) for mode in (False, True)}
+        for (function, extended), packets in self.expected.items():
+            came, expected = found[extended][function].packets, np.array(packets)
             if function == ROLLOUT:
                 came, expected = (sort_responses(own) for own in (came, expected))
             assert np.array_equal(came, expected), function
-        assert sum(len(own.packets) for own in found.values()) == np.count_nonzero(outcome.responses.last)
+        count = sum(len(own.packets) for mode in found.values() for own in mode.values())
+        assert count == np.count_nonzero(outcome.responses.last)
         return outcome.taken
 
 

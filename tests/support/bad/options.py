@@ -44,7 +44,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--mix", "id=1", "--ii", 3): "mix: chooses the cores and excludes --ii; leave --ii out",
     ("--mix", "id=1", "--cores", "id:1"): "mix: chooses the cores and excludes --cores; leave --cores out",
     ("--rollout", "samples"): "rollout: the build has no rollouts; use --functions rollout",
-    ("--rollout", "noise"): "rollout: 'noise' is unknown; expected some of samples",
+    ("--rollout", "noise"): "rollout: 'noise' is unknown; expected some of samples, cost",
     ("--damping", "file"): "damping: 'file' is not a joint and a number; expected JOINT=NUMBER or urdf",
     ("--damping", "elbow="): "damping: 'elbow=' is not a joint and a number",
     ("--armature", "urdf"): "armature: 'urdf' is not a joint and a number; expected JOINT=NUMBER",

@@ -1,0 +1,106 @@
+"""The cost of a step in hardware: the twin of :mod:`rbdhw.fixed.cost`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from amaranth.hdl import Const, Module, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.fixed.cost import COST_POINT, SQUARE_DROP, WEIGHTED, CostTerm
+from rbdhw.fixed.program import Word
+from rbdhw.rtl.arithmetic import half
+from rbdhw.rtl.delay import register
+
+ADDENDS = 4
+"""The numbers that are added in a cycle."""
+
+SQUARED = 5
+"""Cycles until the squares are there: the row, an error, its product, the rounded product, the square."""
+
+
+def cost_latency(terms: int) -> int:
+    """Return the cycles from a state to the cost of the step before it."""
+    latency = SQUARED
+    while terms > 1:
+        terms = -(-terms // ADDENDS)
+        latency += 1
+    return latency + 1
+
+
+class StageCost(wiring.Component):
+    """Computes the cost of a step, every cycle.
+
+    Parameters
+    ----------
+    terms : tuple of CostTerm
+        The terms.
+    words : tuple of Word
+        The words of a row of references and weights, in the order in which they are stored.
+
+    Members
+    -------
+    values : In
+        The words of the terms, packed in their order.
+    row : In
+        The row, packed, one cycle later.
+    cost : Out
+        The cost, :func:`cost_latency` cycles after ``values``.
+    """
+
+    def __init__(self, *, terms: tuple[CostTerm, ...], words: tuple[Word, ...]) -> None:
+        self.terms = terms
+        self.words = words
+        self.latency = cost_latency(len(terms))
+        super().__init__(
+            {
+                "values": In(sum(term.word.format.width for term in terms)),
+                "row": In(sum(word.format.width for word in words)),
+                "cost": Out(COST_POINT + len(terms).bit_length()),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        row = split_words(self.words, self.row)
+        values = split_words([term.word for term in self.terms], self.values)
+        numbers = [self._square(m, k, term, values[term.word.name], row) for k, term in enumerate(self.terms)]
+        level = 0
+        while len(numbers) > 1:
+            groups = [numbers[k : k + ADDENDS] for k in range(0, len(numbers), ADDENDS)]
+            numbers = [_sum(m, f"sum_{level}_{k}", group) for k, group in enumerate(groups)]
+            level += 1
+        rounded = numbers[0] + half(SQUARE_DROP) >> SQUARE_DROP
+        m.d.comb += self.cost.eq(register(m, "rounded", rounded, len(self.cost)))
+        return m
+
+    def _square(self, m: Module, k: int, term: CostTerm, value: Any, row: Mapping[str, Any]) -> Any:
+        """Return the square of a weighted error."""
+        now = register(m, f"value_{k}", value, signed(len(value)))
+        reference = Const(0, 1) if term.reference is None else row[term.reference]
+        weight = register(m, f"weight_{k}", row[term.weight], signed(WEIGHTED.width))
+        exact = (now - reference)[: term.bits].as_signed()
+        error = exact + half(term.error_drop) >> term.error_drop
+        width = term.bits - term.error_drop + bool(term.error_drop)
+        error = register(m, f"error_{k}", error, signed(width))
+        product = register(m, f"product_{k}", error * weight, signed(width + WEIGHTED.width))
+        weighted = product + half(term.weighted_drop) >> term.weighted_drop
+        weighted = register(m, f"weighted_{k}", weighted, signed(WEIGHTED.width))
+        return register(m, f"square_{k}", weighted * weighted, 2 * WEIGHTED.width)
+
+
+def split_words(words: Sequence[Word], bits: Any) -> dict[str, Any]:
+    """Return packed words by name."""
+    found, start = {}, 0
+    for word in words:
+        found[word.name] = bits[start : start + word.format.width].as_signed()
+        start += word.format.width
+    return found
+
+
+def _sum(m: Module, name: str, group: Sequence[Any]) -> Any:
+    """Return the sum of numbers that are not negative, a cycle later."""
+    total = sum(group[1:], group[0])
+    return register(m, name, total, len(total))

@@ -1,0 +1,78 @@
+"""The rows of rollouts: words that are loaded for each step before rollouts start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib.memory import Memory
+
+from rbdhw.fixed.program import Word
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A memory of rows: the row of an address, one enabled cycle later, and the number of rows."""
+
+    data: Any
+    loaded: Any
+
+
+def add_rows(
+    m: Module,
+    name: str,
+    words: Sequence[Word],
+    numbers: Mapping[str, Any],
+    depth: int,
+    *,
+    loads: Any,
+    malformed: Any,
+    not_finite: Any,
+    refuses: Any,
+    address: Any,
+    enable: Any,
+) -> Rows:
+    """Add a memory of rows; those beyond bounds are limited when they are loaded.
+
+    Parameters
+    ----------
+    words
+        The words of a row, in the order in which they are stored.
+    numbers
+        The fields of the task at the input by the names of its words; ``row`` is the number of its row.
+    loads, malformed, not_finite
+        Whether that task is a row that is admitted, and whether it is unusable.
+    refuses
+        Driven: whether its row is beyond the end, or leaves a gap.
+    address, enable
+        The row to read.
+    """
+    width = sum(word.format.width for word in words)
+    m.submodules[name] = rows = Memory(shape=width, depth=depth, init=[])
+    write, read = rows.write_port(), rows.read_port()
+    loaded = Signal(range(depth + 1))
+    number = numbers["row"]
+    good = (number >= 0) & (number <= loaded) & (number < depth)
+    m.d.comb += [
+        refuses.eq(~good & ~not_finite),
+        write.en.eq(loads & good & ~malformed & ~not_finite),
+        write.addr.eq(number[: len(write.addr)]),
+        write.data.eq(Cat(_limited(m, word, numbers[word.name]) for word in words)),
+        read.addr.eq(address[: len(read.addr)]),
+        read.en.eq(enable),
+    ]
+    with m.If(write.en & (number == loaded)):
+        m.d.sync += loaded.eq(loaded + 1)
+    return Rows(read.data, loaded)
+
+
+def _limited(m: Module, word: Word, field: Any) -> Any:
+    """Return a word of the task at the input, limited to its bounds; an angle without limits wraps."""
+    if word.lowest is None or word.highest is None:
+        return field[: word.format.width]
+    value = Signal(word.format.width, name=f"clamped_{word.slot}")
+    low, high = field < word.lowest, field > word.highest
+    m.d.comb += value.eq(Mux(low, word.lowest, Mux(high, word.highest, field)))
+    return value

@@ -1,0 +1,127 @@
+"""The packets of rollouts, and rollouts in the simulated Verilog."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from rbdhw.design.model import AcceleratorModel
+from rbdhw.fixed.format import Integers
+from rbdhw.protocol import LOAD, ROLLOUT
+from rbdhw.sim.packets import (
+    Beats,
+    Bytes,
+    answers,
+    contents,
+    field,
+    merge,
+    requests,
+    responses,
+    unpack,
+)
+from rbdhw.sim.rollout_model import Answered, Rollouts, Words
+from rbdhw.sim.tools import SimulationError
+from rbdhw.sim.verilator import Disturbance, build, exchange
+
+
+def row_requests(model: AcceleratorModel, rows: Words, tags: Integers, command: str = LOAD) -> Bytes:
+    """Return the packets that load rows, from the first one on."""
+    return requests(model, command, tags, dict(rows) | {"row": np.arange(len(tags))})
+
+
+def asks_for_states(model: AcceleratorModel, states: bool) -> bool:
+    """Return whether requests have the option for the state, which builds with costs have."""
+    return states and model.interface.words(ROLLOUT).extensible
+
+
+def rollout_requests(
+    model: AcceleratorModel,
+    words: Words,
+    steps: Integers,
+    every: Integers,
+    tags: Integers,
+    states: bool = True,
+) -> Bytes:
+    """Return the packets that ask for rollouts."""
+    numbers = dict(words) | {"steps": steps, "every": every}
+    return requests(model, ROLLOUT, tags, numbers, asks_for_states(model, states))
+
+
+def rollout_responses(model: AcceleratorModel, own: Rollouts, answered: Answered, tags: Integers) -> Bytes:
+    """Return the packets of the answers (N M, beats, bytes per beat), those of a rollout together."""
+    words = {
+        name.replace("step.", f"{ROLLOUT}.", 1): values.ravel() for name, values in answered.states.items()
+    }
+    words[f"{ROLLOUT}.step"] = np.tile(own.sent, own.tasks)
+    words[f"{ROLLOUT}.first_flagged"] = answered.first_flagged.ravel()
+    words[f"{ROLLOUT}.cost"] = answered.cost.ravel()
+    each = np.repeat(tags, len(own.sent))
+    extended = asks_for_states(model, own.states)
+    return responses(model, ROLLOUT, each, answered.status.ravel(), words, extended)
+
+
+def read_responses(model: AcceleratorModel, own: Rollouts, packets: Bytes) -> Answered:
+    """Return the contents of packets in the order of :func:`rollout_responses`."""
+    status, words = contents(model, ROLLOUT, packets, asks_for_states(model, own.states))
+    shape = own.tasks, len(own.sent)
+    results = model.interface.words("step").outputs if own.states else ()
+    names = {word.name: word.name.replace("step.", f"{ROLLOUT}.", 1) for word in results}
+    states = {name: words[other].reshape(shape) for name, other in names.items()}
+    cost = words.get(f"{ROLLOUT}.cost", np.zeros_like(status)).reshape(shape)
+    return Answered(status.reshape(shape), words[f"{ROLLOUT}.first_flagged"].reshape(shape), states, cost)
+
+
+AT_ONCE = 4096
+"""The rollouts of one simulation."""
+
+
+def simulate_rollouts(
+    directory: Path, model: AcceleratorModel, own: Rollouts, cache: Path | None = None
+) -> Answered:
+    """Return the answers of the Verilog in a folder.
+
+    Raises
+    ------
+    SimulationError
+        If it cannot be built, or does not answer every rollout.
+    """
+    executable = build(directory, cache)
+    parts = []
+    for start in range(0, own.tasks, AT_ONCE):
+        words = {name: values[start : start + AT_ONCE] for name, values in own.words.items()}
+        part = replace(own, words=words)
+        asked = _packets(model, part)
+        surplus = part.tasks * (len(part.sent) - 1)
+        (outcome,) = exchange(executable, [asked], Disturbance(surplus=surplus))
+        found = answers(model, outcome.responses, asks_for_states(model, own.states))[ROLLOUT]
+        packets = sort_responses(found.packets)
+        if outcome.violations or len(packets) != part.tasks * len(part.sent) or not found.whole.all():
+            raise SimulationError(f"{directory}: the RTL did not answer every rollout of {part.tasks}")
+        parts.append(read_responses(model, part, packets))
+    return Answered(
+        np.concatenate([part.status for part in parts]),
+        np.concatenate([part.first_flagged for part in parts]),
+        {name: np.concatenate([part.states[name] for part in parts]) for name in parts[0].states},
+        np.concatenate([part.cost for part in parts]),
+    )
+
+
+def _packets(model: AcceleratorModel, own: Rollouts) -> Beats:
+    """Return the packets that load the rows and then ask for rollouts, whose tags are their numbers."""
+    each = np.ones(own.tasks, np.int64)
+    tags = np.arange(own.tasks)
+    asked, places = {}, {}
+    for k, name in enumerate(model.interface.row_commands):
+        asked[name] = row_requests(model, own.rows, np.arange(own.steps), name)
+        places[name] = k * own.steps + np.arange(own.steps)
+    asked[ROLLOUT] = rollout_requests(model, own.words, own.steps * each, own.every * each, tags, own.states)
+    places[ROLLOUT] = len(asked) * own.steps - own.steps + tags
+    return merge(places, asked)
+
+
+def sort_responses(packets: Bytes) -> Bytes:
+    """Return the packets of rollouts by tag; those of one rollout stay in their order."""
+    headers, _ = unpack(packets, [])
+    return packets[np.argsort(field(headers, "tag"), kind="stable")]

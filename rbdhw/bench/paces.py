@@ -1,4 +1,4 @@
-"""One core and several with the same share of a device's DSP blocks: the pace of each function."""
+"""The pace of each function: with one core and several, and with several pairs of streams."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ FAST: Sequence[Mapping[tuple[str, ...], int]] = ({}, {("id",): 1}, {("id",): 2},
 MIX = {"id": 10, "dfd": 1}
 """Tasks of functions in the mix that is measured."""
 
+PAIRS = (1, 2, 4)
+"""The numbers of pairs of streams before a core that takes a task in every cycle."""
+
 TASKS = 6000
 """Tasks of each function that are simulated."""
 
@@ -49,6 +52,16 @@ def pace_rows(name: str = "iiwa14", among: Sequence[float] = SHARES) -> Rows:
         for share in among
         for plan, options in _builds(planner(name), share)
     ]
+
+
+def pair_rows(name: str = "iiwa14", among: Sequence[int] = PAIRS) -> Rows:
+    """Return the simulated rates with some pairs of streams, in millions of tasks a second."""
+    rows = []
+    for streams in among:
+        options = replace(planner(name).options, ii=1, streams=streams)
+        plan = planner(name).plan_cores(options)
+        rows.append({"streams": streams} | vars(plan.estimate) | _rates(plan, options))
+    return rows
 
 
 def _builds(own: Planner, share: float) -> Iterator[tuple[AcceleratorPlan, BuildOptions]]:
@@ -85,6 +98,15 @@ def _pace(cycles: np.ndarray) -> float:
     """Return the cycles between responses in the second half of a run."""
     half = len(cycles) // 2
     return float(cycles[-1] - cycles[half]) / (len(cycles) - 1 - half)
+
+
+def pair_layout(rows: Rows) -> Rows:
+    """Return a line for each number of pairs: LUTs and millions of tasks a second."""
+    return [
+        {"pairs of streams": row["streams"], "LUTs by estimate": row["luts"]}
+        | {name: f"{row[name]:.1f}" for name in (*DEFAULT_FUNCTIONS, "mix")}
+        for row in rows
+    ]
 
 
 def pace_layout(rows: Rows) -> Rows:

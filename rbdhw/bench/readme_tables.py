@@ -61,6 +61,7 @@ from rbdhw.bench.second_order import (
     second_operations_layout,
     second_rates,
 )
+from rbdhw.bench.stages import stage_layout, stage_rows
 from rbdhw.errors import InputError
 from rbdhw.progress import Progress
 from rbdhw.runtime.extras import check_installed
@@ -250,6 +251,11 @@ TABLES: dict[str, Table] = {
     ),
     "step-operations": Table(
         "Steps in time: multiplications and words of a task", step_operations, step_operations_layout
+    ),
+    "stages": Table(
+        "iiwa14: the stages of Runge-Kutta, unrolled and through the hardware of one, xcvu9p, 24 bits",
+        stage_rows,
+        stage_layout,
     ),
     "step-builds": Table("Steps in time: builds, xcvu9p", step_builds),
     "rollouts": Table(

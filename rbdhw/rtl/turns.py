@@ -13,7 +13,8 @@ class Turns(wiring.Component):
     """Makes the completions of one function in several cores look like one.
 
     Task k goes to completion k modulo ``copies``, and so does the record of the task. Its response is taken
-    from there in the same order, so that the responses of the function keep the order of its tasks.
+    from there in the same order, so that the responses of the function keep the order of its tasks. The
+    register ``admitted`` states, one-hot, to which completion the next task goes.
 
     Parameters
     ----------
@@ -37,11 +38,6 @@ class Turns(wiring.Component):
         The state of every completion and of its core.
     i : In(stream.Signature(beat_layout(bits))).array(copies)
         The responses of every completion.
-
-    Attributes
-    ----------
-    admitted : Signal(copies)
-        One-hot: the completion to which the next task goes.
 
     Raises
     ------

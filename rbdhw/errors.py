@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -43,6 +44,11 @@ class InputError(Exception):
     def within(self, outer: object) -> InputError:
         """Return the same refusal of an element of ``outer``, such as a file."""
         return replace(self, where=f"{outer}, {self.where}")
+
+
+def unknown(where: str, value: str, known: Sequence[str]) -> InputError:
+    """Return the refusal of a value that is none of the known ones."""
+    return InputError(where, f"'{value}' is unknown", f"one of {', '.join(known)}")
 
 
 class InternalError(Exception):

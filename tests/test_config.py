@@ -12,6 +12,7 @@ from rbdhw.config import (
     reason,
 )
 from rbdhw.errors import InputError
+from rbdhw.option_checks import check_options
 from rbdhw.protocol import FUNCTIONS
 
 KNOWN = ("id", "fd")
@@ -82,7 +83,7 @@ KNOWN = ("id", "fd")
 )
 def test_impossible_options_are_refused(options, text):
     with pytest.raises(InputError) as error:
-        BuildOptions(**options).check(KNOWN)
+        check_options(BuildOptions(**options), KNOWN)
     assert str(error.value) == text
 
 
@@ -99,7 +100,7 @@ def test_impossible_options_are_refused(options, text):
     ],
 )
 def test_possible_options_are_accepted(options):
-    BuildOptions(**options).check(KNOWN)
+    check_options(BuildOptions(**options), KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -139,10 +140,10 @@ def test_what_an_array_needs(options, needs):
 def test_a_time_step_is_a_positive_time(step):
     options = BuildOptions(functions=("step",), mounting=Mounting(time_step=step))
     with pytest.raises(InputError, match=r"time-step: .* s is not a step; expected 1e-07 to 1 s"):
-        options.check(tuple(FUNCTIONS))
+        check_options(options, tuple(FUNCTIONS))
 
 
 def test_a_time_step_needs_an_integrator():
     options = BuildOptions(functions=("fd",), mounting=Mounting(time_step=0.001))
     with pytest.raises(InputError, match="no function of the build takes a step in time; expected one of"):
-        options.check(tuple(FUNCTIONS))
+        check_options(options, tuple(FUNCTIONS))

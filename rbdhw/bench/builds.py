@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.config import BuildOptions, Mounting
+from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import input_domain, with_multipliers
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.plan import Plan
@@ -19,6 +19,7 @@ from rbdhw.graph.graph import Graph
 from rbdhw.pipeline import generate_software
 from rbdhw.protocol import DEFAULT_FUNCTIONS, MULTIPLIERS
 from rbdhw.robot.model import Robot
+from rbdhw.robot.mounting import Mounting
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.software.folder import Software

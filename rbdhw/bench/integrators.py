@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.bench.builds import graph_of
 from rbdhw.bench.rows import Rows, by_function, robot_label
-from rbdhw.config import BuildOptions, Mounting
+from rbdhw.config import BuildOptions
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.explore.search import make_plan
 from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import multiplications
 from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Placement, Robot
+from rbdhw.robot.mounting import Mounting
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.software.exact_library import ExactLibrary

@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.boards.tools import LAST_LINES, ToolError
-from rbdhw.config import Mounting
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
@@ -33,6 +32,7 @@ from rbdhw.frontend.base import mount
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.golden.pinocchio import Reference
 from rbdhw.protocol import ARRAYS, DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.robot.mounting import Mounting
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.runtime.cache import find_or_make
 from rbdhw.runtime.extras import check_installed, not_installed

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
-from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Mounting
+from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.domain.bounds import Domain, input_domain
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.sampling import sample
@@ -43,6 +43,7 @@ from rbdhw.quantize.observation import Draws, add_inverse_bounds, observe
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
+from rbdhw.robot.mounting import Mounting
 from rbdhw.robot.regroup import regroup_inertias
 
 Array = NDArray[np.float64]

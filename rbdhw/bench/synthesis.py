@@ -15,7 +15,7 @@ from typing import Any
 from rbdhw.boards.shell import ACCELERATOR
 from rbdhw.boards.tools import find_tool
 from rbdhw.boards.yosys import FAMILIES, synthesize_target
-from rbdhw.config import BuildOptions, Mounting
+from rbdhw.config import BuildOptions
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Calibration, Sample, calibration, fit_calibration, weigh
 from rbdhw.estimate.resources import RESOURCES, Resources
@@ -23,6 +23,7 @@ from rbdhw.explore.search import make_plan
 from rbdhw.frontend.base import load_mounted
 from rbdhw.progress import Progress
 from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import bundled
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog

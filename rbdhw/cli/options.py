@@ -22,22 +22,14 @@ from rbdhw.cli.syntax import (
     parse_parameters,
     parse_share,
 )
-from rbdhw.config import (
-    BASES,
-    BY_TASK,
-    DEFAULT_HORIZON,
-    HORIZONS,
-    JOINT_ORDERS,
-    BuildOptions,
-    CoreRequest,
-    Mounting,
-)
+from rbdhw.config import BY_TASK, DEFAULT_HORIZON, HORIZONS, BuildOptions, CoreRequest
 from rbdhw.domain.overrides import Overrides, read_overrides
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import parse_algorithms
 from rbdhw.frontend.alternatives import ALGORITHMS
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, ROLLOUT, ROLLOUT_PARTS
 from rbdhw.robot.model import FRAME_AXES
+from rbdhw.robot.mounting import BASES, JOINT_ORDERS, Mounting
 
 ALL_FUNCTIONS = ",".join(DEFAULT_FUNCTIONS)
 

@@ -6,19 +6,10 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from rbdhw.config import (
-    ALL_LINKS,
-    INERTIAS,
-    LINK_PACE,
-    NO_LINKS,
-    PAYLOAD,
-    PER_TASK,
-    CoreRequest,
-    Links,
-    Pacing,
-)
+from rbdhw.config import LINK_PACE, CoreRequest, Pacing
 from rbdhw.errors import InputError
 from rbdhw.robot.drives import Drives
+from rbdhw.robot.mounting import ALL_LINKS, INERTIAS, NO_LINKS, PAYLOAD, PER_TASK, Links
 
 FROM_FILE = "urdf"
 """The word for the damping of the URDF file."""

@@ -17,6 +17,7 @@ from rbdhw.estimate.resources import RESOURCES
 from rbdhw.explore.initiation_interval import INTERVALS
 from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.frontend.read import read
+from rbdhw.option_checks import check_options
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 
@@ -107,7 +108,7 @@ def _choose_interval(build: BuildSearch, options: BuildOptions) -> dict[str, Any
     """Return the interval and core that ``generate`` takes, or None if no option concerns the interval."""
     if options.ii is None and options.pacing is None and options.fit is None:
         return None
-    options.check(tuple(FUNCTIONS))
+    check_options(options, tuple(FUNCTIONS))
     try:
         asked = build.with_options(options)
         interval = asked.interval()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from rbdhw.config import INERTIAS, NO_LINKS, PAYLOAD, Links, Mounting
 from rbdhw.errors import InputError
 from rbdhw.remarks import warn
 from rbdhw.robot.link_frames import choose_frames
 from rbdhw.robot.model import Robot
+from rbdhw.robot.mounting import INERTIAS, NO_LINKS, PAYLOAD, Links, Mounting
 from rbdhw.robot.parameters import leaf_link, load_inertias
 from rbdhw.robot.urdf import load_urdf
 

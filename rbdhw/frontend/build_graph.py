@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from types import MappingProxyType
 
-from rbdhw.config import ALL_LINKS, CHEAPEST_ROOT, NO_LINKS, BuildOptions, Links, link_text
+from rbdhw.config import BuildOptions
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import ADDITION_COST, AlgorithmChoice, choose, cost_of, without_long_inverse
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms, is_plain, is_too_long
@@ -23,6 +23,7 @@ from rbdhw.remarks import subject, warn
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
+from rbdhw.robot.mounting import ALL_LINKS, CHEAPEST_ROOT, NO_LINKS, Links, link_text
 from rbdhw.robot.parameters import with_held_map
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.reroot import RootTrial, best_root, reroot

@@ -8,6 +8,7 @@ from rbdhw.config import PROCESSORS, BuildOptions
 from rbdhw.frontend.base import load_mounted
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, choose_root
 from rbdhw.frontend.solvability import check_solvable
+from rbdhw.option_checks import check_options
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Robot
@@ -23,7 +24,7 @@ def read(urdf: Path, options: BuildOptions, progress: Progress = silent) -> tupl
     InputError
         If the robot or an option is not supported.
     """
-    options.check(tuple(FUNCTIONS))
+    check_options(options, tuple(FUNCTIONS))
     delays = DEFAULT_DELAYS if options.target in PROCESSORS else target(options.target).delays
     progress("reading the robot")
     source = load_mounted(urdf, options.mounting)

@@ -75,7 +75,7 @@ def load_urdf(
     strict
         Refuse the problems in the table, and missing limits.
     joint_order
-        One of :data:`rbdhw.config.JOINT_ORDERS`.
+        One of :data:`rbdhw.robot.mounting.JOINT_ORDERS`.
     drives
         The rotor inertia and the viscous friction that joints have; none by default.
 

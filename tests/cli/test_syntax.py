@@ -4,9 +4,11 @@ import pytest
 
 from rbdhw.cli.options import build_options
 from rbdhw.cli.syntax import parse_interval, parse_links, parse_share
-from rbdhw.config import Mounting, Pacing, link_text
+from rbdhw.config import Mounting, Pacing
 from rbdhw.errors import InputError
+from rbdhw.option_checks import check_options
 from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.mounting import link_text
 
 
 @pytest.mark.parametrize(
@@ -114,9 +116,9 @@ class TestFrames:
     )
     def test_what_is_refused(self, functions, texts, line):
         with pytest.raises(InputError) as error:
-            build_options(functions=functions, frames=texts)[0].check(tuple(FUNCTIONS))
+            check_options(build_options(functions=functions, frames=texts)[0], tuple(FUNCTIONS))
         assert str(error.value) == line
 
     def test_unknown_axes(self):
         with pytest.raises(InputError, match="frame-axes: 'up' is unknown; expected one of local, world"):
-            build_options(frame_axes="up")[0].check(tuple(FUNCTIONS))
+            check_options(build_options(frame_axes="up")[0], tuple(FUNCTIONS))

@@ -19,6 +19,7 @@ from rbdhw.errors import InputError
 from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import FABRICS
 from rbdhw.interface import RolloutShape, state_words
+from rbdhw.option_checks import check_options
 from rbdhw.pipeline import build_design, generate, generate_software
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
@@ -238,7 +239,7 @@ def test_the_horizon_is_checked() -> None:
         ),
     ):
         with pytest.raises(InputError, match=text):
-            options.check(known)
+            check_options(options, known)
 
 
 def test_options_of_rollouts() -> None:

@@ -13,6 +13,7 @@ from rbdhw import golden
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
+from rbdhw.option_checks import check_options
 from rbdhw.pipeline import generate
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robots import path
@@ -150,6 +151,6 @@ def test_parts_are_checked() -> None:
         (("samples", "samples"), "rollout: 'samples' appears twice; expected each part once"),
     ):
         with pytest.raises(InputError, match=text):
-            replace(options, rollout=parts).check(("step",))
+            check_options(replace(options, rollout=parts), ("step",))
     with pytest.raises(InputError, match="rollout: the build has no rollouts; use --functions rollout"):
-        BuildOptions(functions=("step",), rollout=("samples",)).check(("step",))
+        check_options(BuildOptions(functions=("step",), rollout=("samples",)), ("step",))

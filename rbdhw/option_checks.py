@@ -1,0 +1,207 @@
+"""The checks of a build's options that do not need a robot."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rbdhw.config import (
+    BY_TASK,
+    CHEAPER_CORE,
+    CORES,
+    DATA_WIDTHS,
+    HORIZONS,
+    LEAST_ARRAY_II,
+    NUMBERS,
+    SHARING,
+    STREAMS,
+    WAYS_OF_PARAMETERS,
+    WIDTHS,
+    BuildOptions,
+)
+from rbdhw.errors import InputError, unknown
+from rbdhw.protocol import ROLLOUT_PARTS, functions_with
+from rbdhw.robot.mounting import NO_LINKS
+from rbdhw.runtime.number_bounds import (
+    BANDWIDTH,
+    CLOCK_MHZ,
+    LARGEST_SEED,
+    LEAST_ERROR,
+    MOST_COPIES,
+    MOST_II,
+    TASKS_OF_MIX,
+)
+
+
+def check_options(options: BuildOptions, known_functions: tuple[str, ...]) -> None:
+    """Refuse options that no build can satisfy.
+
+    Raises
+    ------
+    InputError
+        An option cannot be satisfied; the message describes the first one and the expectation.
+    """
+    options.mounting.check()
+    known = f"one or more of {', '.join(known_functions)}"
+    for function in options.functions:
+        if function not in known_functions:
+            raise InputError("functions", f"'{function}' is unknown", known)
+    if not options.functions:
+        raise InputError("functions", "none given", known)
+    _check_priority(options)
+    _check_frames(options)
+    _check_time_step(options)
+    if not 1 <= options.least_ii <= MOST_II:
+        raise InputError("ii", f"{options.ii} is not possible", f"1 to {MOST_II} cycles between tasks")
+    bandwidth = options.pacing.bandwidth if options.pacing else None
+    if bandwidth is not None and not (bandwidth > 0.0 and BANDWIDTH.holds(bandwidth)):
+        raise InputError("bandwidth", f"{bandwidth:g} GB/s is not a bandwidth", BANDWIDTH.positive)
+    if options.fit is not None and not 0.0 < options.fit <= 1.0:
+        raise InputError("fit", f"{options.fit:g} is not a share of a device", "more than 0 and up to 1")
+    if options.share_limbs not in SHARING:
+        raise unknown("share-limbs", options.share_limbs, SHARING)
+    _check_core(options)
+    _check_cores(options)
+    _check_horizon(options)
+    _check_parameters(options)
+    if options.width is not None and options.width not in WIDTHS:
+        raise InputError("width", f"{options.width} is not supported", f"{WIDTHS[0]} to {WIDTHS[-1]} bits")
+    if options.max_error is not None and not LEAST_ERROR <= options.max_error < 1.0:
+        expected = f"{LEAST_ERROR:g} or more, and less than 1"
+        raise InputError("max-error", f"{options.max_error:g} is not a budget", expected)
+    if options.clock_mhz is not None and not (options.clock_mhz > 0.0 and CLOCK_MHZ.holds(options.clock_mhz)):
+        raise InputError("clock", f"{options.clock_mhz:g} MHz is not a clock", CLOCK_MHZ.positive)
+    if not 0 <= options.seed <= LARGEST_SEED:
+        raise InputError("seed", f"{options.seed} is not a seed", f"0 to {LARGEST_SEED}")
+    if options.data_width not in DATA_WIDTHS:
+        expected = f"one of {', '.join(str(width) for width in DATA_WIDTHS)}"
+        raise InputError("tdata", f"{options.data_width} bits are not supported", expected)
+    if options.number not in NUMBERS:
+        raise unknown("number", options.number, NUMBERS)
+    _check_streams(options)
+
+
+def _check_streams(options: BuildOptions) -> None:
+    if options.streams not in STREAMS:
+        expected = f"{STREAMS[0]} to {STREAMS[-1]} pairs of streams"
+        raise InputError("streams", f"{options.streams} is not possible", expected)
+    if options.streams > 1 and options.horizon is not None:
+        reason = "rollouts return to the only pair of streams"
+        remedy = "leave --streams out, or use step instead of rollout"
+        raise InputError("streams", reason, remedy=remedy)
+
+
+def _check_priority(options: BuildOptions) -> None:
+    for place, function in enumerate(options.priority):
+        if function not in options.functions:
+            expected = f"some of the functions of the build: {', '.join(options.functions)}"
+            raise InputError("priority", f"'{function}' is not built", expected)
+        if function in options.priority[:place]:
+            raise InputError("priority", f"'{function}' appears twice", "each function once")
+
+
+def _check_cores(options: BuildOptions) -> None:
+    if not 1 <= options.copies <= MOST_COPIES:
+        raise InputError("copies", f"{options.copies} is not possible", f"1 to {MOST_COPIES}")
+    _check_mix(options)
+    if not options.cores:
+        return
+    for name, given in (("ii", options.ii or options.pacing), ("copies", options.copies > 1)):
+        if given:
+            raise InputError(name, "has no effect with several cores", remedy=f"give {name} in --cores")
+    for request in options.cores:
+        if not request.functions:
+            raise InputError("cores", "a core without functions", "one or more functions for each core")
+        if not 1 <= request.ii <= MOST_II:
+            raise InputError("cores", f"'{request.ii}' cycles", f"1 to {MOST_II} cycles between tasks")
+        if not 1 <= request.copies <= MOST_COPIES:
+            raise InputError("cores", f"{request.copies} copies", f"1 to {MOST_COPIES}")
+    placed = Counter(function for request in options.cores for function in request.functions)
+    for function in placed:
+        if function not in options.functions:
+            expected = f"some of the functions of the build: {', '.join(options.functions)}"
+            raise InputError("cores", f"'{function}' is not built", expected)
+        if placed[function] > 1:
+            remedy = "use *2 behind a core for two copies of it"
+            raise InputError("cores", f"'{function}' is in {placed[function]} cores", "one", remedy)
+    for function in options.functions:
+        if function not in placed:
+            remedy = "add it to a core, or leave it out of --functions"
+            raise InputError("cores", f"'{function}' is in no core", "each function in one", remedy)
+    for own in options.each_core():
+        _check_core(own)
+
+
+def _check_mix(options: BuildOptions) -> None:
+    if not options.mix:
+        return
+    for function, tasks in options.mix.items():
+        if function not in options.functions:
+            expected = f"some of the functions of the build: {', '.join(options.functions)}"
+            raise InputError("mix", f"'{function}' is not built", expected)
+        if not (tasks > 0.0 and TASKS_OF_MIX.holds(tasks)):
+            raise InputError("mix", f"{tasks:g} tasks of {function}", TASKS_OF_MIX.positive)
+    given = {"cores": options.cores, "copies": options.copies > 1, "ii": options.ii, "core": options.core}
+    for name in (name for name, value in given.items() if value):
+        raise InputError("mix", f"chooses the cores and excludes --{name}", remedy=f"leave --{name} out")
+
+
+def _check_frames(options: BuildOptions) -> None:
+    if "kin" in options.functions and not options.mounting.frames:
+        raise InputError("frames", "none given for kin", "names of links", "use --frames LINK")
+    if options.mounting.frames and "kin" not in options.functions:
+        raise InputError("frames", "only kin has results of frames", "none", "use --functions kin")
+
+
+def _check_parameters(options: BuildOptions) -> None:
+    if options.parameters_by not in WAYS_OF_PARAMETERS:
+        raise unknown("parameters-by", options.parameters_by, WAYS_OF_PARAMETERS)
+    if options.parameters_by == BY_TASK:
+        return
+    if options.mounting.parameters == NO_LINKS:
+        reason = "all parameters are constant"
+        raise InputError("parameters-by", reason, "some that are given at run time", "use --parameters LINK")
+    if options.cores or options.mix:
+        reason = "several cores hold parameters in formats of their own"
+        raise InputError("parameters-by", reason, "one core, or copies of one", "use --parameters-by task")
+    if options.horizon is not None:
+        reason = "a rollout brings its own parameters"
+        raise InputError("parameters-by", reason, BY_TASK, "use --parameters-by task")
+
+
+def _check_horizon(options: BuildOptions) -> None:
+    for place, part in enumerate(options.rollout):
+        if part not in ROLLOUT_PARTS:
+            raise InputError("rollout", f"'{part}' is unknown", f"some of {', '.join(ROLLOUT_PARTS)}")
+        if part in options.rollout[:place]:
+            raise InputError("rollout", f"'{part}' appears twice", "each part once")
+    if options.horizon is None and options.rollout:
+        raise InputError("rollout", "the build has no rollouts", remedy="use --functions rollout")
+    if options.horizon is None:
+        return
+    if options.horizon not in HORIZONS:
+        expected = f"{HORIZONS[0]} to {HORIZONS[-1]} steps"
+        raise InputError("horizon", f"{options.horizon} is not possible", expected)
+    if "step" not in options.functions:
+        raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
+    homes = [request.copies for request in options.cores if "step" in request.functions] or [options.copies]
+    if max(homes) > 1:
+        reason = "rollouts return to one core, and step has copies"
+        raise InputError("cores", reason, remedy="give step a core without copies")
+    if options.mix:
+        raise InputError("mix", "does not choose cores for rollouts", remedy="use --cores")
+
+
+def _check_time_step(options: BuildOptions) -> None:
+    integrators = functions_with(lambda own: own.integrates)
+    if options.mounting.time_step is not None and not set(integrators) & set(options.functions):
+        expected = f"one of {', '.join(integrators)} in --functions"
+        raise InputError("time-step", "no function of the build takes a step in time", expected)
+
+
+def _check_core(options: BuildOptions) -> None:
+    if options.asked_core not in (*CORES, CHEAPER_CORE):
+        raise unknown("core", options.asked_core, (*CORES, CHEAPER_CORE))
+    least = options.least_ii if options.pacing is None else LEAST_ARRAY_II
+    refusal = options.refusal(options.asked_core, least)
+    if refusal is not None:
+        raise refusal

@@ -1,0 +1,104 @@
+"""The base, gravity and root of the robot in the world, and the links whose quantities tasks bring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbdhw.errors import InputError, unknown
+from rbdhw.robot.drives import NO_DRIVES, Drives
+from rbdhw.robot.model import FRAME_AXES
+from rbdhw.runtime.number_bounds import ACCELERATION_OF_FREE_FALL, TIME_STEP
+
+BASES = ("fixed", "floating", "given")
+"""The motion of the root link: none, free, or given by each task."""
+
+PER_TASK = "task"
+"""A value in place of a gravity vector: each task has its own."""
+
+JOINT_ORDERS = ("pinocchio", "file")
+"""The order of a link's joints: by name, as Pinocchio visits them, or as in the file."""
+
+CHEAPEST_ROOT = "auto"
+"""A value in place of a root link: the one from which the accelerator costs least."""
+
+NO_LINKS, ALL_LINKS = "none", "all"
+"""Values in place of the links that take an external force."""
+
+PAYLOAD, INERTIAS = "payload", "inertias"
+"""Values in place of the links whose inertial parameters are given at run time."""
+
+Links = str | tuple[str, ...]
+"""The links that take an external force: :data:`NO_LINKS`, :data:`ALL_LINKS`, or their names."""
+
+
+def link_text(name: str) -> str:
+    """Return a link's name in the syntax of :func:`rbdhw.cli.syntax.parse_links`."""
+    if name in (NO_LINKS, ALL_LINKS):
+        return f"\\{name}"
+    return name.replace("\\", "\\\\").replace(",", "\\,")
+
+
+@dataclass(frozen=True)
+class Mounting:
+    """The base, gravity and root of the robot in the world.
+
+    Parameters
+    ----------
+    base
+        ``fixed``, ``floating`` (six degrees of freedom at the root, in its frame) or ``given`` (each task
+        contains the root's velocity and acceleration).
+    gravity
+        Acceleration of free fall (m/s^2) in the world frame, or in the root's frame for a given base; or
+        :data:`PER_TASK`. None is 9.81 m/s^2 along -z.
+    strict
+        Whether to refuse a file with problems that could otherwise be tolerated with a remark.
+    root
+        The link that floats instead of the file's root, or :data:`CHEAPEST_ROOT`.
+    joint_order
+        One of :data:`JOINT_ORDERS`.
+    frames
+        The links of whose frames the kinematics are wanted, in their order.
+    frame_axes
+        One of :data:`rbdhw.robot.model.FRAME_AXES`: the axes of these frames' twists.
+    time_step
+        The step in time (s) of all tasks, or None if each task has its own.
+    drives
+        The rotor inertia and the viscous friction that joints have.
+    parameters
+        The links whose inertial parameters are given at run time: :data:`NO_LINKS`, :data:`PAYLOAD` (the
+        link that carries no other), :data:`INERTIAS` (all that move and have mass), or their names.
+    """
+
+    base: str = "fixed"
+    gravity: tuple[float, float, float] | str | None = None
+    strict: bool = False
+    root: str | None = None
+    joint_order: str = JOINT_ORDERS[0]
+    frames: tuple[str, ...] = ()
+    frame_axes: str = FRAME_AXES[0]
+    time_step: float | None = None
+    drives: Drives = NO_DRIVES
+    parameters: Links = NO_LINKS
+
+    def check(self) -> None:
+        """Refuse unknown values.
+
+        Raises
+        ------
+        InputError
+            The base, the gravity, the joint order or the frames' axes are unknown, or the gravity or the time
+            step exceeds its bound.
+        """
+        if self.base not in BASES:
+            raise unknown("base", self.base, BASES)
+        if isinstance(self.gravity, str) and self.gravity != PER_TASK:
+            raise InputError("gravity", f"'{self.gravity}' is unknown", f"x,y,z in m/s^2 or {PER_TASK}")
+        if isinstance(self.gravity, tuple) and not ACCELERATION_OF_FREE_FALL.holds(*self.gravity):
+            text = ",".join(f"{value:g}" for value in self.gravity)
+            raise InputError("gravity", text, f"of each {ACCELERATION_OF_FREE_FALL.expected}")
+        if self.joint_order not in JOINT_ORDERS:
+            raise unknown("joint-order", self.joint_order, JOINT_ORDERS)
+        if self.frame_axes not in FRAME_AXES:
+            raise unknown("frame-axes", self.frame_axes, FRAME_AXES)
+        if self.time_step is not None and not (self.time_step > 0.0 and TIME_STEP.holds(self.time_step)):
+            raise InputError("time-step", f"{self.time_step:g} s is not a step", TIME_STEP.positive)

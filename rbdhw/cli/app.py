@@ -33,8 +33,9 @@ from rbdhw.cli.tables import (
 )
 from rbdhw.config import LINK_PACE, PROCESSORS, BuildOptions
 from rbdhw.design import folder as design_folder
-from rbdhw.design.manifest import Manifest, SoftwareManifest, read_manifest
+from rbdhw.design.manifest import Manifest, read_manifest
 from rbdhw.design.replacement import check_output
+from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.errors import InputError, InternalError, one_line
 from rbdhw.estimate.calibration import TABLE, calibration
 from rbdhw.progress import show_progress

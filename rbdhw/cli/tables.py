@@ -12,7 +12,9 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
-from rbdhw.design.manifest import ErrorEntry, Manifest, RobotEntry, SharingEntry, SoftwareManifest
+from rbdhw.design.entries import ErrorEntry, RobotEntry, SharingEntry
+from rbdhw.design.manifest import Manifest
+from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.design.traffic import rate_text
 from rbdhw.estimate.model import NAMES
 

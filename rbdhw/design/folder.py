@@ -33,8 +33,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rbdhw.config import DATA_WIDTHS, HORIZONS, PROCESSORS, STREAMS
 from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest
-from rbdhw.design.manifest import Manifest, Stream, parse_entry
+from rbdhw.design.entry import parse_entry
+from rbdhw.design.manifest import Manifest
 from rbdhw.design.model import AcceleratorModel
+from rbdhw.design.packet_entries import Stream
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.design.program_interface import program_interface
 from rbdhw.design.replacement import COMPANIONS, VERILOG, write_files

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from rbdhw.design.manifest import SoftwareManifest
+from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.emit.manifest import coordinates_entry, operation_counts, robot_entry
 from rbdhw.frontend.build_graph import Model
 from rbdhw.software.arrays import Array

@@ -11,8 +11,9 @@ from typing import Any
 
 from rbdhw.config import PROCESSORS
 from rbdhw.design.digests import content, json_object, read_manifest
-from rbdhw.design.manifest import ArrayEntry, SoftwareManifest, parse_entry
+from rbdhw.design.entry import parse_entry
 from rbdhw.design.replacement import software_files, write_files
+from rbdhw.design.software_manifest import ArrayEntry, SoftwareManifest
 from rbdhw.errors import InputError
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_from_json, robot_to_json

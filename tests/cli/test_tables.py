@@ -17,7 +17,8 @@ from rbdhw.cli.tables import (
     print_text,
 )
 from rbdhw.config import BuildOptions
-from rbdhw.design.manifest import Manifest, SharingEntry
+from rbdhw.design.entries import SharingEntry
+from rbdhw.design.manifest import Manifest
 from rbdhw.robots import path
 from tests.support.manifests import ERROR, FIGURES, FUNCTION, MANIFEST
 

@@ -9,7 +9,7 @@ import pytest
 import rbdhw
 from rbdhw.config import BuildOptions
 from rbdhw.design import folder as design_folder
-from rbdhw.design.manifest import SoftwareManifest
+from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.errors import InputError
 from rbdhw.pipeline import generate_software
 from rbdhw.robots import path

@@ -1,0 +1,281 @@
+"""The entries of manifests: the robot, the functions, and what was built and why."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from rbdhw.design.entry import Closed, Count
+from rbdhw.design.packet_entries import LinkEntry
+
+
+class ParametersEntry(Closed):
+    """Inertial parameters that are given at run time, and the linear map to what the hardware holds.
+
+    With mass m, centre of mass c and inertia J about c of a link, in its own frame, the map's arguments are
+    m, m c and the inertia about the frame's origin, link by link.
+    """
+
+    links: list[str]
+    bounds: list[list[float]] = Field(
+        description="Lower and upper bounds of m, c (x, y, z) and J (xx, xy, xz, yy, yz, zz), link by link."
+    )
+    held: list[str] = Field(description="What the words `parameters[k]` are, in order.")
+    units: list[str]
+    matrix: list[list[float]] = Field(description="A row for each word, a column for each argument.")
+    constants: list[float] = Field(description="What is added to the product with the matrix.")
+
+
+class RobotEntry(Closed):
+    """The robot that the URDF describes, with the requested base."""
+
+    name: str
+    dof: int = Field(description="Degrees of freedom; the same as `nv`.")
+    nq: int = Field(description="Coordinates of a configuration `q`.")
+    nv: int = Field(description="Coordinates of a velocity `v`.")
+    joints: list[str] = Field(description="The moving joints, in the order of their coordinates.")
+    joint_order: Literal["pinocchio", "file", "rerooted", "given"]
+    depth: int = Field(description="Bodies on the longest path from the root.")
+    base: Literal["fixed", "floating", "given"]
+    frames: list[str] | None = Field(default=None, description="The links of `--frames`, in order.")
+    frame_axes: Literal["local", "world"] | None = None
+    time_step: float | None = Field(default=None, description="The step in time (s) of `--time-step`.")
+    armature: dict[str, list[float]] | None = Field(
+        default=None,
+        description="The inertia of the rotors by joint, for each degree of freedom (kg m^2 or kg); absent "
+        "if none is computed.",
+    )
+    damping: dict[str, list[float]] | None = Field(
+        default=None,
+        description="The viscous friction by joint, for each degree of freedom (Nm s/rad or N s/m); absent "
+        "if none is computed.",
+    )
+    parameters: ParametersEntry | None = Field(
+        default=None, description="Absent if all inertial parameters are constant."
+    )
+
+
+class Multiplications(Closed):
+    """Multiplications of one task."""
+
+    variable: int = Field(description="Products of two values that depend on the task.")
+    constant: int = Field(description="Products with a constant of the robot.")
+
+
+class Operations(Closed):
+    """Operations of one task."""
+
+    multiplications: Multiplications
+    additions: int
+    reciprocals: int
+
+
+class FunctionEntry(Operations):
+    """A function: the operations on which its results depend, and its timing."""
+
+    built: Operations = Field(
+        description="Operations of a task in the program that is built, which may share products with other "
+        "functions."
+    )
+    latency_cycles: int = Field(
+        description="Cycles from the first beat of a request to the last beat of its answer, with no other "
+        "task in flight. A task can wait up to `ii` - 1 cycles longer for its slot."
+    )
+    latency_us: float
+    core_latency_cycles: int = Field(
+        description="Cycles from the words of a task to its results in the core."
+    )
+    cycles_per_task: int | float = Field(
+        description="The larger of two numbers: the interval of its core, divided by the copies, and the "
+        "beats of a packet, in or out."
+    )
+    tasks_per_second: int = Field(description="Tasks of this function alone, at `clock_mhz`.")
+
+
+class Slots(Closed):
+    """Uses of multipliers in an interval."""
+
+    used: int
+    offered: int
+
+
+class WideProducts(Closed):
+    """Products that the error budget made wider than an ordinary multiplier."""
+
+    width: list[int] | None = Field(description="Bits of their operands; null if there are none.")
+    multipliers: int
+    products: Count = Field(description="Products by submodule.")
+
+
+class RegionEntry(Closed):
+    """A submodule: one step of an algorithm at one joint."""
+
+    name: str
+    ii: int
+    operations: int
+    multipliers: int
+    latency: int = Field(description="Cycles from its first to its last operation.")
+
+
+class OperandMemories(Closed):
+    """The operand memories of an array."""
+
+    memories: int
+    words_written: int = Field(description="Words that one task writes.")
+    inputs: int = Field(description="Results that are connected to memories.")
+
+
+class Figures(Closed):
+    """Relative errors of the tasks that were not flagged; null if all tasks were flagged."""
+
+    median: float | None
+    max: float | None
+    samples: int
+    flagged: int
+
+
+class ErrorEntry(Figures):
+    """Errors of a function's results in the bit-exact model against the golden model."""
+
+    norm: str = Field(description="How an error is measured.")
+    limit: float = Field(description="The largest error with which `simulate` exits 0.")
+    floor: float | dict[str, float] = Field(
+        description="The least norm by which an error is divided, in `units`: smaller results count as this "
+        "large. A step in time has one for each part of its results, as a rate."
+    )
+    step: float = Field(description="The coarsest step of a word of the result.")
+    units: list[str]
+    strata: dict[str, Figures] = Field(description="The errors by kind of task.")
+
+
+class Limit(Closed):
+    """The function and kind of task that need the largest error budget."""
+
+    function: str
+    stratum: str
+
+
+class Try(Closed):
+    """Operand widths that were tried."""
+
+    widths: list[list[int]] = Field(description="Widths of the operands of ordinary and of wide products.")
+    supports: float | None = Field(
+        description="The smallest error budget that these widths meet; null if they meet none."
+    )
+    limited_by: Limit
+    whole: bool = Field(description="Whether all held-out tasks were evaluated.")
+    taken: bool = Field(description="Whether the accelerator has these widths.")
+
+
+class FormatsEntry(Closed):
+    """The choice of number formats."""
+
+    why: str
+    tries: list[Try]
+
+
+class SharingEntry(Closed):
+    """Symmetric limbs that share one limb's hardware. Only the pipeline core has this entry."""
+
+    groups: list[list[str]] = Field(
+        description="The first links of the limbs of each group that shares hardware."
+    )
+    shared: bool
+    operations: Count
+    multiplications: Count
+    costs: dict[str, Count] = Field(
+        description="The hardware of the core with sharing (`on`) and without (`off`)."
+    )
+
+
+class AlgorithmEntry(Closed):
+    """A step for which algorithms were compared."""
+
+    chosen: str
+    costs: dict[str, dict[str, float]] = Field(
+        description="For each algorithm the operations, the longest path in nanoseconds, and the total cost."
+    )
+
+
+class IntervalEntry(Closed):
+    """The initiation interval."""
+
+    ii: int
+    why: str
+    fit: float | None = Field(
+        description="The share of the target that the design may use; null if not given."
+    )
+    link: LinkEntry
+
+
+class CoresEntry(Closed):
+    """The choice of the core."""
+
+    asked: str
+    why: str
+    estimates: dict[str, Count] = Field(description="Resources with each core that was compared.")
+
+
+class Range(Closed):
+    """Limits of a coordinate; null where the URDF gives none."""
+
+    lower: float | None
+    upper: float | None
+
+
+class CoordinateEntry(Closed):
+    """A coordinate of `q` or `v`."""
+
+    index: int
+    joint: str
+    kind: str
+    part: str = Field(description="Which coordinate of its joint; empty if the joint has one.")
+    unit: str
+    limits: Range
+    effort: float | None = Field(default=None, description="The effort limit; coordinates of `v` have it.")
+    travels: list[str] = Field(description="The arrays whose element at this index is in packets.")
+
+
+class Coordinates(Closed):
+    """All coordinates, in order."""
+
+    q: list[CoordinateEntry]
+    v: list[CoordinateEntry]
+
+
+class EstimateError(Closed):
+    """Errors of the estimates for the designs of other robots."""
+
+    median: float
+    largest: float
+
+
+class EstimateEntry(Closed):
+    """The estimated resources of the accelerator."""
+
+    luts: int
+    flip_flops: int
+    dsp_blocks: int
+    block_rams: int
+    shares: dict[str, float] = Field(description="Shares of the target.")
+    error: dict[str, EstimateError] | None = Field(
+        description="Errors of estimates against Yosys: relative for LUTs and flip-flops, in blocks for DSP "
+        "blocks and block RAMs. Null if no design of this target and core was synthesised."
+    )
+
+
+class MixEntry(Closed):
+    """The mix of tasks for which the cores were chosen."""
+
+    tasks: dict[str, float] = Field(description="Tasks of each function in one mix.")
+    mixes_per_second: int
+    limited_by: str
+
+
+class Root(Closed):
+    """A link that was tried as the root of a floating robot."""
+
+    link: str
+    depth: int
+    cost: float

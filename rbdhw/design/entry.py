@@ -1,0 +1,35 @@
+"""A part of a manifest: an object with known keys, read from data of any origin."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rbdhw.design import digests
+from rbdhw.errors import InputError
+
+Count = dict[str, int]
+Entry = TypeVar("Entry", bound="Closed")
+
+
+class Closed(BaseModel):
+    """A part of a manifest; other keys than its own are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def parse_entry(kind: type[Entry], data: object, *place: str) -> Entry:
+    """Return a part of a manifest as an object; ``place`` has the keys that lead to it.
+
+    Raises
+    ------
+    InputError
+        If a key is missing, unknown, or of another type. The message names the key.
+    """
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, (*place, *first["loc"])))
+        raise InputError(where, first["msg"], "what generate wrote", digests.AGAIN) from error

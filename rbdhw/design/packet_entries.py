@@ -1,0 +1,77 @@
+"""The entries of a manifest that describe the streams and their packets."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from rbdhw.design.entry import Closed, Count
+
+
+class TrafficEntry(Closed):
+    """The packets of one task."""
+
+    bytes_in: int
+    bytes_out: int
+    beats_in: int
+    beats_out: int
+
+
+class LinkEntry(Closed):
+    """The packets of each function and the initiation interval that the link allows."""
+
+    bandwidth: float | None = Field(description="GB/s each way; null if the link is as fast as the streams.")
+    ii: int = Field(description="The fewest cycles between tasks that the link allows.")
+    function: str = Field(description="The function whose packets take longest on the link.")
+    functions: dict[str, TrafficEntry]
+
+
+class Stream(Closed):
+    """The streams and the header of packets."""
+
+    tdata_width: int
+    number: Literal["fixed", "float32"]
+    header: dict[str, tuple[int, int]] = Field(description="For each field the lowest bit and the width.")
+    options: Count = Field(description="The bit of each option in the header's `options`.")
+    status: Count = Field(description="The bit of each cause in the header's `status`.")
+    functions: Count = Field(description="The code of each function of the build.")
+    slots: list[int] = Field(description="The widths of the places in a packed request.")
+    priority: list[str] = Field(description="Functions whose answers are sent first.")
+    horizon: int | None = Field(default=None, description="The most steps of a rollout.")
+    rollout: list[str] = Field(default=[], description="What rollouts have beside the forces of each step.")
+    pairs: int = Field(default=1, description="The pairs of streams. With one pair there is no such entry.")
+
+
+class PacketWord(Closed):
+    """A word of a packet. Its value is the integer times 2 to the power of -`binary_point`, in `unit`."""
+
+    name: str
+    unit: str
+    width: int
+    binary_point: int
+
+
+class EqualElement(Closed):
+    """An element of a function's results that has no word of its own."""
+
+    name: str
+    unit: str
+    negative: bool = Field(description="Whether it is the negative of the word's value.")
+
+
+class OutputWord(PacketWord):
+    """A word of an answer."""
+
+    also: list[EqualElement] | None = Field(
+        default=None,
+        description="Other elements that have the word's value, or its negative; absent if there are none.",
+    )
+
+
+class InputWord(PacketWord):
+    """A word of a request."""
+
+    slot: int
+    lowest: int | None = Field(default=None, description="Below this integer the task is flagged.")
+    highest: int | None = Field(default=None, description="Above this integer the task is flagged.")

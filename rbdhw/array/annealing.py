@@ -14,6 +14,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count, islice
 
 from rbdhw.array.model import (
     HOLD,
@@ -34,6 +35,9 @@ INPUT, SHIFT = 1.0, 1.4
 
 TRIALS = 60
 """The number of exchanges tried for each job."""
+
+MOST_TRIALS = 2_000_000
+"""The most exchanges tried, so that the time does not grow with the number of jobs beyond some 30,000."""
 
 TEMPERATURE = 0.6
 """The initial temperature: the loss at which one exchange in three is accepted."""
@@ -91,7 +95,13 @@ class _State:
         self.outputs: dict[Port, Counter[Output]] = defaultdict(Counter)
         self.shifts: dict[int, Counter[int]] = defaultdict(Counter)
         self.busy: dict[int, int] = defaultdict(int)
-        self.on: dict[int, dict[int, None]] = defaultdict(dict)
+        self.on: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
+        """The jobs on a unit that take as many cycles, with the times at which they came."""
+        self.readers: dict[int, list[int]] = defaultdict(list)
+        for k, job in enumerate(self.jobs):
+            for value in dict.fromkeys(job.operands):
+                self.readers[value].append(k)
+        self._times = count()
         for k, step in enumerate(array.steps):
             self.take(k, _Place(step.unit, step.start, step.job.terms))
         for port, row in array.writes.items():
@@ -121,11 +131,24 @@ class _State:
         bits = ((1 << cycles) - 1) << (start % self.ii)
         return (bits | bits >> self.ii) & ((1 << self.ii) - 1)
 
+    def free_slots(self, unit: int, cycles: int) -> int:
+        """Return the slots of a unit in which successive cycles begin that are all free, as bits."""
+        every = (1 << self.ii) - 1
+        free = found = every & ~self.busy[unit]
+        for _ in range(min(cycles, self.ii) - 1):
+            free = free >> 1 | (free & 1) << (self.ii - 1)
+            found &= free
+        return found
+
+    def came(self, k: int) -> int:
+        """Return when a job came to its unit."""
+        return self.on[self.places[k].unit, self.jobs[k].cycles][k]
+
     def take(self, k: int, place: _Place) -> None:
         """Put a job in a place, and add the writes for it."""
         job = self.jobs[k]
         self.places[k] = place
-        self.on[place.unit][k] = None
+        self.on[place.unit, job.cycles][k] = next(self._times)
         self.busy[place.unit] |= self.mask(place.start, job.cycles)
         for term in place.terms:
             self.cost += SHIFT * (self.shifts[place.unit][term.shift] == 0)
@@ -140,7 +163,7 @@ class _State:
     def leave(self, k: int) -> _Place:
         """Remove a job and the writes that are needed only for it, and return its place."""
         job, place = self.jobs[k], self.places[k]
-        del self.on[place.unit][k]
+        del self.on[place.unit, job.cycles][k]
         self.busy[place.unit] &= ~self.mask(place.start, job.cycles)
         for term in place.terms:
             self.shifts[place.unit][term.shift] -= 1
@@ -177,6 +200,20 @@ class _State:
         self.slots[port].remove(self._slot(write))
         self.outputs[port][write.output] -= 1
         self.cost -= INPUT * (self.outputs[port][write.output] == 0)
+
+
+def place_of(bits: int, n: int) -> int:
+    """Return the place of the one of index ``n`` among the ones of a number, counted from the lowest."""
+    place, width = 0, 1 << (bits.bit_length() - 1).bit_length()
+    while width > 1:
+        width >>= 1
+        low = bits & ((1 << width) - 1)
+        if n < low.bit_count():
+            bits = low
+        else:
+            n -= low.bit_count()
+            bits, place = bits >> width, place + width
+    return place
 
 
 class _PlaceSearch:
@@ -265,7 +302,7 @@ class _Annealer:
 
     def run(self) -> None:
         """Try exchanges at falling temperature."""
-        trials = TRIALS * len(self._terms)
+        trials = min(TRIALS * len(self._terms), MOST_TRIALS)
         for n in range(trials):
             self._try(self._propose(), TEMPERATURE * (1.0 - n / trials) ** 2)
 
@@ -315,14 +352,18 @@ class _Annealer:
         port = rng.choice(self._ports)
         if not state.writes[port]:
             return []
-        value, write = rng.choice(list(state.writes[port].items()))
+        chosen = rng.choice(range(len(state.writes[port])))
+        value, write = next(islice(state.writes[port].items(), chosen, None))
         if state.outputs[port][write.output] > rng.choice((1, 1, 2)):
             return []
         k = state.producer[value]
         if k in self._terms and rng.random() < 0.5:
-            near = rng.choice([output.unit for output, count in state.outputs[port].items() if count])
+            near = rng.choice([output.unit for output, uses in state.outputs[port].items() if uses])
         else:
-            readers = [c for c in state.on[port.unit] if c in self._terms and value in state.jobs[c].operands]
+            readers = [
+                c for c in state.readers[value] if c in self._terms and state.places[c].unit == port.unit
+            ]
+            readers.sort(key=state.came)
             others = [other.unit for other in state.reads[value] if other.unit != port.unit]
             if not readers or not others:
                 return []
@@ -335,12 +376,11 @@ class _Annealer:
         """Return moves of a job to a unit: to an empty place, or in exchange with another job."""
         state, rng = self.state, self._rng
         job, place = state.jobs[k], state.places[k]
-        alike = [other for other in state.on[unit] if state.jobs[other].cycles == job.cycles]
+        alike = state.on[unit, job.cycles]
         if not alike or rng.random() < 0.3:
-            busy = state.busy[unit]
-            free = [slot for slot in range(state.ii) if not busy & state.mask(slot, job.cycles)]
-            return [(k, unit, rng.choice(free))] if free else []
-        other = rng.choice(alike)
+            free = state.free_slots(unit, job.cycles)
+            return [(k, unit, place_of(free, rng.choice(range(free.bit_count()))))] if free else []
+        other = next(islice(alike, rng.choice(range(len(alike))), None))
         apart = not set(job.values) & set(state.jobs[other].operands)
         if not apart or set(state.jobs[other].values) & set(job.operands):
             return []

@@ -323,7 +323,8 @@ class _Placement:
         best: tuple[float, Write] | None = None
         for delay in range(HOLD):
             cycle = self._ready[value] + delay
-            if not cycle < read < cycle + self._age or cycle % self._ii in taken | memory.slots.keys():
+            slot = cycle % self._ii
+            if not cycle < read < cycle + self._age or slot in taken or slot in memory.slots:
                 continue
             output = Output(unit, result, delay)
             cost = DELAY * delay + (0.0 if output in known else CONNECTION)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.array import annealing
-from rbdhw.array.annealing import _PlaceSearch, _State, anneal
+from rbdhw.array.annealing import _PlaceSearch, _State, anneal, place_of
 from rbdhw.array.jobs import jobs
 from rbdhw.array.model import (
     ArrayResource,
@@ -114,6 +114,8 @@ def test_powers_of_two_move_between_a_shift_and_a_constant():
     assert list(equivalent_terms(Term((7, 8), shift=2), 6)) == [Term((7, 8), shift=2)]
 
 
+TIMING = Timing({ArrayResource.ACCUMULATOR: 3, ArrayResource.SOURCE: 0})
+
 LATER = 24
 """The number of cycles by which a job may be later than it is."""
 
@@ -140,3 +142,19 @@ def test_a_place_is_refused_where_a_word_would_be_too_old(between, cycles, ends)
             assert oldest(state.array()) < kept_window(8)
     assert found[0] == 0
     assert len(found) < LATER
+
+
+@pytest.mark.parametrize("cycles", [1, 2, 5, 8])
+def test_free_slots_are_those_of_which_no_cycle_is_taken(cycles):
+    array = place_jobs(chained(6, 2), {"id": (7, 8)}, 8, 50.0, TIMING, 2, 18)
+    state = _State(array)
+    for unit in range(len(array.units)):
+        bits = state.free_slots(unit, cycles)
+        free = [slot for slot in range(8) if not state.busy[unit] & state.mask(slot, cycles)]
+        assert [place_of(bits, n) for n in range(bits.bit_count())] == free
+
+
+def test_the_number_of_exchanges_is_limited(monkeypatch):
+    array = place_jobs(chained(6, 2), {"id": (7, 8)}, 8, 50.0, TIMING, 2, 18)
+    monkeypatch.setattr(annealing, "MOST_TRIALS", 0)
+    assert anneal(array, {"id": (7, 8)}, 18) == array

@@ -69,7 +69,7 @@ class TestManifest:
         assert (facts["width"], facts["budget"], facts["seed"]) == ([18, 18], None, 0)
         assert facts["stream"]["tdata_width"] == 64
         assert set(facts["versions"]) == {"rbdhw", "amaranth", "numpy"}
-        assert set(facts["algorithms"]) == {"rewrites"}
+        assert set(facts["algorithms"]) == {"axes", "rewrites"}
 
     def test_operations_match_the_program(self):
         design, counts = toy(), toy().manifest["functions"]["id"]
@@ -159,7 +159,7 @@ class TestRandomTrees:
 
         Hardly any task is flagged.
         """
-        model = prepare(robot, ("id",), "all" if with_fext else "none")
+        model = prepare(robot, ("id",), "all" if with_fext else "none", forced={"axes": "turning"})
         graph = optimise(trace_model(model, ("id",)), target("xcvu9p").delays)
         arrays = sample(robot, input_domain(robot), 200, np.random.default_rng(8), model.fext)
         reference = golden.evaluate(robot, "id", arrays)["tau"]
@@ -176,7 +176,7 @@ class TestRandomTrees:
 
 class TestCounts:
     def test_info_agrees_with_the_design(self):
-        told = describe(path("iiwa14"), BuildOptions(("id",)))
+        told = describe(path("iiwa14"), BuildOptions(("id",), algorithms={"axes": "turning"}))
         graph = graph_of("iiwa14")
         assert told["robot"]["name"] == load_urdf(path("iiwa14")).name
         assert (told["robot"]["dof"], told["robot"]["depth"]) == (7, 7)
@@ -259,7 +259,7 @@ class TestAllFunctions:
             assert list(facts[entry]) == list(DEFAULT_FUNCTIONS), entry
         assert facts["functions"]["minv"]["reciprocals"] == 1
         assert facts["reciprocal_units"] == 1
-        assert set(facts["algorithms"]) == {*ALGORITHMS, "rewrites"} - {"axes", "forward", "second", "rates"}
+        assert set(facts["algorithms"]) == {*ALGORITHMS, "rewrites"} - {"forward", "second", "rates"}
         latency = {name: entry["latency_cycles"] for name, entry in facts["functions"].items()}
         assert latency["m"] < latency["minv"] <= latency["dfd"]
         assert max(latency["id"], latency["did"]) < latency["difd"] < latency["dfd"]

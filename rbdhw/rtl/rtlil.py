@@ -195,7 +195,7 @@ class _Reader:
 
     def _step(self, module: Module, words: list[str], body: Body) -> None:
         if words[0] == "assign":
-            body.append(_assignment(module, words[1:]))
+            body += _assignments(module, words[1:])
         elif words[0] == "switch":
             body.append(self._switch(module, words[1:]))
         else:
@@ -214,12 +214,11 @@ class _Reader:
         return switch
 
 
-def _assignment(module: Module, words: list[str]) -> Assign:
-    """Return the assignment to bits of one wire."""
+def _assignments(module: Module, words: list[str]) -> list[Assign]:
+    """Return the assignment to bits of one wire; none if the target has no bits."""
     length = 2 if words[1].startswith("[") else 1
-    (target,) = _value(module, words[:length])
-    assert isinstance(target, Part)
-    return Assign(target, _value(module, words[length:]))
+    value = _value(module, words[length:])
+    return [Assign(target, value) for target in _value(module, words[:length]) if isinstance(target, Part)]
 
 
 def _value(module: Module, words: list[str]) -> Value:

@@ -368,3 +368,21 @@ def test_a_sum_with_nothing_is_no_operator() -> None:
     assert "assign wide = {{4{x[3]}}, x};" in text
     assert "assign narrow = x[1:0];" in text
     assert "assign plain = {4'b0000, y};" in text
+
+
+def test_an_assignment_without_bits_is_left_out() -> None:
+    """A register of a layout whose fields have no bits, as a state that nothing changes."""
+
+    class Empty(wiring.Component):
+        def __init__(self) -> None:
+            super().__init__({"x": In(3), "y": Out(3)})
+
+        def elaborate(self, _platform: object) -> Module:
+            m = Module()
+            nothing = Signal(0)
+            with m.If(self.x[0]):
+                m.d.sync += nothing.eq(self.x)
+            m.d.comb += self.y.eq(Cat(nothing, self.x))
+            return m
+
+    assert "assign y = x;" in to_verilog(Empty())

@@ -17,20 +17,12 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import Element, WordName, given_elements
 from rbdhw.config import DATA_WIDTHS, NUMBERS, STREAMS
 from rbdhw.fixed.cost import CostTerm, cost_terms
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import check_singles
-from rbdhw.protocol import (
-    CODES,
-    COMMANDS,
-    FUNCTIONS,
-    HEADER_BITS,
-    ROW_COMMANDS,
-    Element,
-    WordName,
-    given_elements,
-)
+from rbdhw.protocol import CODES, COMMANDS, FUNCTIONS, HEADER_BITS, ROW_COMMANDS
 
 Array = NDArray[np.float64]
 
@@ -321,7 +313,7 @@ def unflatten(arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]]) -
         By name, (N, ...) for N tasks, zeros at first. Words of other arrays are left out.
     words
         Names such as ``did.dtau_dq[2,5]`` with values (N,), of all elements that words of a function name.
-        They are also written to their mirror images (:func:`rbdhw.protocol.given_elements`). Elements that
+        They are also written to their mirror images (:func:`rbdhw.arrays.given_elements`). Elements that
         are one and do not travel are filled in.
     """
     named = list(words)

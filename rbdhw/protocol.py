@@ -1,16 +1,13 @@
-"""The protocol on the accelerator's streams: the header, the status, and the functions with their arrays.
+"""The protocol on the accelerator's streams: the header, the status, and the functions.
 
 The hardware, the host and the generator all read these tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import IntEnum
-from functools import lru_cache
-from itertools import product
-from typing import NamedTuple
 
 HEADER_BITS = 32
 HEADER = {"tag": (0, 16), "function": (16, 5), "options": (21, 3), "status": (24, 8)}
@@ -270,202 +267,12 @@ def function_giving(array: str, function: str) -> str:
     return next((name for name, own in FUNCTIONS.items() if own.outputs == (array,)), function)
 
 
-@dataclass(frozen=True)
-class ArrayKind:
-    """An array of the user's interface.
-
-    Parameters
-    ----------
-    dimensions
-        The length of each axis for one task: a number, or a name of :attr:`rbdhw.robot.model.Robot.sizes`.
-    exchangeable
-        Two axes whose exchange leaves the array unchanged, if there are any. Only one of two such elements
-        travels, the one with the larger index first.
-    ordered
-        Whether an exchange within a joint of several degrees of freedom may change the array, as derivatives
-        by two rotations depend on their order. Then both elements travel, unless they are equal.
-    one
-        The last indices of elements that are always one and therefore do not travel.
-    unit_diagonal
-        Whether an element of the diagonal that does not travel is one instead of zero.
-    """
-
-    dimensions: tuple[str | int, ...]
-    exchangeable: tuple[int, int] | None = None
-    ordered: bool = False
-    one: tuple[int, ...] | None = None
-    unit_diagonal: bool = False
-
-    def is_one(self, index: tuple[int, ...]) -> bool:
-        """Return whether an element is one if it does not travel."""
-        if self.unit_diagonal:
-            return len(set(index)) == 1
-        return self.one is not None and index[-len(self.one) :] == self.one
-
-    def ones(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-        """Return the indices of the elements that are one if they do not travel; ``shape`` is the array's."""
-        if self.unit_diagonal:
-            return tuple((k,) * len(shape) for k in range(min(shape)))
-        if self.one is None:
-            return ()
-        leading = product(*map(range, shape[: -len(self.one)]))
-        return tuple((*index, *self.one) for index in leading)
-
-    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """Return the shape for one task of a robot with these sizes."""
-        return tuple(size if isinstance(size, int) else sizes[size] for size in self.dimensions)
-
-    def mirror(self, index: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the index with the exchangeable axes exchanged; the index itself if there are none."""
-        if self.exchangeable is None:
-            return index
-        one, other = self.exchangeable
-        exchanged = list(index)
-        exchanged[one], exchanged[other] = index[other], index[one]
-        return tuple(exchanged)
-
-
-_VECTOR = ArrayKind(("nv",))
-_MATRIX = ArrayKind(("nv", "nv"))
-_SYMMETRIC = ArrayKind(("nv", "nv"), (0, 1))
-_TENSOR = ArrayKind(("nv", "nv", "nv"))
-_TWIST = ArrayKind(("frames", 6))
-_TWIST_BY_JOINT = ArrayKind(("frames", 6, "nv"))
-
-ARRAYS: dict[str, ArrayKind] = {
-    "q": ArrayKind(("nq",)),
-    **dict.fromkeys(("v", "a", "tau", "std", "tau_weight", "lambda_tau", "lambda_a"), _VECTOR),
-    **dict.fromkeys(("base_v", "base_a"), ArrayKind((6,))),
-    "gravity": ArrayKind((3,)),
-    "fext": ArrayKind(("bodies", 6)),
-    PARAMETERS: ArrayKind(("loaded", 10)),
-    **dict.fromkeys(("M", "Minv"), _SYMMETRIC),
-    **dict.fromkeys(("dtau_dq", "dtau_dv", "da_dq", "da_dv"), _MATRIX),
-    **dict.fromkeys(("d2tau_dqdq", "d2a_dqdq"), ArrayKind(("nv", "nv", "nv"), (1, 2), ordered=True)),
-    **dict.fromkeys(("d2tau_dqdv", "d2a_dqdv"), _TENSOR),
-    **dict.fromkeys(("d2tau_dvdv", "d2a_dvdv"), ArrayKind(("nv", "nv", "nv"), (1, 2))),
-    **dict.fromkeys(("dM_dq", "dMinv_dq"), ArrayKind(("nv", "nv", "nv"), (0, 1))),
-    "H_qq": ArrayKind(("nv", "nv"), (0, 1), ordered=True),
-    "H_vv": _SYMMETRIC,
-    **dict.fromkeys(("H_qv", "H_qa", "H_qtau"), _MATRIX),
-    "placement": ArrayKind(("frames", 4, 4), one=(3, 3)),
-    **dict.fromkeys(("velocity", "acceleration"), _TWIST),
-    **dict.fromkeys(("J", "dv_dq"), _TWIST_BY_JOINT),
-    **dict.fromkeys(("h", "steps", "every", "seed", "row", "step", "first_flagged", "cost"), ArrayKind(())),
-    **dict.fromkeys((NEXT_STATE, "x_ref", "x_weight"), ArrayKind(("nx",))),
-    "A": ArrayKind(("ndx", "ndx"), unit_diagonal=True),
-    "B": ArrayKind(("ndx", "nv")),
-}
-"""The arrays of all functions, except those of :data:`OWN_ARRAYS`."""
-
-OWN_ARRAYS: dict[tuple[str, str], ArrayKind] = {
-    ("kin", "da_dq"): _TWIST_BY_JOINT,
-    ("kin", "da_dv"): _TWIST_BY_JOINT,
-}
-"""Results that have the name, but not the shape, of another function's, by function and name."""
-
-
-def kind_of(array: str, function: str | None = None) -> ArrayKind:
-    """Return the kind of an array, as an input or as a result of a function; KeyError if there is none."""
-    return OWN_ARRAYS.get((function or "", array)) or ARRAYS[array]
-
-
-MULTIPLIERS = ("lambda_tau", "lambda_a")
-"""The arrays of multipliers with which second derivatives are contracted."""
-
-SYMMETRIC = ("M", "Minv")
-"""The symmetric matrices."""
-
-
-class Element(NamedTuple):
-    """An element of a function's results that a word gives, such as ``sid.dM_dq[1,0,1]``."""
-
-    name: str
-    negative: bool = False
-    """Whether the element is the negative of the word."""
-
-
-class GivenElement(NamedTuple):
-    """An element of a function's results, the index of the word that gives it, and whether it is negated."""
-
-    word: int
-    name: WordName
-    negative: bool
-
-
-def given_elements(words: Iterable[Iterable[Element]]) -> Iterator[GivenElement]:
-    """Yield all elements of a function's results that its words give, in the order of words.
-
-    Parameters
-    ----------
-    words
-        The elements that each word names. A word also gives their mirror images, except those that a word
-        names.
-    """
-    named = [
-        GivenElement(k, WordName.parse(element.name), element.negative)
-        for k, own in enumerate(words)
-        for element in own
-    ]
-    names = {element.name for element in named}
-    for element in named:
-        yield element
-        mirror = element.name.mirror
-        if mirror not in names:
-            yield element._replace(name=mirror)
-
-
 FLAGS: dict[str, tuple[tuple[str, ...], bool]] = {
     "acceleration_given": (functions_with(lambda own: "a" in own.inputs), False),
     "inverse_given": (functions_with(lambda own: own.takes_inverse), True),
 }
 """Flags that a core derives from the header. For each, the functions whose tasks set it, and whether these
 tasks must also have the option :data:`EXTENDED`."""
-
-
-@dataclass(frozen=True)
-class WordName:
-    """The name of a word: an element of an array of the user's interface.
-
-    The name of an input is only that element, such as ``q[3]`` or ``fext[4,2]``. The name of a result begins
-    with its function: ``did.dtau_dq[2,5]``. A flag has no index.
-    """
-
-    array: str
-    index: tuple[int, ...] = ()
-    function: str | None = None
-
-    def __str__(self) -> str:
-        prefix = "" if self.function is None else f"{self.function}."
-        return (
-            f"{prefix}{self.array}[{','.join(map(str, self.index))}]" if self.index else prefix + self.array
-        )
-
-    @property
-    def kind(self) -> ArrayKind:
-        """The array's kind; KeyError for a flag."""
-        return kind_of(self.array, self.function)
-
-    @property
-    def mirror(self) -> WordName:
-        """The element at the mirror image's place; this one if the array has no symmetry."""
-        index = self.kind.mirror(self.index)
-        return self if index == self.index else replace(self, index=index)
-
-    @staticmethod
-    @lru_cache(maxsize=1 << 16)
-    def parse(text: str) -> WordName:
-        """Return the word name whose ``str`` is ``text``."""
-        element, _, index = text.rstrip("]").partition("[")
-        function, dot, array = element.rpartition(".")
-        numbers = tuple(int(number) for number in index.split(",")) if index else ()
-        return WordName(array, numbers, function if dot else None)
-
-
-def is_optional(result: str) -> bool:
-    """Return whether a word of a result, such as ``did.tau[0]``, travels only if the task asks for it."""
-    name = WordName.parse(result)
-    return name.function in FUNCTIONS and name.array in FUNCTIONS[name.function].optional_outputs
 
 
 def flag_values(function: str, extended: bool) -> dict[str, bool]:

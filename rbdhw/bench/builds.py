@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import MULTIPLIERS
 from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import input_domain, with_multipliers
 from rbdhw.domain.sampling import sample
@@ -17,7 +18,7 @@ from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.graph.graph import Graph
 from rbdhw.pipeline import generate_software
-from rbdhw.protocol import DEFAULT_FUNCTIONS, MULTIPLIERS
+from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robot.urdf import load_urdf

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import ARRAYS
 from rbdhw.boards.tools import LAST_LINES, ToolError
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
@@ -31,7 +32,7 @@ from rbdhw.errors import InputError
 from rbdhw.frontend.base import mount
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.golden.pinocchio import Reference
-from rbdhw.protocol import ARRAYS, DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.runtime.cache import find_or_make

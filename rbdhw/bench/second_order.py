@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
+from rbdhw.arrays import ARRAYS
 from rbdhw.bench.builds import graph_of, robot_of
 from rbdhw.bench.processors import float_speeds
 from rbdhw.bench.rows import Row, Rows, by_function, robot_label
@@ -24,7 +25,7 @@ from rbdhw.frontend.functions import trace
 from rbdhw.graph.interpret import interpret
 from rbdhw.interface import unflatten
 from rbdhw.passes.factor import factor
-from rbdhw.protocol import ARRAYS, FUNCTIONS
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Placement, Robot

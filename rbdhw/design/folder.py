@@ -31,6 +31,7 @@ from typing import Any, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from rbdhw.arrays import MULTIPLIERS
 from rbdhw.config import DATA_WIDTHS, HORIZONS, PROCESSORS, STREAMS
 from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest
 from rbdhw.design.entry import parse_entry
@@ -46,17 +47,7 @@ from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.interface import Interface, RolloutShape
-from rbdhw.protocol import (
-    CODES,
-    COST,
-    LOAD,
-    LOAD_COST,
-    LOAD_PARAMETERS,
-    MULTIPLIERS,
-    PARAMETERS,
-    ROLLOUT,
-    ROLLOUT_PARTS,
-)
+from rbdhw.protocol import CODES, COST, LOAD, LOAD_COST, LOAD_PARAMETERS, PARAMETERS, ROLLOUT, ROLLOUT_PARTS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.robot.serialize import robot_from_json, robot_to_json

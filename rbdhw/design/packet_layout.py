@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from rbdhw.arrays import WordName
 from rbdhw.fixed.program import Word
 from rbdhw.interface import Interface, RolloutShape
-from rbdhw.protocol import COMMANDS, EXTENDED, HEADER, LOAD_COST, NEXT_STATE, PARAMETERS, Status, WordName
+from rbdhw.protocol import COMMANDS, EXTENDED, HEADER, LOAD_COST, NEXT_STATE, PARAMETERS, Status
 from rbdhw.robot.model import Robot
 from rbdhw.robot.units import Units
 

@@ -11,12 +11,7 @@ from rbdhw.design.rollout_words import rollout_commands
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.single_precision import bound_as_singles
 from rbdhw.interface import FIXED, FLOAT32, FunctionWords, Interface, RolloutShape, array_of
-from rbdhw.protocol import (
-    CODES,
-    FUNCTIONS,
-    LOAD_PARAMETERS,
-    PARAMETERS,
-)
+from rbdhw.protocol import CODES, FUNCTIONS, LOAD_PARAMETERS, PARAMETERS
 
 
 def program_interface(

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
+from rbdhw.arrays import WordName
 from rbdhw.fixed.cost import cost_format
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.interface import FunctionWords, RolloutShape, array_of, rollout_terms
-from rbdhw.protocol import COMMANDS, COST, LOAD, LOAD_COST, ROLLOUT, SAMPLES, WordName
+from rbdhw.protocol import COMMANDS, COST, LOAD, LOAD_COST, ROLLOUT, SAMPLES
 
 SEED = Format(32, 0)
 """The format of seeds, which are not negative."""

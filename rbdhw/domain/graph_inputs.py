@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import MULTIPLIERS
 from rbdhw.domain.bounds import Domain
 from rbdhw.dynamics.joint import turns
 from rbdhw.fixed.lower import InputRange
-from rbdhw.protocol import MULTIPLIERS, NEXT_STATE, PARAMETERS
+from rbdhw.protocol import NEXT_STATE, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import held_bounds, held_values
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
+from rbdhw.arrays import MULTIPLIERS
 from rbdhw.domain.bounds import QUATERNION_SLACK, Domain
-from rbdhw.protocol import MULTIPLIERS, PARAMETERS
+from rbdhw.protocol import PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import NUMBERS, nominal_parameters
 

@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
+from rbdhw.arrays import WordName
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.sampling import sample
 from rbdhw.golden.error_norm import measure, norms
-from rbdhw.protocol import WordName
 from rbdhw.robot.model import Robot
 
 SHARES = {"box": 6, "motion": 4, "rest": 2, "balanced": 2, "single": 2}

@@ -8,6 +8,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
+from rbdhw.arrays import is_optional
 from rbdhw.config import MIXED, BuildOptions
 from rbdhw.cores.pipeline import PipelineCore
 from rbdhw.design.packet_layout import packet_entries
@@ -22,7 +23,7 @@ from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise
-from rbdhw.protocol import flag_values, is_optional
+from rbdhw.protocol import flag_values
 from rbdhw.robot.coordinates import configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import LoadedInertias, Robot
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, TypeVar
 
+from rbdhw.arrays import MULTIPLIERS
 from rbdhw.config import CHEAPER_CORE, CORES, BuildOptions, reason
 from rbdhw.cores import KINDS
 from rbdhw.cores.choice import CoreChoice, choose_core
@@ -27,7 +28,7 @@ from rbdhw.frontend.solvability import check_solvable
 from rbdhw.graph.twins import Twins, no_twins
 from rbdhw.passes.twins import find_twins
 from rbdhw.progress import Progress, silent, within
-from rbdhw.protocol import MULTIPLIERS, any_takes
+from rbdhw.protocol import any_takes
 from rbdhw.quantize.formats import Formats, accelerator_model, choose_formats
 from rbdhw.quantize.observation import Observed, add_inverse_bounds, observe
 from rbdhw.remarks import warn

@@ -8,8 +8,9 @@ step add little to the identity.
 
 from __future__ import annotations
 
+from rbdhw.arrays import WordName
 from rbdhw.graph.graph import Graph, Op
-from rbdhw.protocol import FUNCTIONS, WordName
+from rbdhw.protocol import FUNCTIONS
 
 MOST_BITS = 40
 """The most bits of an accumulator: for changes of a billionth of the state at a thousandth of their size."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rbdhw.arrays import WordName
 from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.fixed.program import Word
-from rbdhw.protocol import WordName
 
 ERROR_BITS = 27
 """The most bits of an error, the wide port of a multiplier."""

@@ -20,9 +20,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import WordName
 from rbdhw.graph.graph import Edge, Graph, Node, Op
 from rbdhw.graph.interpret import node_values
-from rbdhw.protocol import CODES, FUNCTIONS, WordName, flag_values, function_giving
+from rbdhw.protocol import CODES, FUNCTIONS, flag_values, function_giving
 
 Array = NDArray[np.float64]
 

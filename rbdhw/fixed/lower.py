@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rbdhw.arrays import WordName
 from rbdhw.fixed.accumulators import accumulators
 from rbdhw.fixed.alignment import exponents
 from rbdhw.fixed.format import Format, exponent_above
@@ -29,7 +30,7 @@ from rbdhw.fixed.trigonometry import TrigonometrySpec, trigonometry_spec
 from rbdhw.fixed.widths import MARGIN, Widths
 from rbdhw.graph.graph import Edge, Graph, Node, Op
 from rbdhw.graph.twins import Twins, no_twins
-from rbdhw.protocol import FLAGS, WordName
+from rbdhw.protocol import FLAGS
 
 CUT_BITS = 2
 """The number of bits, below a sum's last, to which its operands are cut before they are added and rounded."""

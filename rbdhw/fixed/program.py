@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from rbdhw.arrays import Element, is_optional
 from rbdhw.fixed.format import Format, align, round_half_up
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
-from rbdhw.protocol import Element, is_optional
 from rbdhw.scalar import Region
 
 MOST_WIDTH = 63

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from rbdhw.arrays import Element, WordName
 from rbdhw.graph.graph import Edge, Graph
-from rbdhw.protocol import SECOND_ORDER, Element, WordName
+from rbdhw.protocol import SECOND_ORDER
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
 
+from rbdhw.arrays import Element
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import MOST_SHIFT, MOST_WIDTH, Flag, Kind, Operand, Operation, Program, Word
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
-from rbdhw.protocol import Element
 from rbdhw.scalar import Region
 
 _Index = Annotated[StrictInt, Field(ge=0)]

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
 from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms, is_plain, is_too_long
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import FUNCTIONS, WordName
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Robot
 
 ADDITION_COST = 0.1

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from rbdhw.arrays import kind_of
 from rbdhw.dynamics.kinematics import frame_motion
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms
 from rbdhw.frontend.inputs import Task
@@ -35,7 +36,7 @@ from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder
 from rbdhw.passes.merge import merge
 from rbdhw.passes.prune import prune
-from rbdhw.protocol import FUNCTIONS, SECOND_ORDER, kind_of
+from rbdhw.protocol import FUNCTIONS, SECOND_ORDER
 from rbdhw.robot.link_frames import chosen_frames
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import region

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from rbdhw.arrays import ArrayKind, WordName, kind_of
 from rbdhw.graph.graph import Edge, Graph, Op
 from rbdhw.graph.trace import equal
-from rbdhw.protocol import ArrayKind, WordName, kind_of
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar
 

@@ -21,13 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import ARRAYS
 from rbdhw.errors import InputError
 from rbdhw.golden.complex_step import by_position, by_velocity
 from rbdhw.golden.integrators import derivatives, euler, runge_kutta
 from rbdhw.golden.kinematics import kinematics
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
 from rbdhw.golden.system import System, loaded_system, system
-from rbdhw.protocol import ARRAYS, FUNCTIONS, PARAMETERS, function_giving
+from rbdhw.protocol import FUNCTIONS, PARAMETERS, function_giving
 from rbdhw.robot.model import BASE, Robot
 
 Tasks = Mapping[str, Array]

@@ -24,8 +24,9 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import SYMMETRIC
 from rbdhw.errors import InputError
-from rbdhw.protocol import FUNCTIONS, SYMMETRIC
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Body, JointKind, Robot
 from rbdhw.robot.spatial import SNAP
 from rbdhw.runtime.extras import check_installed

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
+from rbdhw.arrays import kind_of
 from rbdhw.design.digests import read_manifest
 from rbdhw.design.folder import Design, is_software, read
 from rbdhw.errors import InputError
 from rbdhw.host.engines import open_engine
-from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, ROLLOUT, kind_of
+from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_parameters, with_payload
 from rbdhw.sim.arrays import check_parameters

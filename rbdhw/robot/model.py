@@ -325,7 +325,7 @@ class Robot:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """The lengths of the axes of arrays, by the names of :data:`rbdhw.protocol.ARRAYS`."""
+        """The lengths of the axes of arrays, by the names of :data:`rbdhw.arrays.ARRAYS`."""
         states = {"nx": self.nq + self.nv, "ndx": 2 * self.nv}
         lengths = {"nq": self.nq, "nv": self.nv, "bodies": len(self.bodies), "frames": len(self.frames)}
         return lengths | states | {"loaded": len(self.loaded.links) if self.loaded else 0}

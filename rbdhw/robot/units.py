@@ -93,7 +93,7 @@ class Units:
         Parameters
         ----------
         array
-            An array of :data:`rbdhw.protocol.ARRAYS` except ``q``.
+            An array of :data:`rbdhw.arrays.ARRAYS` except ``q``.
         index
             The element's place in the array, without the axis of tasks.
         function

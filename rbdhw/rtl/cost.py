@@ -13,6 +13,7 @@ from rbdhw.fixed.cost import COST_POINT, SQUARE_DROP, WEIGHTED, CostTerm
 from rbdhw.fixed.program import Word
 from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.delay import register
+from rbdhw.rtl.layouts import split_words
 
 ADDENDS = 4
 """The numbers that are added in a cycle."""
@@ -89,15 +90,6 @@ class StageCost(wiring.Component):
         weighted = product + half(term.weighted_drop) >> term.weighted_drop
         weighted = register(m, f"weighted_{k}", weighted, signed(WEIGHTED.width))
         return register(m, f"square_{k}", weighted * weighted, 2 * WEIGHTED.width)
-
-
-def split_words(words: Sequence[Word], bits: Any) -> dict[str, Any]:
-    """Return packed words by name."""
-    found, start = {}, 0
-    for word in words:
-        found[word.name] = bits[start : start + word.format.width].as_signed()
-        start += word.format.width
-    return found
 
 
 def _sum(m: Module, name: str, group: Sequence[Any]) -> Any:

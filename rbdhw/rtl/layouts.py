@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from amaranth.lib import data
 
+from rbdhw.fixed.program import Word
 from rbdhw.interface import Interface
 from rbdhw.protocol import HEADER
 
@@ -45,3 +49,12 @@ def response_layout(bits: int) -> data.StructLayout:
     ``extended`` is set.
     """
     return data.StructLayout({"header": RESPONSE_HEADER, "extended": 1, "empty": 1, "words": bits})
+
+
+def split_words(words: Sequence[Word], bits: Any) -> dict[str, Any]:
+    """Return the numbers of packed words by their names; the first word is in the lowest bits."""
+    found, start = {}, 0
+    for word in words:
+        found[word.name] = bits[start : start + word.format.width].as_signed()
+        start += word.format.width
+    return found

@@ -9,13 +9,15 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.arrays import WordName
 from rbdhw.fixed.normal import SAMPLE
 from rbdhw.fixed.program import Word
 from rbdhw.interface import Interface, RolloutShape, array_of, rollout_terms
-from rbdhw.protocol import COST, LOAD, LOAD_COST, SAMPLES, WordName
+from rbdhw.protocol import COST, LOAD, LOAD_COST, SAMPLES
 from rbdhw.rtl.arithmetic import half
-from rbdhw.rtl.cost import StageCost, cost_latency, split_words
+from rbdhw.rtl.cost import StageCost, cost_latency
 from rbdhw.rtl.delay import delay_line, register
+from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.normal import NormalSource
 
 MEMORY_STAGES = 4

@@ -26,6 +26,7 @@ from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.completion import QUEUE
 from rbdhw.rtl.delay import delay_line
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck
+from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.preparation import MEMORY_STAGES, Preparation, loaded_words, preparation_latency
 from rbdhw.rtl.rows import Rows, add_rows
 
@@ -310,10 +311,8 @@ class Rollout(wiring.Component):
             (forces(self.step), row),
         )
         for words, bits in parts:
-            start = 0
-            for word in words:
-                values[word.slot] = bits[start : start + word.format.width]
-                start += word.format.width
+            named = split_words(words, bits)
+            values |= {word.slot: named[word.name].as_unsigned() for word in words}
         fields = [values.get(slot, Const(0, 0)) for slot in range(len(self.slots))]
         padded = [
             Cat(field, Const(0, width - len(field))) for field, width in zip(fields, self.slots, strict=True)
@@ -332,10 +331,8 @@ class Rollout(wiring.Component):
     def _return(self, m: Module, before: Any, outside: Any) -> Any:
         """Return the rollout after the step that ends in this cycle."""
         after = Signal(self.layout, name="returning")
-        results, start = [], 0
-        for word in self.step.outputs:
-            results.append((word, self.result[start : start + word.format.width].as_signed()))
-            start += word.format.width
+        named = split_words(self.step.outputs, self.result)
+        results = [(word, named[word.name]) for word in self.step.outputs]
         state, exceeds = zip(
             *(_go_back(own, results) for own in state_words(self.step, self.shape.nq)), strict=True
         )

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
+from rbdhw.arrays import MULTIPLIERS, SYMMETRIC
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.errors import InputError
-from rbdhw.protocol import FUNCTIONS, MULTIPLIERS, PARAMETERS, SYMMETRIC
+from rbdhw.protocol import FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import NUMBERS, bounds_by_link, unphysical
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of

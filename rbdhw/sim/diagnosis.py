@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import WordName
 from rbdhw.design.folder import Design
 from rbdhw.domain.bounds import QUATERNION_SLACK
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Integers, wrap
-from rbdhw.protocol import PARAMETERS, WordName, flag_values
+from rbdhw.protocol import PARAMETERS, flag_values
 from rbdhw.robot.coordinates import Coordinate, configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import JointKind
 from rbdhw.robot.parameters import held_bounds, held_values

@@ -18,6 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import kind_of
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.errors import InputError
@@ -26,17 +27,7 @@ from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
 from rbdhw.interface import SINGLE_BITS, unflatten
-from rbdhw.protocol import (
-    EXTENDED,
-    FUNCTIONS,
-    HEADER,
-    HEADER_BITS,
-    LOADED,
-    PARAMETERS,
-    Status,
-    flag_values,
-    kind_of,
-)
+from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, LOADED, PARAMETERS, Status, flag_values
 from rbdhw.robot.parameters import nominal_parameters
 
 Array = NDArray[np.float64]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import WordName
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.errors import InputError
 from rbdhw.fixed.angles import TURN
@@ -18,7 +19,7 @@ from rbdhw.fixed.normal import normal_samples
 from rbdhw.golden.rollout import cost as golden_cost
 from rbdhw.golden.rollout import rollout as golden_rollout
 from rbdhw.interface import array_of, rollout_terms
-from rbdhw.protocol import LOAD, LOAD_COST, NEXT_STATE, WordName
+from rbdhw.protocol import LOAD, LOAD_COST, NEXT_STATE
 from rbdhw.sim.arrays import check_arrays
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import convert, decode, encode, quantise

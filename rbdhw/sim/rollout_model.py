@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rbdhw.arrays import WordName
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.cost import stage_cost
 from rbdhw.fixed.format import Integers, round_half_up, wrap
 from rbdhw.fixed.normal import SAMPLE, normal_integers
 from rbdhw.fixed.program import Word
 from rbdhw.interface import array_of, rollout_terms, state_words
-from rbdhw.protocol import COST, WordName
+from rbdhw.protocol import COST
 
 Words = Mapping[str, Integers]
 

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, Element, given_elements, kind_of
+from rbdhw.arrays import Element, given_elements, kind_of
+from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
 
 UNITS = {
@@ -121,7 +122,7 @@ def places_of(words: Iterable[Iterable[Element]], arrays: Sequence[Array]) -> li
     Parameters
     ----------
     words
-        The elements that each word names (:func:`rbdhw.protocol.given_elements`).
+        The elements that each word names (:func:`rbdhw.arrays.given_elements`).
     """
     found = []
     for element in given_elements(words):

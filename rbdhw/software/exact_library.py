@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import WordName
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.format import Integers
-from rbdhw.protocol import WordName
 from rbdhw.software.arrays import Array, arrays_of
 from rbdhw.software.calls import addresses, divide, in_order
 from rbdhw.software.compiler import compile_library

@@ -16,9 +16,10 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import ClassVar
 
+from rbdhw.arrays import WordName
 from rbdhw.domain.graph_inputs import angular_coordinates
 from rbdhw.graph.graph import Graph
-from rbdhw.protocol import FUNCTIONS, PARAMETERS, WordName
+from rbdhw.protocol import FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.software.arrays import Array, Place, arrays_of, places_of
 from rbdhw.software.c_text import comment, fill, table

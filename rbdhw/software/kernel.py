@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from rbdhw.arrays import WordName
 from rbdhw.fixed.result_words import result_words
 from rbdhw.graph.graph import Edge, Graph, Op
-from rbdhw.protocol import NEXT_STATE, WordName
+from rbdhw.protocol import NEXT_STATE
 from rbdhw.software.straight_line import Block, split_into_blocks
 
 VECTOR_BYTES = 64

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import choose, cost_of
 from rbdhw.frontend.alternatives import BY_CONSTRAINT_FORCES, DEFAULT, Algorithms
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, operation_delay
 from rbdhw.frontend.functions import trace
-from rbdhw.graph.check import check
-from rbdhw.robot.elementary import elementary
-from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Inertia, JointKind, Robot
-from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from tests.support.graph_results import results
+from tests.support.graph_results import assert_graph_is_golden, prepared
 from tests.support.mechanisms import mechanism, with_random_drives
-from tests.support.strategies import random_states, robots
+from tests.support.strategies import robots
 
 DELAY = operation_delay(DEFAULT_DELAYS)
 
@@ -32,21 +27,8 @@ HAND_ON_ARM = (-1, 0, 1, 2, 3, 2, 5, 2, 7)
 """The parents of an arm of three bodies that carries three fingers of two."""
 
 
-def prepared(robot: Robot) -> Robot:
-    return regroup_inertias(align_axes(elementary(robot)))
-
-
-def assert_golden(robot: Robot, way: str, functions: tuple[str, ...] = ("fd",), seed: int = 0) -> None:
-    """Check functions with external forces on every link, at random states, within 1e-8."""
-    own, arrays = prepared(robot), random_states(robot, 3, seed)
-    graph = trace(own, functions, own.links, Algorithms(forward=way))
-    check(graph)
-    for function, found in results(graph, robot, arrays, functions).items():
-        for name, expected in golden.evaluate(robot, function, arrays).items():
-            scale = 1e-8 * max(1.0, float(np.abs(expected).max()))
-            np.testing.assert_allclose(
-                found[name], expected, rtol=0, atol=scale, err_msg=f"{function}.{name}"
-            )
+def assert_golden(robot: Robot, way: str, functions: Sequence[str] = ("fd",), seed: int = 0) -> None:
+    assert_graph_is_golden(robot, seed, Algorithms(forward=way), functions, within=1e-8)
 
 
 def chain(links: int) -> Robot:

@@ -2,49 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import choose, longest_paths
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms, is_too_long
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, multiplications, operation_delay, prepare
 from rbdhw.frontend.functions import trace
-from rbdhw.graph.check import check
-from rbdhw.robot.elementary import elementary
-from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import JointKind, Robot
-from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from tests.support.graph_results import results
+from tests.support.graph_results import assert_graph_is_golden, prepared
 from tests.support.mechanisms import mechanism
-from tests.support.strategies import random_states, robots
+from tests.support.strategies import robots
 
 PROPAGATED = Algorithms(forward="propagated")
 DELAY = operation_delay(DEFAULT_DELAYS)
 
 
-def prepared(robot: Robot) -> Robot:
-    return regroup_inertias(align_axes(elementary(robot)))
-
-
-def assert_golden(robot: Robot, functions: tuple[str, ...] = ("fd",), seed: int = 0) -> None:
-    """Check functions with external forces on every link, at random states, within 1e-8."""
-    own, arrays = prepared(robot), random_states(robot, 3, seed)
-    graph = trace(own, functions, own.links, PROPAGATED)
-    check(graph)
-    for function, found in results(graph, robot, arrays, functions).items():
-        for name, expected in golden.evaluate(robot, function, arrays).items():
-            scale = 1e-8 * max(1.0, float(np.abs(expected).max()))
-            np.testing.assert_allclose(
-                found[name], expected, rtol=0, atol=scale, err_msg=f"{function}.{name}"
-            )
+def assert_golden(robot: Robot, functions: Sequence[str] = ("fd",), seed: int = 0) -> None:
+    assert_graph_is_golden(robot, seed, PROPAGATED, functions, within=1e-8)
 
 
 @settings(max_examples=25, deadline=None)

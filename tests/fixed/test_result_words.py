@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from rbdhw.arrays import Element
 from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.result_words import ResultWord, result_words
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Edge, Graph
 from rbdhw.graph.trace import Recorder
-from rbdhw.protocol import Element
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

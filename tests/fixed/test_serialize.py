@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rbdhw.arrays import Element
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
@@ -18,7 +19,6 @@ from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.interpret import node_values
-from rbdhw.protocol import Element
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw import golden
+from rbdhw.arrays import WordName
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, multiplications, optimise, prepare, trace_model
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph
 from rbdhw.passes.prune import prune
-from rbdhw.protocol import FUNCTIONS, WordName
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.link_frames import choose_frames

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw import golden
+from rbdhw.arrays import WordName
 from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms
 from rbdhw.frontend.build_graph import multiplications
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.passes.factor import factor
-from rbdhw.protocol import WordName
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, JointKind, Robot

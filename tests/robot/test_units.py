@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rbdhw.arrays import MULTIPLIERS
 from rbdhw.golden.dynamics import evaluate
-from rbdhw.protocol import FUNCTIONS, MULTIPLIERS
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.link_frames import choose_frames
 from rbdhw.robot.model import JointKind, Placement, Robot
 from rbdhw.robot.units import Units

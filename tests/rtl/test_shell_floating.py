@@ -33,6 +33,7 @@ from tests.support.edge import (
     slot_widths,
     unloaded_latencies,
 )
+from tests.support.edge_tasks import spoil
 
 
 def word(slot: int, width: int, binary_point: int, *bounds: int) -> Word:
@@ -171,17 +172,7 @@ def any_tasks(count: int, seed: int, width: int) -> list[Task]:
         options = rng.choice([0, EXTENDED]) if function.extensible else 0
         singles = [some_single(rng, own) for own in function.brought(bool(options))]
         task = Task(tag, function.code, singles, options)
-        match rng.randrange(16):
-            case 0:
-                task.surplus = rng.choice([1, 2, 9])
-            case 1:
-                task.surplus = -rng.randrange(len(task.packet(width)))
-            case 2:
-                task.status = 1 << rng.randrange(8)
-            case 3:
-                task.code = rng.choice([1, 3, 7, 15])
-            case 4:
-                task.options |= rng.choice([2, 4, 6])
+        spoil(task, rng, width)
         tasks.append(task)
     return tasks
 

@@ -20,7 +20,8 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
-from rbdhw.sim.simulate import Report, simulate
+from rbdhw.sim.report import Report
+from rbdhw.sim.simulate import simulate
 from tests.support.strategies import random_direction, random_inertia, random_rotation
 
 KINDS = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)

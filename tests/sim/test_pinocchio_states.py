@@ -11,6 +11,7 @@ import pinocchio as pin
 import pytest
 
 from rbdhw import golden
+from rbdhw.arrays import SYMMETRIC
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import draft_design, write
 from rbdhw.domain.bounds import Domain, input_domain
@@ -25,7 +26,7 @@ from rbdhw.frontend.base import load_mounted
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_model
 from rbdhw.frontend.solvability import WITHOUT_INVERSE, check_solvable
 from rbdhw.golden.error_norm import relative_errors
-from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, SYMMETRIC
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.quantize.formats import accelerator_model
 from rbdhw.quantize.magnitudes import largest_magnitudes, raise_to_noise
 from rbdhw.robot.elementary import elementary

@@ -19,13 +19,8 @@ from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import simulate as simulation
 from rbdhw.sim import verilator
 from rbdhw.sim.packets import Answers, field
-from rbdhw.sim.simulate import (
-    FunctionReport,
-    Report,
-    StratumReport,
-    count_mismatches,
-    simulate,
-)
+from rbdhw.sim.report import FunctionReport, Report, StratumReport
+from rbdhw.sim.simulate import count_mismatches, simulate
 from rbdhw.sim.tools import SimulationError
 from rbdhw.sim.verilator import Disturbance
 

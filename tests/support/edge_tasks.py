@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from functools import lru_cache
+from typing import Any
 
 from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.shell import Accelerator
@@ -64,18 +65,29 @@ def any_tasks(count: int, seed: int, width: int) -> list[Task]:
     rng = random.Random(seed)
     tasks = good_tasks(count, seed)
     for task in tasks:
-        match rng.randrange(15):
-            case 0:
-                task.surplus = rng.choice([1, 2, 9])
-            case 1:
-                task.surplus = -rng.randrange(len(task.packet(width)))
-            case 2:
-                task.status = 1 << rng.randrange(8)
-            case 3:
-                task.code, task.surplus = rng.choice([1, 3, 7, 15]), rng.randrange(5)
-            case 4:
-                task.options |= rng.choice([2, 4, 6])
+        spoil(task, rng, width)
+        if task.code in UNKNOWN:
+            task.surplus = rng.randrange(5)
     return tasks
+
+
+UNKNOWN = (1, 3, 7, 15)
+"""Codes of functions that the accelerator does not have."""
+
+
+def spoil(task: Any, rng: random.Random, width: int) -> None:
+    """Make a third of tasks malformed: of a wrong length, function, option or status."""
+    match rng.randrange(15):
+        case 0:
+            task.surplus = rng.choice([1, 2, 9])
+        case 1:
+            task.surplus = -rng.randrange(len(task.packet(width)))
+        case 2:
+            task.status = 1 << rng.randrange(8)
+        case 3:
+            task.code = rng.choice(UNKNOWN)
+        case 4:
+            task.options |= rng.choice([2, 4, 6])
 
 
 def expected(tasks: list[Task], width: int, core: FakeCore) -> dict[int, list[Packet]]:

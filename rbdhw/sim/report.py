@@ -1,0 +1,147 @@
+"""The report of a simulation: what differed from the model, how large the errors were, and what failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.fixed.figures import FLAGGED_SHARE, most_flagged
+from rbdhw.sim.diagnosis import Cause
+from rbdhw.sim.rollout_check import RolloutReport
+from rbdhw.sim.verilator import Disturbance
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StratumReport:
+    """The answered tasks of one function in one stratum.
+
+    ``flagged`` counts the tasks whose status is not zero. The errors are those of the other tasks, relative
+    to the norm of the golden result or to the function's floor, whichever is larger; None if there are none.
+    """
+
+    tasks: int
+    flagged: int
+    error_median: float | None
+    error_max: float | None
+
+    @classmethod
+    def of(cls, errors: Array, unflagged: NDArray[np.bool_]) -> StratumReport:
+        """Return the report of tasks with these errors (N,); the errors of unflagged tasks count."""
+        kept = errors[unflagged]
+        figures = (float(np.median(kept)), float(kept.max())) if len(kept) else (None, None)
+        return cls(len(errors), len(errors) - len(kept), *figures)
+
+
+@dataclass(frozen=True)
+class FunctionReport:
+    """The tasks of one function, extended ones included.
+
+    ``mismatches`` counts responses that differ from the model's in any bit, are missing or are surplus.
+    ``flagged`` counts the tasks whose status is not zero. The errors are those of the answered unflagged
+    tasks, in the Frobenius norm of a task's whole result, relative to the norm of the golden result or to the
+    function's floor, whichever is larger; None if there are none. ``limit`` is the largest permitted error.
+    ``latency_cycles`` is the least number of cycles, under the report's traffic, from the first beat of a
+    task to the last beat of its response; None without responses.
+    """
+
+    tasks: int
+    mismatches: int
+    flagged: int
+    error_median: float | None
+    error_max: float | None
+    limit: float
+    latency_cycles: int | None
+    strata: dict[str, StratumReport]
+
+    def json(self) -> dict[str, Any]:
+        """Return the function's part of the report, as `simulate --json` prints it."""
+        return vars(self) | {"strata": {name: vars(own).copy() for name, own in self.strata.items()}}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of a simulation.
+
+    ``stray`` counts responses that belong to no function, and violations of the stream protocol. ``cycles``
+    runs from the first beat sent to the last beat received, summed over the pieces. The tasks of all
+    ``functions`` are mixed, under the random ``traffic``. ``rollouts`` are those of a build that takes them;
+    they come after these tasks, and are not among them. ``causes`` explain the tasks that the model flags,
+    the most frequent cause first.
+    """
+
+    tasks: int
+    stray: int
+    cycles: int
+    functions: dict[str, FunctionReport]
+    traffic: Disturbance
+    causes: tuple[Cause, ...] = ()
+    rollouts: RolloutReport | None = None
+
+    @property
+    def mismatches(self) -> int:
+        """The mismatches of all functions and of rollouts, and the stray responses."""
+        rolled = self.rollouts.mismatches if self.rollouts else 0
+        return self.stray + rolled + sum(report.mismatches for report in self.functions.values())
+
+    @property
+    def flagged(self) -> int:
+        """The tasks of all functions whose status is not zero."""
+        return sum(report.flagged for report in self.functions.values())
+
+    @property
+    def failures(self) -> list[str]:
+        """The failures, one line each: mismatches, errors beyond the limit, too many flagged tasks."""
+        lines = []
+        if self.stray:
+            lines.append(
+                f"responses of no function, or violations of the stream protocol: {self.stray}; expected 0"
+            )
+        for name, own in self.functions.items():
+            if own.mismatches:
+                lines.append(f"{name}: responses that differ from the model's: {own.mismatches}; expected 0")
+            for stratum, part in own.strata.items():
+                if part.error_max is not None and not part.error_max <= own.limit:
+                    lines.append(
+                        f"{name}: an unflagged task ({stratum}) has an error of {part.error_max:.2g}; "
+                        f"expected at most {own.limit:.2g}, the limit that the manifest states"
+                    )
+            if own.flagged > most_flagged(own.tasks):
+                lines.append(
+                    f"{name}: {own.flagged} of {own.tasks} tasks are flagged; "
+                    f"expected at most {FLAGGED_SHARE:.0%}; the causes name the remedies"
+                )
+        if self.rollouts and self.rollouts.mismatches:
+            differing = self.rollouts.mismatches
+            lines.append(f"rollout: responses that differ from the model's: {differing}; expected 0")
+        if all(own.error_median is None for own in self.functions.values()):
+            lines.append("no response is unflagged, so no error can be measured; expected at least one")
+        return lines
+
+    @property
+    def ok(self) -> bool:
+        """Whether the RTL is bit-exact, within the error budget, and flags few tasks."""
+        return not self.failures
+
+    def json(self) -> dict[str, Any]:
+        """Return the report as `simulate --json` prints it."""
+        return {
+            "tasks": self.tasks,
+            "mismatches": self.mismatches,
+            "stray": self.stray,
+            "flagged": self.flagged,
+            "cycles": self.cycles,
+            "traffic": {
+                "bubbles": self.traffic.bubbles,
+                "back_pressure": self.traffic.back_pressure,
+                "seed": self.traffic.seed,
+                "mixed_functions": len(self.functions) > 1,
+            },
+            "functions": {function: report.json() for function, report in self.functions.items()},
+            "causes": [cause.json() for cause in self.causes],
+            **({"rollouts": vars(self.rollouts).copy()} if self.rollouts else {}),
+        }

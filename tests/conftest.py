@@ -16,7 +16,7 @@ from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.sim import verilator
 from rbdhw.sim.tools import FLAGS, Tools
 from rbdhw.sim.verilator import AS_ONE_FILE
-from tests.support.verilated_headers import precompiled_headers
+from tests.support.verilated_headers import OPTIMISATION, precompiled_headers
 
 
 @pytest.fixture(autouse=True)
@@ -36,11 +36,11 @@ def quick_compilation(tmp_path_factory):
 
     def with_headers(tools, folder, arguments, log):
         if AS_ONE_FILE in arguments:
-            arguments = [*arguments, f"OPT_FAST=-O0 -include {headers}"]
+            arguments = [*arguments, f"OPT_FAST={OPTIMISATION} -include {headers}"]
         run_make(tools, folder, arguments, log)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(FLAGS, "OPT_FAST", "-O0")
+        patch.setitem(FLAGS, "OPT_FAST", OPTIMISATION)
         patch.setattr(verilator, "SINGLE_FILE", 4 * verilator.SINGLE_FILE)
         patch.setattr(Tools, "run_make", with_headers)
         yield

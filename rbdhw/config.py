@@ -62,6 +62,9 @@ LINK_PACE = "auto"
 BY_TASK, BY_LOAD = WAYS_OF_PARAMETERS = ("task", "load")
 """What brings the parameters that are given at run time: each task, or packets of their own."""
 
+PARAMETER_SETS = range(1, 9)
+"""The possible numbers of sets of loaded parameters."""
+
 
 @dataclass(frozen=True)
 class Pacing:
@@ -159,6 +162,8 @@ class BuildOptions:
         What rollouts have beside forces that are loaded: some of :data:`rbdhw.protocol.ROLLOUT_PARTS`.
     parameters_by
         One of :data:`WAYS_OF_PARAMETERS`: what brings the parameters that are given at run time.
+    parameter_sets
+        The number of sets of loaded parameters, of which each task takes one.
     samples
         The number of tasks drawn to find ranges, and of as many drawn to measure errors.
     seed
@@ -188,6 +193,7 @@ class BuildOptions:
     horizon: int | None = None
     rollout: tuple[str, ...] = ()
     parameters_by: str = BY_TASK
+    parameter_sets: int = 1
     samples: int = 4096
     seed: int = 0
 

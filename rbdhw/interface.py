@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import Element, WordName, given_elements
-from rbdhw.config import DATA_WIDTHS, NUMBERS, STREAMS
+from rbdhw.config import DATA_WIDTHS, NUMBERS, PARAMETER_SETS, STREAMS
 from rbdhw.fixed.cost import CostTerm, cost_terms
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import check_singles
@@ -106,12 +106,15 @@ class Interface:
         If parameters are loaded, the integers of their words before the first load.
     streams
         The pairs of streams, one of requests and one of responses each.
+    parameter_sets
+        The sets of loaded parameters; 1 if none are loaded.
 
     Raises
     ------
     ValueError
-        If the width of TDATA, the number format or the number of streams is unknown; if rollouts have
-        several pairs of streams; if there are no functions, or a function appears twice or is unknown; if
+        If the width of TDATA, the number format, the number of streams or that of sets is unknown; if
+        rollouts have several pairs of streams; if there are several sets and no parameters are loaded; if
+        there are no functions, or a function appears twice or is unknown; if
         ``priority`` names a function twice or one that the accelerator does not have; if singles cannot
         represent a result (:func:`rbdhw.fixed.single_precision.check_singles`).
     """
@@ -123,6 +126,7 @@ class Interface:
     rollout: RolloutShape | None = None
     parameters: Mapping[str, int] | None = None
     streams: int = 1
+    parameter_sets: int = 1
 
     def __post_init__(self) -> None:
         check_data_width(self.data_width)
@@ -130,6 +134,9 @@ class Interface:
             raise ValueError(f"streams: is {self.streams}; expected {STREAMS[0]} to {STREAMS[-1]}")
         if self.streams > 1 and self.rollout is not None:
             raise ValueError(f"streams: is {self.streams}; expected 1 with rollouts")
+        most = PARAMETER_SETS[-1] if self.parameters is not None else 1
+        if not 1 <= self.parameter_sets <= most:
+            raise ValueError(f"parameter sets: is {self.parameter_sets}; expected 1 to {most}")
         check_functions(self.functions)
         check_priority(self.priority, self.functions)
         if self.number not in NUMBERS:

@@ -12,6 +12,7 @@ from rbdhw.config import (
     HORIZONS,
     LEAST_ARRAY_II,
     NUMBERS,
+    PARAMETER_SETS,
     SHARING,
     STREAMS,
     WAYS_OF_PARAMETERS,
@@ -155,7 +156,13 @@ def _check_frames(options: BuildOptions) -> None:
 def _check_parameters(options: BuildOptions) -> None:
     if options.parameters_by not in WAYS_OF_PARAMETERS:
         raise unknown("parameters-by", options.parameters_by, WAYS_OF_PARAMETERS)
+    if options.parameter_sets not in PARAMETER_SETS:
+        expected = f"{PARAMETER_SETS[0]} to {PARAMETER_SETS[-1]} sets"
+        raise InputError("parameter-sets", f"{options.parameter_sets} is not possible", expected)
     if options.parameters_by == BY_TASK:
+        if options.parameter_sets > 1:
+            reason = "each task brings its own parameters"
+            raise InputError("parameter-sets", reason, remedy="use --parameters-by load")
         return
     if options.mounting.parameters == NO_LINKS:
         reason = "all parameters are constant"

@@ -11,14 +11,18 @@ from enum import IntEnum
 
 HEADER_BITS = 32
 HEADER = {"tag": (0, 16), "function": (16, 5), "options": (21, 3), "status": (24, 8)}
-"""The fields of a packet's header: lowest bit and width. A request's ``status`` is zero."""
+"""The fields of a packet's header: lowest bit and width.
+
+The ``status`` of a request is the number of its set of loaded parameters, or zero."""
 
 EXTENDED = 0
 """The bit of ``options``, in requests and responses, that is set if the optional arrays travel, too."""
 
 
 LOADED = 2
-"""The bit of ``options`` in responses of builds that load parameters: an odd number of loads came before."""
+"""The bit of ``options`` in responses of builds that load parameters.
+
+An odd number of loads of the task's set came before."""
 
 
 class Status(IntEnum):
@@ -29,7 +33,7 @@ class Status(IntEnum):
     OVERFLOW = 1
     """A value inside the core did not fit its format."""
     MALFORMED = 2
-    """Unknown function or option, reserved bits set, or wrong length of the request; all words are zero."""
+    """Unknown function, option or set of parameters, or wrong length of the request; all words are zero."""
     NOT_FINITE = 3
     """An input word was infinite, not a number, or subnormal (``float32`` only)."""
 

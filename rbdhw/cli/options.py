@@ -195,6 +195,13 @@ ParametersBy = Annotated[
         help="What brings the parameters of --parameters: each task, or load, packets of their own.",
     ),
 ]
+ParameterSets = Annotated[
+    int,
+    _hardware(
+        "--parameter-sets",
+        help="Sets of loaded parameters, 1 to 8. Each load and each task names one in its header.",
+    ),
+]
 CoreName = Annotated[
     str | None,
     _hardware(
@@ -262,6 +269,7 @@ def build_options(
     copies: Copies = 1,
     mix: MixText = None,
     parameters_by: ParametersBy = BY_TASK,
+    parameter_sets: ParameterSets = 1,
     domain: Domain = None,
     seed: Seed = 0,
 ) -> tuple[BuildOptions, Overrides]:
@@ -313,6 +321,7 @@ def build_options(
         horizon=horizon,
         rollout=_names(rollout),
         parameters_by=parameters_by,
+        parameter_sets=parameter_sets,
         seed=seed,
     )
     return options, read_overrides(domain) if domain else Overrides()

@@ -32,7 +32,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rbdhw.arrays import MULTIPLIERS
-from rbdhw.config import DATA_WIDTHS, HORIZONS, PROCESSORS, STREAMS
+from rbdhw.config import DATA_WIDTHS, HORIZONS, PARAMETER_SETS, PROCESSORS, STREAMS
 from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest
 from rbdhw.design.entry import parse_entry
 from rbdhw.design.manifest import Manifest
@@ -255,7 +255,14 @@ def _read_interface(
     parameters = nominal_words(robot) if loads else None
     priority = tuple(stream.priority)
     return program_interface(
-        programs, stream.tdata_width, stream.number, priority, shape, parameters, stream.pairs
+        programs,
+        stream.tdata_width,
+        stream.number,
+        priority,
+        shape,
+        parameters,
+        stream.pairs,
+        stream.parameter_sets,
     )
 
 
@@ -275,6 +282,11 @@ def _read_stream(manifest: Mapping[str, Any]) -> Stream:
     if stream.pairs not in STREAMS or (stream.pairs > 1 and stream.horizon is not None):
         expected = f"{STREAMS[0]} to {STREAMS[-1]}, and 1 with rollouts"
         raise InputError("stream.pairs", str(stream.pairs), expected)
+    most = PARAMETER_SETS[-1] if LOAD_PARAMETERS in stream.functions else 1
+    if not 1 <= stream.parameter_sets <= most:
+        raise InputError(
+            "stream.parameter_sets", str(stream.parameter_sets), "1" if most == 1 else f"1 to {most}"
+        )
     if not set(stream.priority) <= set(stream.functions):
         expected = f"a list of some of {', '.join(stream.functions)}"
         raise InputError("stream.priority", str(stream.priority), expected)

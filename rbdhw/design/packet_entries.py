@@ -40,6 +40,9 @@ class Stream(Closed):
     priority: list[str] = Field(description="Functions whose answers are sent first.")
     horizon: int | None = Field(default=None, description="The most steps of a rollout.")
     rollout: list[str] = Field(default=[], description="What rollouts have beside the forces of each step.")
+    parameter_sets: int = Field(
+        default=1, description="The sets of loaded parameters. With one set there is no such entry."
+    )
     pairs: int = Field(default=1, description="The pairs of streams. With one pair there is no such entry.")
 
 

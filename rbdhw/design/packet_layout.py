@@ -7,7 +7,7 @@ from typing import Any
 from rbdhw.arrays import WordName
 from rbdhw.fixed.program import Word
 from rbdhw.interface import Interface, RolloutShape
-from rbdhw.protocol import COMMANDS, EXTENDED, HEADER, LOAD_COST, NEXT_STATE, PARAMETERS, Status
+from rbdhw.protocol import COMMANDS, EXTENDED, HEADER, LOAD_COST, LOADED, NEXT_STATE, PARAMETERS, Status
 from rbdhw.robot.model import Robot
 from rbdhw.robot.units import Units
 
@@ -23,13 +23,14 @@ def packet_entries(interface: Interface, robot: Robot) -> dict[str, Any]:
         "tdata_width": interface.data_width,
         "number": interface.number,
         "header": {name: list(field) for name, field in HEADER.items()},
-        "options": {"extended": EXTENDED},
+        "options": {"extended": EXTENDED} | ({"loaded": LOADED} if interface.held else {}),
         "status": {status.name.lower(): int(status) for status in Status},
         "functions": interface.codes,
         "slots": list(interface.slots),
         "priority": list(interface.priority),
         **({} if interface.rollout is None else _rollout_entries(interface.rollout)),
         **({} if interface.streams == 1 else {"pairs": interface.streams}),
+        **({} if interface.parameter_sets == 1 else {"parameter_sets": interface.parameter_sets}),
     }
     functions = interface.functions
     return {

@@ -22,6 +22,7 @@ def program_interface(
     rollout: RolloutShape | None = None,
     parameters: Mapping[str, float] | None = None,
     streams: int = 1,
+    parameter_sets: int = 1,
 ) -> Interface:
     """Return the interface of an accelerator that computes programs with different functions.
 
@@ -31,6 +32,8 @@ def program_interface(
         If parameters are loaded, their values before the first load, by word.
     streams
         The pairs of streams.
+    parameter_sets
+        The sets of loaded parameters.
 
     Raises
     ------
@@ -50,7 +53,9 @@ def program_interface(
     functions, words = _hold_parameters(functions)
     values = {name: np.float32(own) if number == FLOAT32 else own for name, own in parameters.items()}
     initial = {word.name: int(word.format.quantise(np.array(values[word.name]))) for word in words}
-    return Interface(functions, data_width, number, tuple(priority), rollout, initial, streams)
+    return Interface(
+        functions, data_width, number, tuple(priority), rollout, initial, streams, parameter_sets
+    )
 
 
 def _function_words(program: Program, function: str, number: str) -> FunctionWords:

@@ -74,6 +74,8 @@ def digest(robot: Robot, domain: Domain, options: BuildOptions) -> str:
         del asked["rollout"]
     if options.parameters_by == BY_TASK:
         del asked["parameters_by"]
+    if options.parameter_sets == 1:
+        del asked["parameter_sets"]
     if options.streams == 1:
         del asked["streams"]
     inputs = [robot_to_json(robot), bounds, list(domain.wraps), asked]

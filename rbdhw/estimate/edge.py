@@ -63,7 +63,7 @@ def edge_cells(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> d
 def _pair(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> tuple[Cells, Cells]:
     """Return the cells of the edge of one pair of streams, and those of its queues."""
     kept = Cells(flip_flops=RECORD_CYCLES * (ADMITTED.size + len(interface.functions) + 1))
-    kept += Cells(flip_flops=sum(interface.fields[slot] for slot in interface.held))  # loaded parameters
+    kept += _loaded_parameters(interface, fabric)
     cells = (
         _assembler(interface, fabric) + _domain_check(interface, fabric) + _merger(interface, fabric) + kept
     )
@@ -83,6 +83,12 @@ def _pair(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> tuple[
     if interface.converts:
         cells += _converters(interface)
     return cells, buffers
+
+
+def _loaded_parameters(interface: Interface, fabric: Fabric) -> Cells:
+    """Return the registers of all sets of loaded parameters, and the selection of a task's set."""
+    bits, sets = sum(interface.fields[slot] for slot in interface.held), interface.parameter_sets
+    return Cells(luts=fabric.multiplexer(sets, bits), flip_flops=sets * bits)
 
 
 def _completion(

@@ -57,7 +57,10 @@ class Accelerator:
         self.folder = Path(folder)
         self.engine, self._engine = open_engine(self.folder, engine)
         self.manifest: dict[str, Any] = read_manifest(self.folder)
-        self._parameters = nominal_parameters(self.robot) if self.robot.loaded else None
+        self._sets: Array | None = None
+        if self.robot.loaded:
+            count = self.manifest.get("stream", {}).get("parameter_sets", 1)
+            self._sets = np.repeat(nominal_parameters(self.robot)[np.newaxis], count, axis=0)
 
     @property
     def robot(self) -> Robot:
@@ -72,26 +75,34 @@ class Accelerator:
     @property
     def parameters(self) -> Array | None:
         """The inertial parameters (links, 10) of calls without ``parameters``; None if all are constant."""
-        return None if self._parameters is None else self._parameters.copy()
+        return None if self._sets is None else self._sets[0].copy()
 
-    def load_parameters(self, parameters: Any) -> None:
-        """Use other inertial parameters in all later calls that bring none.
+    @property
+    def parameter_sets(self) -> Array | None:
+        """The inertial parameters (sets, links, 10) of all sets that a call can choose; None if constant."""
+        return None if self._sets is None else self._sets.copy()
+
+    def load_parameters(self, parameters: Any, set: int = 0) -> None:  # noqa: A002 (the field's own word)
+        """Use other inertial parameters in all later calls that take this set.
 
         Parameters
         ----------
         parameters
             (links, 10), or the ten numbers of some links by name: mass, centre of mass, and inertia about it.
+        set
+            The number of the set, from 0 on.
 
         Raises
         ------
         InputError
-            They are constant in this build, no body has them, or they are outside of their bounds.
+            They are constant in this build, which may have no such set; no body has them, or they are outside
+            of their bounds.
         """
-        if self._parameters is None or self.robot.loaded is None:
+        if self._sets is None or self.robot.loaded is None:
             remedy = "generate with --parameters LINK"
             reason = f"all inertial parameters of {self.folder} are constant"
             raise InputError("parameters", reason, "some that are given at run time", remedy)
-        links, found = self.robot.loaded.links, self._parameters.copy()
+        links, found = self.robot.loaded.links, self._set(self._sets, "set", set).copy()
         given = parameters if isinstance(parameters, Mapping) else dict(zip(links, parameters, strict=False))
         for link, numbers in given.items():
             if link not in links:
@@ -108,12 +119,17 @@ class Accelerator:
             raise InputError("parameters", f"shape {np.shape(parameters)}", str(found.shape))
         check_finite(PARAMETERS, found)
         check_parameters(self.robot, found[np.newaxis])
-        self._parameters = found
+        self._sets[set] = found
 
     def load_payload(
-        self, mass: float, centre: Any = (0.0, 0.0, 0.0), inertia: Any = (0.0,) * 6, link: str | None = None
+        self,
+        mass: float,
+        centre: Any = (0.0, 0.0, 0.0),
+        inertia: Any = (0.0,) * 6,
+        link: str | None = None,
+        set: int = 0,  # noqa: A002 (the field's own word)
     ) -> None:
-        """Let a link of the URDF carry a load in all later calls that bring no parameters.
+        """Let a link of the URDF carry a load in all later calls that take this set.
 
         Parameters
         ----------
@@ -122,6 +138,8 @@ class Accelerator:
             (xx, xy, xz, yy, yz, zz) about that centre.
         link
             The link; by default the first whose parameters are given at run time.
+        set
+            The number of the set, from 0 on.
 
         Raises
         ------
@@ -132,7 +150,38 @@ class Accelerator:
         name = link or (links[0] if links else "")
         alone = nominal_parameters(self.robot)[links.index(name)] if name in links else np.zeros(10)
         parts = (np.asarray(part, np.float64) for part in (centre, inertia))
-        self.load_parameters({name: with_payload(alone, mass, *parts) if name in links else alone})
+        self.load_parameters({name: with_payload(alone, mass, *parts) if name in links else alone}, set)
+
+    def _set(self, sets: Array, where: str, number: Any) -> Array:
+        """Return the parameters (links, 10) of a set.
+
+        Raises
+        ------
+        InputError
+            There is no such set.
+        """
+        if number not in range(len(sets)):
+            expected = "0" if len(sets) == 1 else f"0 to {len(sets) - 1}"
+            remedy = "generate with --parameters-by load and more --parameter-sets"
+            raise InputError(where, f"{number!r} is not a set of {self.folder}", expected, remedy)
+        found: Array = sets[number]
+        return found
+
+    def _with_parameters(self, given: dict[str, Array], parameter_set: int | None) -> None:
+        """Add the parameters of a set, by default the first, to arrays that bring none.
+
+        Raises
+        ------
+        InputError
+            The arrays bring parameters beside a set, or there is no such set.
+        """
+        if parameter_set is not None and PARAMETERS in given:
+            raise InputError("parameter_set", "the call brings its own parameters", "one of both")
+        if self._sets is not None:
+            given.setdefault(PARAMETERS, self._set(self._sets, "parameter_set", parameter_set or 0))
+        elif parameter_set is not None:
+            reason = f"all inertial parameters of {self.folder} are constant"
+            raise InputError("parameter_set", reason, "none", "generate with --parameters LINK")
 
     def __repr__(self) -> str:
         functions = ", ".join(self.functions)
@@ -142,15 +191,17 @@ class Accelerator:
 
         def __getattr__(self, function: str) -> Callable[..., Any]: ...
 
-    def _call(self, function: str, arrays: Mapping[str, Any], extended: bool) -> Any:
+    def _call(
+        self, function: str, arrays: Mapping[str, Any], extended: bool, parameter_set: int | None = None
+    ) -> Any:
         """Compute a function for one task or a batch, and return its named results."""
         if function not in self.functions:
             expected = f"one of {', '.join(self.functions)}"
             raise InputError(f"function '{function}'", f"not in {self.folder}", expected)
         given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
         self._check_time_step(function, given)
-        if self._parameters is not None and PARAMETERS in FUNCTIONS[function].inputs:
-            given.setdefault(PARAMETERS, self._parameters)
+        if PARAMETERS in FUNCTIONS[function].inputs:
+            self._with_parameters(given, parameter_set)
         self._engine.check_optional(function, given)
         one = all(array.ndim == len(kind_of(name).dimensions) for name, array in given.items())
         tasks = _broadcast(given)
@@ -239,8 +290,7 @@ class Accelerator:
             raise InputError("rollout", f"{self.folder} is software", expected)
         given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
         self._check_time_step("step", given)
-        if self._parameters is not None:
-            given.setdefault(PARAMETERS, self._parameters)
+        self._with_parameters(given, None)
         one = all(array.ndim == len(kind_of(name).dimensions) for name, array in given.items())
         loaded = {name: np.asarray(array, np.float64) for name, array in rows.items() if array is not None}
         return self._design, _broadcast(given) | loaded, one
@@ -300,15 +350,17 @@ def _method(function: str) -> Callable[..., Any]:
     parameters += [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in (*chosen, *own.optional_inputs)]
     if own.optional_outputs:
         parameters.append(kinds("extended", kinds.KEYWORD_ONLY, default=False))
+    if PARAMETERS in own.inputs:
+        parameters.append(kinds("parameter_set", kinds.KEYWORD_ONLY, default=None))
     signature = inspect.Signature(parameters)
     names = [*required]
 
     def method(self: Accelerator, *positional: Any, **named: Any) -> Any:
         if len(positional) != len(names) or named:
             arguments = signature.bind(self, *positional, **named).arguments
-            extended = arguments.pop("extended", False)
+            extended, chosen = arguments.pop("extended", False), arguments.pop("parameter_set", None)
             del arguments["self"]
-            return self._call(function, arguments, extended)
+            return self._call(function, arguments, extended, chosen)
         return self._call(function, dict(zip(names, positional, strict=True)), False)
 
     method.__name__ = function

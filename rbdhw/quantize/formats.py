@@ -193,7 +193,14 @@ def accelerator_model(
         shape = RolloutShape(options.horizon, model.source.nq, options.rollout)
     parameters = nominal_words(model.source) if options.parameters_by == BY_LOAD else None
     interface = program_interface(
-        programs, options.data_width, options.number, options.priority, shape, parameters, options.streams
+        programs,
+        options.data_width,
+        options.number,
+        options.priority,
+        shape,
+        parameters,
+        options.streams,
+        options.parameter_sets,
     )
     return AcceleratorModel(model.source, domain, tuple(programs), model.fext, interface)
 

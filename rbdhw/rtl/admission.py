@@ -49,7 +49,7 @@ class Admission(wiring.Component):
         The record of that task.
     words, odd : In
         If parameters are loaded: the fields of the task at the input, completed by them, and whether an odd
-        number of loads came before.
+        number of loads of its set came before.
     """
 
     def __init__(self, *, interface: Interface) -> None:

@@ -102,6 +102,8 @@ class Edge:
             admission.words.eq(parameters.completed),
             admission.odd.eq(parameters.odd),
         ]
+        if parameters.sets > 1:
+            self._m.d.comb += parameters.number.eq(task.set)
         return parameters.completed
 
     def bring(self, entrance: Any, core: CoreComponent) -> list[Any]:

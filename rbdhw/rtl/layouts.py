@@ -29,14 +29,17 @@ def task_layout(interface: Interface) -> data.StructLayout:
     """Return the layout of a task after its packet was received.
 
     ``select`` is one-hot: one bit for each function of the build, in order, and the highest bit for unknown
-    functions. ``words`` are the fields of the task's slots; they are arbitrary if the task is malformed.
+    functions. ``words`` are the fields of the task's slots; they are arbitrary if the task is malformed. Of
+    several sets of loaded parameters ``set`` is the task's, or the first one if there is no such set.
     """
+    sets = interface.parameter_sets
     return data.StructLayout(
         {
             **{name: HEADER[name][1] for name in ("tag", "function", "options")},
             "select": len(interface.functions) + 1,
             "malformed": 1,
             "not_finite": 1,
+            **({"set": (sets - 1).bit_length()} if sets > 1 else {}),
             "words": interface.places[-1],
         }
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,8 +15,8 @@ from rbdhw.rtl.arithmetic import split_sum
 class Parameters(wiring.Component):
     """Holds the parameters of tasks that are admitted from now on.
 
-    A load replaces all of them in the cycle in which it is admitted. A task takes them along when it is
-    admitted, so it is computed wholly with one set.
+    A load replaces all of its set in the cycle in which it is admitted. A task takes its set along when it is
+    admitted, so it is computed wholly with the old or with the new parameters.
 
     Parameters
     ----------
@@ -27,10 +29,12 @@ class Parameters(wiring.Component):
         The fields of the slots of the task at the input.
     load : In(1)
         That task is a load, and is admitted.
+    number : In
+        The number of that task's set.
     completed : Out(bits)
-        These fields, with the parameters in their slots.
+        These fields, with the parameters of the set in their slots.
     odd : Out(1)
-        Whether the number of loads so far is odd.
+        Whether the number of loads of the set so far is odd.
 
     Raises
     ------
@@ -43,25 +47,46 @@ class Parameters(wiring.Component):
             raise ValueError("interface: holds no words; expected parameters")
         self.interface = interface
         self.initial = interface.parameters
+        self.sets = interface.parameter_sets
         bits = interface.places[-1]
-        super().__init__({"words": In(bits), "load": In(1), "completed": Out(bits), "odd": Out(1)})
+        super().__init__(
+            {
+                "words": In(bits),
+                "load": In(1),
+                "number": In((self.sets - 1).bit_length()),
+                "completed": Out(bits),
+                "odd": Out(1),
+            }
+        )
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        fields = split_sum(m, self.words, self.interface.fields)
-        odd = Signal()
+        loads = [self.load & (self.number == k) if self.sets > 1 else self.load for k in range(self.sets)]
         parts = []
-        for slot, field in enumerate(fields):
+        for slot, field in enumerate(split_sum(m, self.words, self.interface.fields)):
             word = self.interface.held.get(slot)
             if word is None:
                 parts.append(field)
                 continue
             value = self.initial[word.name] % (1 << len(field))
-            held = Signal(len(field), name=f"parameter_{slot}", init=value)
-            with m.If(self.load):
-                m.d.sync += held.eq(field)
-            parts.append(held)
-        with m.If(self.load):
-            m.d.sync += odd.eq(~odd)
-        m.d.comb += [self.completed.eq(Cat(*parts)), self.odd.eq(odd)]
+            held = [
+                Signal(len(field), name=self._name(f"parameter_{slot}", k), init=value)
+                for k in range(self.sets)
+            ]
+            for load, own in zip(loads, held, strict=True):
+                with m.If(load):
+                    m.d.sync += own.eq(field)
+            parts.append(self._of_set(held))
+        odd = [Signal(name=self._name("odd", k)) for k in range(self.sets)]
+        for load, own in zip(loads, odd, strict=True):
+            with m.If(load):
+                m.d.sync += own.eq(~own)
+        m.d.comb += [self.completed.eq(Cat(*parts)), self.odd.eq(self._of_set(odd))]
         return m
+
+    def _name(self, name: str, number: int) -> str:
+        return f"{name}_of_{number}" if self.sets > 1 else name
+
+    def _of_set(self, each: list[Signal]) -> Any:
+        """Return the register of the task's set."""
+        return Array(each)[self.number] if self.sets > 1 else each[0]

@@ -92,12 +92,15 @@ class Assembler(wiring.Component):
         known = Cat(header.function == function.code for function in functions)
         fits = Cat(self._fits(function, header.options, index) for function in functions)
         packet = Cat(self._beat(k, index, held) for k in range(max(self.last_beats.values()) + 1))
+        unknown = header.status >= self.interface.parameter_sets
+        sets = [task.set.eq(Mux(unknown, 0, header.status))] if self.interface.parameter_sets > 1 else []
         return [
+            *sets,
             task.tag.eq(header.tag),
             task.function.eq(header.function),
             task.options.eq(header.options),
             task.select.eq(Cat(known, ~known.any())),
-            task.malformed.eq(~(known & fits).any() | header.status.any()),
+            task.malformed.eq(~(known & fits).any() | unknown),
             task.words.eq(packet[self.interface.request_field :]),
         ]
 

@@ -24,61 +24,94 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Loads:
-    """Loads among N tasks.
+    """K loads among N tasks.
 
     Parameters
     ----------
     before
-        (N,): the loads before each task.
+        (N,): the loads before each task, of any set.
+    sets, own
+        (N,): the set that each task takes, and the loads of that set before it.
     places
         (K,): the place of each load among tasks and loads.
+    written, earlier
+        (K,): the set that each load writes, and the loads of that set before it.
     words
         The words of the loads, (K,) each.
     """
 
     before: Integers
+    sets: Integers
+    own: Integers
     places: Integers
+    written: Integers
+    earlier: Integers
     words: Mapping[str, Integers]
+
+
+def no_loads(tasks: int) -> Loads:
+    """Return that there are none among N tasks."""
+    zeros, none = np.zeros(tasks, np.int64), np.zeros(0, np.int64)
+    return Loads(zeros, zeros, zeros, none, none, none, {})
 
 
 def draw_loads(model: AcceleratorModel, arrays: dict[str, Array], rng: np.random.Generator) -> Loads:
     """Return random loads among tasks, whose parameters in ``arrays`` become those that were loaded.
 
-    The first tasks have the parameters of the URDF. Without loads of parameters there are none.
+    Tasks before the first load of their set have the parameters of the URDF. Without loads of parameters
+    there are none.
     """
     tasks = len(arrays["q"])
     if not model.interface.held:
-        return Loads(np.zeros(tasks, np.int64), np.zeros(0, np.int64), {})
+        return no_loads(tasks)
     loaded = rng.random(tasks) < LOADED_SHARE
-    before = np.cumsum(loaded, dtype=np.int64)
+    sets, written = rng.integers(model.interface.parameter_sets, size=(2, tasks))
+    numbers = np.arange(tasks)
+    each = [loaded & (written == k) for k in range(model.interface.parameter_sets)]
+    own = np.cumsum(each, axis=1, dtype=np.int64)
+    newest = np.maximum.accumulate([np.where(mine, numbers + 1, 0) for mine in each], axis=1)
     first = np.flatnonzero(loaded)
-    sets = np.concatenate([nominal_parameters(model.robot)[np.newaxis], arrays[PARAMETERS][first]])
-    arrays[PARAMETERS] = sets[before]
-    return Loads(before, first + np.arange(len(first)), _words(model, arrays, first))
+    words = _words(model, arrays, first)
+    nominal = nominal_parameters(model.robot)[np.newaxis]
+    arrays[PARAMETERS] = np.concatenate([nominal, arrays[PARAMETERS]])[newest[sets, numbers]]
+    return Loads(
+        np.cumsum(loaded, dtype=np.int64),
+        sets,
+        own[sets, numbers],
+        first + np.arange(len(first)),
+        written[first],
+        own[written, numbers][first] - 1,
+        words,
+    )
 
 
 def loads_of(model: AcceleratorModel, words: Mapping[str, Integers]) -> Loads:
-    """Return the loads that tasks with these words (N,) need: where a parameter differs from that before."""
+    """Return the loads that tasks with these words (N,) need: where a parameter differs from that before.
+
+    All are in the first set.
+    """
     tasks = len(next(iter(words.values())))
     held = [word.name for word in model.interface.held.values() if word.name in words]
     initial = model.interface.parameters
     if not held or initial is None:
-        return Loads(np.zeros(tasks, np.int64), np.zeros(0, np.int64), {})
+        return no_loads(tasks)
     rows = np.stack([words[name] for name in held])
     previous = np.concatenate([np.array([[initial[name]] for name in held]), rows[:, :-1]], axis=1)
     loaded = (rows != previous).any(axis=0)
     first = np.flatnonzero(loaded)
     others = {name: np.full(len(first), value) for name, value in initial.items()}
     own = {name: words[name][first] for name in held}
-    return Loads(np.cumsum(loaded, dtype=np.int64), first + np.arange(len(first)), others | own)
+    before, numbers = np.cumsum(loaded, dtype=np.int64), np.arange(len(first))
+    zeros = np.zeros(tasks, np.int64)
+    return Loads(before, zeros, before, first + numbers, np.zeros_like(first), numbers, others | own)
 
 
 def load_packets(model: AcceleratorModel, loads: Loads) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return the requests and the responses of loads."""
     tags = np.arange(len(loads.places))
     outside = outside_domain(model.interface.inputs(LOAD_PARAMETERS), loads.words).astype(np.int64)
-    asked = requests(model, LOAD_PARAMETERS, tags, loads.words)
-    return asked, responses(model, LOAD_PARAMETERS, tags, OUTSIDE * outside, {}, loads=tags)
+    asked = requests(model, LOAD_PARAMETERS, tags, loads.words, sets=loads.written)
+    return asked, responses(model, LOAD_PARAMETERS, tags, OUTSIDE * outside, {}, loads=loads.earlier)
 
 
 def _words(model: AcceleratorModel, arrays: Mapping[str, Array], rows: Integers) -> dict[str, Integers]:

@@ -192,16 +192,18 @@ def requests(
     tags: Integers,
     words: Mapping[str, Integers],
     extended: bool = False,
+    sets: Integers | None = None,
 ) -> Bytes:
     """Return the requests (N, beats, bytes per beat) of N tasks with words from :func:`encode`.
 
-    With ``extended`` they have the option EXTENDED.
+    With ``extended`` they have the option EXTENDED. ``sets`` (N,) are the numbers of their sets of loaded
+    parameters, by default the first.
     """
     widths = model.interface.request_widths(function, extended)
     numbers = [np.zeros_like(tags) for _ in widths]
     for word in model.interface.words(function).sent(extended):
         numbers[word.slot] = _number(model, word, words)
-    header = _headers(model, function, tags, np.zeros_like(tags), extended)
+    header = _headers(model, function, tags, np.zeros_like(tags) if sets is None else sets, extended)
     return pack(header, numbers, widths, model.interface.data_width)
 
 
@@ -216,7 +218,7 @@ def responses(
 ) -> Bytes:
     """Return the responses (N, beats, bytes per beat) of N tasks; with ``extended`` they have that option.
 
-    ``loads`` (N,) are the numbers of loads of parameters before each task.
+    ``loads`` (N,) are the numbers of loads before each task of its set of parameters.
     """
     numbers = [_number(model, word, words) for word in model.interface.outputs(function, extended)]
     header = _headers(model, function, tags, status, extended)

@@ -223,8 +223,8 @@ def _batch(design: Design, key: Key, first: int, tasks: Integers, drawn: Drawn, 
         own |= golden.evaluate(design.robot, "minv", own)
     words = encode(design, function, own, extended)
     status, results = respond(design, function, words, extended)
-    asked = requests(design, function, first + places, words, extended)
-    before = loads.before[tasks] if design.interface.held else None
+    asked = requests(design, function, first + places, words, extended, loads.sets[tasks])
+    before = loads.own[tasks] if design.interface.held else None
     answer = responses(design, function, first + places, status, results, extended, before)
     flagged = np.flatnonzero(status)
     rows = {name: array[flagged] for name, array in own.items()}

@@ -401,6 +401,10 @@ def test_a_damaged_domain_is_refused(folder, change, text):
             "stream.pairs: 9; expected 1 to 8, and 1 with rollouts",
         ),
         (
+            lambda data: data["stream"].update(parameter_sets=2),
+            "stream.parameter_sets: 2; expected 1",
+        ),
+        (
             lambda data: data["stream"]["functions"].update(id=3),
             f"stream.functions: {{'id': 3, 'fd': 1}}; expected some of {CODES}",
         ),

@@ -22,11 +22,21 @@ SAME = {
 }
 """Keys that the page describes by others."""
 
+LOADS = {
+    "functions": ("m",),
+    "ii": 4,
+    "width": 18,
+    "mounting": Mounting(parameters="payload"),
+    "parameters_by": "load",
+    "parameter_sets": 2,
+}
+
 BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("id", "dfd", "difd"), "ii": 2, "max_error": 1e-4}),
     ("toy", {"functions": ("id",), "ii": 16, "core": "auto", "width": 18, "streams": 2}),
     ("toy", {"functions": ("sid", "kin"), "ii": 4, "width": 18, "mounting": Mounting(frames=("tip",))}),
     ("toy", {"functions": ("step",), "ii": 4, "width": 18, "mounting": Mounting(time_step=0.002)}),
+    ("toy", LOADS),
     ("hyq", {"functions": ("id",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),
 )
 

@@ -1,35 +1,24 @@
 """Accelerators with inertial parameters at run time: all engines, and what is refused."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import rbdhw
 from rbdhw import golden
-from rbdhw.config import BuildOptions, Mounting
+from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
 from rbdhw.pipeline import generate
 from rbdhw.robot.parameters import nominal_parameters
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.simulate import simulate
-
-OPTIONS = BuildOptions(
-    functions=("id", "fd"),
-    ii=2,
-    width=18,
-    samples=512,
-    data_width=64,
-    mounting=Mounting(parameters="inertias"),
-)
+from tests.support.parameters import SETS, toy_with_parameters
 
 
 @pytest.fixture(scope="module", params=["task", "load"])
 def folder(tmp_path_factory, request):
     made = tmp_path_factory.mktemp("parameters") / "toy"
-    write(generate(path("toy"), replace(OPTIONS, parameters_by=request.param)), made)
+    write(toy_with_parameters(request.param), made)
     return made
 
 
@@ -42,11 +31,6 @@ def tasks(folder):
     parameters = np.broadcast_to(nominal_parameters(robot), (40, 2, 10)).copy()
     parameters[..., [0, 4, 5, 6, 7, 8, 9]] *= shares
     return arrays | {"parameters": parameters}
-
-
-def test_the_verilog_is_the_model_with_other_parameters_in_every_task(folder):
-    report = simulate(folder, 300, seed=5)
-    assert (report.mismatches, report.flagged) == (0, 0)
 
 
 def test_all_engines_agree(folder, tasks):
@@ -106,6 +90,40 @@ def test_loaded_parameters_serve_later_calls(folder, tasks):
     np.testing.assert_array_equal(acc.fd(**task).a, before.a)
 
 
+def test_a_call_takes_one_of_several_sets(folder, tasks):
+    acc = rbdhw.load(folder)
+    task = {name: tasks[name][0] for name in ("q", "v", "tau")}
+    sets = SETS if "load_parameters" in acc.manifest["inputs"] else 1
+    assert acc.parameter_sets.shape == (sets, 2, 10)
+    before, last = acc.fd(**task), sets - 1
+    acc.load_parameters({"forearm": tasks["parameters"][3, 1]}, set=last)
+    loaded = acc.fd(**task, parameter_set=last)
+    np.testing.assert_array_equal(loaded.a, acc.fd(**task, parameters=acc.parameter_sets[last]).a)
+    assert (loaded.a != before.a).any()
+    for other in range(last):
+        np.testing.assert_array_equal(acc.fd(**task, parameter_set=other).a, before.a)
+    acc.load_payload(0.0, link="forearm", set=last)
+    np.testing.assert_array_equal(acc.fd(**task, parameter_set=last).a, before.a)
+    for number in (sets, -1, 0.5):
+        with pytest.raises(
+            InputError, match=rf"^set: {number} is not a set of .*; expected 0.*; generate with"
+        ):
+            acc.load_payload(0.0, set=number)
+        with pytest.raises(InputError, match=rf"^parameter_set: {number} is not a set of .*; expected 0"):
+            acc.fd(**task, parameter_set=number)
+    with pytest.raises(
+        InputError, match="parameter_set: the call brings its own parameters; expected one of"
+    ):
+        acc.fd(**task, parameter_set=0, parameters=acc.parameters)
+
+
+def test_the_manifest_has_the_sets_and_the_bit_of_loads(folder):
+    stream = rbdhw.load(folder).manifest["stream"]
+    loads = "load_parameters" in stream["functions"]
+    assert stream["options"] == {"extended": 0, "loaded": 2} if loads else {"extended": 0}
+    assert stream.get("parameter_sets") == (SETS if loads else None)
+
+
 def test_a_payload_is_a_body_more(folder):
     """The forces that hold a point mass at the forearm's centre are those of a heavier forearm."""
     acc, nominal = rbdhw.load(folder, "golden"), nominal_parameters(rbdhw.load(folder).robot)
@@ -145,5 +163,7 @@ def test_constant_parameters_cannot_be_loaded(tmp_path):
     assert acc.parameters is None
     with pytest.raises(InputError, match=r"all inertial parameters of .* are constant; .*; generate with"):
         acc.load_payload(1.0)
+    with pytest.raises(InputError, match=r"^parameter_set: all inertial parameters of .* are constant"):
+        acc.m(np.zeros(2), parameter_set=0)
     with pytest.raises(InputError, match="array 'parameters'"):
         acc.m(np.zeros(2), parameters=np.ones((1, 10)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rbdhw.config import BuildOptions, CoreRequest, Mounting
+from rbdhw.config import CoreRequest, Mounting
 from rbdhw.design.folder import read, write
 from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.sampling import sample
@@ -20,46 +20,48 @@ from rbdhw.sim.packets import answers, contents, encode, field, merge, requests,
 from rbdhw.sim.run import rtl
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance, build, exchange
+from tests.support.parameters import OPTIONS, SETS, toy_with_parameters
 
-OPTIONS = BuildOptions(
-    functions=("id", "fd"),
-    ii=2,
-    width=18,
-    samples=1024,
-    data_width=128,
-    mounting=Mounting(parameters="payload"),
-)
 WHOLE = Overrides(parameters=ParameterBounds(mass=0.2, centre=0.02, inertia=0.2))
-
-
-@pytest.fixture(scope="module", params=["task", "load"])
-def folder(tmp_path_factory, request):
-    made = tmp_path_factory.mktemp("payload") / "toy"
-    write(generate(path("toy"), replace(OPTIONS, parameters_by=request.param)), made)
-    return made
 
 
 @pytest.fixture(scope="module")
 def loading(tmp_path_factory):
     made = tmp_path_factory.mktemp("loading") / "toy"
-    write(generate(path("toy"), replace(OPTIONS, parameters_by="load")), made)
+    write(toy_with_parameters("load"), made)
     return made
 
 
+@pytest.fixture(scope="module")
+def bringing(tmp_path_factory):
+    made = tmp_path_factory.mktemp("bringing") / "toy"
+    write(toy_with_parameters("task"), made)
+    return made
+
+
+@pytest.fixture(scope="module", params=["bringing", "loading"])
+def folder(request):
+    return request.getfixturevalue(request.param)
+
+
 def words_of(design, loads):
-    """Return the words of tasks that differ only in the mass of the payload (kg)."""
+    """Return the words of tasks that differ only in the mass of the forearm (kg)."""
     arrays = sample(design.robot, design.domain, 1, np.random.default_rng(1))
     tasks = {name: np.repeat(array, len(loads), axis=0) for name, array in arrays.items()}
     tasks[PARAMETERS] = np.repeat(nominal_parameters(design.robot)[None], len(loads), axis=0)
-    tasks[PARAMETERS][:, 0, 0] += loads
+    tasks[PARAMETERS][:, 1, 0] += loads
     return encode(design, "fd", tasks)
+
+
+def most_mass(design):
+    """Return the largest change of the mass of the forearm."""
+    return 0.5 * np.ptp(design.domain.bounds[PARAMETERS][10])
 
 
 def test_a_payload_in_the_middle_of_a_stream(folder):
     """Each task is computed wholly with its own parameters."""
     design = read(folder)
-    most = np.ptp(design.domain.bounds[PARAMETERS][0])
-    words = words_of(design, np.repeat([0.0, 0.9 * most, 0.0], 8))
+    words = words_of(design, np.repeat([0.0, 0.9 * most_mass(design), 0.0], 8))
     status, found = rtl(folder, design, "fd", words)
     assert not status.any()
     for name, values in respond(design, "fd", words)[1].items():
@@ -72,41 +74,49 @@ def test_a_payload_in_the_middle_of_a_stream(folder):
 
 def test_tasks_with_parameters_outside_are_flagged(folder):
     design = read(folder)
-    most = np.ptp(design.domain.bounds[PARAMETERS][0])
-    words = words_of(design, np.array([0.0, 3.0 * most, 0.5 * most, -3.0 * most]))
+    words = words_of(design, most_mass(design) * np.array([0.0, 3.0, 0.5, -3.0]))
     status, _ = rtl(folder, design, "fd", words)
     np.testing.assert_array_equal(status & 1 << Status.OUTSIDE, [0, 1, 0, 1])
     np.testing.assert_array_equal(status, respond(design, "fd", words)[0])
 
 
 def test_loads_of_wrong_length_change_nothing(loading):
-    """The answers to tasks say which loads came before them."""
+    """Nor do those of a set that is not there. The answers to tasks say which loads came before them."""
     design = read(loading)
-    most = np.ptp(design.domain.bounds[PARAMETERS][0])
-    words = words_of(design, np.array([0.0, 0.5 * most]))
+    words = words_of(design, np.array([0.0, 0.5 * most_mass(design)]))
     load = {word.name: words[word.name][1:] for word in design.interface.held.values()}
     good = requests(design, LOAD_PARAMETERS, np.array([7]), load)
-    longer = np.concatenate([good, good[:, :1]], axis=1)
-    flagged = good.copy()
-    flagged[:, 0, 3] = 1  # the status of a request is zero
+    longer, shorter = np.concatenate([good, good[:, :1]], axis=1), good[:, :-1]
+    elsewhere = requests(design, LOAD_PARAMETERS, np.array([7]), load, sets=np.array([SETS]))
     task = requests(design, "fd", np.array([1]), {name: own[:1] for name, own in words.items()})
-    packets = {"a": task, "b": longer, "c": task, "d": flagged, "e": task, "f": good, "g": task}
+    packets = {
+        "a": task,
+        "b": longer,
+        "c": task,
+        "d": elsewhere,
+        "e": task,
+        "f": shorter,
+        "g": task,
+        "h": good,
+        "i": task,
+    }
     sequence = merge({name: np.array([k]) for k, name in enumerate(packets)}, packets)
     came = exchange(build(loading), [sequence], Disturbance())[0].responses
     tasks, loads = (answers(design, came)[name] for name in ("fd", LOAD_PARAMETERS))
     headers = unpack(loads.packets, [])[0]
     malformed = 1 << Status.MALFORMED
-    np.testing.assert_array_equal(field(headers, "status"), [malformed, malformed, 0])
+    np.testing.assert_array_equal(field(headers, "status"), [malformed, malformed, malformed, 0])
     headers = unpack(tasks.packets, [])[0]
-    np.testing.assert_array_equal(field(headers, "options") >> LOADED, [0, 0, 0, 1])
+    np.testing.assert_array_equal(field(headers, "options") >> LOADED, [0, 0, 0, 0, 1])
     _, found = contents(design, "fd", tasks.packets)
     _, expected = respond(design, "fd", words)
     for name, values in found.items():
-        np.testing.assert_array_equal(values, expected[name][[0, 0, 0, 1]])
+        np.testing.assert_array_equal(values, expected[name][[0, 0, 0, 0, 1]])
 
 
-def test_random_loads_between_tasks(loading):
-    report = simulate(loading, 400, seed=6)
+def test_random_parameters_of_tasks(folder):
+    """Loads come between tasks, and each task takes a set."""
+    report = simulate(folder, 400, seed=6)
     assert (report.mismatches, report.flagged) == (0, 0)
 
 
@@ -141,9 +151,10 @@ def test_ten_thousand_random_parameters(tmp_path, name, base, functions, way):
         {"cores": (CoreRequest(("id",), 1), CoreRequest(("fd",), 4)), "ii": None},
         {"core": "array", "ii": 32, "parameters_by": "load"},
         {"number": "float32", "parameters_by": "load"},
-        {"copies": 2, "parameters_by": "load"},
+        {"copies": 2, "parameters_by": "load", "parameter_sets": 8},
+        {"streams": 2, "parameters_by": "load", "parameter_sets": 2},
     ],
-    ids=["array", "float32", "cores", "array-load", "float32-load", "copies-load"],
+    ids=["array", "float32", "cores", "array-load", "float32-load", "copies-load", "streams-load"],
 )
 def test_other_accelerators(tmp_path, changes):
     options = replace(OPTIONS, mounting=Mounting(parameters="inertias"), **changes)

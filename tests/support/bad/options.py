@@ -57,6 +57,9 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--parameters-by", "load", "--parameters", "inertias", "--cores", "id,fd:1"): (
         "parameters-by: several cores hold parameters in formats of their own; expected one core, or copies"
     ),
+    ("--parameter-sets", 0): "parameter-sets: 0 is not possible; expected 1 to 8 sets",
+    ("--parameter-sets", 9): "parameter-sets: 9 is not possible; expected 1 to 8 sets",
+    ("--parameter-sets", 2): "parameter-sets: each task brings its own parameters; use --parameters-by load",
     ("--parameters", "tool"): "parameters: link 'tool' is unknown; expected some of",
     ("--parameters", ""): "parameters: '' is not a link; expected none, payload, inertias, or names of links",
     ("--parameters", "inertias,tool"): "parameters: 'inertias' beside other links; expected it alone",

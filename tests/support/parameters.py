@@ -1,0 +1,30 @@
+"""Designs of the bundled toy whose inertial parameters are given at run time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from rbdhw.config import BY_LOAD, BuildOptions, Mounting
+from rbdhw.design.folder import Design
+from rbdhw.pipeline import generate
+from rbdhw.robots import path
+
+SETS = 3
+"""The sets of the design that loads its parameters."""
+
+OPTIONS = BuildOptions(
+    functions=("id", "fd"),
+    ii=2,
+    width=18,
+    samples=512,
+    data_width=64,
+    mounting=Mounting(parameters="inertias"),
+)
+
+
+@cache
+def toy_with_parameters(way: str) -> Design:
+    """Return the design whose parameters come in one of the ways; loads have several sets."""
+    sets = SETS if way == BY_LOAD else 1
+    return generate(path("toy"), replace(OPTIONS, parameters_by=way, parameter_sets=sets))

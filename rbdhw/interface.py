@@ -9,7 +9,7 @@ converters, each word and the header then occupy fields of a common width, which
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -22,7 +22,7 @@ from rbdhw.config import DATA_WIDTHS, NUMBERS, PARAMETER_SETS, STREAMS
 from rbdhw.fixed.cost import CostTerm, cost_terms
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import check_singles
-from rbdhw.protocol import CODES, COMMANDS, FUNCTIONS, HEADER_BITS, ROW_COMMANDS
+from rbdhw.protocol import CODES, COMMANDS, FUNCTIONS, HEADER_BITS, LOAD_PARAMETERS, ROW_COMMANDS
 
 Array = NDArray[np.float64]
 
@@ -158,7 +158,19 @@ class Interface:
     @cached_property
     def held(self) -> dict[int, Word]:
         """The words that are loaded before tasks, by slot; none if all words travel with them."""
-        return {word.slot: word for function in self.functions for word in function.held}
+        loads = self._by_name.get(LOAD_PARAMETERS)
+        return {} if loads is None else {word.slot: word for word in loads.inputs}
+
+    def stored(self, word: Word) -> Word:
+        """Return the word of a load that gives a function's word; the word itself if it travels."""
+        return self._stored.get(word, word)
+
+    @cached_property
+    def _stored(self) -> dict[Word, Word]:
+        loads = {stored_as(word): word for word in self.held.values()}
+        return {
+            word: loads[stored_as(word)] for function in self.functions if loads for word in function.held
+        }
 
     @property
     def row_commands(self) -> tuple[str, ...]:
@@ -304,6 +316,11 @@ def rollout_terms(step: FunctionWords, shape: RolloutShape) -> tuple[CostTerm, .
     """Return the terms of a cost: the words of the state, then those of the forces."""
     state = [own.word for own in state_words(step, shape.nq)]
     return cost_terms(state, [word for word in step.inputs if array_of(word) == "tau"], shape.nq)
+
+
+def stored_as(word: Word) -> tuple[Hashable, ...]:
+    """Return what a loaded word has in common with those of functions that take it: element and integers."""
+    return WordName.parse(word.name).index, word.format, word.lowest, word.highest
 
 
 def array_of(word: Word) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from rbdhw.arrays import WordName
 from rbdhw.design.rollout_words import rollout_commands
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.single_precision import bound_as_singles
-from rbdhw.interface import FIXED, FLOAT32, FunctionWords, Interface, RolloutShape, array_of
+from rbdhw.interface import FIXED, FLOAT32, FunctionWords, Interface, RolloutShape, array_of, stored_as
 from rbdhw.protocol import CODES, FUNCTIONS, LOAD_PARAMETERS, PARAMETERS
 
 
@@ -52,7 +54,7 @@ def program_interface(
         return Interface(functions, data_width, number, tuple(priority), rollout, streams=streams)
     functions, words = _hold_parameters(functions)
     values = {name: np.float32(own) if number == FLOAT32 else own for name, own in parameters.items()}
-    initial = {word.name: int(word.format.quantise(np.array(values[word.name]))) for word in words}
+    initial = {word.name: int(word.format.quantise(np.array(values[_plain(word)]))) for word in words}
     return Interface(
         functions, data_width, number, tuple(priority), rollout, initial, streams, parameter_sets
     )
@@ -77,12 +79,10 @@ def _function_words(program: Program, function: str, number: str) -> FunctionWor
 def _hold_parameters(
     functions: Sequence[FunctionWords],
 ) -> tuple[tuple[FunctionWords, ...], tuple[Word, ...]]:
-    """Return functions whose parameters are loaded, with the command that does so, and all parameters.
+    """Return functions whose parameters are loaded, with the command that does so, and all its words.
 
-    Raises
-    ------
-    ValueError
-        If functions have a parameter in different formats.
+    The words of loads have the slots of the functions' own words. Where cores hold a parameter in several
+    formats, or have other words in these slots, those of loads have slots of their own, one for each format.
     """
     held = [
         replace(own, held=tuple(word for word in own.inputs if array_of(word) == PARAMETERS))
@@ -90,9 +90,24 @@ def _hold_parameters(
         else own  # a rollout brings its parameters
         for own in functions
     ]
-    words = {word.name: word for own in held for word in own.held}
-    for word in (word for own in held for word in own.held):
-        if word != words[word.name]:
-            raise ValueError(f"{word.name}: has several formats; expected one, as functions of one core have")
-    union = tuple(sorted(words.values(), key=lambda word: word.slot))
-    return (*held, FunctionWords(LOAD_PARAMETERS, union, ())), union
+    stored: dict[Hashable, Word] = {}
+    for own in held:
+        for word in own.held:
+            stored.setdefault(stored_as(word), replace(word, name=f"{own.name}.{word.name}"))
+    names = Counter(WordName.parse(word.name).index for word in stored.values())
+    slots = {word.slot for own in held for word in own.held}
+    others = {word.slot for own in held for word in own.brought(extended=True) if word not in own.held}
+    words = [
+        word if names[WordName.parse(word.name).index] > 1 else replace(word, name=_plain(word))
+        for word in stored.values()
+    ]
+    if len(slots) != len(names) or len(stored) != len(names) or slots & others:
+        first = 1 + max(slots | others)
+        words = [replace(word, slot=slot) for slot, word in enumerate(words, first)]
+    words.sort(key=lambda word: word.slot)
+    return (*held, FunctionWords(LOAD_PARAMETERS, tuple(words), ())), tuple(words)
+
+
+def _plain(word: Word) -> str:
+    """Return the name of a word without its function."""
+    return str(replace(WordName.parse(word.name), function=None))

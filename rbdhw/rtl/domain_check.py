@@ -85,9 +85,9 @@ class DomainCheck(wiring.Component):
 
 
 def checks(interface: Interface, words: tuple[Word, ...]) -> list[Check]:
-    """Return the comparisons that these words need."""
+    """Return the comparisons that these words need, those that are loaded where loads have them."""
     needed: list[Check] = []
-    for word in words:
+    for word in map(interface.stored, words):
         if word.lowest is None or word.highest is None:
             continue
         field = Format(interface.fields[word.slot], 0)

@@ -117,8 +117,11 @@ class Edge:
         ]
 
     def _words(self, core: CoreComponent) -> Any:
-        """Return the low bits of each slot's field that a core reads."""
-        fields = zip(self._interface.places, core.slots, strict=False)
+        """Return the low bits of each slot's field that a core reads, loaded words in their places."""
+        interface, places = self._interface, list(self._interface.places)
+        for word in (word for name in core.names for word in interface.words(name).held):
+            places[word.slot] = interface.places[interface.stored(word).slot]
+        fields = zip(places, core.slots, strict=False)
         return Cat(self._task_words[first : first + width] for first, width in fields)
 
     def offers(self, names: Sequence[str], rooms: Sequence[Any]) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import WordName
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.fixed.evaluate import outside_domain
@@ -85,22 +86,22 @@ def draw_loads(model: AcceleratorModel, arrays: dict[str, Array], rng: np.random
     )
 
 
-def loads_of(model: AcceleratorModel, words: Mapping[str, Integers]) -> Loads:
-    """Return the loads that tasks with these words (N,) need: where a parameter differs from that before.
+def loads_of(model: AcceleratorModel, function: str, words: Mapping[str, Integers]) -> Loads:
+    """Return the loads that tasks of a function with these words (N,) need, all of the first set.
 
-    All are in the first set.
+    There is one where a parameter differs from that before.
     """
     tasks = len(next(iter(words.values())))
-    held = [word.name for word in model.interface.held.values() if word.name in words]
+    held = {model.interface.stored(word).name: word.name for word in model.interface.words(function).held}
     initial = model.interface.parameters
     if not held or initial is None:
         return no_loads(tasks)
-    rows = np.stack([words[name] for name in held])
+    rows = np.stack([words[name] for name in held.values()])
     previous = np.concatenate([np.array([[initial[name]] for name in held]), rows[:, :-1]], axis=1)
     loaded = (rows != previous).any(axis=0)
     first = np.flatnonzero(loaded)
     others = {name: np.full(len(first), value) for name, value in initial.items()}
-    own = {name: words[name][first] for name in held}
+    own = {stored: words[name][first] for stored, name in held.items()}
     before, numbers = np.cumsum(loaded, dtype=np.int64), np.arange(len(first))
     zeros = np.zeros(tasks, np.int64)
     return Loads(before, zeros, before, first + numbers, np.zeros_like(first), numbers, others | own)
@@ -118,4 +119,7 @@ def _words(model: AcceleratorModel, arrays: Mapping[str, Array], rows: Integers)
     """Return the words of the parameters of some tasks."""
     reals = graph_inputs(model.robot, {"q": arrays["q"][rows], PARAMETERS: arrays[PARAMETERS][rows]})
     to_integers = convert if model.interface.converts else quantise
-    return {word.name: to_integers(word, reals[word.name]) for word in model.interface.held.values()}
+    return {
+        word.name: to_integers(word, reals[str(replace(WordName.parse(word.name), function=None))])
+        for word in model.interface.held.values()
+    }

@@ -258,7 +258,7 @@ def rtl(
         If it cannot be built, or does not answer every task once and in order.
     """
     tags = np.arange(len(next(iter(words.values()))))
-    loads = loads_of(design, words)
+    loads = loads_of(design, function, words)
     places = {function: tags + loads.before}
     packets = {function: requests(design, function, tags, words, extended)}
     if len(loads.places):

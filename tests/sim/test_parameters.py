@@ -11,6 +11,7 @@ from rbdhw.config import CoreRequest, Mounting
 from rbdhw.design.folder import read, write
 from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.sampling import sample
+from rbdhw.interface import stored_as
 from rbdhw.pipeline import generate
 from rbdhw.protocol import LOAD_PARAMETERS, LOADED, PARAMETERS, Status
 from rbdhw.robot.parameters import nominal_parameters
@@ -22,6 +23,7 @@ from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance, build, exchange
 from tests.support.parameters import OPTIONS, SETS, toy_with_parameters
 
+CORES = CoreRequest(("id",), 1), CoreRequest(("fd",), 4)
 WHOLE = Overrides(parameters=ParameterBounds(mass=0.2, centre=0.02, inertia=0.2))
 
 
@@ -44,13 +46,13 @@ def folder(request):
     return request.getfixturevalue(request.param)
 
 
-def words_of(design, loads):
+def words_of(design, loads, function="fd"):
     """Return the words of tasks that differ only in the mass of the forearm (kg)."""
     arrays = sample(design.robot, design.domain, 1, np.random.default_rng(1))
     tasks = {name: np.repeat(array, len(loads), axis=0) for name, array in arrays.items()}
     tasks[PARAMETERS] = np.repeat(nominal_parameters(design.robot)[None], len(loads), axis=0)
     tasks[PARAMETERS][:, 1, 0] += loads
-    return encode(design, "fd", tasks)
+    return encode(design, function, tasks)
 
 
 def most_mass(design):
@@ -120,6 +122,31 @@ def test_random_parameters_of_tasks(folder):
     assert (report.mismatches, report.flagged) == (0, 0)
 
 
+def test_several_cores_take_loads(tmp_path):
+    """A load has a word for each format, in slots of its own: ``m`` has parameters where ``id`` has rates."""
+    cores = CoreRequest(("m",), 1), CoreRequest(("id",), 4)
+    options = replace(OPTIONS, functions=("id", "m"), cores=cores, ii=None, parameters_by="load")
+    write(generate(path("toy"), replace(options, parameter_sets=2)), tmp_path / "toy")
+    report = simulate(tmp_path / "toy", 300, seed=9)
+    assert (report.mismatches, report.flagged) == (0, 0)
+    design = read(tmp_path / "toy")
+    for function in ("id", "m"):
+        words = words_of(design, most_mass(design) * np.array([0.0, 3.0, 0.5, -3.0]), function)
+        status, found = rtl(tmp_path / "toy", design, function, words)
+        np.testing.assert_array_equal(status & 1 << Status.OUTSIDE, [0, 1, 0, 1])
+        expected = respond(design, function, words)
+        np.testing.assert_array_equal(status, expected[0])
+        for name, values in found.items():
+            np.testing.assert_array_equal(values, expected[1][name])
+    interface = design.interface
+    loads, own = interface.inputs(LOAD_PARAMETERS), (*interface.words("id").held, *interface.words("m").held)
+    assert {interface.stored(word) for word in own} == set(loads)
+    assert {stored_as(word) for word in own} == {stored_as(word) for word in loads}
+    assert min(word.slot for word in loads) > max(word.slot for word in own)
+    names = [word.name for word in loads]
+    assert len(set(names)) == len(names) > len(interface.words("id").held)
+
+
 @pytest.mark.verify
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("way", ["task", "load"])
@@ -148,13 +175,23 @@ def test_ten_thousand_random_parameters(tmp_path, name, base, functions, way):
     [
         {"core": "array", "ii": 32},
         {"number": "float32"},
-        {"cores": (CoreRequest(("id",), 1), CoreRequest(("fd",), 4)), "ii": None},
+        {"cores": CORES, "ii": None},
         {"core": "array", "ii": 32, "parameters_by": "load"},
         {"number": "float32", "parameters_by": "load"},
         {"copies": 2, "parameters_by": "load", "parameter_sets": 8},
+        {"cores": CORES, "ii": None, "number": "float32", "parameters_by": "load"},
         {"streams": 2, "parameters_by": "load", "parameter_sets": 2},
     ],
-    ids=["array", "float32", "cores", "array-load", "float32-load", "copies-load", "streams-load"],
+    ids=[
+        "array",
+        "float32",
+        "cores",
+        "array-load",
+        "float32-load",
+        "copies-load",
+        "cores-float32-load",
+        "streams-load",
+    ],
 )
 def test_other_accelerators(tmp_path, changes):
     options = replace(OPTIONS, mounting=Mounting(parameters="inertias"), **changes)

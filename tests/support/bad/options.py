@@ -54,9 +54,6 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--armature", "knee=nan"): "armature: 'knee=nan' is not a joint and a number",
     ("--parameters-by", "link"): "parameters-by: 'link' is unknown; expected one of task, load",
     ("--parameters-by", "load"): "parameters-by: all parameters are constant; expected some that are given",
-    ("--parameters-by", "load", "--parameters", "inertias", "--cores", "id,fd:1"): (
-        "parameters-by: several cores hold parameters in formats of their own; expected one core, or copies"
-    ),
     ("--parameter-sets", 0): "parameter-sets: 0 is not possible; expected 1 to 8 sets",
     ("--parameter-sets", 9): "parameter-sets: 9 is not possible; expected 1 to 8 sets",
     ("--parameter-sets", 2): "parameter-sets: each task brings its own parameters; use --parameters-by load",

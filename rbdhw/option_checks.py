@@ -167,9 +167,6 @@ def _check_parameters(options: BuildOptions) -> None:
     if options.mounting.parameters == NO_LINKS:
         reason = "all parameters are constant"
         raise InputError("parameters-by", reason, "some that are given at run time", "use --parameters LINK")
-    if options.horizon is not None:
-        reason = "a rollout brings its own parameters"
-        raise InputError("parameters-by", reason, BY_TASK, "use --parameters-by task")
 
 
 def _check_horizon(options: BuildOptions) -> None:

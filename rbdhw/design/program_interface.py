@@ -86,8 +86,6 @@ def _hold_parameters(
     """
     held = [
         replace(own, held=tuple(word for word in own.inputs if array_of(word) == PARAMETERS))
-        if own.name in FUNCTIONS
-        else own  # a rollout brings its parameters
         for own in functions
     ]
     stored: dict[Hashable, Word] = {}

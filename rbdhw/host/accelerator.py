@@ -21,7 +21,7 @@ from rbdhw.errors import InputError
 from rbdhw.host.engines import open_engine
 from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.robot.model import Robot
-from rbdhw.robot.parameters import nominal_parameters, with_payload
+from rbdhw.robot.parameters import check_loaded, nominal_parameters, with_payload
 from rbdhw.sim.arrays import check_parameters
 from rbdhw.sim.packets import check_finite
 from rbdhw.sim.rollout import applied_forces, roll_out
@@ -105,10 +105,7 @@ class Accelerator:
         links, found = self.robot.loaded.links, self._set(self._sets, "set", set).copy()
         given = parameters if isinstance(parameters, Mapping) else dict(zip(links, parameters, strict=False))
         for link, numbers in given.items():
-            if link not in links:
-                raise InputError(
-                    "parameters", f"those of link '{link}' are constant", f"of {', '.join(links)}"
-                )
+            check_loaded(self.robot, link)
             own = np.asarray(numbers, np.float64)
             if own.shape != (found.shape[1],):
                 raise InputError(
@@ -229,6 +226,7 @@ class Accelerator:
         gravity: Any = None,
         fext: Any = None,
         parameters: Any = None,
+        parameter_set: int | None = None,
     ) -> Any:
         """Return the states after steps in time with the forces ``tau`` (K, nv), the same for all rollouts.
 
@@ -259,7 +257,8 @@ class Accelerator:
             "fext": fext,
             "parameters": parameters,
         }
-        design, tasks, one = self._rollouts(arrays, {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R})
+        rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R}
+        design, tasks, one = self._rollouts(arrays, rows, parameter_set)
         results = roll_out(self.folder, design, tasks, every, self.engine, states=states)
         found = [array[0] if one else array for array in results.values()]
         return _results(ROLLOUT, tuple(results)[:-1])(*found)
@@ -282,7 +281,7 @@ class Accelerator:
         return found[0] if one else found
 
     def _rollouts(
-        self, arrays: Mapping[str, Any], rows: Mapping[str, Any]
+        self, arrays: Mapping[str, Any], rows: Mapping[str, Any], parameter_set: int | None = None
     ) -> tuple[Design, dict[str, Array], bool]:
         """Return the design, the arrays of rollouts with an axis of tasks, and whether there is only one."""
         if self._design is None:
@@ -290,7 +289,7 @@ class Accelerator:
             raise InputError("rollout", f"{self.folder} is software", expected)
         given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
         self._check_time_step("step", given)
-        self._with_parameters(given, None)
+        self._with_parameters(given, parameter_set)
         one = all(array.ndim == len(kind_of(name).dimensions) for name, array in given.items())
         loaded = {name: np.asarray(array, np.float64) for name, array in rows.items() if array is not None}
         return self._design, _broadcast(given) | loaded, one

@@ -80,6 +80,27 @@ def _check_link(robot: Robot, link: str, known: Sequence[str]) -> None:
     raise InputError("parameters", f"link '{link}' {reason}", expected)
 
 
+def check_loaded(robot: Robot, link: str) -> None:
+    """Check that the inertial parameters of a link are given at run time.
+
+    Raises
+    ------
+    InputError
+        They are constant, or the link is fixed to another one.
+    """
+    links = robot.loaded.links if robot.loaded else ()
+    if link in links:
+        return
+    reason, remedy = f"those of link '{link}' are constant", ""
+    carrier = dict(robot.fixed_links).get(link)
+    if carrier is not None:
+        reason = f"link '{link}' is fixed to '{carrier}'"
+        remedy = (
+            f"give those of '{carrier}' together with all that is fixed to it" if carrier in links else ""
+        )
+    raise InputError("parameters", reason, f"of {', '.join(links)}", remedy)
+
+
 def with_bounds(robot: Robot, bounds: Array) -> Robot:
     """Return the robot with these bounds (links, 10, 2) of the parameters that are given at run time."""
     assert robot.loaded is not None

@@ -78,6 +78,8 @@ class Edge:
         The admission of tasks.
     completions
         What answers the tasks of each function, in the interface's order.
+    task_words
+        The words of the task at the input, completed by parameters that were loaded.
     """
 
     def __init__(self, m: Module, interface: Interface, cores: Sequence[CoreComponent]) -> None:
@@ -87,7 +89,7 @@ class Edge:
         self.completions: list[Any] = []
         m.submodules.assembler = self._assembler = Assembler(interface=interface)
         m.submodules.admission = self.admission = Admission(interface=interface)
-        self._task_words = self._complete_words()
+        self.task_words = self._complete_words()
 
     def _complete_words(self) -> Any:
         """Return the words of the task at the input, completed by parameters that were loaded, if any."""
@@ -122,7 +124,7 @@ class Edge:
         for word in (word for name in core.names for word in interface.words(name).held):
             places[word.slot] = interface.places[interface.stored(word).slot]
         fields = zip(places, core.slots, strict=False)
-        return Cat(self._task_words[first : first + width] for first, width in fields)
+        return Cat(self.task_words[first : first + width] for first, width in fields)
 
     def offers(self, names: Sequence[str], rooms: Sequence[Any]) -> Any:
         """Return whether the task at the input is of one of these functions, and its room is free."""

@@ -20,7 +20,7 @@ from rbdhw.interface import (
     rollout_terms,
     state_words,
 )
-from rbdhw.protocol import CODES, COST, EXTENDED, HEADER, LOAD, ROLLOUT, SAMPLES
+from rbdhw.protocol import CODES, COST, EXTENDED, HEADER, LOAD, LOADED, ROLLOUT, SAMPLES
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.completion import QUEUE
@@ -52,7 +52,8 @@ def entry_layout(step: FunctionWords, shape: RolloutShape) -> data.StructLayout:
     state is wanted, and ``every`` those between answers. ``exceeds`` states that a word of the state did not
     fit its format. ``constant`` are the words that stay, such as the time step. Where steps are prepared
     (:mod:`rbdhw.rtl.preparation`), there are also the next step's ``forces``, the ``seed`` of the samples,
-    the ``cost`` so far, and whether answers have the state beside it (``extended``).
+    the ``cost`` so far, and whether answers have the state beside it (``extended``). ``loaded`` is the option
+    of that name, where parameters are loaded.
     """
     number = shape.horizon.bit_length()
     prepared = {"forces": sum(word.format.width for word in forces(step))} if shape.parts else {}
@@ -68,6 +69,7 @@ def entry_layout(step: FunctionWords, shape: RolloutShape) -> data.StructLayout:
             **dict.fromkeys(("first_flagged", "left", "done", "due", "every"), number),
             "constant": sum(word.format.width for word in constants(step)),
             "state": sum(own.word.format.width for own in state_words(step, shape.nq)),
+            **({"loaded": 1} if step.held else {}),
             **prepared,
         }
     )
@@ -112,6 +114,8 @@ class Rollout(wiring.Component):
         That task is a rollout, or a row of each kind, and is admitted.
     extended : In(1)
         That task asks for the state beside the cost, if there are costs.
+    loaded : In(1)
+        The option of that name in its answers, if parameters are loaded. They are in ``words``.
     accepts_rollout, accepts_row : Out(1)
         Whether a rollout, or a row, may be admitted.
     refuses_row : Out
@@ -153,6 +157,7 @@ class Rollout(wiring.Component):
         inputs = {"tag": HEADER["tag"][1], "words": interface.places[-1], "result": self.step.result_bits}
         inputs |= dict.fromkeys(("malformed", "not_finite", "enters", "phase_zero", "others"), flag)
         inputs |= {"extended": flag} if COST in self.shape.parts else {}
+        inputs |= {"loaded": flag} if self.step.held else {}
         inputs |= dict.fromkeys(("overflow", "available"), flag)
         inputs["loads"] = len(interface.row_commands)
         outputs = dict.fromkeys(("accepts_rollout", "accepts_row", "starts"), flag)
@@ -253,7 +258,8 @@ class Rollout(wiring.Component):
 
     def _field(self, word: Word) -> Any:
         """Return the whole field of a word of the task at the input."""
-        first, width = self.interface.places[word.slot], self.interface.fields[word.slot]
+        slot = self.interface.stored(word).slot
+        first, width = self.interface.places[slot], self.interface.fields[slot]
         return self.words[first : first + width].as_signed()
 
     def _numbers(self, command: str) -> dict[str, Any]:
@@ -276,6 +282,8 @@ class Rollout(wiring.Component):
             m.d.comb += entry.seed.eq(numbers["seed"][:SEED_BITS])
         if COST in self.shape.parts:
             m.d.comb += entry.extended.eq(self.extended)
+        if self.step.held:
+            m.d.comb += entry.loaded.eq(self.loaded)
         state = [own.word for own in state_words(self.step, self.shape.nq)]
         held = constants(self.step)
         m.d.comb += [
@@ -365,6 +373,8 @@ class Rollout(wiring.Component):
             self.record.not_finite.eq(entry.not_finite),
             self.answer_overflow.eq(entry.overflow),
         ]
+        if self.step.held:
+            m.d.comb += self.record.options[LOADED].eq(entry.loaded)
         words = {array_of(word): word for word in self.interface.words(ROLLOUT).outputs}
         parts = [
             _extend(value, words[array].format.width)

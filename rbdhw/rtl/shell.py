@@ -202,10 +202,12 @@ class Accelerator(wiring.Component):
             rollout.tag.eq(task.tag),
             rollout.malformed.eq(task.malformed),
             rollout.not_finite.eq(task.not_finite),
-            rollout.words.eq(task.words),
+            rollout.words.eq(edge.task_words),
             rollout.enters.eq(admission.admit[names.index(ROLLOUT)]),
             rollout.loads.eq(Cat(admission.admit[names.index(name)] for name in self.interface.row_commands)),
         ]
+        if self.interface.held:
+            m.d.comb += rollout.loaded.eq(admission.odd)
         if COST in rollout.shape.parts:
             m.d.comb += rollout.extended.eq(task.options[EXTENDED])
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
-from rbdhw.protocol import COST, ROLLOUT, SAMPLES
+from rbdhw.protocol import COST, LOAD_PARAMETERS, ROLLOUT, SAMPLES
+from rbdhw.sim.loads import draw_loads, load_packets
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import Array, Bytes, answers, merge, responses
 from rbdhw.sim.rollout import prepare
@@ -59,12 +60,14 @@ def check_rollouts(
     assert design.interface.rollout is not None
     horizon, count = design.interface.rollout.horizon, min(tasks, MOST)
     arrays = sample(design.robot, design.domain, count, rng, design.fext)
+    loads = draw_loads(design, arrays, rng)
     lower, upper = np.asarray(design.domain.bounds["tau"]).T
     forces = 0.2 * rng.uniform(lower, upper, (horizon, design.robot.nv))
     parts = _parts(design, horizon, count, rng)
     own = prepare(design, {**arrays, **parts, "v": 0.2 * arrays["v"], "tau": forces}, 0)
     rest = np.arange(horizon)
     asked = [row_requests(design, own.rows, rest, name) for name in design.interface.row_commands]
+    places, first = [k * horizon + rest for k in range(len(asked))], len(asked) * horizon
     expected: dict[bool, list[Bytes]] = {True: [], False: []}
     flagged, total = 0, 0
     for start in range(0, count, GROUP):
@@ -76,15 +79,20 @@ def check_rollouts(
         part = Rollouts(words, rows, every, states)
         answered = compute(design, part, lambda words: respond(design, "step", words))
         each = np.ones(len(tags), np.int64)
-        asked.append(rollout_requests(design, words, steps * each, every * each, tags, states))
-        expected[states].append(rollout_responses(design, part, answered, tags))
+        asked.append(
+            rollout_requests(design, words, steps * each, every * each, tags, states, loads.sets[tags])
+        )
+        places.append(first + tags + loads.before[tags])
+        before = loads.own[tags] if design.interface.held else None
+        expected[states].append(rollout_responses(design, part, answered, tags, before))
         flagged += int(np.count_nonzero(answered.status[:, -1]))
         total += steps * len(tags)
-    ends = np.cumsum([len(packets) for packets in asked])
-    places = {k: np.arange(end - len(asked[k]), end) for k, end in enumerate(ends)}
+    if len(loads.places):
+        asked.append(load_packets(design, loads)[0])
+        places.append(first + loads.places)
     answered_packets = sum(len(packets) for own_packets in expected.values() for packets in own_packets)
     (outcome,) = exchange(
-        requests=[merge(places, dict(enumerate(asked)))],
+        requests=[merge(dict(enumerate(places)), dict(enumerate(asked)))],
         traffic=Disturbance(
             traffic.bubbles, traffic.back_pressure, traffic.seed, surplus=answered_packets - count
         ),
@@ -97,6 +105,10 @@ def check_rollouts(
     for name in design.interface.row_commands:
         loaded = responses(design, name, rest, np.zeros_like(rest), {})
         wrong += _differing(loaded, answers(design, outcome.responses)[name].packets)
+    if len(loads.places):
+        wrong += _differing(
+            load_packets(design, loads)[1], answers(design, outcome.responses)[LOAD_PARAMETERS].packets
+        )
     return RolloutReport(count, total, wrong, flagged)
 
 

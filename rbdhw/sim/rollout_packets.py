@@ -9,7 +9,8 @@ import numpy as np
 
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.format import Integers
-from rbdhw.protocol import LOAD, ROLLOUT
+from rbdhw.protocol import LOAD, LOAD_PARAMETERS, ROLLOUT
+from rbdhw.sim.loads import load_packets, loads_of
 from rbdhw.sim.packets import (
     Beats,
     Bytes,
@@ -43,14 +44,20 @@ def rollout_requests(
     every: Integers,
     tags: Integers,
     states: bool = True,
+    sets: Integers | None = None,
 ) -> Bytes:
-    """Return the packets that ask for rollouts."""
+    """Return the packets that ask for rollouts, with the numbers (N,) of their sets of parameters."""
     numbers = dict(words) | {"steps": steps, "every": every}
-    return requests(model, ROLLOUT, tags, numbers, asks_for_states(model, states))
+    return requests(model, ROLLOUT, tags, numbers, asks_for_states(model, states), sets)
 
 
-def rollout_responses(model: AcceleratorModel, own: Rollouts, answered: Answered, tags: Integers) -> Bytes:
-    """Return the packets of the answers (N M, beats, bytes per beat), those of a rollout together."""
+def rollout_responses(
+    model: AcceleratorModel, own: Rollouts, answered: Answered, tags: Integers, loads: Integers | None = None
+) -> Bytes:
+    """Return the packets of the answers (N M, beats, bytes per beat), those of a rollout together.
+
+    ``loads`` (N,) are the numbers of loads before each rollout of its set of parameters.
+    """
     words = {
         name.replace("step.", f"{ROLLOUT}.", 1): values.ravel() for name, values in answered.states.items()
     }
@@ -59,7 +66,8 @@ def rollout_responses(model: AcceleratorModel, own: Rollouts, answered: Answered
     words[f"{ROLLOUT}.cost"] = answered.cost.ravel()
     each = np.repeat(tags, len(own.sent))
     extended = asks_for_states(model, own.states)
-    return responses(model, ROLLOUT, each, answered.status.ravel(), words, extended)
+    before = None if loads is None else np.repeat(loads, len(own.sent))
+    return responses(model, ROLLOUT, each, answered.status.ravel(), words, extended, before)
 
 
 def read_responses(model: AcceleratorModel, own: Rollouts, packets: Bytes) -> Answered:
@@ -109,7 +117,10 @@ def simulate_rollouts(
 
 
 def _packets(model: AcceleratorModel, own: Rollouts) -> Beats:
-    """Return the packets that load the rows and then ask for rollouts, whose tags are their numbers."""
+    """Return the packets that load the rows and then ask for rollouts, whose tags are their numbers.
+
+    Loads of parameters come in between.
+    """
     each = np.ones(own.tasks, np.int64)
     tags = np.arange(own.tasks)
     asked, places = {}, {}
@@ -117,7 +128,10 @@ def _packets(model: AcceleratorModel, own: Rollouts) -> Beats:
         asked[name] = row_requests(model, own.rows, np.arange(own.steps), name)
         places[name] = k * own.steps + np.arange(own.steps)
     asked[ROLLOUT] = rollout_requests(model, own.words, own.steps * each, own.every * each, tags, own.states)
-    places[ROLLOUT] = len(asked) * own.steps - own.steps + tags
+    loads, first = loads_of(model, "step", own.words), len(places) * own.steps
+    places[ROLLOUT] = first + tags + loads.before
+    if len(loads.places):
+        asked[LOAD_PARAMETERS], places[LOAD_PARAMETERS] = load_packets(model, loads)[0], first + loads.places
     return merge(places, asked)
 
 

@@ -143,6 +143,10 @@ def test_a_payload_is_a_body_more(folder):
             {"hand": np.ones(10)},
             "parameters: those of link 'hand' are constant; expected of upper_arm, forearm",
         ),
+        (
+            {"tip": np.ones(10)},
+            "link 'tip' is fixed to 'forearm'; expected of upper_arm, forearm; give those of 'forearm'",
+        ),
         ({"forearm": np.ones(9)}, r"parameters, link 'forearm': shape \(9,\); expected 10 numbers"),
         (np.ones((3, 10)), r"parameters: shape \(3, 10\); expected \(2, 10\)"),
         ({"forearm": np.full(10, np.nan)}, "array 'parameters', .*: nan; expected finite numbers"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import rbdhw
 from rbdhw.config import CoreRequest, Mounting
 from rbdhw.design.folder import read, write
 from rbdhw.domain.overrides import Overrides, ParameterBounds
@@ -24,6 +25,7 @@ from rbdhw.sim.verilator import Disturbance, build, exchange
 from tests.support.parameters import OPTIONS, SETS, toy_with_parameters
 
 CORES = CoreRequest(("id",), 1), CoreRequest(("fd",), 4)
+STEPS = {"functions": ("id", "step"), "width": 24, "horizon": 6, "parameters_by": "load", "parameter_sets": 3}
 WHOLE = Overrides(parameters=ParameterBounds(mass=0.2, centre=0.02, inertia=0.2))
 
 
@@ -147,6 +149,26 @@ def test_several_cores_take_loads(tmp_path):
     assert len(set(names)) == len(names) > len(interface.words("id").held)
 
 
+def test_rollouts_take_loads(tmp_path):
+    """A rollout has the parameters of its set when it enters, whatever is loaded while it takes steps."""
+    options = replace(OPTIONS, functions=("id", "step"), ii=4, horizon=6, parameters_by="load")
+    write(generate(path("toy"), replace(options, width=24, parameter_sets=2)), tmp_path / "toy")
+    report = simulate(tmp_path / "toy", 200, seed=3)
+    assert report.mismatches == report.rollouts.mismatches == 0
+    model, verilog = (rbdhw.load(tmp_path / "toy", engine) for engine in ("model", "rtl"))
+    state, forces = np.zeros((3, 2)), np.zeros((5, 2))
+    parameters = np.repeat(model.parameters[None], 3, axis=0)
+    parameters[1, 1, 0] *= 1.1
+    expected = model.rollout(state, state, forces, 1e-3, parameters=parameters)
+    found = verilog.rollout(state, state, forces, 1e-3, parameters=parameters)
+    np.testing.assert_array_equal(found.states, expected.states)
+    assert (found.states[0] == found.states[2]).all()
+    assert (found.states[0] != found.states[1]).any()
+    model.load_parameters(parameters[1], set=1)
+    chosen = model.rollout(state[0], state[0], forces, 1e-3, parameter_set=1)
+    np.testing.assert_array_equal(chosen.states, expected.states[1])
+
+
 @pytest.mark.verify
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("way", ["task", "load"])
@@ -180,6 +202,9 @@ def test_ten_thousand_random_parameters(tmp_path, name, base, functions, way):
         {"number": "float32", "parameters_by": "load"},
         {"copies": 2, "parameters_by": "load", "parameter_sets": 8},
         {"cores": CORES, "ii": None, "number": "float32", "parameters_by": "load"},
+        STEPS | {"rollout": ("samples", "cost")},
+        STEPS
+        | {"number": "float32", "cores": (CoreRequest(("id",), 1), CoreRequest(("step",), 4)), "ii": None},
         {"streams": 2, "parameters_by": "load", "parameter_sets": 2},
     ],
     ids=[
@@ -190,6 +215,8 @@ def test_ten_thousand_random_parameters(tmp_path, name, base, functions, way):
         "float32-load",
         "copies-load",
         "cores-float32-load",
+        "rollouts-load",
+        "rollouts-cores-float32-load",
         "streams-load",
     ],
 )
@@ -198,4 +225,5 @@ def test_other_accelerators(tmp_path, changes):
     write(generate(path("toy"), options, WHOLE), tmp_path / "toy")
     report = simulate(tmp_path / "toy", 1000, seed=8, bulk=True)
     assert report.mismatches == 0
+    assert report.rollouts is None or report.rollouts.mismatches == 0
     assert report.flagged <= 10

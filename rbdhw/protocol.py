@@ -252,12 +252,6 @@ def functions_with(condition: Callable[[Function], bool]) -> tuple[str, ...]:
     return tuple(name for name, own in FUNCTIONS.items() if condition(own))
 
 
-SECOND_ORDER = functions_with(lambda own: "second" in own.algorithms)
-"""The functions with second derivatives. Many elements of their results are equal because of what they mean.
-Hence equal numbers are merged in graphs with one of them, and equal elements of its results travel in one
-word. Of the other functions only mirror images do, as few other elements are equal."""
-
-
 def any_takes(functions: Iterable[str], array: str) -> bool:
     """Return whether tasks of any of the functions may bring an array."""
     return any(array in FUNCTIONS[name].inputs + FUNCTIONS[name].optional_inputs for name in functions)

@@ -159,7 +159,7 @@ class TestRandomTrees:
 
         Hardly any task is flagged.
         """
-        model = prepare(robot, ("id",), "all" if with_fext else "none", forced={"axes": "turning"})
+        model = prepare(robot, ("id",), "all" if with_fext else "none")
         graph = optimise(trace_model(model, ("id",)), target("xcvu9p").delays)
         arrays = sample(robot, input_domain(robot), 200, np.random.default_rng(8), model.fext)
         reference = golden.evaluate(robot, "id", arrays)["tau"]
@@ -176,7 +176,7 @@ class TestRandomTrees:
 
 class TestCounts:
     def test_info_agrees_with_the_design(self):
-        told = describe(path("iiwa14"), BuildOptions(("id",), algorithms={"axes": "turning"}))
+        told = describe(path("iiwa14"), BuildOptions(("id",)))
         graph = graph_of("iiwa14")
         assert told["robot"]["name"] == load_urdf(path("iiwa14")).name
         assert (told["robot"]["dof"], told["robot"]["depth"]) == (7, 7)

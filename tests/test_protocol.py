@@ -8,7 +8,6 @@ from rbdhw.protocol import (
     FUNCTIONS,
     HEADER,
     HEADER_BITS,
-    SECOND_ORDER,
     Status,
     function_giving,
     functions_with,
@@ -109,7 +108,3 @@ def test_optional_results_may_be_those_of_other_functions():
         ("da_dq", "kin"): "kin",
         ("da_dv", "kin"): "kin",
     }
-
-
-def test_functions_with_second_derivatives():
-    assert SECOND_ORDER == ("sid", "sfd", "hid", "hfd")

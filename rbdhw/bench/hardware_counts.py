@@ -13,7 +13,7 @@ from rbdhw.estimate.core import counts
 from rbdhw.frontend.algorithms import longest_paths
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, ROOT_ALGORITHMS, operation_delay
-from rbdhw.frontend.functions import trace
+from rbdhw.frontend.functions import trace, unmerged
 from rbdhw.passes.factor import factor
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
@@ -71,7 +71,7 @@ def operations(robots: Iterable[tuple[str, str]] = FIXED) -> Rows:
                     "reciprocals": built["reciprocals"],
                     "multiplications of the function alone": _products(alone),
                     "multiplications by columns and articulated bodies": (
-                        _products(function_counts(factor(trace(plain, (function,), (), PAPERS)), function))
+                        _products(function_counts(factor(unmerged(plain, (function,), (), PAPERS)), function))
                         if published
                         else None
                     ),

@@ -1,4 +1,4 @@
-"""The words of a graph's results: equal elements of second derivatives share one."""
+"""The words of a graph's results: equal elements of a function share one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rbdhw.arrays import Element, WordName
 from rbdhw.graph.graph import Edge, Graph
-from rbdhw.protocol import SECOND_ORDER
+from rbdhw.protocol import FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class ResultWord:
 def result_words(graph: Graph) -> tuple[ResultWord, ...]:
     """Return the words of all functions' results, in the order of the graph's outputs.
 
-    The elements of a function in :data:`rbdhw.protocol.SECOND_ORDER` that are the same node, but for the
-    sign, are one word, in the node's number format. Every other output is a word of its own.
+    The elements of a function that are the same node, but for the sign, are one word, in the node's number
+    format. Those that travel with every task and those that travel on request have words of their own.
     """
     groups: dict[Hashable, list[tuple[str, Edge]]] = {}
     for name, edge in graph.outputs:
-        function = WordName.parse(name).function
-        key = (function, edge.node, edge.shift) if function in SECOND_ORDER else name
-        groups.setdefault(key, []).append((name, edge))
+        word = WordName.parse(name)
+        on_request = word.array in FUNCTIONS[str(word.function)].optional_outputs
+        groups.setdefault((word.function, on_request, edge.node, edge.shift), []).append((name, edge))
     return tuple(_join(outputs) for outputs in groups.values())
 
 

@@ -11,7 +11,7 @@ from rbdhw.config import BuildOptions
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import ADDITION_COST, AlgorithmChoice, choose, cost_of, without_long_inverse
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms, is_plain, is_too_long
-from rbdhw.frontend.functions import trace
+from rbdhw.frontend.functions import trace, unmerged
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.passes.balance import balance
@@ -100,7 +100,7 @@ def choose_root(
 
     def cost(robot: Robot) -> float:
         plain = regroup_inertias(align_axes(elementary(robot)))
-        graph = trace(
+        graph = unmerged(
             plain, functions, externally_loaded_bodies(plain, external_bodies(robot, fext)), ROOT_ALGORITHMS
         )
         return cost_of(graph, operation_delay(delays)).total
@@ -168,7 +168,7 @@ def prepare(
 def operation_cost(robot: Robot, functions: tuple[str, ...], bodies: tuple[int, ...]) -> float:
     """Return the cost of the operations of some functions, with external forces on these bodies."""
     long = is_plain(robot) and is_too_long(robot)
-    graph = factor(trace(robot, functions, bodies, Algorithms(forward="propagated") if long else DEFAULT))
+    graph = factor(unmerged(robot, functions, bodies, Algorithms(forward="propagated") if long else DEFAULT))
     return multiplications(graph) + ADDITION_COST * graph.count(Op.ADD)
 
 

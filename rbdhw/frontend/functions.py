@@ -36,7 +36,7 @@ from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder
 from rbdhw.passes.merge import merge
 from rbdhw.passes.prune import prune
-from rbdhw.protocol import FUNCTIONS, SECOND_ORDER
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.link_frames import chosen_frames
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import region
@@ -55,13 +55,19 @@ def trace(
     fext
         Indices of the bodies that take an external force.
     """
+    graph = unmerged(robot, functions, fext, algorithms)
+    merged = merge(graph, random_states(robot, graph.inputs))
+    return prune(replace(merged, outputs=travelling(merged, functions)))
+
+
+def unmerged(robot: Robot, functions: Sequence[str], fext: Sequence[int], algorithms: Algorithms) -> Graph:
+    """Return the graph of :func:`trace` before equal numbers are found.
+
+    Searches over many robots use it because it takes less time.
+    """
     recorder = Recorder()
     record(recorder, robot, functions, fext, algorithms)
-    graph = prune(recorder.builder.finish(recorder.outputs))
-    if any(own in SECOND_ORDER for own in functions):
-        merged = merge(graph, random_states(robot, graph.inputs))
-        graph = prune(replace(merged, outputs=travelling(merged, SECOND_ORDER)))
-    return graph
+    return prune(recorder.builder.finish(recorder.outputs))
 
 
 def record(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rbdhw.arrays import ArrayKind, WordName, kind_of
 from rbdhw.graph.graph import Edge, Graph, Op
 from rbdhw.graph.trace import equal
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar
 
@@ -37,13 +38,15 @@ def result_elements(
 def travelling(graph: Graph, functions: Sequence[str]) -> tuple[tuple[str, Edge], ...]:
     """Return the outputs without those elements of ``functions`` that need not travel.
 
-    They are zeros, and elements within a joint that equal their mirror image after all. One element of each
-    function is kept.
+    They are zeros, and elements within a joint that equal their mirror image after all. One element that
+    travels with every task of a function is kept.
     """
     edges = dict(graph.outputs)
-    kept = {name for name in edges if _needed(graph, edges, WordName.parse(name), functions)}
+    names = [WordName.parse(name) for name in edges]
+    kept = {str(name) for name in names if _needed(graph, edges, name, functions)}
     for function in functions:
-        own = [name for name in edges if name.startswith(f"{function}.")]
+        arrays = FUNCTIONS[function].outputs
+        own = [str(name) for name in names if name.function == function and name.array in arrays]
         if kept.isdisjoint(own):
             kept.update(own[:1])
     return tuple(pair for pair in graph.outputs if pair[0] in kept)

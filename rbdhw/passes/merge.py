@@ -1,10 +1,15 @@
-"""merge: compute equal numbers once, and leave out those that are always zero.
+"""merge: compute equal numbers once, and leave out those that never change.
 
-The builder shares nodes that are computed in the same way. Second derivatives have many more that are equal
-because of what they mean: a body that is symmetric about its axis does not change as it turns, and the
-derivatives of forces have the symmetries of the mass matrix. Such identities need algebra across many nodes.
+The builder shares nodes that are computed in the same way. Graphs have many more that are equal because of
+what they mean: a body that is symmetric about its axis does not change as it turns, and the derivatives of
+forces have the symmetries of the mass matrix. Such identities need algebra across many nodes.
 Hence they are found by evaluating the graph in random states. Nodes that agree in all of them, but for a sign
-and a power of two, become one. A sum whose terms cancel in all of them is zero.
+and a power of two, become one. A sum whose terms cancel in all of them is zero. A node with the same value in
+all of them, such as the sum of the squares of sine and cosine, is a constant.
+
+A quotient times its divisor stays a product, although it equals the dividend. The product contains the
+rounding error of the quotient, and so it cancels where the quotient is used a second time. Without this the
+factorization of an ill-conditioned mass matrix would lose digits.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Op
+from rbdhw.graph.graph import MAX_SHIFT, Edge, Graph, GraphBuilder, Op
 from rbdhw.graph.interpret import node_values
 
 Array = NDArray[np.float64]
@@ -25,6 +30,12 @@ Key = tuple[int, int, int]
 TOLERANCE = 1e-11
 """The largest relative difference of numbers that count as equal. The rounding of doubles causes smaller
 differences, and no number format of an accelerator shows them."""
+
+CONSTANT_BITS = 40
+"""The significant bits of a constant that is found. Rounding to them removes the noise of doubles."""
+
+KEPT = (Op.INPUT, Op.CONSTANT, Op.ROUND)
+"""Nodes that stay as they are. A rounded copy differs from its argument in its number format alone."""
 
 DIGITS = 24
 """The bits of the rounded values of a key."""
@@ -42,17 +53,19 @@ def merge(graph: Graph, states: Mapping[str, Array]) -> Graph:
         return graph
     values = np.stack(node_values(graph, states))
     exponents, scaled, keys = _normalize(values)
-    zeros = _cancelling(graph, values)
+    divided = _divided(graph)
+    steady, zeros = _steady(values), _cancelling(graph, values)
+    constants = _constants(values)
     builder = GraphBuilder()
     moved: dict[int, Edge] = {}
-    first: dict[Key, int] = {}
+    first: dict[tuple[bool, Key], int] = {}
     for i, node in enumerate(graph.nodes):
-        if zeros[i]:
-            moved[i] = builder.constant(0.0, node.region)
+        if zeros[i] or (steady[i] and not divided[i] and node.op not in KEPT):
+            moved[i] = builder.constant(0.0 if zeros[i] else constants[i], node.region)
             continue
-        known = first.setdefault(keys[i], i) if node.op not in (Op.INPUT, Op.CONSTANT) else i
-        if known != i and _agree(scaled[known], scaled[i]):
-            shift = int(exponents[i] - exponents[known])
+        known = i if steady[i] or node.op in KEPT else first.setdefault((divided[i], keys[i]), i)
+        shift = int(exponents[i] - exponents[known])
+        if known != i and abs(shift) <= MAX_SHIFT and _agree(scaled[known], scaled[i]):
             opposite = bool((values[i] * values[known] < 0.0).any())
             moved[i] = Edge(known, opposite, shift).applied(moved[known])
         else:
@@ -74,6 +87,28 @@ def _normalize(values: Array) -> tuple[NDArray[np.int32], Array, list[Key]]:
 
 def _agree(one: Array, other: Array) -> bool:
     return bool((np.abs(one - other) <= TOLERANCE * np.maximum(np.abs(one), np.abs(other))).all())
+
+
+def _divided(graph: Graph) -> list[bool]:
+    """Return for each node whether a reciprocal has a part in it."""
+    found: list[bool] = []
+    for node in graph.nodes:
+        found.append(node.op is Op.RECIPROCAL or any(found[edge.node] for edge in node.args))
+    return found
+
+
+def _steady(values: Array) -> NDArray[np.bool_]:
+    """Return which nodes have the same value in all states."""
+    found: NDArray[np.bool_] = np.ptp(values, axis=1) <= TOLERANCE * np.abs(values).max(axis=1)
+    return found
+
+
+def _constants(values: Array) -> list[float]:
+    """Return the mean value of each node, rounded to :data:`CONSTANT_BITS`."""
+    fractions, exponents = np.frexp(values.mean(axis=1))
+    rounded = np.rint(np.ldexp(fractions, CONSTANT_BITS))
+    constants: list[float] = np.ldexp(rounded, exponents - CONSTANT_BITS).tolist()
+    return constants
 
 
 def _cancelling(graph: Graph, values: Array) -> NDArray[np.bool_]:

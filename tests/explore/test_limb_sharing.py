@@ -63,5 +63,5 @@ def test_hardware_with_and_without_sharing():
     robot, graph = model_of("hyq").robot, graph_of("hyq")
     twins = find_twins(graph, limb_inputs(robot, limb_groups(robot)))
     found = hardware(graph, twins, 4)
-    assert found["on"]["multipliers"] == found["off"]["multipliers"] == 87
+    assert found["on"]["multipliers"] == found["off"]["multipliers"] == 80
     assert 4 * found["on"]["adders"] == found["off"]["adders"]

@@ -42,9 +42,9 @@ def test_a_word_of_negated_elements_alone_has_their_sign() -> None:
     assert word == ResultWord(Edge(0, True), (Element("hid.H_qq[0,0]"), Element("hid.H_qv[0,0]")))
 
 
-def test_multiples_functions_and_first_derivatives_do_not_share() -> None:
-    """Half of a number has another binary point, and each function has packets of its own."""
-    names = ("sid.dM_dq[0,0,0]", "hid.H_qq[0,0]", "did.dtau_dq[0,0]", "did.dtau_dv[0,0]")
+def test_multiples_functions_and_optional_arrays_do_not_share() -> None:
+    """Half of a number has another binary point, each function has packets of its own, and some are short."""
+    names = ("sid.dM_dq[0,0,0]", "hid.H_qq[0,0]", "did.dtau_dq[0,0]", "did.M[0,0]")
     graph = graph_of(*((name, 1) for name in names), ("sid.dM_dq[1,1,0]", 2))
     assert [word.name for word in result_words(graph)] == [*names, "sid.dM_dq[1,1,0]"]
     assert all(len(word.elements) == 1 for word in result_words(graph))

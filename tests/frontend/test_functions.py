@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw import golden
+from rbdhw.arrays import WordName
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.emit.manifest import function_counts
 from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms
@@ -18,13 +19,15 @@ from rbdhw.graph.check import check
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
 from rbdhw.passes.factor import factor
-from rbdhw.protocol import DEFAULT_FUNCTIONS, FLAGS
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FLAGS, FUNCTIONS
 from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import JointKind
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.scalar import Region
 from tests.support.combinations import covering
 from tests.support.graph_results import results
+from tests.support.mechanisms import mechanism
 from tests.support.strategies import random_states, robots
 
 
@@ -227,3 +230,12 @@ def factored(name):
 def test_operations_of_each_function_stay_below_a_limit_in_a_build_of_all(name, function, most):
     counts = function_counts(factored(name), function)["multiplications"]
     assert counts["variable"] + counts["constant"] <= most
+
+
+def test_each_function_has_a_word_that_travels_with_every_task():
+    """Of a single slide, which feels no change of gravity, all derivatives are zero."""
+    slide = mechanism([JointKind.PRISMATIC], [-1], seed=1)
+    graph = trace(align_axes(slide), DEFAULT_FUNCTIONS)
+    words = [WordName.parse(name) for name, _ in graph.outputs]
+    for function in DEFAULT_FUNCTIONS:
+        assert {word.array for word in words if word.function == function} & set(FUNCTIONS[function].outputs)

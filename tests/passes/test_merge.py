@@ -61,6 +61,43 @@ def test_cancelling_terms_are_zero():
     assert [node.name for node in found.nodes] == ["z"]
 
 
+def test_numbers_that_never_change_are_constants():
+    """The squares of sine and cosine add up to one, and a product with that is no product."""
+    builder = GraphBuilder()
+    x, y = builder.input("x", REGION), builder.input("y", REGION)
+    squares = [
+        builder.multiply(own, own, REGION)
+        for own in (builder.sin(x, 0.0, REGION), builder.cos(x, 0.0, REGION))
+    ]
+    product = builder.multiply(y, builder.scale(builder.add(*squares, REGION), 0.75, REGION), REGION)
+    found = prune(merge(builder.finish([("product", product)]), states("x", "y")))
+    assert [(node.op, node.name, node.value) for node in found.nodes] == [
+        (Op.INPUT, "y", 0.0),
+        (Op.SCALE, "", 1.5),
+    ]
+
+
+def test_a_quotient_times_its_divisor_stays():
+    """It has the quotient's rounding error, so neither the dividend nor a constant replaces it."""
+    builder = GraphBuilder()
+    x, y = builder.input("x", REGION), builder.input("y", REGION)
+    divisor, outputs = builder.add(x, y, REGION), []
+    for dividend in (builder.multiply(x, y, REGION), builder.constant(0.75, REGION)):
+        quotient = builder.multiply(dividend, builder.reciprocal(divisor, REGION), REGION)
+        outputs += [dividend, quotient, builder.multiply(quotient, divisor, REGION)]
+    graph = builder.finish([(str(k), edge) for k, edge in enumerate(outputs)])
+    assert merge(graph, states("x", "y")) == graph
+
+
+def test_rounded_copies_stay():
+    builder = GraphBuilder()
+    x, y = builder.input("x", REGION), builder.input("y", REGION)
+    total = builder.add(x, y, REGION)
+    product = builder.multiply(builder.round(total, REGION), y, REGION)
+    graph = builder.finish([("total", total), ("product", product)])
+    assert merge(graph, states("x", "y")) == graph
+
+
 def test_what_a_flag_tells_apart_is_not_merged():
     builder = GraphBuilder()
     x, y, flag = (builder.input(name, REGION) for name in ("x", "y", "flag"))

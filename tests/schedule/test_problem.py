@@ -79,7 +79,7 @@ def test_every_operation_is_a_result_of_one_step():
 def test_sine_and_cosine_of_an_angle_share_a_step():
     task = problem(program_of("iiwa14", 18), target("xcvu9p"), 125.0, 1)
     turns = [step for step in task.steps if step.resource is Resource.TRIGONOMETRY]
-    assert [len(step.results) for step in turns] == [2] * 6
+    assert [len(step.results) for step in turns] == [2] * 5
     assert {step.latency for step in turns} == {2}
 
 

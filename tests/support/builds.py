@@ -34,12 +34,8 @@ SAMPLES = 2048
 
 @cache
 def model_of(name: str, fext: str = "none") -> Model:
-    """Return a bundled robot, rewritten for inverse dynamics, with axes that turn with each body.
-
-    Shared axes leave sums that are zero but for rounding. :mod:`rbdhw.quantize.magnitudes` widens their
-    formats, and the programs of this module do without it.
-    """
-    return prepare(load_urdf(path(name)), ("id",), fext, forced={"axes": "turning"})
+    """Return a bundled robot, rewritten for inverse dynamics."""
+    return prepare(load_urdf(path(name)), ("id",), fext)
 
 
 @cache

@@ -31,7 +31,8 @@ from rbdhw.rtl.preparation import MEMORY_STAGES, Preparation, loaded_words, prep
 from rbdhw.rtl.rows import Rows, add_rows
 
 RETURN = QUEUE + 1
-"""Cycles from a step's result to the start of the next step of the same rollout: a queue and a register."""
+"""The most cycles from a step's result to the next step of the same rollout, if the core is free: a queue and
+a register. A rollout passes by the queue while it is empty."""
 
 SEED_BITS = 31
 """The bits of a seed."""
@@ -89,9 +90,9 @@ class Rollout(wiring.Component):
     """Starts the steps of rollouts in a core, and takes their results back.
 
     A rollout circulates: it waits in a queue, starts a step in the core, and returns with the new state after
-    the core's latency. All steps take the same time, so rollouts keep their order, and what belongs to one
-    waits in a second queue beside the core. The forces of a step are a row of a memory, which tasks of
-    ``load`` fill. A row is written only while no rollout is in progress.
+    the core's latency. It passes by the queue while that is empty. All steps take the same time, so what
+    belongs to a rollout waits in a second queue beside the core. The forces of a step are a row of a memory,
+    which tasks of ``load`` fill. A row is written only while no rollout is in progress.
 
     A step and a task of the link that both wait for the core alternate. A step whose state is to be sent
     starts when there is a place for its answer, and a rollout enters when there is a place in the queue. So
@@ -176,7 +177,8 @@ class Rollout(wiring.Component):
         m.submodules.inside = inside = SyncFIFOBuffered(width=size, depth=self.flights)
         ready, valid = Signal(self.layout), Signal()
         returned = data.View(self.layout, inside.r_data)
-        row = self._next_forces(m, data.View(self.layout, waiting.r_data).done, ready, valid)
+        passes, following = Signal(), Signal(self.layout)
+        row = self._next_forces(m, following.done, ready, valid)
         sends, ends = self._is_due(ready), returned.left == 1
         refused = ready.malformed | ready.not_finite
         done = self._delayed(m, self.starts, self.latency)
@@ -197,20 +199,27 @@ class Rollout(wiring.Component):
             inside.r_en.eq(done),
         ]
         with m.If(waiting.r_en):
-            m.d.sync += [ready.eq(waiting.r_data), valid.eq(waiting.r_rdy)]
+            m.d.sync += [ready.eq(following), valid.eq(waiting.r_rdy | passes)]
         outside = self._check(m, self._payload(m, ready, row))
         after = self._return(m, returned, outside)
         if self.shape.parts:
-            goes_on, going = self._passed(m, self.enters | done & ~ends), self.preparation.o
+            goes_on, going = self._passed(m, self.enters | done & ~ends), self.preparation.o.as_value()
             m.d.comb += self.preparation.i.eq(Mux(done, after, self._entry(m)))
             result = delay_line(
                 m, self.result, 1, (self.preparation.latency,), name="result", memory_stages=MEMORY_STAGES
             )[self.preparation.latency]
+            straight, prepared = goes_on, going
             leaves, occupied, answered = self._passed(m, done & ends), done, going
         else:
-            goes_on, going = self.enters | done & ~ends, Mux(done & ~ends, after, self._entry(m))
-            leaves, occupied, answered, result = done & ends, done & ~ends, after, self.result
-        m.d.comb += [waiting.w_en.eq(goes_on), waiting.w_data.eq(going)]
+            straight, prepared = done & ~ends, after.as_value()
+            goes_on, going = self.enters | straight, Mux(straight, after, self._entry(m))
+            leaves, occupied, answered, result = done & ends, straight, after, self.result
+        m.d.comb += [
+            passes.eq(straight & waiting.r_en & (waiting.level == 0)),
+            following.eq(Mux(waiting.r_rdy, waiting.r_data, prepared)),
+            waiting.w_en.eq(goes_on & ~passes),
+            waiting.w_data.eq(going),
+        ]
         self._count(m, leaves | release, occupied)
         self._answer(m, Mux(release, ready, answered), release, comes_back, result)
         return m

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -185,6 +186,38 @@ def test_states_that_do_not_fit_are_flagged_in_the_next_step() -> None:
         assert found[tag] == tag | CODES[ROLLOUT] << 16 | status << 24 | words << 32
         flagged += first > 1
     assert flagged
+
+
+@pytest.mark.parametrize(("ii", "latency", "period"), [(1, 9, 10), (4, 9, 12)])
+def test_a_rollout_alone_passes_by_the_queue(ii: int, latency: int, period: int) -> None:
+    """A step starts in the cycle behind the one in which the result of the step before arrives."""
+    core = FakeCore(ii=ii, functions=(STEP,), latencies={"step": latency})
+    dut = Accelerator(cores=[core], interface=rollouts())
+    beats = [beat for row in range(HORIZON) for beat in packet(LOAD, row, row=row)]
+    beats += packet(ROLLOUT, 77, steps=HORIZON, every=1)
+    came: list[int] = []
+
+    async def testbench(ctx: Any) -> None:
+        queue = list(beats)
+        ctx.set(dut.m_axis_tready, 1)
+        for cycle in range(120):
+            ctx.set(dut.s_axis_tvalid, bool(queue))
+            if queue:
+                ctx.set(dut.s_axis_tdata, queue[0][0])
+                ctx.set(dut.s_axis_tlast, queue[0][1])
+            header = ctx.get(dut.m_axis_tdata) & (1 << 21) - 1
+            if ctx.get(dut.m_axis_tvalid) and header == 77 | CODES[ROLLOUT] << 16:
+                came.append(cycle)
+            if queue and ctx.get(dut.s_axis_tready):
+                queue.pop(0)
+            await ctx.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    _, *others = came  # the first one may wait for the answer of the last row
+    assert [later - earlier for earlier, later in pairwise(others)] == [period] * (HORIZON - 2)
 
 
 def test_enough_rollouts_fill_a_core() -> None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from rbdhw.protocol import FUNCTIONS, NEXT_STATE, PARAMETERS
+from rbdhw.protocol import BASE_HELD, FUNCTIONS, NEXT_STATE, PARAMETERS
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,7 @@ ARRAYS: dict[str, ArrayKind] = {
     "placement": ArrayKind(("frames", 4, 4), one=(3, 3)),
     **dict.fromkeys(("velocity", "acceleration"), _TWIST),
     **dict.fromkeys(("J", "dv_dq"), _TWIST_BY_JOINT),
+    BASE_HELD: ArrayKind(()),
     **dict.fromkeys(("h", "steps", "every", "seed", "row", "step", "first_flagged", "cost"), ArrayKind(())),
     **dict.fromkeys((NEXT_STATE, "x_ref", "x_weight"), ArrayKind(("nx",))),
     "A": ArrayKind(("ndx", "ndx"), unit_diagonal=True),

@@ -89,6 +89,13 @@ class Function:
         return "tau" in self.inputs
 
     @property
+    def base_choice(self) -> tuple[str, ...]:
+        """The arrays by which a task says that its base is held, and how it moves, if the build lets it."""
+        if BASE_HELD not in self.inputs:
+            return ()
+        return (BASE_HELD, "base_a") if self.takes_force else (BASE_HELD,)
+
+    @property
     def integrates(self) -> bool:
         """Whether the function takes a step in time."""
         return NEXT_STATE in self.outputs
@@ -103,15 +110,19 @@ PARAMETERS = "parameters"
 BASE = ("base_v", "base_a", "gravity", PARAMETERS)
 """The base's motion, gravity and inertial parameters, which tasks bring if the build is configured so."""
 
+BASE_HELD = "base_held"
+"""Whether the base moves as the task says, 1, or floats, 0. Tasks choose if the build is configured so."""
+
 _BY_ACCELERATION = ("q", "v", "a", *BASE, "fext")
 _BY_FORCE = ("q", "v", "tau", *BASE, "fext")
+_BY_FORCE_OR_HELD = ("q", "v", "tau", BASE_HELD, *BASE, "fext")
 _BY_STEP = ("q", "v", "tau", "h", *BASE, "fext")
 
 FUNCTIONS: dict[str, Function] = {
     "id": Function("inverse dynamics", _BY_ACCELERATION, ("tau",), algorithms=("axes",)),
     "fd": Function(
         "forward dynamics",
-        _BY_FORCE,
+        _BY_FORCE_OR_HELD,
         ("a",),
         algorithms=("axes", "inverse", "products", "forward"),
         cost_like="id",
@@ -119,7 +130,7 @@ FUNCTIONS: dict[str, Function] = {
     "m": Function("mass matrix", ("q", PARAMETERS), ("M",), algorithms=("axes",)),
     "minv": Function(
         "inverse of the mass matrix",
-        ("q", PARAMETERS),
+        ("q", BASE_HELD, PARAMETERS),
         ("Minv",),
         algorithms=("axes", "inverse"),
         cost_like="m",
@@ -134,7 +145,7 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "dfd": Function(
         "derivatives of forward dynamics",
-        _BY_FORCE,
+        _BY_FORCE_OR_HELD,
         ("da_dq", "da_dv"),
         optional_outputs=("Minv", "a"),
         algorithms=("axes", "derivatives", "inverse", "products", "gradient"),
@@ -143,7 +154,7 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "difd": Function(
         "derivatives of forward dynamics at given accelerations",
-        _BY_ACCELERATION,
+        ("q", "v", "a", BASE_HELD, *BASE, "fext"),
         ("da_dq", "da_dv"),
         optional_inputs=("Minv",),
         algorithms=("axes", "derivatives", "inverse", "products"),

@@ -46,12 +46,12 @@ def test_arrays_travel_in_their_order():
     base = ("base_v", "base_a", "gravity", "parameters", "fext")
     assert {name: own.inputs for name, own in FUNCTIONS.items()} == {
         "id": ("q", "v", "a", *base),
-        "fd": ("q", "v", "tau", *base),
+        "fd": ("q", "v", "tau", "base_held", *base),
         "m": ("q", "parameters"),
-        "minv": ("q", "parameters"),
+        "minv": ("q", "base_held", "parameters"),
         "did": ("q", "v", "a", *base),
-        "dfd": ("q", "v", "tau", *base),
-        "difd": ("q", "v", "a", *base),
+        "dfd": ("q", "v", "tau", "base_held", *base),
+        "difd": ("q", "v", "a", "base_held", *base),
         "sid": ("q", "v", "a", *base),
         "sfd": ("q", "v", "tau", *base),
         "hid": ("q", "v", "a", "lambda_tau", *base),

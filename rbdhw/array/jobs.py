@@ -17,6 +17,7 @@ def jobs(program: Program) -> list[Job]:
     """
     found = [Job((flag.value,), ArrayResource.SOURCE) for flag in program.flags]
     found += [Job((~flag.value,), ArrayResource.SOURCE) for flag in program.flags]
+    found += [Job((~value,), ArrayResource.SOURCE) for value in program.choosing_words]
     for word in program.inputs:
         wide = word.format.width > max(program.port_widths)
         found.append(Job((word.value,), ArrayResource.SOURCE, wide=wide))

@@ -5,8 +5,9 @@ hardware in slot ``t mod ii``. Every unit reads operands from its own memories. 
 per cycle from the outputs of any unit, present or up to some cycles old. Each value is written once to every
 memory from which it is read.
 
-Values have the indices of the program's. ``~f`` is the complement of the flag ``f``. Indices above the
-program's are copies of values, made because a memory was busy when the original was ready.
+Values have the indices of the program's. ``~f`` is the complement of the flag ``f``, or of a word that
+chooses. Indices above the program's are copies of values, made because a memory was busy when the original
+was ready.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rbdhw.bench import markdown_tables
 from rbdhw.bench.accuracy import accuracy, accuracy_layout, strata, strata_layout
+from rbdhw.bench.bases import base_costs, base_layout
 from rbdhw.bench.batches import batch_layout, batch_rows
 from rbdhw.bench.cuda_kernels import kernel_layout, kernel_rows
 from rbdhw.bench.forward_dynamics import chains, chains_layout
@@ -249,6 +250,7 @@ TABLES: dict[str, Table] = {
     "parameters": Table(
         "Parameters at run time: multiplications of functions of iiwa14", parameter_costs, parameter_layout
     ),
+    "bases": Table("Bases: multiplications of functions of HyQ", base_costs, base_layout),
     "step-operations": Table(
         "Steps in time: multiplications and words of a task", step_operations, step_operations_layout
     ),

@@ -99,7 +99,7 @@ def print_coordinates(coordinates: Mapping[str, Sequence[Mapping[str, Any]]]) ->
 
 def freedoms_text(robot: RobotEntry) -> str:
     """Return the number of joints, a floating base, and the degrees of freedom if their number differs."""
-    floats = robot.base == "floating"
+    floats = robot.base in ("floating", "any")
     joints = len(robot.joints) - floats
     text = f"{joints} joint" + "s" * (joints != 1) + " and a floating base" * floats
     return text if robot.dof == joints else f"{text}, {robot.dof} degrees of freedom"

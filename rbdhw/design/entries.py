@@ -37,7 +37,7 @@ class RobotEntry(Closed):
     joints: list[str] = Field(description="The moving joints, in the order of their coordinates.")
     joint_order: Literal["pinocchio", "file", "rerooted", "given"]
     depth: int = Field(description="Bodies on the longest path from the root.")
-    base: Literal["fixed", "floating", "given"]
+    base: Literal["fixed", "floating", "given", "any"]
     frames: list[str] | None = Field(default=None, description="The links of `--frames`, in order.")
     frame_axes: Literal["local", "world"] | None = None
     time_step: float | None = Field(default=None, description="The step in time (s) of `--time-step`.")

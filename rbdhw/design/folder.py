@@ -47,7 +47,17 @@ from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.interface import Interface, RolloutShape
-from rbdhw.protocol import CODES, COST, LOAD, LOAD_COST, LOAD_PARAMETERS, PARAMETERS, ROLLOUT, ROLLOUT_PARTS
+from rbdhw.protocol import (
+    BASE_HELD,
+    CODES,
+    COST,
+    LOAD,
+    LOAD_COST,
+    LOAD_PARAMETERS,
+    PARAMETERS,
+    ROLLOUT,
+    ROLLOUT_PARTS,
+)
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
@@ -323,6 +333,8 @@ def _domain_from_json(data: dict[str, Any], robot: Robot) -> tuple[Domain, tuple
     rows = {"q": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nv, "fext": 6}
     if robot.base_given:
         rows |= {"base_v": 6, "base_a": 6}
+    if robot.base_chosen:
+        rows |= {"base_a": 6, BASE_HELD: 1}
     if robot.gravity_given:
         rows["gravity"] = 3
     if robot.loaded is not None:

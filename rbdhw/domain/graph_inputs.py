@@ -14,7 +14,7 @@ from rbdhw.arrays import MULTIPLIERS
 from rbdhw.domain.bounds import Domain
 from rbdhw.dynamics.joint import turns
 from rbdhw.fixed.lower import InputRange
-from rbdhw.protocol import NEXT_STATE, PARAMETERS
+from rbdhw.protocol import BASE_HELD, NEXT_STATE, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import held_bounds, held_values
 
@@ -39,8 +39,9 @@ def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str,
     for array, units in _BASE_UNITS.items():
         for k, (lower, upper) in enumerate(domain.bounds.get(array, ())):
             ranges[f"{array}[{k}]"] = InputRange(lower, upper, units[k])
-    for lower, upper in domain.bounds.get("h", ()):
-        ranges["h"] = InputRange(lower, upper, "s")
+    for name, unit in (("h", "s"), (BASE_HELD, "1")):
+        for lower, upper in domain.bounds.get(name, ()):
+            ranges[name] = InputRange(lower, upper, unit)
     for i in fext:
         for k, (lower, upper) in enumerate(domain.bounds["fext"]):
             ranges[f"fext[{i},{k}]"] = InputRange(lower, upper, "N" if k < 3 else "Nm")
@@ -106,8 +107,7 @@ def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
     for name in ("v", "a", "tau", "base_v", "base_a", "gravity", *MULTIPLIERS):
         if name in arrays:
             inputs |= {f"{name}[{k}]": column for k, column in enumerate(arrays[name].T)}
-    if "h" in arrays:
-        inputs["h"] = arrays["h"]
+    inputs |= {name: arrays[name] for name in ("h", BASE_HELD) if name in arrays}
     if PARAMETERS in arrays:
         values = held_values(robot, arrays[PARAMETERS])
         inputs |= {f"{PARAMETERS}[{k}]": column for k, column in enumerate(values.T)}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.arrays import MULTIPLIERS
 from rbdhw.domain.bounds import QUATERNION_SLACK, Domain
-from rbdhw.protocol import PARAMETERS
+from rbdhw.protocol import BASE_HELD, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import NUMBERS, nominal_parameters
 
@@ -29,6 +29,9 @@ MOVING = (
 
 OVERSHOOT = 0.5
 """How far a step in time may take a velocity out of its bounds, as a share of the largest in the domain."""
+
+HELD, STILL = 2, 3
+"""Of four modes in which bases are drawn, the first in which they are held, and the one in which at rest."""
 
 LEAST_MOMENT, HALVINGS = 0.05, 6
 """The least second moment of mass, as a share of that in the URDF, and the most steps towards the latter."""
@@ -73,6 +76,8 @@ def sample(
     for place in quaternions(robot):
         lengths = 1.0 + rng.uniform(-QUATERNION_SLACK, QUATERNION_SLACK, (tasks, 1))
         arrays["q"][:, place] = lengths * _directions(rng, tasks, 4)
+    if robot.base_chosen:
+        arrays |= _modes(arrays, rng)
     if robot.gravity_given:
         arrays["gravity"] = math.hypot(*robot.gravity) * _directions(rng, tasks, 3)
     arrays["fext"] = np.zeros((tasks, len(robot.bodies), 6))
@@ -86,6 +91,17 @@ def sample(
         arrays["h"] = _draw(bounds["h"], tasks, rng, kind < 3)[:, 0]
         arrays["tau"] = limit_steps(robot, domain, arrays) if limited else arrays["tau"]
     return arrays
+
+
+def _modes(arrays: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:
+    """Return whether the base is held in tasks (N,), and its motion; of the held bases, half are at rest."""
+    mode = rng.integers(4, size=len(arrays["q"]))
+    still = mode == STILL
+    moved = {name: arrays[name].copy() for name in ("v", "a", "base_a")}
+    for motion in moved.values():
+        motion[still, :6] = 0.0
+    moved["base_a"][mode < HELD] = 0.0
+    return {**moved, BASE_HELD: np.where(mode < HELD, 0.0, 1.0)}
 
 
 def draw_parameters(robot: Robot, drawn: Array) -> Array:

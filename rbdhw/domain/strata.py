@@ -32,6 +32,7 @@ from rbdhw.arrays import WordName
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.sampling import sample
 from rbdhw.golden.error_norm import measure, norms
+from rbdhw.protocol import BASE_HELD
 from rbdhw.robot.model import Robot
 
 SHARES = {"box": 6, "motion": 4, "rest": 2, "balanced": 2, "single": 2}
@@ -93,6 +94,7 @@ def draw(
 ) -> Drawn:
     """Draw random tasks of all strata in random order, in the shares of :data:`SHARES`."""
     arrays = sample(robot, domain, tasks, rng, fext)
+    resting = _resting(arrays)
     stratum = rng.permutation(_labels(tasks))
     ordinary = rng.random(tasks) < 0.5
     scale = LEAST_SCALE ** rng.random(tasks)
@@ -105,6 +107,7 @@ def draw(
     arrays["fext"] = _wrenches(arrays["fext"], domain.bounds["fext"], stratum, ordinary, scale)
     at_zero = np.isin(stratum, (REST, BALANCED, SINGLE)) & (rng.random(tasks) < AT_ZERO)
     arrays["q"][at_zero] = _at_zero(robot, domain, arrays["q"][at_zero])
+    _hold_bases(robot, arrays, resting, stratum)
     _set_forces(robot, domain, arrays, stratum)
     return Drawn(arrays, stratum)
 
@@ -114,12 +117,14 @@ def ordinary_motions(
 ) -> dict[str, Array]:
     """Draw random tasks of ordinary motions only, all at full scale."""
     arrays = sample(robot, domain, tasks, rng, fext)
+    resting = _resting(arrays)
     every, ones = np.ones(tasks, np.bool_), np.ones(tasks)
     for name, largest in RATES.items():
         if name in arrays:
             arrays[name] = _motions(domain.bounds[name], largest, every, ones, rng)
     stratum = np.full(tasks, MOTION)
     arrays["fext"] = _wrenches(arrays["fext"], domain.bounds["fext"], stratum, every, ones)
+    _hold_bases(robot, arrays, resting, stratum)
     _set_forces(robot, domain, arrays, stratum)
     return arrays
 
@@ -200,6 +205,25 @@ def _at_zero(robot: Robot, domain: Domain, positions: Array) -> Array:
         if body.joint.mimic is None and (part := body.joint.kind.quaternion) is not None:
             kept[place.start + part.start : place.start + part.stop] = True
     return np.where(kept, positions, np.clip(0.0, *domain.bounds["q"].T))
+
+
+def _resting(arrays: Mapping[str, Array]) -> NDArray[np.bool_]:
+    """Return for each task (N,) whether its base is held at rest."""
+    if BASE_HELD not in arrays:
+        return np.zeros(len(arrays["q"]), np.bool_)
+    return np.asarray((arrays[BASE_HELD] != 0.0) & ~arrays["base_a"].any(axis=1))
+
+
+def _hold_bases(
+    robot: Robot, arrays: dict[str, Array], resting: NDArray[np.bool_], stratum: NDArray[np.int64]
+) -> None:
+    """Let bases that are held at rest stay so, and the others move as the accelerations of the task say."""
+    if not robot.base_chosen:
+        return
+    for name in ("v", "a"):
+        arrays[name][resting, :6] = 0.0
+    own = arrays["a"][:, :6] * (arrays[BASE_HELD] != 0.0)[:, None]
+    arrays["base_a"] = np.where((stratum == BOX)[:, None], arrays["base_a"], own)
 
 
 def _set_forces(robot: Robot, domain: Domain, arrays: dict[str, Array], stratum: NDArray[np.int64]) -> None:

@@ -15,7 +15,7 @@ to three degrees of freedom. Reciprocals are kept off the critical path:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdhw.dynamics.pivots import ROOT, Group, awaited_bodies, elimination_parents, groups
@@ -23,8 +23,16 @@ from rbdhw.scalar import Scalar, reciprocal, region
 
 Rows = list[list[Scalar]]
 
+Settle = Callable[[int, Scalar], Scalar]
+"""Returns the entry to take at an index, given the one that solves the equations."""
+
 FEW = 6
 """The number of rows of an inverse up to which a root's reciprocal is multiplied last."""
+
+
+def as_solved(_: int, entry: Scalar) -> Scalar:
+    """Return the entry that solves the equations."""
+    return entry
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ class Pivot:
     determinant: Scalar
 
 
-def factorize(matrix: Rows, largest: int) -> Factors:
+def factorize(matrix: Rows, largest: int, apart: Collection[int] = ()) -> Factors:
     """Factorize a symmetric positive definite matrix.
 
     Degrees of freedom go from the last to the first along the matrix's elimination tree. Entries that are the
@@ -81,12 +89,14 @@ def factorize(matrix: Rows, largest: int) -> Factors:
         The most degrees of freedom to eliminate together: one, two or three. They are eliminated together if
         that shortens the longest chain of reciprocals (:func:`rbdhw.dynamics.pivots.groups`). A pivot that
         is a float is known, and its reciprocal costs nothing.
+    apart
+        The degrees of freedom that are in no block with others than these.
     """
     parents = elimination_parents(matrix)
     work = _Elimination(parents, matrix)
     known = work.eliminate_known()
     steady = [i for i, row in enumerate(matrix) if isinstance(row[i], float)]
-    order = groups(parents, known, largest, steady)
+    order = groups(parents, known, largest, steady, apart)
     awaited = awaited_bodies(parents, order) if largest > 1 else [()] * len(order)
     for step, following in zip(order, awaited, strict=True):
         if len(step) == 1:
@@ -126,8 +136,12 @@ def inverse(factors: Factors) -> Rows:
     return result
 
 
-def solve(factors: Factors, right: Sequence[Scalar]) -> list[Scalar]:
-    """Return ``x`` with ``matrix x = right``."""
+def solve(factors: Factors, right: Sequence[Scalar], settle: Settle = as_solved) -> list[Scalar]:
+    """Return ``x`` with ``matrix x = right``.
+
+    ``settle`` may give some of the first entries of ``x`` other values, in place of their equations: those of
+    whole blocks. The others then solve the rest of the equations.
+    """
     x = list(right)
     for block in factors.blocks:
         with region("solve", block.members[-1]):
@@ -140,7 +154,7 @@ def solve(factors: Factors, right: Sequence[Scalar]) -> list[Scalar]:
             for value, row, member in zip(own, block.rows, block.members, strict=True):
                 for entry, ancestor in zip(row, block.above, strict=True):
                     value = value - entry * x[ancestor]
-                x[member] = value
+                x[member] = settle(member, value)
     return x
 
 

@@ -59,7 +59,11 @@ def _vanishes(entry: Scalar) -> bool:
 
 
 def groups(
-    parents: Sequence[int], done: Collection[int], largest: int, steady: Collection[int] = ()
+    parents: Sequence[int],
+    done: Collection[int],
+    largest: int,
+    steady: Collection[int] = (),
+    apart: Collection[int] = (),
 ) -> list[Step]:
     """Order the elimination of all degrees of freedom not in ``done``, in steps of one or two groups.
 
@@ -77,8 +81,10 @@ def groups(
     steady
         The degrees of freedom whose entries vary little. A whole group of them at a root goes before the
         group below it, in one step. Otherwise only a root that is alone in its group shares its step.
+    apart
+        The degrees of freedom that are in no group with others than these, and go after all below them.
     """
-    search = _OrderSearch(parents, done, largest, frozenset(steady))
+    search = _OrderSearch(parents, done, largest, frozenset(steady), frozenset(apart))
     found = []
     waiting = [(root, search.longest) for root in search.children[ROOT]]
     while waiting:
@@ -117,10 +123,15 @@ class _OrderSearch:
     """The candidate steps for each subtree, and the best of them for each allowed length of its chain."""
 
     def __init__(
-        self, parents: Sequence[int], done: Collection[int], largest: int, steady: frozenset[int]
+        self,
+        parents: Sequence[int],
+        done: Collection[int],
+        largest: int,
+        steady: frozenset[int],
+        apart: frozenset[int],
     ) -> None:
         self.children: dict[int, list[int]] = {i: [] for i in range(ROOT, len(parents))}
-        self._largest, self._steady = largest, steady
+        self._largest, self._steady, self._apart = largest, steady, apart
         self._above, self._below = [0] * len(parents), [1] * len(parents)
         for i, parent in enumerate(parents):
             if i not in done:
@@ -183,7 +194,7 @@ class _OrderSearch:
             if len(upper) == 1:
                 steps += [(lower, upper) for lower in lowers]
             elif self._steady.issuperset(upper):
-                steps += [(upper, lower) for lower in lowers]
+                steps += [(upper, lower) for lower in lowers if self._alike(upper, lower)]
         return steps
 
     def _lines(self, top: int) -> list[Group]:
@@ -191,6 +202,15 @@ class _OrderSearch:
         last: list[Group] = [(top,)]
         found = last
         for _ in range(self._largest - 1):
-            last = [(child, *group) for group in last for child in self.children[group[0]]]
+            last = [
+                (child, *group)
+                for group in last
+                for child in self.children[group[0]]
+                if self._alike((child,), group)
+            ]
             found = found + last
         return found
+
+    def _alike(self, one: Group, other: Group) -> bool:
+        """Return whether two groups are both of those that stay apart, or both of the others."""
+        return (one[0] in self._apart) == (other[0] in self._apart)

@@ -38,12 +38,19 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
         "joints": list(robot.joints),
         "joint_order": robot.joint_order,
         "depth": robot.depth,
-        "base": "floating" if robot.floats else "given" if robot.base_given else "fixed",
+        "base": _base(robot),
         **_frames_entry(robot),
         **({} if robot.time_step is None else {"time_step": robot.time_step}),
         **_drives_entry(robot),
         **({} if robot.loaded is None else {"parameters": _parameters_entry(robot.loaded)}),
     }
+
+
+def _base(robot: Robot) -> str:
+    """Return the motion of the base, as the option names it."""
+    if robot.base_chosen:
+        return "any"
+    return "floating" if robot.floats else "given" if robot.base_given else "fixed"
 
 
 def _frames_entry(robot: Robot) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def _compute(
             assert program.reciprocal is not None
             return reciprocal(program.reciprocal, operands[0], operation.constant)
         case Kind.SELECT:
-            chosen = np.where(operands[0] != 0, *operands[1:]) if operands[2:] else +operands[1]
+            chosen = np.where(operands[0] & 1, *operands[1:]) if operands[2:] else +operands[1]
             return _round(chosen, operation.drop)
 
 

@@ -272,7 +272,7 @@ def _slopes(node: Node, values: list[Array], value: Array) -> tuple[Array | floa
             return (-np.square(value),)
         case Op.SELECT:
             taken = (args[0] != 0.0).astype(np.float64)
-            return (None, *((taken, None) if taken.all() else (None, 1.0 - taken)))
+            return (None, taken if taken.any() else None, None if taken.all() else 1.0 - taken)
         case _:
             return ()
 

@@ -149,6 +149,13 @@ class Program:
         return tuple(widths)
 
     @cached_property
+    def choosing_words(self) -> tuple[int, ...]:
+        """The input words whose lowest bit chooses between values, as flags do."""
+        words = {word.value for word in self.inputs}
+        chooses = {own.operands[0].value for own in self.operations if own.kind is Kind.SELECT}
+        return tuple(sorted(words & chooses))
+
+    @cached_property
     def wide(self) -> dict[int, tuple[int, int]]:
         """Products too wide for an ordinary multiplier: the widths of their operands, the wider first."""
         found: dict[int, tuple[int, int]] = {}

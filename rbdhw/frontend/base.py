@@ -9,7 +9,7 @@ from rbdhw.errors import InputError
 from rbdhw.remarks import warn
 from rbdhw.robot.link_frames import choose_frames
 from rbdhw.robot.model import Robot
-from rbdhw.robot.mounting import INERTIAS, NO_LINKS, PAYLOAD, Links, Mounting
+from rbdhw.robot.mounting import ANY_BASE, INERTIAS, NO_LINKS, PAYLOAD, Links, Mounting
 from rbdhw.robot.parameters import leaf_link, load_inertias
 from rbdhw.robot.urdf import load_urdf
 
@@ -25,8 +25,10 @@ def mount(robot: Robot, mounting: Mounting) -> Robot:
         If the motion of the base is to be given by tasks, but the base floats; if a frame is of an unknown
         link, or of one that does not move.
     """
-    if mounting.base == "floating" and not robot.floats:
+    if mounting.base in ("floating", ANY_BASE) and not robot.floats:
         robot = robot.with_floating_base()
+    if mounting.base == ANY_BASE:
+        robot = replace(robot, base_chosen=True)
     if mounting.base == "given":
         if robot.floats:
             reason = f"'{robot.bodies[0].name}' floats by joint '{robot.bodies[0].joint.name}'"

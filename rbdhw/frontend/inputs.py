@@ -2,10 +2,10 @@
 
 The inputs are named after the arrays of the user's interface: ``q[0]`` (in turns for an angle, in metres for
 a translation, without a unit for a quaternion), ``v[0]``, ``a[0]``, ``tau[0]``, ``base_v[5]``,
-``base_a[5]``, ``gravity[2]``, ``fext[3,5]`` (force, then moment), ``Minv[2,1]``, ``lambda_tau[0]``,
-``lambda_a[0]``; and the flags of
-:data:`rbdhw.protocol.FLAGS`. The coordinates of mimicking joints are computed here from the joints that they
-follow, so the dynamics algorithms treat all joints alike.
+``base_a[5]``, ``base_held``, ``gravity[2]``, ``fext[3,5]`` (force, then moment), ``Minv[2,1]``,
+``lambda_tau[0]``, ``lambda_a[0]``; and the flags of :data:`rbdhw.protocol.FLAGS`. The coordinates of
+mimicking joints are computed here from the joints that they follow, so the dynamics algorithms treat all
+joints alike.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from rbdhw.dynamics.inertia import LoadedInertia, second_moments
 from rbdhw.dynamics.joint import Coordinate, attitude, turns
 from rbdhw.dynamics.rnea import Motion, Wrench, at_rest, make_motion
 from rbdhw.dynamics.spatial import Vector, add, apply, cross, multiply, scale, subtract, transpose
+from rbdhw.frontend.held_base import HeldBase
+from rbdhw.protocol import BASE_HELD
 from rbdhw.robot.model import Inertia, Joint, JointKind, Robot
 from rbdhw.robot.parameters import held_numbers
 from rbdhw.robot.regroup import regroup_inertias
@@ -104,7 +106,9 @@ class Task:
             self.a = self._vector("a", robot.nv)
             self.tau = self._vector("tau", robot.nv)
             self._base_v = self._vector("base_v", 6) if robot.base_given else []
-            self._base_a = self._vector("base_a", 6) if robot.base_given else []
+            brings_motion = robot.base_given or robot.base_chosen
+            self._base_a = self._vector("base_a", 6) if brings_motion else []
+            self._base_held = recorder.input(BASE_HELD) if robot.base_chosen else None
             self._gravity = self._vector("gravity", 3) if robot.gravity_given else list(robot.gravity)
             named = {body: link for link, body in enumerate(robot.links)}
             self.fext = {i: self._wrench(named[i]) for i in sorted(fext)}
@@ -120,7 +124,7 @@ class Task:
         """Return the task at another state, whose numbers serve as factors; all else stays the same."""
         moved = copy(self)
         moved.q, moved.v, moved._accumulates = q, v, False
-        for known in ("coordinates", "floating", "poses"):
+        for known in ("coordinates", "floating", "held_base", "poses"):
             vars(moved).pop(known, None)
         return moved
 
@@ -154,6 +158,13 @@ class Task:
             falling = apply(axes, scale(shrink(quaternion), multiply(into, self._gravity_vector)))
             linear, angular = _halves(self.v[:6])
             return FloatingBody(angular, linear, falling)
+
+    @cached_property
+    def held_base(self) -> HeldBase | None:
+        """The choice between a base that floats and one that is held, if tasks have it; otherwise None."""
+        if self._base_held is None or self.floating is None:
+            return None
+        return HeldBase(self._recorder, self._base_held, self._base_a, self.floating)
 
     @cached_property
     def poses(self) -> list[Coordinate]:

@@ -20,13 +20,14 @@ from rbdhw.dynamics.columns import column_derivatives
 from rbdhw.dynamics.constraint_forces import accelerate
 from rbdhw.dynamics.derivatives import Matrix, inverse_dynamics_derivatives, mass_matrix
 from rbdhw.dynamics.drives import with_armature, with_damping, with_drive_forces
-from rbdhw.dynamics.factorization import Factors, factorize, inverse, solve
+from rbdhw.dynamics.factorization import Factors, as_solved, factorize, inverse, solve
 from rbdhw.dynamics.joint import dofs
 from rbdhw.dynamics.propagated import propagate
 from rbdhw.dynamics.rnea import STILL, RoundTrip, joint_forces, newton_euler
 from rbdhw.dynamics.shared_axes import Description, share_axes
 from rbdhw.dynamics.spatial import ZERO, dot
 from rbdhw.frontend.alternatives import BY_CONSTRAINT_FORCES, Algorithms
+from rbdhw.frontend.held_base import BASE_DOFS
 from rbdhw.frontend.inputs import Coupling, Task
 from rbdhw.frontend.result_elements import is_zero
 from rbdhw.graph.trace import Signal
@@ -101,7 +102,18 @@ class Quantities:
     @cached_property
     def _first_accelerations(self) -> Vector:
         """The accelerations of the first round trip."""
-        return self._select_accelerations(self._zeros)
+        return self._select_accelerations(self._known_accelerations)
+
+    @cached_property
+    def _known_accelerations(self) -> Vector:
+        """The accelerations that tasks with forces have beforehand: none but those of a held base.
+
+        Solves take the latter from the task only when they reach the base.
+        """
+        held = self._task.held_base
+        if held is None or self._algorithms.products == "solves":
+            return self._zeros
+        return held.choose(held.proper(), self._zeros)
 
     def _round_trip(self, a: Sequence[Scalar]) -> RoundTrip:
         own = self._described
@@ -140,14 +152,16 @@ class Quantities:
 
     @cached_property
     def _factors(self) -> Factors:
-        return factorize(self._mass_matrix, LARGEST_BLOCK[self._algorithms.inverse])
+        apart = () if self._task.held_base is None else BASE_DOFS
+        return factorize(self._mass_matrix, LARGEST_BLOCK[self._algorithms.inverse], apart)
 
     @cached_property
     def _inverse(self) -> Matrix:
         """The rows of the inverse's lower triangle."""
         if self._algorithms.inverse == "articulated":
             return articulated_inverse(self._described.robot, self._described.coordinates)
-        return inverse(self._factors)
+        held = self._task.held_base
+        return inverse(self._factors if held is None else held.without_base(self._factors))
 
     @cached_property
     def _inverse_to_use(self) -> Matrix:
@@ -165,7 +179,15 @@ class Quantities:
 
     @cached_property
     def _accelerations(self) -> Vector:
-        """The accelerations ``M^-1 (tau - C)`` of forward dynamics, (nv,), proper for a floating body."""
+        """The accelerations of forward dynamics, (nv,), proper for a floating body."""
+        held = self._task.held_base
+        if held is None or self._algorithms.products == "solves":
+            return self._added_accelerations
+        return held.choose(held.proper(), self._added_accelerations)
+
+    @cached_property
+    def _added_accelerations(self) -> Vector:
+        """The accelerations ``M^-1 (tau - C)``, to be added to those that are known before."""
         if self._algorithms.forward in BY_CONSTRAINT_FORCES:
             return self._constrained_accelerations
         free = []
@@ -174,7 +196,8 @@ class Quantities:
                 free.append(tau - bias)
         if self._algorithms.forward == "propagated":
             return propagate(self._described.robot, self._described.coordinates, free)
-        return self._inverse_times(self._inverse, free)
+        held = self._task.held_base
+        return self._inverse_times(self._inverse, free, None if held is None else held.proper())
 
     @cached_property
     def _constrained_accelerations(self) -> Vector:
@@ -191,7 +214,8 @@ class Quantities:
         if self._task.floating is not None:
             with region("floating"):
                 a[:3] = self._task.floating.coordinate((a[0], a[1], a[2]))
-        return a
+        held = self._task.held_base
+        return a if held is None else held.choose(held.acceleration, a)
 
     # Derivatives
 
@@ -201,15 +225,14 @@ class Quantities:
         derived = any("gradient" in FUNCTIONS[function].algorithms for function in self._functions)
         if derived and self._algorithms.gradient == "repeated":
             return self._repeated_gradient
-        a = self._select_accelerations(self._zeros)
-        return self._gradient(self._described, self._v, a, self._first)
+        return self._gradient(self._described, self._v, self._first_accelerations, self._first)
 
     @cached_property
     def _forward_gradient(self) -> Halves:
         """The derivatives of inverse dynamics at the accelerations of forward dynamics."""
         if self._algorithms.gradient == "repeated":
             return self._repeated_gradient
-        at_rest, a = self._unloaded, self._coupling.spread(self._accelerations)
+        at_rest, a = self._unloaded, self._coupling.spread(self._added_accelerations)
         trip = newton_euler(at_rest.robot, at_rest.coordinates, self._zeros, a, STILL)
         by_position, by_velocity = self._task_gradient
         correction, _ = self._gradient(at_rest, self._zeros, a, trip)
@@ -247,7 +270,11 @@ class Quantities:
         by_position, by_velocity = (self._minus_inverse_times(half) for half in halves)
         n = len(by_position)
         units: Matrix = [[-1.0 if i == k else 0.0 for k in range(3)] for i in range(n)]
-        return self._add_proper((by_position, by_velocity), units)
+        by_position, by_velocity = self._add_proper((by_position, by_velocity), units)
+        held = self._task.held_base
+        if held is None:
+            return by_position, by_velocity
+        return held.clear_columns(by_position), held.clear_columns(by_velocity)
 
     def _add_proper(self, halves: Halves, columns: Matrix) -> Halves:
         """Return derivatives plus the first three ``columns`` times the proper acceleration's derivatives."""
@@ -289,9 +316,11 @@ class Quantities:
         products = [self._inverse_times(inverse, column) for column in columns]
         return [list(row) for row in zip(*products, strict=True)]
 
-    def _inverse_times(self, inverse: Matrix, vector: Vector) -> Vector:
+    def _inverse_times(self, inverse: Matrix, vector: Vector, base: Vector | None = None) -> Vector:
+        """Return ``M^-1`` times a vector; solves give a held base the entries ``base`` instead of zeros."""
         if self._algorithms.products == "solves":
-            return solve(self._factors, vector)
+            held = self._task.held_base
+            return solve(self._factors, vector, held.settle(base or self._zeros) if held else as_solved)
         product = []
         for i in range(len(vector)):
             with region("inverse_product", i):

@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from rbdhw.arrays import ARRAYS
 from rbdhw.errors import InputError
 from rbdhw.golden.complex_step import by_position, by_velocity
+from rbdhw.golden.held_base import MOTION, clear_base, is_held, with_base_motion, without_base
 from rbdhw.golden.integrators import derivatives, euler, runge_kutta
 from rbdhw.golden.kinematics import kinematics
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
 from rbdhw.golden.system import System, loaded_system, system
-from rbdhw.protocol import FUNCTIONS, PARAMETERS, function_giving
+from rbdhw.protocol import BASE_HELD, FUNCTIONS, PARAMETERS, function_giving
 from rbdhw.robot.model import BASE, Robot
 
 Tasks = Mapping[str, Array]
@@ -58,7 +59,7 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     if function not in FUNCTIONS:
         raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(FUNCTIONS)}")
     given = {"base_v": robot.base_given, "base_a": robot.base_given, "gravity": robot.gravity_given}
-    given |= {"h": robot.time_step is None, PARAMETERS: False}
+    given |= {"h": robot.time_step is None, PARAMETERS: False, BASE_HELD: False}
     return tuple(name for name in FUNCTIONS[function].inputs if name != "fext" and given.get(name, True))
 
 
@@ -81,7 +82,9 @@ def evaluate(
         of the links of ``robot.loaded`` in their own frames.
         ``base_v`` and ``base_a`` (N, 6) are the base link's spatial velocity and acceleration
         ``[linear; angular]`` in its own frame, without gravity. ``gravity`` (N, 3) is in the world's frame,
-        or in the base link's frame if the base's motion is given.
+        or in the base link's frame if the base's motion is given. If tasks choose (``robot.base_chosen``),
+        ``base_held`` (N,) is one where the base is held and moves with its velocity in ``v`` and with
+        ``base_a``, which only functions with ``tau`` take; both are zero by default.
     extended
         Whether to return the function's optional results, too.
 
@@ -129,8 +132,9 @@ def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array
             raise InputError(f"array '{name}'", "missing", f"{', '.join(required)} for {function}")
     shapes = {name: kind.shape(robot.sizes) for name, kind in ARRAYS.items()}
     names = [*required, "fext", *([PARAMETERS] if robot.loaded else []), *FUNCTIONS[function].optional_inputs]
+    names += FUNCTIONS[function].base_choice if robot.base_chosen else ()
     count = np.shape(arrays["q"])[:1] or (1,)
-    tasks = {name: np.zeros((*count, *shapes[name])) for name in ("fext", "base_v", "base_a")}
+    tasks = {name: np.zeros((*count, *shapes[name])) for name in ("fext", "base_v", "base_a", BASE_HELD)}
     tasks["gravity"] = np.tile(robot.gravity, (*count, 1))
     if robot.time_step is not None:
         tasks["h"] = np.full(count, robot.time_step)
@@ -303,13 +307,16 @@ def _mass_matrix(model: System, q: Array) -> Array:
     return _reduce(model, M + np.diag(model.armature))
 
 
-def _mass_matrix_inverse(model: System, q: Array) -> Array:
+def _mass_matrix_inverse(model: System, q: Array, held: Array | None = None) -> Array:
     """Return Minv (N, nv, nv); InputError if M is singular up to rounding.
+
+    Where the base is ``held`` (N,), it is that of the joints alone.
 
     Each diagonal entry of ``Minv M`` is a sum to 1 of terms that do not depend on units. The sum of their
     magnitudes measures the cancellation.
     """
     M = _mass_matrix(model, q)
+    M = M if held is None else without_base(M, held)
     try:
         Minv = np.linalg.inv(M)
         singular = bool(np.any(np.sum(np.abs(Minv * M), axis=-1) > MAX_CANCELLATION))
@@ -318,15 +325,17 @@ def _mass_matrix_inverse(model: System, q: Array) -> Array:
     if singular:
         expected = "every motion of its joints to move mass or inertia"
         raise InputError(f"robot '{model.name}'", "singular mass matrix", expected)
-    return Minv
+    return Minv if held is None else clear_base(Minv, held)
 
 
 def _forward_dynamics(model: System, tasks: Tasks) -> Array:
-    """Return the acceleration (N, nv) that solves ``M a = tau - C``; C is the torque at zero acceleration."""
-    bias = _inverse_dynamics(model, tasks, np.zeros_like(tasks["v"]))
-    free: Array = (tasks["tau"] - bias)[..., np.newaxis]
-    accelerations: Array = (_mass_matrix_inverse(model, tasks["q"]) @ free)[..., 0]
-    return accelerations
+    """Return the acceleration (N, nv) that solves ``M a = tau - C``; C is the torque at zero acceleration.
+
+    A held base has its own acceleration already.
+    """
+    before = tasks.get(MOTION, np.zeros_like(tasks["v"]))
+    free: Array = (tasks["tau"] - _inverse_dynamics(model, tasks, before))[..., np.newaxis]
+    return np.asarray(before + (_mass_matrix_inverse(model, tasks["q"], is_held(tasks)) @ free)[..., 0])
 
 
 # The functions
@@ -336,6 +345,8 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
     """Return the results of :func:`evaluate` for one chunk of checked tasks."""
     if PARAMETERS in tasks:
         model = loaded_system(model, robot, tasks[PARAMETERS])
+    if robot.base_chosen and FUNCTIONS[function].takes_force:
+        tasks = with_base_motion(tasks)
     match function:
         case "id":
             return {"tau": _inverse_dynamics(model, tasks, tasks["a"])}
@@ -344,7 +355,7 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
         case "m":
             return {"M": _mass_matrix(model, tasks["q"])}
         case "minv":
-            return {"Minv": _mass_matrix_inverse(model, tasks["q"])}
+            return {"Minv": _mass_matrix_inverse(model, tasks["q"], is_held(tasks))}
         case "did" | "dfd" | "difd":
             return _first_derivatives(model, function, tasks)
         case "sid" | "sfd":
@@ -363,9 +374,10 @@ def _first_derivatives(model: System, function: str, tasks: Tasks) -> dict[str, 
     dtau = _inverse_dynamics_derivatives(model, tasks, acceleration)
     if function == "did":
         return {"dtau_dq": dtau[..., :nv], "dtau_dv": dtau[..., nv:]}
-    Minv = tasks["Minv"] if "Minv" in tasks else _mass_matrix_inverse(model, tasks["q"])
+    held = is_held(tasks)
+    Minv = tasks["Minv"] if "Minv" in tasks else _mass_matrix_inverse(model, tasks["q"], held)
     da = -Minv @ dtau  # tau is constant: M da + dtau = 0
-    return {"da_dq": da[..., :nv], "da_dv": da[..., nv:]}
+    return {"da_dq": clear_base(da[..., :nv], held), "da_dv": clear_base(da[..., nv:], held)}
 
 
 def _second_derivatives(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str, Array]:

@@ -18,8 +18,9 @@ from rbdhw.arrays import kind_of
 from rbdhw.design.digests import read_manifest
 from rbdhw.design.folder import Design, is_software, read
 from rbdhw.errors import InputError
+from rbdhw.host.base import chosen_base
 from rbdhw.host.engines import open_engine
-from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, ROLLOUT
+from rbdhw.protocol import BASE, BASE_HELD, FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import check_loaded, nominal_parameters, with_payload
 from rbdhw.sim.arrays import check_parameters
@@ -36,6 +37,10 @@ class Accelerator:
     with the columns of Pinocchio's own model is converted. An array without the axis of tasks is one task;
     among batches it serves all tasks. Results are named tuples: the arrays of
     :data:`rbdhw.protocol.FUNCTIONS` and ``status``, which is zero for results within the declared accuracy.
+
+    In a build with ``--base any``, ``base`` of the functions that depend on it is ``floating`` (by default),
+    ``given`` or ``fixed``, for all tasks or one for each. Where the base is given, it moves by the first six
+    entries of ``v``, and by ``base_a``, or those of ``a``.
 
     Parameters
     ----------
@@ -189,7 +194,12 @@ class Accelerator:
         def __getattr__(self, function: str) -> Callable[..., Any]: ...
 
     def _call(
-        self, function: str, arrays: Mapping[str, Any], extended: bool, parameter_set: int | None = None
+        self,
+        function: str,
+        arrays: Mapping[str, Any],
+        extended: bool,
+        parameter_set: int | None = None,
+        base: Any = None,
     ) -> Any:
         """Compute a function for one task or a batch, and return its named results."""
         if function not in self.functions:
@@ -197,6 +207,8 @@ class Accelerator:
             raise InputError(f"function '{function}'", f"not in {self.folder}", expected)
         given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
         self._check_time_step(function, given)
+        if base is not None:
+            given |= chosen_base(self.robot, function, base, given)
         if PARAMETERS in FUNCTIONS[function].inputs:
             self._with_parameters(given, parameter_set)
         self._engine.check_optional(function, given)
@@ -338,8 +350,8 @@ def _results(function: str, arrays: tuple[str, ...]) -> Callable[..., Any]:
 def _method(function: str) -> Callable[..., Any]:
     """Return the method that computes a function; its signature has the function's arrays."""
     own = FUNCTIONS[function]
-    required = [name for name in own.inputs if name not in (*BASE, "fext")]
-    chosen = [name for name in own.inputs if name not in required]
+    required = [name for name in own.inputs if name not in (BASE_HELD, *BASE, "fext")]
+    chosen = [name for name in own.inputs if name not in (BASE_HELD, *required)]
     kinds = inspect.Parameter
     parameters = [kinds("self", kinds.POSITIONAL_OR_KEYWORD)]
     parameters += [
@@ -347,6 +359,8 @@ def _method(function: str) -> Callable[..., Any]:
         for name in required
     ]
     parameters += [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in (*chosen, *own.optional_inputs)]
+    if own.base_choice:
+        parameters.append(kinds("base", kinds.KEYWORD_ONLY, default=None))
     if own.optional_outputs:
         parameters.append(kinds("extended", kinds.KEYWORD_ONLY, default=False))
     if PARAMETERS in own.inputs:
@@ -358,8 +372,9 @@ def _method(function: str) -> Callable[..., Any]:
         if len(positional) != len(names) or named:
             arguments = signature.bind(self, *positional, **named).arguments
             extended, chosen = arguments.pop("extended", False), arguments.pop("parameter_set", None)
+            base = arguments.pop("base", None)
             del arguments["self"]
-            return self._call(function, arguments, extended, chosen)
+            return self._call(function, arguments, extended, chosen, base)
         return self._call(function, dict(zip(names, positional, strict=True)), False)
 
     method.__name__ = function

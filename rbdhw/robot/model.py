@@ -276,6 +276,8 @@ class Robot:
         Whether each task has its own gravity, which replaces ``gravity``.
     base_given
         Whether each task has the base's velocity and acceleration.
+    base_chosen
+        Whether each task says if the base, which floats, is held: then it has the base's acceleration.
     frames
         The frames of which the kinematics are wanted.
     frame_axes
@@ -301,6 +303,7 @@ class Robot:
     fixed_placements: tuple[Placement, ...] = field(default=(), compare=False)
     gravity_given: bool = False
     base_given: bool = False
+    base_chosen: bool = False
     frames: tuple[Frame, ...] = ()
     frame_axes: str = FRAME_AXES[0]
     time_step: float | None = None

@@ -9,8 +9,11 @@ from rbdhw.robot.drives import NO_DRIVES, Drives
 from rbdhw.robot.model import FRAME_AXES
 from rbdhw.runtime.number_bounds import ACCELERATION_OF_FREE_FALL, TIME_STEP
 
-BASES = ("fixed", "floating", "given")
-"""The motion of the root link: none, free, or given by each task."""
+ANY_BASE = "any"
+"""A value in place of a motion of the root link: each task chooses its own."""
+
+BASES = ("fixed", "floating", "given", ANY_BASE)
+"""The motion of the root link: none, free, given by each task, or one of these by task."""
 
 PER_TASK = "task"
 """A value in place of a gravity vector: each task has its own."""
@@ -45,8 +48,8 @@ class Mounting:
     Parameters
     ----------
     base
-        ``fixed``, ``floating`` (six degrees of freedom at the root, in its frame) or ``given`` (each task
-        contains the root's velocity and acceleration).
+        ``fixed``, ``floating`` (six degrees of freedom at the root, in its frame), ``given`` (each task
+        contains the root's velocity and acceleration) or ``any`` (each task says which of these it is).
     gravity
         Acceleration of free fall (m/s^2) in the world frame, or in the root's frame for a given base; or
         :data:`PER_TASK`. None is 9.81 m/s^2 along -z.

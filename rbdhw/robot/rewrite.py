@@ -115,7 +115,13 @@ def neighbourhood(robot: Robot, i: int) -> Robot:
     cut = len(path) > REACH + 1
     names = {body.name for body in bodies}
     frames = tuple(frame for frame in robot.frames if frame.body in names)
-    return replace(robot, bodies=tuple(bodies), base_given=cut or robot.base_given, frames=frames)
+    return replace(
+        robot,
+        bodies=tuple(bodies),
+        base_given=cut or robot.base_given,
+        base_chosen=robot.base_chosen and not cut,
+        frames=frames,
+    )
 
 
 def _keep(robot: Robot) -> Robot:

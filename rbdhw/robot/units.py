@@ -75,7 +75,7 @@ _BASE: Mapping[str, tuple[str, ...]] = {
 }
 
 
-COUNTS = ("steps", "every", "seed", "row", "step", "first_flagged", "cost")
+COUNTS = ("base_held", "steps", "every", "seed", "row", "step", "first_flagged", "cost")
 """The arrays of numbers without a unit."""
 
 

@@ -81,11 +81,13 @@ class ArrayComponent(CorePorts):
         words = {
             word.value: slots[word.slot][: word.format.width].as_signed() for word in self.program.inputs
         }
-        for flag in self.program.flags:
-            raised = self.flag_raised(flag)
-            for value, bit in ((flag.value, raised), (~flag.value, ~raised)):
-                words[value] = Signal(signed(2), name=f"flag_{flag.name}_{value < 0:d}")
-                m.d.comb += words[value].eq(Cat(bit, Const(0, 1)))
+        raised = {flag.value: (flag.name, self.flag_raised(flag)) for flag in self.program.flags}
+        names = {word.value: word.name for word in self.program.inputs}
+        raised |= {value: (names[value], words[value][0]) for value in self.program.choosing_words}
+        for flag, (name, bit) in raised.items():
+            for value, own in ((flag, bit), (~flag, ~bit)):
+                words[value] = Signal(signed(2), name=f"flag_{name}_{value < 0:d}")
+                m.d.comb += words[value].eq(Cat(own, Const(0, 1)))
         return words
 
     def _operation(self, value: int) -> Operation:

@@ -12,7 +12,7 @@ from rbdhw import golden
 from rbdhw.arrays import MULTIPLIERS, SYMMETRIC
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.errors import InputError
-from rbdhw.protocol import FUNCTIONS, PARAMETERS
+from rbdhw.protocol import BASE_HELD, FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import NUMBERS, bounds_by_link, unphysical
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
@@ -39,12 +39,14 @@ def check_arrays(
     ------
     InputError
         An array has the wrong shape, a number that is not finite or too large, a quaternion that is not of
-        unit length, a force on a body without one in this build, inertial parameters that no body has or that
-        are outside of their bounds, or a matrix that is not symmetric.
+        unit length, a force on a body without one in this build, a base that cannot be held or an
+        acceleration of one that is not, inertial parameters that no body has or that are outside of their
+        bounds, or a matrix that is not symmetric.
     """
     checked = _convert_layout(robot, arrays)
     golden.with_unit_quaternions(robot, checked["q"])
     _check_forces(robot, fext, checked.get("fext"))
+    checked |= _checked_choice(robot, checked)
     if PARAMETERS in checked:
         check_parameters(robot, checked[PARAMETERS])
     for name in SYMMETRIC:
@@ -102,13 +104,13 @@ def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[st
     vector, matrix = (tasks, nv), (tasks, robot.nv, robot.nv)
     wrenches = (tasks, len(robot.bodies), 6)
     shapes = {"q": (tasks, nq), "v": vector, "a": vector, "tau": vector, "fext": wrenches}
-    shapes |= dict.fromkeys(MULTIPLIERS, vector) | {"h": (tasks,)}
+    shapes |= dict.fromkeys(MULTIPLIERS, vector) | dict.fromkeys(("h", BASE_HELD), (tasks,))
     shapes[PARAMETERS] = (tasks, robot.sizes["loaded"], len(NUMBERS))
     return {**shapes, "Minv": matrix, "base_v": (tasks, 6), "base_a": (tasks, 6), "gravity": (tasks, 3)}
 
 
 def _check_array(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) -> Array:
-    if name == "h" and array.ndim == 0:
+    if name in ("h", BASE_HELD) and array.ndim == 0:
         array = np.broadcast_to(array, shape)
     if array.shape != shape:
         raise InputError(f"array '{name}'", f"shape {array.shape}", str(shape))
@@ -121,6 +123,27 @@ def _check_array(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) 
         expected = f"magnitudes of up to {TASK_NUMBER:g}"
         raise InputError(f"array '{name}', row {place[0]}", f"{numbers[place]:g}", expected)
     return numbers
+
+
+def _checked_choice(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return whether the base is held in each task, and how it moves; it floats by default."""
+    tasks = len(arrays["q"])
+    held, motion = arrays.get(BASE_HELD, np.zeros(tasks)), arrays.get("base_a", np.zeros((tasks, 6)))
+    if not robot.base_chosen:
+        if held.any():
+            reason = "tasks of this build do not choose whether the base is held"
+            raise InputError(f"array '{BASE_HELD}'", reason, "none", "generate with --base any")
+        return {}
+    odd = np.flatnonzero((held != 0.0) & (held != 1.0))
+    if len(odd):
+        where = f"array '{BASE_HELD}', row {odd[0]}"
+        raise InputError(where, f"{held[odd[0]]:g}", "1 if the base is held, 0 if it floats")
+    free = np.flatnonzero((held == 0.0) & motion.any(axis=1))
+    if len(free):
+        where = f"array 'base_a', row {free[0]}"
+        reason = "the base of this task floats, so forces accelerate it"
+        raise InputError(where, reason, "zeros", f"set {BASE_HELD} to 1 to hold the base")
+    return {BASE_HELD: held, "base_a": motion}
 
 
 def _check_forces(robot: Robot, loaded: Sequence[int], fext: Array | None) -> None:

@@ -227,6 +227,7 @@ def load(design: Design, function: str, path: Path) -> Loaded:
     every = FUNCTIONS[function].inputs + FUNCTIONS[function].optional_inputs
     chosen = (*BASE, "h")
     required_or_loaded = {*required, *([PARAMETERS] if design.robot.loaded else [])}
+    required_or_loaded |= set(FUNCTIONS[function].base_choice if design.robot.base_chosen else ())
     archive = read_archive(path, [name for name in every if name not in chosen or name in required_or_loaded])
     arrays = archive.arrays
     for name in required:

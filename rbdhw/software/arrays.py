@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rbdhw.arrays import Element, given_elements, kind_of
-from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS
+from rbdhw.protocol import BASE, BASE_HELD, FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
 
 UNITS = {
@@ -21,6 +21,8 @@ UNITS = {
     "M": "mass matrix",
     "base_v": "velocity of the root [linear; angular] in its frame: m/s, rad/s",
     "base_a": "acceleration of the root [linear; angular] in its frame: m/s^2, rad/s^2",
+    BASE_HELD: "1 if the root is held and moves by the velocity in v and by the acceleration given, 0 if it "
+    "floats",
     "gravity": "acceleration of free fall: m/s^2",
     "parameters": "the numbers that the hardware holds of inertial parameters; see robot.parameters of the "
     "manifest",
@@ -160,4 +162,4 @@ def arrays_of(
     return tuple(inputs), tuple(outputs)
 
 
-_CHOSEN = (*BASE, "fext", "h")
+_CHOSEN = (BASE_HELD, *BASE, "fext", "h")

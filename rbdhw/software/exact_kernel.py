@@ -140,7 +140,7 @@ class Kernel:
                 if flag.value in self._decided:
                     return self._shifted(yes if self._decided[flag.value] else no)
                 one, other = self._shifted(yes), self._shifted(no)
-                return f"({other} ^ (({one} ^ {other}) & -({self._shifted(flag)})))"
+                return f"({other} ^ (({one} ^ {other}) & -({self._shifted(flag)} & 1)))"
 
     def _shifted(self, operand: Operand) -> str:
         return _aligned(self._leaf(operand.value), operand)

@@ -229,6 +229,7 @@ def float_arrays(
     """
     given = {"fext"} if loaded else set()
     given |= {"base_v", "base_a"} if robot.base_given else set()
+    given |= set(FUNCTIONS[function].base_choice) if robot.base_chosen else set()
     given |= {"gravity"} if robot.gravity_given else set()
     given |= {PARAMETERS} if robot.loaded else set()
     given |= {"h"} if robot.time_step is None else set()

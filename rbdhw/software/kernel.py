@@ -151,7 +151,10 @@ class Kernel:
                 yield f"const V v{i} = R(1.0) / {self._term(node.args[0])};"
             case Op.ROUND:
                 yield f"const V v{i} = {self._term(node.args[0])};"
-            case _:  # a scaled node; choices are made before
+            case Op.SELECT:  # by a number of the task, which is one or zero; flags are decided before
+                flag, own, other = map(self._term, node.args)
+                yield f"const V v{i} = {flag} * {own} + (R(1.0) - {flag}) * {other};"
+            case _:  # a scaled node
                 yield f"const V v{i} = {self._term(node.args[0])} * R({node.value!r});"
 
     def _term(self, edge: Edge) -> str:

@@ -124,3 +124,21 @@ def test_floors_are_a_quarter_of_the_results_of_ordinary_motions():
         results = golden.evaluate(robot, function, arrays).values()
         norms = np.sqrt(sum((array**2).reshape(4000, -1).sum(axis=1) for array in results))
         assert floor == pytest.approx(0.25 * np.median(norms), rel=0.1)
+
+
+def test_bases_that_tasks_may_hold():
+    """Half of them float, a quarter moves as given, and a quarter is at rest."""
+    robot = robot_of("hyq", "any")
+    drawn = draw(robot, input_domain(robot), TASKS, np.random.default_rng(2))
+    held, arrays = drawn.arrays["base_held"] == 1.0, drawn.arrays
+    fixed = held & ~np.hstack([arrays[name][:, :6] for name in ("v", "a", "base_a")]).any(axis=1)
+    assert held.sum() == pytest.approx(TASKS / 2, rel=0.1)
+    assert fixed[drawn.stratum == BOX].sum() == pytest.approx(600 / 4, rel=0.2)
+    assert not arrays["base_a"][~held].any()
+    moving = held & (drawn.stratum == MOTION)
+    np.testing.assert_array_equal(arrays["base_a"][moving], arrays["a"][moving, :6])
+    found = golden.evaluate(robot, "fd", arrays)["a"]
+    size = np.abs(arrays["a"][moving]).max()
+    assert (
+        np.median(np.abs(found - arrays["a"])[moving]) < 1e-6 * size
+    )  # forces beyond the domain are clipped

@@ -46,6 +46,18 @@ def test_triples_of(parents, steady, expected):
     assert sorted(groups(parents, (), 3, steady)) == sorted(expected)
 
 
+@pytest.mark.parametrize(
+    ("parents", "steady", "expected"),
+    [
+        ((*BASE, 5), (), [((6,),), ((5, 4, 3),), ((2, 1), (0,))]),
+        ((*BASE, 5, 6), (0, 1, 2), [((7, 6),), ((2, 1, 0), (5, 4, 3))]),
+        ((-1, 0, 1, -1, 3, 4, 2), (0, 1, 2), [((5, 4),), ((3,),), ((6,),), ((2, 1, 0),)]),
+    ],
+)
+def test_a_base_stays_apart_and_goes_last(parents, steady, expected):
+    assert sorted(groups(parents, (), 3, steady, apart=range(6))) == sorted(expected)
+
+
 @given(st.data())
 def test_a_group_comes_after_all_its_descendants(data):
     parents = [data.draw(st.integers(-1, i - 1)) for i in range(data.draw(st.integers(0, 9)))]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.inputs import shrink
+from rbdhw.frontend.quantities import LARGEST_BLOCK
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robot.reroot import reroot
@@ -61,6 +62,27 @@ def test_every_base_and_gravity(base, algorithms):
     assert_graph_is_golden(robot, 3, algorithms)
 
 
+CHOSEN = [
+    Algorithms(inverse=inverse, products=products, gradient=gradient)
+    for inverse in LARGEST_BLOCK
+    for products, gradient in (("dense", "corrected"), ("dense", "repeated"), ("solves", "corrected"))
+]
+
+
+@pytest.mark.parametrize(
+    "algorithms", CHOSEN, ids=lambda own: f"{own.inverse}, {own.products}, {own.gradient}"
+)
+@pytest.mark.parametrize("kinds", [(K.REVOLUTE, K.SPHERICAL, K.PRISMATIC), (K.PRISMATIC,)])
+def test_a_base_that_each_task_may_hold(kinds, algorithms):
+    robot = mechanism(kinds, [BASE, 0, BASE][: len(kinds)], seed=6).with_floating_base()
+    assert_graph_is_golden(replace(robot, base_chosen=True), 3, algorithms)
+
+
+def test_second_derivatives_of_forces_beside_a_base_that_each_task_may_hold():
+    robot = replace(mechanism((K.REVOLUTE,), (BASE,), seed=7).with_floating_base(), base_chosen=True)
+    assert_graph_is_golden(robot, 3, functions=("fd", "minv", "sid", "hid"), within=1e-8)
+
+
 @pytest.mark.parametrize("name", ["hyq", "iiwa14"])
 def test_a_bundled_robot_that_floats(name):
     assert_graph_is_golden(load_urdf(path(name)).with_floating_base(), 6)
@@ -80,9 +102,10 @@ def test_a_bundled_robot_from_another_root():
 def any_robot(draw: st.DrawFn) -> Robot:
     """Draw a random tree of joints of any kind, on any base, with some mimics."""
     robot = draw(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True))
-    base = draw(st.sampled_from(["fixed", "floating", "given"]))
-    robot = robot.with_floating_base() if base == "floating" and not robot.floats else robot
-    return replace(robot, base_given=base == "given" and not robot.floats, gravity_given=draw(st.booleans()))
+    base = draw(st.sampled_from(["fixed", "floating", "given", "any"]))
+    robot = robot.with_floating_base() if base in ("floating", "any") and not robot.floats else robot
+    robot = replace(robot, base_chosen=base == "any", base_given=base == "given" and not robot.floats)
+    return replace(robot, gravity_given=draw(st.booleans()))
 
 
 @given(any_robot(), st.sampled_from(WAYS))

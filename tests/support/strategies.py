@@ -103,6 +103,11 @@ def random_states(robot: Robot, tasks: int, seed: int) -> dict[str, np.ndarray]:
     states["h"] = rng.uniform(1e-3, 2e-2, tasks)
     if robot.base_given:
         states |= {"base_v": rng.uniform(-2, 2, (tasks, 6)), "base_a": rng.uniform(-5, 5, (tasks, 6))}
+    if robot.base_chosen:
+        states |= {
+            "base_held": rng.integers(2, size=tasks).astype(float),
+            "base_a": rng.uniform(-5, 5, (tasks, 6)),
+        }
     if robot.gravity_given:
         states["gravity"] = rng.uniform(-10, 10, (tasks, 3))
     return states

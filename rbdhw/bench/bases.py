@@ -1,0 +1,36 @@
+"""The table of bases: what it costs in multiplications that each task chooses its base."""
+
+from __future__ import annotations
+
+from rbdhw.bench.rows import Row, Rows
+from rbdhw.frontend.base import load_mounted
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, multiplications, optimise, prepare, trace_model
+from rbdhw.robot.mounting import Mounting
+from rbdhw.robots import path
+
+FUNCTIONS = ("id", "fd", "minv", "dfd", "difd")
+"""The functions that are counted, each built alone."""
+
+BASES = ("fixed", "floating", "any")
+
+
+def base_costs() -> Rows:
+    """Return the multiplications of functions of HyQ on each base."""
+    return [_row(base) for base in BASES]
+
+
+def _row(base: str) -> Row:
+    robot = load_mounted(path("hyq"), Mounting(base=base))
+    row: Row = {"base": base}
+    for function in FUNCTIONS:
+        graph = optimise(trace_model(prepare(robot, (function,)), (function,)), DEFAULT_DELAYS)
+        row[function] = multiplications(graph)
+    return row
+
+
+def base_layout(rows: Rows) -> Rows:
+    """Return a line for each base."""
+    return [
+        {"base": f"`{row['base']}`"} | {function: f"{row[function]:,}" for function in FUNCTIONS}
+        for row in rows
+    ]

@@ -1,0 +1,86 @@
+"""A floating base that a task may hold: it then moves as the task says, whatever the forces on it are.
+
+The base is eliminated last from the mass matrix, so what the joints alone need is there before it is. Where
+the base is held, the inverses of its blocks count as zero, and its acceleration is the task's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rbdhw.dynamics.factorization import Factors, Settle
+from rbdhw.dynamics.floating_base import FloatingBody
+from rbdhw.frontend.result_elements import is_zero
+from rbdhw.graph.trace import Signal
+from rbdhw.scalar import Scalar, region
+
+BASE_DOFS = range(6)
+"""The degrees of freedom of the base."""
+
+Matrix = list[list[Scalar]]
+
+
+@dataclass(frozen=True)
+class HeldBase:
+    """The choice of a task between a base that floats and one that is held.
+
+    Parameters
+    ----------
+    recorder
+        Records choices.
+    held
+        One if the base is held, zero if it floats.
+    acceleration
+        The acceleration [linear; angular] of a held base, in its frame and without gravity.
+    floating
+        The base's velocity and the gravity in its frame.
+    """
+
+    recorder: Any
+    held: Signal
+    acceleration: Sequence[Scalar]
+    floating: FloatingBody
+
+    def proper(self) -> list[Scalar]:
+        """Return the proper acceleration of a held base."""
+        with region("floating"):
+            x, y, z, *angular = self.acceleration
+            return [*self.floating.proper((x, y, z)), *angular]
+
+    def choose(self, own: Sequence[Scalar], others: Sequence[Scalar]) -> list[Scalar]:
+        """Return ``others``, in which the entries of a held base are its ``own`` (6,)."""
+        with region("floating"):
+            base = [self._select(*pair) for pair in zip(own, others, strict=False)]
+        return [*base, *others[len(base) :]]
+
+    def settle(self, own: Sequence[Scalar]) -> Settle:
+        """Return the choice between the ``own`` entries (6,) of a held base and those of a floating one."""
+
+        def settled(k: int, entry: Scalar) -> Scalar:
+            return self._select(own[k], entry) if k in BASE_DOFS else entry
+
+        return settled
+
+    def without_base(self, factors: Factors) -> Factors:
+        """Return factors in which the inverses of a held base's blocks are zero."""
+        blocks = []
+        for block in factors.blocks:
+            if block.members[0] in BASE_DOFS:
+                with region("factorization", block.members[-1]):
+                    block = replace(block, factor=self._select(0.0, block.factor))
+            blocks.append(block)
+        return replace(factors, blocks=tuple(blocks))
+
+    def clear_columns(self, matrix: Matrix) -> Matrix:
+        """Return derivatives (nv, nv) whose columns of a held base are zero."""
+        with region("floating"):
+            return [
+                [self._select(0.0, entry) if k in BASE_DOFS else entry for k, entry in enumerate(row)]
+                for row in matrix
+            ]
+
+    def _select(self, own: Scalar, other: Scalar) -> Scalar:
+        same = is_zero(own) and is_zero(other)
+        return other if same else self.recorder.select(self.held, own, other)

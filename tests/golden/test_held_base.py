@@ -1,0 +1,81 @@
+"""Bases that each task may hold: joints as on Pinocchio's fixed, free or given base."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdhw import golden
+from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.references import assert_close, references
+from tests.support.strategies import random_states
+
+TASKS = 4
+SPLIT = {"q": 7, "v": 6, "a": 6, "tau": 6}
+"""The entries of the base in each array."""
+
+
+@pytest.fixture(scope="module")
+def fixed():
+    return load_urdf(path("hyq"))
+
+
+@pytest.fixture(scope="module")
+def robot(fixed):
+    return replace(fixed.with_floating_base(), base_chosen=True)
+
+
+@pytest.fixture
+def states(robot):
+    return random_states(robot, TASKS, seed=3)
+
+
+def of_joints(arrays):
+    """Return the arrays without the entries of the base."""
+    alone = {name: arrays[name][:, first:] for name, first in SPLIT.items()}
+    return alone | {"fext": arrays["fext"][:, 1:]}
+
+
+def check(robot, function, states, expected):
+    """Check that the joints' part is as expected, and what an acceleration does not change is zero."""
+    found = golden.evaluate(robot, function, states)
+    assert_close(
+        {name: x[(slice(None), *[slice(6, None)] * (x.ndim - 1))] for name, x in found.items()}, expected
+    )
+    if function in ("minv", "dfd", "difd"):
+        for matrix in found.values():
+            assert not matrix[:, :6].any()
+            assert not matrix[:, :, :6].any()
+    if function == "fd":
+        np.testing.assert_array_equal(found["a"][:, :6], states["base_a"])
+
+
+@pytest.mark.parametrize("function", DEFAULT_FUNCTIONS)
+def test_a_base_that_is_held_at_rest_is_fixed(robot, fixed, states, function):
+    states["q"][:, :7] = [0.3, -0.2, 0.5, 0.0, 0.0, 0.0, 1.0]
+    states |= {"base_held": np.ones(TASKS), "base_a": np.zeros((TASKS, 6))}
+    for name in ("v", "a"):
+        states[name][:, :6] = 0.0
+    check(robot, function, states, references(fixed, function, of_joints(states)))
+
+
+@pytest.mark.parametrize("function", DEFAULT_FUNCTIONS)
+def test_a_base_that_is_held_moves_as_a_given_one(robot, fixed, states, function):
+    turned = np.array([0.6, 0.0, 0.0, 0.8])
+    states["q"][:, 3:7] = turned
+    states["base_held"] = np.ones(TASKS)
+    down = [0.0, -9.81 * 2 * 0.6 * 0.8, -9.81 * (0.8**2 - 0.6**2)]
+    motion = {"base_v": states["v"][:, :6], "gravity": np.tile(down, (TASKS, 1))}
+    motion["base_a"] = states["base_a"] if function in ("fd", "dfd") else states["a"][:, :6]
+    given = replace(fixed, base_given=True, gravity_given=True)
+    check(robot, function, states, references(given, function, of_joints(states) | motion))
+
+
+@pytest.mark.parametrize("function", DEFAULT_FUNCTIONS)
+def test_other_bases_float(robot, states, function):
+    states["base_held"] = np.array([0.0, 1.0, 0.0, 1.0])
+    found = golden.evaluate(robot, function, states)
+    expected = references(replace(robot, base_chosen=False), function, states)
+    assert_close({name: x[::2] for name, x in found.items()}, {name: x[::2] for name, x in expected.items()})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from rbdhw.bench.hardware_counts import products
 from rbdhw.bench.rows import Row, Rows
+from rbdhw.emit.manifest import function_counts
 from rbdhw.frontend.base import load_mounted
-from rbdhw.frontend.build_graph import DEFAULT_DELAYS, multiplications, optimise, prepare, trace_model
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import path
 
@@ -24,7 +26,7 @@ def _row(base: str) -> Row:
     row: Row = {"base": base}
     for function in FUNCTIONS:
         graph = optimise(trace_model(prepare(robot, (function,)), (function,)), DEFAULT_DELAYS)
-        row[function] = multiplications(graph)
+        row[function] = products(function_counts(graph, function))
     return row
 
 

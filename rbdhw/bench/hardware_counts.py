@@ -66,12 +66,12 @@ def operations(robots: Iterable[tuple[str, str]] = FIXED) -> Rows:
                     "base": base,
                     "degrees of freedom": source.nv,
                     "function": function,
-                    "multiplications": _products(built),
+                    "multiplications": products(built),
                     "additions": built["additions"],
                     "reciprocals": built["reciprocals"],
-                    "multiplications of the function alone": _products(alone),
+                    "multiplications of the function alone": products(alone),
                     "multiplications by columns and articulated bodies": (
-                        _products(function_counts(factor(unmerged(plain, (function,), (), PAPERS)), function))
+                        products(function_counts(factor(unmerged(plain, (function,), (), PAPERS)), function))
                         if published
                         else None
                     ),
@@ -113,7 +113,7 @@ def roots() -> Rows:
                     "root": robot.bodies[0].name,
                     "depth": robot.depth,
                     "function": function,
-                    "multiplications": _products(function_counts(graph, function)),
+                    "multiplications": products(function_counts(graph, function)),
                     "nanoseconds": round(paths[function]),
                 }
             )
@@ -191,5 +191,6 @@ def _both_counts(row: Row) -> str:
     return f"{row['multiplications']:,} / {row['multiplications of the function alone']:,}"
 
 
-def _products(found: dict[str, Any]) -> int:
+def products(found: dict[str, Any]) -> int:
+    """Return all multiplications of a function's counts."""
     return sum(found["multiplications"].values())

@@ -14,6 +14,7 @@ from rbdhw.bench.rows import Rows, by_function, robot_label
 from rbdhw.config import BuildOptions
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.explore.search import make_plan
+from rbdhw.fixed.result_words import result_words
 from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import multiplications
 from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Placement, Robot
@@ -95,7 +96,7 @@ def step_operations(robots: Iterable[tuple[str, str]] = COUNTED) -> Rows:
                     "function": function,
                     "multiplications": multiplications(graph),
                     "contained": times * inside[other],
-                    "words": len(graph.outputs),
+                    "words": len(result_words(graph)),
                 }
             )
     return rows

@@ -283,6 +283,9 @@ FLAGS: dict[str, tuple[tuple[str, ...], bool]] = {
 """Flags that a core derives from the header. For each, the functions whose tasks set it, and whether these
 tasks must also have the option :data:`EXTENDED`."""
 
+CHOICES = (*FLAGS, BASE_HELD)
+"""The inputs of a core that are one or zero, and choose between values: flags, and a word of the task."""
+
 
 def flag_values(function: str, extended: bool) -> dict[str, bool]:
     """Return the value of every flag for a task of a function, with or without the option EXTENDED."""

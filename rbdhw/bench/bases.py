@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from rbdhw.bench.builds import graph_of
 from rbdhw.bench.hardware_counts import products
 from rbdhw.bench.rows import Row, Rows
 from rbdhw.emit.manifest import function_counts
-from rbdhw.frontend.base import load_mounted
-from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
-from rbdhw.robot.mounting import Mounting
-from rbdhw.robots import path
 
 FUNCTIONS = ("id", "fd", "minv", "dfd", "difd")
 """The functions that are counted, each built alone."""
@@ -22,11 +19,9 @@ def base_costs() -> Rows:
 
 
 def _row(base: str) -> Row:
-    robot = load_mounted(path("hyq"), Mounting(base=base))
     row: Row = {"base": base}
     for function in FUNCTIONS:
-        graph = optimise(trace_model(prepare(robot, (function,)), (function,)), DEFAULT_DELAYS)
-        row[function] = products(function_counts(graph, function))
+        row[function] = products(function_counts(graph_of("hyq", (function,), base), function))
     return row
 
 

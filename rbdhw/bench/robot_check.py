@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
+from rbdhw.bench.hardware_counts import products
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.domain.bounds import Domain, input_domain
 from rbdhw.domain.graph_inputs import graph_inputs
@@ -26,7 +27,6 @@ from rbdhw.domain.sampling import sample
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.errors import InputError
 from rbdhw.fixed.figures import HEADROOM, Measured
-from rbdhw.fixed.program import Program
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.base import mount
@@ -222,7 +222,7 @@ def _evaluate_program(robot: Robot, domain: Domain, functions: tuple[str, ...]) 
     if any(FUNCTIONS[function].takes_inverse for function in functions):
         domain = add_inverse_bounds(domain, robot, options)
     found = choose_formats(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
-    operations = {function: _products(found.program, function) for function in functions}
+    operations = {own: products(program_counts(found.program, own)) for own in functions}
     return Evaluated(off, found.errors, operations)
 
 
@@ -233,10 +233,6 @@ def _level(robot: Robot, arrays: dict[str, Array]) -> dict[str, Array]:
             quaternions = arrays["q"][:, place][:, part]  # a view
             quaternions /= np.linalg.norm(quaternions, axis=1, keepdims=True)
     return arrays
-
-
-def _products(program: Program, function: str) -> int:
-    return sum(program_counts(program, function)["multiplications"].values())
 
 
 def _interpret(

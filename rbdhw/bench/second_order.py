@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.arrays import ARRAYS
 from rbdhw.bench.builds import graph_of, robot_of
+from rbdhw.bench.hardware_counts import products
 from rbdhw.bench.processors import float_speeds
 from rbdhw.bench.rows import Row, Rows, by_function, robot_label
 from rbdhw.config import BuildOptions, Pacing
@@ -97,7 +98,7 @@ def second_operations(robots: Iterable[tuple[str, str, tuple[str, ...]]] = COUNT
 
 def _products(name: str, base: str, function: str) -> int:
     """Return the multiplications for the results that every task of the function has."""
-    return sum(function_counts(graph_of(name, (function,), base), function)["multiplications"].values())
+    return products(function_counts(graph_of(name, (function,), base), function))
 
 
 def second_operations_layout(rows: Rows) -> Rows:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.protocol import BASE_HELD, FLAGS
+from rbdhw.protocol import CHOICES
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -35,7 +35,7 @@ def random_states(robot: Robot, names: Iterable[str]) -> dict[str, Array]:
     flags = np.arange(STATES) % 2
     return {
         name: rng.permutation(flags).astype(float)
-        if name in FLAGS or name == BASE_HELD
+        if name in CHOICES
         else coordinates.get(name, rng.uniform(-1.0, 1.0, STATES))
         for name in names
     }

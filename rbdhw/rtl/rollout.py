@@ -208,15 +208,15 @@ class Rollout(wiring.Component):
             result = delay_line(
                 m, self.result, 1, (self.preparation.latency,), name="result", memory_stages=MEMORY_STAGES
             )[self.preparation.latency]
-            straight, prepared = goes_on, going
+            straight = goes_on
             leaves, occupied, answered = self._passed(m, done & ends), done, going
         else:
-            straight, prepared = done & ~ends, after.as_value()
+            straight = done & ~ends
             goes_on, going = self.enters | straight, Mux(straight, after, self._entry(m))
             leaves, occupied, answered, result = done & ends, straight, after, self.result
         m.d.comb += [
             passes.eq(straight & waiting.r_en & (waiting.level == 0)),
-            following.eq(Mux(waiting.r_rdy, waiting.r_data, prepared)),
+            following.eq(Mux(waiting.r_rdy, waiting.r_data, going)),
             waiting.w_en.eq(goes_on & ~passes),
             waiting.w_data.eq(going),
         ]

@@ -71,6 +71,38 @@ def job(rng: random.Random, parts: tuple[str, ...]) -> list[tuple[int, bool]]:
     return beats
 
 
+async def drive(ctx: Any, dut: Accelerator, beats: list[tuple[int, bool]], cycles: int) -> list[Any]:
+    """Send beats for some cycles; return the cycle, the data and the end of each beat that comes back."""
+    queue, taken = list(beats), []
+    ctx.set(dut.m_axis_tready, 1)
+    for cycle in range(cycles):
+        ctx.set(dut.s_axis_tvalid, bool(queue))
+        if queue:
+            ctx.set(dut.s_axis_tdata, queue[0][0])
+            ctx.set(dut.s_axis_tlast, queue[0][1])
+        if ctx.get(dut.m_axis_tvalid):
+            taken.append((cycle, ctx.get(dut.m_axis_tdata), ctx.get(dut.m_axis_tlast)))
+        if queue and ctx.get(dut.s_axis_tready):
+            queue.pop(0)
+        await ctx.tick()
+    ctx.set(dut.s_axis_tvalid, 0)
+    return taken
+
+
+def simulated(dut: Accelerator, beats: list[tuple[int, bool]], cycles: int) -> list[Any]:
+    """Return what :func:`drive` does of an accelerator after power-up."""
+    taken: list[Any] = []
+
+    async def testbench(ctx: Any) -> None:
+        taken.extend(await drive(ctx, dut, beats, cycles))
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    return taken
+
+
 @pytest.mark.parametrize("parts", [(), tuple(ROLLOUT_PARTS)])
 def test_after_a_reset_in_the_middle_of_rollouts_all_is_as_after_power_up(parts: tuple[str, ...]) -> None:
     core = FakeCore(ii=2, functions=(STEP,), latencies={"step": 9})
@@ -78,30 +110,14 @@ def test_after_a_reset_in_the_middle_of_rollouts_all_is_as_after_power_up(parts:
     bench = Bench(dut)
     answers: list[list[Any]] = []
 
-    async def drive(ctx: Any, beats: list[tuple[int, bool]], cycles: int) -> list[Any]:
-        queue, taken = list(beats), []
-        ctx.set(dut.m_axis_tready, 1)
-        for cycle in range(cycles):
-            ctx.set(dut.s_axis_tvalid, bool(queue))
-            if queue:
-                ctx.set(dut.s_axis_tdata, queue[0][0])
-                ctx.set(dut.s_axis_tlast, queue[0][1])
-            if ctx.get(dut.m_axis_tvalid):
-                taken.append((cycle, ctx.get(dut.m_axis_tdata), ctx.get(dut.m_axis_tlast)))
-            if queue and ctx.get(dut.s_axis_tready):
-                queue.pop(0)
-            await ctx.tick()
-        ctx.set(dut.s_axis_tvalid, 0)
-        return taken
-
     async def testbench(ctx: Any) -> None:
         for cycles in (0, 17, 30, 41, 56, 73):
-            await drive(ctx, job(random.Random(cycles), parts), cycles)
+            await drive(ctx, dut, job(random.Random(cycles), parts), cycles)
             ctx.set(bench.reset, 1)
             await ctx.tick()
             ctx.set(bench.reset, 0)
             unloaded = packet(ROLLOUT, 77, parts, steps=1)
-            answers.append(await drive(ctx, unloaded + job(random.Random(1), parts), 320))
+            answers.append(await drive(ctx, dut, unloaded + job(random.Random(1), parts), 320))
 
     simulator = Simulator(bench)
     simulator.add_clock(1e-8)
@@ -152,30 +168,12 @@ def test_states_that_do_not_fit_are_flagged_in_the_next_step() -> None:
     ]
     for tag, (q, v) in enumerate(states):
         beats += packet(ROLLOUT, tag, steps=1 + tag % 3, **{"q[0]": q, "v[0]": v})
-    answers: list[int] = []
-    came: list[int] = []
-
-    async def testbench(ctx: Any) -> None:
-        queue = list(beats)
-        ctx.set(dut.m_axis_tready, 1)
-        for _ in range(900):
-            ctx.set(dut.s_axis_tvalid, bool(queue))
-            if queue:
-                ctx.set(dut.s_axis_tdata, queue[0][0])
-                ctx.set(dut.s_axis_tlast, queue[0][1])
-            if ctx.get(dut.m_axis_tvalid):
-                came.append(ctx.get(dut.m_axis_tdata))
-                if ctx.get(dut.m_axis_tlast):
-                    answers.append(sum(beat << WIDTH * k for k, beat in enumerate(came)))
-                    came.clear()
-            if queue and ctx.get(dut.s_axis_tready):
-                queue.pop(0)
-            await ctx.tick()
-
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    answers, came = [], []
+    for _, beat, last in simulated(dut, beats, 900):
+        came.append(beat)
+        if last:
+            answers.append(sum(beat << WIDTH * k for k, beat in enumerate(came)))
+            came.clear()
     found = {answer & 0xFFFF: answer for answer in answers if answer >> 16 & 31 == CODES[ROLLOUT]}
     assert sorted(found) == list(range(len(states)))
     flagged = 0
@@ -195,27 +193,8 @@ def test_a_rollout_alone_passes_by_the_queue(ii: int, latency: int, period: int)
     dut = Accelerator(cores=[core], interface=rollouts())
     beats = [beat for row in range(HORIZON) for beat in packet(LOAD, row, row=row)]
     beats += packet(ROLLOUT, 77, steps=HORIZON, every=1)
-    came: list[int] = []
-
-    async def testbench(ctx: Any) -> None:
-        queue = list(beats)
-        ctx.set(dut.m_axis_tready, 1)
-        for cycle in range(120):
-            ctx.set(dut.s_axis_tvalid, bool(queue))
-            if queue:
-                ctx.set(dut.s_axis_tdata, queue[0][0])
-                ctx.set(dut.s_axis_tlast, queue[0][1])
-            header = ctx.get(dut.m_axis_tdata) & (1 << 21) - 1
-            if ctx.get(dut.m_axis_tvalid) and header == 77 | CODES[ROLLOUT] << 16:
-                came.append(cycle)
-            if queue and ctx.get(dut.s_axis_tready):
-                queue.pop(0)
-            await ctx.tick()
-
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    header = 77 | CODES[ROLLOUT] << 16
+    came = [cycle for cycle, beat, _ in simulated(dut, beats, 120) if beat & (1 << 21) - 1 == header]
     _, *others = came  # the first one may wait for the answer of the last row
     assert [later - earlier for earlier, later in pairwise(others)] == [period] * (HORIZON - 2)
 

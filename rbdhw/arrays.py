@@ -93,8 +93,9 @@ ARRAYS: dict[str, ArrayKind] = {
     **dict.fromkeys(("velocity", "acceleration"), _TWIST),
     **dict.fromkeys(("J", "dv_dq"), _TWIST_BY_JOINT),
     BASE_HELD: ArrayKind(()),
-    **dict.fromkeys(("h", "steps", "every", "seed", "row", "step", "first_flagged", "cost"), ArrayKind(())),
-    **dict.fromkeys((NEXT_STATE, "x_ref", "x_weight"), ArrayKind(("nx",))),
+    **dict.fromkeys(("h", "steps", "every", "seed", "row", "coordinate"), ArrayKind(())),
+    **dict.fromkeys(("step", "first_flagged", "cost"), ArrayKind(())),
+    **dict.fromkeys((NEXT_STATE, "x_ref", "x_weight", "x_nominal", "gain"), ArrayKind(("nx",))),
     "A": ArrayKind(("ndx", "ndx"), unit_diagonal=True),
     "B": ArrayKind(("ndx", "nv")),
 }

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from rbdhw.arrays import Element, WordName, given_elements
 from rbdhw.config import DATA_WIDTHS, NUMBERS, PARAMETER_SETS, STREAMS
-from rbdhw.fixed.cost import CostTerm, cost_terms
 from rbdhw.fixed.program import Word
+from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.single_precision import check_singles
 from rbdhw.protocol import CODES, COMMANDS, FUNCTIONS, HEADER_BITS, LOAD_PARAMETERS, ROW_COMMANDS
 
@@ -72,18 +72,6 @@ class FunctionWords:
     def result_bits(self) -> int:
         """The bits of all output words, packed, including optional ones."""
         return sum(word.format.width for word in self.returned(extended=True))
-
-
-@dataclass(frozen=True)
-class RolloutShape:
-    """The size of rollouts: the most steps, and the coordinates of a configuration.
-
-    ``parts`` are some of :data:`rbdhw.protocol.ROLLOUT_PARTS`.
-    """
-
-    horizon: int
-    nq: int
-    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -293,39 +281,9 @@ class Interface:
             yield from ((function, extended) for extended in (False, True)[: 1 + function.extensible])
 
 
-@dataclass(frozen=True)
-class StateWord:
-    """A word of a state: as an input of ``step``, and its place among the results; None for always zero."""
-
-    word: Word
-    place: int | None
-
-
-def state_words(step: FunctionWords, nq: int) -> tuple[StateWord, ...]:
-    """Return the words of a state in the order of slots, with the results from which they go back."""
-    results = {WordName.parse(word.name).index[0]: k for k, word in enumerate(step.outputs)}
-    found = []
-    for word in step.inputs:
-        name = WordName.parse(word.name)
-        if name.array in ("q", "v"):
-            found.append(StateWord(word, results.get(name.index[0] + (nq if name.array == "v" else 0))))
-    return tuple(found)
-
-
-def rollout_terms(step: FunctionWords, shape: RolloutShape) -> tuple[CostTerm, ...]:
-    """Return the terms of a cost: the words of the state, then those of the forces."""
-    state = [own.word for own in state_words(step, shape.nq)]
-    return cost_terms(state, [word for word in step.inputs if array_of(word) == "tau"], shape.nq)
-
-
 def stored_as(word: Word) -> tuple[Hashable, ...]:
     """Return what a loaded word has in common with those of functions that take it: element and integers."""
     return WordName.parse(word.name).index, word.format, word.lowest, word.highest
-
-
-def array_of(word: Word) -> str:
-    """Return the array of the user's interface to which a word belongs."""
-    return WordName.parse(word.name).array
 
 
 def unflatten(arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]]) -> None:

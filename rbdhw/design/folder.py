@@ -45,14 +45,17 @@ from rbdhw.domain.bounds import Domain
 from rbdhw.domain.graph_inputs import graph_ranges
 from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.program import Program
+from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.serialize import program_from_json, program_to_json
-from rbdhw.interface import Interface, RolloutShape
+from rbdhw.interface import Interface
 from rbdhw.protocol import (
     BASE_HELD,
     CODES,
     COST,
+    GAINS,
     LOAD,
     LOAD_COST,
+    LOAD_GAINS,
     LOAD_PARAMETERS,
     PARAMETERS,
     ROLLOUT,
@@ -255,6 +258,7 @@ def _read_interface(
     commands = {LOAD_PARAMETERS} if loads else set()
     commands |= {ROLLOUT, LOAD} if stream.horizon is not None else set()
     commands |= {LOAD_COST} if COST in stream.rollout else set()
+    commands |= {LOAD_GAINS} if GAINS in stream.rollout else set()
     odd = sorted(set(stream.functions) ^ {*built, *commands})
     if odd or (loads and robot.loaded is None):
         odd = odd or [LOAD_PARAMETERS]

@@ -40,6 +40,11 @@ class Stream(Closed):
     priority: list[str] = Field(description="Functions whose answers are sent first.")
     horizon: int | None = Field(default=None, description="The most steps of a rollout.")
     rollout: list[str] = Field(default=[], description="What rollouts have beside the forces of each step.")
+    largest_gains: list[list[float]] | None = Field(
+        default=None,
+        description="For each force, and each `gain` of its loads, what a gain of one stands for, in the "
+        "units of the words of the force and of `x_nominal`. Without feedback there is no such entry.",
+    )
     parameter_sets: int = Field(
         default=1, description="The sets of loaded parameters. With one set there is no such entry."
     )

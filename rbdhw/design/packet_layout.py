@@ -6,8 +6,20 @@ from typing import Any
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.program import Word
-from rbdhw.interface import Interface, RolloutShape
-from rbdhw.protocol import COMMANDS, EXTENDED, HEADER, LOAD_COST, LOADED, NEXT_STATE, PARAMETERS, Status
+from rbdhw.fixed.rollout import RolloutShape, rollout_feedback
+from rbdhw.interface import Interface
+from rbdhw.protocol import (
+    COMMANDS,
+    EXTENDED,
+    GAINS,
+    HEADER,
+    LOAD_COST,
+    LOAD_GAINS,
+    LOADED,
+    NEXT_STATE,
+    PARAMETERS,
+    Status,
+)
 from rbdhw.robot.model import Robot
 from rbdhw.robot.units import Units
 
@@ -28,7 +40,7 @@ def packet_entries(interface: Interface, robot: Robot) -> dict[str, Any]:
         "functions": interface.codes,
         "slots": list(interface.slots),
         "priority": list(interface.priority),
-        **({} if interface.rollout is None else _rollout_entries(interface.rollout)),
+        **({} if interface.rollout is None else _rollout_entries(interface, interface.rollout)),
         **({} if interface.streams == 1 else {"pairs": interface.streams}),
         **({} if interface.parameter_sets == 1 else {"parameter_sets": interface.parameter_sets}),
     }
@@ -44,12 +56,19 @@ def packet_entries(interface: Interface, robot: Robot) -> dict[str, Any]:
     }
 
 
-def _rollout_entries(shape: RolloutShape) -> dict[str, Any]:
-    return {"horizon": shape.horizon} | ({"rollout": list(shape.parts)} if shape.parts else {})
+def _rollout_entries(interface: Interface, shape: RolloutShape) -> dict[str, Any]:
+    entries: dict[str, Any] = {"horizon": shape.horizon}
+    if shape.parts:
+        entries["rollout"] = list(shape.parts)
+    if GAINS in shape.parts:
+        feedback = rollout_feedback(interface.words("step"), shape)
+        entries["largest_gains"] = [[own.largest(term) for term in own.terms] for own in feedback]
+    return entries
 
 
 def _entry(word: Word, units: Units) -> dict[str, Any]:
-    by_word = ("q", NEXT_STATE, PARAMETERS, *COMMANDS[LOAD_COST].inputs)
+    of_rows = (*COMMANDS[LOAD_COST].inputs, *COMMANDS[LOAD_GAINS].inputs, "x_nominal")
+    by_word = ("q", NEXT_STATE, PARAMETERS, *of_rows)
     own = WordName.parse(word.name).array in by_word
     return {
         "name": word.name,

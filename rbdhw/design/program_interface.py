@@ -11,8 +11,9 @@ import numpy as np
 from rbdhw.arrays import WordName
 from rbdhw.design.rollout_words import rollout_commands
 from rbdhw.fixed.program import Program, Word
+from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.single_precision import bound_as_singles
-from rbdhw.interface import FIXED, FLOAT32, FunctionWords, Interface, RolloutShape, array_of, stored_as
+from rbdhw.interface import FIXED, FLOAT32, FunctionWords, Interface, stored_as
 from rbdhw.protocol import CODES, FUNCTIONS, LOAD_PARAMETERS, PARAMETERS
 
 
@@ -69,10 +70,10 @@ def _function_words(program: Program, function: str, number: str) -> FunctionWor
     outputs = program.outputs[function]
     return FunctionWords(
         function,
-        tuple(word for word in by_slot if array_of(word) in arrays.inputs),
-        tuple(word for word in outputs if array_of(word) not in arrays.optional_outputs),
-        tuple(word for word in by_slot if array_of(word) in arrays.optional_inputs),
-        tuple(word for word in outputs if array_of(word) in arrays.optional_outputs),
+        tuple(word for word in by_slot if word.array in arrays.inputs),
+        tuple(word for word in outputs if word.array not in arrays.optional_outputs),
+        tuple(word for word in by_slot if word.array in arrays.optional_inputs),
+        tuple(word for word in outputs if word.array in arrays.optional_outputs),
     )
 
 
@@ -85,8 +86,7 @@ def _hold_parameters(
     formats, or have other words in these slots, those of loads have slots of their own, one for each format.
     """
     held = [
-        replace(own, held=tuple(word for word in own.inputs if array_of(word) == PARAMETERS))
-        for own in functions
+        replace(own, held=tuple(word for word in own.inputs if word.array == PARAMETERS)) for own in functions
     ]
     stored: dict[Hashable, Word] = {}
     for own in held:

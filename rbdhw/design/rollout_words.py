@@ -8,10 +8,12 @@ from itertools import count
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.cost import cost_format
+from rbdhw.fixed.feedback import GAIN
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
-from rbdhw.interface import FunctionWords, RolloutShape, array_of, rollout_terms
-from rbdhw.protocol import COMMANDS, COST, LOAD, LOAD_COST, ROLLOUT, SAMPLES
+from rbdhw.fixed.rollout import RolloutShape, force_words, rollout_feedback, rollout_terms
+from rbdhw.interface import FunctionWords
+from rbdhw.protocol import COMMANDS, COST, GAINS, LOAD, LOAD_COST, LOAD_GAINS, ROLLOUT, SAMPLES
 
 SEED = Format(32, 0)
 """The format of seeds, which are not negative."""
@@ -27,9 +29,12 @@ def rollout_commands(functions: Sequence[FunctionWords], shape: RolloutShape) ->
     first = 1 + max(used, default=-1)
     rollout = _inputs(ROLLOUT, step, [*_counts(shape, ("steps", "every")), *_seed(shape)], first)
     load = _inputs(LOAD, step, [*_counts(shape, ("row",)), *_deviations(step, shape)], first)
+    load = (*_nominal(step, shape), *load)
     commands = [FunctionWords(ROLLOUT, rollout, *_results(step, shape)), FunctionWords(LOAD, load, ())]
     if COST in shape.parts:
         commands.append(FunctionWords(LOAD_COST, _references(step, shape, first), ()))
+    if GAINS in shape.parts:
+        commands.append(FunctionWords(LOAD_GAINS, _gains(step, shape, first), ()))
     return tuple(commands)
 
 
@@ -64,9 +69,30 @@ def _references(step: FunctionWords, shape: RolloutShape, first: int) -> tuple[W
     return (*references, *(replace(word, slot=slot) for word, slot in zip(own, count(first), strict=False)))
 
 
+def _nominal(step: FunctionWords, shape: RolloutShape) -> tuple[Word, ...]:
+    """Return the words of the state to which feedback leads, in the slots of those of ``step``."""
+    if GAINS not in shape.parts:
+        return ()
+    terms = rollout_feedback(step, shape)[0].terms
+    return tuple(replace(term.word, name=str(term.reference)) for term in terms)
+
+
+def _gains(step: FunctionWords, shape: RolloutShape, first: int) -> tuple[Word, ...]:
+    """Return the gains of one force, in the slots of the words of the state, and the force and the step."""
+    feedback = rollout_feedback(step, shape)
+    own = feedback[0]
+    gains = [
+        Word(own.gain(term), "1", -1, GAIN, -GAIN.highest, GAIN.highest, term.word.slot) for term in own.terms
+    ]
+    most = max(each.coordinate for each in feedback)
+    coordinate = Word("coordinate", "1", -1, Format(most.bit_length() + 1, 0), 0, most)
+    numbers = [*_counts(shape, ("row",)), coordinate]
+    return (*gains, *(replace(word, slot=slot) for word, slot in zip(numbers, count(first), strict=False)))
+
+
 def _inputs(name: str, step: FunctionWords, own: Sequence[Word], first: int) -> tuple[Word, ...]:
     """Return the words of ``step`` that a command brings, and its own in the slots from ``first`` on."""
-    shared = (word for word in step.inputs if array_of(word) in COMMANDS[name].inputs)
+    shared = (word for word in step.inputs if word.array in COMMANDS[name].inputs)
     return (*shared, *(replace(word, slot=slot) for word, slot in zip(own, count(first), strict=False)))
 
 
@@ -85,7 +111,7 @@ def _deviations(step: FunctionWords, shape: RolloutShape) -> list[Word]:
     if SAMPLES not in shape.parts:
         return []
     found = []
-    for force in (word for word in step.inputs if array_of(word) == "tau"):
+    for force in force_words(step):
         assert force.lowest is not None
         assert force.highest is not None
         most = min(max(-force.lowest, force.highest), force.format.highest)

@@ -9,15 +9,17 @@ from itertools import pairwise
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.estimate.preparation import preparation_cells
-from rbdhw.interface import FunctionWords, Interface, RolloutShape, state_words
+from rbdhw.fixed.rollout import RolloutShape, force_words, state_words
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.protocol import HEADER, HEADER_BITS, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import places, streams
 from rbdhw.rtl.domain_check import checks
 from rbdhw.rtl.lane import waiting_places
 from rbdhw.rtl.merger import quotas
-from rbdhw.rtl.preparation import loaded_words, preparation_latency
-from rbdhw.rtl.rollout import entry_layout, flights, forces
+from rbdhw.rtl.preparation import preparation_latency, row_bits
+from rbdhw.rtl.rollout import flights
+from rbdhw.rtl.rollout_entry import entry_layout
 
 RECORD_CYCLES = 2
 """The number of cycles from a task's start to its record."""
@@ -114,7 +116,7 @@ def _rollouts(interface: Interface, shape: RolloutShape, port: Port, fabric: Fab
     step, latency = interface.words("step"), port.latency["step"]
     size = entry_layout(step, shape).size
     most = flights(latency + preparation_latency(interface), port.ii)
-    row = sum(word.format.width for word in forces(step))
+    row = sum(word.format.width for word in force_words(step))
     checked = sum(width for _, width, _, _ in checks(interface, step.inputs))
     luts = port.bits + step.result_bits + size + 2.0 * (row + checked) * fabric.compare
     cells = Cells(luts=luts, flip_flops=size + row + 2 * latency)
@@ -122,8 +124,7 @@ def _rollouts(interface: Interface, shape: RolloutShape, port: Port, fabric: Fab
     state = sum(own.word.format.width for own in state_words(step, shape.nq))
     buffers = fabric.queue(size, most) + fabric.queue(size - state, most)
     for name in interface.row_commands:
-        stored = sum(word.format.width for word in loaded_words(interface, name))
-        buffers += fabric.table(stored, shape.horizon)
+        buffers += fabric.table(row_bits(interface, name), shape.horizon)
     for name in (ROLLOUT, *interface.row_commands):
         own = interface.words(name)
         depth = places(interface, own, latency, 1)

@@ -1,15 +1,20 @@
-"""What the preparation of rollouts' steps takes: samples, costs, and delay lines beside them."""
+"""What the preparation of rollouts' steps takes: samples, feedback, costs, and delay lines beside them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.cost import WEIGHTED
+from rbdhw.fixed.feedback import GAIN, Feedback
 from rbdhw.fixed.normal import OCTAVE_BITS, PLACE_BITS, ROUNDS, SAMPLE, segments
-from rbdhw.interface import Interface, RolloutShape, rollout_terms
-from rbdhw.protocol import COST, SAMPLES
+from rbdhw.fixed.rollout import RolloutShape, force_words, rollout_feedback, rollout_terms
+from rbdhw.interface import Interface
+from rbdhw.protocol import COST, GAINS, SAMPLES
+from rbdhw.rtl.adder_tree import ADDENDS
 from rbdhw.rtl.normal import BLOCK_CYCLES
 from rbdhw.rtl.preparation import MEMORY_STAGES, preparation_latency
-from rbdhw.rtl.rollout import entry_layout, forces
+from rbdhw.rtl.rollout_entry import entry_layout
 
 ROUND = 96
 """Look-up tables of a round: an addition and two exclusive ors of 32 bits."""
@@ -23,12 +28,13 @@ def preparation_products(interface: Interface) -> list[tuple[int, int]]:
     step = interface.words("step")
     if SAMPLES in shape.parts:
         rise = max(rise for _, rise in segments()).bit_length()
-        for word in forces(step):
+        for word in force_words(step):
             found += [(rise + 1, PLACE_BITS + 2), (word.format.width, SAMPLE.width)]
+    for own in rollout_feedback(step, shape) if GAINS in shape.parts else ():
+        found += [(term.error_bits, GAIN.width) for term in own.terms]
     if COST in shape.parts:
         for term in rollout_terms(step, shape):
-            width = term.bits - term.error_drop + bool(term.error_drop)
-            found += [(width, WEIGHTED.width), (WEIGHTED.width, WEIGHTED.width)]
+            found += [(term.error_bits, WEIGHTED.width), (WEIGHTED.width, WEIGHTED.width)]
     return found
 
 
@@ -40,7 +46,9 @@ def preparation_cells(interface: Interface, shape: RolloutShape, fabric: Fabric)
     bits = entry_layout(step, shape).size + step.result_bits
     cells = fabric.delay(bits, preparation_latency(interface), MEMORY_STAGES)
     if SAMPLES in shape.parts:
-        cells += _sample_cells([word.format.width for word in forces(step)], fabric)
+        cells += _sample_cells([word.format.width for word in force_words(step)], fabric)
+    if GAINS in shape.parts:
+        cells += _feedback_cells(rollout_feedback(step, shape), fabric)
     if COST in shape.parts:
         for term in rollout_terms(step, shape):
             cells += Cells(
@@ -59,4 +67,17 @@ def _sample_cells(widths: list[int], fabric: Fabric) -> Cells:
         sums = OCTAVE_BITS + 2 * SAMPLE.width + 2.0 * width * (1.0 + fabric.compare)
         cells += fabric.table(entry, len(segments()))
         cells += Cells(luts=sums, flip_flops=4 * SAMPLE.width + 4 * width)
+    return cells
+
+
+def _feedback_cells(feedback: Sequence[Feedback], fabric: Fabric) -> Cells:
+    """Return the cells of errors, of products that are added up, and of the sums' limits."""
+    errors = sum(term.bits for term in feedback[0].terms)
+    cells = Cells(luts=2 * errors, flip_flops=2 * errors)
+    for own in feedback:
+        sums = len(own.terms) - 1
+        cells += Cells(
+            luts=sums * own.sum_bits + 2.0 * own.force.format.width * (1.0 + fabric.compare),
+            flip_flops=len(own.terms) * GAIN.width + sums / (ADDENDS - 1) * own.sum_bits,
+        )
     return cells

@@ -1,7 +1,7 @@
 """The cost of a step of a rollout: weighted errors, squared and added, in formats that hold every value.
 
-An error is the difference of a word of the state and its reference, or a force. It is rounded to
-:data:`ERROR_BITS` if it has more. Its weight is the root of the user's, scaled so that an error as large as
+An error (:mod:`rbdhw.fixed.state_error`) is the difference of a word of the state and its reference, or a
+force. Its weight is the root of the user's, scaled so that an error as large as
 the word's whole format becomes one at most. The product is rounded to :data:`WEIGHTED`, squared and added
 exactly, and the sum of a step is rounded to :data:`COST_POINT` bits behind the binary point. So nothing
 overflows.
@@ -15,11 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rbdhw.arrays import WordName
-from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
+from rbdhw.fixed.format import Format, Integers, round_half_up
 from rbdhw.fixed.program import Word
-
-ERROR_BITS = 27
-"""The most bits of an error, the wide port of a multiplier."""
+from rbdhw.fixed.state_error import ErrorTerm, error_terms
 
 WEIGHTED = Format(18, 17)
 """The format of a weighted error, and the width of a weight."""
@@ -32,27 +30,10 @@ SQUARE_DROP = 2 * WEIGHTED.binary_point - COST_POINT
 
 
 @dataclass(frozen=True)
-class CostTerm:
-    """A term of the cost: an element of the state, or a force, whose ``reference`` is None."""
+class CostTerm(ErrorTerm):
+    """A term of the cost: an error and the name of its weight."""
 
-    word: Word
     weight: str
-    reference: str | None
-
-    @property
-    def wraps(self) -> bool:
-        """Whether the error is that of an angle without limits, which wraps."""
-        return self.word.lowest is None
-
-    @property
-    def bits(self) -> int:
-        """The bits of an error before it is rounded."""
-        return self.word.format.width + (self.reference is not None and not self.wraps)
-
-    @property
-    def error_drop(self) -> int:
-        """The bits by which an error is rounded; one bit is kept for the rounding."""
-        return max(0, self.bits + 1 - ERROR_BITS)
 
     @property
     def weighted_drop(self) -> int:
@@ -64,30 +45,21 @@ class CostTerm:
         """The format of the weight; the largest error times the largest weight is one step below one."""
         return Format(WEIGHTED.width, WEIGHTED.binary_point + self.exponent)
 
-    @property
-    def exponent(self) -> int:
-        """The binary logarithm of the largest error."""
-        return self.bits - 1 - self.word.format.binary_point
-
     def weighted(self, values: Integers, reference: Integers | int, weight: Integers | int) -> Integers:
         """Return the weighted error in the format :data:`WEIGHTED`."""
-        error = values - reference
-        if self.wraps:
-            error = wrap(error, self.word.format.width)
-        return round_half_up(round_half_up(error, self.error_drop) * weight, self.weighted_drop)
+        return round_half_up(self.error(values, reference) * weight, self.weighted_drop)
 
 
 def cost_terms(state: Sequence[Word], forces: Sequence[Word], nq: int) -> tuple[CostTerm, ...]:
     """Return the terms of words of the state and of forces, in this order; ``nq`` as in the robot."""
     terms = []
-    for word in state:
-        name = WordName.parse(word.name)
-        index = (name.index[0] + (nq if name.array == "v" else 0),)
-        weight, reference = (str(WordName(array, index)) for array in ("x_weight", "x_ref"))
-        terms.append(CostTerm(word, weight, reference))
+    for term in error_terms(state, "x_ref", nq):
+        assert term.reference is not None
+        weight = replace(WordName.parse(term.reference), array="x_weight")
+        terms.append(CostTerm(term.word, term.reference, str(weight)))
     for word in forces:
-        weight = str(replace(WordName.parse(word.name), array="tau_weight"))
-        terms.append(CostTerm(word, weight, None))
+        weight = replace(WordName.parse(word.name), array="tau_weight")
+        terms.append(CostTerm(word, None, str(weight)))
     return tuple(terms)
 
 

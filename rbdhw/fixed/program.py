@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from rbdhw.arrays import Element, is_optional
+from rbdhw.arrays import Element, WordName, is_optional
 from rbdhw.fixed.format import Format, align, round_half_up
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
@@ -103,6 +103,11 @@ class Word:
     highest: int | None = None
     slot: int = 0
     also: tuple[Element, ...] = ()
+
+    @property
+    def array(self) -> str:
+        """The array of the user's interface to which the word belongs."""
+        return WordName.parse(self.name).array
 
     @property
     def elements(self) -> tuple[Element, ...]:

@@ -140,7 +140,11 @@ def _rotate(quaternion: Array, vector: Array) -> Array:
 
 def _tangent(robot: Robot, state: Array, stepped: Array) -> Array:
     """Return the motion (N, 2 nv) from a state to the one that is complex steps away."""
-    change = stepped.imag / STEP
+    return motion_of(robot, state, stepped.imag / STEP)
+
+
+def motion_of(robot: Robot, state: Array, change: Array) -> Array:
+    """Return the motion (N, 2 nv) in the tangent space of states (N, nq + nv) that change at a rate."""
     motion = np.empty((len(state), 2 * robot.nv))
     motion[:, robot.nv :] = change[:, robot.nq :]
     for body, own, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):

@@ -11,8 +11,14 @@ from rbdhw.golden.spatial import Array
 from rbdhw.robot.model import Robot
 
 
-def rollout(robot: Robot, arrays: Mapping[str, Array], efforts: Array) -> Array:
-    """Return the states (N, K, nq + nv) after each of K steps.
+def rollout(
+    robot: Robot,
+    arrays: Mapping[str, Array],
+    efforts: Array,
+    feedback: tuple[Array, Array] | None,
+    wraps: Array,
+) -> tuple[Array, Array]:
+    """Return the states (N, K, nq + nv) after each of K steps, and the forces (N, K, nv) of the steps.
 
     Parameters
     ----------
@@ -21,28 +27,44 @@ def rollout(robot: Robot, arrays: Mapping[str, Array], efforts: Array) -> Array:
         the function ``step`` in the first state.
     efforts
         The bounds (nv, 2) to which forces are limited.
+    feedback
+        The nominal states (K, nq + nv), and the gains (K, nv, nq + nv): times the error of the state before a
+        step they are added to its forces. None without feedback.
+    wraps
+        As those of :func:`errors_of`.
     """
-    limited = np.clip(arrays["tau"], efforts[:, 0], efforts[:, 1])
     own = {name: array for name, array in arrays.items() if name != "tau"}
-    forces = np.broadcast_to(limited, (len(own["v"]), *limited.shape[-2:]))
-    states = []
-    for k in range(forces.shape[1]):
-        after = evaluate(robot, "step", own | {"tau": forces[:, k]})["x_next"]
+    given = np.broadcast_to(arrays["tau"], (len(own["v"]), *arrays["tau"].shape[-2:]))
+    states, forces = [], []
+    for k in range(given.shape[1]):
+        added = 0.0
+        if feedback is not None:
+            nominal, gains = feedback
+            added = errors_of(np.hstack([own["q"], own["v"]]), nominal[k], wraps) @ gains[k].T
+        limited = np.clip(given[:, k] + added, efforts[:, 0], efforts[:, 1])
+        after = evaluate(robot, "step", own | {"tau": limited})["x_next"]
         own |= {"q": after[:, : robot.nq], "v": after[:, robot.nq :]}
         states.append(after)
-    return np.stack(states, axis=1)
+        forces.append(limited)
+    return np.stack(states, axis=1), np.stack(forces, axis=1)
+
+
+def errors_of(states: Array, reference: Array, wraps: Array) -> Array:
+    """Return states (..., nq + nv) less their references, element by element.
+
+    ``wraps`` (nq,) are the angles without limits, whose errors are at most half a turn.
+    """
+    errors, nq = states - reference, len(wraps)
+    errors[..., :nq] -= np.where(wraps, 2.0 * np.pi * np.round(errors[..., :nq] / (2.0 * np.pi)), 0.0)
+    return np.asarray(errors)
 
 
 def cost(states: Array, forces: Array, costs: tuple[Array, Array, Array], wraps: Array) -> Array:
-    """Return the costs (N,) of all steps, from the states (N, K, nq + nv) and the forces.
+    """Return the costs (N,) of all steps, from the states (N, K, nq + nv) and the forces (N, K, nv).
 
-    The forces are (K, nv) or (N, K, nv). ``costs`` are the references (K, nq + nv), the weights of squared
-    errors, of the same shape, and those of squared forces, (K, nv). ``wraps`` (nq,) are the angles without
-    limits, whose errors are at most half a turn.
+    ``costs`` are the references (K, nq + nv), the weights of squared errors, of the same shape, and those of
+    squared forces, (K, nv). ``wraps`` are those of :func:`errors_of`.
     """
     reference, state_weights, force_weights = costs
-    errors = states - reference
-    nq = len(wraps)
-    errors[..., :nq] -= np.where(wraps, 2.0 * np.pi * np.round(errors[..., :nq] / (2.0 * np.pi)), 0.0)
-    total = np.sum(state_weights * errors**2, axis=(1, 2))
+    total = np.sum(state_weights * errors_of(states, reference, wraps) ** 2, axis=(1, 2))
     return np.asarray(total + np.sum(force_weights * forces**2, axis=(-2, -1)))

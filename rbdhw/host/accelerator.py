@@ -232,6 +232,8 @@ class Accelerator:
         x_ref: Any = None,
         Q: Any = None,
         R: Any = None,
+        x_nominal: Any = None,
+        K: Any = None,
         states: bool = True,
         base_v: Any = None,
         base_a: Any = None,
@@ -253,6 +255,10 @@ class Accelerator:
         the state behind the step less ``x_ref``, times ``Q``, (K, nq + nv) or (nq + nv,) each; and of the
         forces, times ``R``, (K, nv) or (nv,). Without ``states`` only the cost is sent.
 
+        In a build with ``--rollout gains``, ``K`` times the difference of the state before the step and
+        ``x_nominal`` is added to the forces: (K, nv, 2 nv) or (nv, 2 nv), in the tangent space, and
+        (K, nq + nv) or (nq + nv,).
+
         Raises
         ------
         InputError
@@ -270,6 +276,7 @@ class Accelerator:
             "parameters": parameters,
         }
         rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R}
+        rows |= {"x_nominal": x_nominal, "K": K}
         design, tasks, one = self._rollouts(arrays, rows, parameter_set)
         results = roll_out(self.folder, design, tasks, every, self.engine, states=states)
         found = [array[0] if one else array for array in results.values()]
@@ -277,6 +284,8 @@ class Accelerator:
 
     def rollout_forces(self, tau: Any, std: Any, seed: Any) -> Array:
         """Return the forces (K, nv) that a rollout applies: ``tau`` plus the samples of its seed, limited.
+
+        What feedback adds is left out.
 
         The arrays are those of :meth:`rollout`. Several seeds have an axis of tasks before.
 

@@ -24,12 +24,12 @@ from rbdhw.fixed.gains import Row
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.program import Program
+from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.search import FormatSearch, Try
 from rbdhw.fixed.widths import GUARD_BITS, Widths
 from rbdhw.frontend.build_graph import Model
 from rbdhw.golden import error_norm
 from rbdhw.graph.twins import Group, Twins
-from rbdhw.interface import RolloutShape
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.magnitudes import raise_to_noise
 from rbdhw.quantize.observation import Observed

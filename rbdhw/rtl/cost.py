@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from amaranth.hdl import Const, Module, signed
@@ -11,24 +11,19 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.cost import COST_POINT, SQUARE_DROP, WEIGHTED, CostTerm
 from rbdhw.fixed.program import Word
+from rbdhw.rtl.adder_tree import add_up, sum_latency
 from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.delay import register
 from rbdhw.rtl.layouts import split_words
+from rbdhw.rtl.state_error import ERROR_CYCLES, error
 
-ADDENDS = 4
-"""The numbers that are added in a cycle."""
-
-SQUARED = 5
-"""Cycles until the squares are there: the row, an error, its product, the rounded product, the square."""
+SQUARED = ERROR_CYCLES + 3
+"""Cycles until the squares are there: an error, its product, the rounded product, the square."""
 
 
 def cost_latency(terms: int) -> int:
     """Return the cycles from a state to the cost of the step before it."""
-    latency = SQUARED
-    while terms > 1:
-        terms = -(-terms // ADDENDS)
-        latency += 1
-    return latency + 1
+    return SQUARED + sum_latency(terms) + 1
 
 
 class StageCost(wiring.Component):
@@ -68,31 +63,16 @@ class StageCost(wiring.Component):
         row = split_words(self.words, self.row)
         values = split_words([term.word for term in self.terms], self.values)
         numbers = [self._square(m, k, term, values[term.word.name], row) for k, term in enumerate(self.terms)]
-        level = 0
-        while len(numbers) > 1:
-            groups = [numbers[k : k + ADDENDS] for k in range(0, len(numbers), ADDENDS)]
-            numbers = [_sum(m, f"sum_{level}_{k}", group) for k, group in enumerate(groups)]
-            level += 1
-        rounded = numbers[0] + half(SQUARE_DROP) >> SQUARE_DROP
+        rounded = add_up(m, "sum", numbers) + half(SQUARE_DROP) >> SQUARE_DROP
         m.d.comb += self.cost.eq(register(m, "rounded", rounded, len(self.cost)))
         return m
 
     def _square(self, m: Module, k: int, term: CostTerm, value: Any, row: Mapping[str, Any]) -> Any:
         """Return the square of a weighted error."""
-        now = register(m, f"value_{k}", value, signed(len(value)))
         reference = Const(0, 1) if term.reference is None else row[term.reference]
+        difference = error(m, str(k), term, value, reference)
         weight = register(m, f"weight_{k}", row[term.weight], signed(WEIGHTED.width))
-        exact = (now - reference)[: term.bits].as_signed()
-        error = exact + half(term.error_drop) >> term.error_drop
-        width = term.bits - term.error_drop + bool(term.error_drop)
-        error = register(m, f"error_{k}", error, signed(width))
-        product = register(m, f"product_{k}", error * weight, signed(width + WEIGHTED.width))
+        product = register(m, f"product_{k}", difference * weight, signed(term.error_bits + WEIGHTED.width))
         weighted = product + half(term.weighted_drop) >> term.weighted_drop
         weighted = register(m, f"weighted_{k}", weighted, signed(WEIGHTED.width))
         return register(m, f"square_{k}", weighted * weighted, 2 * WEIGHTED.width)
-
-
-def _sum(m: Module, name: str, group: Sequence[Any]) -> Any:
-    """Return the sum of numbers that are not negative, a cycle later."""
-    total = sum(group[1:], group[0])
-    return register(m, name, total, len(total))

@@ -1,4 +1,4 @@
-"""The preparation of a step of rollouts: samples are added to its forces, and costs of the last step."""
+"""The preparation of a step of rollouts: what is added to its forces, and the cost of the last step."""
 
 from __future__ import annotations
 
@@ -12,27 +12,42 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.arrays import WordName
 from rbdhw.fixed.normal import SAMPLE
 from rbdhw.fixed.program import Word
-from rbdhw.interface import Interface, RolloutShape, array_of, rollout_terms
-from rbdhw.protocol import COST, LOAD, LOAD_COST, SAMPLES
+from rbdhw.fixed.rollout import force_words, rollout_feedback, rollout_terms
+from rbdhw.interface import Interface
+from rbdhw.protocol import COST, GAINS, LOAD, LOAD_COST, LOAD_GAINS, SAMPLES
 from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.cost import StageCost, cost_latency
 from rbdhw.rtl.delay import delay_line, register
+from rbdhw.rtl.feedback import FeedbackSum, feedback_latency
 from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.normal import NormalSource
 
 MEMORY_STAGES = 4
 """The fewest stages of a delay line that is a memory."""
 
-ADDED = NormalSource.latency + 1
-"""Cycles until what is added to the forces is there: the samples and a product."""
+SAMPLED = NormalSource.latency + 1
+"""Cycles until what samples add to the forces is there: the samples and a product."""
 
 LIMITED = 2
 """Cycles from then on to the forces: a sum and its limits."""
 
 
-def forces_latency(shape: RolloutShape) -> int:
+def _added_latency(interface: Interface) -> int:
+    """Return the cycles until what is added to the forces of a row is there; none if nothing is."""
+    shape, cycles = interface.rollout, 0
+    assert shape is not None
+    if SAMPLES in shape.parts:
+        cycles = SAMPLED
+    if GAINS in shape.parts:
+        feedback, *_ = rollout_feedback(interface.words("step"), shape)
+        cycles = max(cycles, feedback_latency(len(feedback.terms)))
+    return cycles
+
+
+def forces_latency(interface: Interface) -> int:
     """Return the cycles from a state to the forces of its step: at least those to read a row."""
-    return ADDED + LIMITED if SAMPLES in shape.parts else 1
+    added = _added_latency(interface)
+    return added + LIMITED if added else 1
 
 
 def preparation_latency(interface: Interface) -> int:
@@ -40,7 +55,7 @@ def preparation_latency(interface: Interface) -> int:
     shape = interface.rollout
     if shape is None or not shape.parts:
         return 0
-    cycles = forces_latency(shape)
+    cycles = forces_latency(interface)
     if COST in shape.parts:
         cycles = max(cycles, cost_latency(len(rollout_terms(interface.words("step"), shape))) + 1)
     return cycles
@@ -48,15 +63,21 @@ def preparation_latency(interface: Interface) -> int:
 
 def loaded_words(interface: Interface, command: str = LOAD) -> tuple[Word, ...]:
     """Return the words of a row, in the order in which it is stored."""
-    return tuple(word for word in interface.words(command).inputs if word.name != "row")
+    return tuple(word for word in interface.words(command).inputs if word.name not in ("row", "coordinate"))
+
+
+def row_bits(interface: Interface, command: str) -> int:
+    """Return the bits of the rows of a step that a command loads; the gains of each force are one."""
+    bits = sum(word.format.width for word in loaded_words(interface, command))
+    return bits * (len(force_words(interface.words("step"))) if command == LOAD_GAINS else 1)
 
 
 class Preparation(wiring.Component):
     """Computes the forces of a rollout's next step, and adds the cost of the last one.
 
     The forces are a row. With samples, each is multiplied by the row's standard deviation, and the product is
-    rounded to the format of the force; the sum is limited to the bounds of the force. The cost is that of the
-    state, and of the forces that led to it.
+    rounded to the format of the force. With gains, feedback is added. The sum is limited to the bounds of the
+    force. The cost is that of the state, and of the forces that led to it.
 
     Parameters
     ----------
@@ -73,6 +94,8 @@ class Preparation(wiring.Component):
         The number of a row of forces, and the row a cycle later.
     address_load_cost, row_load_cost : Out, In
         The same of references and weights, if there are costs.
+    address_load_gains, row_load_gains : Out, In
+        The same of the gains of all forces, if there is feedback.
     o : Out(layout)
         The rollout with its forces and its cost, :attr:`latency` cycles later.
     """
@@ -87,7 +110,7 @@ class Preparation(wiring.Component):
         self.latency = preparation_latency(interface)
         rows: dict[str, Any] = {}
         for name in interface.row_commands:
-            width = sum(word.format.width for word in loaded_words(interface, name))
+            width = row_bits(interface, name)
             rows |= {f"address_{name}": Out(self.step_bits), f"row_{name}": In(width)}
         super().__init__({"i": In(layout), **rows, "o": Out(layout)})
 
@@ -97,42 +120,81 @@ class Preparation(wiring.Component):
         m.d.comb += [
             passed.eq(self._later(m, "rollout", self.i.as_value(), self.latency)),
             self.o.eq(passed),
-            self.o.forces.eq(self._forces(m, self.latency - forces_latency(self.shape))),
+            self.o.forces.eq(
+                self._later(m, "forces", self._forces(m), self.latency - forces_latency(self.interface))
+            ),
         ]
         if COST in self.shape.parts:
             m.d.comb += self.o.cost.eq(self._cost(m))
         return m
 
-    def _forces(self, m: Module, waiting: int) -> Any:
-        """Return the packed forces; their computation starts after some cycles."""
-        number = self._later(m, "number", self.i.done, waiting)
-        reads = forces_latency(self.shape) - LIMITED - 2 if SAMPLES in self.shape.parts else 0
-        m.d.comb += self.address_load.eq(self._later(m, "address", number, reads))
-        if SAMPLES not in self.shape.parts:
+    def _forces(self, m: Module) -> Any:
+        """Return the packed forces, :func:`forces_latency` cycles later."""
+        added = _added_latency(self.interface)
+        if not added:
+            m.d.comb += self.address_load.eq(self.i.done)
             return self.row_load
-        words = loaded_words(self.interface)
-        row, samples = split_words(words, self.row_load), self._samples(m, number, waiting)
-        forces = []
-        for word in (word for word in words if array_of(word) == "tau"):
+        row = self._row_of_forces(m, added)
+        parts = [self._sampled(m, row, added)] if SAMPLES in self.shape.parts else []
+        parts += [self._fed_back(m, added)] if GAINS in self.shape.parts else []
+        found = []
+        for word in force_words(self.interface.words("step")):
+            nominal = register(m, f"nominal_{word.slot}", row[word.name], signed(word.format.width))
+            found.append(_limited(m, word, sum((own[word.name] for own in parts), nominal)))
+        return Cat(found)
+
+    def _row_of_forces(self, m: Module, added: int) -> dict[str, Any]:
+        """Return the words of a row's forces and deviations, one cycle before what is added to them.
+
+        Feedback needs the other words of the row at once. Without it, the row is read late.
+        """
+        words, waits = loaded_words(self.interface), added - 2
+        if GAINS not in self.shape.parts:
+            m.d.comb += self.address_load.eq(self._later(m, "address", self.i.done, waits))
+            return split_words(words, self.row_load)
+        m.d.comb += self.address_load.eq(self.i.done)
+        row, own = split_words(words, self.row_load), [word for word in words if word.array in ("tau", "std")]
+        return split_words(own, self._later(m, "row", Cat(row[word.name] for word in own), waits))
+
+    def _sampled(self, m: Module, row: dict[str, Any], added: int) -> dict[str, Any]:
+        """Return the samples times their deviations, in the steps of each force."""
+        samples, found = self._samples(m, added - SAMPLED), {}
+        for word in force_words(self.interface.words("step")):
             name = WordName.parse(word.name)
-            width = signed(word.format.width)
-            nominal = register(m, f"nominal_{word.slot}", row[word.name], width)
             product = samples[name.index[0]] * row[str(replace(name, array="std"))]
             product = register(m, f"product_{word.slot}", product, signed(len(product)))
-            added = product + half(SAMPLE.binary_point) >> SAMPLE.binary_point
-            forces.append(_limited(m, word, nominal + added))
-        return Cat(forces)
+            found[word.name] = product + half(SAMPLE.binary_point) >> SAMPLE.binary_point
+        return found
 
-    def _samples(self, m: Module, number: Any, waiting: int) -> list[Any]:
-        """Return the samples of all coordinates of a step."""
-        indices = [WordName.parse(word.name).index[0] for word in loaded_words(self.interface)]
+    def _samples(self, m: Module, waiting: int) -> list[Any]:
+        """Return the samples of all coordinates of a step, drawn after some cycles."""
+        indices = [WordName.parse(word.name).index[0] for word in force_words(self.interface.words("step"))]
         count = 1 + max(indices)
         m.submodules.source = source = NormalSource(
             coordinates=count, seed_bits=self.layout.members["seed"], step_bits=self.step_bits
         )
-        m.d.comb += [source.seed.eq(self._later(m, "seed", self.i.seed, waiting)), source.step.eq(number)]
+        m.d.comb += [
+            source.seed.eq(self._later(m, "seed", self.i.seed, waiting)),
+            source.step.eq(self._later(m, "number", self.i.done, waiting)),
+        ]
         ends = [SAMPLE.width * (k + 1) for k in range(count)]
         return [source.samples[end - SAMPLE.width : end].as_signed() for end in ends]
+
+    def _fed_back(self, m: Module, added: int) -> dict[str, Any]:
+        """Return what feedback adds to each force, in its steps."""
+        feedback = rollout_feedback(self.interface.words("step"), self.shape)
+        m.submodules.feedback = own = FeedbackSum(feedback=feedback, words=loaded_words(self.interface))
+        m.d.comb += [
+            own.values.eq(self.i.state),
+            own.row.eq(self.row_load),
+            self.address_load_gains.eq(self.i.done),
+            own.gains.eq(self.row_load_gains),
+        ]
+        sums, first, found = self._later(m, "added", own.added, added - own.latency), 0, {}
+        for each, width in zip(feedback, own.widths, strict=True):
+            found[each.force.name] = sums[first : first + width].as_signed()
+            first += width
+        return found
 
     def _cost(self, m: Module) -> Any:
         """Return the cost of the rollout so far; before the first step there is none."""

@@ -9,33 +9,22 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.fixed.cost import cost_format
 from rbdhw.fixed.program import Word
-from rbdhw.interface import (
-    FunctionWords,
-    Interface,
-    RolloutShape,
-    StateWord,
-    array_of,
-    rollout_terms,
-    state_words,
-)
-from rbdhw.protocol import CODES, COST, EXTENDED, HEADER, LOAD, LOADED, ROLLOUT, SAMPLES
+from rbdhw.fixed.rollout import constant_words, force_words, rollout_feedback, state_words
+from rbdhw.interface import Interface
+from rbdhw.protocol import CODES, COST, EXTENDED, HEADER, LOAD, LOAD_GAINS, LOADED, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
-from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.completion import QUEUE
 from rbdhw.rtl.delay import delay_line
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck
 from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.preparation import MEMORY_STAGES, Preparation, loaded_words, preparation_latency
+from rbdhw.rtl.rollout_entry import SEED_BITS, entry_layout, exceeds, go_back
 from rbdhw.rtl.rows import Rows, add_rows
 
 RETURN = QUEUE + 1
 """The most cycles from a step's result to the next step of the same rollout, if the core is free: a queue and
 a register. A rollout passes by the queue while it is empty."""
-
-SEED_BITS = 31
-"""The bits of a seed."""
 
 SPARE_FLIGHTS = 2
 """Rollouts in progress beyond those that fill the core, so that one can enter when another ends."""
@@ -44,46 +33,6 @@ SPARE_FLIGHTS = 2
 def flights(latency: int, initiation_interval: int) -> int:
     """Return the most rollouts in progress: enough to start a step every ``initiation_interval`` cycles."""
     return -(-(latency + RETURN) // initiation_interval) + SPARE_FLIGHTS
-
-
-def entry_layout(step: FunctionWords, shape: RolloutShape) -> data.StructLayout:
-    """Return the layout of a rollout between two steps.
-
-    ``left`` and ``done`` count steps. ``due`` are the steps until the next answer, zero if only the last
-    state is wanted, and ``every`` those between answers. ``exceeds`` states that a word of the state did not
-    fit its format. ``constant`` are the words that stay, such as the time step. Where steps are prepared
-    (:mod:`rbdhw.rtl.preparation`), there are also the next step's ``forces``, the ``seed`` of the samples,
-    the ``cost`` so far, and whether answers have the state beside it (``extended``). ``loaded`` is the option
-    of that name, where parameters are loaded.
-    """
-    number = shape.horizon.bit_length()
-    prepared = {"forces": sum(word.format.width for word in forces(step))} if shape.parts else {}
-    if SAMPLES in shape.parts:
-        prepared["seed"] = SEED_BITS
-    if COST in shape.parts:
-        terms = len(rollout_terms(step, shape))
-        prepared |= {"extended": 1, "cost": cost_format(terms, shape.horizon).width - 1}
-    return data.StructLayout(
-        {
-            "tag": HEADER["tag"][1],
-            **dict.fromkeys(("malformed", "not_finite", "outside", "overflow", "exceeds"), 1),
-            **dict.fromkeys(("first_flagged", "left", "done", "due", "every"), number),
-            "constant": sum(word.format.width for word in constants(step)),
-            "state": sum(own.word.format.width for own in state_words(step, shape.nq)),
-            **({"loaded": 1} if step.held else {}),
-            **prepared,
-        }
-    )
-
-
-def constants(step: FunctionWords) -> tuple[Word, ...]:
-    """Return the words of a step that stay the same in a rollout."""
-    return tuple(word for word in step.inputs if array_of(word) not in ("q", "v", "tau"))
-
-
-def forces(step: FunctionWords) -> tuple[Word, ...]:
-    """Return the words of a step that come from the loaded rows."""
-    return tuple(word for word in step.inputs if array_of(word) == "tau")
 
 
 class Rollout(wiring.Component):
@@ -236,7 +185,7 @@ class Rollout(wiring.Component):
 
     def _next_forces(self, m: Module, place: Any, ready: Any, valid: Any) -> Any:
         """Return the forces of the next step, together with ``ready``."""
-        self.rows: dict[str, Rows] = {}
+        self.rows: list[Rows] = []
         if not self.shape.parts:
             unused = ~valid | self.starts | (ready.malformed | ready.not_finite)
             return self._rows(m, LOAD, place, unused)
@@ -248,22 +197,33 @@ class Rollout(wiring.Component):
         return ready.forces
 
     def _rows(self, m: Module, command: str, address: Any, enable: Any) -> Any:
-        """Add the rows that a command loads; return the one of an address, one enabled cycle later."""
-        place = self.interface.row_commands.index(command)
-        self.rows[command] = rows = add_rows(
-            m,
-            "rows" if command == LOAD else f"rows_{command}",
-            loaded_words(self.interface, command),
-            self._numbers(command),
-            self.shape.horizon,
-            loads=self.loads[place],
-            malformed=self.malformed,
-            not_finite=self.not_finite,
-            refuses=self.refuses_row[place],
-            address=address,
-            enable=enable,
-        )
-        return rows.data
+        """Add the rows that a command loads; return the one of an address, one enabled cycle later.
+
+        The gains of each force have rows of their own.
+        """
+        place, numbers = self.interface.row_commands.index(command), self._numbers(command)
+        own = {"rows" if command == LOAD else f"rows_{command}": Const(1, 1)}
+        if command == LOAD_GAINS:
+            coordinates = [feedback.coordinate for feedback in rollout_feedback(self.step, self.shape)]
+            own = {f"rows_gains_{k}": numbers["coordinate"] == k for k in coordinates}
+        usable = ~self.malformed & ~self.not_finite
+        rows = [
+            add_rows(
+                m,
+                name,
+                loaded_words(self.interface, command),
+                numbers,
+                self.shape.horizon,
+                loads=self.loads[place] & usable & chosen,
+                address=address,
+                enable=enable,
+            )
+            for name, chosen in own.items()
+        ]
+        good = Cat(chosen & each.good for chosen, each in zip(own.values(), rows, strict=True)).any()
+        m.d.comb += self.refuses_row[place].eq(~good & ~self.not_finite)
+        self.rows += rows
+        return Cat(each.data for each in rows)
 
     def _field(self, word: Word) -> Any:
         """Return the whole field of a word of the task at the input."""
@@ -283,7 +243,7 @@ class Rollout(wiring.Component):
         numbers = self._numbers(ROLLOUT)
         steps, every = numbers["steps"], numbers["every"]
         bad = steps < 1
-        for rows in self.rows.values():
+        for rows in self.rows:
             bad |= steps > rows.loaded
         bad = bad | (every < 0) | (every > self.shape.horizon)
         if "seed" in numbers:
@@ -294,7 +254,7 @@ class Rollout(wiring.Component):
         if self.step.held:
             m.d.comb += entry.loaded.eq(self.loaded)
         state = [own.word for own in state_words(self.step, self.shape.nq)]
-        held = constants(self.step)
+        held = constant_words(self.step)
         m.d.comb += [
             entry.tag.eq(self.tag),
             entry.malformed.eq(self.malformed | bad & ~self.not_finite),
@@ -302,7 +262,7 @@ class Rollout(wiring.Component):
             entry.left.eq(steps),
             entry.due.eq(every),
             entry.every.eq(every),
-            entry.exceeds.eq(Cat(_exceeds(numbers[word.name], word) for word in (*state, *held)).any()),
+            entry.exceeds.eq(Cat(exceeds(numbers[word.name], word) for word in (*state, *held)).any()),
             entry.constant.eq(Cat(numbers[word.name][: word.format.width] for word in held)),
             entry.state.eq(Cat(numbers[word.name][: word.format.width] for word in state)),
         ]
@@ -324,8 +284,8 @@ class Rollout(wiring.Component):
         values: dict[int, Any] = {}
         parts = (
             ([own.word for own in state_words(self.step, self.shape.nq)], entry.state),
-            (constants(self.step), entry.constant),
-            (forces(self.step), row),
+            (constant_words(self.step), entry.constant),
+            (force_words(self.step), row),
         )
         for words, bits in parts:
             named = split_words(words, bits)
@@ -350,8 +310,8 @@ class Rollout(wiring.Component):
         after = Signal(self.layout, name="returning")
         named = split_words(self.step.outputs, self.result)
         results = [(word, named[word.name]) for word in self.step.outputs]
-        state, exceeds = zip(
-            *(_go_back(own, results) for own in state_words(self.step, self.shape.nq)), strict=True
+        state, too_large = zip(
+            *(go_back(own, results) for own in state_words(self.step, self.shape.nq)), strict=True
         )
         beyond = outside | before.exceeds
         first = (beyond | self.overflow) & (before.first_flagged == 0)
@@ -362,7 +322,7 @@ class Rollout(wiring.Component):
             after.done.eq(before.done + 1),
             after.left.eq(before.left - 1),
             after.due.eq(Mux(before.due == 1, before.every, Mux(before.due == 0, 0, before.due - 1))),
-            after.exceeds.eq(Cat(exceeds).any()),
+            after.exceeds.eq(Cat(too_large).any()),
             after.state.eq(Cat(state)),
         ]
         with m.If(first):
@@ -384,7 +344,7 @@ class Rollout(wiring.Component):
         ]
         if self.step.held:
             m.d.comb += self.record.options[LOADED].eq(entry.loaded)
-        words = {array_of(word): word for word in self.interface.words(ROLLOUT).outputs}
+        words = {word.array: word for word in self.interface.words(ROLLOUT).outputs}
         parts = [
             _extend(value, words[array].format.width)
             for array, value in (("step", entry.done), ("first_flagged", entry.first_flagged))
@@ -406,31 +366,3 @@ class Rollout(wiring.Component):
 def _extend(value: Any, width: int) -> Any:
     """Return a number that is not negative with zeros above."""
     return Cat(value, Const(0, width - len(value)))
-
-
-def _exceeds(field: Any, word: Word) -> Any:
-    """Return whether a field's number does not fit its word; an angle without limits wraps."""
-    if word.lowest is None or len(field) <= word.format.width:
-        return Const(0, 1)
-    above = field[word.format.width - 1 :]
-    return above.any() & ~above.all()
-
-
-def _go_back(own: StateWord, results: list[tuple[Word, Any]]) -> tuple[Any, Any]:
-    """Return a word of the next state in the format of the input, and whether it does not fit.
-
-    It is the result, rounded to the nearest step of the word, ties upward. It is exact where the word has as
-    many fraction bits as the result.
-    """
-    width = own.word.format.width
-    if own.place is None:
-        return Const(0, width), Const(0, 1)
-    word, value = results[own.place]
-    more = own.word.format.binary_point - word.format.binary_point
-    if more >= 0:
-        whole = Cat(Const(0, more), value).as_signed()
-    else:
-        whole = (value + half(-more)) >> -more
-    missing = max(width - len(whole), 0)
-    whole = Cat(whole, whole[-1].replicate(missing)).as_signed()
-    return whole[:width], _exceeds(whole, own.word)

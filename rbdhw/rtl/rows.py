@@ -14,10 +14,15 @@ from rbdhw.fixed.program import Word
 
 @dataclass(frozen=True)
 class Rows:
-    """A memory of rows: the row of an address, one enabled cycle later, and the number of rows."""
+    """A memory of rows.
+
+    ``data`` is the row of an address, one enabled cycle later, and ``loaded`` the number of rows. ``good``
+    states that the row at the input is neither beyond the end nor leaves a gap.
+    """
 
     data: Any
     loaded: Any
+    good: Any
 
 
 def add_rows(
@@ -28,9 +33,6 @@ def add_rows(
     depth: int,
     *,
     loads: Any,
-    malformed: Any,
-    not_finite: Any,
-    refuses: Any,
     address: Any,
     enable: Any,
 ) -> Rows:
@@ -42,10 +44,8 @@ def add_rows(
         The words of a row, in the order in which they are stored.
     numbers
         The fields of the task at the input by the names of its words; ``row`` is the number of its row.
-    loads, malformed, not_finite
-        Whether that task is a row that is admitted, and whether it is unusable.
-    refuses
-        Driven: whether its row is beyond the end, or leaves a gap.
+    loads
+        Whether that task is a usable row of this memory, and is admitted.
     address, enable
         The row to read.
     """
@@ -56,8 +56,7 @@ def add_rows(
     number = numbers["row"]
     good = (number >= 0) & (number <= loaded) & (number < depth)
     m.d.comb += [
-        refuses.eq(~good & ~not_finite),
-        write.en.eq(loads & good & ~malformed & ~not_finite),
+        write.en.eq(loads & good),
         write.addr.eq(number[: len(write.addr)]),
         write.data.eq(Cat(_limited(m, word, numbers[word.name]) for word in words)),
         read.addr.eq(address[: len(read.addr)]),
@@ -65,7 +64,7 @@ def add_rows(
     ]
     with m.If(write.en & (number == loaded)):
         m.d.sync += loaded.eq(loaded + 1)
-    return Rows(read.data, loaded)
+    return Rows(read.data, loaded, good)
 
 
 def _limited(m: Module, word: Word, field: Any) -> Any:

@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
-from rbdhw.protocol import COST, SAMPLES
+from rbdhw.golden.dynamics import with_unit_quaternions
+from rbdhw.golden.integrators import motion_of
+from rbdhw.protocol import COST, GAINS, SAMPLES
+from rbdhw.robot.model import Robot
 from rbdhw.sim.packets import check_finite
 from rbdhw.sim.rollout_model import SEED
+from rbdhw.sim.rollout_signs import continuous
 
 Array = NDArray[np.float64]
 
@@ -66,7 +70,7 @@ def _check_rows(name: str, given: Array, steps: int, lowest: Array, highest: Arr
     return rows
 
 
-COSTS = ("x_ref", "Q", "R")
+COSTS, FEEDBACK = ("x_ref", "Q", "R"), ("x_nominal", "K")
 
 LARGEST_WEIGHT = 1e12
 """The largest weight of a cost."""
@@ -91,13 +95,10 @@ def check_costs(
             remedy = f"generate with --rollout {COST}"
             raise InputError(f"array '{name}'", "this build computes no costs", remedy=remedy)
         return None
-    bounds = [np.asarray(model.domain.bounds[name], np.float64) for name in ("q", "v")]
-    bounds[0] = np.where(np.asarray(model.domain.wraps)[:, np.newaxis], [-np.inf, np.inf], bounds[0])
-    lowest, highest = np.concatenate(bounds).T
     if "Q" in arrays and "x_ref" not in arrays:
         raise InputError("array 'x_ref'", "missing", "the state that is wanted, of each step or of all")
-    none = np.zeros(len(lowest)), np.zeros(model.robot.nv)
-    reference = _check_reference(arrays.get("x_ref"), steps, lowest, highest)
+    none = np.zeros(model.robot.nq + model.robot.nv), np.zeros(model.robot.nv)
+    reference = _check_reference(model, "x_ref", arrays.get("x_ref"), steps)
     weights = [
         _check_rows(name, arrays.get(name, zero), steps, zero, zero + LARGEST_WEIGHT)
         for name, zero in zip(("Q", "R"), none, strict=True)
@@ -105,11 +106,69 @@ def check_costs(
     return reference, weights[0], weights[1]
 
 
-def _check_reference(given: Array | None, steps: int, lowest: Array, highest: Array) -> Array:
-    """Return the references; without one, a state in the domain."""
+def check_feedback(
+    model: AcceleratorModel, arrays: Mapping[str, Array], steps: int
+) -> tuple[Array, Array] | None:
+    """Return nominal states (K, nq + nv) and their gains (K, nv, nq + nv); None without gains.
+
+    The user's gains ``K`` are those of the tangent space, (K, nv, 2 nv) or (nv, 2 nv) for all steps. They are
+    multiplied by the derivative of the difference of two states, at the nominal one.
+
+    Raises
+    ------
+    InputError
+        The build takes no gains, or an array is not usable.
+    """
+    assert model.interface.rollout is not None
+    if GAINS not in model.interface.rollout.parts:
+        for name in (name for name in FEEDBACK if name in arrays):
+            remedy = f"generate with --rollout {GAINS}"
+            raise InputError(f"array '{name}'", "this build takes no gains", remedy=remedy)
+        return None
+    if "K" in arrays and "x_nominal" not in arrays:
+        raise InputError("array 'x_nominal'", "missing", "the state without feedback, of each step or of all")
+    nominal = _check_reference(model, "x_nominal", arrays.get("x_nominal"), steps)
+    shape = (model.robot.nv, 2 * model.robot.nv)
+    gains = np.asarray(arrays.get("K", np.zeros(shape)), np.float64)
+    if gains.shape not in (shape, (steps, *shape)):
+        expected = f"({steps}, {shape[0]}, {shape[1]}), or {shape} for all steps"
+        raise InputError("array 'K'", f"shape {gains.shape}", expected)
+    check_finite("K", gains.reshape(-1, shape[1]))
+    return nominal, np.broadcast_to(gains, (steps, *shape)) @ tangent_of(model.robot, nominal)
+
+
+def tangent_of(robot: Robot, states: Array) -> Array:
+    """Return the derivative (N, 2 nv, nq + nv) of the difference of states, at the states (N, nq + nv)."""
+    columns = [
+        motion_of(robot, states, np.broadcast_to(change, states.shape)) for change in np.eye(states.shape[1])
+    ]
+    return np.stack(columns, axis=-1)
+
+
+def _check_reference(model: AcceleratorModel, name: str, given: Array | None, steps: int) -> Array:
+    """Return references (K, nq + nv) of unit quaternions; without any, a state in the domain."""
+    robot = model.robot
+    bounds = [np.asarray(model.domain.bounds[own], np.float64) for own in ("q", "v")]
+    bounds[0] = np.where(np.asarray(model.domain.wraps)[:, np.newaxis], [-np.inf, np.inf], bounds[0])
+    lowest, highest = np.concatenate(bounds).T
     if given is None:
-        return np.broadcast_to(np.clip(0.0, lowest, highest), (steps, len(lowest)))
-    return _check_rows("x_ref", given, steps, lowest, highest)
+        nearest = np.clip(_neutral(robot), lowest, highest)
+        return np.broadcast_to(nearest, (steps, len(lowest)))
+    rows = _check_rows(name, given, steps, lowest, highest)
+    try:
+        q = with_unit_quaternions(robot, rows[:, : robot.nq])
+    except InputError as error:
+        raise error.within(f"array '{name}'") from None
+    return continuous(robot, np.hstack([q, rows[:, robot.nq :]]))
+
+
+def _neutral(robot: Robot) -> Array:
+    """Return the state (nq + nv,) of zeros, with quaternions of no rotation."""
+    state = np.zeros(robot.nq + robot.nv)
+    for body, own in zip(robot.bodies, robot.q_of, strict=True):
+        if body.joint.kind.quaternion is not None:
+            state[own.stop - 1] = 1.0
+    return state
 
 
 def _check_seeds(model: AcceleratorModel, arrays: Mapping[str, Array], tasks: int) -> Integers:

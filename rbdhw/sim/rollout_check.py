@@ -9,7 +9,7 @@ import numpy as np
 
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
-from rbdhw.protocol import COST, LOAD_PARAMETERS, ROLLOUT, SAMPLES
+from rbdhw.protocol import COST, GAINS, LOAD_PARAMETERS, ROLLOUT, SAMPLES
 from rbdhw.sim.loads import draw_loads, load_packets
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import Array, Bytes, answers, merge, responses
@@ -65,9 +65,11 @@ def check_rollouts(
     forces = 0.2 * rng.uniform(lower, upper, (horizon, design.robot.nv))
     parts = _parts(design, horizon, count, rng)
     own = prepare(design, {**arrays, **parts, "v": 0.2 * arrays["v"], "tau": forces}, 0)
-    rest = np.arange(horizon)
-    asked = [row_requests(design, own.rows, rest, name) for name in design.interface.row_commands]
-    places, first = [k * horizon + rest for k in range(len(asked))], len(asked) * horizon
+    asked = [row_requests(design, own.rows, name) for name in design.interface.row_commands]
+    places, first = [], 0
+    for rows_of_kind in asked:
+        places.append(first + np.arange(len(rows_of_kind)))
+        first += len(rows_of_kind)
     expected: dict[bool, list[Bytes]] = {True: [], False: []}
     flagged, total = 0, 0
     for start in range(0, count, GROUP):
@@ -102,8 +104,9 @@ def check_rollouts(
         came = answers(design, outcome.responses, asks_for_states(design, states))[ROLLOUT].packets
         if packets:
             wrong += _differing(sort_responses(np.concatenate(packets)), sort_responses(came))
-    for name in design.interface.row_commands:
-        loaded = responses(design, name, rest, np.zeros_like(rest), {})
+    for name, own_places in zip(design.interface.row_commands, places, strict=False):
+        tags = np.arange(len(own_places))
+        loaded = responses(design, name, tags, np.zeros_like(tags), {})
         wrong += _differing(loaded, answers(design, outcome.responses)[name].packets)
     if len(loads.places):
         wrong += _differing(
@@ -120,12 +123,20 @@ def _parts(design: Design, horizon: int, tasks: int, rng: np.random.Generator) -
         found["std"] = 0.05 * np.asarray(design.domain.bounds["tau"])[:, 1]
         found[SEED] = rng.integers(0, MOST_SEED_OF_SINGLES, tasks).astype(np.float64)
     if COST in design.interface.rollout.parts:
-        bounds = np.concatenate([np.asarray(design.domain.bounds[name]) for name in ("q", "v")])
-        finite = np.clip(bounds, -np.pi, np.pi)
-        found["x_ref"] = rng.uniform(finite[:, 0], finite[:, 1], (horizon, len(finite)))
-        found["Q"] = rng.uniform(0.0, 1.0, (horizon, len(finite)))
+        found["x_ref"] = _states(design, horizon, rng)
+        found["Q"] = rng.uniform(0.0, 1.0, found["x_ref"].shape)
         found["R"] = rng.uniform(0.0, 1e-3, (horizon, design.robot.nv))
+    if GAINS in design.interface.rollout.parts:
+        found["x_nominal"] = _states(design, horizon, rng)
+        largest = np.asarray(design.domain.bounds["tau"])[:, 1:]
+        found["K"] = 0.02 * largest * rng.normal(size=(horizon, design.robot.nv, 2 * design.robot.nv))
     return found
+
+
+def _states(design: Design, tasks: int, rng: np.random.Generator) -> Array:
+    """Return random states (N, nq + nv) in the domain."""
+    drawn = sample(design.robot, design.domain, tasks, rng, design.fext)
+    return np.hstack([drawn["q"], drawn["v"]])
 
 
 def _differing(expected: np.ndarray, came: np.ndarray) -> int:

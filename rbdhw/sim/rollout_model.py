@@ -6,7 +6,7 @@ upward, and not limited.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,9 +16,9 @@ from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.cost import stage_cost
 from rbdhw.fixed.format import Integers, round_half_up, wrap
 from rbdhw.fixed.normal import SAMPLE, normal_integers
-from rbdhw.fixed.program import Word
-from rbdhw.interface import array_of, rollout_terms, state_words
-from rbdhw.protocol import COST
+from rbdhw.fixed.rollout import force_words, rollout_feedback, rollout_terms, state_words
+from rbdhw.fixed.state_error import ErrorTerm
+from rbdhw.protocol import COST, GAINS
 
 Words = Mapping[str, Integers]
 
@@ -94,7 +94,7 @@ def compute(model: AcceleratorModel, own: Rollouts, step_of: Respond) -> Answere
     flags, first, cost = np.zeros((3, own.tasks), np.int64)
     found: list[tuple[Integers, Integers, Integers, Words]] = []
     for k in range(own.steps):
-        forces = step_forces(model, own, k)
+        forces = step_forces(model, own, k, words)
         status, results = step_of(words | forces)
         flags, first = flags | status, np.where((first == 0) & (status != 0), k + 1, first)
         words |= _next_state(model, results)
@@ -124,34 +124,44 @@ def _next_state(model: AcceleratorModel, results: Words) -> dict[str, Integers]:
     return words
 
 
+def _fitting(words: Words, terms: Iterable[ErrorTerm]) -> dict[str, Integers]:
+    """Return the words of terms without the bits that do not fit."""
+    return {term.word.name: wrap(words[term.word.name], term.word.format.width) for term in terms}
+
+
 def _step_cost(model: AcceleratorModel, own: Rollouts, step: int, words: Words) -> Integers | int:
     """Return the cost of a step from the words of the state behind it and of its forces."""
     shape = model.interface.rollout
     if shape is None or COST not in shape.parts:
         return 0
     terms = rollout_terms(model.interface.words("step"), shape)
-    values = {
-        term.word.name: wrap(words[term.word.name], term.word.format.width)  # what fits the word
-        for term in terms
-    }
-    return stage_cost(terms, values, {name: int(row[step]) for name, row in own.rows.items()})
+    return stage_cost(terms, _fitting(words, terms), _row(own, step))
 
 
-def step_forces(model: AcceleratorModel, own: Rollouts, step: int) -> dict[str, Integers]:
-    """Return the words (N,) of the forces of a step, counted from 0: its row, plus samples, limited."""
-    forces = force_words(model)
-    found = {word.name: np.full(own.tasks, own.rows[word.name][step]) for word in forces}
-    if SEED not in own.words:
-        return found
-    drawn = normal_integers(own.words[SEED], np.array([step]), model.robot.nv)[:, 0]
-    for word in forces:
-        name = WordName.parse(word.name)
-        product = drawn[:, name.index[0]] * own.rows[str(replace(name, array="std"))][step]
-        total = found[word.name] + round_half_up(product, SAMPLE.binary_point)
-        found[word.name] = np.clip(total, word.lowest, word.highest)
-    return found
+def _row(own: Rollouts, step: int) -> dict[str, int]:
+    """Return the words of a row."""
+    return {name: int(row[step]) for name, row in own.rows.items()}
 
 
-def force_words(model: AcceleratorModel) -> list[Word]:
-    """Return the words of the forces of a step."""
-    return [word for word in model.interface.inputs("step") if array_of(word) == "tau"]
+def step_forces(
+    model: AcceleratorModel, own: Rollouts, step: int, state: Words | None = None
+) -> dict[str, Integers]:
+    """Return the words (N,) of the forces of a step, counted from 0: its row, plus samples, limited.
+
+    With the words (N,) of the ``state`` before the step, there is feedback from it, if the build has gains.
+    """
+    forces, row, shape = force_words(model.interface.words("step")), _row(own, step), model.interface.rollout
+    assert shape is not None
+    found = {word.name: np.full(own.tasks, row[word.name]) for word in forces}
+    if SEED in own.words:
+        drawn = normal_integers(own.words[SEED], np.array([step]), model.robot.nv)[:, 0]
+        for word in forces:
+            name = WordName.parse(word.name)
+            product = drawn[:, name.index[0]] * row[str(replace(name, array="std"))]
+            found[word.name] = found[word.name] + round_half_up(product, SAMPLE.binary_point)
+    if state is not None and GAINS in shape.parts:
+        for feedback in rollout_feedback(model.interface.words("step"), shape):
+            found[feedback.force.name] = found[feedback.force.name] + feedback.added(
+                _fitting(state, feedback.terms), row, row
+            )
+    return {word.name: np.clip(found[word.name], word.lowest, word.highest) for word in forces}

@@ -9,7 +9,8 @@ import numpy as np
 
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.format import Integers
-from rbdhw.protocol import LOAD, LOAD_PARAMETERS, ROLLOUT
+from rbdhw.fixed.rollout import rollout_feedback
+from rbdhw.protocol import LOAD, LOAD_GAINS, LOAD_PARAMETERS, ROLLOUT
 from rbdhw.sim.loads import load_packets, loads_of
 from rbdhw.sim.packets import (
     Beats,
@@ -27,9 +28,32 @@ from rbdhw.sim.tools import SimulationError
 from rbdhw.sim.verilator import Disturbance, build, exchange
 
 
-def row_requests(model: AcceleratorModel, rows: Words, tags: Integers, command: str = LOAD) -> Bytes:
-    """Return the packets that load rows, from the first one on."""
-    return requests(model, command, tags, dict(rows) | {"row": np.arange(len(tags))})
+def row_words(model: AcceleratorModel, rows: Words, command: str) -> dict[str, Integers]:
+    """Return the words (P,) of the packets that load rows (K,) of a kind, from the first step on.
+
+    A packet of gains has those of one force.
+    """
+    step, shape = model.interface.words("step"), model.interface.rollout
+    assert shape is not None
+    numbers = np.arange(len(next(iter(rows.values()))))
+    if command != LOAD_GAINS:
+        return dict(rows) | {"row": numbers}
+    feedback = rollout_feedback(step, shape)
+    words = {
+        feedback[0].gain(term): np.stack([rows[own.stored(term)] for own in feedback], axis=1).ravel()
+        for term in feedback[0].terms
+    }
+    coordinates = np.array([own.coordinate for own in feedback])
+    return words | {
+        "row": np.repeat(numbers, len(feedback)),
+        "coordinate": np.tile(coordinates, len(numbers)),
+    }
+
+
+def row_requests(model: AcceleratorModel, rows: Words, command: str = LOAD) -> Bytes:
+    """Return the packets that load rows, from the first step on; their tags are their numbers."""
+    words = row_words(model, rows, command)
+    return requests(model, command, np.arange(len(words["row"])), words)
 
 
 def asks_for_states(model: AcceleratorModel, states: bool) -> bool:
@@ -123,12 +147,13 @@ def _packets(model: AcceleratorModel, own: Rollouts) -> Beats:
     """
     each = np.ones(own.tasks, np.int64)
     tags = np.arange(own.tasks)
-    asked, places = {}, {}
-    for k, name in enumerate(model.interface.row_commands):
-        asked[name] = row_requests(model, own.rows, np.arange(own.steps), name)
-        places[name] = k * own.steps + np.arange(own.steps)
+    asked = {name: row_requests(model, own.rows, name) for name in model.interface.row_commands}
+    places, first = {}, 0
+    for name, packets in asked.items():
+        places[name] = first + np.arange(len(packets))
+        first += len(packets)
     asked[ROLLOUT] = rollout_requests(model, own.words, own.steps * each, own.every * each, tags, own.states)
-    loads, first = loads_of(model, "step", own.words), len(places) * own.steps
+    loads = loads_of(model, "step", own.words)
     places[ROLLOUT] = first + tags + loads.before
     if len(loads.places):
         asked[LOAD_PARAMETERS], places[LOAD_PARAMETERS] = load_packets(model, loads)[0], first + loads.places

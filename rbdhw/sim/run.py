@@ -34,7 +34,7 @@ from rbdhw.sim.packets import (
     unpack,
 )
 from rbdhw.sim.rollout import roll_out
-from rbdhw.sim.rollout_arrays import COSTS
+from rbdhw.sim.rollout_arrays import COSTS, FEEDBACK
 from rbdhw.sim.rollout_model import SEED
 from rbdhw.sim.tools import SimulationError
 from rbdhw.sim.units import suspicions
@@ -169,7 +169,7 @@ def _run_rollout(
     check_file(target)
     required = golden.inputs_of(design.robot, "step")
     loaded = [PARAMETERS] if design.robot.loaded else []
-    archive = read_archive(source, [*required, *loaded, "fext", "every", "std", SEED, *COSTS])
+    archive = read_archive(source, [*required, *loaded, "fext", "every", "std", SEED, *COSTS, *FEEDBACK])
     for name in required:
         if name not in archive.arrays:
             expected = f"{', '.join(required)} for {ROLLOUT}"

@@ -18,7 +18,7 @@ from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import FABRICS
-from rbdhw.interface import RolloutShape, state_words
+from rbdhw.fixed.rollout import RolloutShape, state_words
 from rbdhw.option_checks import check_options
 from rbdhw.pipeline import build_design, generate, generate_software
 from rbdhw.protocol import LOAD, ROLLOUT

@@ -13,9 +13,8 @@ from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
 from rbdhw.estimate.fabric import FABRICS
 from rbdhw.estimate.preparation import preparation_cells, preparation_products
-from rbdhw.pipeline import build_design, generate
+from rbdhw.pipeline import generate
 from rbdhw.protocol import LOAD_COST, ROLLOUT
-from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
 from rbdhw.sim.packets import MALFORMED, OUTSIDE
 from rbdhw.sim.rollout import prepare
@@ -23,7 +22,6 @@ from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance
 from tests.support.bit_exact import draw_words
-from tests.support.mechanisms import mechanism
 from tests.support.rollouts import HORIZON, Stream, calm, first_states
 
 
@@ -148,13 +146,6 @@ def test_unusable_costs_are_refused(folder: Path) -> None:
     ):
         with pytest.raises(InputError, match=text):
             acc.rollout(q, q, tau, 0.01, **given)
-
-
-def test_joints_of_three_axes_have_no_costs() -> None:
-    robot = mechanism([JointKind.SPHERICAL], (BASE,), seed=4)
-    options = BuildOptions(functions=("rollout",), width=24, horizon=HORIZON, rollout=("cost",))
-    with pytest.raises(InputError, match=r"rollout: .* more coordinates than velocities"):
-        build_design(robot, options)
 
 
 def test_the_estimate_has_the_products(folder: Path) -> None:

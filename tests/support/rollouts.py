@@ -18,6 +18,7 @@ from rbdhw.sim.rollout_packets import (
     asks_for_states,
     rollout_requests,
     rollout_responses,
+    row_words,
     sort_responses,
 )
 from rbdhw.sim.verilator import Disturbance
@@ -71,8 +72,9 @@ class Stream:
     def rows(self, rows: dict[str, Integers]) -> None:
         """Add the packets that load all rows of all kinds."""
         for command in self.design.interface.row_commands:
-            for k in range(HORIZON):
-                self.row(k, {name: int(row[k]) for name, row in rows.items()}, k, 0, command)
+            words = row_words(self.design, rows, command)
+            for k, number in enumerate(words["row"]):
+                self.row(number, {name: int(row[k]) for name, row in words.items()}, k, 0, command)
 
     def rollouts(self, words, rows, steps: int, every: int, tags: Integers, states: bool = True) -> None:
         """Add rollouts; those that are refused have one answer without words."""

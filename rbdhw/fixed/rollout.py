@@ -1,0 +1,78 @@
+"""The words of rollouts: what goes back into the next step, what is loaded, and what errors are taken of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from rbdhw.arrays import WordName
+from rbdhw.fixed.cost import CostTerm, cost_terms
+from rbdhw.fixed.feedback import Feedback
+from rbdhw.fixed.program import Word
+from rbdhw.fixed.state_error import error_terms
+
+
+@dataclass(frozen=True)
+class RolloutShape:
+    """The size of rollouts: the most steps, and the coordinates of a configuration.
+
+    ``parts`` are some of :data:`rbdhw.protocol.ROLLOUT_PARTS`.
+    """
+
+    horizon: int
+    nq: int
+    parts: tuple[str, ...] = ()
+
+
+class StepWords(Protocol):
+    """The words of ``step``."""
+
+    @property
+    def inputs(self) -> Sequence[Word]:
+        """The words of a task."""
+
+    @property
+    def outputs(self) -> Sequence[Word]:
+        """The words of an answer."""
+
+
+@dataclass(frozen=True)
+class StateWord:
+    """A word of a state: as an input of ``step``, and its place among the results; None for always zero."""
+
+    word: Word
+    place: int | None
+
+
+def state_words(step: StepWords, nq: int) -> tuple[StateWord, ...]:
+    """Return the words of a state in the order of slots, with the results from which they go back."""
+    results = {WordName.parse(word.name).index[0]: k for k, word in enumerate(step.outputs)}
+    found = []
+    for word in step.inputs:
+        name = WordName.parse(word.name)
+        if name.array in ("q", "v"):
+            found.append(StateWord(word, results.get(name.index[0] + (nq if name.array == "v" else 0))))
+    return tuple(found)
+
+
+def constant_words(step: StepWords) -> tuple[Word, ...]:
+    """Return the words of a step that stay the same in a rollout."""
+    return tuple(word for word in step.inputs if word.array not in ("q", "v", "tau"))
+
+
+def force_words(step: StepWords) -> tuple[Word, ...]:
+    """Return the words of a step that come from the loaded rows."""
+    return tuple(word for word in step.inputs if word.array == "tau")
+
+
+def rollout_terms(step: StepWords, shape: RolloutShape) -> tuple[CostTerm, ...]:
+    """Return the terms of a cost: the words of the state, then those of the forces."""
+    state = [own.word for own in state_words(step, shape.nq)]
+    return cost_terms(state, force_words(step), shape.nq)
+
+
+def rollout_feedback(step: StepWords, shape: RolloutShape) -> tuple[Feedback, ...]:
+    """Return the feedback to each force."""
+    terms = error_terms([own.word for own in state_words(step, shape.nq)], "x_nominal", shape.nq)
+    return tuple(Feedback(force, terms) for force in force_words(step))

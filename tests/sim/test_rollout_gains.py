@@ -1,0 +1,232 @@
+"""Rollouts with feedback: every bit in mixed streams, the forces beside Pinocchio's difference, and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import rbdhw
+from rbdhw.config import BuildOptions
+from rbdhw.design.folder import Design, read, write
+from rbdhw.domain.overrides import JointBounds, Overrides
+from rbdhw.domain.sampling import sample
+from rbdhw.errors import InputError
+from rbdhw.estimate.fabric import FABRICS
+from rbdhw.estimate.preparation import preparation_cells, preparation_products
+from rbdhw.golden.dynamics import with_unit_quaternions
+from rbdhw.golden.integrators import integrate
+from rbdhw.pipeline import build_design, generate
+from rbdhw.protocol import LOAD_GAINS, ROLLOUT
+from rbdhw.robot.model import BASE, JointKind
+from rbdhw.robots import path
+from rbdhw.sim.packets import MALFORMED, OUTSIDE
+from rbdhw.sim.rollout import prepare
+from rbdhw.sim.rollout_arrays import tangent_of
+from rbdhw.sim.run import run
+from rbdhw.sim.simulate import simulate
+from rbdhw.sim.verilator import Disturbance
+from tests.support.bit_exact import draw_words
+from tests.support.mechanisms import mechanism
+from tests.support.oracle import pinocchio_model, to_pinocchio_q
+from tests.support.rollouts import HORIZON, Stream, calm, first_states
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an accelerator of the toy whose rollouts have feedback."""
+    folder = tmp_path_factory.mktemp("gains") / "toy"
+    options = BuildOptions(
+        functions=("id", "rollout"),
+        width=24,
+        samples=512,
+        data_width=128,
+        horizon=HORIZON,
+        rollout=("gains",),
+    )
+    write(generate(path("toy"), options), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def turning(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an accelerator whose state has a quaternion, with all parts of rollouts."""
+    folder = tmp_path_factory.mktemp("turning") / "robot"
+    robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE], (BASE, 0), seed=4)
+    overrides = Overrides(default=JointBounds(velocity=2.0, effort=50.0))
+    options = BuildOptions(
+        functions=("rollout",),
+        ii=8,
+        width=30,
+        samples=256,
+        horizon=HORIZON,
+        rollout=("samples", "cost", "gains"),
+    )
+    write(build_design(robot, options, overrides), folder)
+    return folder
+
+
+def feedback(design: Design, seed: int, size: float = 0.05) -> dict[str, np.ndarray]:
+    """Return nominal states and gains of each step, random."""
+    rng, robot = np.random.default_rng(seed), design.robot
+    drawn = sample(robot, design.domain, HORIZON, rng, design.fext)
+    largest = np.asarray(design.domain.bounds["tau"])[:, 1:]
+    gains = size * largest * rng.normal(size=(HORIZON, robot.nv, 2 * robot.nv))
+    return {"x_nominal": np.hstack([drawn["q"], drawn["v"]]), "K": gains}
+
+
+@pytest.mark.parametrize(("bubbles", "back_pressure"), [(0.0, 0.0), (0.4, 0.4), (0.0, 0.95)])
+def test_feedback_in_a_mixed_stream(folder: Path, bubbles: float, back_pressure: float) -> None:
+    """Also with states beyond their words, gains that exceed the forces' bounds, and too few rows."""
+    design, rng = read(folder), np.random.default_rng(1)
+    stream = Stream(design)
+    for turn in range(2):
+        given = first_states(design, 1, seed=turn) | feedback(design, turn, 0.1 + 0.3 * turn)
+        own = prepare(design, given, 0)
+        stream.rows(own.rows)
+        for tag in range(100 * turn, 100 * turn + 60, 3):
+            tags, words = np.arange(tag, tag + 3), draw_words(design, ROLLOUT, False, 3, seed=tag)
+            state = {name: words[name] for name in own.words}
+            stream.rollouts(state, own.rows, int(rng.integers(0, HORIZON + 2)), tag % 4, tags)
+            stream.tasks("id", tags, seed=tag)
+    stream.check(folder, Disturbance(bubbles, back_pressure, seed=5, surplus=stream.surplus))
+
+
+def test_gains_are_limited_and_counted(folder: Path) -> None:
+    """A rollout needs the gains of every force; loads that leave gaps or have no force are refused."""
+    design = read(folder)
+    own = prepare(design, calm(design, 3, seed=3) | feedback(design, 3), 0)
+    names = [word.name for word in design.interface.inputs(LOAD_GAINS) if word.name.startswith("gain")]
+    step = {name: int(row[0]) for name, row in own.rows.items()}
+    first = {name: step[name.replace("gain[", "gain[0,")] for name in names} | {"coordinate": 0}
+    lowest = dict.fromkeys(names, -(1 << 17)) | {"coordinate": 1}
+    rows = {name: row[:1] for name, row in own.rows.items()}
+    none = {name: row[:0] for name, row in own.rows.items()}
+    stream = Stream(design)
+    stream.row(0, step, 1, 0)
+    stream.row(0, first, 2, 0, LOAD_GAINS)
+    stream.rollouts(dict(own.words), none, 1, 0, np.arange(3))  # the second force has no gains
+    stream.row(1, lowest, 3, MALFORMED, LOAD_GAINS)
+    stream.row(0, first | {"coordinate": -1}, 4, MALFORMED, LOAD_GAINS)
+    stream.row(0, lowest, 5, OUTSIDE, LOAD_GAINS)
+    limited = {f"gain[1,{k}]": np.array([1 - (1 << 17)]) for k in range(len(names))}
+    stream.rollouts(dict(own.words), rows | limited, 1, 0, np.arange(10, 13))
+    stream.check(folder, Disturbance())
+
+
+def test_feedback_is_that_of_the_golden_model(folder: Path) -> None:
+    acc, golden, design = rbdhw.load(folder), rbdhw.load(folder, "golden"), read(folder)
+    arrays = calm(design, 20, seed=6)
+    nominal = np.hstack([arrays["q"], arrays["v"]])[:HORIZON] * 0.5
+    given = feedback(design, 6, 0.05) | {"x_nominal": nominal}
+    found, expected = acc.rollout(**arrays, **given, every=1), golden.rollout(**arrays, **given, every=1)
+    without = golden.rollout(**arrays, every=1)
+    assert found._fields == ("states", "first_flagged", "status")
+    assert not found.status.any()
+    error = np.abs(found.states - expected.states).max()
+    assert error < 1e-3 < 0.1 * np.abs(expected.states - without.states).max()
+    same = acc.rollout(**arrays, **given | {"K": np.zeros((2, 4))}, every=1)
+    np.testing.assert_array_equal(same.states, acc.rollout(**arrays, every=1).states)
+    simulated = rbdhw.load(folder, "rtl").rollout(**arrays, **given)
+    np.testing.assert_array_equal(simulated.states[:, 0], found.states[:, -1])
+
+
+def test_gains_act_on_pinocchios_difference() -> None:
+    """Near the nominal state, errors of the elements become the difference in the tangent space."""
+    kinds = [JointKind.FLOATING, JointKind.PLANAR, JointKind.SPHERICAL, JointKind.REVOLUTE]
+    robot = mechanism(kinds, (BASE, 0, 1, 2), seed=2)
+    model, rng = pinocchio_model(robot), np.random.default_rng(5)
+    q = rng.normal(size=(1, robot.nq))
+    q = with_unit_quaternions(robot, q)
+    moved = 1e-6 * rng.normal(size=(1, 2 * robot.nv))
+    near = np.hstack([integrate(robot, q, moved[:, : robot.nv]), moved[:, robot.nv :]])
+    nominal = np.hstack([q, np.zeros((1, robot.nv))])
+    found = tangent_of(robot, nominal)[0] @ (near - nominal)[0]
+    np.testing.assert_allclose(found, moved[0], atol=1e-10)
+    start, end = (to_pinocchio_q(robot, own[0]) for own in (q, near[:, : robot.nq]))
+    theirs = pin.difference(model, start, end)
+    smooth = [k for k, own in enumerate(np.repeat(kinds, [6, 3, 3, 1])) if own is not JointKind.PLANAR]
+    np.testing.assert_allclose(found[smooth], theirs[smooth], atol=1e-10)
+
+
+def test_feedback_from_a_file(folder: Path, tmp_path: Path) -> None:
+    design = read(folder)
+    arrays = calm(design, 5, seed=8) | feedback(design, 8)
+    np.savez(tmp_path / "x.npz", **arrays)
+    assert run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz", "numpy").ignored == ()
+    with np.load(tmp_path / "y.npz") as found:
+        states = found["states"]
+    np.testing.assert_array_equal(states, rbdhw.load(folder).rollout(**arrays).states)
+
+
+@pytest.mark.parametrize("name", ["folder", "turning"])
+def test_simulate_covers_feedback(request: pytest.FixtureRequest, name: str) -> None:
+    report = simulate(request.getfixturevalue(name), 40, seed=3, bulk=True)
+    assert report.rollouts is not None
+    assert (report.mismatches, report.ok) == (0, True)
+    assert report.rollouts.flagged < 30
+
+
+def test_both_quaternions_of_an_orientation_are_one(turning: Path) -> None:
+    """Costs and feedback are the same, and states come with the sign of the first one."""
+    design, acc = read(turning), rbdhw.load(turning)
+    golden = rbdhw.load(turning, "golden")
+    arrays = calm(design, 6, seed=2) | feedback(design, 2, 0.02) | {"seed": np.arange(6), "std": np.ones(4)}
+    nq = design.robot.nq
+    turn = np.ones(nq)
+    turn[:4] = -1.0
+    arrays |= {"q": arrays["q"] / np.linalg.norm(arrays["q"][:, :4], axis=1, keepdims=True)}
+    arrays |= {"x_ref": arrays["x_nominal"][::-1], "Q": np.ones(nq + 4), "R": np.zeros(4)}
+    nominal, reference = arrays["x_nominal"].copy(), arrays["x_ref"].copy()
+    nominal[2:, :nq] *= turn
+    reference[:3, :nq] *= turn
+    other = arrays | {"q": arrays["q"] * turn, "x_nominal": nominal, "x_ref": reference}
+    for engine in (acc, golden):
+        found, same = engine.rollout(**arrays, every=1), engine.rollout(**other, every=1)
+        np.testing.assert_allclose(same.states[..., :nq] * turn, found.states[..., :nq], atol=1e-5)
+        np.testing.assert_allclose(same.states[..., nq:], found.states[..., nq:], atol=1e-4)
+        np.testing.assert_allclose(same.cost, found.cost, rtol=1e-4)
+    found, fine = acc.rollout(**arrays), acc.rollout(**arrays).status == 0
+    assert np.count_nonzero(fine) >= 3
+    np.testing.assert_allclose(found.cost[fine], golden.rollout(**arrays).cost[fine], rtol=2e-3)
+
+
+def test_unusable_feedback_is_refused(folder: Path) -> None:
+    acc = rbdhw.load(folder, "numpy")
+    q, tau, nominal = np.zeros(2), np.zeros((2, 2)), np.zeros(4)
+    for given, text in (
+        ({"K": np.ones((2, 4))}, "array 'x_nominal': missing; expected the state without feedback"),
+        (
+            {"x_nominal": nominal, "K": np.ones((2, 2))},
+            r"array 'K': shape \(2, 2\); expected \(2, 2, 4\), or \(2, 4\) for all steps",
+        ),
+        ({"x_nominal": nominal, "K": np.full((2, 4), np.nan)}, "array 'K', row 0, column 0: nan; expected"),
+        ({"x_nominal": nominal + 1e6}, "array 'x_nominal', row 0, column .: 1e.06; expected"),
+        (
+            {"x_nominal": nominal, "K": np.full((2, 4), 1e9)},
+            "array 'K', step 0, force 0, element 0 of the state: 1e.09; expected at most",
+        ),
+        ({"Q": np.ones(4)}, "array 'Q': this build computes no costs; generate with --rollout cost"),
+    ):
+        with pytest.raises(InputError, match=text):
+            acc.rollout(q, q, tau, 0.01, **given)
+
+
+def test_builds_without_gains_refuse_feedback() -> None:
+    design = generate(path("toy"), BuildOptions(functions=("rollout",), width=24, samples=64))
+    arrays = calm(design, 1, seed=1) | feedback(design, 1)
+    with pytest.raises(
+        InputError, match="array 'x_nominal': this build takes no gains; generate with --roll"
+    ):
+        prepare(design, arrays, 0)
+
+
+def test_the_estimate_has_the_gains(folder: Path) -> None:
+    """A product for each force and each of the four words of the state."""
+    interface = read(folder).interface
+    assert interface.rollout is not None
+    assert len(preparation_products(interface)) == 2 * 4
+    for fabric in FABRICS.values():
+        assert preparation_cells(interface, interface.rollout, fabric).luts > 500

@@ -117,6 +117,8 @@ class Uniform:
 
     def _shift(self, places: int, negative: bool) -> Uniform:
         """Return the number times a power of two, negated on request."""
+        if places <= 1 - ACCUMULATOR.width:
+            return Uniform(np.zeros_like(self.exact), self.overflow)
         moved = self.exact << places if places >= 0 else round_half_up(self.exact, -places)
         if places > 0:
             self.overflow.seen |= moved >> places != self.exact

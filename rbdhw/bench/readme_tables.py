@@ -99,7 +99,7 @@ def measure(
     among: Iterable[str] | None = None,
     keep: Callable[[str, Rows], None] = lambda *_: None,
 ) -> dict[str, Rows]:
-    """Return the tables whose titles contain ``only``, by title; all tables if it is empty.
+    """Return the table of the name ``only``, or those whose titles contain it, by title; all if it is empty.
 
     Parameters
     ----------
@@ -115,6 +115,7 @@ def measure(
     """
     known = {name: TABLES[name] for name in (TABLES if among is None else among)}
     chosen = {name: own for name, own in known.items() if only.casefold() in f"{name} {own.title}".casefold()}
+    chosen = {only: known[only]} if only in known else chosen
     if not chosen:
         titles = ", ".join(own.title for own in known.values())
         raise InputError("only", f"no table's title contains '{only}'", f"part of {titles}")

@@ -61,6 +61,7 @@ def test_powers_of_two_shift_what_is_not_rounded():
     assert (0.5 * (4.0 * product)).word.tolist() == [1]
     large, overflow = numbers(20000.0)
     assert (0.25 * (large * 2.0)).word.tolist() == [10000 * 65536]
+    assert [(large * 2.0**-n).exact.tolist() for n in (62, 63, 64, 90)] == [[0]] * 4
     assert overflow.seen.tolist() == [False]
     assert isinstance(large * 2.0**30, Uniform)
     assert overflow.seen.tolist() == [True]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.bench.builds import graph_of
 from rbdhw.bench.rows import Rows, by_function, robot_label
-from rbdhw.config import BuildOptions
+from rbdhw.config import BuildOptions, Pacing
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.explore.search import make_plan
 from rbdhw.fixed.result_words import result_words
@@ -40,8 +40,13 @@ BUILDS = (
     ("iiwa14", "fixed", "dstep", 1),
     ("iiwa14", "fixed", "rk4", 1),
     ("iiwa14", "fixed", "drk4", 4),
+    ("hyq", "floating", "step", None),
+    ("hyq", "floating", "dstep", None),
 )
-"""The robots and functions that are built, and their intervals."""
+"""The robots and functions that are built, and their intervals: None for the least within :data:`SHARE`."""
+
+SHARE = 0.6
+"""The share of the device's resources that a build with the least interval may take."""
 
 BITS = 24
 """The width of these builds."""
@@ -114,11 +119,12 @@ def step_operations_layout(rows: Rows) -> Rows:
     )
 
 
-def step_builds(builds: Iterable[tuple[str, str, str, int]] = BUILDS) -> Rows:
+def step_builds(builds: Iterable[tuple[str, str, str, int | None]] = BUILDS) -> Rows:
     """Return interval, resources, latency and packets of builds on the VU9P."""
     rows = []
     for name, base, function, ii in builds:
-        options = BuildOptions(functions=(function,), ii=ii, width=BITS, data_width=1024, samples=1024)
+        own = {"ii": ii} if ii else {"fit": SHARE, "pacing": Pacing(link=False)}
+        options = BuildOptions(functions=(function,), width=BITS, data_width=1024, samples=1024, **own)
         plan = make_plan(mount(load_urdf(bundled()[name]), Mounting(base)), options)
         interface = plan.accelerator.interface
         beats = interface.beats(interface.response_widths(function))

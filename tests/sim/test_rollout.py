@@ -11,7 +11,7 @@ import pytest
 import rbdhw
 from rbdhw import golden
 from rbdhw.cli.options import build_options
-from rbdhw.config import DEFAULT_HORIZON, BuildOptions, CoreRequest
+from rbdhw.config import DEFAULT_HORIZON, BuildOptions, CoreRequest, Mounting
 from rbdhw.design.folder import Design, read, write
 from rbdhw.design.program_interface import program_interface
 from rbdhw.domain.overrides import JointBounds, Overrides
@@ -298,3 +298,22 @@ def test_rotations_of_three_axes(tmp_path: Path, kind: JointKind) -> None:
     overrides = Overrides(default=JointBounds(velocity=2.0, effort=50.0))
     options = BuildOptions(functions=("id", "step"), ii=8, width=24, samples=512, horizon=HORIZON)
     assert_exact(build_design(robot, options, overrides), tmp_path, 100, "id")
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(6000)
+@pytest.mark.parametrize("parts", [(), ("samples", "cost", "gains")])
+def test_a_floating_quadruped(tmp_path: Path, parts: tuple[str, ...]) -> None:
+    """One step starts in every cycle, in a quarter of an xcvu9p without the parts."""
+    options = BuildOptions(
+        functions=("rollout",),
+        width=24,
+        samples=512,
+        horizon=HORIZON,
+        mounting=Mounting("floating"),
+        rollout=parts,
+    )
+    write(generate(path("hyq"), options), tmp_path / "design")
+    report = simulate(tmp_path / "design", 200, seed=5, bulk=True)
+    assert report.rollouts is not None
+    assert (report.mismatches, report.ok) == (0, True)

@@ -116,7 +116,7 @@ BASE_HELD = "base_held"
 _BY_ACCELERATION = ("q", "v", "a", *BASE, "fext")
 _BY_FORCE = ("q", "v", "tau", *BASE, "fext")
 _BY_FORCE_OR_HELD = ("q", "v", "tau", BASE_HELD, *BASE, "fext")
-_BY_STEP = ("q", "v", "tau", "h", *BASE, "fext")
+_BY_STEP = ("q", "v", "tau", "h", BASE_HELD, *BASE, "fext")
 
 FUNCTIONS: dict[str, Function] = {
     "id": Function("inverse dynamics", _BY_ACCELERATION, ("tau",), algorithms=("axes",)),
@@ -231,7 +231,7 @@ LOAD_COST, LOAD_GAINS = "load_cost", "load_gains"
 COMMANDS: dict[str, Function] = {
     ROLLOUT: Function(
         "state after several steps, without the link between them",
-        ("q", "v", "h", *BASE, "fext", "steps", "every", "seed"),
+        ("q", "v", "h", BASE_HELD, *BASE, "fext", "steps", "every", "seed"),
         ("x_next", "step", "first_flagged", "cost"),
     ),
     LOAD: Function("load the forces of one step of rollouts", ("tau", "row", "std", "x_nominal"), ()),

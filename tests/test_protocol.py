@@ -57,7 +57,7 @@ def test_arrays_travel_in_their_order():
         "hid": ("q", "v", "a", "lambda_tau", *base),
         "hfd": ("q", "v", "tau", "lambda_a", *base),
         "kin": ("q", "v", "a", "base_v", "base_a"),
-        **dict.fromkeys(STEPS, ("q", "v", "tau", "h", *base)),
+        **dict.fromkeys(STEPS, ("q", "v", "tau", "h", "base_held", *base)),
     }
     assert {name: own.outputs for name, own in FUNCTIONS.items()} == {
         "id": ("tau",),

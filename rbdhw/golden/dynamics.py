@@ -24,7 +24,14 @@ from numpy.typing import NDArray
 from rbdhw.arrays import ARRAYS
 from rbdhw.errors import InputError
 from rbdhw.golden.complex_step import by_position, by_velocity
-from rbdhw.golden.held_base import MOTION, clear_base, is_held, with_base_motion, without_base
+from rbdhw.golden.held_base import (
+    MOTION,
+    clear_base,
+    is_held,
+    with_base_motion,
+    without_base,
+    without_base_changes,
+)
 from rbdhw.golden.integrators import derivatives, euler, runge_kutta
 from rbdhw.golden.kinematics import kinematics
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
@@ -428,4 +435,7 @@ def _step(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str,
         return scheme(robot, lambda stage: _forward_dynamics(model, stage), own)
 
     found = {"x_next": step(tasks)}
-    return found | derivatives(robot, step, tasks) if function in ("dstep", "drk4") else found
+    if function not in ("dstep", "drk4"):
+        return found
+    by_state = derivatives(robot, step, tasks)
+    return found | by_state | {"A": without_base_changes(by_state["A"], is_held(tasks))}

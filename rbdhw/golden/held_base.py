@@ -48,3 +48,12 @@ def clear_base(matrix: Array, held: Array) -> Array:
     cleared[held, BASE_PART] = 0.0
     cleared[held, :, BASE_PART] = 0.0
     return cleared
+
+
+def without_base_changes(A: Array, held: Array) -> Array:
+    """Return derivatives of states (N, 2 nv, 2 nv) in which the motion of a held base moves no joint."""
+    cleared, nv = A.copy(), A.shape[1] // 2
+    base, joints = np.arange(6), np.arange(6, nv)
+    rows, columns = np.concatenate([joints, nv + joints]), np.concatenate([base, nv + base])
+    cleared[np.ix_(np.flatnonzero(held), rows, columns)] = 0.0
+    return cleared

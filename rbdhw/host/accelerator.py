@@ -241,6 +241,7 @@ class Accelerator:
         fext: Any = None,
         parameters: Any = None,
         parameter_set: int | None = None,
+        base: Any = None,
     ) -> Any:
         """Return the states after steps in time with the forces ``tau`` (K, nv), the same for all rollouts.
 
@@ -277,7 +278,7 @@ class Accelerator:
         }
         rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R}
         rows |= {"x_nominal": x_nominal, "K": K}
-        design, tasks, one = self._rollouts(arrays, rows, parameter_set)
+        design, tasks, one = self._rollouts(arrays, rows, parameter_set, base)
         results = roll_out(self.folder, design, tasks, every, self.engine, states=states)
         found = [array[0] if one else array for array in results.values()]
         return _results(ROLLOUT, tuple(results)[:-1])(*found)
@@ -302,7 +303,11 @@ class Accelerator:
         return found[0] if one else found
 
     def _rollouts(
-        self, arrays: Mapping[str, Any], rows: Mapping[str, Any], parameter_set: int | None = None
+        self,
+        arrays: Mapping[str, Any],
+        rows: Mapping[str, Any],
+        parameter_set: int | None = None,
+        base: Any = None,
     ) -> tuple[Design, dict[str, Array], bool]:
         """Return the design, the arrays of rollouts with an axis of tasks, and whether there is only one."""
         if self._design is None:
@@ -310,6 +315,8 @@ class Accelerator:
             raise InputError("rollout", f"{self.folder} is software", expected)
         given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
         self._check_time_step("step", given)
+        if base is not None:
+            given |= chosen_base(self.robot, "step", base, given)
         self._with_parameters(given, parameter_set)
         one = all(array.ndim == len(kind_of(name).dimensions) for name, array in given.items())
         loaded = {name: np.asarray(array, np.float64) for name, array in rows.items() if array is not None}

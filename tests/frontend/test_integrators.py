@@ -60,6 +60,12 @@ def test_every_kind_of_joint(kind):
         assert_golden(mechanism([JointKind.REVOLUTE, kind, JointKind.PRISMATIC], [-1, 0, 1], seed=3))
 
 
+@pytest.mark.parametrize("products", ["dense", "solves"])
+def test_a_base_that_each_task_may_hold(products):
+    robot = mechanism([JointKind.REVOLUTE], [-1], seed=6).with_floating_base()
+    assert_golden(replace(robot, base_chosen=True), ("step", "drk4"), products=products)
+
+
 @pytest.mark.parametrize(("name", "base"), [("toy", "given"), ("iiwa14", "fixed"), ("iiwa14", "floating")])
 def test_bundled_robots(name, base):
     robot = replace(load_urdf(path(name)), base_given=base == "given", gravity_given=base == "given")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS, functions_with
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.references import assert_close, references
@@ -71,6 +71,37 @@ def test_a_base_that_is_held_moves_as_a_given_one(robot, fixed, states, function
     motion["base_a"] = states["base_a"] if function in ("fd", "dfd") else states["a"][:, :6]
     given = replace(fixed, base_given=True, gravity_given=True)
     check(robot, function, states, references(given, function, of_joints(states) | motion))
+
+
+@pytest.mark.parametrize("function", functions_with(lambda own: own.integrates))
+def test_a_step_on_a_base_that_is_held_at_rest(robot, fixed, states, function):
+    """The base stays where it is, and its motion before the step moves no joint."""
+    states["q"][:, :7] = [0.3, -0.2, 0.5, 0.0, 0.0, 0.0, 1.0]
+    states["v"][:, :6] = 0.0
+    states |= {"base_held": np.ones(TASKS), "base_a": np.zeros((TASKS, 6))}
+    found = golden.evaluate(robot, function, states)
+    expected = golden.evaluate(fixed, function, of_joints(states) | {"h": states["h"]})
+    base, joints = np.arange(6), np.arange(6, robot.nv)
+    both = np.concatenate([joints, robot.nv + joints])
+    x, nq = found["x_next"], robot.nq
+    np.testing.assert_allclose(x[:, :7], states["q"][:, :7], atol=1e-14)
+    assert not x[:, nq : nq + 6].any()
+    np.testing.assert_allclose(np.delete(x, [*range(7), *(nq + base)], axis=1), expected["x_next"], rtol=1e-9)
+    if "A" in found:
+        A, B = found["A"], found["B"]
+        np.testing.assert_allclose(A[:, both[:, None], both], expected["A"], atol=1e-9)
+        np.testing.assert_allclose(B[:, both[:, None], joints], expected["B"], atol=1e-9)
+        assert not A[:, both[:, None], np.concatenate([base, robot.nv + base])].any()
+        assert not B[:, :, base].any()
+
+
+@pytest.mark.parametrize("function", ["step", "rk4"])
+def test_a_step_of_a_base_that_moves(robot, states, function):
+    """Its velocity changes by its acceleration, whatever the forces are."""
+    states["base_held"] = np.ones(TASKS)
+    x = golden.evaluate(robot, function, states)["x_next"]
+    expected = states["v"][:, :6] + states["h"][:, None] * states["base_a"]
+    np.testing.assert_allclose(x[:, robot.nq : robot.nq + 6], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("function", DEFAULT_FUNCTIONS)

@@ -78,6 +78,24 @@ def test_all_engines_agree(folder, function):
     assert np.median(relative_errors(found, expected)) < 0.01
 
 
+@pytest.mark.verify
+def test_rollouts_choose_their_base(robot, tmp_path):
+    """A base that is held moves as the task says, and one that is fixed stays."""
+    options = replace(OPTIONS, functions=("rollout",), ii=4, width=24, horizon=5, samples=64)
+    write(build_design(robot, options), tmp_path / "rolling")
+    acc, (design, arrays) = rbdhw.load(tmp_path / "rolling"), drawn(tmp_path / "rolling", 3)
+    q, v = 0.5 * arrays["q"], 0.1 * arrays["v"]
+    q[:, 3:7], v[1, :6] = arrays["q"][:, 3:7], 0.0
+    lift = np.array([[0.0] * 6, [0.0] * 6, [0.2, 0.0, 0.5, 0.0, 0.1, 0.0]])
+    found = acc.rollout(q, v, np.zeros((5, 7)), 0.01, base=["floating", "fixed", "given"], base_a=lift)
+    assert not found.status.any()
+    after = found.states[:, 0, design.robot.nq :]
+    np.testing.assert_allclose(after[1:, :6], v[1:, :6] + 0.05 * lift[1:], atol=1e-4)
+    assert np.abs(after[0, :6] - v[0, :6]).max() > 1e-2
+    report = simulate(tmp_path / "rolling", 300, seed=5, bulk=True)
+    assert (report.rollouts.tasks, report.mismatches) == (256, 0)
+
+
 @pytest.fixture(scope="module")
 def acc(folder):
     return rbdhw.load(folder, "golden")

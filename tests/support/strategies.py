@@ -105,7 +105,7 @@ def random_states(robot: Robot, tasks: int, seed: int) -> dict[str, np.ndarray]:
         states |= {"base_v": rng.uniform(-2, 2, (tasks, 6)), "base_a": rng.uniform(-5, 5, (tasks, 6))}
     if robot.base_chosen:
         states |= {
-            "base_held": rng.integers(2, size=tasks).astype(float),
+            "base_held": rng.permutation(tasks) % 2.0,
             "base_a": rng.uniform(-5, 5, (tasks, 6)),
         }
     if robot.gravity_given:

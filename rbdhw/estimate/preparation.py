@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rbdhw.estimate.fabric import Cells, Fabric
@@ -12,9 +13,10 @@ from rbdhw.fixed.rollout import RolloutShape, force_words, rollout_feedback, rol
 from rbdhw.interface import Interface
 from rbdhw.protocol import COST, GAINS, SAMPLES
 from rbdhw.rtl.adder_tree import ADDENDS
-from rbdhw.rtl.normal import BLOCK_CYCLES
+from rbdhw.rtl.normal import BLOCK_CYCLES, ROUNDS_A_CYCLE
 from rbdhw.rtl.preparation import MEMORY_STAGES, preparation_latency
 from rbdhw.rtl.rollout_entry import entry_layout
+from rbdhw.target import Target
 
 ROUND = 96
 """Look-up tables of a round: an addition and two exclusive ors of 32 bits."""
@@ -36,6 +38,21 @@ def preparation_products(interface: Interface) -> list[tuple[int, int]]:
         for term in rollout_terms(step, shape):
             found += [(term.error_bits, WEIGHTED.width), (WEIGHTED.width, WEIGHTED.width)]
     return found
+
+
+def preparation_period(interface: Interface, device: Target) -> float:
+    """Return the time (ns) that operators need in the longest cycle between two steps of rollouts.
+
+    Products have no registers there. Without anything between two steps there is no such cycle.
+    """
+    shape, delays = interface.rollout, device.delays
+    if shape is None or not shape.parts:
+        return 0.0
+    products = {device.pipelines(widths)[0].before for widths in preparation_products(interface)}
+    sums = delays.add * math.ceil(math.log2(ADDENDS))
+    limited = sums + delays.add + delays.check
+    rounds = ROUNDS_A_CYCLE * (delays.add + delays.select) if SAMPLES in shape.parts else 0.0
+    return max(limited, rounds, *products)
 
 
 def preparation_cells(interface: Interface, shape: RolloutShape, fabric: Fabric) -> Cells:

@@ -11,6 +11,7 @@ from rbdhw.design.traffic import traffic
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import shares, short_of
+from rbdhw.estimate.preparation import preparation_period
 from rbdhw.explore.mix import Group, Mix, choose_cores
 from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore, Prepared
 from rbdhw.explore.search import BuildSearch, Cache, prepare_build
@@ -60,9 +61,11 @@ class Planner:
         Raises
         ------
         InputError
-            If a core cannot be built, or the cores do not fit together.
+            If a core cannot be built, the cores do not fit together, or the clock is too fast for what
+            rollouts compute between two steps.
         """
         plan = self.plan_cores(options)
+        plan.device.check_clock(plan.clock_mhz, preparation_period(plan.interface, plan.device))
         check_fit(plan, options)
         return plan
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -221,6 +222,14 @@ def test_builds_without_gains_refuse_feedback() -> None:
         InputError, match="array 'x_nominal': this build takes no gains; generate with --roll"
     ):
         prepare(design, arrays, 0)
+
+
+def test_a_clock_that_a_product_without_registers_cannot_follow_is_refused() -> None:
+    """The pipeline has registers in its products at this clock; what lies between two steps has none."""
+    options = BuildOptions(functions=("rollout",), width=18, samples=64, clock_mhz=250.0)
+    assert generate(path("toy"), options).manifest["clock_mhz"] == 250.0
+    with pytest.raises(InputError, match=r"clock: 250 MHz is too fast .* expected at most 217 MHz"):
+        generate(path("toy"), replace(options, rollout=("gains",)))
 
 
 def test_the_estimate_has_the_gains(folder: Path) -> None:

@@ -55,7 +55,7 @@ class Edge(NamedTuple):
     def negated(self) -> Edge:
         """Return minus this edge."""
         node, negative, shift = self
-        return _edge((node, not negative, shift))
+        return edge_of((node, not negative, shift))
 
     def shifted(self, shift: int) -> Edge:
         """Return this edge times ``2**shift``."""
@@ -66,10 +66,10 @@ class Edge(NamedTuple):
         _, negative, shift = self
         if not (negative or shift):
             return other
-        return _edge((other.node, other.negative != negative, other.shift + shift))
+        return edge_of((other.node, other.negative != negative, other.shift + shift))
 
 
-_edge: Callable[[tuple[int, bool, int]], Edge] = partial(tuple.__new__, Edge)
+edge_of: Callable[[tuple[int, bool, int]], Edge] = partial(tuple.__new__, Edge)
 """Make an edge of its fields, in half the time that its class takes."""
 
 
@@ -81,6 +81,10 @@ class Node(NamedTuple):
     value: float
     name: str
     region: Region
+
+
+node_of: Callable[[tuple[Op, tuple[Edge, ...], float, str, Region]], Node] = partial(tuple.__new__, Node)
+"""Make a node of its fields, as :data:`edge_of` makes an edge."""
 
 
 @dataclass(frozen=True)
@@ -177,9 +181,9 @@ class GraphBuilder:
             swapped = not swapped
         if swapped:
             a_node, a_negative, a_shift, b_node, b_negative, b_shift = b_node, b_negative, b_shift, *a
-        rest = _edge((b_node, b_negative != a_negative, b_shift - a_shift))
+        rest = edge_of((b_node, b_negative != a_negative, b_shift - a_shift))
         total = self._node(Op.ADD, (self._plain[a_node], rest), 0.0, "", region)
-        return _edge((total.node, a_negative, a_shift)) if a_negative or a_shift else total
+        return edge_of((total.node, a_negative, a_shift)) if a_negative or a_shift else total
 
     def multiply(self, a: Edge, b: Edge, region: Region) -> Edge:
         """Return ``a * b``."""
@@ -191,7 +195,7 @@ class GraphBuilder:
         b_node, b_negative, b_shift = b
         first, second = (a_node, b_node) if a_node <= b_node else (b_node, a_node)
         product = self._node(Op.MULTIPLY, (self._plain[first], self._plain[second]), 0.0, "", region)
-        return _edge((product.node, a_negative != b_negative, a_shift + b_shift))
+        return edge_of((product.node, a_negative != b_negative, a_shift + b_shift))
 
     def scale(self, a: Edge, factor: float, region: Region) -> Edge:
         """Return ``a`` times a constant; a scale of a scale becomes one scale."""
@@ -207,7 +211,7 @@ class GraphBuilder:
         source = self._plain[a.node]
         if value != 1.0:
             source = self._node(Op.SCALE, (source,), value, "", region)
-        return _edge((source.node, a.negative != negative, a.shift + shift))
+        return edge_of((source.node, a.negative != negative, a.shift + shift))
 
     def cos(self, a: Edge, offset: float, region: Region) -> Edge:
         """Return ``cos(2 pi (a + offset))``; it is even in ``a``, and half turns become a sign."""
@@ -292,11 +296,11 @@ class GraphBuilder:
         key = (op, args, value, name)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = _edge((len(self.nodes), False, 0))
+            found = self._known[key] = edge_of((len(self.nodes), False, 0))
             if op is Op.CONSTANT:
                 self._constants[len(self.nodes)] = value
             self._plain.append(found)
-            self.nodes.append(Node(op, args, value, name, region))
+            self.nodes.append(node_of((op, args, value, name, region)))
         return found
 
 

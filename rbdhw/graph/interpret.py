@@ -32,7 +32,7 @@ def node_values(graph: Graph, inputs: Mapping[str, Array]) -> list[Array]:
     for node in graph.nodes:
         args = [_edge_value(values, edge) for edge in node.args]
         value = _evaluate(node, args, inputs)
-        values.append(value if value.shape == shape else np.broadcast_to(value, shape))
+        values.append(value if value.shape == shape else np.full(shape, value))
     return values
 
 

@@ -89,6 +89,10 @@ def _agree(one: Array, other: Array) -> bool:
     return bool((np.abs(one - other) <= TOLERANCE * np.maximum(np.abs(one), np.abs(other))).all())
 
 
+def _scaled(sizes: Array, shift: int) -> Array:
+    return np.ldexp(sizes, shift) if shift else sizes
+
+
 def _divided(graph: Graph) -> list[bool]:
     """Return for each node whether a reciprocal has a part in it."""
     found: list[bool] = []
@@ -119,7 +123,7 @@ def _cancelling(graph: Graph, values: Array) -> NDArray[np.bool_]:
     sizes = np.abs(values)
     for i, node in enumerate(graph.nodes):
         if node.op is Op.ADD:
-            one, other = (np.ldexp(sizes[edge.node], edge.shift) for edge in node.args)
+            one, other = (_scaled(sizes[edge.node], edge.shift) for edge in node.args)
             np.maximum(one, other, out=sizes[i])
     sums = np.array([node.op is Op.ADD for node in graph.nodes])
     found: NDArray[np.bool_] = sums & (np.abs(values) <= TOLERANCE * sizes).all(axis=1)

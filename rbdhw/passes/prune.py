@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from rbdhw.graph.graph import Edge, Graph, Node
+from rbdhw.graph.graph import Edge, Graph, edge_of, node_of
 
 
 def prune(graph: Graph) -> Graph:
@@ -12,15 +12,16 @@ def prune(graph: Graph) -> Graph:
     kept = alive(graph)
     if all(kept):
         return graph
-    plain = [Edge(count - 1) for count in accumulate(kept)]
+    places = [count - 1 for count in accumulate(kept)]
+    plain = [Edge(place) for place in places]
 
     def move(edge: Edge) -> Edge:
         node, negative, shift = edge
-        return Edge(plain[node].node, negative, shift) if negative or shift else plain[node]
+        return edge_of((places[node], negative, shift)) if negative or shift else plain[node]
 
     nodes = [
-        Node(node.op, tuple([move(edge) for edge in node.args]), node.value, node.name, node.region)
-        for node, own in zip(graph.nodes, kept, strict=True)
+        node_of((op, tuple([move(edge) for edge in args]), value, name, region))
+        for (op, args, value, name, region), own in zip(graph.nodes, kept, strict=True)
         if own
     ]
     return Graph(tuple(nodes), tuple((name, move(edge)) for name, edge in graph.outputs))

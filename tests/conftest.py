@@ -3,15 +3,18 @@
 import gc
 import math
 import sys
+from contextlib import contextmanager
 from functools import cache
 
 import pytest
+from amaranth.hdl import _nir
 
 from rbdhw import pipeline, progress
 from rbdhw.cli.app import BAD_INPUT, main
 from rbdhw.cores.array import ArrayCore
 from rbdhw.cores.pipeline import PipelineCore
 from rbdhw.frontend import build_graph
+from rbdhw.graph.graph import Op
 from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.sim import verilator
 from rbdhw.sim.tools import FLAGS, Tools
@@ -47,6 +50,18 @@ def quick_compilation(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True, scope="session")
+def quick_netlists():
+    """Make the values of Amaranth's netlists without a check of each net: it takes a tenth of a build."""
+
+    def value(cls, nets=()):
+        return tuple.__new__(cls, (nets,) if isinstance(nets, _nir.Net) else nets)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_nir.Value, "__new__", value)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def rare_collection():
     """Collect garbage less often, and never the tests themselves: scanning would take a third of the time."""
     gc.collect()
@@ -63,14 +78,44 @@ def remembered_costs():
         yield
 
 
-@pytest.fixture(scope="module")
-def without_verilog():
-    """Write only the heading of Verilog in this file: the rest takes most of the time of a small build."""
+@pytest.fixture(autouse=True, scope="session")
+def remembered_choices():
+    """Compare the algorithms for the same robot, functions and delays once."""
+    choose, known = build_graph.choose, {}
+
+    def remembered(robot, functions, fext, delay, forced, *progress):
+        key = robot, tuple(functions), tuple(fext), tuple(map(delay, Op)), frozenset(forced.items())
+        if key not in known:
+            known[key] = choose(robot, functions, fext, delay, forced, *progress)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build_graph, "choose", remembered)
+        yield
+
+
+@contextmanager
+def headings():
+    """Write only the heading of Verilog: the rest takes most of the time of a small build."""
     with pytest.MonkeyPatch.context() as patch:
         for core in (PipelineCore, ArrayCore):
             patch.setattr(core, "component", lambda *_: None)  # an unused component would warn
         patch.setattr(pipeline, "Accelerator", lambda **_: None)
         patch.setattr(pipeline, "to_verilog", lambda _, header: "\n".join(header))
+        yield
+
+
+@pytest.fixture(scope="module")
+def without_verilog():
+    """Write only the heading of Verilog in this file."""
+    with headings():
+        yield
+
+
+@pytest.fixture
+def only_heading():
+    """Write only the heading of Verilog in this test."""
+    with headings():
         yield
 
 

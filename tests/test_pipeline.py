@@ -153,7 +153,7 @@ class TestInterval:
 
 class TestRandomTrees:
     @given(robots(max_bodies=8, kinds=ALL_KINDS, mimics=True), st.sampled_from((18, 28)), st.booleans())
-    @settings(max_examples=15)
+    @settings(max_examples=10)
     def test_golden_graph_and_evaluator_agree(self, robot, width, with_fext):
         """Relative to the largest torques, errors are below 2e-3 at 18 bits and 1e-5 at 28 bits.
 

@@ -55,6 +55,7 @@ class TestResults:
         assert len(labels) == 2
         assert [row for row in written["operations"] if row[0] in labels] == rows
 
+    @pytest.mark.verify
     def test_latencies(self, written):
         heading, row = cells("latencies", latencies([("iiwa14", 18, None)]))
         assert written["latencies"][0] == heading

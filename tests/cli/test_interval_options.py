@@ -76,6 +76,7 @@ def test_a_share_that_no_pipeline_fits_names_the_array(told, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.verify
 def test_the_interval_of_the_array_that_is_named_fits(rbdhw, told, tmp_path):
     folder, share = tmp_path / "out", ("--fit", "10%")
     command = ("generate", path("iiwa14"), "-o", folder, "--functions", "id", "--width", 12)

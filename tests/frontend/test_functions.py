@@ -165,7 +165,7 @@ def test_forward_dynamics_gradients_also_return_the_inverse_and_the_acceleration
     np.testing.assert_allclose(found["dfd"]["Minv"], inverse, rtol=0, atol=1e-9 * np.abs(inverse).max())
 
 
-@pytest.mark.parametrize("name", ["iiwa14", "hyq", "atlas"])
+@pytest.mark.parametrize("name", ["iiwa14", "hyq", pytest.param("atlas", marks=pytest.mark.verify)])
 @pytest.mark.parametrize("algorithms", [Algorithms(), Algorithms(gradient="repeated")])
 def test_gradients_of_inverse_dynamics_also_return_the_forces_and_the_mass_matrix(name, algorithms):
     robot = aligned(name)

@@ -51,24 +51,29 @@ def assert_golden(robot: Robot, functions: tuple[str, ...], seed: int, algorithm
             )
 
 
+WAYS = (
+    Algorithms(),
+    Algorithms(products="solves"),
+    Algorithms(second="differentiated"),
+    Algorithms(rates="symbols"),
+    Algorithms("shared"),
+    Algorithms("shared", second="differentiated"),
+)
+
+
 @pytest.mark.parametrize(
-    "own",
+    ("name", "own"),
     [
-        Algorithms(),
-        Algorithms(products="solves"),
-        Algorithms(second="differentiated"),
-        Algorithms(rates="symbols"),
-        Algorithms("shared"),
-        Algorithms("shared", second="differentiated"),
+        *(("toy", own) for own in WAYS),
+        *(pytest.param("iiwa14", own, marks=() if own in WAYS[::5] else pytest.mark.verify) for own in WAYS),
     ],
     ids=str,
 )
-@pytest.mark.parametrize("name", ["toy", "iiwa14"])
 def test_bundled_robots(name: str, own: Algorithms) -> None:
     assert_golden(load_urdf(path(name)), SECOND, 1, own)
 
 
-@pytest.mark.parametrize("second", ALGORITHMS["second"])
+@pytest.mark.parametrize("second", ["columns", pytest.param("differentiated", marks=pytest.mark.verify)])
 def test_a_floating_robot(second: str) -> None:
     robot = load_urdf(path("hyq")).with_floating_base()
     assert_golden(robot, ("sid", "hfd"), 2, Algorithms(second=second))

@@ -26,7 +26,7 @@ from rbdhw.software.floating import dynamics_files, float_arrays
 from tests.support.mechanisms import mechanism
 
 OPTIONS = BuildOptions(
-    functions=("id", "fd", "difd"),
+    functions=("id", "fd"),
     ii=24,
     width=18,
     samples=256,

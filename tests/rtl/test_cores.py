@@ -73,7 +73,7 @@ def expected(tasks: list[Task], width: int, cores: Cores) -> dict[int, list[Pack
 @pytest.mark.parametrize("name", [name for name in SETS if name != "overlap"])
 @pytest.mark.parametrize(("valid", "ready", "width"), [(1.0, 0.4, 32), (0.5, 1.0, 128), (1.0, 1.0, 64)])
 def test_every_task_is_answered_in_order(name: str, valid: float, ready: float, width: int) -> None:
-    tasks = any_tasks(150, seed=width)
+    tasks = any_tasks(75, seed=width)
     bench = Bench(accelerator(SETS[name], width), valid, ready, seed=width)
     packets = bench.run([task.packet(width) for task in tasks], cycles=8000, expected=len(tasks))
     assert by_function(packets) == expected(tasks, width, SETS[name])
@@ -146,19 +146,19 @@ def test_latency_of_a_queue() -> None:
 @pytest.mark.parametrize("name", ["paces", "copies", "some copies"])
 @pytest.mark.parametrize(("start", "length"), [(3, 1), (12, 1), (40, 3), (200, 5)])
 def test_reset_in_mid_stream(name: str, start: int, length: int) -> None:
-    tasks = any_tasks(120, seed=start)
+    tasks = any_tasks(80, seed=start)
     bench = Bench(accelerator(SETS[name], 32), 0.9, 0.7, seed=start, reset=range(start, start + length))
-    bench.run([task.packet(32) for task in tasks], cycles=1500)
+    bench.run([task.packet(32) for task in tasks], cycles=900)
     after = min(number for cycle, number in bench.sent if cycle >= start)
     assert by_function(bench.packets(after=start)) == expected(tasks[after:], 32, SETS[name])
 
 
 def test_a_paused_output_loses_nothing() -> None:
-    tasks = any_tasks(300, seed=5)
-    bench = Bench(accelerator(SETS["some copies"], 128), pause=range(20, 600))
+    tasks = any_tasks(200, seed=5)
+    bench = Bench(accelerator(SETS["some copies"], 128), pause=range(20, 400))
     packets = bench.run([task.packet(128) for task in tasks], cycles=9000, expected=len(tasks))
     assert by_function(packets) == expected(tasks, 128, SETS["some copies"])
-    assert not [cycle for cycle, _ in bench.sent if 400 <= cycle < 600]
+    assert not [cycle for cycle, _ in bench.sent if 300 <= cycle < 400]
 
 
 def test_refusals() -> None:

@@ -15,13 +15,13 @@ from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.target import target
 
-ALL = DEFAULT_FUNCTIONS
+ALL, SOME = DEFAULT_FUNCTIONS, ("id", "dfd")
 BUILDS = {
     "pipeline": BuildOptions(functions=ALL, ii=2, width=18),
-    "pipeline-float32": BuildOptions(functions=ALL, ii=3, width=18, number="float32", data_width=128),
-    "array": BuildOptions(functions=ALL, ii=16, width=18, core="array"),
+    "pipeline-float32": BuildOptions(functions=SOME, ii=3, width=18, number="float32", data_width=128),
+    "array": BuildOptions(functions=SOME, ii=16, width=18, core="array"),
     "array-float32": BuildOptions(
-        functions=ALL, ii=16, width=18, core="array", number="float32", target="ecp5-85"
+        functions=SOME, ii=16, width=18, core="array", number="float32", target="ecp5-85"
     ),
 }
 

@@ -30,7 +30,7 @@ from tests.support.mixed import mixed_program
 WIDTH = 32
 UNKNOWN = 15
 NOT_A_NUMBER = 0x7FC00000
-RESETS = 8
+RESETS = 5
 """Resets before each function, each after a different number of cycles."""
 
 TASKS = 3

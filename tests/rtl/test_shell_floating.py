@@ -181,7 +181,7 @@ def any_tasks(count: int, seed: int, width: int) -> list[Task]:
 @pytest.mark.parametrize("width", DATA_WIDTHS)
 def test_every_task_is_answered_in_order(width: int, valid: float, ready: float) -> None:
     core = core_of(2)
-    tasks = any_tasks(150, width, width)
+    tasks = any_tasks(75, width, width)
     bench = Bench(accelerator(core, width), valid, ready, seed=width)
     packets = bench.run([task.packet(width) for task in tasks], cycles=8000, expected=len(tasks))
     assert by_function(packets) == by_function(task.response(width, core) for task in tasks)

@@ -53,10 +53,10 @@ def benches(dut: Accelerator, **options: Any) -> list[Bench]:
 def test_each_pair_answers_its_own_tasks_in_order(
     cores: Cores, streams: int, valid: float, ready: float, width: int
 ) -> None:
-    tasks = [any_tasks(60, seed=width + k) for k in range(streams)]
+    tasks = [any_tasks(30, seed=width + k) for k in range(streams)]
     pairs = benches(accelerator(cores, width, streams), valid=valid, ready=ready)
     sent = [[task.packet(width) for task in own] for own in tasks]
-    came = run_together(pairs, sent, cycles=8000, expected=60 * streams)
+    came = run_together(pairs, sent, cycles=8000, expected=30 * streams)
     assert [by_function(packets) for packets in came] == [expected(own, width, cores) for own in tasks]
 
 
@@ -125,10 +125,10 @@ def test_latency_of_a_task_alone(cores: Cores) -> None:
 @pytest.mark.parametrize("start", [30, 55])
 def test_a_reset_discards_the_tasks_of_every_pair(start: int) -> None:
     dut, width = accelerator(SLOW, 64, 2), 64
-    tasks = [any_tasks(80, seed=k) for k in range(2)]
+    tasks = [any_tasks(50, seed=k) for k in range(2)]
     pairs = benches(dut, reset=range(start, start + 3), ready=0.8)
     sent = [[task.packet(width) for task in own] for own in tasks]
-    run_together(pairs, sent, cycles=4000)
+    run_together(pairs, sent, cycles=1200)
     for own, given in zip(pairs, tasks, strict=True):
         first = 1 + max(number for cycle, number in own.sent if cycle < start)
         assert 0 < first < len(given)

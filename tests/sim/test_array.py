@@ -19,8 +19,8 @@ ALL = DEFAULT_FUNCTIONS
 def builds():
     """Return robot, base, functions, target, clock, interval, number format and tasks."""
     yield "toy", "fixed", ALL, "ecp5-85", None, 16, "fixed", 400
-    yield "iiwa14", "fixed", ("id",), "xcvu9p", None, 24, "fixed", 200
     long = [
+        ("iiwa14", "fixed", ("id",), "xcvu9p", None, 24, "fixed", 200),
         ("iiwa14", "fixed", ("id", "fd"), "xcvu9p", None, 24, "fixed", 200),
         ("toy", "fixed", ALL, "xc7a200t", None, 9, "float32", 2000),
         ("iiwa14", "fixed", ALL, "ecp5-85", None, 32, "fixed", 2000),

@@ -26,16 +26,25 @@ OPTIONS = BuildOptions(DEFAULT_FUNCTIONS, width=18, data_width=128, samples=512)
 BUILDS: dict[str, BuildOptions] = {
     "kinds": replace(
         OPTIONS,
+        functions=("id", "fd", "minv", "difd"),
         cores=(
-            CoreRequest(("id", "fd"), 1),
-            CoreRequest(("m", "minv", "did"), 6, copies=2),
-            CoreRequest(("dfd", "difd"), 16, "array", copies=2),
+            CoreRequest(("id",), 1),
+            CoreRequest(("fd", "minv"), 5, copies=2),
+            CoreRequest(("difd",), 16, "array", copies=2),
         ),
     ),
     "copies": replace(OPTIONS, functions=("id", "fd", "did"), ii=6, copies=3, number="float32"),
 }
 
 LONG: dict[str, BuildOptions] = {
+    "all": replace(
+        OPTIONS,
+        cores=(
+            CoreRequest(("id", "fd"), 1),
+            CoreRequest(("m", "minv", "did"), 6, copies=2),
+            CoreRequest(("dfd", "difd"), 16, "array", copies=2),
+        ),
+    ),
     "paces": replace(
         OPTIONS,
         width=None,
@@ -121,6 +130,7 @@ def test_the_manifest_describes_every_core(folder: Path) -> None:
             assert own.cycles_per_task == pytest.approx(max(part.ii / part.copies, beats), abs=1e-4)
 
 
+@pytest.mark.usefixtures("only_heading")
 def test_a_budget_sets_the_width_of_each_core() -> None:
     cores = (CoreRequest(("id",), 1), CoreRequest(("fd",), 4))
     manifest = generate(

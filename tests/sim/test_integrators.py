@@ -30,7 +30,7 @@ STEPS = ("step", "dstep", "rk4", "drk4")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an accelerator of the toy with all integrators, and others."""
     folder = tmp_path_factory.mktemp("steps") / "toy"
-    options = BuildOptions(functions=("id", "dfd", *STEPS), ii=4, width=24, samples=512)
+    options = BuildOptions(functions=("id", *STEPS), ii=4, width=24, samples=512)
     write(generate(path("toy"), options), folder)
     return folder
 
@@ -96,6 +96,7 @@ def test_a_state_beyond_its_formats_is_flagged(folder: Path) -> None:
     assert respond(design, "step", words)[0] == [OUTSIDE | OVERFLOW]
 
 
+@pytest.mark.usefixtures("only_heading")
 def test_a_fixed_step(tmp_path: Path) -> None:
     options = BuildOptions(
         functions=("step",), ii=2, width=24, samples=256, mounting=Mounting(time_step=0.004)

@@ -367,6 +367,7 @@ def test_short_answers_do_not_wait_for_many_long_ones(fixed):
     assert max(means) <= cycles <= 1.02 * max(means)
 
 
+@pytest.mark.usefixtures("only_heading")
 @pytest.mark.parametrize("number", ["fixed", "float32"])
 def test_a_client_of_the_page_fills_tensors(tmp_path, number):
     """Elements that share a word and mirror images are found by the manifest and the page alone."""

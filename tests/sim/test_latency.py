@@ -42,24 +42,26 @@ def request(design: Design, function: str):
 
 
 def cases():
-    """Return core, interval, number format, and bits of TDATA."""
+    """Return core, interval, number format, bits of TDATA, and functions."""
     short = [("pipeline", 1, "fixed", 512), ("pipeline", 12, "float32", 32), ("array", 9, "float32", 128)]
     for core, number, width in product(("pipeline", "array"), NUMBERS, DATA_WIDTHS):
         ii = 9 if core == "array" else {32: 12, 128: 3}.get(width, 1)
         case = (core, ii, number, width)
-        yield pytest.param(*case, marks=() if case in short else pytest.mark.verify)
-    yield pytest.param("array", 32, "fixed", 32, marks=pytest.mark.verify)
+        if case in short:
+            yield *case, ("id", "minv", "dfd")
+        yield pytest.param(*case, DEFAULT_FUNCTIONS, marks=pytest.mark.verify)
+    yield pytest.param("array", 32, "fixed", 32, DEFAULT_FUNCTIONS, marks=pytest.mark.verify)
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("core", "ii", "number", "data_width"), list(cases()))
-def test_a_task_alone_takes_the_cycles_of_the_manifest(tmp_path, core, ii, number, data_width):
+@pytest.mark.parametrize(("core", "ii", "number", "data_width", "functions"), list(cases()))
+def test_a_task_alone_takes_the_cycles_of_the_manifest(tmp_path, core, ii, number, data_width, functions):
     """At each other phase a task waits up to II - 1 cycles more.
 
     A preceding response of another function costs one cycle more.
     """
     options = BuildOptions(
-        DEFAULT_FUNCTIONS, ii=ii, width=18, core=core, number=number, data_width=data_width, samples=256
+        functions, ii=ii, width=18, core=core, number=number, data_width=data_width, samples=256
     )
     write(generate(path("toy"), options), tmp_path / "design")
     told = read(tmp_path / "design").manifest["functions"]

@@ -13,12 +13,12 @@ from tests.support.limbs import limbed
 
 
 def builds():
-    """Return limbs, joints of each, whether they hang from a trunk, interval, external forces, and width."""
-    yield 2, 2, False, 2, "none", 18
-    yield 2, 1, True, 4, "none", 18
-    yield 4, 1, False, 8, "none", 27
+    """Return limbs, joints of each, whether they hang from a trunk, interval, forces, width and functions."""
+    yield 2, 2, False, 2, "none", 18, ("fd", "did")
+    yield 2, 1, True, 4, "none", 18, ("id", "difd")
+    yield 4, 1, False, 8, "none", 27, ("id", "dfd")
     more = [
-        (limbs, 2, trunk, ii, "all", 18)
+        (limbs, 2, trunk, ii, "all", 18, DEFAULT_FUNCTIONS)
         for limbs, ii in ((2, 4), (2, 6), (3, 3), (4, 8), (4, 4), (4, 2), (4, 6))
         for trunk in (False, True)
     ]
@@ -27,10 +27,10 @@ def builds():
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("limbs", "joints", "trunk", "ii", "fext", "width"), list(builds()))
-def test_all_functions_mixed(tmp_path, limbs, joints, trunk, ii, fext, width):
+@pytest.mark.parametrize(("limbs", "joints", "trunk", "ii", "fext", "width", "functions"), list(builds()))
+def test_functions_mixed(tmp_path, limbs, joints, trunk, ii, fext, width, functions):
     options = BuildOptions(
-        functions=DEFAULT_FUNCTIONS,
+        functions=functions,
         ii=ii,
         width=width,
         fext=fext,

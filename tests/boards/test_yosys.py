@@ -25,7 +25,10 @@ from rbdhw.estimate.resources import Resources
 
 @pytest.mark.parametrize(
     ("family", "expected"),
-    [("ecp5", Resources(1, 34, 1, 0)), ("xcup", Resources(1, 34, 1, 0))],
+    [
+        ("ecp5", Resources(1, 34, 1, 0)),
+        pytest.param("xcup", Resources(1, 34, 1, 0), marks=pytest.mark.verify),
+    ],
 )
 def test_small_design_is_counted(design: Path, tmp_path: Path, family: str, expected: Resources) -> None:
     work = tmp_path / "work"

@@ -21,7 +21,7 @@ from rbdhw.graph.interpret import interpret
 from rbdhw.passes.factor import factor
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FLAGS, FUNCTIONS
 from rbdhw.robot.frames import align_axes
-from rbdhw.robot.model import JointKind
+from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.scalar import Region
@@ -127,7 +127,8 @@ def states_of(robot, seed):
     ],
 )
 def test_every_function_by_every_algorithm(algorithms):
-    robot = aligned("iiwa14")
+    kinds = [JointKind.REVOLUTE] * 3 + [JointKind.PRISMATIC] + [JointKind.REVOLUTE]
+    robot = align_axes(mechanism(kinds, [BASE, 0, 1, 2, 1], seed=8))
     graph = trace(robot, ALL, range(robot.nv), algorithms)
     check(graph)
     states = states_of(robot, 8)

@@ -59,7 +59,7 @@ WORST_CONDITION = 1e6
 
 QUICK = {
     ("go1", "fixed"),
-    ("kinova", "floating"),
+    ("kinova", "fixed"),
     ("double_pendulum_continuous", "floating"),
     ("panda", "fixed"),
 }

@@ -41,12 +41,23 @@ HOLD = 6
 
 
 MEMORY_WORDS = 1024
-"""The largest number of words of a memory: that of a block RAM with 18 bits."""
+"""The words of a block RAM of 18 bits."""
+
+LEAST_TURNS = 4
+"""The tasks of which a memory may hold words at long intervals, when they take more than one block RAM."""
+
+
+def most_turns(ii: int) -> int:
+    """Return the most tasks of which a memory may hold words at interval ``ii``, with room for constants.
+
+    They fill a block RAM. At long intervals there are some more, so that a word can wait for its readers.
+    """
+    return max(LEAST_TURNS, MEMORY_WORDS >> ii.bit_length())
 
 
 def kept_window(ii: int) -> int:
-    """Return the cycles for which a memory can keep a word at interval ``ii``, with room for constants."""
-    return MEMORY_WORDS // (1 << ii.bit_length()) * ii
+    """Return the cycles for which a memory can keep a word at interval ``ii``."""
+    return most_turns(ii) * ii
 
 
 @dataclass(frozen=True, slots=True)

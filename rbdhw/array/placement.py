@@ -5,8 +5,9 @@ unit is free, its operands are in the unit's memories or can be written there be
 words in a slot. Among the places in the first possible cycles, the cheapest is chosen: one that connects few
 new outputs to memories, shifts products by amounts that the unit already has, and leaves no short gaps.
 
-If there is no place for a job, copies of its operands are made, which a unit computes at another time. Words
-that are too wide to be copied are supplied one per cycle if they find no place otherwise.
+If there is no place for a job, copies of its operands are made, which a unit computes at another time and
+other jobs may read as well. Words that are too wide to be copied are supplied one per cycle if they find no
+place otherwise.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from graphlib import TopologicalSorter
 from itertools import product
 
 from rbdhw.array.model import (
@@ -36,7 +38,7 @@ from rbdhw.array.model import (
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import GUARD_BITS
 
-SPARE = (0.02, 0.04, 0.06, 0.08, 0.1)
+SPARE = (0.02, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4)
 """The numbers of extra accumulators, as shares of the least number, that are tried one after the other."""
 
 WINDOW = 12
@@ -145,7 +147,11 @@ class _Placement:
         self._wide = frozenset(wide)
         self._turn = {value: k for k, value in enumerate(wide)} if apart else {}
         self._next = 1 + max((value for job in jobs for value in job.values), default=0)
-        slots = Counter[ArrayResource]()
+        self._copies: dict[int, list[int]] = defaultdict(list)
+        self._original: dict[int, int] = {}
+        producer = {value: k for k, job in enumerate(jobs) for value in job.values}
+        self._needs = [{producer[value] for value in job.operands} for job in jobs]
+        slots = Counter({ArrayResource.ACCUMULATOR: self._least_copies()})
         for job in jobs:
             slots[job.resource] += job.cycles
         moved = Counter(term.shift for job in jobs for term in job.terms if len(term.values) == 2)
@@ -156,8 +162,7 @@ class _Placement:
 
     def place_all(self) -> bool:
         """Place every job, and return whether all found a place."""
-        producer = {value: k for k, job in enumerate(self._jobs) for value in job.values}
-        needs = [{producer[value] for value in job.operands} for job in self._jobs]
+        needs = self._needs
         users: list[list[int]] = [[] for _ in self._jobs]
         for k, needed in enumerate(needs):
             for other in needed:
@@ -175,6 +180,18 @@ class _Placement:
                 if waiting[user] == 0:
                     heapq.heappush(queue, (-urgency[user], user))
         return True
+
+    def _least_copies(self) -> int:
+        """Return the copies of values that some jobs read late even if each job starts as early as it can."""
+        ready: dict[int, int] = {}
+        last: Counter[int] = Counter()
+        for k in TopologicalSorter(dict(enumerate(self._needs))).static_order():
+            job = self._jobs[k]
+            start = max((ready[value] + 1 for value in job.operands), default=0)
+            for value in job.operands:
+                last[value] = max(last[value], start)
+            ready |= dict.fromkeys(job.values, self._timing.ready(job, start))
+        return sum((start - ready[value]) // self._lasting for value, start in last.items())
 
     def _urgency(self, users: list[list[int]], needs: list[set[int]]) -> list[int]:
         """Return the cycles from each job's start to the end of the longest path through it."""
@@ -373,12 +390,19 @@ class _Placement:
 
     def _copy(self, value: int, since: int) -> int | None:
         """Return a copy of a value that is ready in a cycle or later, made from other copies if necessary."""
+        original = self._original.get(value, value)
+        for known in sorted(self._copies[original], key=self._ready.__getitem__):
+            value = known
+            if self._ready[known] >= since:
+                return known
         while True:
             copy, self._next = self._next, self._next + 1
             moved = Term((value, Constant(1)), shift=GUARD_BITS)
             start = min(since, self._ready[value] + self._lasting)
             if not self._place(Job((copy,), ArrayResource.ACCUMULATOR, (moved,)), start):
                 return None
+            self._copies[original].append(copy)
+            self._original[copy] = original
             value = copy
             if self._ready[value] >= since:
                 return value

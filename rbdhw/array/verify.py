@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from rbdhw.array.memories import Contents, Word, contents, outputs
 from rbdhw.array.model import (
     HOLD,
-    MEMORY_WORDS,
     READ,
     ArrayResource,
     ArraySchedule,
@@ -23,6 +22,7 @@ from rbdhw.array.model import (
     Port,
     Term,
     Write,
+    most_turns,
 )
 from rbdhw.fixed.fusion import GUARD_BITS
 
@@ -201,7 +201,7 @@ def _check_reads(array: ArraySchedule) -> None:
             if not isinstance(factor, Constant) and factor not in written:
                 raise ArrayError(f"{port}: value {factor} is not in the memory in cycle {cycle}")
     for port, held in contents(array).items():
-        if held.turns << array.ii.bit_length() > MEMORY_WORDS:
+        if held.turns > most_turns(array.ii):
             raise ArrayError(f"{port}: words of {held.turns} tasks, more than a memory keeps")
         row = array.writes.get(port, {})
         _check_choices(port, row, held, array)

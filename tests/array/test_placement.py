@@ -44,6 +44,15 @@ def test_values_that_memories_do_not_keep_long_enough_are_copied(jobs_between, c
     assert len(array.steps) - len(chain) == copies
 
 
+def test_jobs_that_read_a_value_late_share_its_copies():
+    chain = chained(400, ends=6)
+    results = {"id": tuple(range(401, 407))}
+    timing = Timing({ArrayResource.ACCUMULATOR: 3, ArrayResource.SOURCE: 0})
+    array = place_jobs(chain, results, 33, 50.0, timing, 2, 18)
+    verify(array, chain, results)
+    assert len(array.steps) - len(chain) == 4
+
+
 @pytest.mark.parametrize(("between", "cycles"), LIMITS)
 def test_a_word_is_kept_up_to_the_last_cycle_and_no_longer(between, cycles):
     chain, results = chained(between), {"id": (between + 1,)}
@@ -105,3 +114,7 @@ def test_too_few_cycles_are_refused():
 def test_words_are_kept_for_as_long_as_a_block_ram_has_room():
     """At 34 cycles rounds have 64 words, of which 16 fit a memory."""
     assert [kept_window(ii) for ii in (8, 16, 32, 34, 64)] == [512, 512, 512, 544, 512]
+
+
+def test_at_long_intervals_words_are_kept_for_four_tasks():
+    assert [kept_window(ii) for ii in (127, 256, 700, 4096)] == [1016, 1024, 2800, 4 * 4096]

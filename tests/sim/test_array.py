@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import read, write
-from rbdhw.pipeline import generate
+from rbdhw.domain.overrides import JointBounds, Overrides
+from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.robot.model import JointKind
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
+from tests.support.mechanisms import mechanism
 
 ALL = DEFAULT_FUNCTIONS
 
@@ -60,3 +64,19 @@ def test_arrays(tmp_path, robot, base, functions, device, clock, ii, number, tas
     assert report.mismatches == 0
     assert report.tasks == tasks
     assert report.flagged <= 0.02 * tasks
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize(("links", "ii"), [(16, 64), (32, 256), (64, 512)])
+def test_long_chains(tmp_path: Path, links: int, ii: int) -> None:
+    """Bodies of random shapes on joints that turn and slide; values wait for many intervals."""
+    kinds = [JointKind.REVOLUTE, JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE]
+    robot = mechanism(kinds * (links // 4), range(-1, links - 1), seed=links)
+    overrides = Overrides(default=JointBounds(velocity=1.0, effort=10.0))
+    options = BuildOptions(
+        functions=("fd",), ii=ii, width=27, core="array", samples=256, algorithms={"forward": "propagated"}
+    )
+    write(build_design(robot, options, overrides), tmp_path / "design")
+    report = simulate(tmp_path / "design", 100, seed=3, bulk=True)
+    assert report.mismatches == 0

@@ -215,8 +215,9 @@ class TestIntervals:
         fit, source = share("array", 64), load_urdf(path("toy"))
         with pytest.raises(InputError) as error:
             make_plan(source, toy(ii=8, fit=fit))
-        assert str(error.value).endswith(f" of ecp5-85; use --ii {find_plan(fit=fit).ii}")
+        fitting = find_plan(fit=fit).ii
+        assert str(error.value).endswith(f" of ecp5-85; use --ii {fitting}")
         with pytest.raises(InputError) as error:
             make_plan(source, toy(ii=8, fit=fit, core="pipeline"))
         assert error.value.reason.endswith(" of ecp5-85, and no ii up to 64 fits")
-        assert error.value.remedy.startswith(f"use --core array --ii {find_plan(fit=fit).ii}, fewer ")
+        assert error.value.remedy.startswith(f"use --core array --ii {fitting}, fewer ")

@@ -11,6 +11,8 @@ from rbdhw.errors import InputError
 from rbdhw.frontend.base import load_mounted
 from tests.support.urdf_documents import AXIS, arm_with, link, robot
 
+pytestmark = pytest.mark.usefixtures("without_verilog")
+
 ODD = arm_with(rest='<limit lower="-1" upper="1" velocity="0" effort="2"/><dynamics damping="1"/>')
 AXIS_TAKEN = "joint 'shoulder': no <axis>; taken as 1 0 0, as URDF says"
 LOSSES = (

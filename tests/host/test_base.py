@@ -130,6 +130,7 @@ def test_unusable_modes(acc, task, given, message):
         acc.fd(**task | given)
 
 
+@pytest.mark.usefixtures("only_heading")
 def test_a_mode_of_a_build_that_has_none(tmp_path):
     made = tmp_path / "fixed"
     options = replace(OPTIONS, functions=("fd",), mounting=Mounting())

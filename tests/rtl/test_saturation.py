@@ -58,7 +58,7 @@ def saturated(tasks: list[Task], priority: tuple[str, ...] = (), ready: float = 
 
 @pytest.fixture(scope="module")
 def mixed() -> Saturated:
-    return saturated(good_tasks(500, 8, FUNCTIONS))
+    return saturated(good_tasks(300, 8, FUNCTIONS))
 
 
 def test_short_answers_wait_for_few_others(mixed: Saturated) -> None:
@@ -84,7 +84,7 @@ def test_long_answers_wait_for_no_more_than_their_places(mixed: Saturated) -> No
 def few_long() -> list[Task]:
     """Return mostly short tasks and tasks of medium length."""
     return [
-        task for k, task in enumerate(good_tasks(500, 8, FUNCTIONS)) if task.code != LONG.code or k % 8 == 0
+        task for k, task in enumerate(good_tasks(300, 8, FUNCTIONS)) if task.code != LONG.code or k % 8 == 0
     ]
 
 

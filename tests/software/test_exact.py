@@ -225,11 +225,13 @@ UNDEFINED = "-fsanitize=undefined -fno-sanitize-recover=all -O1 -DRBDHW_LANES=1"
 SANITIZED = """
 import sys
 import numpy as np
+from tests.conftest import headings
 from tests.software.test_exact import built
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
 from rbdhw.sim.model import respond
 from rbdhw.software.exact_library import ExactLibrary
-design = built(sys.argv[1])
+with headings():
+    design = built(sys.argv[1])
 library = ExactLibrary(design, flags=sys.argv[2].split())
 for function, extended in modes(design):
     words = draw_words(design, function, extended, 500)

@@ -9,6 +9,7 @@ from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
 from rbdhw.software.float_library import FloatLibrary
+from tests.support.combinations import pairwise
 from tests.support.compilers import CLANG, COMPILERS, assert_no_warning
 from tests.support.software import TOLERANCE, Built, assert_close, built, compute, solvable_functions
 
@@ -72,9 +73,16 @@ def test_what_is_not_a_number_stays_with_its_task():
     assert np.delete(results, [3, 5], axis=0) == pytest.approx(fine, rel=1e-13)
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("language", [("-std=c11",), ("-xc++", "-std=c++17")])
-@pytest.mark.parametrize("options", [("-DRBDHW_REAL=float", "-fopenmp"), ("-DRBDHW_VECTOR_BYTES=0",)])
+@pytest.mark.parametrize(
+    ("compiler", "language", "options"),
+    list(
+        pairwise(
+            list(COMPILERS),
+            [("-std=c11",), ("-xc++", "-std=c++17")],
+            [("-DRBDHW_REAL=float", "-fopenmp"), ("-DRBDHW_VECTOR_BYTES=0",)],
+        )
+    ),
+)
 def test_no_compiler_warns(compiler, language, options, tmp_path):
     for name, text in built("toy").texts.items():
         (tmp_path / name).write_text(text)

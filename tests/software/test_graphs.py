@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.combinations import pairwise
 from tests.support.software import (
     ROBOTS,
     TOLERANCE,
@@ -20,10 +21,10 @@ pytestmark = pytest.mark.usefixtures("cuda_on_host")
 LIBRARIES = {"c": Built.library, "cuda": Built.cuda_library}
 
 
-@pytest.mark.parametrize("number", TOLERANCE)
-@pytest.mark.parametrize("robot", ROBOTS)
-@pytest.mark.parametrize("language", LIBRARIES)
-def test_every_function_computes_its_graph(language, robot, number):
+@pytest.mark.parametrize(
+    ("language", "number", "robot"), list(pairwise(list(LIBRARIES), list(TOLERANCE), list(ROBOTS)))
+)
+def test_every_function_computes_its_graph(language, number, robot):
     assert_computes_its_graphs(built(robot), LIBRARIES[language](built(robot), number))
 
 

@@ -133,5 +133,5 @@ def test_iiwa14(tmp_path: Path) -> None:
 def test_a_floating_quadruped(tmp_path: Path, functions: tuple[str, ...], ii: int) -> None:
     """The shorter interval is the least that takes at most 60% of an xcvu9p."""
     mounting = Mounting("floating")
-    options = BuildOptions(functions=functions, ii=ii, width=24, samples=512, mounting=mounting)
+    options = BuildOptions(functions=functions, ii=ii, width=24, samples=4096, mounting=mounting)
     assert_exact(generate(path("hyq"), options), tmp_path, 300)

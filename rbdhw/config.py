@@ -146,8 +146,8 @@ class BuildOptions:
         Algorithms to use instead of the cheapest, by step.
     mounting
         The base, gravity and root of the robot in the world.
-    share_limbs
-        One of :data:`SHARING`.
+    share_limbs, share_stages
+        Each one of :data:`SHARING`.
     core
         One of :data:`CORES`, or :data:`CHEAPER_CORE`. None uses the first of :data:`CORES`.
     cores
@@ -186,6 +186,7 @@ class BuildOptions:
     algorithms: Mapping[str, str] = field(default_factory=dict)
     mounting: Mounting = field(default_factory=Mounting)
     share_limbs: str = "auto"
+    share_stages: str = "auto"
     core: str | None = None
     cores: tuple[CoreRequest, ...] = ()
     copies: int = 1
@@ -243,8 +244,9 @@ class BuildOptions:
             return InputError("width", reason, f"8 to {WIDEST_ARRAY}")
         if ii < LEAST_ARRAY_II:
             return InputError("ii", f"{ii} is too few for the array core", f"{LEAST_ARRAY_II} or more")
-        if self.share_limbs == "on":
-            return InputError("share-limbs", "the array core shares all hardware anyway", "auto or off")
+        for name, share in self._sharing:
+            if share == "on":
+                return InputError(name, "the array core shares all hardware anyway", "auto or off")
         return None
 
     @property
@@ -253,9 +255,13 @@ class BuildOptions:
         needs = []
         if self.width is None or self.width > WIDEST_ARRAY:
             needs.append(f"--width {WIDEST_ARRAY}")
-        if self.share_limbs == "on":
-            needs.append("--share-limbs auto")
+        needs += [f"--{name} auto" for name, share in self._sharing if share == "on"]
         return tuple(needs)
+
+    @property
+    def _sharing(self) -> tuple[tuple[str, str], ...]:
+        """The options that state what shares hardware, by name."""
+        return ("share-limbs", self.share_limbs), ("share-stages", self.share_stages)
 
     @property
     def least_ii(self) -> int:

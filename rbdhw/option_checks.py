@@ -62,8 +62,7 @@ def check_options(options: BuildOptions, known_functions: tuple[str, ...]) -> No
         raise InputError("bandwidth", f"{bandwidth:g} GB/s is not a bandwidth", BANDWIDTH.positive)
     if options.fit is not None and not 0.0 < options.fit <= 1.0:
         raise InputError("fit", f"{options.fit:g} is not a share of a device", "more than 0 and up to 1")
-    if options.share_limbs not in SHARING:
-        raise unknown("share-limbs", options.share_limbs, SHARING)
+    _check_sharing(options)
     _check_core(options)
     _check_cores(options)
     _check_horizon(options)
@@ -212,6 +211,15 @@ def _check_time_step(options: BuildOptions) -> None:
     if options.mounting.time_step is not None and not set(integrators) & set(options.functions):
         expected = f"one of {', '.join(integrators)} in --functions"
         raise InputError("time-step", "no function of the build takes a step in time", expected)
+
+
+def _check_sharing(options: BuildOptions) -> None:
+    for name, share in (("share-limbs", options.share_limbs), ("share-stages", options.share_stages)):
+        if share not in SHARING:
+            raise unknown(name, share, SHARING)
+    if options.share_limbs == options.share_stages == "on":
+        reason = "limbs and stages cannot both share hardware"
+        raise InputError("share-stages", reason, "auto or off with --share-limbs on")
 
 
 def _check_core(options: BuildOptions) -> None:

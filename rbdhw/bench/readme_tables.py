@@ -256,7 +256,7 @@ TABLES: dict[str, Table] = {
         "Steps in time: multiplications and words of a task", step_operations, step_operations_layout
     ),
     "stages": Table(
-        "iiwa14: the stages of Runge-Kutta, unrolled and through the hardware of one, xcvu9p, 24 bits",
+        "The stages of Runge-Kutta, each with its own hardware or in turn, xcvu9p, 24 bits",
         stage_rows,
         stage_layout,
     ),

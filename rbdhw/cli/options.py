@@ -188,6 +188,9 @@ Priority = Annotated[
 ShareLimbs = Annotated[
     str, _hardware(help="Whether symmetric limbs share the hardware of one: auto, on or off.")
 ]
+ShareStages = Annotated[
+    str, _hardware(help="Whether the stages of Runge-Kutta share the hardware of one: auto, on or off.")
+]
 ParametersBy = Annotated[
     str,
     _hardware(
@@ -264,6 +267,7 @@ def build_options(
     number: Number = "fixed",
     priority: Priority = "",
     share_limbs: ShareLimbs = "auto",
+    share_stages: ShareStages = "auto",
     core: CoreName = None,
     cores: CoreList = None,
     copies: Copies = 1,
@@ -314,6 +318,7 @@ def build_options(
             parse_parameters(parameters or ()),
         ),
         share_limbs=share_limbs,
+        share_stages=share_stages,
         core=core,
         cores=asked,
         copies=copies,

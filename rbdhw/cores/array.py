@@ -28,7 +28,7 @@ class ArrayCore(Core):
 
     name: ClassVar[str] = "array"
     fuses_sums: ClassVar[bool] = True
-    shares_limbs: ClassVar[bool] = False
+    shares_hardware: ClassVar[bool] = False
 
     @classmethod
     def build(cls, program: Program, device: Target, options: BuildOptions, _twins: Sequence[Group]) -> Self:

@@ -60,8 +60,8 @@ class Core(ABC):
         The name that ``--core`` takes.
     fuses_sums
         Whether the program's sums of products are rounded once, by an accumulator.
-    shares_limbs
-        Whether symmetric limbs can share the same hardware.
+    shares_hardware
+        Whether symmetric limbs, or stages, can share the same hardware.
     """
 
     program: Program
@@ -70,7 +70,7 @@ class Core(ABC):
 
     name: ClassVar[str]
     fuses_sums: ClassVar[bool]
-    shares_limbs: ClassVar[bool]
+    shares_hardware: ClassVar[bool]
 
     @classmethod
     @abstractmethod

@@ -46,7 +46,8 @@ class PipelineCore(Core):
     Parameters
     ----------
     costs
-        If limbs can share hardware, the cost of the core with sharing (``on``) and without (``off``).
+        If limbs or stages can share hardware, the cost of the core with sharing (``on``) and without
+        (``off``).
     """
 
     schedule: Bound
@@ -54,7 +55,7 @@ class PipelineCore(Core):
 
     name: ClassVar[str] = "pipeline"
     fuses_sums: ClassVar[bool] = False
-    shares_limbs: ClassVar[bool] = True
+    shares_hardware: ClassVar[bool] = True
 
     @classmethod
     def build(cls, program: Program, device: Target, options: BuildOptions, twins: Sequence[Group]) -> Self:
@@ -68,6 +69,7 @@ class PipelineCore(Core):
         InputError
             If the clock is too fast.
         """
+        required = "on" in (options.share_limbs, options.share_stages)
         alone = schedule_pipeline(program, device, options)
         groups = shareable(program, twins)
         if not groups:
@@ -75,12 +77,12 @@ class PipelineCore(Core):
         try:
             shared = schedule_pipeline(program, device, options, groups)
         except InputError:
-            if options.share_limbs == "on":
+            if required:
                 raise
             return cls(program, device, alone)
         costs = {"on": core_cost(program, shared, device), "off": core_cost(program, alone, device)}
         less = load(costs["on"].estimate, device) <= load(costs["off"].estimate, device)
-        return cls(program, device, shared if less or options.share_limbs == "on" else alone, costs)
+        return cls(program, device, shared if less or required else alone, costs)
 
     @staticmethod
     def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:

@@ -176,10 +176,10 @@ class FormatsEntry(Closed):
 
 
 class SharingEntry(Closed):
-    """Symmetric limbs that share one limb's hardware. Only the pipeline core has this entry."""
+    """Symmetric limbs, or stages of a method in time, that share the hardware of one."""
 
     groups: list[list[str]] = Field(
-        description="The first links of the limbs of each group that shares hardware."
+        description="The members of each group that may share hardware: the first links of limbs, or stages."
     )
     shared: bool
     operations: Count

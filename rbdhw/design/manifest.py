@@ -62,6 +62,7 @@ class PartEntry(Units):
     regions: list[RegionEntry]
     formats: FormatsEntry
     limbs: SharingEntry | None = None
+    stages: SharingEntry | None = None
     cores: CoresEntry
 
 
@@ -90,6 +91,9 @@ class Manifest(Units):
     versions: dict[str, str]
     seed: int
     limbs: SharingEntry | None = Field(default=None, description="Only the pipeline core has this entry.")
+    stages: SharingEntry | None = Field(
+        default=None, description="Only a pipeline core with Runge-Kutta has this entry."
+    )
     algorithms: dict[str, AlgorithmEntry | list[str]] = Field(
         description="The choice at each step, and under `rewrites` the rewrites of the robot that apply."
     )

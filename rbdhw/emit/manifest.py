@@ -17,10 +17,13 @@ from rbdhw.emit.accuracy import error_entry, formats_entry
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.emit.remarks import plan_remarks
 from rbdhw.estimate.model import estimate_entry
-from rbdhw.explore.limb_sharing import find_shared_limbs, sharing_entry
+from rbdhw.explore.limb_sharing import limb_names
 from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
+from rbdhw.explore.sharing import sharing_entry
+from rbdhw.explore.stage_sharing import stage_names
 from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.graph.graph import Graph, Op
+from rbdhw.graph.stages import find_states
 from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise
 from rbdhw.protocol import flag_values
@@ -130,9 +133,10 @@ def core_entries(part: PlannedCore, options: BuildOptions) -> dict[str, Any]:
     plan = part.plan
     chosen: dict[str, Any] = {}
     if isinstance(plan.core, PipelineCore):
-        robot = plan.prepared.model.robot
-        groups = find_shared_limbs(robot, options.share_limbs, plan.ii)
-        chosen["limbs"] = sharing_entry(robot, groups, plan.core)
+        robot, sharing = plan.prepared.model.robot, plan.sharing
+        chosen["limbs"] = sharing_entry(limb_names(robot, sharing.limbs), plan.core)
+        if find_states(plan.prepared.graph):
+            chosen["stages"] = sharing_entry(stage_names(sharing.stages), plan.core)
     return {
         "ii": plan.ii,
         "core": plan.core.name,

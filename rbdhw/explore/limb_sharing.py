@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import count
-from typing import Any
 
-from rbdhw.cores.pipeline import PipelineCore
 from rbdhw.errors import InputError
-from rbdhw.fixed.program import Kind
+from rbdhw.explore.turns import can_take_turns, expected_intervals, next_interval, take_turns
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.twins import Twins
 from rbdhw.robot.model import Robot
@@ -40,28 +37,23 @@ def find_shared_limbs(robot: Robot, share: str, ii: int) -> tuple[LimbGroup, ...
         raise InputError("share-limbs", f"no limbs of {robot.name} are alike", "auto or off")
     found: list[LimbGroup] = []
     for group in groups:
-        sizes = [size for size in range(2, len(group) + 1) if ii % size == 0]
-        if not sizes:
-            if share == "on":
-                raise _interval_refusal(robot, group, ii)
-            continue
-        size = min(sizes, key=lambda size: len(group) // size + len(group) % size)
-        found += [group[k : k + size] for k in range(0, len(group) - size + 1, size)]
+        parts = take_turns(group, ii)
+        if not parts and share == "on":
+            raise _interval_refusal(robot, group, ii)
+        found += [tuple(part) for part in parts]
     return tuple(found)
 
 
 def can_share(groups: Sequence[LimbGroup], ii: int) -> bool:
     """Return whether some limbs of every group can share one limb's hardware at an interval."""
-    return all(any(ii % size == 0 for size in range(2, len(group) + 1)) for group in groups)
+    return all(can_take_turns(len(group), ii) for group in groups)
 
 
 def _interval_refusal(robot: Robot, group: LimbGroup, ii: int) -> InputError:
     names = ", ".join(robot.bodies[limb[0]].name for limb in group)
-    sizes = [size for size in range(2, len(group) + 1) if all(size % k for k in range(2, size))]
-    expected = " or ".join(str(size) for size in sizes)
-    next_ii = next(k for k in count(ii) if can_share(limb_groups(robot), k))
+    next_ii = next_interval([len(group) for group in limb_groups(robot)], ii)
     reason = f"the limbs at {names} cannot share at an ii of {ii}"
-    return InputError("share-limbs", reason, f"a multiple of {expected}", f"use --ii {next_ii}")
+    return InputError("share-limbs", reason, expected_intervals(len(group)), f"use --ii {next_ii}")
 
 
 def limb_names(robot: Robot, groups: Sequence[LimbGroup]) -> list[list[str]]:
@@ -112,22 +104,3 @@ def _inputs(robot: Robot, limb: Limb) -> Iterator[tuple[str, Meaning]]:
     for place, link in enumerate(links):
         for k in range(6):
             yield f"fext[{link},{k}]", ("fext", (place, k))
-
-
-def sharing_entry(robot: Robot, groups: Sequence[LimbGroup], core: PipelineCore) -> dict[str, Any]:
-    """Return the manifest's entry on limbs that share hardware: limbs, shared operations and costs."""
-    operations, bound = core.program.operations, core.schedule
-    computed = [value for value in bound.producer if operations[value].kind is not Kind.INPUT]
-    products = [value for value in computed if operations[value].kind in (Kind.MULTIPLY, Kind.SCALE)]
-
-    def split(values: Sequence[int]) -> dict[str, int]:
-        shared = sum(len(bound.group(value)) > 1 for value in values)
-        return {"shared": shared, "alone": len(values) - shared}
-
-    return {
-        "groups": limb_names(robot, groups),
-        "shared": bool(bound.twins),
-        "operations": split(computed),
-        "multiplications": split(products),
-        "costs": {way: cost.json() for way, cost in core.costs.items()},
-    }

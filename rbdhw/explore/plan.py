@@ -13,6 +13,7 @@ from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import Domain
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval
+from rbdhw.explore.sharing import Sharing
 from rbdhw.fixed.program import Program
 from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.graph import Graph
@@ -35,9 +36,13 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Scheduled:
-    """A build on one core at one interval: its formats, its bit-exact model, its core and its resources."""
+    """A build on one core at one interval: its formats, its bit-exact model, its core and its resources.
+
+    ``sharing`` are the limbs or stages that may share hardware.
+    """
 
     formats: Formats
+    sharing: Sharing
     accelerator: AcceleratorModel
     core: Core
     estimate: Resources

@@ -20,13 +20,14 @@ from rbdhw.domain.parameter_bounds import bound_parameters
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval, interval
-from rbdhw.explore.limb_sharing import can_share, find_shared_limbs, least_interval, limb_inputs
+from rbdhw.explore.limb_sharing import can_share, find_shared_limbs, least_interval
 from rbdhw.explore.plan import Plan, Prepared, Scheduled
+from rbdhw.explore.sharing import Sharing, choose_sharing
+from rbdhw.explore.stage_sharing import LEAST_STAGE_INTERVAL, can_share_stages, find_shared_stages
 from rbdhw.fixed.program import Program
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.frontend.solvability import check_solvable
-from rbdhw.graph.twins import Twins, no_twins
-from rbdhw.passes.twins import find_twins
+from rbdhw.graph.twins import no_twins
 from rbdhw.progress import Progress, silent, within
 from rbdhw.protocol import any_takes
 from rbdhw.quantize.formats import Formats, accelerator_model, choose_formats
@@ -128,12 +129,14 @@ class BuildSearch:
         Raises
         ------
         InputError
-            If limbs must share hardware but cannot.
+            If limbs or stages must share hardware but cannot.
         """
         if self.options.pacing is None:
             return self.options.least_ii
         if self.options.share_limbs == "on":
             find_shared_limbs(self.robot, "on", least_interval(limb_groups(self.robot)))
+        if self.options.share_stages == "on":
+            find_shared_stages(self.prepared.graph, "on", LEAST_STAGE_INTERVAL)
         return next(ii for ii in count(self.options.least_ii) if self.serves(ii))
 
     def interval(self) -> Interval:
@@ -173,9 +176,10 @@ class BuildSearch:
         """Return whether a kind of core supports an interval, and limbs can share hardware if they must."""
         if self.options.refusal(kind.name, ii) is not None:
             return False
-        if not kind.shares_limbs or self.options.share_limbs != "on":
+        if not kind.shares_hardware:
             return True
-        return can_share(limb_groups(self.robot), ii)
+        limbs = self.options.share_limbs != "on" or can_share(limb_groups(self.robot), ii)
+        return limbs and (self.options.share_stages != "on" or can_share_stages(self.prepared.graph, ii))
 
     def choose(self, ii: int) -> CoreChoice:
         """Return the core of a build at an interval: the only one that can be built, or the cheaper one.
@@ -217,16 +221,17 @@ class BuildSearch:
 
     def _schedule(self, core: str, ii: int) -> Scheduled:
         options = replace(self.options, ii=ii, core=core)
-        formats = self.formats(core, ii)
+        formats, sharing = self.formats(core, ii), self.sharing(core, ii)
         self.progress(f"scheduling the {core} at an II of {ii}")
         built = KINDS[core].build(formats.program, self.device, options, formats.groups)
         accelerator = self._accelerator(formats.program)
-        return Scheduled(formats, accelerator, built, built.estimate(accelerator.interface))
+        return Scheduled(formats, sharing, accelerator, built, built.estimate(accelerator.interface))
 
     def _key(self) -> tuple[Any, ...]:
         """Return the options on which a schedule depends, except for its core and interval."""
         own = self.options
-        return own.clock_mhz, own.data_width, own.streams, own.number, own.priority, own.share_limbs, own.fit
+        paced = own.clock_mhz, own.data_width, own.streams, own.number, own.priority, own.fit
+        return *paced, own.share_limbs, own.share_stages
 
     def formats(self, core: str, ii: int) -> Formats:
         """Return the number formats of a build on a core at an interval.
@@ -236,17 +241,30 @@ class BuildSearch:
         InputError
             If the error budget is not met.
         """
-        share = self.options.share_limbs if KINDS[core].shares_limbs else "off"
-        groups = find_shared_limbs(self.robot, share, ii)
-        return self.cache.get(("formats", core, groups), lambda: self._formats(core, ii))
+        sharing = self.sharing(core, ii)
+        return self.cache.get(
+            ("formats", core, sharing.twins.groups), lambda: self._formats(core, ii, sharing)
+        )
 
-    def _formats(self, core: str, ii: int) -> Formats:
+    def _formats(self, core: str, ii: int, sharing: Sharing) -> Formats:
         kind, options = KINDS[core], replace(self.options, ii=ii, core=core)
         observed = self.observed()
         stage = f"choosing number formats of the {core}"
         self.progress(stage)
-        twins = limb_twins(self.prepared, options) if kind.shares_limbs else no_twins(self.prepared.graph)
-        return choose_formats(observed, options, twins, kind.fuses_sums, within(stage, self.progress))
+        return choose_formats(observed, options, sharing.twins, kind.fuses_sums, within(stage, self.progress))
+
+    def sharing(self, core: str, ii: int) -> Sharing:
+        """Return the limbs or stages that may share hardware of a core at an interval.
+
+        Raises
+        ------
+        InputError
+            If sharing is required but impossible.
+        """
+        if not KINDS[core].shares_hardware:
+            return Sharing(no_twins(self.prepared.graph))
+        key = "sharing", ii, self.options.share_limbs, self.options.share_stages
+        return self.cache.get(key, lambda: choose_sharing(self.robot, self.prepared.graph, self.options, ii))
 
     def observed(self) -> Observed:
         """Return the observations of the graph on random tasks."""
@@ -289,16 +307,3 @@ class BuildSearch:
         if self.options.asked_core != CORES[0] or self.options.array_needs:
             return None
         return self.with_options(replace(self.options, core="array"))
-
-
-def limb_twins(prepared: Prepared, options: BuildOptions) -> Twins:
-    """Return the twins of the graph: nodes that symmetric limbs compute in the same hardware.
-
-    Raises
-    ------
-    InputError
-        If sharing is required but impossible.
-    """
-    robot, graph = prepared.model.robot, prepared.graph
-    groups = find_shared_limbs(robot, options.share_limbs, options.least_ii)
-    return find_twins(graph, limb_inputs(robot, groups)) if groups else no_twins(graph)

@@ -25,7 +25,7 @@ def exponents(graph: Graph, twins: Twins) -> list[int]:
     shifts = _Shifts(len(graph.nodes))
     for i in twins.order:
         first = twins.leader.get(i, i)
-        if first != i:
+        if first != i and i not in twins.states:
             _relate(graph, twins, shifts, i, first)
     return [shifts.value(i) for i in range(len(graph.nodes))]
 

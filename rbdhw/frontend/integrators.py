@@ -24,6 +24,7 @@ from rbdhw.dynamics.derivatives import Matrix
 from rbdhw.dynamics.integration import arc, displacement_derivatives, lengthen, multiply, sweep, turn
 from rbdhw.dynamics.joint import Coordinate, attitude
 from rbdhw.frontend.inputs import Task, shrink
+from rbdhw.graph.stages import state_name
 from rbdhw.robot.model import Joint, JointKind, Robot
 from rbdhw.scalar import Scalar, region, stage
 
@@ -125,8 +126,8 @@ class Integrator:
         for k, share in enumerate(SHARES):
             with stage(k + 2):
                 part, before = share * self._task.h, stages[-1]
-                q = self._moved(part, before.velocity, within=True)
-                velocity = self._pushed(self._task.v, part, before.acceleration, within=True)
+                q = self._moved(part, before.velocity, k + 2)
+                velocity = self._pushed(self._task.v, part, before.acceleration, k + 2)
                 own = self._at(self._task.at(q, velocity))
                 stages.append(_Stage(own, velocity, own.accelerations()))
         return stages
@@ -158,34 +159,40 @@ class Integrator:
 
     # The state after a time
 
-    def _pushed(self, velocity: Vector, time: Scalar, acceleration: Vector, within: bool = False) -> Vector:
-        """Return velocities after a time; ``within`` the step they serve only the dynamics."""
+    def _pushed(
+        self, velocity: Vector, time: Scalar, acceleration: Vector, within: int | None = None
+    ) -> Vector:
+        """Return velocities after a time; ``within`` a step, they are those of the stage of this number."""
         found = []
-        for own, change, i in zip(velocity, acceleration, self._bodies, strict=True):
+        for k, (own, change, i) in enumerate(zip(velocity, acceleration, self._bodies, strict=True)):
             with region("pushed", i):
                 after = own + time * change
-                found.append(self._recorder.rounded(after) if within else after)
+                found.append(self._number(after, f"v[{k}]", within))
         return found
 
-    def _moved(self, time: Scalar, velocity: Vector, within: bool = False) -> Vector:
-        """Return the configuration after a time; ``within`` the step it serves only the dynamics."""
+    def _moved(self, time: Scalar, velocity: Vector, within: int | None = None) -> Vector:
+        """Return the configuration after a time; ``within`` a step, that of the stage of this number."""
         with region("time"):
             per_turn = (0.5 / math.pi) * time
         found: Vector = []
         for i, joint, own, rates in self._joints():
-            q = self._task.q[own] if within else self._task.state_q[own]
+            q = self._task.state_q[own] if within is None else self._task.q[own]
             with region("moved", i):
                 if joint.kind.nv == 1:
                     changes = [(per_turn if joint.kind.rotates else time) * velocity[rates][0]]
                 else:
                     d = [time * rate for rate in velocity[rates]]
-                    changes = self._changes(joint.kind, self._task.q[own], d, within)
+                    changes = self._changes(joint.kind, self._task.q[own], d, within is not None)
                     if joint.kind is JointKind.PLANAR:
                         changes.append(per_turn * velocity[rates][2])
-                for part, change, angle in zip(q, changes, joint.kind.angles, strict=True):
+                for part, change in zip(q, changes, strict=True):
                     after = part + change
-                    found.append(self._recorder.rounded(after) if within and not angle else after)
+                    found.append(self._number(after, f"q[{len(found)}]", within))
         return found
+
+    def _number(self, value: Scalar, number: str, within: int | None) -> Scalar:
+        """Return a number of the next state as it is, or of a stage's state as products read it."""
+        return value if within is None else self._recorder.rounded(value, state_name(number, within))
 
     def _changes(self, kind: JointKind, q: Vector, d: Vector, within: bool) -> Vector:
         """Return the changes of the coordinates of a joint of several freedoms, but for an angle."""

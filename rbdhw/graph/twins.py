@@ -1,4 +1,8 @@
-"""Twins: corresponding nodes of symmetric limbs, which do the same computation on each limb's values."""
+"""Twins: corresponding nodes of symmetric limbs, or of the stages of a method, which do the same computation.
+
+Limbs do not depend on each other. A stage depends on the one before it through its state alone, so the nodes
+of that state (:mod:`rbdhw.graph.stages`) are where one stage is cut from the next.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from functools import cached_property
 from rbdhw.graph.graph import Graph
 
 Group = tuple[int, ...]
-"""Twins, one from each limb, in the order of the limbs."""
+"""Twins, one from each limb or stage, in their order."""
 
 
 @dataclass(frozen=True)
@@ -18,11 +22,13 @@ class Twins:
     """Groups of nodes that one piece of hardware may compute in turn; a node is in one group at most.
 
     ``order`` contains all nodes of the graph: arguments come before their users, and the members of a group
-    are consecutive.
+    are consecutive. The exception are ``states``, the nodes of the stages' states, which come before their
+    arguments.
     """
 
     groups: tuple[Group, ...]
     order: tuple[int, ...]
+    states: frozenset[int] = frozenset()
 
     @cached_property
     def leader(self) -> dict[int, int]:
@@ -40,7 +46,7 @@ def no_twins(graph: Graph) -> Twins:
     return Twins((), tuple(range(len(graph.nodes))))
 
 
-def order_twins(graph: Graph, groups: Sequence[Group]) -> Twins:
+def order_twins(graph: Graph, groups: Sequence[Group], states: frozenset[int] = frozenset()) -> Twins:
     """Return groups as twins, without those that make an order impossible.
 
     The members of a group are computed at fixed times relative to each other, so the groups must not depend
@@ -48,20 +54,23 @@ def order_twins(graph: Graph, groups: Sequence[Group]) -> Twins:
     """
     kept = {group[0]: group for group in groups}
     while True:
-        order, stuck = _order(graph, kept)
+        order, stuck = _order(graph, kept, states)
         if not stuck:
-            return Twins(tuple(kept.values()), tuple(order))
+            return Twins(tuple(kept.values()), tuple(order), states)
         del kept[stuck[0]]
 
 
-def _order(graph: Graph, groups: dict[int, Group]) -> tuple[list[int], list[int]]:
+def _order(graph: Graph, groups: dict[int, Group], states: frozenset[int]) -> tuple[list[int], list[int]]:
     """Return nodes in order as far as possible, and the leaders of groups to remove from a cycle."""
     leader = {i: first for first, group in groups.items() for i in group}
-    waiting = [len({edge.node for edge in node.args}) for node in graph.nodes]
+    before = [
+        set() if i in states else {edge.node for edge in node.args} for i, node in enumerate(graph.nodes)
+    ]
+    waiting = [len(arguments) for arguments in before]
     left = {first: sum(waiting[i] for i in group) for first, group in groups.items()}
     users: list[list[int]] = [[] for _ in graph.nodes]
-    for i, node in enumerate(graph.nodes):
-        for argument in {edge.node for edge in node.args}:
+    for i, arguments in enumerate(before):
+        for argument in arguments:
             users[argument].append(i)
             if leader.get(argument, argument) == leader.get(i, i):
                 return [], [leader[i]]

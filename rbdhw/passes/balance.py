@@ -1,4 +1,8 @@
-"""balance: add the terms of a sum in the order in which they become ready."""
+"""balance: add the terms of a sum in the order in which they become ready.
+
+A rounded copy of a state counts as ready at once. So the stages of a method, which evaluate the dynamics at
+one state after another, are balanced alike.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import heapq
 from collections.abc import Callable
 
 from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Node, Op
+from rbdhw.graph.stages import is_state
 from rbdhw.passes.sums import sum_roots, terms
 from rbdhw.scalar import Region
 
@@ -55,6 +60,6 @@ class _Balancer:
 
     def _arrival(self, node: int) -> float:
         for new in self.builder.nodes[len(self._ready) :]:
-            arguments = (self._ready[edge.node] for edge in new.args)
+            arguments = () if is_state(new) else (self._ready[edge.node] for edge in new.args)
             self._ready.append(max(arguments, default=0.0) + self._delay(new.op))
         return self._ready[node]

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from rbdhw.graph.graph import MAX_SHIFT, Edge, Graph, GraphBuilder, Op
 from rbdhw.graph.interpret import node_values
+from rbdhw.graph.stages import is_state
 
 Array = NDArray[np.float64]
 
@@ -94,10 +95,11 @@ def _scaled(sizes: Array, shift: int) -> Array:
 
 
 def _divided(graph: Graph) -> list[bool]:
-    """Return for each node whether a reciprocal has a part in it."""
+    """Return for each node whether a reciprocal has a part in it; the numbers of a state start anew."""
     found: list[bool] = []
     for node in graph.nodes:
-        found.append(node.op is Op.RECIPROCAL or any(found[edge.node] for edge in node.args))
+        known = not is_state(node) and any(found[edge.node] for edge in node.args)
+        found.append(known or node.op is Op.RECIPROCAL)
     return found
 
 

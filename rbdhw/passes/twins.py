@@ -1,4 +1,4 @@
-"""twins: find the nodes of symmetric limbs that do the same computation.
+"""twins: find the nodes of symmetric limbs, or of the stages of a method, that do the same computation.
 
 The *home* of a node is the limb whose inputs it depends on; values common to all limbs do not count. A
 product of values of two limbs, as in inverses that couple limbs through a floating base, has one of them as
@@ -9,6 +9,8 @@ their operation and the colours of their arguments. The values of constants have
 by all of its terms at once, whatever their order. If several nodes of a limb have one colour, it is split by
 the users of the nodes, again and again (colour refinement of graphs), as long as all limbs are split alike.
 Twins are nodes of the same colour with different homes.
+
+To find the twins of stages, each stage is taken for a limb whose inputs are the numbers of its state.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from rbdhw.graph.twins import Group, Twins, order_twins
 from rbdhw.passes.sums import sum_roots, terms
 
 Limb = Mapping[str, Hashable]
-"""The inputs of one limb by name: the meaning of each within the limb, equal for corresponding inputs."""
+"""The inputs of one limb, or a stage's state, by name: the meaning of each, equal for corresponding ones."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ def find_twins(graph: Graph, limbs: Sequence[Sequence[Limb]]) -> Twins:
     colours = _Colours(graph, homes, meanings)
     colours.refine()
     alike = [lists for lists in colours.classes() if _balance(lists)]
-    return order_twins(graph, sorted(_match(graph, alike)))
+    states = frozenset(i for i, node in enumerate(graph.nodes) if node.op is Op.ROUND and node.name in homes)
+    return order_twins(graph, sorted(_match(graph, alike)), states)
 
 
 def _balance(lists: Sequence[Sequence[int]]) -> bool:
@@ -62,7 +65,10 @@ def _balance(lists: Sequence[Sequence[int]]) -> bool:
 
 
 def _match(graph: Graph, alike: Sequence[Sequence[list[int]]]) -> Iterator[Group]:
-    """Yield groups of nodes of the same colour, one from each limb; nodes are matched by their arguments."""
+    """Yield groups of nodes of the same colour, one from each limb; nodes are matched by their arguments.
+
+    The angles of the first stage are inputs, unlike those of the others, and so no twins of them.
+    """
     leader: dict[int, int] = {}
 
     def arguments(i: int) -> tuple[list[int], int]:
@@ -71,7 +77,8 @@ def _match(graph: Graph, alike: Sequence[Sequence[list[int]]]) -> Iterator[Group
     for lists in sorted(alike, key=lambda lists: max(own[0] for own in lists)):
         for group in zip(*(sorted(own, key=arguments) for own in lists), strict=True):
             leader.update(dict.fromkeys(group, group[0]))
-            yield group
+            if len({graph.nodes[i].op for i in group}) == 1:
+                yield group
 
 
 class _Colours:
@@ -88,10 +95,11 @@ class _Colours:
         self.homes: list[_Home | None] = []
         self.of: list[int] = []
         for i, node in enumerate(graph.nodes):
-            home = homes.get(node.name) if node.op is Op.INPUT else self._home(i)
+            source = node.op is Op.INPUT or node.name in homes
+            home = homes.get(node.name) if source else self._home(i)
             self.homes.append(home)
             meaning = meanings.get(node.name, node.name)
-            key = meaning if node.op is Op.INPUT else (node.op, *self._view(i, home))
+            key = meaning if source else (node.op, *self._view(i, home))
             self.of.append(self._number(key))
 
     def classes(self) -> list[list[list[int]]]:

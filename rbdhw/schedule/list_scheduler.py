@@ -11,13 +11,18 @@ from collections import Counter
 
 from rbdhw.schedule.model import Problem, Resource, Schedule, Step, Time
 from rbdhw.schedule.shortening import shorten
+from rbdhw.schedule.stages import find_frames, separate, within_frames
 
 EARLIEST = Time(0, 0.0)
 
 
 def schedule(problem: Problem) -> Schedule:
     """Return a short schedule of every step; it satisfies :func:`rbdhw.schedule.verify.verify`."""
-    return shorten(problem, list_schedule(problem))
+    frames = find_frames(problem)
+    if not any(frames):
+        return shorten(problem, list_schedule(problem))
+    inside = within_frames(problem, frames)
+    return separate(problem, frames, shorten(inside, list_schedule(inside)))
 
 
 def list_schedule(problem: Problem) -> Schedule:

@@ -3,9 +3,9 @@
 Time is a cycle and an offset in nanoseconds within it. A task starts in cycle 0, and tasks follow each other
 every ``ii`` cycles, so what happens in cycle t uses its hardware in slot ``t mod ii``.
 
-*Twins* are values of n symmetric limbs that one piece of hardware computes in turn: limb k always
-``k * ii / n`` cycles after the first. For that hardware, limbs are like tasks that follow each other every
-``ii / n`` cycles.
+*Twins* are values of n symmetric limbs, or of n stages of a method, that one piece of hardware computes in
+turn: the k-th always in the slot ``k * ii / n`` after that of the first. For that hardware, limbs and stages
+are like tasks that follow each other every ``ii / n`` cycles.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def verify(problem: Problem, schedule: Schedule) -> None:
     - The result of a step with latency is ready within its last cycle.
     - A registered step starts with its cycle.
     - No slot has more steps on a resource than the resource has units.
-    - The steps of twins are equal parts of the interval apart.
+    - The steps of twins are in slots that are equal parts of the interval apart.
 
     Raises
     ------
@@ -68,10 +68,10 @@ def _verify_twins(problem: Problem, stands: dict[int, tuple[int, float]]) -> Non
             if limbs[value] != len(group) or value in seen:
                 raise ScheduleError(f"value {value}: is not one of {limbs[value]} twins in exactly one group")
             seen.add(value)
-            cycle, offset = stands[group[0]]
+            (cycle, offset), (own, its) = stands[group[0]], stands[value]
             apart = k * (problem.ii // len(group))
-            if stands[value] != (cycle + apart, offset):
-                raise ScheduleError(f"value {value}: is not ready {apart} cycles after its twin {group[0]}")
+            if (own - cycle) % problem.ii != apart or its != offset:
+                raise ScheduleError(f"value {value}: is not {apart} slots after its twin {group[0]}")
     alone = [value for value, count in limbs.items() if count > 1 and value not in seen]
     if alone:
         raise ScheduleError(f"value {alone[0]}: has no twins")

@@ -136,7 +136,7 @@ class TestUsage:
         ("words", "expected"),
         [
             ("rbdhw ", list(COMMANDS)),
-            ("rbdhw generate --sh", ["--share-limbs"]),
+            ("rbdhw generate --sh", ["--share-limbs", "--share-stages"]),
             ("rbdhw run out id --engine g", ["golden"]),
         ],
     )

@@ -67,6 +67,7 @@ def test_every_option_reaches_the_build(tmp_path):
         number="float32",
         priority="id, fd,id",
         share_limbs="off",
+        share_stages="on",
         core="auto",
         domain=domain,
         seed=7,
@@ -87,6 +88,7 @@ def test_every_option_reaches_the_build(tmp_path):
         algorithms={"inverse": "single_pivots"},
         mounting=Mounting("floating", (0.0, 1.0, 2.0), strict=True, root="auto", joint_order="file"),
         share_limbs="off",
+        share_stages="on",
         core="auto",
         seed=7,
     )
@@ -98,8 +100,8 @@ def test_every_option_reaches_the_build(tmp_path):
 def test_the_options_of_the_hardware_are_told_apart():
     assert OF_HARDWARE == (
         "ii", "bandwidth", "fit", "clock", "max_error", "width", "tdata", "streams", "number",
-        "priority", "share_limbs", "core", "cores", "copies", "mix", "parameters_by",
-        "parameter_sets", "domain", "seed",
+        "priority", "share_limbs", "share_stages", "core", "cores", "copies", "mix",
+        "parameters_by", "parameter_sets", "domain", "seed",
     )  # fmt: skip
     panels = {name: panel for name, (*_, panel) in options_of("info").items()}
     assert {name for name, panel in panels.items() if panel == HARDWARE} == set(OF_HARDWARE)

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.usefixtures("without_verilog")
 SAME = {
     "optional_inputs.*": "inputs.*",
     "optional_outputs.*": "outputs.*",
+    "stages": "limbs",
 }
 """Keys that the page describes by others."""
 
@@ -35,7 +36,7 @@ BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("id", "dfd", "difd"), "ii": 2, "max_error": 1e-4}),
     ("toy", {"functions": ("id",), "ii": 16, "core": "auto", "width": 18, "streams": 2}),
     ("toy", {"functions": ("sid", "kin"), "ii": 4, "width": 18, "mounting": Mounting(frames=("tip",))}),
-    ("toy", {"functions": ("step",), "ii": 4, "width": 18, "mounting": Mounting(time_step=0.002)}),
+    ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "mounting": Mounting(time_step=0.002)}),
     ("toy", {"functions": ("rollout",), "ii": 4, "width": 18, "rollout": ("gains",)}),
     ("toy", LOADS),
     ("hyq", {"functions": ("id",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),

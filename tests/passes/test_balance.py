@@ -110,6 +110,28 @@ def test_a_sum_that_is_used_twice_is_computed_once():
     assert balance(builder.finish(outputs), unit).count(Op.ADD) == 3
 
 
+def test_a_state_counts_as_ready_at_once():
+    """Sums of a later stage are balanced as those of the first, whatever its state has waited for."""
+
+    def total(builder, a, b, c):
+        product = builder.multiply(a, b, REGION)
+        return builder.add(builder.add(product, c, REGION), a, REGION)
+
+    builder = GraphBuilder()
+    inputs = [builder.input(f"x[{k}]", REGION) for k in range(3)]
+    late = builder.multiply(builder.multiply(inputs[0], inputs[1], REGION), inputs[2], REGION)
+    names = [f"q[{k}]@2" for k in range(3)]
+    edges = zip((late, *inputs[1:]), names, strict=True)
+    state = [builder.round(edge, REGION, name) for edge, name in edges]
+    graph = builder.finish([("one", total(builder, *inputs)), ("two", total(builder, *state))])
+    balanced = balance(graph, slow_products)
+    shapes = []
+    for _, edge in balanced.outputs:
+        first, second = (balanced.nodes[argument.node].op for argument in balanced.nodes[edge.node].args)
+        shapes.append({first, second})
+    assert shapes == [{Op.ADD, Op.MULTIPLY}] * 2
+
+
 @given(graphs(), rationals())
 @settings(max_examples=100)
 def test_values_stay_and_nothing_grows(graph, inputs):

@@ -119,3 +119,17 @@ def test_the_values_of_random_graphs_stay(graph):
     before, after = interpret(graph, other), interpret(found, other)
     for name, value in before.items():
         np.testing.assert_allclose(after[name], value, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(value).max()))
+
+
+def test_a_quotient_in_a_state_is_a_number_like_others():
+    """What is constant at the first state of a method is so at later ones, which follow from quotients."""
+    builder = GraphBuilder()
+    x = builder.input("x", REGION)
+    outputs = []
+    for angle in (x, builder.round(builder.reciprocal(x, REGION), REGION, "q[0]@2")):
+        cos, sin = builder.cos(angle, 0.0, REGION), builder.sin(angle, 0.0, REGION)
+        outputs.append(
+            builder.add(builder.multiply(cos, cos, REGION), builder.multiply(sin, sin, REGION), REGION)
+        )
+    merged = prune(merge(builder.finish([("one", outputs[0]), ("two", outputs[1])]), states("x")))
+    assert [merged.nodes[edge.node].op for _, edge in merged.outputs] == [Op.CONSTANT] * 2

@@ -81,12 +81,18 @@ def test_twins_by_hand_are_valid():
     verify(*twinned())
 
 
+def test_a_twin_may_be_whole_intervals_later():
+    problem, schedule = twinned()
+    later = {1: Time(10, 0.0), 3: Time(11, 0.0), 4: Time(11, 3.8)}
+    verify(problem, Schedule(tuple(later.get(i, start) for i, start in enumerate(schedule.starts))))
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({1: Time(1, 0.0)}, "value 11: is not ready 2 cycles after its twin 10"),
-        ({3: Time(4, 0.0), 4: Time(4, 3.8)}, "value 21: is not ready 2 cycles after its twin 20"),
-        ({1: Time(2, 1.0)}, "value 11: is not ready 2 cycles after its twin 10"),
+        ({1: Time(1, 0.0)}, "value 11: is not 2 slots after its twin 10"),
+        ({3: Time(4, 0.0), 4: Time(4, 3.8)}, "value 21: is not 2 slots after its twin 20"),
+        ({1: Time(2, 1.0)}, "value 11: is not 2 slots after its twin 10"),
         ({2: Time(0, 0.0)}, "step 2: starts before its operand 10 is ready"),
     ],
 )

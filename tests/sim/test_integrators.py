@@ -120,11 +120,34 @@ def test_rotations_of_three_axes(tmp_path: Path) -> None:
     assert_exact(build_design(robot, options, overrides), tmp_path, 1000)
 
 
+def test_stages_in_turn(tmp_path: Path) -> None:
+    """Pairs of stages share hardware, between tasks of other functions."""
+    options = BuildOptions(functions=("fd", "drk4"), ii=2, width=24, samples=512, share_stages="on")
+    design = generate(path("toy"), options)
+    shared = design.manifest["stages"]
+    assert shared["groups"] == [["stage 1", "stage 2"], ["stage 3", "stage 4"]]
+    assert shared["shared"]
+    assert shared["costs"]["on"]["adders"] < shared["costs"]["off"]["adders"]
+    assert_exact(design, tmp_path, 300)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("ii", [3, 4, 6, 8])
+def test_stages_in_turn_at_every_interval(tmp_path: Path, ii: int) -> None:
+    robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE, JointKind.PLANAR], (BASE, 0, 0), seed=4)
+    overrides = Overrides(default=JointBounds(velocity=2.0, effort=50.0))
+    options = BuildOptions(functions=("id", "rk4"), ii=ii, width=24, samples=1024, share_stages="on")
+    assert_exact(build_design(robot, options, overrides), tmp_path, 1000)
+
+
 @pytest.mark.verify
 @pytest.mark.timeout(7200)
 def test_iiwa14(tmp_path: Path) -> None:
     options = BuildOptions(functions=("id", "fd", "step", "dstep", "rk4"), ii=8, width=24, samples=1024)
-    assert_exact(generate(path("iiwa14"), options), tmp_path, 2000)
+    design = generate(path("iiwa14"), options)
+    assert design.manifest["stages"]["shared"]
+    assert_exact(design, tmp_path, 2000)
 
 
 @pytest.mark.verify

@@ -144,6 +144,23 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--joint-order", "random"): "joint-order: 'random' is unknown; expected one of pinocchio, file",
     ("--share-limbs", "some"): "share-limbs: 'some' is unknown; expected one of auto, on, off",
     ("--share-limbs", "on"): "share-limbs: ",
+    ("--share-stages", "some"): "share-stages: 'some' is unknown; expected one of auto, on, off",
+    (
+        "--share-stages",
+        "on",
+    ): "no function of the build works in stages; expected auto or off; add rk4 or drk4",
+    ("--functions", "rk4", "--ii", 5, "--share-stages", "on"): "expected a multiple of 2 or 3; use --ii 6",
+    ("--share-limbs", "on", "--share-stages", "on"): "limbs and stages cannot both share hardware",
+    (
+        "--core",
+        "array",
+        "--ii",
+        8,
+        "--width",
+        18,
+        "--share-stages",
+        "on",
+    ): "share-stages: the array core shares all hardware anyway",
     ("--core", "gpu"): "core: 'gpu' is unknown; expected one of pipeline, array, auto",
     ("--core", "array"): "ii: 1 is too few for the array core; expected 8 or more",
     (

@@ -1,0 +1,77 @@
+"""What shares hardware at an interval: stages, limbs, or whichever saves more."""
+
+import pytest
+
+from rbdhw.config import BuildOptions
+from rbdhw.errors import InputError
+from rbdhw.explore.sharing import choose_sharing
+from rbdhw.explore.stage_sharing import find_shared_stages, stage_names
+from rbdhw.frontend.build_graph import optimise
+from rbdhw.frontend.functions import trace
+from rbdhw.graph.graph import Op
+from rbdhw.robot.elementary import elementary
+from rbdhw.target import target
+from tests.support.builds import model_of
+from tests.support.limbs import limbed
+
+DELAYS = target("xcvu9p").delays
+TOY = model_of("toy").robot
+GRAPH = optimise(trace(TOY, ("rk4",)), DELAYS)
+
+
+@pytest.mark.parametrize(
+    ("ii", "names"),
+    [
+        (1, []),
+        (2, [["stage 1", "stage 2"], ["stage 3", "stage 4"]]),
+        (3, [["stage 1", "stage 2", "stage 3"]]),
+        (4, [["stage 1", "stage 2", "stage 3", "stage 4"]]),
+        (5, []),
+    ],
+)
+def test_the_number_of_stages_in_turn_divides_the_interval(ii, names):
+    assert stage_names(find_shared_stages(GRAPH, "auto", ii)) == names
+
+
+def test_nothing_is_shared_if_sharing_is_off():
+    assert find_shared_stages(GRAPH, "off", 4) == ()
+
+
+def test_what_cannot_share_is_refused():
+    with pytest.raises(InputError) as error:
+        find_shared_stages(GRAPH, "on", 5)
+    expected = (
+        "share-stages: the 4 stages cannot share at an ii of 5; expected a multiple of 2 or 3; use --ii 6"
+    )
+    assert str(error.value) == expected
+    with pytest.raises(InputError) as error:
+        find_shared_stages(optimise(trace(TOY, ("fd",)), DELAYS), "on", 4)
+    assert str(error.value) == (
+        "share-stages: no function of the build works in stages; expected auto or off; "
+        "add rk4 or drk4 to --functions"
+    )
+
+
+@pytest.mark.parametrize("name", ["iiwa14", "hyq"])
+def test_most_operations_of_stages_have_twins(name):
+    robot = model_of(name).robot
+    graph = optimise(trace(robot, ("rk4",)), DELAYS)
+    twins = choose_sharing(robot, graph, BuildOptions(share_limbs="off"), 4).twins
+    computed = [i for i, node in enumerate(graph.nodes) if node.op not in (Op.INPUT, Op.CONSTANT)]
+    assert sum(len(group) for group in twins.groups) > 0.85 * len(computed)
+    assert {len(group) for group in twins.groups} == {4}
+
+
+def test_what_saves_more_adders_shares_unless_the_other_must():
+    robot = elementary(limbed(4, trunk=True))
+    graph = optimise(trace(robot, ("id", "rk4")), DELAYS)
+
+    def kinds(**options: str) -> tuple[bool, bool]:
+        found = choose_sharing(robot, graph, BuildOptions(**options), 4)
+        return bool(found.limbs), bool(found.stages)
+
+    assert kinds(share_limbs="on") == kinds(share_stages="off") == (True, False)
+    assert kinds(share_stages="on") == kinds(share_limbs="off") == kinds() == (False, True)
+    only = optimise(trace(robot, ("id",)), DELAYS)
+    assert choose_sharing(robot, only, BuildOptions(), 4).limbs
+    assert choose_sharing(robot, only, BuildOptions(), 5).twins.groups == ()

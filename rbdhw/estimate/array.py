@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from rbdhw.array.memories import Contents, block_memories, contents, outputs
-from rbdhw.array.model import MEMORY_WORDS, ArrayResource, ArraySchedule
+from rbdhw.array.model import ArrayResource, ArraySchedule
 from rbdhw.estimate.core import function_cells, line
 from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
 from rbdhw.fixed.fusion import GUARD_BITS
@@ -76,8 +74,7 @@ def _memory(
     told = address + held.turns.bit_length() - 1 + (inputs - 1).bit_length()
     cells = Cells(fabric.constants(array.ii, told) + CONTROL_BITS, 2.0 * address + CONTROL_BITS)
     if block:
-        blocks = math.ceil(held.depth(array.ii) / MEMORY_WORDS)
-        return cells + Cells(block_rams=blocks * fabric.tables[0].takes.block_rams)
+        return cells + Cells(block_rams=held.blocks(array.ii) * fabric.tables[0].takes.block_rams)
     return cells + fabric.distributed(width, held.depth(array.ii))
 
 

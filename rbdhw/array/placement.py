@@ -18,7 +18,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
-from itertools import product
 
 from rbdhw.array.model import (
     HOLD,
@@ -38,8 +37,9 @@ from rbdhw.array.model import (
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import GUARD_BITS
 
-SPARE = (0.02, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4)
-"""The numbers of extra accumulators, as shares of the least number, that are tried one after the other."""
+SPARE, MOST_SPARE = 0.02, 0.4
+"""The accumulators beyond the least number, as shares of it: at first, and at most. A job that finds no place
+gets one more."""
 
 WINDOW = 12
 """The number of cycles after the first possible one in which a cheaper place is sought."""
@@ -87,8 +87,8 @@ def place_jobs(
         There is no place for a job.
     """
     choices = (False, True) if any(job.wide for job in jobs) else (False,)
-    for spare, apart in product(SPARE, choices):
-        placement = _Placement(jobs, ii, timing, width, spare, apart)
+    for apart in choices:
+        placement = _Placement(jobs, ii, timing, width, apart)
         if placement.place_all():
             cycle = {value: step.ready for step in placement.steps for value in step.job.values}
             latency = {f: max((cycle.get(v, 0) for v in values), default=0) for f, values in outputs.items()}
@@ -129,12 +129,18 @@ class _Fit:
     shifts: set[int] = field(default_factory=set)
 
 
-class _Placement:
-    """One attempt with a share of spare accumulators; if ``apart``, wide words are supplied one per cycle."""
+@dataclass(frozen=True)
+class _Taken:
+    """What a placed job added to memories and to the shifts of its unit."""
 
-    def __init__(
-        self, jobs: Sequence[Job], ii: int, timing: Timing, width: int, spare: float, apart: bool
-    ) -> None:
+    writes: Sequence[tuple[Port, Write]]
+    shifts: set[int]
+
+
+class _Placement:
+    """One attempt to place all jobs; if ``apart``, wide words are supplied one per cycle."""
+
+    def __init__(self, jobs: Sequence[Job], ii: int, timing: Timing, width: int, apart: bool) -> None:
         self.steps: list[ArrayStep] = []
         self.units: list[_Unit] = []
         self.memories: dict[Port, _Memory] = defaultdict(_Memory)
@@ -149,6 +155,7 @@ class _Placement:
         self._next = 1 + max((value for job in jobs for value in job.values), default=0)
         self._copies: dict[int, list[int]] = defaultdict(list)
         self._original: dict[int, int] = {}
+        self._taken: list[_Taken] = []
         producer = {value: k for k, job in enumerate(jobs) for value in job.values}
         self._needs = [{producer[value] for value in job.operands} for job in jobs]
         slots = Counter({ArrayResource.ACCUMULATOR: self._least_copies()})
@@ -156,9 +163,12 @@ class _Placement:
             slots[job.resource] += job.cycles
         moved = Counter(term.shift for job in jobs for term in job.terms if len(term.values) == 2)
         self._usual = moved.most_common(1)[0][0] if moved else 0
-        for resource, count in sorted(slots.items()):
-            share = 1.0 + spare if resource is ArrayResource.ACCUMULATOR else 1.0
-            self.units += [_Unit(resource) for _ in range(math.ceil(math.ceil(count / ii) * share))]
+        least = {resource: math.ceil(count / ii) for resource, count in sorted(slots.items())}
+        accumulators = least[ArrayResource.ACCUMULATOR]
+        least[ArrayResource.ACCUMULATOR] = math.ceil(accumulators * (1.0 + SPARE))
+        self._more = math.ceil(accumulators * (1.0 + MOST_SPARE)) - least[ArrayResource.ACCUMULATOR]
+        for resource, count in least.items():
+            self.units += [_Unit(resource) for _ in range(count)]
 
     def place_all(self) -> bool:
         """Place every job, and return whether all found a place."""
@@ -173,8 +183,11 @@ class _Placement:
         heapq.heapify(queue)
         while queue:
             _, k = heapq.heappop(queue)
-            if not self._place(self._jobs[k]) and not self._place_with_copies(self._jobs[k]):
-                return False
+            while not self._place(self._jobs[k]) and not self._place_with_copies(self._jobs[k]):
+                if not self._more:
+                    return False
+                self._more -= 1
+                self.units.append(_Unit(ArrayResource.ACCUMULATOR))
             for user in users[k]:
                 waiting[user] -= 1
                 if waiting[user] == 0:
@@ -357,6 +370,7 @@ class _Placement:
         """Assign a job to a unit."""
         unit = self.units[number]
         unit.busy |= self._slots(start, job.cycles)
+        self._taken.append(_Taken(fit.writes, fit.shifts - unit.shifts))
         unit.shifts |= fit.shifts
         for port, write in fit.writes:
             memory = self.memories[port]
@@ -372,11 +386,29 @@ class _Placement:
                 self._origin[value] = number, result
         self.steps.append(ArrayStep(job, number, start, ready))
 
+    def _undo(self, count: int) -> None:
+        """Take back the jobs that were placed after the first ``count``."""
+        while len(self.steps) > count:
+            step, taken = self.steps.pop(), self._taken.pop()
+            unit = self.units[step.unit]
+            unit.busy &= ~self._slots(step.start, step.job.cycles)
+            unit.shifts -= taken.shifts
+            for port, write in taken.writes:
+                memory = self.memories[port]
+                del memory.slots[write.cycle % self._ii], memory.values[write.value]
+                memory.outputs = {own.output for own in memory.slots.values()}
+            for value in step.job.values:
+                del self._ready[value], self._origin[value]
+                if value in self._original:
+                    self._copies[self._original.pop(value)].remove(value)
+
     def _place_with_copies(self, job: Job) -> bool:
         """Place a job after copying its values, one after the other, until it fits.
 
-        The oldest values come first, because memories may not keep them until the job starts.
+        The oldest values come first, because memories may not keep them until the job starts. If it does not
+        fit, no copies stay.
         """
+        placed = len(self.steps)
         since = self._earliest(job) - self._lasting
         narrow = (value for value in dict.fromkeys(job.operands) if value not in self._wide)
         for value in sorted(narrow, key=self._ready.__getitem__):
@@ -386,6 +418,7 @@ class _Placement:
             job = _substitute_copy(job, value, copy)
             if self._place(job):
                 return True
+        self._undo(placed)
         return False
 
     def _copy(self, value: int, since: int) -> int | None:

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from rbdhw.array import placement
 from rbdhw.array.model import HOLD, ArrayResource, Constant, Job, Term, Timing, kept_window
 from rbdhw.array.placement import place_jobs
 from rbdhw.array.verify import verify
@@ -24,6 +25,16 @@ def test_arrays_of_robots_are_valid(name, ii):
     accumulators = array.units.count(ArrayResource.ACCUMULATOR)
     assert accumulators <= math.ceil(math.ceil(terms / ii) * 1.1)
     assert all(write.output.delay < HOLD for row in array.writes.values() for write in row.values())
+
+
+def test_a_job_that_finds_no_place_gets_one_more_accumulator(monkeypatch):
+    program = fuse(program_of("hyq", 18), 8)
+    array = array_of(program, 12)
+    cycles = sum(step.job.cycles for step in array.steps if step.job.resource is ArrayResource.ACCUMULATOR)
+    assert array.units.count(ArrayResource.ACCUMULATOR) <= math.ceil(math.ceil(cycles / 12) * 1.1)
+    monkeypatch.setattr(placement, "MOST_SPARE", placement.SPARE)
+    with pytest.raises(InputError, match="found no place"):
+        array_of(program, 12)
 
 
 @pytest.mark.parametrize("ii", [8, 9, 16, 64])

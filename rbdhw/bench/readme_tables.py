@@ -257,7 +257,7 @@ TABLES: dict[str, Table] = {
         "Steps in time: multiplications and words of a task", step_operations, step_operations_layout
     ),
     "stages": Table(
-        "What shares the hardware of Runge-Kutta: nothing, stages or limbs, xcvu9p, 24 bits",
+        "What shares the hardware of Runge-Kutta, xcvu9p, 24 bits",
         stage_rows,
         stage_layout,
     ),

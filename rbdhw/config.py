@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rbdhw.errors import InputError
-from rbdhw.protocol import ROLLOUT
+from rbdhw.protocol import ROLLOUT, staged
 from rbdhw.robot.mounting import NO_LINKS, Links
 from rbdhw.robot.mounting import Mounting as Mounting  # users import it beside the options
 
@@ -231,6 +231,7 @@ class BuildOptions:
                 priority=tuple(name for name in self.priority if name in request.functions),
                 horizon=self.horizon if "step" in request.functions else None,
                 rollout=self.rollout if "step" in request.functions else (),
+                share_stages=self.share_stages if staged(request.functions) else "auto",
             )
             for request in self.cores
         ) or (self,)

@@ -20,7 +20,7 @@ from rbdhw.config import (
     BuildOptions,
 )
 from rbdhw.errors import InputError, unknown
-from rbdhw.protocol import ROLLOUT_PARTS, functions_with
+from rbdhw.protocol import ROLLOUT_PARTS, functions_with, staged
 from rbdhw.robot.mounting import ANY_BASE, NO_LINKS
 from rbdhw.runtime.number_bounds import (
     BANDWIDTH,
@@ -217,6 +217,10 @@ def _check_sharing(options: BuildOptions) -> None:
     for name, share in (("share-limbs", options.share_limbs), ("share-stages", options.share_stages)):
         if share not in SHARING:
             raise unknown(name, share, SHARING)
+    if options.share_stages == "on" and not staged(options.functions):
+        reason = "no function of the build works in stages"
+        names = " or ".join(functions_with(lambda own: own.stages > 1))
+        raise InputError("share-stages", reason, "auto or off", f"add {names} to --functions")
     if options.share_limbs == options.share_stages == "on":
         reason = "limbs and stages cannot both share hardware"
         raise InputError("share-stages", reason, "auto or off with --share-limbs on")

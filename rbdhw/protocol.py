@@ -57,6 +57,8 @@ class Function:
     cost_like
         A function whose graph depends on the robot's frames in the same way. The cost of rewrites is
         evaluated with that function; by default with this one.
+    stages
+        The states at which the function evaluates the dynamics, one after the other.
     """
 
     title: str
@@ -67,6 +69,7 @@ class Function:
     algorithms: tuple[str, ...] = ()
     derivative_of: str | None = None
     cost_like: str | None = None
+    stages: int = 1
 
     @property
     def extensible(self) -> bool:
@@ -211,6 +214,7 @@ FUNCTIONS: dict[str, Function] = {
         ("x_next",),
         algorithms=("axes", "inverse", "products", "forward"),
         cost_like="id",
+        stages=4,
     ),
     "drk4": Function(
         "state after a step by Runge-Kutta, and its derivatives",
@@ -218,6 +222,7 @@ FUNCTIONS: dict[str, Function] = {
         ("x_next", "A", "B"),
         algorithms=("axes", "derivatives", "inverse", "products", "gradient"),
         cost_like="did",
+        stages=4,
     ),
 }
 """The registry of functions, in the order of their codes in the header."""
@@ -265,6 +270,11 @@ CODES = {name: code for code, name in enumerate([*FUNCTIONS, *COMMANDS])}
 def functions_with(condition: Callable[[Function], bool]) -> tuple[str, ...]:
     """Return the names of the functions whose entries meet a condition, in the order of their codes."""
     return tuple(name for name, own in FUNCTIONS.items() if condition(own))
+
+
+def staged(names: Iterable[str]) -> bool:
+    """Return whether one of the functions works in several stages."""
+    return not set(functions_with(lambda own: own.stages > 1)).isdisjoint(names)
 
 
 def any_takes(functions: Iterable[str], array: str) -> bool:

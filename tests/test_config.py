@@ -7,6 +7,7 @@ import pytest
 from rbdhw.config import (
     DEFAULT_MAX_ERROR,
     BuildOptions,
+    CoreRequest,
     Mounting,
     Pacing,
     reason,
@@ -147,3 +148,9 @@ def test_a_time_step_needs_an_integrator():
     options = BuildOptions(functions=("fd",), mounting=Mounting(time_step=0.001))
     with pytest.raises(InputError, match="no function of the build takes a step in time; expected one of"):
         check_options(options, tuple(FUNCTIONS))
+
+
+def test_stages_share_in_the_cores_that_have_them():
+    cores = (CoreRequest(("drk4", "id"), 4), CoreRequest(("fd",), 8, "array"))
+    options = BuildOptions(("id", "fd", "drk4"), cores=cores, share_stages="on", width=18)
+    assert [own.share_stages for own in options.each_core()] == ["on", "auto"]

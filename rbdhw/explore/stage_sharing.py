@@ -25,14 +25,11 @@ def find_shared_stages(graph: Graph, share: str, ii: int) -> tuple[StageGroup, .
     Raises
     ------
     InputError
-        With ``on``, if no function works in stages or the interval does not allow any to share.
+        With ``on``, if the interval does not allow any to share.
     """
     if share == "off":
         return ()
     states = find_states(graph)
-    if share == "on" and not states:
-        reason, remedy = "no function of the build works in stages", "add rk4 or drk4 to --functions"
-        raise InputError("share-stages", reason, "auto or off", remedy)
     if share == "on" and not can_take_turns(len(states), ii):
         reason = f"the {len(states)} stages cannot share at an ii of {ii}"
         remedy = f"use --ii {next_interval([len(states)], ii)}"

@@ -44,12 +44,6 @@ def test_what_cannot_share_is_refused():
         "share-stages: the 4 stages cannot share at an ii of 5; expected a multiple of 2 or 3; use --ii 6"
     )
     assert str(error.value) == expected
-    with pytest.raises(InputError) as error:
-        find_shared_stages(optimise(trace(TOY, ("fd",)), DELAYS), "on", 4)
-    assert str(error.value) == (
-        "share-stages: no function of the build works in stages; expected auto or off; "
-        "add rk4 or drk4 to --functions"
-    )
 
 
 @pytest.mark.parametrize("name", ["iiwa14", "hyq"])

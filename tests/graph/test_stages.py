@@ -7,6 +7,7 @@ from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.stages import find_states
 from rbdhw.graph.text import dumps, loads
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.target import target
 from tests.support.builds import model_of
@@ -20,6 +21,7 @@ def graph_of(robot: Robot, *functions: str) -> Graph:
 def test_a_stage_has_its_numbers():
     graph = graph_of(model_of("toy").robot, "rk4", "fd")
     first, *later = find_states(graph)
+    assert len(later) + 1 == FUNCTIONS["rk4"].stages == FUNCTIONS["drk4"].stages
     assert set(first) == {"q[0]", "q[1]", "v[0]@1", "v[1]@1"}
     assert later == [
         {f"{number}@{k}": number for number in ("q[0]", "q[1]", "v[0]", "v[1]")} for k in (2, 3, 4)

@@ -150,8 +150,17 @@ OPTIONS: dict[tuple[object, ...], str] = {
         "on",
     ): "no function of the build works in stages; expected auto or off; add rk4 or drk4",
     ("--functions", "rk4", "--ii", 5, "--share-stages", "on"): "expected a multiple of 2 or 3; use --ii 6",
-    ("--share-limbs", "on", "--share-stages", "on"): "limbs and stages cannot both share hardware",
     (
+        "--functions",
+        "rk4",
+        "--share-limbs",
+        "on",
+        "--share-stages",
+        "on",
+    ): "limbs and stages cannot both share hardware",
+    (
+        "--functions",
+        "rk4",
         "--core",
         "array",
         "--ii",

@@ -178,6 +178,10 @@ class _Placement:
             for other in needed:
                 users[other].append(k)
         urgency = self._urgency(users, needs)
+        first = max(urgency, default=0) + 1
+        for k, job in enumerate(self._jobs):
+            if self._turn.keys() & set(job.values):  # its cycle is its own: a later one is another word's
+                urgency[k] = first
         waiting = [len(needed) for needed in needs]
         queue = [(-urgency[k], k) for k, count in enumerate(waiting) if count == 0]
         heapq.heapify(queue)

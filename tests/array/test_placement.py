@@ -102,6 +102,20 @@ def test_wide_words_are_not_copied(wide, copies):
     assert (len(array.steps) > len(chain)) == copies
 
 
+def test_wide_words_keep_their_cycles_from_words_that_are_more_urgent():
+    chain = [Job((k,), ArrayResource.SOURCE, wide=True) for k in range(12)]
+    chain += [Job((k,), ArrayResource.SOURCE) for k in range(12, 132)]
+    chain += [Job((200 + k, None), ArrayResource.TRIGONOMETRY, operand=k) for k in range(12)]
+    for k in range(20):
+        terms = Term((400 + k - 1 if k else 12, Constant(3))), Term((13 + k, Constant(5)))
+        chain.append(Job((400 + k,), ArrayResource.ACCUMULATOR, terms))
+    timing = Timing({ArrayResource.TRIGONOMETRY: 4, ArrayResource.SOURCE: 0, ArrayResource.ACCUMULATOR: 3})
+    array = place_jobs(chain, {"id": (200, 419)}, 12, 50.0, timing, 2, 18)
+    verify(array, chain, {"id": (200, 419)})
+    started = [step.start for step in array.steps if step.job.wide]
+    assert sorted(started) == list(range(1, 13))
+
+
 def test_the_same_program_gives_the_same_array():
     program = fuse(program_of("iiwa14", 18), 8)
     assert array_of(program, 16) == array_of(program, 16)

@@ -17,7 +17,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from graphlib import TopologicalSorter
 
 from rbdhw.array.model import (
     HOLD,
@@ -34,12 +33,13 @@ from rbdhw.array.model import (
     equivalent_terms,
     kept_window,
 )
+from rbdhw.array.precedence import least_copies, needs_of, urgencies, users_of
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import GUARD_BITS
 
 SPARE, MOST_SPARE = 0.02, 0.4
 """The accumulators beyond the least number, as shares of it: at first, and at most. A job that finds no place
-gets one more."""
+gets one more. If any did, all jobs are placed once more, with half of these from the start."""
 
 WINDOW = 12
 """The number of cycles after the first possible one in which a cheaper place is sought."""
@@ -90,6 +90,11 @@ def place_jobs(
     for apart in choices:
         placement = _Placement(jobs, ii, timing, width, apart)
         if placement.place_all():
+            if placement.added:
+                half = max(placement.added // 2, 1)
+                again = _Placement(jobs, ii, timing, width, apart, half)
+                if again.place_all() and again.size < placement.size:
+                    placement = again
             cycle = {value: step.ready for step in placement.steps for value in step.job.values}
             latency = {f: max((cycle.get(v, 0) for v in values), default=0) for f, values in outputs.items()}
             units = tuple(unit.resource for unit in placement.units)
@@ -138,9 +143,15 @@ class _Taken:
 
 
 class _Placement:
-    """One attempt to place all jobs; if ``apart``, wide words are supplied one per cycle."""
+    """One attempt to place all jobs; if ``apart``, wide words are supplied one per cycle.
 
-    def __init__(self, jobs: Sequence[Job], ii: int, timing: Timing, width: int, apart: bool) -> None:
+    ``extra`` are accumulators beyond those of :data:`SPARE`; ``added`` counts those that the attempt added.
+    """
+
+    def __init__(
+        self, jobs: Sequence[Job], ii: int, timing: Timing, width: int, apart: bool, extra: int = 0
+    ) -> None:
+        self.added = 0
         self.steps: list[ArrayStep] = []
         self.units: list[_Unit] = []
         self.memories: dict[Port, _Memory] = defaultdict(_Memory)
@@ -156,28 +167,28 @@ class _Placement:
         self._copies: dict[int, list[int]] = defaultdict(list)
         self._original: dict[int, int] = {}
         self._taken: list[_Taken] = []
-        producer = {value: k for k, job in enumerate(jobs) for value in job.values}
-        self._needs = [{producer[value] for value in job.operands} for job in jobs]
-        slots = Counter({ArrayResource.ACCUMULATOR: self._least_copies()})
+        self._needs = needs_of(jobs)
+        slots = Counter({ArrayResource.ACCUMULATOR: least_copies(jobs, self._needs, timing, self._lasting)})
         for job in jobs:
             slots[job.resource] += job.cycles
         moved = Counter(term.shift for job in jobs for term in job.terms if len(term.values) == 2)
         self._usual = moved.most_common(1)[0][0] if moved else 0
         least = {resource: math.ceil(count / ii) for resource, count in sorted(slots.items())}
         accumulators = least[ArrayResource.ACCUMULATOR]
-        least[ArrayResource.ACCUMULATOR] = math.ceil(accumulators * (1.0 + SPARE))
-        self._more = math.ceil(accumulators * (1.0 + MOST_SPARE)) - least[ArrayResource.ACCUMULATOR]
+        least[ArrayResource.ACCUMULATOR] = math.ceil(accumulators * (1.0 + SPARE)) + extra
+        self._most_added = math.ceil(accumulators * (1.0 + MOST_SPARE)) - least[ArrayResource.ACCUMULATOR]
         for resource, count in least.items():
             self.units += [_Unit(resource) for _ in range(count)]
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """The number of units, and the cycle of the last result: smaller is better."""
+        return len(self.units), max((step.ready for step in self.steps), default=0)
+
     def place_all(self) -> bool:
         """Place every job, and return whether all found a place."""
-        needs = self._needs
-        users: list[list[int]] = [[] for _ in self._jobs]
-        for k, needed in enumerate(needs):
-            for other in needed:
-                users[other].append(k)
-        urgency = self._urgency(users, needs)
+        needs, users = self._needs, users_of(self._needs)
+        urgency = urgencies(self._jobs, needs, users, self._timing)
         first = max(urgency, default=0) + 1
         for k, job in enumerate(self._jobs):
             if self._turn.keys() & set(job.values):  # its cycle is its own: a later one is another word's
@@ -188,42 +199,15 @@ class _Placement:
         while queue:
             _, k = heapq.heappop(queue)
             while not self._place(self._jobs[k]) and not self._place_with_copies(self._jobs[k]):
-                if not self._more:
+                if self.added >= self._most_added:
                     return False
-                self._more -= 1
+                self.added += 1
                 self.units.append(_Unit(ArrayResource.ACCUMULATOR))
             for user in users[k]:
                 waiting[user] -= 1
                 if waiting[user] == 0:
                     heapq.heappush(queue, (-urgency[user], user))
         return True
-
-    def _least_copies(self) -> int:
-        """Return the copies of values that some jobs read late even if each job starts as early as it can."""
-        ready: dict[int, int] = {}
-        last: Counter[int] = Counter()
-        for k in TopologicalSorter(dict(enumerate(self._needs))).static_order():
-            job = self._jobs[k]
-            start = max((ready[value] + 1 for value in job.operands), default=0)
-            for value in job.operands:
-                last[value] = max(last[value], start)
-            ready |= dict.fromkeys(job.values, self._timing.ready(job, start))
-        return sum((start - ready[value]) // self._lasting for value, start in last.items())
-
-    def _urgency(self, users: list[list[int]], needs: list[set[int]]) -> list[int]:
-        """Return the cycles from each job's start to the end of the longest path through it."""
-        urgency = [0] * len(users)
-        left = [len(own) for own in users]
-        waiting = [k for k, count in enumerate(left) if count == 0]
-        while waiting:
-            k = waiting.pop()
-            own = self._timing.ready(self._jobs[k], 0) + 1
-            urgency[k] = own + max((urgency[user] for user in users[k]), default=0)
-            for other in needs[k]:
-                left[other] -= 1
-                if left[other] == 0:
-                    waiting.append(other)
-        return urgency
 
     def _place(self, job: Job, since: int = 0) -> bool:
         """Place a job at cycle ``since`` or later; return whether there is a place."""

@@ -11,10 +11,9 @@ import numpy as np
 from rbdhw.bench.rows import Rows
 from rbdhw.config import BuildOptions, CoreRequest
 from rbdhw.design.folder import Design, read, write
+from rbdhw.design.traffic import packet_bytes
 from rbdhw.domain.sampling import sample
-from rbdhw.interface import Interface
 from rbdhw.pipeline import generate
-from rbdhw.protocol import HEADER_BITS
 from rbdhw.robots import bundled
 from rbdhw.sim import bulk
 from rbdhw.sim.packets import Beats, encode, merge, requests
@@ -52,8 +51,8 @@ def horizon_rows(
                 "points": count,
                 "others": share,
                 "cycles": _cycles(design, simulator, count, round(share * count)),
-                "bytes": _bytes(design.interface, "drk4"),
-                "round trips": 4 * _bytes(design.interface, "dfd", extended=True),
+                "bytes": sum(packet_bytes(design.interface, "drk4")),
+                "round trips": 4 * sum(packet_bytes(design.interface, "dfd", extended=True)),
             }
             for share in among
             for count in points
@@ -83,12 +82,6 @@ def _requests(design: Design, points: int, others: int) -> Beats:
         arrays = sample(design.robot, design.domain, len(own), np.random.default_rng(0), design.fext)
         packets[function] = requests(design, function, own, encode(design, function, arrays))
     return merge(places, packets)
-
-
-def _bytes(interface: Interface, function: str, extended: bool = False) -> int:
-    """Return the bytes of a task's request and of its answer, with their headers."""
-    widths = interface.request_widths(function), interface.response_widths(function, extended)
-    return sum(-(-(HEADER_BITS + sum(own)) // 8) for own in widths)
 
 
 def horizon_layout(rows: Rows) -> Rows:

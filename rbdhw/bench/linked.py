@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,9 +13,10 @@ from numpy.typing import NDArray
 
 from rbdhw.config import BuildOptions, Pacing
 from rbdhw.design.folder import Design, read, write
+from rbdhw.design.traffic import packet_bytes
 from rbdhw.domain.sampling import sample
 from rbdhw.pipeline import generate
-from rbdhw.protocol import FUNCTIONS, HEADER_BITS
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import bundled
 from rbdhw.runtime.cache import user_cache
 from rbdhw.sim import bulk
@@ -99,9 +99,7 @@ def design_of(name: str, function: str, number: str) -> Design:
 def paced(name: str, function: str, number: str, extended: bool = False) -> Paced:
     """Return how the accelerator of :func:`design_of` answers :data:`MOST` tasks in Verilator."""
     design = design_of(name, function, number)
-    interface = design.interface
-    widths = interface.request_widths(function, extended), interface.response_widths(function, extended)
-    bytes_in, bytes_out = (math.ceil((HEADER_BITS + sum(bits)) / 8) for bits in widths)
+    bytes_in, bytes_out = packet_bytes(design.interface, function, extended)
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
         write(design, Path(folder) / "design")
         cycles = answer_cycles(Path(folder) / "design", function, MOST, extended)

@@ -10,10 +10,11 @@ import numpy as np
 from rbdhw.bench.rows import Row, Rows
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design, read, write
+from rbdhw.design.traffic import packet_bytes
 from rbdhw.domain.sampling import sample
 from rbdhw.estimate.preparation import preparation_products
 from rbdhw.pipeline import generate
-from rbdhw.protocol import COST, GAINS, HEADER_BITS, ROLLOUT
+from rbdhw.protocol import COST, GAINS, ROLLOUT
 from rbdhw.protocol import SAMPLES as SAMPLES_PART
 from rbdhw.robots import path
 from rbdhw.sim import bulk
@@ -107,8 +108,7 @@ def _bytes(design: Design, steps: int) -> Row:
     interface = design.interface
 
     def size(function: str) -> int:
-        widths = interface.request_widths(function), interface.response_widths(function)
-        return sum(-(-(HEADER_BITS + sum(own)) // 8) for own in widths)
+        return sum(packet_bytes(interface, function))
 
     return {
         "bytes": size(ROLLOUT),

@@ -62,12 +62,19 @@ def bytes_a_cycle(clock_mhz: float, bandwidth: float) -> float:
     return bandwidth * 1e3 / clock_mhz
 
 
+def packet_bytes(interface: Interface, function: str, extended: bool = False) -> tuple[int, int]:
+    """Return the bytes of a function's request and of its response, with their headers."""
+    widths = interface.request_widths(function, extended), interface.response_widths(function, extended)
+    request, response = (math.ceil((HEADER_BITS + sum(bits)) / 8) for bits in widths)
+    return request, response
+
+
 def traffic(interface: Interface) -> dict[str, Traffic]:
     """Return the packets of each function, without options."""
     found = {}
     for function in (own.name for own in interface.computed):
         widths = interface.request_widths(function), interface.response_widths(function)
-        octets = [math.ceil((HEADER_BITS + sum(bits)) / 8) for bits in widths]
+        octets = packet_bytes(interface, function)
         beats = [interface.beats(bits) for bits in widths]
         found[function] = Traffic(octets[0], octets[1], beats[0], beats[1], interface.streams)
     return found

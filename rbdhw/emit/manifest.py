@@ -23,10 +23,9 @@ from rbdhw.explore.sharing import sharing_entry
 from rbdhw.explore.stage_sharing import stage_names
 from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.graph.graph import Graph, Op
-from rbdhw.graph.stages import find_states
 from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise
-from rbdhw.protocol import flag_values
+from rbdhw.protocol import flag_values, staged
 from rbdhw.robot.coordinates import configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import LoadedInertias, Robot
 
@@ -135,7 +134,7 @@ def core_entries(part: PlannedCore, options: BuildOptions) -> dict[str, Any]:
     if isinstance(plan.core, PipelineCore):
         robot, sharing = plan.prepared.model.robot, plan.sharing
         chosen["limbs"] = sharing_entry(limb_names(robot, sharing.limbs), plan.core)
-        if find_states(plan.prepared.graph):
+        if staged(part.functions):
             chosen["stages"] = sharing_entry(stage_names(sharing.stages), plan.core)
     return {
         "ii": plan.ii,

@@ -173,7 +173,7 @@ class BuildSearch:
         return tuple(core for core in asked if self._is_possible(KINDS[core], ii))
 
     def _is_possible(self, kind: type[Core], ii: int) -> bool:
-        """Return whether a kind of core supports an interval, and limbs can share hardware if they must."""
+        """Return whether a kind of core supports an interval, and what must share hardware can."""
         if self.options.refusal(kind.name, ii) is not None:
             return False
         if not kind.shares_hardware:

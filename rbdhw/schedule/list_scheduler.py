@@ -29,7 +29,7 @@ def list_schedule(problem: Problem) -> Schedule:
     """Return the schedule of one pass over the steps, the most urgent first."""
     groups = problem.groups
     group_of = {i: g for g, group in enumerate(groups) for i in group}
-    producer = {value: i for i, step in enumerate(problem.steps) for value in step.results}
+    producer = problem.producer
     users: list[list[int]] = [[] for _ in groups]
     waiting = [0] * len(groups)
     for i, step in enumerate(problem.steps):

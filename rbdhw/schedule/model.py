@@ -95,10 +95,14 @@ class Problem:
         return self.limits[step.resource] if step.limbs == 1 else self.limb_limits[step.resource, step.limbs]
 
     @cached_property
+    def producer(self) -> dict[int, int]:
+        """The step that computes each value."""
+        return {value: i for i, step in enumerate(self.steps) for value in step.results}
+
+    @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Groups of steps that start at fixed times relative to each other: twins, and single other steps."""
-        producer = {value: i for i, step in enumerate(self.steps) for value in step.results}
-        shared = dict.fromkeys(tuple(producer[value] for value in group) for group in self.twins)
+        """Groups of steps that start in slots at fixed distances: twins, and single other steps."""
+        shared = dict.fromkeys(tuple(self.producer[value] for value in group) for group in self.twins)
         single = (i for i, step in enumerate(self.steps) if step.limbs == 1)
         return (*shared, *((i,) for i in single))
 

@@ -114,7 +114,7 @@ class Network:
         place = {
             i: (g, k * self.apart[g]) for g, group in enumerate(self.groups) for k, i in enumerate(group)
         }
-        producer = {value: i for i, step in enumerate(self.problem.steps) for value in step.results}
+        producer = self.problem.producer
         for i, step in enumerate(self.problem.steps):
             user, later = place[i]
             for j in dict.fromkeys(producer[value] for value in step.operands if value in producer):

@@ -24,7 +24,7 @@ def find_frames(problem: Problem) -> list[int]:
     """
     if not _depend_on_twins(problem):
         return [0] * len(problem.steps)
-    producer = _producers(problem)
+    producer = problem.producer
     group_of = {i: group for group in problem.groups for i in group}
     frames = [group_of[i].index(i) for i in range(len(problem.steps))]
     changed = True
@@ -43,7 +43,7 @@ def find_frames(problem: Problem) -> list[int]:
 
 def within_frames(problem: Problem, frames: Sequence[int]) -> Problem:
     """Return the problem without the dependences between frames."""
-    producer = _producers(problem)
+    producer = problem.producer
     steps = tuple(
         replace(
             step, operands=tuple(v for v in step.operands if v in producer and frames[producer[v]] == own)
@@ -65,7 +65,7 @@ def separate(problem: Problem, frames: Sequence[int], known: Schedule) -> Schedu
 
 def _least_distance(problem: Problem, frames: Sequence[int], starts: Sequence[Time]) -> int:
     """Return the fewest cycles from a frame to the next, a multiple of the interval."""
-    producer, cycles = _producers(problem), 0
+    producer, cycles = problem.producer, 0
     for step, start, frame in zip(problem.steps, starts, frames, strict=True):
         for j in {producer[value] for value in step.operands if value in producer}:
             if frames[j] < frame:
@@ -79,7 +79,7 @@ def _least_distance(problem: Problem, frames: Sequence[int], starts: Sequence[Ti
 
 def _depend_on_twins(problem: Problem) -> bool:
     """Return whether groups of steps depend on each other in a cycle."""
-    producer = _producers(problem)
+    producer = problem.producer
     group_of = {i: g for g, group in enumerate(problem.groups) for i in group}
     before: dict[int, set[int]] = {g: set() for g in range(len(problem.groups))}
     for i, step in enumerate(problem.steps):
@@ -89,8 +89,3 @@ def _depend_on_twins(problem: Problem) -> bool:
     except CycleError:
         return True
     return False
-
-
-def _producers(problem: Problem) -> dict[int, int]:
-    """Return the step that computes each value."""
-    return {value: i for i, step in enumerate(problem.steps) for value in step.results}

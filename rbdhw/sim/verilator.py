@@ -217,6 +217,7 @@ def _simulate(executable: Path, folder: Path) -> None:
             build_dir=executable.parent,
             test_dir=folder,
             log_file=log,
+            extra_env={"COCOTB_REWRITE_ASSERTION_FILES": ""},  # no rewriting of all that the bench imports
         )
     except ValueError as error:  # cocotb found no shared library of this Python
         raise InputError("simulation", str(error), "a Python with its shared library") from error

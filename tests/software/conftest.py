@@ -18,6 +18,6 @@ def cuda_on_host(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def quick_programs(monkeypatch):
-    """Compile programs with less optimisation: they compute few tasks. Other folders' tests have the product's."""
+    """Compile programs with less optimisation: they compute few tasks. Tests elsewhere use the product's."""
     flags = tuple("-O1" if flag == "-O2" else flag for flag in compiler.FLAGS)
     monkeypatch.setattr(compiler, "FLAGS", flags)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.format import Format
@@ -116,9 +115,12 @@ class FakeCore(wiring.Component):
             m.d.sync += phase.eq(phase + 1)
         m.d.comb += self.phase_zero.eq(phase == 0)
         given = Cat(self.payload, self.functions, self.options)
-        past = _Past(m, given & self.phase_zero.replicate(len(given)), max(self.latencies.values()))
+        line = [given & self.phase_zero.replicate(len(given))]
+        for k in range(max(self.latencies.values())):
+            line.append(Signal(len(given), name=f"line_{k}", reset_less=True))
+            m.d.sync += line[-1].eq(line[-2])
         for function in self.order:
-            passed = past.ago(self.latencies[function.name])
+            passed = line[self.latencies[function.name]]
             own = [(1 << payload_bits(function, options, self.layout)) - 1 for options in (0, EXTENDED)]
             mask = Mux(passed[-OPTIONS], own[1], own[0])
             value = Cat((passed[: self.bits] & mask)[: self.bits], passed[self.bits :])
@@ -142,26 +144,6 @@ class FakeCore(wiring.Component):
         bits = self.result_bits(function.name)
         repeated = sum(pair << (2 * size * k) for k in range(bits // (2 * size) + 1))
         return repeated & ((1 << bits) - 1), payload & 3 == 3
-
-
-class _Past:
-    """A value in each of the last cycles, in a memory: so many registers would be slow to simulate."""
-
-    def __init__(self, m: Module, value: Value, longest: int) -> None:
-        self.value = value
-        self.cycle = Signal(max(longest - 1, 0).bit_length(), reset_less=True)
-        self.memory = m.submodules.past = Memory(shape=len(value), depth=1 << len(self.cycle), init=[])
-        write = self.memory.write_port()
-        m.d.sync += self.cycle.eq(self.cycle + 1)
-        m.d.comb += [write.addr.eq(self.cycle), write.data.eq(value), write.en.eq(1)]
-        self.m = m
-
-    def ago(self, cycles: int) -> Value:
-        if cycles == 0:
-            return self.value
-        read = self.memory.read_port(domain="comb")
-        self.m.d.comb += read.addr.eq(self.cycle - cycles)
-        return read.data
 
 
 Packet = list[int]
@@ -297,10 +279,6 @@ class Bench:
         """The port of this name of the responses."""
         return getattr(self.dut, f"{self.ports[1]}_{name}")
 
-    def inputs(self) -> list[Any]:
-        """The ports that it sets, in the order of :meth:`_Source.offer` and :meth:`_Sink.accept`."""
-        return [*map(self.request, ("tvalid", "tdata", "tlast")), self.response("tready")]
-
     def packets(self, after: int = 0) -> list[Packet]:
         """The complete packets among the beats from cycle ``after`` on."""
         done: list[Packet] = [[]]
@@ -323,15 +301,12 @@ def run_together(
 
     async def drive(ctx: Any) -> None:
         pairs = [(_Source(own, sent), _Sink(own)) for own, sent in zip(benches, packets, strict=True)]
-        inputs = _Inputs([simulation.component.reset, *(port for own in benches for port in own.inputs())])
         for cycle in range(cycles):
-            values = [int(cycle in benches[0].reset)]
-            for source, sink in pairs:
-                values += [*source.offer(cycle), sink.accept(cycle)]
-            inputs.set(ctx, values)
-            for source, sink in pairs:
+            ctx.set(simulation.component.reset, cycle in benches[0].reset)
+            offered = [source.offer(ctx, cycle) for source, _ in pairs]
+            for (source, sink), one in zip(pairs, offered, strict=True):
                 sink.step(ctx, cycle)
-                source.step(ctx, cycle)
+                source.step(ctx, cycle, one)
             await ctx.tick()
             if sum(sink.complete for _, sink in pairs) == expected:
                 return
@@ -358,25 +333,6 @@ def unloaded_latencies(
     return [end - first for end, first in zip(ends, firsts.values(), strict=True)]
 
 
-class _Inputs:
-    """Ports that are set at once: the simulator computes the logic behind them after each call."""
-
-    def __init__(self, ports: list[Any]) -> None:
-        self.ports = ports
-        self.values: list[int] = [0] * len(ports)
-
-    def set(self, ctx: Any, values: list[int]) -> None:
-        """Set the ports whose value changes."""
-        changed = [k for k, value in enumerate(values) if value != self.values[k]]
-        if changed:
-            width, whole = 0, 0
-            for k in changed:
-                whole |= values[k] << width
-                width += len(self.ports[k])
-            ctx.set(Cat(self.ports[k] for k in changed), whole)
-        self.values = values
-
-
 class _Source:
     """Offers beats, and holds each until it is accepted."""
 
@@ -384,27 +340,26 @@ class _Source:
         self.bench = bench
         self.packets = packets
         self.rng = random.Random(bench.seed)
-        self.number, self.beat, self.holding, self.offered = 0, 0, False, False
-        self.data, self.last = 0, 0
-        self.ready = bench.request("tready")
+        self.number, self.beat, self.holding = 0, 0, False
 
-    def offer(self, cycle: int) -> tuple[int, int, int]:
-        """The values of TVALID, TDATA and TLAST."""
+    def offer(self, ctx: Any, cycle: int) -> bool:
         if cycle in self.bench.reset:
             self.number, self.beat, self.holding = self.number + (self.beat > 0), 0, False
         start = self.bench.starts[self.number] if self.number < len(self.bench.starts) else 0
         wanted = self.holding or (self.rng.random() < self.bench.valid and cycle >= start)
-        self.offered = wanted and self.number < len(self.packets) and cycle not in self.bench.reset
-        if self.offered:
+        offered = wanted and self.number < len(self.packets) and cycle not in self.bench.reset
+        ctx.set(self.bench.request("tvalid"), offered)
+        if offered:
             packet = self.packets[self.number]
-            self.data, self.last = packet[self.beat], int(self.beat == len(packet) - 1)
-        return int(self.offered), self.data, self.last
+            ctx.set(self.bench.request("tdata"), packet[self.beat])
+            ctx.set(self.bench.request("tlast"), self.beat == len(packet) - 1)
+        return offered
 
-    def step(self, ctx: Any, cycle: int) -> None:
-        taken = ctx.get(self.ready)
+    def step(self, ctx: Any, cycle: int, offered: bool) -> None:
+        taken = ctx.get(self.bench.request("tready"))
         assert not (taken and cycle in self.bench.reset), "ready in reset"
-        self.holding = self.offered and not taken
-        if self.offered and taken:
+        self.holding = offered and not taken
+        if offered and taken:
             self.bench.sent.append((cycle, self.number))
             self.beat += 1
             if self.beat == len(self.packets[self.number]):
@@ -419,22 +374,17 @@ class _Sink:
         self.rng = random.Random(bench.seed + 1)
         self.refused: Beat | None = None
         self.complete = 0
-        self.accepts = False
-        self.valid, self.data, self.last = map(bench.response, ("tvalid", "tdata", "tlast"))
-
-    def accept(self, cycle: int) -> int:
-        """The value of TREADY."""
-        willing = self.rng.random() < self.bench.ready
-        self.accepts = willing and cycle not in self.bench.reset and cycle not in self.bench.pause
-        return int(self.accepts)
 
     def step(self, ctx: Any, cycle: int) -> None:
+        port = self.bench.response
         in_reset = cycle in self.bench.reset
-        offered = ctx.get(self.valid)
-        shown = (ctx.get(self.data), bool(ctx.get(self.last))) if offered else None
-        assert self.refused is None or in_reset or shown == self.refused, "a beat was withdrawn"
-        self.refused = shown if not self.accepts and not in_reset else None
-        if shown and self.accepts:
+        accepts = self.rng.random() < self.bench.ready and not in_reset and cycle not in self.bench.pause
+        ctx.set(port("tready"), accepts)
+        shown = (ctx.get(port("tdata")), bool(ctx.get(port("tlast"))))
+        offered = ctx.get(port("tvalid"))
+        assert self.refused is None or in_reset or (offered and shown == self.refused), "a beat was withdrawn"
+        self.refused = shown if offered and not accepts and not in_reset else None
+        if offered and accepts:
             self.bench.beats.append((cycle, shown))
             self.complete += shown[1]
 

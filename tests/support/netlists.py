@@ -18,7 +18,7 @@ COMBINATIONAL = (
 def is_acyclic(netlist: _nir.Netlist) -> bool:
     """Return whether no cell depends on itself through combinational logic.
 
-    Then no net does, either. A path ends at a flip-flop, unless it enters by the clock or the asynchronous reset.
+    Then no net does. A path ends at a flip-flop unless it enters by the clock or the asynchronous reset.
     """
     inputs = {
         number: {source for net in _inputs(cell) if (source := _source(netlist, net)) is not None}

@@ -12,7 +12,7 @@ from rbdhw.bench.builds import software_of, tasks_of
 from rbdhw.bench.linked import PCI_EXPRESS, design_of, paced
 from rbdhw.bench.pinocchio_cpp import BATCH, measure
 from rbdhw.bench.processors import timed_model
-from rbdhw.bench.rows import Rows
+from rbdhw.bench.rows import Rows, microseconds_text
 from rbdhw.bench.timing import FEW, Arrays, timed_software
 from rbdhw.robots import bundled
 
@@ -65,5 +65,4 @@ def batch_layout(rows: Rows) -> Rows:
 
 
 def _cell(tasks: int, microseconds: float) -> str:
-    digits = 2 if microseconds < 10 else 1 if microseconds < 100 else 0
-    return f"{microseconds:,.{digits}f} µs ({tasks / microseconds:.2f})"
+    return f"{microseconds_text(microseconds)} ({tasks / microseconds:.2f})"

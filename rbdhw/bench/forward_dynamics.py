@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from rbdhw.bench.rows import Row, Rows
 from rbdhw.bench.second_order import chain
-from rbdhw.frontend.algorithms import cost_of
+from rbdhw.frontend.algorithms import AlgorithmChoice, cost_of
 from rbdhw.frontend.alternatives import Algorithms
-from rbdhw.frontend.build_graph import multiplications, operation_delay, optimise
-from rbdhw.frontend.functions import trace
+from rbdhw.frontend.build_graph import Model, multiplications, operation_delay, optimise, trace_model
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
@@ -50,10 +49,16 @@ def snake(links: int) -> Robot:
     return robot.with_bodies([replace(body, inertia=LINK) for body in robot.bodies])
 
 
+def model(links: int, way: str) -> Model:
+    """Return a snake prepared for tracing in some way, without a search for cheaper frames."""
+    source = snake(links)
+    robot = regroup_inertias(align_axes(elementary(source)))
+    return Model(source, robot, (), (), AlgorithmChoice(WAYS[way], {}))
+
+
 def _row(links: int, way: str) -> Row:
     device = target("xcvu9p")
-    robot = regroup_inertias(align_axes(elementary(snake(links))))
-    graph = optimise(trace(robot, ("fd",), (), WAYS[way]), device.delays)
+    graph = optimise(trace_model(model(links, way), ("fd",)), device.delays)
     path = cost_of(graph, operation_delay(device.delays)).nanoseconds
     return {"links": links, "way": way, "multiplications": multiplications(graph), "nanoseconds": path}
 

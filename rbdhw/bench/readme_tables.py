@@ -14,6 +14,7 @@ from rbdhw.bench import markdown_tables
 from rbdhw.bench.accuracy import accuracy, accuracy_layout, strata, strata_layout
 from rbdhw.bench.bases import base_costs, base_layout
 from rbdhw.bench.batches import batch_layout, batch_rows
+from rbdhw.bench.chain_runs import chain_errors, chain_times, errors_layout, times_layout
 from rbdhw.bench.cuda_kernels import kernel_layout, kernel_rows
 from rbdhw.bench.forward_dynamics import chains, chains_layout
 from rbdhw.bench.hardware_counts import (
@@ -249,6 +250,15 @@ TABLES: dict[str, Table] = {
         "Second derivatives of inverse dynamics beside differences", differences, differences_layout
     ),
     "chains": Table("Forward dynamics of chains: multiplications / longest path", chains, chains_layout),
+    "chain-errors": Table(
+        "Chains: errors of forward dynamics in floating and in fixed point",
+        chain_errors,
+        errors_layout,
+        varies=True,
+    ),
+    "chain-times": Table(
+        "Chains: one task of forward dynamics in C, float, one core", chain_times, times_layout, varies=True
+    ),
     "parameters": Table(
         "Parameters at run time: multiplications of functions of iiwa14", parameter_costs, parameter_layout
     ),

@@ -34,3 +34,9 @@ def robot_label(row: Row) -> str:
     """Return the name of a row's robot in documents, with its base if it is not fixed."""
     name: str = row["robot"]
     return NAMES.get(name, name) + BASES[row.get("base", "fixed")]
+
+
+def microseconds_text(time: float) -> str:
+    """Return a time with at least two digits, and with thousands apart."""
+    digits = 2 if time < 10 else 1 if time < 100 else 0
+    return f"{time:,.{digits}f} µs"

@@ -1,9 +1,10 @@
-"""The float interpreter: evaluate a graph in double precision for many tasks at once."""
+"""The float interpreter: evaluate a graph for many tasks at once, in double precision or a longer one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,25 +14,33 @@ from rbdhw.graph.graph import Edge, Graph, Node, Op
 Array = NDArray[np.float64]
 
 
-def interpret(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+def interpret(
+    graph: Graph, inputs: Mapping[str, Array], real: type[np.floating[Any]] = np.float64
+) -> dict[str, Array]:
     """Return every output of the graph; each input holds one value per task (shape (N,)).
+
+    ``real`` is the type of NumPy in which all values but constants are computed.
 
     Raises
     ------
     KeyError
         An input of the graph is missing.
     """
-    values = node_values(graph, inputs)
+    values = node_values(graph, inputs, real)
     return {name: _edge_value(values, edge) for name, edge in graph.outputs}
 
 
-def node_values(graph: Graph, inputs: Mapping[str, Array]) -> list[Array]:
+def node_values(
+    graph: Graph, inputs: Mapping[str, Array], real: type[np.floating[Any]] = np.float64
+) -> list[Array]:
     """Return the value of every node, in the graph's order and in the shape of the inputs."""
-    shape = np.broadcast_shapes(*(np.shape(inputs[name]) for name in graph.inputs))
+    given = {name: np.asarray(inputs[name], dtype=real) for name in graph.inputs}
+    full_turn = 8.0 * np.arctan(np.asarray(1.0, real))
+    shape = np.broadcast_shapes(*(own.shape for own in given.values()))
     values: list[Array] = []
     for node in graph.nodes:
         args = [_edge_value(values, edge) for edge in node.args]
-        value = _evaluate(node, args, inputs)
+        value = _evaluate(node, args, given, full_turn)
         values.append(value if value.shape == shape else np.full(shape, value))
     return values
 
@@ -42,10 +51,10 @@ def _edge_value(values: list[Array], edge: Edge) -> Array:
     return values[edge.node] * math.ldexp(-1.0 if edge.negative else 1.0, edge.shift)
 
 
-def _evaluate(node: Node, args: list[Array], inputs: Mapping[str, Array]) -> Array:
+def _evaluate(node: Node, args: list[Array], given: Mapping[str, Array], full_turn: Array) -> Array:
     match node.op:
         case Op.INPUT:
-            return np.asarray(inputs[node.name], dtype=np.float64)
+            return given[node.name]
         case Op.CONSTANT:
             return np.asarray(node.value)
         case Op.ADD:
@@ -55,9 +64,9 @@ def _evaluate(node: Node, args: list[Array], inputs: Mapping[str, Array]) -> Arr
         case Op.SCALE:
             return args[0] * node.value
         case Op.SIN:
-            return np.sin(2.0 * np.pi * (args[0] + node.value))
+            return np.sin(full_turn * (args[0] + node.value))
         case Op.COS:
-            return np.cos(2.0 * np.pi * (args[0] + node.value))
+            return np.cos(full_turn * (args[0] + node.value))
         case Op.RECIPROCAL:
             return 1.0 / args[0]
         case Op.SELECT:

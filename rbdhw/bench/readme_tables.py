@@ -14,6 +14,7 @@ from rbdhw.bench import markdown_tables
 from rbdhw.bench.accuracy import accuracy, accuracy_layout, strata, strata_layout
 from rbdhw.bench.bases import base_costs, base_layout
 from rbdhw.bench.batches import batch_layout, batch_rows
+from rbdhw.bench.chain_builds import builds_layout, chain_builds
 from rbdhw.bench.chain_runs import chain_errors, chain_times, errors_layout, times_layout
 from rbdhw.bench.cuda_kernels import kernel_layout, kernel_rows
 from rbdhw.bench.forward_dynamics import chains, chains_layout
@@ -258,6 +259,9 @@ TABLES: dict[str, Table] = {
     ),
     "chain-times": Table(
         "Chains: one task of forward dynamics in C, float, one core", chain_times, times_layout, varies=True
+    ),
+    "chain-builds": Table(
+        "Chains: forward dynamics on the array core", chain_builds, builds_layout, varies=True
     ),
     "parameters": Table(
         "Parameters at run time: multiplications of functions of iiwa14", parameter_costs, parameter_layout

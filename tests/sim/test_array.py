@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -66,13 +67,25 @@ def test_arrays(tmp_path, robot, base, functions, device, clock, ii, number, tas
     assert report.flagged <= 0.02 * tasks
 
 
+BODY = tuple(range(-1, 23))
+"""The parents in a chain of 24 links."""
+
+
 @pytest.mark.verify
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize(("links", "ii"), [(16, 64), (32, 256), (64, 512)])
-def test_long_chains(tmp_path: Path, links: int, ii: int) -> None:
+@pytest.mark.parametrize(
+    ("parents", "ii"),
+    [
+        pytest.param(range(-1, 15), 64, id="16"),
+        pytest.param(range(-1, 31), 256, id="32"),
+        pytest.param(range(-1, 63), 512, id="64"),
+        pytest.param((*BODY, 9, 24, 25, 26, 19, 28, 29, 30), 256, id="arms of 4 on a body of 24"),
+    ],
+)
+def test_long_chains(tmp_path: Path, parents: Sequence[int], ii: int) -> None:
     """Bodies of random shapes on joints that turn and slide; values wait for many intervals."""
     kinds = [JointKind.REVOLUTE, JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE]
-    robot = mechanism(kinds * (links // 4), range(-1, links - 1), seed=links)
+    robot = mechanism(kinds * (len(parents) // 4), parents, seed=len(parents))
     overrides = Overrides(default=JointBounds(velocity=1.0, effort=10.0))
     options = BuildOptions(
         functions=("fd",), ii=ii, width=27, core="array", samples=256, algorithms={"forward": "propagated"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 from rbdhw.array.model import MEMORY_WORDS, ArraySchedule, Constant, Output, Port
 
@@ -63,12 +62,18 @@ def contents(array: ArraySchedule) -> dict[Port, Contents]:
 def block_memories(array: ArraySchedule, held: Mapping[Port, Contents], most: int) -> frozenset[Port]:
     """Return the memories that lie in block RAMs: written ones, the deepest, none shallow.
 
-    They take up to ``most`` block RAMs together.
+    They take up to ``most`` block RAMs together; what one memory leaves free, a less deep one may take.
     """
     deep = [port for port in held if held[port].depth(array.ii) > SHALLOW and held[port].choices]
     deep.sort(key=lambda port: (-held[port].depth(array.ii), port))
-    taken = accumulate(held[port].blocks(array.ii) for port in deep)
-    return frozenset(port for port, blocks in zip(deep, taken, strict=True) if blocks <= most)
+    taken: set[Port] = set()
+    left = most
+    for port in deep:
+        blocks = held[port].blocks(array.ii)
+        if blocks <= left:
+            taken.add(port)
+            left -= blocks
+    return frozenset(taken)
 
 
 def outputs(array: ArraySchedule, port: Port) -> list[Output]:

@@ -21,7 +21,7 @@ from rbdhw.config import (
 )
 from rbdhw.errors import InputError, unknown
 from rbdhw.protocol import ROLLOUT_PARTS, functions_with, staged
-from rbdhw.robot.mounting import ANY_BASE, NO_LINKS
+from rbdhw.robot.mounting import NO_LINKS
 from rbdhw.runtime.number_bounds import (
     BANDWIDTH,
     CLOCK_MHZ,
@@ -31,9 +31,6 @@ from rbdhw.runtime.number_bounds import (
     MOST_II,
     TASKS_OF_MIX,
 )
-
-WITH_ANY_BASE = functions_with(lambda own: bool(own.base_choice) or not own.inverts)
-"""The functions of builds in which each task may hold the base: others would have to know of the choice."""
 
 
 def check_options(options: BuildOptions, known_functions: tuple[str, ...]) -> None:
@@ -52,7 +49,6 @@ def check_options(options: BuildOptions, known_functions: tuple[str, ...]) -> No
     if not options.functions:
         raise InputError("functions", "none given", known)
     _check_priority(options)
-    _check_base(options)
     _check_frames(options)
     _check_time_step(options)
     if not 1 <= options.least_ii <= MOST_II:
@@ -147,17 +143,6 @@ def _check_mix(options: BuildOptions) -> None:
     given = {"cores": options.cores, "copies": options.copies > 1, "ii": options.ii, "core": options.core}
     for name in (name for name, value in given.items() if value):
         raise InputError("mix", f"chooses the cores and excludes --{name}", remedy=f"leave --{name} out")
-
-
-def _check_base(options: BuildOptions) -> None:
-    """Refuse functions that do not know a base that each task may hold."""
-    if options.mounting.base != ANY_BASE:
-        return
-    for function in options.functions:
-        if function not in WITH_ANY_BASE:
-            reason = f"{function} does not know a base that tasks may hold"
-            expected = f"some of {', '.join(WITH_ANY_BASE)}"
-            raise InputError("base", reason, expected, f"use --base floating, or leave out {function}")
 
 
 def _check_frames(options: BuildOptions) -> None:

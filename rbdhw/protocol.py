@@ -117,15 +117,14 @@ BASE_HELD = "base_held"
 """Whether the base moves as the task says, 1, or floats, 0. Tasks choose if the build is configured so."""
 
 _BY_ACCELERATION = ("q", "v", "a", *BASE, "fext")
-_BY_FORCE = ("q", "v", "tau", *BASE, "fext")
-_BY_FORCE_OR_HELD = ("q", "v", "tau", BASE_HELD, *BASE, "fext")
+_BY_FORCE = ("q", "v", "tau", BASE_HELD, *BASE, "fext")
 _BY_STEP = ("q", "v", "tau", "h", BASE_HELD, *BASE, "fext")
 
 FUNCTIONS: dict[str, Function] = {
     "id": Function("inverse dynamics", _BY_ACCELERATION, ("tau",), algorithms=("axes",)),
     "fd": Function(
         "forward dynamics",
-        _BY_FORCE_OR_HELD,
+        _BY_FORCE,
         ("a",),
         algorithms=("axes", "inverse", "products", "forward"),
         cost_like="id",
@@ -148,7 +147,7 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "dfd": Function(
         "derivatives of forward dynamics",
-        _BY_FORCE_OR_HELD,
+        _BY_FORCE,
         ("da_dq", "da_dv"),
         optional_outputs=("Minv", "a"),
         algorithms=("axes", "derivatives", "inverse", "products", "gradient"),
@@ -184,7 +183,7 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "hfd": Function(
         "second derivatives of lambda_a . a, of forward dynamics",
-        ("q", "v", "tau", "lambda_a", *BASE, "fext"),
+        ("q", "v", "tau", "lambda_a", BASE_HELD, *BASE, "fext"),
         ("H_qq", "H_qv", "H_vv", "H_qtau"),
         algorithms=("axes", "derivatives", "inverse", "products", "second"),
     ),

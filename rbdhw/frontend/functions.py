@@ -119,7 +119,9 @@ class _Pipeline(SecondQuantities):
             case "sid":
                 return force_tensors(self._state)
             case "sfd":
-                return acceleration_tensors(self._state, self._forward)
+                tensors = acceleration_tensors(self._state, self._forward)
+                held = self._task.held_base
+                return tensors if held is None else tuple(map(held.clear_tensor, tensors))
             case "hid":
                 return force_hessian(self._state, self._contraction)
             case "kin":
@@ -133,9 +135,11 @@ class _Pipeline(SecondQuantities):
             case "drk4":
                 return self._integrator.runge_kutta_derivatives()
             case _:
-                return acceleration_hessian(
+                parts = acceleration_hessian(
                     self._state, self._forward, self._contraction, self._task.lambda_a
                 )
+                held = self._task.held_base
+                return parts if held is None else tuple(map(held.clear_pairs, parts))
 
     # Kinematics
 

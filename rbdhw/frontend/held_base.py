@@ -81,6 +81,23 @@ class HeldBase:
                 for row in matrix
             ]
 
+    def clear_pairs(self, matrix: Matrix) -> Matrix:
+        """Return derivatives by two numbers (nv, nv) whose rows and columns of a held base are zero."""
+        with region("floating"):
+            return [
+                [
+                    self._select(0.0, entry) if j in BASE_DOFS or k in BASE_DOFS else entry
+                    for k, entry in enumerate(row)
+                ]
+                for j, row in enumerate(matrix)
+            ]
+
+    def clear_tensor(self, tensor: Sequence[Matrix]) -> list[Matrix]:
+        """Return derivatives (nv, nv, nv) of which those of a held base, and by its motion, are zero."""
+        with region("floating"):
+            own = [[[self._select(0.0, entry) for entry in row] for row in tensor[i]] for i in BASE_DOFS]
+        return [*own, *map(self.clear_pairs, tensor[len(own) :])]
+
     def _select(self, own: Scalar, other: Scalar) -> Scalar:
         same = is_zero(own) and is_zero(other)
         return other if same else self.recorder.select(self.held, own, other)

@@ -27,6 +27,7 @@ from rbdhw.golden.complex_step import by_position, by_velocity
 from rbdhw.golden.held_base import (
     MOTION,
     clear_base,
+    clear_base_motion,
     is_held,
     with_base_motion,
     without_base,
@@ -394,16 +395,18 @@ def _second_derivatives(robot: Robot, model: System, function: str, tasks: Tasks
 
     def results(own: Tasks) -> dict[str, Array]:
         first = _first_derivatives(model, "dfd" if forward else "did", own)
-        inertia = _mass_matrix_inverse if forward else _mass_matrix
-        return {"q": first[f"d{x}_dq"], "v": first[f"d{x}_dv"], "m": inertia(model, own["q"])}
+        inertia = _mass_matrix_inverse(model, own["q"], held) if forward else _mass_matrix(model, own["q"])
+        return {"q": first[f"d{x}_dq"], "v": first[f"d{x}_dv"], "m": inertia}
 
+    held = is_held(tasks)
     moved, pushed = by_position(robot, results, tasks), by_velocity(robot, results, tasks)
-    return {
+    found = {
         f"d2{x}_dqdq": moved["q"],
         f"d2{x}_dqdv": pushed["q"],
         f"d2{x}_dvdv": pushed["v"],
         f"d{matrix}_dq": moved["m"],
     }
+    return clear_base_motion(found, held) if forward else found
 
 
 def _contracted_derivatives(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str, Array]:
@@ -413,18 +416,16 @@ def _contracted_derivatives(robot: Robot, model: System, function: str, tasks: T
 
     def gradient(own: Tasks) -> dict[str, Array]:
         first = _first_derivatives(model, "dfd" if forward else "did", own)
-        matrix = (_mass_matrix_inverse if forward else _mass_matrix)(model, own["q"])
+        matrix = _mass_matrix_inverse(model, own["q"], held) if forward else _mass_matrix(model, own["q"])
         parts = {"q": first[f"d{x}_dq"], "v": first[f"d{x}_dv"], "m": matrix}
         weights = own[multiplier][:, np.newaxis]
         return {name: (weights @ part)[:, 0] for name, part in parts.items()}
 
+    held = is_held(tasks)
     moved, pushed = by_position(robot, gradient, tasks), by_velocity(robot, gradient, tasks)
-    return {
-        "H_qq": moved["q"],
-        "H_qv": pushed["q"],
-        "H_vv": pushed["v"],
-        f"H_q{driven}": moved["m"].swapaxes(1, 2),
-    }
+    found = {"qq": moved["q"], "qv": pushed["q"], "vv": pushed["v"], "m": moved["m"]}
+    qq, qv, vv, matrix = (clear_base_motion(found, held) if forward else found).values()
+    return {"H_qq": qq, "H_qv": qv, "H_vv": vv, f"H_q{driven}": matrix.swapaxes(1, 2)}
 
 
 def _step(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str, Array]:

@@ -57,3 +57,11 @@ def without_base_changes(A: Array, held: Array) -> Array:
     rows, columns = np.concatenate([joints, nv + joints]), np.concatenate([base, nv + base])
     cleared[np.ix_(np.flatnonzero(held), rows, columns)] = 0.0
     return cleared
+
+
+def clear_base_motion(found: Mapping[str, Array], held: Array) -> dict[str, Array]:
+    """Return second derivatives (N, ..., nv) of which those by the motion of a held base are zero."""
+    cleared = {name: own.copy() for name, own in found.items()}
+    for own in cleared.values():
+        own[held, ..., BASE_PART] = 0.0
+    return cleared

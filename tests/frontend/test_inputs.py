@@ -101,9 +101,12 @@ def test_a_base_that_each_task_may_hold(kinds, algorithms):
     assert_graph_is_golden(replace(robot, base_chosen=True), 3, algorithms)
 
 
-def test_second_derivatives_of_forces_beside_a_base_that_each_task_may_hold():
-    robot = replace(mechanism((K.REVOLUTE,), (BASE,), seed=7).with_floating_base(), base_chosen=True)
-    assert_graph_is_golden(robot, 3, functions=("fd", "minv", "sid", "hid"), within=1e-8)
+@pytest.mark.parametrize("algorithms", WAYS, ids=("dense", "solves"))
+@pytest.mark.parametrize("functions", [("fd", "minv", "sid", "hid"), ("dfd", "sfd"), ("fd", "hid", "hfd")])
+def test_second_derivatives_on_a_base_that_each_task_may_hold(functions, algorithms):
+    kinds = (K.REVOLUTE, K.PRISMATIC)
+    robot = replace(mechanism(kinds, (BASE, 0), seed=7).with_floating_base(), base_chosen=True)
+    assert_graph_is_golden(robot, 3, algorithms, functions=functions, within=1e-8)
 
 
 @pytest.mark.parametrize("name", ["hyq", "iiwa14"])

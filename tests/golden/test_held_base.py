@@ -95,6 +95,27 @@ def test_a_step_on_a_base_that_is_held_at_rest(robot, fixed, states, function):
         assert not B[:, :, base].any()
 
 
+@pytest.mark.parametrize("function", ["sfd", "hfd"])
+def test_second_derivatives_on_a_base_that_is_held(robot, fixed, states, function):
+    """They are those on a base whose motion is given; those of the base, and by its motion, are zero."""
+    states["q"][:, 3:7] = np.array([0.6, 0.0, 0.0, 0.8])
+    states["base_held"] = np.ones(TASKS)
+    down = [0.0, -9.81 * 2 * 0.6 * 0.8, -9.81 * (0.8**2 - 0.6**2)]
+    motion = {"base_v": states["v"][:, :6], "base_a": states["base_a"], "gravity": np.tile(down, (TASKS, 1))}
+    motion["lambda_a"] = states["lambda_a"][:, 6:]
+    given = replace(fixed, base_given=True, gravity_given=True)
+    found = golden.evaluate(robot, function, states)
+    expected = golden.evaluate(given, function, of_joints(states) | motion)
+    for name, x in found.items():
+        joints = (slice(None), *[slice(6, None)] * (x.ndim - 1))
+        scale = np.abs(expected[name]).max()
+        assert scale > 1e-3
+        np.testing.assert_allclose(x[joints], expected[name], rtol=0, atol=1e-9 * scale)
+        alone = x.copy()
+        alone[joints] = 0.0
+        assert not alone.any(), name
+
+
 @pytest.mark.parametrize("function", ["step", "rk4"])
 def test_a_step_of_a_base_that_moves(robot, states, function):
     """Its velocity changes by its acceleration, whatever the forces are."""

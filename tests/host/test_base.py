@@ -64,7 +64,9 @@ def test_all_engines_agree(folder, function):
     _, arrays = drawn(folder)
     assert 10 < arrays["base_held"].sum() < TASKS - 10
     own = FUNCTIONS[function]
-    given = {name: arrays[name] for name in own.inputs if name in (*"qva", "tau", *own.base_choice)}
+    given = {
+        name: arrays[name] for name in own.inputs if name in (*"qva", "tau", "lambda_a", *own.base_choice)
+    }
     given.pop("base_held", None)
     if own.base_choice:
         given["base"] = np.where(arrays["base_held"] == 1.0, "given", "floating")
@@ -76,6 +78,18 @@ def test_all_engines_agree(folder, function):
         np.testing.assert_array_equal(getattr(model, name), getattr(numpy, name))
     found, expected = ({name: getattr(results, name) for name in own.outputs} for results in (model, exact))
     assert np.median(relative_errors(found, expected)) < 0.01
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(3600)
+def test_second_derivatives_choose_their_base(robot, tmp_path):
+    options = replace(OPTIONS, functions=("id", "sfd", "hfd"), ii=64, width=24)
+    write(build_design(robot, options), tmp_path)
+    report = simulate(tmp_path, 200, seed=5, bulk=True)
+    assert report.mismatches == 0
+    assert report.flagged < 4
+    for function in ("sfd", "hfd"):
+        test_all_engines_agree(tmp_path, function)
 
 
 @pytest.mark.verify

@@ -132,13 +132,6 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--functions", "kin", "--frames", "base"): "frames: link 'base' does not move; expected some of ",
     ("--frame-axes", "up"): "frame-axes: 'up' is unknown; expected one of local, world",
     ("--base", "mobile"): "base: 'mobile' is unknown; expected one of fixed, floating, given, any",
-    (
-        "--base",
-        "any",
-        "--functions",
-        "fd,hfd",
-    ): "base: hfd does not know a base that tasks may hold",
-    ("--base", "any", "--functions", "sfd"): "or leave out sfd",
     ("--root", "tip"): "does not float; expected a robot that is free in space; use --base floating",
     ("--functions", "id", "--base", "floating", "--root", "knee"): "root: ",
     ("--joint-order", "random"): "joint-order: 'random' is unknown; expected one of pinocchio, file",

@@ -40,7 +40,7 @@ SAMPLES = 1024
 WIDTHS = (18, 24, 27, 32)
 """The widths of multipliers in fixed point."""
 
-LONGEST_IN_FIXED_POINT = 64
+LONGEST_IN_FIXED_POINT = 32
 """The links of the longest chain in fixed point."""
 
 ERROR_LINKS = (7, 16, 32, 64, 128)
@@ -108,7 +108,7 @@ def _errors(links: int, widths: tuple[int, ...]) -> Rows:
         for number in REALS:
             off = _norm(_run(made, number, tasks) - exact) / _norm(exact)
             row[number] = {"median": float(np.median(off)), "max": float(off.max())}
-        rows.append(row | (_fixed_errors(links, way, widths) if links <= LONGEST_IN_FIXED_POINT else {}))
+        rows.append(row | (fixed_errors(links, way, widths) if links <= LONGEST_IN_FIXED_POINT else {}))
     return rows
 
 
@@ -121,7 +121,7 @@ def _run(made: Software, number: str, tasks: Mapping[str, Array]) -> Array:
     return found.astype(np.float64)
 
 
-def _fixed_errors(links: int, way: str, widths: Iterable[int]) -> Row:
+def fixed_errors(links: int, way: str, widths: Iterable[int]) -> Row:
     """Return the errors of ordinary motions by the width of multipliers."""
     options = BuildOptions(("fd",), ii=links, samples=SAMPLES)
     own = model(links, way)

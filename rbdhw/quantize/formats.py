@@ -45,6 +45,10 @@ Array = NDArray[np.float64]
 NOISE_PASSES = 2
 """The most times that formats are chosen again after rounding errors were observed."""
 
+COARSEST_STEP = 200
+"""The logarithm of the coarsest step of a format. Where rounding errors multiply, as in long chains with narrow
+multipliers, raised formats would be coarser. Then the formats from before stay, and the tasks are flagged."""
+
 MOST_TERMS = 8
 """The most terms that a unit of the array adds in one operation."""
 
@@ -163,7 +167,10 @@ class _Choice:
             if seen == before:
                 break
             fitting = widths.fit_magnitudes(self._magnitudes, seen)
-            draft = lower(graph, seen, self._ranges, fitting, self._twins)
+            raised = lower(graph, seen, self._ranges, fitting, self._twins)
+            if min(operation.format.binary_point for operation in raised.operations) < -COARSEST_STEP:
+                break
+            draft = raised
         return fuse(draft, MOST_TERMS) if self._fuses_sums else draft
 
     def measure(self, program: Program, tasks: int) -> Measured:

@@ -12,6 +12,7 @@ from rbdhw.bench.chain_runs import (
     chain_errors,
     chain_times,
     errors_layout,
+    fixed_errors,
     motions,
     reference,
     times_layout,
@@ -62,3 +63,10 @@ def test_times_of_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(row[f"{calls:,}"] > 0.0 for row in rows for calls in CALLS)
     row = {"links": 1024, "way": "propagated", "1": 1234.5, "10": 0.12345}
     assert times_layout([row]) == [{"links": "1,024", "way": "propagated", "1": "1,234 µs", "10": "0.12 µs"}]
+
+
+def test_rounding_errors_that_multiply_flag_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Formats raised to the rounding errors of eight bits would have steps of more than 2**300."""
+    monkeypatch.setattr(chain_runs, "SAMPLES", 64)
+    found = fixed_errors(8, "eliminated", (8,))["8 bits"]
+    assert found["median"] > 1.0

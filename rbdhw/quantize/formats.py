@@ -46,8 +46,11 @@ NOISE_PASSES = 2
 """The most times that formats are chosen again after rounding errors were observed."""
 
 COARSEST_STEP = 200
-"""The logarithm of the coarsest step of a format. Where rounding errors multiply, as in long chains with narrow
-multipliers, raised formats would be coarser. Then the formats from before stay, and the tasks are flagged."""
+"""The logarithm of the coarsest step of a format.
+
+Where rounding errors multiply, as in long chains with narrow multipliers, raised formats would be coarser.
+Then the formats from before stay, and the tasks are flagged.
+"""
 
 MOST_TERMS = 8
 """The most terms that a unit of the array adds in one operation."""

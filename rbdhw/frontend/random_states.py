@@ -14,6 +14,15 @@ Array = NDArray[np.float64]
 
 STATES = 8
 
+NEAR_STATES = 4
+"""How many of these states come once more, near the zero position.
+
+There long chains are stretched out, and values that are negligible in any other position are not.
+"""
+
+NEARNESS = 0.01
+"""The share of the coordinates that remains near the zero position."""
+
 EXCESS = 1e-5
 """How much the length of a quaternion may differ from one.
 
@@ -33,9 +42,20 @@ def random_states(robot: Robot, names: Iterable[str]) -> dict[str, Array]:
             quaternion *= rng.uniform(1.0 + EXCESS / 2.0, 1.0 + EXCESS, STATES) / length
     coordinates = {f"q[{k}]": values for k, values in enumerate(q)}
     flags = np.arange(STATES) % 2
-    return {
+    states = {
         name: rng.permutation(flags).astype(float)
         if name in CHOICES
         else coordinates.get(name, rng.uniform(-1.0, 1.0, STATES))
         for name in names
     }
+    near = {f"q[{k}]": NEARNESS for k in single_coordinates(robot)}
+    return {name: np.append(own, near.get(name, 1.0) * own[:NEAR_STATES]) for name, own in states.items()}
+
+
+def single_coordinates(robot: Robot) -> list[int]:
+    """Return the entries of ``q`` that are no part of a quaternion."""
+    single = np.ones(robot.nq, np.bool_)
+    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+        if body.joint.kind.quaternion is not None:
+            single[np.arange(robot.nq)[place][body.joint.kind.quaternion]] = False
+    return np.flatnonzero(single).tolist()

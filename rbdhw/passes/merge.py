@@ -32,7 +32,7 @@ TOLERANCE = 1e-11
 """The largest relative difference of numbers that count as equal. The rounding of doubles causes smaller
 differences, and no number format of an accelerator shows them."""
 
-CONSTANT_BITS = 40
+CONSTANT_BITS = 46
 """The significant bits of a constant that is found. Rounding to them removes the noise of doubles."""
 
 KEPT = (Op.INPUT, Op.CONSTANT, Op.ROUND)

@@ -13,15 +13,16 @@ from rbdhw.robot.model import Robot
 Array = NDArray[np.float64]
 
 STATES = 8
+"""The states in any position."""
 
 NEAR_STATES = 4
-"""How many of these states come once more, near the zero position.
+"""The further states near the zero position.
 
 There long chains are stretched out, and values that are negligible in any other position are not.
 """
 
 NEARNESS = 0.01
-"""The share of the coordinates that remains near the zero position."""
+"""The largest coordinate near the zero position; quaternions are anywhere."""
 
 EXCESS = 1e-5
 """How much the length of a quaternion may differ from one.
@@ -33,29 +34,30 @@ have no effect.
 
 def random_states(robot: Robot, names: Iterable[str]) -> dict[str, Array]:
     """Return values of a graph's inputs in random states, always the same."""
-    rng = np.random.default_rng(0)
-    q = rng.uniform(-1.0, 1.0, (robot.nq, STATES))
+    rng, inputs = np.random.default_rng(0), list(names)
+    anywhere = _draw(robot, inputs, STATES, 1.0, rng)
+    near = _draw(robot, inputs, NEAR_STATES, NEARNESS, rng)
+    return {name: np.append(anywhere[name], near[name]) for name in inputs}
+
+
+def _draw(
+    robot: Robot, names: list[str], states: int, largest: float, rng: np.random.Generator
+) -> dict[str, Array]:
+    """Return values in random states with coordinates up to ``largest``."""
+    q = rng.uniform(-1.0, 1.0, (robot.nq, states))
+    single = np.ones(robot.nq, np.bool_)
     for body, place in zip(robot.bodies, robot.q_of, strict=True):
         if body.joint.kind.quaternion is not None:
             quaternion = q[place][body.joint.kind.quaternion]
             length = np.linalg.norm(quaternion, axis=0)
-            quaternion *= rng.uniform(1.0 + EXCESS / 2.0, 1.0 + EXCESS, STATES) / length
+            quaternion *= rng.uniform(1.0 + EXCESS / 2.0, 1.0 + EXCESS, states) / length
+            single[place][body.joint.kind.quaternion] = False
+    q[single] *= largest
     coordinates = {f"q[{k}]": values for k, values in enumerate(q)}
-    flags = np.arange(STATES) % 2
-    states = {
+    flags = np.arange(states) % 2
+    return {
         name: rng.permutation(flags).astype(float)
         if name in CHOICES
-        else coordinates.get(name, rng.uniform(-1.0, 1.0, STATES))
+        else coordinates.get(name, rng.uniform(-1.0, 1.0, states))
         for name in names
     }
-    near = {f"q[{k}]": NEARNESS for k in single_coordinates(robot)}
-    return {name: np.append(own, near.get(name, 1.0) * own[:NEAR_STATES]) for name, own in states.items()}
-
-
-def single_coordinates(robot: Robot) -> list[int]:
-    """Return the entries of ``q`` that are no part of a quaternion."""
-    single = np.ones(robot.nq, np.bool_)
-    for body, place in zip(robot.bodies, robot.q_of, strict=True):
-        if body.joint.kind.quaternion is not None:
-            single[np.arange(robot.nq)[place][body.joint.kind.quaternion]] = False
-    return np.flatnonzero(single).tolist()

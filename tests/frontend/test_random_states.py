@@ -2,9 +2,13 @@
 
 import numpy as np
 
-from rbdhw.frontend.random_states import EXCESS, random_states
+from rbdhw.frontend.random_states import EXCESS, NEAR_STATES, NEARNESS, random_states
+from rbdhw.graph.graph import GraphBuilder
+from rbdhw.graph.interpret import interpret
+from rbdhw.passes.merge import merge
 from rbdhw.protocol import FLAGS
 from rbdhw.robot.model import JointKind
+from rbdhw.scalar import Region
 from tests.support.mechanisms import mechanism
 
 NAMES = ("v[0]", "q[0]", "q[1]", "q[2]", "q[3]", "q[4]", *FLAGS)
@@ -37,3 +41,25 @@ def test_quaternions_are_almost_normalized():
 def test_a_quaternion_of_which_some_elements_are_inputs_has_no_other_length():
     some = random_states(robot(), ("q[0]", "q[1]", "q[2]"))
     assert (np.linalg.norm(list(some.values()), axis=0) < 0.999).all()
+
+
+def test_some_states_are_near_the_zero_position():
+    states = random_states(robot(), NAMES)
+    angle = np.abs(states["q[4]"])
+    assert (angle[-NEAR_STATES:] < NEARNESS).all()
+    assert angle[:-NEAR_STATES].max() > 0.5
+
+
+def test_what_is_negligible_but_near_the_zero_position_is_not_left_out():
+    """In any other position of a long chain a product of many cosines is nearly zero."""
+    joints = 100
+    long = mechanism([JointKind.REVOLUTE] * joints, range(-1, joints - 1), seed=3)
+    make, region = GraphBuilder(), Region("test")
+    v = make.input("v[0]", region)
+    product = v
+    for k in range(joints):
+        product = make.multiply(product, make.cos(make.input(f"q[{k}]", region), 0.0, region), region)
+    graph = make.finish([("id.tau[0]", make.add(v, product, region))])
+    merged = merge(graph, random_states(long, graph.inputs))
+    zero = {name: np.zeros(1) for name in graph.inputs} | {"v[0]": np.ones(1)}
+    assert interpret(merged, zero)["id.tau[0]"] == 2.0

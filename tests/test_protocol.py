@@ -53,9 +53,9 @@ def test_arrays_travel_in_their_order():
         "dfd": ("q", "v", "tau", "base_held", *base),
         "difd": ("q", "v", "a", "base_held", *base),
         "sid": ("q", "v", "a", *base),
-        "sfd": ("q", "v", "tau", *base),
+        "sfd": ("q", "v", "tau", "base_held", *base),
         "hid": ("q", "v", "a", "lambda_tau", *base),
-        "hfd": ("q", "v", "tau", "lambda_a", *base),
+        "hfd": ("q", "v", "tau", "lambda_a", "base_held", *base),
         "kin": ("q", "v", "a", "base_v", "base_a"),
         **dict.fromkeys(STEPS, ("q", "v", "tau", "h", "base_held", *base)),
     }

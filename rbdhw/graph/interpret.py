@@ -27,7 +27,7 @@ def interpret(
         An input of the graph is missing.
     """
     values = node_values(graph, inputs, real)
-    return {name: _edge_value(values, edge) for name, edge in graph.outputs}
+    return {name: edge_value(values, edge) for name, edge in graph.outputs}
 
 
 def node_values(
@@ -39,13 +39,14 @@ def node_values(
     shape = np.broadcast_shapes(*(own.shape for own in given.values()))
     values: list[Array] = []
     for node in graph.nodes:
-        args = [_edge_value(values, edge) for edge in node.args]
+        args = [edge_value(values, edge) for edge in node.args]
         value = _evaluate(node, args, given, full_turn)
         values.append(value if value.shape == shape else np.full(shape, value))
     return values
 
 
-def _edge_value(values: list[Array], edge: Edge) -> Array:
+def edge_value(values: list[Array], edge: Edge) -> Array:
+    """Return the value of an edge from those of all nodes."""
     if edge.shift == 0:
         return -values[edge.node] if edge.negative else values[edge.node]
     return values[edge.node] * math.ldexp(-1.0 if edge.negative else 1.0, edge.shift)

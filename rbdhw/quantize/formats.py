@@ -32,7 +32,7 @@ from rbdhw.golden import error_norm
 from rbdhw.graph.twins import Group, Twins
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.magnitudes import raise_to_noise
-from rbdhw.quantize.observation import Observed
+from rbdhw.quantize.observation import Observed, Trials
 from rbdhw.quantize.reasons import node_reason
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.runtime.garbage_collector import seldom_collect
@@ -180,7 +180,7 @@ class _Choice:
         """Return the errors of a program by function, in the first ``tasks`` tasks."""
         observed = self._observed
         draft = accelerator_model(observed.model, observed.domain, [program], self._options)
-        return {f: function_errors(draft, observed, f, tasks) for f in self._options.functions}
+        return {f: function_errors(draft, observed.trials, f, tasks) for f in self._options.functions}
 
     def reason(self, widths: Widths, row: Row) -> str:
         """Return a sentence on the node that limits the accuracy of a function in a stratum."""
@@ -215,18 +215,18 @@ def accelerator_model(
     return AcceleratorModel(model.source, domain, tuple(programs), model.fext, interface)
 
 
-def function_errors(model: AcceleratorModel, observed: Observed, function: str, tasks: int) -> FunctionErrors:
+def function_errors(model: AcceleratorModel, trials: Trials, function: str, tasks: int) -> FunctionErrors:
     """Return the errors of the bit-exact model against the golden one in the first ``tasks`` tasks.
 
     Flagged tasks are counted, but their errors are not.
     """
-    drawn = observed.tasks.first(tasks)
+    drawn = trials.tasks.first(tasks)
     status, words = respond(model, function, encode(model, function, drawn.arrays))
-    reference = first(observed.reference[function], tasks)
+    reference = first(trials.reference[function], tasks)
     results = decode(model, function, words)
     errors = error_norm.function_errors(
-        model.robot, function, drawn.arrays, results, reference, observed.floors
+        model.robot, function, drawn.arrays, results, reference, trials.floors
     )
-    own = {part.name: observed.floors[part.name] for part in error_norm.parts_of(model.robot, function)}
-    floor = own or observed.floors[function]
+    own = {part.name: trials.floors[part.name] for part in error_norm.parts_of(model.robot, function)}
+    floor = own or trials.floors[function]
     return FunctionErrors.of(errors, status == 0, drawn.stratum, STRATA, floor)

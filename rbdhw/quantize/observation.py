@@ -64,6 +64,24 @@ class Draws:
 
 
 @dataclass(frozen=True)
+class Trials:
+    """The tasks in which errors are measured.
+
+    Parameters
+    ----------
+    tasks, reference
+        The tasks, and their golden results by function.
+    floors
+        For each function and optional result, the least norm by which errors are divided: smaller results
+        count as this large.
+    """
+
+    tasks: Drawn
+    reference: Mapping[str, Mapping[str, Array]]
+    floors: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Observed:
     """Observations of a graph on random tasks, which do not depend on its number formats.
 
@@ -77,11 +95,8 @@ class Observed:
         The effect of errors at the nodes on the results.
     noise_words
         The graph's inputs for the tasks in which rounding errors are observed.
-    tasks, reference
-        The tasks in which errors are measured, and their golden results by function.
-    floors
-        For each function and optional result, the least norm by which errors are divided: smaller results
-        count as this large.
+    trials
+        The tasks in which errors are measured.
     """
 
     model: Model
@@ -91,9 +106,7 @@ class Observed:
     magnitudes: Sequence[float]
     effects: Gains
     noise_words: Mapping[str, Array]
-    tasks: Drawn
-    reference: Mapping[str, Mapping[str, Array]]
-    floors: Mapping[str, float]
+    trials: Trials
 
 
 def observe(
@@ -105,27 +118,32 @@ def observe(
     from another sample of all strata, which by default is four times as large as the first.
     """
     draws = draws or Draws(options.samples, 4 * options.samples)
-    ranging, held_out, probing = (np.random.default_rng((options.seed, k)) for k in (0, 1, 3))
+    ranging, probing = (np.random.default_rng((options.seed, k)) for k in (0, 3))
     robot, functions = model.source, options.functions
-    floors = error_floors(
-        robot, domain, {*functions, *optional_results(functions).values()}, options.seed, model.fext
-    )
+    trials = draw_trials(model, domain, options, draws.held_out)
     probed = draw(robot, domain, draws.probed, probing, model.fext)
     inputs = graph_inputs(robot, add_inverses(robot, domain, probed.arrays))
     measures = word_measures(robot, graph, probed.arrays)
-    tasks = draw(robot, domain, draws.held_out, held_out, model.fext)
     return Observed(
         model,
         graph,
         domain,
         draws,
         domain_magnitudes(model, graph, functions, domain, draws, inputs, ranging),
-        gains(graph, inputs, Strata(STRATA, probed.stratum, floors, measures), probing),
-        graph_inputs(robot, add_inverses(robot, domain, tasks.first(NOISE_TASKS).arrays)),
-        tasks,
-        {f: golden.evaluate(robot, f, tasks.arrays) for f in functions},
-        floors,
+        gains(graph, inputs, Strata(STRATA, probed.stratum, trials.floors, measures), probing),
+        graph_inputs(robot, add_inverses(robot, domain, trials.tasks.first(NOISE_TASKS).arrays)),
+        trials,
     )
+
+
+def draw_trials(model: Model, domain: Domain, options: BuildOptions, tasks: int) -> Trials:
+    """Return random tasks of all strata with their golden results."""
+    robot, functions = model.source, options.functions
+    floors = error_floors(
+        robot, domain, {*functions, *optional_results(functions).values()}, options.seed, model.fext
+    )
+    drawn = draw(robot, domain, tasks, np.random.default_rng((options.seed, 1)), model.fext)
+    return Trials(drawn, {f: golden.evaluate(robot, f, drawn.arrays) for f in functions}, floors)
 
 
 def add_inverse_bounds(domain: Domain, robot: Robot, options: BuildOptions) -> Domain:

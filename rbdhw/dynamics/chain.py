@@ -1,0 +1,187 @@
+"""Forward dynamics of a chain link by link, in three sweeps whose steps are the same for every link.
+
+The first sweep goes outward and finds the motion of each link at zero joint accelerations, and the wrench
+that this motion takes. The second goes inward and gathers articulated inertias and wrenches. The third goes
+outward again and releases the accelerations. Source: Featherstone, *Rigid Body Dynamics Algorithms*,
+section 7.3; the motion at zero accelerations is that of :mod:`rbdhw.dynamics.rnea`, so that the last two
+sweeps have no terms of velocities and gravity.
+
+The numbers of a link may be scalars of any kind. Those that differ from link to link are inputs of a graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rbdhw.dynamics.articulated import (
+    Articulated,
+    Eliminated,
+    inertia_in_parent,
+    rigid,
+    scale_wrench,
+    without_z,
+)
+from rbdhw.dynamics.columns import Twist, add_twist, in_child
+from rbdhw.dynamics.inertia import LoadedInertia
+from rbdhw.dynamics.joint import Coordinate
+from rbdhw.dynamics.rnea import (
+    Motion,
+    Wrench,
+    backward,
+    carry_into,
+    inertial_wrench,
+    join,
+    relative_acceleration,
+)
+from rbdhw.dynamics.spatial import (
+    ZERO,
+    Vector,
+    add,
+    dot,
+    multiply,
+    outer,
+    sum_of,
+    transpose,
+    transpose_tensor,
+)
+from rbdhw.robot.model import Joint
+from rbdhw.scalar import Scalar, reciprocal
+
+Choice = Callable[[Scalar, Scalar], Scalar]
+"""Returns the first argument for a link on a revolute joint, and the second for one on a prismatic joint."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """The numbers of a link.
+
+    Parameters
+    ----------
+    joint
+        Its placement is that of the link in the frame of the link before it. Its kind is a revolute one if
+        the joints of all links turn.
+    inertia
+        The inertia in the link's frame, whose z axis is the joint's.
+    choose
+        The choice by the kind of joint.
+    armature, damping
+        The rotor's inertia and the viscous friction of the joint; the float 0.0 if there is none.
+    """
+
+    joint: Joint
+    inertia: LoadedInertia
+    choose: Choice
+    armature: Scalar = 0.0
+    damping: Scalar = 0.0
+
+    def along(self, wrench: Wrench) -> Scalar:
+        """Return a wrench's component along the joint's freedom."""
+        return self.choose(wrench[0][2], wrench[1][2])
+
+    def axis(self, rate: Scalar) -> Twist:
+        """Return the joint's axis times a rate, as a twist."""
+        return (0.0, 0.0, self.choose(rate, 0.0)), (0.0, 0.0, self.choose(0.0, rate))
+
+
+def advance(link: Link, q: Coordinate, rate: Scalar, above: Motion) -> tuple[Motion, Wrench]:
+    """Return the motion of a link at zero joint acceleration, and the wrench that it takes.
+
+    Parameters
+    ----------
+    q, rate
+        The joint's coordinate, and its velocity (rad/s or m/s).
+    above
+        The motion of the link before, in its own frame.
+    """
+    placement = link.joint.placement
+    into = transpose(placement.rotation)
+    linear = add(above.linear, relative_acceleration(above, placement.translation))
+    carried = multiply(into, above.velocity), multiply(into, above.angular), multiply(into, linear)
+    motion = join(carry_into(q, carried), link.axis(rate), (ZERO, ZERO))
+    return motion, inertial_wrench(link.inertia, motion)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What the links from one on outward are to the link before it, and what remains at its joint.
+
+    Parameters
+    ----------
+    inertia, wrench
+        The articulated inertia and the wrench, in the frame of the link before.
+    joint
+        The column and the factor with which the joint was eliminated.
+    left
+        The force that is left over for the joint.
+    """
+
+    inertia: Articulated
+    wrench: Wrench
+    joint: Eliminated
+    left: Scalar
+
+
+def gather(
+    link: Link, q: Coordinate, force: Scalar, wrench: Wrench, beyond: tuple[Articulated, Wrench]
+) -> Gathered:
+    """Eliminate a link's joint.
+
+    Parameters
+    ----------
+    force
+        The joint's force, less its viscous friction (Nm or N).
+    wrench
+        What the link's motion at zero accelerations takes.
+    beyond
+        The articulated inertia and the wrench of all links beyond, in this link's frame.
+    """
+    inertia = rigid(link.inertia) + beyond[0]  # type: ignore[arg-type]
+    total = add_twist(wrench, beyond[1])
+    own = _eliminate(link, inertia)
+    left = force - link.along(total)
+    caused = add_twist(total, scale_wrench(own.factor * left, own.column))
+    seen = _project(link, inertia, own)
+    return Gathered(
+        inertia_in_parent(link.joint, q, seen),
+        backward(link.joint, q, caused),
+        own,
+        left,
+    )
+
+
+def release(
+    link: Link, q: Coordinate, column: Wrench, factor: Scalar, left: Scalar, above: Twist
+) -> tuple[Scalar, Twist]:
+    """Return a joint's acceleration, and what it and those before it add to the link's acceleration."""
+    reached = in_child(link.joint, q, above)
+    given = dot(column[0], reached[0]) + dot(column[1], reached[1])
+    found = factor * (left - given)
+    return found, add_twist(reached, link.axis(found))
+
+
+def _eliminate(link: Link, inertia: Articulated) -> Eliminated:
+    """Return the column and the factor with which a joint is eliminated from an articulated inertia."""
+    turning = inertia.rotational[2], inertia.coupling[2]
+    sliding = transpose_tensor(inertia.coupling)[2], inertia.linear[2]
+    column = _choose(link, turning[0], sliding[0]), _choose(link, turning[1], sliding[1])
+    return Eliminated(column, reciprocal(link.along(column) + link.armature))
+
+
+def _choose(link: Link, turning: Vector, sliding: Vector) -> Vector:
+    x, y, z = (link.choose(a, b) for a, b in zip(turning, sliding, strict=True))
+    return x, y, z
+
+
+def _project(link: Link, inertia: Articulated, own: Eliminated) -> Articulated:
+    """Return the inertia seen through the joint: zero about (or along) its axis, unless it has a rotor."""
+    share = scale_wrench(-1.0 * own.factor, own.column)
+    moment, force = own.column
+    seen = Articulated(
+        sum_of(inertia.rotational, outer(share[0], moment)),
+        sum_of(inertia.coupling, outer(share[0], force)),
+        sum_of(inertia.linear, outer(share[1], force)),
+    )
+    if link.joint.kind.rotates and isinstance(link.armature, float) and link.armature == 0.0:
+        return Articulated(without_z(seen.rotational), (*seen.coupling[:2], ZERO), seen.linear)
+    return seen

@@ -1,0 +1,39 @@
+"""The cells of a chain core: those of a link's step, and the memories and registers around it."""
+
+from __future__ import annotations
+
+from rbdhw.estimate.core import core_cells
+from rbdhw.estimate.fabric import FABRICS, Cells
+from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.graph.sweeps import Carried, Constant
+from rbdhw.schedule.stores import OUTPUT, TASK, stores
+from rbdhw.schedule.sweeps import ChainSchedule
+from rbdhw.target import Target
+
+
+def chain_cells(program: ChainProgram, schedule: ChainSchedule, device: Target) -> dict[str, Cells]:
+    """Return the cells of a chain core, by the parts of :data:`rbdhw.estimate.calibration.PARTS`."""
+    fabric, steps, links = FABRICS[device.family], program.steps, schedule.links
+    parts = core_cells(steps.program, schedule.step, device)
+    waiting, selection = Cells(), Cells()
+    for store in stores(program, schedule):
+        address = store.depth.bit_length() - 1
+        waiting += fabric.queue(store.width, store.depth)
+        selection += Cells(2.0 * address, 2.0 * address)
+        bits = store.width * links
+        if store.writer == TASK:  # a register that is loaded and shifted
+            selection += Cells(bits, bits)
+        if store.reader == OUTPUT:  # a register that is shifted, and one that holds
+            waiting += Cells(flip_flops=2 * bits)
+    widths = {word.name: word.format.width for word in steps.program.inputs}
+    for sweep, time in zip(steps.sweeps.sweeps, schedule.sweeps, strict=True):
+        sources = {name: steps.sweeps.sources[name] for name in sweep.step.inputs}
+        table = sum(widths[name] for name, own in sources.items() if isinstance(own, Constant))
+        carried = sum(widths[name] for name, own in sources.items() if isinstance(own, Carried))
+        if table:
+            waiting += fabric.table(table, links)
+        selection += Cells(carried)
+        waiting += Cells(flip_flops=carried * (time.step - time.delay))
+    parts["waiting"] += waiting
+    parts["selection"] += selection
+    return parts

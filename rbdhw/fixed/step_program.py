@@ -1,0 +1,52 @@
+"""Programs of sweeps along a chain: that of one link's step, and that of all links.
+
+All links have the same formats, because one hardware computes their steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Program, Word
+from rbdhw.graph.sweeps import Sweeps
+
+
+@dataclass(frozen=True)
+class StepProgram:
+    """The program of a link's step in every sweep; each sweep is a function of it.
+
+    The words of a sweep's results are named after the inputs that take them, after a dot: ``motion.`` and
+    the input's name. The result of the chain is named ``release.a[0]``, as the output.
+    """
+
+    sweeps: Sweeps
+    program: Program
+
+    def taker(self, word: Word) -> str | None:
+        """Return the name of the input that takes a result of a step; None for the result of the chain."""
+        name = word.name.partition(".")[2]
+        return name if name in self.sweeps.sources else None
+
+
+@dataclass(frozen=True)
+class ChainProgram(Program):
+    """The program of all steps one after the other.
+
+    Parameters
+    ----------
+    steps
+        The program of a link's step.
+    origins
+        For each operation, that of ``steps`` which it repeats, or None for a number of the task or a constant.
+    """
+
+    steps: StepProgram
+    origins: tuple[int | None, ...]
+
+
+def constant_integer(chosen: Format, value: float, chooses: bool = False) -> int:
+    """Return a constant of a link as the integer of its format; one that chooses is 0 or 1."""
+    return int(value) if chooses else int(chosen.quantise(np.asarray(value)))

@@ -1,0 +1,247 @@
+"""Lower the steps of a chain to a bit-exact program, and repeat it for all links.
+
+All links have the same formats, because one hardware computes their steps. What a step hands on is converted
+to the format of the input that takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rbdhw.fixed.format import Format, exponent_above
+from rbdhw.fixed.lower import CUT_BITS, FLAG_FORMAT, INPUT_MARGIN, InputRange, lower
+from rbdhw.fixed.program import Interval, Kind, Operand, Operation, Word, exact_interval
+from rbdhw.fixed.step_program import ChainProgram, StepProgram, constant_integer
+from rbdhw.fixed.widths import MARGIN, Widths
+from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Op
+from rbdhw.graph.sweeps import Carried, Constant, Given, Kept, Sweep, Sweeps
+from rbdhw.scalar import Region
+
+
+@dataclass(frozen=True)
+class JoinedSteps:
+    """The steps of all sweeps in one graph without outputs.
+
+    Parameters
+    ----------
+    graph
+        The nodes of all steps; constants may be shared.
+    places
+        For each sweep, the node of the graph for each node of its step, as an edge.
+    """
+
+    sweeps: Sweeps
+    graph: Graph
+    places: tuple[tuple[Edge, ...], ...]
+
+    def output(self, name: str) -> Edge:
+        """Return the edge of an output of a step."""
+        for sweep, places in zip(self.sweeps.sweeps, self.places, strict=True):
+            for own, edge in sweep.step.outputs:
+                if own == name:
+                    return edge.applied(places[edge.node])
+        raise KeyError(name)
+
+
+def join_steps(sweeps: Sweeps) -> JoinedSteps:
+    """Return the steps of all sweeps in one graph."""
+    build = GraphBuilder()
+    places = []
+    for sweep in sweeps.sweeps:
+        edges: list[Edge] = []
+        for node in sweep.step.nodes:
+            edges.append(build.copy(node, tuple(edge.applied(edges[edge.node]) for edge in node.args)))
+        places.append(tuple(edges))
+    return JoinedSteps(sweeps, build.finish([]), tuple(places))
+
+
+def lower_steps(
+    joined: JoinedSteps, magnitudes: Sequence[float], ranges: Mapping[str, InputRange], widths: Widths
+) -> StepProgram:
+    """Return the program of the steps.
+
+    Parameters
+    ----------
+    magnitudes
+        The largest magnitude of each node of the joined graph, over all links.
+    ranges
+        The range of the task's numbers by the inputs that read them.
+    widths
+        The widths of the nodes.
+    """
+    sweeps = joined.sweeps
+    domain = {name: ranges.get(name) or _range(joined, magnitudes, name) for name in sweeps.sources}
+    plain = lower(joined.graph, magnitudes, domain, widths)
+    operations = [
+        replace(own, format=FLAG_FORMAT) if _chooses(sweeps, own) else own for own in plain.operations
+    ]
+    outputs: dict[str, tuple[Word, ...]] = {}
+    formats = {word.name: word.format for word in plain.inputs}
+    takers = _takers(sweeps)
+    intervals: dict[int, Interval] = {i: (own.format.lowest, own.format.highest) for i, own in enumerate(operations)}
+    for sweep in sweeps.sweeps:
+        words = []
+        for name, _ in sweep.step.outputs:
+            edge = joined.output(name)
+            source = operations[edge.node].format
+            for taker in takers.get(name, ()):
+                words.append(_convert(operations, intervals, edge, formats[taker], f"{sweep.name}.{taker}"))
+            if name == sweeps.result:
+                own = Format(source.width, source.binary_point - edge.shift)
+                words.append(_convert(operations, intervals, edge, own, name))
+        outputs[sweep.name] = tuple(words)
+    inputs = tuple(
+        replace(word, format=operations[word.value].format, lowest=None, highest=None) for word in plain.inputs
+    )
+    return StepProgram(sweeps, replace(plain, operations=tuple(operations), inputs=inputs, outputs=outputs))
+
+
+def _takers(sweeps: Sweeps) -> dict[str, list[str]]:
+    """Return the inputs that take each output of a step."""
+    found: dict[str, list[str]] = {}
+    for name, source in sweeps.sources.items():
+        if isinstance(source, Carried | Kept):
+            found.setdefault(source.output, []).append(name)
+    return found
+
+
+def _chooses(sweeps: Sweeps, operation: Operation) -> bool:
+    source = sweeps.sources.get(operation.name)
+    return isinstance(source, Constant) and source.chooses
+
+
+def _range(joined: JoinedSteps, magnitudes: Sequence[float], name: str) -> InputRange:
+    """Return the range of an input that is no number of the task."""
+    match joined.sweeps.sources[name]:
+        case Constant(values):
+            largest = max(map(abs, values))
+        case Carried(output, first):
+            largest = max(MARGIN * _size(joined, magnitudes, output), abs(first))
+        case Kept(output):
+            largest = MARGIN * _size(joined, magnitudes, output)
+        case Given(array):
+            raise KeyError(f"no range of {array}")
+    return InputRange(-largest, largest, "1")
+
+
+def _size(joined: JoinedSteps, magnitudes: Sequence[float], output: str) -> float:
+    edge = joined.output(output)
+    return float(np.ldexp(magnitudes[edge.node], edge.shift))
+
+
+def _convert(
+    operations: list[Operation], intervals: dict[int, Interval], edge: Edge, chosen: Format, name: str
+) -> Word:
+    """Append the operation that converts an edge to a format, and return the word of its value."""
+    source = operations[edge.node].format
+    point = source.binary_point - edge.shift
+    common = max(min(point, chosen.binary_point + CUT_BITS), chosen.binary_point)
+    operand = Operand(edge.node, edge.negative, common - point)
+    region = operations[edge.node].region
+    operation = Operation(Kind.ADD, (operand,), chosen, region, drop=common - chosen.binary_point)
+    low, high = exact_interval(operation, intervals)
+    fits = chosen.lowest <= low and high <= chosen.highest
+    operations.append(operation if fits else replace(operation, checked=True))
+    return Word(name, "1", len(operations) - 1, chosen)
+
+
+def unroll_program(steps: StepProgram, words: Mapping[str, Word], unit: Sequence[str]) -> ChainProgram:
+    """Return the program of all steps, in the order of the sweeps.
+
+    Parameters
+    ----------
+    words
+        The words of the task by name, whose values are not yet known. Their binary points are those of the
+        inputs that read them, and they are no wider.
+    unit
+        The unit of the result of each link.
+    """
+    return _Unrolling(steps, words).program(unit)
+
+
+class _Unrolling:
+    def __init__(self, steps: StepProgram, words: Mapping[str, Word]) -> None:
+        self._steps, self._words = steps, words
+        self._operations: list[Operation] = []
+        self._origins: list[int | None] = []
+        self._inputs: dict[str, Word] = {}
+        self._handed: dict[tuple[str, int], int] = {}
+        self._constants: dict[tuple[int, Format], int] = {}
+
+    def program(self, unit: Sequence[str]) -> ChainProgram:
+        sweeps, program = self._steps.sweeps, self._steps.program
+        results = {}
+        parts = {sweep.name: sorted(program.operations_of(sweep.name)) for sweep in sweeps.sweeps}
+        for sweep, link in sweeps.steps():
+            places: dict[int, int] = {}
+            for i in parts[sweep.name]:
+                own = program.operations[i]
+                if own.kind is Kind.INPUT:
+                    places[i] = self._input(sweep, link, own)
+                elif own.kind is Kind.CONSTANT:
+                    places[i] = self._constant(own.constant, own.format, own.region)
+                else:
+                    operands = tuple(replace(x, value=places[x.value]) for x in own.operands)
+                    region = replace(own.region, joint=link)
+                    places[i] = self._append(replace(own, operands=operands, region=region), i)
+            for word in program.outputs[sweep.name]:
+                taker = self._steps.taker(word)
+                if taker is None:
+                    results[link] = replace(
+                        word, name=sweeps.result_name(link), unit=unit[link], value=places[word.value]
+                    )
+                else:
+                    self._handed[taker, link] = places[word.value]
+        inputs = tuple(self._inputs[name] for name in self._words if name in self._inputs)
+        return ChainProgram(
+            tuple(self._operations),
+            inputs,
+            (),
+            {sweeps.function: tuple(results[link] for link in range(sweeps.links))},
+            program.trigonometry,
+            program.reciprocal,
+            program.port_widths,
+            self._steps,
+            tuple(self._origins),
+        )
+
+    def _append(self, operation: Operation, origin: int | None = None) -> int:
+        self._operations.append(operation)
+        self._origins.append(origin)
+        return len(self._operations) - 1
+
+    def _constant(self, value: int, chosen: Format, region: Region) -> int:
+        key = value, chosen
+        if key not in self._constants:
+            self._constants[key] = self._append(Operation(Kind.CONSTANT, (), chosen, region, value))
+        return self._constants[key]
+
+    def _input(self, sweep: Sweep, link: int, own: Operation) -> int:
+        """Return the value of an input of a link's step."""
+        source = self._steps.sweeps.sources[own.name]
+        before = link + 1 if sweep.inward else link - 1
+        match source:
+            case Given():
+                name = source.name(link)
+                return self._constant(0, own.format, own.region) if name is None else self._word(name, own)
+            case Constant(values):
+                return self._constant(constant_integer(own.format, values[link], source.chooses), own.format, own.region)
+            case Kept():
+                return self._handed[own.name, link]
+            case Carried(_, first):
+                known = self._handed.get((own.name, before))
+                if known is not None:
+                    return known
+                return self._constant(constant_integer(own.format, first), own.format, own.region)
+
+    def _word(self, name: str, own: Operation) -> int:
+        """Return the value of a number of the task."""
+        if name not in self._inputs:
+            word = self._words[name]
+            region = replace(own.region, joint=None)
+            value = self._append(Operation(Kind.INPUT, (), word.format, region, name=name))
+            self._inputs[name] = replace(word, value=value)
+        return self._inputs[name].value

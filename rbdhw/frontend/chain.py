@@ -1,0 +1,281 @@
+"""Record forward dynamics of a chain as the steps of its links, which are the same for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from rbdhw.dynamics.articulated import Articulated
+from rbdhw.dynamics.chain import Choice, Link, advance, gather, release
+from rbdhw.dynamics.inertia import LoadedInertia, second_moments
+from rbdhw.dynamics.joint import Coordinate, turns
+from rbdhw.dynamics.rnea import Wrench, make_motion
+from rbdhw.dynamics.spatial import ZERO, Tensor, Vector, multiply, subtract, transpose
+from rbdhw.errors import InputError
+from rbdhw.frontend.alternatives import is_plain
+from rbdhw.graph.sweeps import Carried, Constant, Given, Kept, Source, Sweep, Sweeps
+from rbdhw.graph.trace import Recorder
+from rbdhw.passes.factor import factor
+from rbdhw.passes.prune import prune
+from rbdhw.robot.model import BASE, Joint, JointKind, Placement, Robot
+from rbdhw.scalar import Scalar, region
+
+MOTION, GATHER, RELEASE = "motion", "gather", "release"
+"""The sweeps: outward, inward, outward."""
+
+FUNCTION, RESULT = "fd", "a"
+
+
+def refuse_chain(robot: Robot, functions: Sequence[str]) -> InputError | None:
+    """Return the reason why a build has no chain core, or None."""
+    remedy = "use --core pipeline or --core array"
+    if tuple(functions) != (FUNCTION,):
+        return InputError("core", "the chain core computes fd only", "--functions fd", remedy)
+    if not is_plain(robot) or robot.loaded is not None:
+        reason = "the chain core supports a fixed base, constant parameters and joints of one freedom"
+        return InputError("core", reason, remedy=remedy)
+    for i, body in enumerate(robot.bodies):
+        if body.parent != (i - 1 if i else BASE):
+            reason = f"the chain core supports chains only, and link '{body.name}' does not follow the last"
+            return InputError("core", reason, "each link on the one before it", remedy)
+    return None
+
+
+def record_chain(robot: Robot) -> Sweeps:
+    """Return forward dynamics of a chain in sweeps.
+
+    Parameters
+    ----------
+    robot
+        A chain whose joint axes are all z (:func:`rbdhw.robot.frames.align_axes`).
+    """
+    recording = _Recording(robot)
+    for name, record in (
+        (MOTION, recording.motion),
+        (GATHER, recording.gather),
+        (RELEASE, recording.release),
+    ):
+        recording.sweep(name, record, inward=name == GATHER)
+    return recording.finish()
+
+
+class _Recording:
+    """Records the steps one after the other; what a step hands on becomes inputs of others."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot, self._rest = _with_free_root(robot)
+        self._joints = [body.joint for body in self._robot.bodies]
+        self._turns = tuple(joint.kind.rotates for joint in self._joints)
+        self._sweeps: list[Sweep] = []
+        self._sources: dict[str, Source] = {}
+        self._recorder = Recorder()
+        self._name = ""
+        self._kept: dict[str, Scalar] = {}
+
+    def sweep(self, name: str, record: Callable[[], None], inward: bool) -> None:
+        """Record one sweep."""
+        self._name, self._recorder = name, Recorder()
+        with region(f"chain_{name}", 0):
+            record()
+        graph = self._recorder.builder.finish(self._recorder.outputs)
+        self._sweeps.append(Sweep(name, prune(factor(prune(graph))), inward))
+
+    def finish(self) -> Sweeps:
+        """Return the sweeps, with the sources of the inputs that are left."""
+        names = {name for sweep in self._sweeps for name in sweep.step.inputs}
+        sources = {name: source for name, source in self._sources.items() if name in names}
+        result = f"{RELEASE}.{RESULT}[0]"
+        return Sweeps(len(self._joints), tuple(self._sweeps), sources, FUNCTION, RESULT, result)
+
+    # The steps
+
+    def motion(self) -> None:
+        """Record the outward sweep of velocities, and of accelerations while the joints have none."""
+        link, q = self._link(), self._coordinate()
+        names = ("velocity", "angular", "linear")
+        first = (ZERO, ZERO, self._rest)
+        above = make_motion(*(self._carried(name, own) for name, own in zip(names, first, strict=True)))
+        rate = self._given("v")
+        motion, wrench = advance(link, q, rate, above)
+        for name, vector in zip(names, (motion.velocity, motion.angular, motion.linear), strict=True):
+            self._carry(name, vector)
+        self._keep("cos", [q.cos])
+        self._keep("sin", [q.sin])
+        self._keep("shift", [q.shift[2]])
+        self._keep("wrench", [*wrench[0], *wrench[1]])
+        if any(map(_damped, self._joints)):
+            self._keep("friction", [link.damping * rate])
+
+    def gather(self) -> None:
+        """Record the inward sweep, which eliminates joints."""
+        link, q = self._link(), self._kept_coordinate()
+        inertia = Articulated(
+            _symmetric(self._carried("rotational", (0.0,) * 6)),
+            _rows(self._carried("coupling", (0.0,) * 9)),
+            _symmetric(self._carried("linear", (0.0,) * 6)),
+        )
+        beyond = _wrench(self._carried("wrench", (0.0,) * 6))
+        own = _wrench(self._kept_of("wrench"))
+        force = self._given("tau")
+        if any(map(_damped, self._joints)):
+            force = force - self._kept_of("friction")[0]
+        found = gather(link, q, force, own, (inertia, beyond))
+        self._carry("rotational", _triangle(found.inertia.rotational))
+        self._carry("coupling", [entry for row in found.inertia.coupling for entry in row])
+        self._carry("linear", _triangle(found.inertia.linear))
+        self._carry("wrench", [*found.wrench[0], *found.wrench[1]])
+        self._keep("column", [*found.joint.column[0], *found.joint.column[1]])
+        self._keep("factor", [found.joint.factor])
+        self._keep("left", [found.left])
+
+    def release(self) -> None:
+        """Record the outward sweep of accelerations."""
+        link, q = self._link(), self._kept_coordinate()
+        above = _wrench(self._carried("twist", (0.0,) * 6))
+        column, (factor_,), (left,) = (self._kept_of(name) for name in ("column", "factor", "left"))
+        found, twist = release(link, q, _wrench(column), factor_, left, above)
+        self._carry("twist", [*twist[0], *twist[1]])
+        self._recorder.output(f"{RELEASE}.{RESULT}[0]", found)
+
+    # What steps read and hand on
+
+    def _given(self, array: str) -> Scalar:
+        return self._input(f"{self._name}_{array}[0]", Given(array, (True,) * len(self._joints)))
+
+    def _constant(self, name: str, values: Sequence[float], chooses: bool = False) -> Scalar:
+        """Return a number of the link: a float if it is the same for all links."""
+        if len(set(values)) == 1 and not chooses:
+            return float(values[0])
+        return self._input(f"{self._name}_{name}[0]", Constant(tuple(map(float, values)), chooses))
+
+    def _constants(self, name: str, rows: Sequence[Sequence[float]]) -> list[Scalar]:
+        """Return several numbers of the link, from those of all links."""
+        return [self._constant(f"{name}_{k}", column) for k, column in enumerate(zip(*rows, strict=True))]
+
+    def _carried(self, name: str, first: Sequence[float]) -> Any:
+        return tuple(
+            self._input(f"{self._name}_{name}[{k}]", Carried(f"{self._name}.{name}[{k}]", value))
+            for k, value in enumerate(first)
+        )
+
+    def _input(self, name: str, source: Source) -> Scalar:
+        self._sources[name] = source
+        return self._recorder.input(name)
+
+    def _carry(self, name: str, values: Sequence[Scalar]) -> None:
+        for k, value in enumerate(values):
+            self._recorder.output(f"{self._name}.{name}[{k}]", value)
+
+    def _keep(self, name: str, values: Sequence[Scalar]) -> None:
+        """Keep numbers of the link for later sweeps; those that are floats are known without."""
+        for k, value in enumerate(values):
+            output = f"{self._name}.kept_{name}[{k}]"
+            self._kept[f"{name}[{k}]"] = value if isinstance(value, float) else Kept(output)
+            if not isinstance(value, float):
+                self._recorder.output(output, value)
+
+    def _kept_of(self, name: str) -> list[Scalar]:
+        """Return the numbers that an earlier sweep kept under a name."""
+        return [
+            self._input(f"{self._name}_kept_{own}", known) if isinstance(known, Kept) else known
+            for own, known in self._kept.items()
+            if own.startswith(f"{name}[")
+        ]
+
+    # The numbers of a link
+
+    def _coordinate(self) -> Coordinate:
+        """Return the joint's coordinate from the task's: an angle in turns, or a translation."""
+        slides = tuple(not turn for turn in self._turns)
+        cos, sin, shift = 1.0, 0.0, 0.0
+        if any(self._turns):
+            angle = self._input(f"{MOTION}_angle[0]", Given("q", self._turns))
+            offset = self._constant("turn", [turns(own) for own in self._offsets(self._turns)])
+            fixed = offset if isinstance(offset, float) else 0.0
+            cos, sin = self._recorder.cos_sin(angle if fixed == offset else angle + offset, fixed)
+        if any(slides):
+            shift = self._input(f"{MOTION}_slide[0]", Given("q", slides))
+            shift = shift + self._constant("slide_offset", self._offsets(slides))
+        return Coordinate(cos, sin, (0.0, 0.0, shift))
+
+    def _offsets(self, links: Sequence[bool]) -> list[float]:
+        """Return the offset of the joints of some links, and zero for the others."""
+        return [joint.offset if own else 0.0 for joint, own in zip(self._joints, links, strict=True)]
+
+    def _kept_coordinate(self) -> Coordinate:
+        """Return the joint's coordinate as the first sweep kept it."""
+        (cos,), (sin,), (shift,) = (self._kept_of(name) for name in ("cos", "sin", "shift"))
+        return Coordinate(cos, sin, (0.0, 0.0, shift))
+
+    def _link(self) -> Link:
+        """Return the numbers of the link; those that differ between links are inputs of the step."""
+        placements = [joint.placement for joint in self._joints]
+        rotation = self._constants("rotation", [[x for row in own.rotation for x in row] for own in placements])
+        translation = self._constants("translation", [own.translation for own in placements])
+        placement = Placement(cast(Any, _rows(rotation)), cast(Any, tuple(translation)))
+        kind = JointKind.REVOLUTE if all(self._turns) else JointKind.PRISMATIC
+        return Link(
+            Joint("link", kind, (0.0, 0.0, 1.0), placement, ()),
+            self._inertia(),
+            self._choice(),
+            self._constant("armature", [sum(joint.armature) for joint in self._joints]),
+            self._constant("damping", [sum(joint.damping) for joint in self._joints]),
+        )
+
+    def _inertia(self) -> LoadedInertia:
+        inertias = [body.inertia for body in self._robot.bodies]
+        mass = self._constant("mass", [own.mass for own in inertias])
+        first = self._constants("first_moment", [own.first_moment for own in inertias])
+        second = self._constants("second_moment", [second_moments(own) for own in inertias])
+        return LoadedInertia(mass, cast(Any, tuple(first)), cast(Any, tuple(second)))
+
+    def _choice(self) -> Choice:
+        """Return the choice by the kind of joint, which is the same for all links or made for each."""
+        if all(self._turns):
+            return lambda turning, sliding: turning
+        if not any(self._turns):
+            return lambda turning, sliding: sliding
+        flag = self._constant("turns", self._turns, chooses=True)
+        return lambda turning, sliding: self._select(flag, turning, sliding)
+
+    def _select(self, flag: Any, turning: Scalar, sliding: Scalar) -> Scalar:
+        if isinstance(turning, float) and isinstance(sliding, float) and turning == sliding:
+            return turning
+        return self._recorder.select(flag, turning, sliding)
+
+
+def _with_free_root(robot: Robot) -> tuple[Robot, Vector]:
+    """Return the chain with the first placement like the second, and the base's acceleration for it.
+
+    The base is at rest, so it does not matter where the first joint is, and how its frame is turned matters
+    only to gravity.
+    """
+    if len(robot.bodies) < 2:
+        return robot, subtract(ZERO, robot.gravity)
+    first, second = robot.bodies[:2]
+    own, other = first.joint.placement.rotation, second.joint.placement
+    rest = multiply(other.rotation, multiply(transpose(own), subtract(ZERO, robot.gravity)))
+    bodies = [replace(first, joint=replace(first.joint, placement=other)), *robot.bodies[1:]]
+    return robot.with_bodies(bodies), rest
+
+
+def _rows(nine: Sequence[Scalar]) -> tuple[Vector, Vector, Vector]:
+    return tuple(nine[0:3]), tuple(nine[3:6]), tuple(nine[6:9])  # type: ignore[return-value]
+
+
+def _wrench(six: Sequence[Scalar]) -> Wrench:
+    return tuple(six[:3]), tuple(six[3:])  # type: ignore[return-value]
+
+
+def _symmetric(six: Sequence[Scalar]) -> Tensor:
+    xx, xy, xz, yy, yz, zz = six
+    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
+
+
+def _triangle(tensor: Tensor) -> list[Scalar]:
+    return [tensor[i][j] for i in range(3) for j in range(i, 3)]
+
+
+def _damped(joint: Joint) -> bool:
+    return any(joint.damping)

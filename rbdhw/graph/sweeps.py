@@ -1,0 +1,169 @@
+"""A computation that repeats the same steps for every link of a chain, in sweeps along it.
+
+A sweep has one graph, the *step* of a link, and goes through the links outward or inward. The inputs of a
+step are numbers of the task, constants of the link, numbers that the step of the link before it in the sweep
+*carries* on, and numbers that an earlier sweep *kept* for the same link.
+
+The name of an input or output is an array and an index, and begins with its sweep: ``gather.kept[3]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Op
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Given:
+    """An input that is a number of the task: element k of an array for link k. ``links`` states which have one;
+    for the others it is zero."""
+
+    array: str
+    links: tuple[bool, ...]
+
+    def name(self, link: int) -> str | None:
+        """Return the name of a link's number, or None if it has none."""
+        return f"{self.array}[{link}]" if self.links[link] else None
+
+
+@dataclass(frozen=True)
+class Carried:
+    """An input that is an output of the step before; that of the first step is ``first``."""
+
+    output: str
+    first: float
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An input that is an output of the same link in an earlier sweep."""
+
+    output: str
+
+
+@dataclass(frozen=True)
+class Constant:
+    """An input that is a constant of each link; ``chooses`` if it is one or zero and selects values."""
+
+    values: tuple[float, ...]
+    chooses: bool = False
+
+
+Source = Given | Carried | Kept | Constant
+"""The source of an input of a step."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One sweep: the graph of its step, and whether it goes inward."""
+
+    name: str
+    step: Graph
+    inward: bool = False
+
+    def order(self, links: int) -> range:
+        """Return the links in the order of the sweep."""
+        return range(links - 1, -1, -1) if self.inward else range(links)
+
+
+@dataclass(frozen=True)
+class Sweeps:
+    """A function of a chain, in sweeps.
+
+    Parameters
+    ----------
+    links
+        The number of links.
+    sweeps
+        The sweeps in order.
+    sources
+        The source of each input, by its name.
+    function, array, result
+        The output whose value for link k is element k of the function's result.
+    """
+
+    links: int
+    sweeps: tuple[Sweep, ...]
+    sources: Mapping[str, Source]
+    function: str
+    array: str
+    result: str
+
+    @cached_property
+    def step_inputs(self) -> dict[str, tuple[str, ...]]:
+        """The names of the inputs of each sweep's step."""
+        return {sweep.name: tuple(sweep.step.inputs) for sweep in self.sweeps}
+
+    def steps(self) -> Iterator[tuple[Sweep, int]]:
+        """Yield the sweep and the link of every step, in order."""
+        for sweep in self.sweeps:
+            for link in sweep.order(self.links):
+                yield sweep, link
+
+    def result_name(self, link: int) -> str:
+        """Return the name of a link's element of the result."""
+        return f"{self.function}.{self.array}[{link}]"
+
+
+def run(
+    sweeps: Sweeps, inputs: Mapping[str, Array], step: Callable[[Sweep, int, dict[str, Array]], dict[str, Array]]
+) -> dict[str, Array]:
+    """Return the results by name; ``step`` returns the outputs of a step from its inputs."""
+    outputs: dict[tuple[str, int], Array] = {}
+    for sweep, link in sweeps.steps():
+        before = link + 1 if sweep.inward else link - 1
+
+        def value(source: Source, link: int = link, before: int = before) -> Array:
+            match source:
+                case Given():
+                    name = source.name(link)
+                    return np.zeros(()) if name is None else inputs[name]
+                case Constant():
+                    return np.asarray(source.values[link])
+                case Kept():
+                    return outputs[source.output, link]
+                case Carried():
+                    known = outputs.get((source.output, before))
+                    return np.asarray(source.first) if known is None else known
+
+        own = {name: value(sweeps.sources[name]) for name in sweeps.step_inputs[sweep.name]}
+        outputs |= {(name, link): found for name, found in step(sweep, link, own).items()}
+    return {sweeps.result_name(link): outputs[sweeps.result, link] for link in range(sweeps.links)}
+
+
+def unroll(sweeps: Sweeps) -> Graph:
+    """Return the graph of all steps, in which constants are folded."""
+    build = GraphBuilder()
+    known: dict[tuple[str, int], Edge] = {}
+    for sweep, link in sweeps.steps():
+        before = link + 1 if sweep.inward else link - 1
+        edges: list[Edge] = []
+        for node in sweep.step.nodes:
+            region = replace(node.region, joint=link)
+            if node.op is not Op.INPUT:
+                args = tuple(edge.applied(edges[edge.node]) for edge in node.args)
+                edges.append(build.copy(node._replace(region=region), args))
+                continue
+            match sweeps.sources[node.name]:
+                case Given() as source:
+                    name = source.name(link)
+                    edges.append(build.constant(0.0, region) if name is None else build.input(name, region))
+                case Constant(values):
+                    edges.append(build.constant(values[link], region))
+                case Kept(output):
+                    edges.append(known[output, link])
+                case Carried(output, first):
+                    edges.append(known.get((output, before)) or build.constant(first, region))
+        for name, edge in sweep.step.outputs:
+            known[name, link] = edge.applied(edges[edge.node])
+    return build.finish(
+        [(sweeps.result_name(link), known[sweeps.result, link]) for link in range(sweeps.links)]
+    )

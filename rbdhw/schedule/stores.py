@@ -1,0 +1,90 @@
+"""The memories of a chain core: what waits in each, how wide it is, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rbdhw.fixed.program import Word
+from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.graph.sweeps import Given, Kept, Sweep
+from rbdhw.schedule.sweeps import FIRST_WORDS, ChainSchedule
+
+TASK, OUTPUT = "task", "output"
+"""The task's numbers as the writer of a store, and the results of the chain as its reader."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """A memory that is written in every window, at the window's number.
+
+    Parameters
+    ----------
+    writer, reader
+        The names of the sweeps that write and read, or :data:`TASK` and :data:`OUTPUT`.
+    words
+        The words of the step that are read, or the one that is put out.
+    first, last
+        The windows from the write to the read, for the first and for the last link that the reader reads.
+        Between them they change evenly.
+    """
+
+    writer: str
+    reader: str
+    words: tuple[Word, ...]
+    first: int
+    last: int
+
+    @property
+    def name(self) -> str:
+        """The name of the memory."""
+        return f"{self.writer}_for_{self.reader}"
+
+    @property
+    def width(self) -> int:
+        """The bits that are written in a window."""
+        return sum(word.format.width for word in self.words)
+
+    @property
+    def depth(self) -> int:
+        """The words of the memory, a power of two."""
+        return 1 << max(self.first, self.last).bit_length()
+
+
+def stores(program: ChainProgram, schedule: ChainSchedule) -> Iterator[Store]:
+    """Yield the memories in the order of the sweeps that read them."""
+    steps, links = program.steps, schedule.links
+    inputs = {word.name: word for word in steps.program.inputs}
+    arrive = [FIRST_WORDS + link for link in range(links)]
+    for sweep, time in zip(steps.sweeps.sweeps, schedule.sweeps, strict=True):
+        order = sweep.order(links)
+        reads = [time.enters(link, links) for link in order]
+        given = [name for name in sweep.step.inputs if isinstance(steps.sweeps.sources[name], Given)]
+        if given:
+            words = tuple(inputs[name] for name in given)
+            yield _store(TASK, sweep.name, words, reads, [arrive[link] for link in order])
+        for earlier, ready in zip(steps.sweeps.sweeps, schedule.sweeps, strict=True):
+            words = tuple(inputs[name] for name in _kept(program, earlier, sweep))
+            if words:
+                yield _store(earlier.name, sweep.name, words, reads, [ready.ready(link, links) for link in order])
+    last = steps.sweeps.sweeps[-1]
+    (result,) = (word for word in steps.program.outputs[last.name] if steps.taker(word) is None)
+    written = [schedule.sweeps[-1].ready(link, links) for link in range(links)]
+    yield _store(last.name, OUTPUT, (result,), [schedule.output + link for link in range(links)], written)
+
+
+def _kept(program: ChainProgram, writer: Sweep, reader: Sweep) -> list[str]:
+    """Return the inputs of a sweep that an earlier one keeps for it."""
+    sources = program.steps.sweeps.sources
+    outputs = {name for name, _ in writer.step.outputs}
+    return [
+        name
+        for name in reader.step.inputs
+        if isinstance(source := sources[name], Kept) and source.output in outputs
+    ]
+
+
+def _store(
+    writer: str, reader: str, words: tuple[Word, ...], reads: Sequence[int], written: Sequence[int]
+) -> Store:
+    return Store(writer, reader, words, reads[0] - written[0], reads[-1] - written[-1])

@@ -1,0 +1,123 @@
+"""The schedule of sweeps along a chain: when the step of each link starts, for one task after the other.
+
+The step of a link is scheduled like a task of its own, every ``window`` cycles. Time is counted in such
+windows: in each, one link of some task enters each sweep. The links of a task enter a sweep a fixed number of
+windows apart, at least as many as a step takes to hand on its results. In between, links of other tasks
+enter. A task starts every ``links`` windows, so each window belongs to one link only if that number of
+windows has no divisor in common with the number of links.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rbdhw.schedule.model import Bound
+
+STORE = 2
+"""The windows from the one in which a number is written to a memory to the first in which it can be read."""
+
+FIRST_WORDS = 1
+"""The window, after that of a task's start, in which the numbers of its first link are written."""
+
+
+@dataclass(frozen=True)
+class SweepTime:
+    """When links enter a sweep.
+
+    Parameters
+    ----------
+    start
+        The window in which the first link of the sweep enters, counted from the task's start.
+    step
+        The windows from one link to the next.
+    delay
+        The windows from a link's entry until its results are ready.
+    inward
+        Whether the last link comes first.
+    """
+
+    start: int
+    step: int
+    delay: int
+    inward: bool
+
+    def enters(self, link: int, links: int) -> int:
+        """Return the window in which a link enters."""
+        return self.start + self.step * (links - 1 - link if self.inward else link)
+
+    def ready(self, link: int, links: int) -> int:
+        """Return the window in which a link's results are ready."""
+        return self.enters(link, links) + self.delay
+
+    def last(self, links: int) -> int:
+        """Return the window in which the results of the sweep's last link are ready."""
+        return self.ready(0 if self.inward else links - 1, links)
+
+
+@dataclass(frozen=True)
+class ChainSchedule:
+    """The schedule of a chain core.
+
+    Parameters
+    ----------
+    step
+        The schedule of a link's step, at the interval of a window.
+    links
+        The number of links.
+    sweeps
+        The times of each sweep, in order.
+    output
+        The window in which the result of the first link is put out; the others follow, one in each window.
+    function
+        The function that the core computes.
+    """
+
+    step: Bound
+    links: int
+    sweeps: tuple[SweepTime, ...]
+    output: int
+    function: str
+
+    @property
+    def window(self) -> int:
+        """Cycles of a window."""
+        return self.step.ii
+
+    @property
+    def ii(self) -> int:
+        """Cycles between tasks."""
+        return self.links * self.window
+
+    @property
+    def clock_mhz(self) -> float:
+        """The clock of the schedule."""
+        return self.step.clock_mhz
+
+    @property
+    def latency(self) -> dict[str, int]:
+        """The cycles from a task's start to the cycle of its last output."""
+        return {self.function: (self.output + self.links) * self.window}
+
+
+def schedule_sweeps(step: Bound, links: int, sweeps: Sequence[tuple[str, bool]], function: str) -> ChainSchedule:
+    """Return the schedule of the sweeps, each as early as the one before it allows.
+
+    Parameters
+    ----------
+    step
+        The schedule of a link's step.
+    sweeps
+        The name of each sweep, and whether it goes inward.
+    """
+    times: list[SweepTime] = []
+    start = FIRST_WORDS + STORE
+    for name, inward in sweeps:
+        delay = math.ceil((step.latency[name] + 1) / step.ii)
+        apart = next(k for k in range(delay, delay + links + 1) if math.gcd(k, links) == 1)
+        times.append(SweepTime(start, apart, delay, inward))
+        start = times[-1].last(links) + STORE
+    last = times[-1]
+    output = max(last.ready(link, links) + STORE - link for link in range(links))
+    return ChainSchedule(step, links, tuple(times), output, function)

@@ -38,6 +38,12 @@ SHARING = ("auto", "on", "off")
 CORES = ("pipeline", "array")
 """The kinds of cores: a pipeline with an operator for each sum and shared multipliers, or an array."""
 
+CHAIN_CORE = "chain"
+"""A core for the forward dynamics of long chains: the hardware of one link, through which all links pass."""
+
+CHAIN_FUNCTION = "fd"
+"""The function of a chain core."""
+
 PROCESSORS = ("c", "cuda")
 """The targets that are processors, for which ``generate`` writes software."""
 
@@ -149,7 +155,8 @@ class BuildOptions:
     share_limbs, share_stages
         Each one of :data:`SHARING`.
     core
-        One of :data:`CORES`, or :data:`CHEAPER_CORE`. None uses the first of :data:`CORES`.
+        One of :data:`CORES`, :data:`CHAIN_CORE`, or :data:`CHEAPER_CORE`. None uses the first of
+        :data:`CORES`.
     cores
         Several cores, which divide the functions among themselves; none for one core with all functions.
     copies
@@ -238,6 +245,8 @@ class BuildOptions:
 
     def refusal(self, core: str, ii: int) -> InputError | None:
         """Return the refusal of a core that cannot be built for one task every ``ii`` cycles, or None."""
+        if core == CHAIN_CORE:
+            return self._chain_refusal()
         if core != "array":
             return None
         if self.width is None or self.width > WIDEST_ARRAY:
@@ -248,6 +257,21 @@ class BuildOptions:
         for name, share in self._sharing:
             if share == "on":
                 return InputError(name, "the array core shares all hardware anyway", "auto or off")
+        return None
+
+    def _chain_refusal(self) -> InputError | None:
+        """Return the refusal of a chain core by options that do not depend on the robot, or None."""
+        other = "use --core pipeline or --core array"
+        if self.functions != (CHAIN_FUNCTION,):
+            expected = f"--functions {CHAIN_FUNCTION}"
+            return InputError("core", f"the chain core computes {CHAIN_FUNCTION} only", expected, other)
+        if self.fext != NO_LINKS:
+            return InputError("fext", "the chain core takes no external forces", "none", other)
+        if self.algorithms:
+            return InputError("algorithm", "the chain core has its own algorithm", "none", other)
+        for name, share in self._sharing:
+            if share == "on":
+                return InputError(name, "the links of a chain core share all hardware anyway", "auto or off")
         return None
 
     @property
@@ -271,7 +295,7 @@ class BuildOptions:
 
     @property
     def asked_core(self) -> str:
-        """One of :data:`CORES`, or :data:`CHEAPER_CORE`."""
+        """One of :data:`CORES`, :data:`CHAIN_CORE`, or :data:`CHEAPER_CORE`."""
         return CORES[0] if self.core is None else self.core
 
     @property

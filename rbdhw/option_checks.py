@@ -6,6 +6,7 @@ from collections import Counter
 
 from rbdhw.config import (
     BY_TASK,
+    CHAIN_CORE,
     CHEAPER_CORE,
     CORES,
     DATA_WIDTHS,
@@ -128,6 +129,9 @@ def _check_cores(options: BuildOptions) -> None:
             remedy = "add it to a core, or leave it out of --functions"
             raise InputError("cores", f"'{function}' is in no core", "each function in one", remedy)
     for own in options.each_core():
+        if own.asked_core == CHAIN_CORE:
+            remedy = "use --core chain, with --copies for several"
+            raise InputError("cores", "a chain core stands alone", "pipeline, array or auto", remedy)
         _check_core(own)
 
 
@@ -212,8 +216,9 @@ def _check_sharing(options: BuildOptions) -> None:
 
 
 def _check_core(options: BuildOptions) -> None:
-    if options.asked_core not in (*CORES, CHEAPER_CORE):
-        raise unknown("core", options.asked_core, (*CORES, CHEAPER_CORE))
+    known = (*CORES, CHAIN_CORE, CHEAPER_CORE)
+    if options.asked_core not in known:
+        raise unknown("core", options.asked_core, known)
     least = options.least_ii if options.pacing is None else LEAST_ARRAY_II
     refusal = options.refusal(options.asked_core, least)
     if refusal is not None:

@@ -27,6 +27,7 @@ class ArrayCore(Core):
     schedule: ArraySchedule
 
     name: ClassVar[str] = "array"
+    estimated_as: ClassVar[str] = "array"
     fuses_sums: ClassVar[bool] = True
     shares_hardware: ClassVar[bool] = False
 

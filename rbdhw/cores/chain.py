@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from rbdhw.config import BuildOptions
+from rbdhw.config import CHAIN_CORE, BuildOptions
 from rbdhw.cores.core import Core
 from rbdhw.cores.pipeline import PipelineCore, schedule_pipeline
 from rbdhw.estimate.chain import chain_cells
@@ -27,7 +27,8 @@ class ChainCore(Core):
     program: ChainProgram
     schedule: ChainSchedule
 
-    name: ClassVar[str] = "chain"
+    name: ClassVar[str] = CHAIN_CORE
+    estimated_as: ClassVar[str] = PipelineCore.name
     fuses_sums: ClassVar[bool] = False
     shares_hardware: ClassVar[bool] = False
 

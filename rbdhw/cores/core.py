@@ -58,6 +58,8 @@ class Core(ABC):
     -------
     name
         The name that ``--core`` takes.
+    estimated_as
+        The kind of core whose weights the estimate takes.
     fuses_sums
         Whether the program's sums of products are rounded once, by an accumulator.
     shares_hardware
@@ -69,6 +71,7 @@ class Core(ABC):
     schedule: CoreSchedule
 
     name: ClassVar[str]
+    estimated_as: ClassVar[str]
     fuses_sums: ClassVar[bool]
     shares_hardware: ClassVar[bool]
 
@@ -140,8 +143,8 @@ def estimate_accelerator(cores: Sequence[Core], interface: Interface) -> Resourc
     edge = edge_cells(interface, [core.port for core in cores], FABRICS[device.family])
     blocks = sum(map(device.blocks, preparation_products(interface)))
     total = Resources(0, 0, 0, 0)
-    for kind in dict.fromkeys(core.name for core in cores):
-        own = [core for core in cores if core.name == kind]
+    for kind in dict.fromkeys(core.estimated_as for core in cores):
+        own = [core for core in cores if core.estimated_as == kind]
         parts = dict(edge)
         for core in own:
             for part, cells in core.cells().items():

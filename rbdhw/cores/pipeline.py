@@ -54,6 +54,7 @@ class PipelineCore(Core):
     costs: Mapping[str, CoreCost] = field(default_factory=dict)
 
     name: ClassVar[str] = "pipeline"
+    estimated_as: ClassVar[str] = "pipeline"
     fuses_sums: ClassVar[bool] = False
     shares_hardware: ClassVar[bool] = True
 

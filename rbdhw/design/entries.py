@@ -118,6 +118,22 @@ class RegionEntry(Closed):
     latency: int = Field(description="Cycles from its first to its last operation.")
 
 
+class SweepEntry(Closed):
+    """One sweep of a chain core."""
+
+    name: str
+    inward: bool = Field(description="Whether it begins with the last link.")
+    cycles_per_link: int = Field(description="Cycles from one link of a task to the next.")
+
+
+class LinksEntry(Closed):
+    """How the links of a chain pass through the hardware of one."""
+
+    links: int
+    window: int = Field(description="Cycles in which each sweep takes one link of some task.")
+    sweeps: list[SweepEntry]
+
+
 class OperandMemories(Closed):
     """The operand memories of an array."""
 

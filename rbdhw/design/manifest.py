@@ -22,6 +22,7 @@ from rbdhw.design.entries import (
     FunctionEntry,
     IntervalEntry,
     MixEntry,
+    LinksEntry,
     OperandMemories,
     RegionEntry,
     RobotEntry,
@@ -55,10 +56,11 @@ class PartEntry(Units):
 
     functions: list[str]
     copies: int
-    core: Literal["pipeline", "array"]
+    core: Literal["pipeline", "array", "chain"]
     wide_products: WideProducts
     pipeline_registers: Count
     operand_memories: OperandMemories | None = None
+    links: LinksEntry | None = None
     regions: list[RegionEntry]
     formats: FormatsEntry
     limbs: SharingEntry | None = None
@@ -76,7 +78,7 @@ class Manifest(Units):
     functions: dict[str, FunctionEntry]
     clock_mhz: float
     target: str
-    core: Literal["pipeline", "array", "mixed"]
+    core: Literal["pipeline", "array", "chain", "mixed"]
     wide_products: WideProducts | None = Field(default=None, description=_ONE_CORE)
     pipeline_registers: Count | None = Field(
         default=None, description=f"Pipeline registers by kind of unit. {_ONE_CORE}"
@@ -84,6 +86,7 @@ class Manifest(Units):
     operand_memories: OperandMemories | None = Field(
         default=None, description="Only the array core has this entry."
     )
+    links: LinksEntry | None = Field(default=None, description="Only the chain core has this entry.")
     regions: list[RegionEntry] | None = Field(default=None, description=_ONE_CORE)
     error: dict[str, ErrorEntry]
     formats: FormatsEntry | None = Field(default=None, description=_ONE_CORE)

@@ -100,7 +100,7 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
         "seed": options.seed,
         "algorithms": algorithms_entry(plan),
         "coordinates": coordinates_entry(source, plan.accelerator.inputs),
-        "estimate": estimate_entry(plan.estimate, plan.device, plan.parts[0].plan.core.name),
+        "estimate": estimate_entry(plan.estimate, plan.device, plan.parts[0].plan.core.estimated_as),
         "remarks": [
             *source.remarks,
             *plan.prepared.domain.remarks,

@@ -33,6 +33,10 @@ class Interval:
 class Candidates(Protocol):
     """A build at any initiation interval: the interface that the choice of the interval needs."""
 
+    @property
+    def unit(self) -> int:
+        """The number of which all intervals are multiples."""
+
     def serves(self, ii: int) -> bool:
         """Return whether a design can be built at an interval."""
 
@@ -44,6 +48,11 @@ class Candidates(Protocol):
 
     def estimate(self, ii: int) -> Resources:
         """Return the resources of the scheduled design; InputError if none can be built at this interval."""
+
+
+def intervals(unit: int = 1) -> list[int]:
+    """Return the intervals at which builds are compared, which are multiples of ``unit``."""
+    return [unit * ii for ii in INTERVALS if unit * ii <= MOST_II]
 
 
 def interval(
@@ -155,12 +164,12 @@ def find_fitting(
 
 
 def find_smallest_fitting(
-    least: int, share: float, device: Target, candidates: Candidates, most: int = INTERVALS[-1]
+    least: int, share: float, device: Target, candidates: Candidates, most: int = MOST_II
 ) -> tuple[int, bool]:
     """Return the shortest interval from ``least`` on at which a design fits a share of a device, and True.
 
     If none fits, the interval that comes closest and False are returned. Intervals at which the products
-    alone need too many DSP blocks are skipped. The search finds the first of :data:`INTERVALS`, up to
+    alone need too many DSP blocks are skipped. The search finds the first of :func:`intervals`, up to
     ``most``, at which the design fits, and then bisects between it and the one before.
 
     Raises
@@ -181,7 +190,8 @@ def find_smallest_fitting(
     least = next(ii for ii in count(least) if candidates.serves(ii))
     least = min(max(least, math.ceil(candidates.products(least) / allowed)), MOST_II)
     least = next(ii for ii in count(least) if candidates.serves(ii))
-    tried = [least, *(ii for ii in INTERVALS if least < ii <= most and candidates.serves(ii))]
+    among = [ii for ii in intervals(candidates.unit) if least < ii <= most]
+    tried = [least, *(ii for ii in among if candidates.serves(ii))]
     below = least
     for ii in tried:
         if fits(ii):
@@ -214,9 +224,9 @@ def _check_fit(
     larger, fits = find_smallest_fitting(ii + 1, share, device, candidates)
     short = _largest_shares(ii, share, device, candidates)
     if not fits:
-        short += f", and no ii up to {INTERVALS[-1]} fits"
+        short += f", and no ii up to {intervals(candidates.unit)[-1]} fits"
     remedies = [f"--ii {larger}"] if fits else _smaller_builds(options)
-    most = larger - 1 if fits else INTERVALS[-1]
+    most = larger - 1 if fits else intervals(candidates.unit)[-1]
     if arrays is not None and most >= LEAST_ARRAY_II:
         found = _find_fitting_array(options, share, device, arrays, most)
         if found is not None:

@@ -14,7 +14,7 @@ from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES, shares
 from rbdhw.estimate.resources import RESOURCES
-from rbdhw.explore.initiation_interval import INTERVALS
+from rbdhw.explore.initiation_interval import intervals as usual_intervals
 from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.frontend.read import read
 from rbdhw.option_checks import check_options
@@ -25,7 +25,7 @@ from rbdhw.protocol import FUNCTIONS
 def explore(
     urdf: Path,
     options: BuildOptions,
-    intervals: Sequence[int] = INTERVALS,
+    intervals: Sequence[int] = (),
     progress: Progress = silent,
     overrides: Overrides | None = None,
 ) -> dict[str, Any]:
@@ -36,6 +36,9 @@ def explore(
     options
         The options of the build. Its ``core`` is explored, or both cores if none is given or ``auto`` is.
         If the options give an interval or a rule for its choice, that interval is explored, too.
+    intervals
+        The intervals to explore; without any those of
+        :func:`rbdhw.explore.initiation_interval.intervals`.
     overrides
         Changes to the bounds of the inputs.
 
@@ -62,7 +65,8 @@ def explore(
     source, _ = read(urdf, every, progress)
     build = BuildSearch(prepare_build(source, every, overrides, progress), every, progress=progress)
     chosen = _choose_interval(build, options)
-    rows, refused = _rows(build, {*intervals, *([chosen["ii"]] if chosen and chosen["ii"] else [])})
+    among = intervals or usual_intervals(build.unit)
+    rows, refused = _rows(build, {*among, *([chosen["ii"]] if chosen and chosen["ii"] else [])})
     packets, clock_mhz = build.link(rows[0]["ii"])
     link = {
         function: {

@@ -17,6 +17,7 @@ from rbdhw.explore.sharing import Sharing
 from rbdhw.fixed.program import Program
 from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.graph import Graph
+from rbdhw.graph.sweeps import Sweeps
 from rbdhw.interface import Interface
 from rbdhw.quantize.formats import Formats
 from rbdhw.rtl.lane import waiting_places
@@ -27,11 +28,15 @@ from rbdhw.target import Target
 
 @dataclass(frozen=True)
 class Prepared:
-    """The stages that do not depend on number formats or the schedule: prepared robot, domain and graph."""
+    """The stages that do not depend on number formats or the schedule: prepared robot, domain and graph.
+
+    ``chain`` are the steps of a chain's links, of which ``graph`` consists, for a build with a chain core.
+    """
 
     model: Model
     domain: Domain
     graph: Graph
+    chain: Sweeps | None = None
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ COUNTS = NAMES | {"multipliers": "multipliers"}
 Draw = Callable[[Any, dict[str, Any]], None]
 """Draws the results of an exploration on a figure."""
 
-MARKS = {"pipeline": "o-", "array": "s--"}
+MARKS = {"pipeline": "o-", "array": "s--", "chain": "^-."}
 """The marker and line style of each core."""
 
 
@@ -92,7 +92,8 @@ def draw_intervals(figure: Any, found: dict[str, Any]) -> None:
     functions = {function: function for function in found["functions"]}
     _draw_cores(latency, found, functions, lambda row, function: float(row["latency"][function]))
     _draw_rates(rate, found)
-    intervals = sorted({row["ii"] for row in found["rows"]} & {*INTERVALS})
+    chosen = (found["chosen"] or {}).get("ii")
+    intervals = sorted({row["ii"] for row in found["rows"] if row["ii"] in INTERVALS or row["ii"] != chosen})
     for axes in (share, count, latency, rate):
         axes.set_xscale("log", base=2)
         axes.set_xticks(intervals, [str(ii) for ii in intervals])

@@ -8,13 +8,13 @@ from itertools import count
 from typing import Any, TypeVar
 
 from rbdhw.arrays import MULTIPLIERS
-from rbdhw.config import CHEAPER_CORE, CORES, BuildOptions, reason
+from rbdhw.config import CHAIN_CORE, CHEAPER_CORE, CORES, BuildOptions, reason
 from rbdhw.cores import KINDS
 from rbdhw.cores.choice import CoreChoice, choose_core
 from rbdhw.cores.core import Core
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.traffic import Traffic, traffic
-from rbdhw.domain.bounds import input_domain, with_multipliers, with_time_step
+from rbdhw.domain.bounds import Domain, input_domain, with_multipliers, with_time_step
 from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.parameter_bounds import bound_parameters
 from rbdhw.errors import InputError
@@ -25,11 +25,14 @@ from rbdhw.explore.plan import Plan, Prepared, Scheduled
 from rbdhw.explore.sharing import Sharing, choose_sharing
 from rbdhw.explore.stage_sharing import LEAST_STAGE_INTERVAL, can_share_stages, find_shared_stages
 from rbdhw.fixed.program import Program
+from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.frontend.solvability import check_solvable
+from rbdhw.graph.sweeps import unroll
 from rbdhw.graph.twins import no_twins
 from rbdhw.progress import Progress, silent, within
 from rbdhw.protocol import any_takes
+from rbdhw.quantize.chain import choose_chain_formats
 from rbdhw.quantize.formats import Formats, accelerator_model, choose_formats
 from rbdhw.quantize.observation import Observed, add_inverse_bounds, observe
 from rbdhw.remarks import warn
@@ -69,6 +72,8 @@ def prepare_build(
     domain = input_domain(source, overrides, strict=options.mounting.strict)
     warn(domain.remarks)
     check_solvable(source, options.functions)
+    if options.core == CHAIN_CORE:
+        return _prepare_chain(source, domain, progress)
     model = prepare(source, options.functions, options.fext, device.delays, options.algorithms, progress)
     warn(model.remarks)
     if any_takes(options.functions, "Minv"):
@@ -79,6 +84,13 @@ def prepare_build(
         domain = with_time_step(domain, source, overrides)
     progress("tracing")
     return Prepared(model, domain, optimise(trace_model(model, options.functions), device.delays))
+
+
+def _prepare_chain(source: Robot, domain: Domain, progress: Progress) -> Prepared:
+    model = prepare_chain(source)
+    progress("recording the steps of the links")
+    chain = record_chain(model.robot)
+    return Prepared(model, domain, unroll(chain), chain)
 
 
 class Cache:
@@ -129,15 +141,30 @@ class BuildSearch:
         Raises
         ------
         InputError
-            If limbs or stages must share hardware but cannot.
+            If limbs or stages must share hardware but cannot, or the interval is no multiple of a chain's links.
         """
+        if self.options.pacing is None and self.options.ii is not None:
+            self._check_links(self.options.ii)
+            return self.options.ii
         if self.options.pacing is None:
-            return self.options.least_ii
+            return self.unit
         if self.options.share_limbs == "on":
             find_shared_limbs(self.robot, "on", least_interval(limb_groups(self.robot)))
         if self.options.share_stages == "on":
             find_shared_stages(self.prepared.graph, "on", LEAST_STAGE_INTERVAL)
         return next(ii for ii in count(self.options.least_ii) if self.serves(ii))
+
+    @property
+    def unit(self) -> int:
+        """The number of which all intervals are multiples: the links that pass through a chain core, or 1."""
+        return self.prepared.chain.links if self.prepared.chain else 1
+
+    def _check_links(self, ii: int) -> None:
+        """Refuse an interval in which not every link of a chain has the same number of cycles."""
+        if ii % self.unit:
+            near = max(1, round(ii / self.unit)) * self.unit
+            reason = f"{ii} is no multiple of the chain's {self.unit} links"
+            raise InputError("ii", reason, "as many cycles for each link", f"use --ii {near}")
 
     def interval(self) -> Interval:
         """Return the initiation interval that the options give, or the one that is chosen.
@@ -174,7 +201,7 @@ class BuildSearch:
 
     def _is_possible(self, kind: type[Core], ii: int) -> bool:
         """Return whether a kind of core supports an interval, and what must share hardware can."""
-        if self.options.refusal(kind.name, ii) is not None:
+        if self.options.refusal(kind.name, ii) is not None or ii % self.unit:
             return False
         if not kind.shares_hardware:
             return True
@@ -248,10 +275,12 @@ class BuildSearch:
 
     def _formats(self, core: str, ii: int, sharing: Sharing) -> Formats:
         kind, options = KINDS[core], replace(self.options, ii=ii, core=core)
-        observed = self.observed()
         stage = f"choosing number formats of the {core}"
         self.progress(stage)
-        return choose_formats(observed, options, sharing.twins, kind.fuses_sums, within(stage, self.progress))
+        if (chain := self.prepared.chain) is not None:
+            own = self.prepared
+            return choose_chain_formats(own.model, chain, own.domain, options, within(stage, self.progress))
+        return choose_formats(self.observed(), options, sharing.twins, kind.fuses_sums, within(stage, self.progress))
 
     def sharing(self, core: str, ii: int) -> Sharing:
         """Return the limbs or stages that may share hardware of a core at an interval.

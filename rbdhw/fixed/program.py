@@ -145,6 +145,11 @@ class Program:
     reciprocal: ReciprocalSpec | None
     port_widths: tuple[int, int]
 
+    @property
+    def plain(self) -> Program:
+        """The program as a design's folder holds it."""
+        return self
+
     @cached_property
     def slots(self) -> tuple[int, ...]:
         """The width of each slot of a request: that of the widest word in it."""

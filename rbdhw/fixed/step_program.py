@@ -5,7 +5,8 @@ All links have the same formats, because one hardware computes their steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 
@@ -45,6 +46,11 @@ class ChainProgram(Program):
 
     steps: StepProgram
     origins: tuple[int | None, ...]
+
+    @cached_property
+    def plain(self) -> Program:
+        """The program as a design's folder holds it: without the step that it repeats."""
+        return Program(**{own.name: getattr(self, own.name) for own in fields(Program)})
 
 
 def constant_integer(chosen: Format, value: float, chooses: bool = False) -> int:

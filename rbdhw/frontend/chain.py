@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from rbdhw.config import CHAIN_FUNCTION
 from rbdhw.dynamics.articulated import Articulated
 from rbdhw.dynamics.chain import Choice, Link, advance, gather, release
 from rbdhw.dynamics.inertia import LoadedInertia, second_moments
@@ -13,33 +14,59 @@ from rbdhw.dynamics.joint import Coordinate, turns
 from rbdhw.dynamics.rnea import Wrench, make_motion
 from rbdhw.dynamics.spatial import ZERO, Tensor, Vector, multiply, subtract, transpose
 from rbdhw.errors import InputError
-from rbdhw.frontend.alternatives import is_plain
+from rbdhw.frontend.algorithms import AlgorithmChoice
+from rbdhw.frontend.alternatives import Algorithms, is_plain
+from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.sweeps import Carried, Constant, Given, Kept, Source, Sweep, Sweeps
 from rbdhw.graph.trace import Recorder
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, Joint, JointKind, Placement, Robot
+from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.scalar import Scalar, region
 
 MOTION, GATHER, RELEASE = "motion", "gather", "release"
 """The sweeps: outward, inward, outward."""
 
-FUNCTION, RESULT = "fd", "a"
+RESULT = "a"
 
 
-def refuse_chain(robot: Robot, functions: Sequence[str]) -> InputError | None:
-    """Return the reason why a build has no chain core, or None."""
+def check_chain(robot: Robot) -> None:
+    """Refuse a robot that a chain core does not support.
+
+    Raises
+    ------
+    InputError
+        If it is no chain of two links or more on a fixed base, or has joints of several freedoms, mimics, or
+        parameters that are given at run time.
+    """
     remedy = "use --core pipeline or --core array"
-    if tuple(functions) != (FUNCTION,):
-        return InputError("core", "the chain core computes fd only", "--functions fd", remedy)
+    expected = "a fixed base, constant parameters and gravity, and independent joints of one freedom"
     if not is_plain(robot) or robot.loaded is not None:
-        reason = "the chain core supports a fixed base, constant parameters and joints of one freedom"
-        return InputError("core", reason, remedy=remedy)
+        raise InputError("core", f"the chain core does not support {robot.name}", expected, remedy)
+    if len(robot.bodies) < 2:
+        raise InputError("core", f"{robot.name} has one link", "two or more for the chain core", remedy)
     for i, body in enumerate(robot.bodies):
         if body.parent != (i - 1 if i else BASE):
-            reason = f"the chain core supports chains only, and link '{body.name}' does not follow the last"
-            return InputError("core", reason, "each link on the one before it", remedy)
-    return None
+            above = "the base" if body.parent == BASE else f"link '{robot.bodies[body.parent].name}'"
+            reason = f"link '{body.name}' is on {above}, so that the robot branches"
+            raise InputError("core", reason, "for the chain core each link on the one before it", remedy)
+
+
+def prepare_chain(source: Robot) -> Model:
+    """Return a chain prepared for recording: frames on the axes of the joints, inertias regrouped.
+
+    Raises
+    ------
+    InputError
+        If a chain core does not support the robot.
+    """
+    robot = elementary(source)
+    check_chain(robot)
+    choice = AlgorithmChoice(Algorithms(forward="propagated"), {})
+    return Model(source, regroup_inertias(align_axes(robot)), ("regroup_inertias",), (), choice)
 
 
 def record_chain(robot: Robot) -> Sweeps:
@@ -86,7 +113,7 @@ class _Recording:
         names = {name for sweep in self._sweeps for name in sweep.step.inputs}
         sources = {name: source for name, source in self._sources.items() if name in names}
         result = f"{RELEASE}.{RESULT}[0]"
-        return Sweeps(len(self._joints), tuple(self._sweeps), sources, FUNCTION, RESULT, result)
+        return Sweeps(len(self._joints), tuple(self._sweeps), sources, CHAIN_FUNCTION, RESULT, result)
 
     # The steps
 

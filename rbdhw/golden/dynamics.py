@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rbdhw.arrays import ARRAYS
 from rbdhw.errors import InputError
+from rbdhw.golden.articulated import is_long, solve
 from rbdhw.golden.complex_step import by_position, by_velocity
 from rbdhw.golden.held_base import (
     MOTION,
@@ -343,6 +344,8 @@ def _forward_dynamics(model: System, tasks: Tasks) -> Array:
     """
     before = tasks.get(MOTION, np.zeros_like(tasks["v"]))
     free: Array = (tasks["tau"] - _inverse_dynamics(model, tasks, before))[..., np.newaxis]
+    if MOTION not in tasks and is_long(model):
+        return solve(model, tasks["q"], free[..., 0])
     return np.asarray(before + (_mass_matrix_inverse(model, tasks["q"], is_held(tasks)) @ free)[..., 0])
 
 

@@ -212,7 +212,7 @@ def accelerator_model(
         options.streams,
         options.parameter_sets,
     )
-    return AcceleratorModel(model.source, domain, tuple(programs), model.fext, interface)
+    return AcceleratorModel(model.source, domain, tuple(own.plain for own in programs), model.fext, interface)
 
 
 def function_errors(model: AcceleratorModel, trials: Trials, function: str, tasks: int) -> FunctionErrors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,18 @@ Array = NDArray[np.float64]
 
 NOISE_PASSES = 2
 """The most times that magnitudes are raised to the rounding errors that the program shows."""
+
+MOST_STEPS = 1 << 17
+"""The steps of links over which magnitudes are observed: fewer tasks of a longer chain are drawn."""
+
+LEAST_SAMPLES = 64
+"""The fewest tasks that are drawn, however long the chain is."""
+
+MOST_REQUEST_BITS = 65_000
+"""The most bits of a request's words: Amaranth supports signals of 65,536 bits."""
+
+LEAST_WORD_BITS = 12
+"""The fewest bits of a word of a request."""
 
 NOISE_TASKS = 128
 """Tasks in which rounding errors are observed."""
@@ -87,7 +100,8 @@ class _Choice:
         self._joined = join_steps(sweeps)
         self._ranges = graph_ranges(model.source, domain, ())
         self._given = given_ranges(sweeps, self._ranges)
-        draws = Draws(options.samples, 4 * options.samples)
+        samples = max(LEAST_SAMPLES, min(options.samples, MOST_STEPS // sweeps.links))
+        draws = Draws(samples, 4 * samples)
         self._trials: Trials = draw_trials(model, domain, options, draws.held_out)
         rng = np.random.default_rng((options.seed, 0))
         chunks = list(sample_inputs(model, domain, draws, rng, limited=False))
@@ -112,6 +126,8 @@ class _Choice:
 
     def _lower(self, magnitudes: Sequence[float], widths: Widths) -> ChainProgram:
         steps = lower_steps(self._joined, magnitudes, self._given, widths)
+        if (given := narrow_words(steps, self._given)) != self._given:
+            steps = lower_steps(self._joined, magnitudes, given, widths)
         units = [self._ranges[f"{self._sweeps.array}[{k}]"].unit for k in range(self._sweeps.links)]
         return unroll_program(steps, task_words(steps, self._ranges), units)
 
@@ -168,6 +184,29 @@ def given_ranges(sweeps: Sweeps, ranges: Mapping[str, InputRange]) -> dict[str, 
             wraps = all(x.wraps for x in own)
             found[name] = InputRange(lower, upper, own[0].unit if len({x.unit for x in own}) == 1 else "1", wraps)
     return found
+
+
+def narrow_words(steps: StepProgram, ranges: Mapping[str, InputRange]) -> dict[str, InputRange]:
+    """Return the ranges with narrower words, if a request would have more than :data:`MOST_REQUEST_BITS`.
+
+    All words become narrower by the same number of bits.
+
+    Raises
+    ------
+    InputError
+        If the chain is too long for words of :data:`LEAST_WORD_BITS`.
+    """
+    links = steps.sweeps.links
+    bits = {word.name: word.format.width for word in steps.program.inputs if word.name in ranges}
+    count = {name: sum(own.links) for name, own in steps.sweeps.sources.items() if isinstance(own, Given)}
+    excess = sum(bits[name] * count[name] for name in bits) - MOST_REQUEST_BITS
+    if excess <= 0:
+        return dict(ranges)
+    dropped = -(-excess // sum(count.values()))
+    if min(bits.values()) - dropped < LEAST_WORD_BITS:
+        reason = f"a request of {links:,} links does not fit into {MOST_REQUEST_BITS:,} bits"
+        raise InputError("core", reason, "a shorter chain")
+    return {name: replace(own, most_bits=bits[name] - dropped) for name, own in ranges.items()}
 
 
 def task_words(steps: StepProgram, ranges: Mapping[str, InputRange]) -> dict[str, Word]:

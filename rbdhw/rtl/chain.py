@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
@@ -14,6 +15,7 @@ from rbdhw.graph.sweeps import Carried, Constant, Given, Sweep
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.core import PipelineComponent
 from rbdhw.rtl.core_ports import CorePorts
+from rbdhw.rtl.stream import registers
 from rbdhw.schedule.stores import OUTPUT, TASK, Store, stores
 from rbdhw.schedule.sweeps import ChainSchedule
 from rbdhw.target import Primitive
@@ -193,13 +195,15 @@ class _Chain:
 
     def _next_words(self, store: Store) -> Any:
         """Return the task's numbers for a store: those of one link in each window."""
-        rows = [self._row(store.words, link) for link in range(self._links)]
-        waiting = Signal(store.width * self._links, name=f"{store.reader}_words", reset_less=True)
+        waiting = [
+            Signal(store.width, name=f"{store.reader}_words_{link}", reset_less=True)
+            for link in range(self._links)
+        ]
         with self._m.If(self._core.phase_zero):
-            self._m.d.sync += waiting.eq(Cat(rows))
+            self._m.d.sync += [own.eq(self._row(store.words, link)) for link, own in enumerate(waiting)]
         with self._m.Elif(self._windows.first):
-            self._m.d.sync += waiting.eq(waiting[store.width :])
-        return waiting[: store.width]
+            self._m.d.sync += [own.eq(later) for own, later in pairwise(waiting)]
+        return waiting[0]
 
     def _row(self, inputs: Sequence[Word], link: int) -> Any:
         """Return the numbers of a link side by side, each as wide as the input that reads it."""
@@ -301,8 +305,7 @@ class _Chain:
         (result,) = store.words
         _, ahead = windows.link(OUTPUT, schedule.output, 1)
         (read,) = windows.store(store, self._handed[result.name], ahead)
-        gathered = Signal(store.width * self._links, reset_less=True)
-        whole = Signal(store.width * self._links, reset_less=True)
+        gathered, whole = (registers(name, store.width * self._links) for name in ("gathered", "whole"))
         flag = Signal()
         with self._m.If(windows.first):
             self._m.d.sync += gathered.eq(Cat(gathered[store.width :], read))

@@ -14,6 +14,17 @@ from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.layouts import REQUEST_HEADER, beat_layout, request_layout, response_layout, task_layout
 
 
+WIDEST = 1 << 15
+"""The bits of the widest single register; Amaranth supports some more."""
+
+
+def registers(name: str, bits: int) -> Any:
+    """Return registers of this many bits, which are never reset, as one value."""
+    parts = [min(WIDEST, bits - first) for first in range(0, bits, WIDEST)]
+    found = [Signal(part, name=f"{name}_{k}" if k else name, reset_less=True) for k, part in enumerate(parts)]
+    return Cat(found) if found[1:] else found[0]
+
+
 class Assembler(wiring.Component):
     """Assembles the beats of a packet into a task.
 
@@ -63,7 +74,7 @@ class Assembler(wiring.Component):
         index = Signal(range(most + 1))
         not_finite = Signal()
         held = [Signal(width, name=f"held_{k}", reset_less=True) for k in range(max(1, most - 1))]
-        task = Signal(self.layout, reset_less=True)
+        task = data.View(self.layout, registers("task", self.layout.size))
         free = ~self.o.valid | self.leaves
         m.d.comb += [self.i.ready.eq(~self.i.p.last | free), self.o.p.eq(task)]
         # These many registers load even where no beat is valid, to keep the logic of their enables short.

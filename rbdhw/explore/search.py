@@ -25,8 +25,8 @@ from rbdhw.explore.plan import Plan, Prepared, Scheduled
 from rbdhw.explore.sharing import Sharing, choose_sharing
 from rbdhw.explore.stage_sharing import LEAST_STAGE_INTERVAL, can_share_stages, find_shared_stages
 from rbdhw.fixed.program import Program
-from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
+from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.frontend.solvability import check_solvable
 from rbdhw.graph.sweeps import unroll
 from rbdhw.graph.twins import no_twins
@@ -141,7 +141,8 @@ class BuildSearch:
         Raises
         ------
         InputError
-            If limbs or stages must share hardware but cannot, or the interval is no multiple of a chain's links.
+            If limbs or stages must share hardware but cannot; if the interval is no multiple of a chain's
+            links.
         """
         if self.options.pacing is None and self.options.ii is not None:
             self._check_links(self.options.ii)
@@ -280,7 +281,9 @@ class BuildSearch:
         if (chain := self.prepared.chain) is not None:
             own = self.prepared
             return choose_chain_formats(own.model, chain, own.domain, options, within(stage, self.progress))
-        return choose_formats(self.observed(), options, sharing.twins, kind.fuses_sums, within(stage, self.progress))
+        return choose_formats(
+            self.observed(), options, sharing.twins, kind.fuses_sums, within(stage, self.progress)
+        )
 
     def sharing(self, core: str, ii: int) -> Sharing:
         """Return the limbs or stages that may share hardware of a core at an interval.

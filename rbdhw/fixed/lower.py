@@ -51,8 +51,8 @@ FLAG_FORMAT = Format(2, 0)
 class InputRange:
     """The declared domain of an input in the graph's unit; an input that wraps is an angle in turns.
 
-    Inputs of different functions with the same ``slot`` share a place in the packets. ``most_bits`` limits the
-    word's width; None for no limit.
+    Inputs of different functions with the same ``slot`` share a place in the packets. ``most_bits`` limits
+    the word's width; None is no limit.
     """
 
     lower: float

@@ -41,7 +41,7 @@ class ChainProgram(Program):
     steps
         The program of a link's step.
     origins
-        For each operation, that of ``steps`` which it repeats, or None for a number of the task or a constant.
+        For each operation, that of ``steps`` which it repeats; None for a number of the task or a constant.
     """
 
     steps: StepProgram

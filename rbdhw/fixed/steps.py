@@ -6,17 +6,17 @@ to the format of the input that takes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rbdhw.fixed.format import Format, exponent_above
-from rbdhw.fixed.lower import CUT_BITS, FLAG_FORMAT, INPUT_MARGIN, InputRange, lower
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.lower import CUT_BITS, FLAG_FORMAT, InputRange, lower
 from rbdhw.fixed.program import Interval, Kind, Operand, Operation, Word, exact_interval
 from rbdhw.fixed.step_program import ChainProgram, StepProgram, constant_integer
 from rbdhw.fixed.widths import MARGIN, Widths
-from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Op
+from rbdhw.graph.graph import Edge, Graph, GraphBuilder
 from rbdhw.graph.sweeps import Carried, Constant, Given, Kept, Sweep, Sweeps
 from rbdhw.scalar import Region
 
@@ -81,7 +81,9 @@ def lower_steps(
     outputs: dict[str, tuple[Word, ...]] = {}
     formats = {word.name: word.format for word in plain.inputs}
     takers = _takers(sweeps)
-    intervals: dict[int, Interval] = {i: (own.format.lowest, own.format.highest) for i, own in enumerate(operations)}
+    intervals: dict[int, Interval] = {
+        i: (own.format.lowest, own.format.highest) for i, own in enumerate(operations)
+    }
     for sweep in sweeps.sweeps:
         words = []
         for name, _ in sweep.step.outputs:
@@ -94,7 +96,8 @@ def lower_steps(
                 words.append(_convert(operations, intervals, edge, own, name))
         outputs[sweep.name] = tuple(words)
     inputs = tuple(
-        replace(word, format=operations[word.value].format, lowest=None, highest=None) for word in plain.inputs
+        replace(word, format=operations[word.value].format, lowest=None, highest=None)
+        for word in plain.inputs
     )
     return StepProgram(sweeps, replace(plain, operations=tuple(operations), inputs=inputs, outputs=outputs))
 
@@ -222,17 +225,18 @@ class _Unrolling:
     def _input(self, sweep: Sweep, link: int, own: Operation) -> int:
         """Return the value of an input of a link's step."""
         source = self._steps.sweeps.sources[own.name]
-        before = link + 1 if sweep.inward else link - 1
         match source:
             case Given():
                 name = source.name(link)
                 return self._constant(0, own.format, own.region) if name is None else self._word(name, own)
             case Constant(values):
-                return self._constant(constant_integer(own.format, values[link], source.chooses), own.format, own.region)
+                return self._constant(
+                    constant_integer(own.format, values[link], source.chooses), own.format, own.region
+                )
             case Kept():
                 return self._handed[own.name, link]
             case Carried(_, first):
-                known = self._handed.get((own.name, before))
+                known = self._handed.get((own.name, sweep.before(link)))
                 if known is not None:
                     return known
                 return self._constant(constant_integer(own.format, first), own.format, own.region)

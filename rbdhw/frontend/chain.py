@@ -215,12 +215,16 @@ class _Recording:
     def _coordinate(self) -> Coordinate:
         """Return the joint's coordinate from the task's: an angle in turns, or a translation."""
         slides = tuple(not turn for turn in self._turns)
-        cos, sin, shift = 1.0, 0.0, 0.0
+        cos: Scalar = 1.0
+        sin: Scalar = 0.0
+        shift: Scalar = 0.0
         if any(self._turns):
             angle = self._input(f"{MOTION}_angle[0]", Given("q", self._turns))
             offset = self._constant("turn", [turns(own) for own in self._offsets(self._turns)])
-            fixed = offset if isinstance(offset, float) else 0.0
-            cos, sin = self._recorder.cos_sin(angle if fixed == offset else angle + offset, fixed)
+            if isinstance(offset, float):
+                cos, sin = self._recorder.cos_sin(angle, offset)
+            else:
+                cos, sin = self._recorder.cos_sin(angle + offset, 0.0)
         if any(slides):
             shift = self._input(f"{MOTION}_slide[0]", Given("q", slides))
             shift = shift + self._constant("slide_offset", self._offsets(slides))
@@ -238,7 +242,9 @@ class _Recording:
     def _link(self) -> Link:
         """Return the numbers of the link; those that differ between links are inputs of the step."""
         placements = [joint.placement for joint in self._joints]
-        rotation = self._constants("rotation", [[x for row in own.rotation for x in row] for own in placements])
+        rotation = self._constants(
+            "rotation", [[x for row in own.rotation for x in row] for own in placements]
+        )
         translation = self._constants("translation", [own.translation for own in placements])
         placement = Placement(cast(Any, _rows(rotation)), cast(Any, tuple(translation)))
         kind = JointKind.REVOLUTE if all(self._turns) else JointKind.PRISMATIC
@@ -260,9 +266,9 @@ class _Recording:
     def _choice(self) -> Choice:
         """Return the choice by the kind of joint, which is the same for all links or made for each."""
         if all(self._turns):
-            return lambda turning, sliding: turning
+            return lambda turning, _sliding: turning
         if not any(self._turns):
-            return lambda turning, sliding: sliding
+            return lambda _turning, sliding: sliding
         flag = self._constant("turns", self._turns, chooses=True)
         return lambda turning, sliding: self._select(flag, turning, sliding)
 
@@ -278,8 +284,6 @@ def _with_free_root(robot: Robot) -> tuple[Robot, Vector]:
     The base is at rest, so it does not matter where the first joint is, and how its frame is turned matters
     only to gravity.
     """
-    if len(robot.bodies) < 2:
-        return robot, subtract(ZERO, robot.gravity)
     first, second = robot.bodies[:2]
     own, other = first.joint.placement.rotation, second.joint.placement
     rest = multiply(other.rotation, multiply(transpose(own), subtract(ZERO, robot.gravity)))
@@ -288,11 +292,11 @@ def _with_free_root(robot: Robot) -> tuple[Robot, Vector]:
 
 
 def _rows(nine: Sequence[Scalar]) -> tuple[Vector, Vector, Vector]:
-    return tuple(nine[0:3]), tuple(nine[3:6]), tuple(nine[6:9])  # type: ignore[return-value]
+    return tuple(nine[0:3]), tuple(nine[3:6]), tuple(nine[6:9])
 
 
 def _wrench(six: Sequence[Scalar]) -> Wrench:
-    return tuple(six[:3]), tuple(six[3:])  # type: ignore[return-value]
+    return tuple(six[:3]), tuple(six[3:])
 
 
 def _symmetric(six: Sequence[Scalar]) -> Tensor:

@@ -14,7 +14,7 @@ from rbdhw.golden.system import System
 from rbdhw.robot.model import BASE
 
 LEAST_LINKS = 65
-"""The fewest links of a robot for which articulated bodies are used; for others the mass matrix is inverted."""
+"""The fewest links for which articulated bodies are used; for shorter robots the mass matrix is inverted."""
 
 LEAST_PIVOT = 1e-13
 """A joint's articulated inertia below this fraction of its link's largest is a rounding error."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +22,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Given:
-    """An input that is a number of the task: element k of an array for link k. ``links`` states which have one;
-    for the others it is zero."""
+    """An input that is a number of the task: element k of an array for link k.
+
+    ``links`` states which links have such a number; for the others it is zero.
+    """
 
     array: str
     links: tuple[bool, ...]
@@ -73,6 +74,10 @@ class Sweep:
         """Return the links in the order of the sweep."""
         return range(links - 1, -1, -1) if self.inward else range(links)
 
+    def before(self, link: int) -> int:
+        """Return the link before one in the order of the sweep."""
+        return link + 1 if self.inward else link - 1
+
 
 @dataclass(frozen=True)
 class Sweeps:
@@ -97,11 +102,6 @@ class Sweeps:
     array: str
     result: str
 
-    @cached_property
-    def step_inputs(self) -> dict[str, tuple[str, ...]]:
-        """The names of the inputs of each sweep's step."""
-        return {sweep.name: tuple(sweep.step.inputs) for sweep in self.sweeps}
-
     def steps(self) -> Iterator[tuple[Sweep, int]]:
         """Yield the sweep and the link of every step, in order."""
         for sweep in self.sweeps:
@@ -114,29 +114,37 @@ class Sweeps:
 
 
 def run(
-    sweeps: Sweeps, inputs: Mapping[str, Array], step: Callable[[Sweep, int, dict[str, Array]], dict[str, Array]]
+    sweeps: Sweeps,
+    inputs: Mapping[str, Array],
+    step: Callable[[Sweep, int, dict[str, Array]], dict[str, Array]],
 ) -> dict[str, Array]:
     """Return the results by name; ``step`` returns the outputs of a step from its inputs."""
     outputs: dict[tuple[str, int], Array] = {}
     for sweep, link in sweeps.steps():
-        before = link + 1 if sweep.inward else link - 1
-
-        def value(source: Source, link: int = link, before: int = before) -> Array:
-            match source:
-                case Given():
-                    name = source.name(link)
-                    return np.zeros(()) if name is None else inputs[name]
-                case Constant():
-                    return np.asarray(source.values[link])
-                case Kept():
-                    return outputs[source.output, link]
-                case Carried():
-                    known = outputs.get((source.output, before))
-                    return np.asarray(source.first) if known is None else known
-
-        own = {name: value(sweeps.sources[name]) for name in sweeps.step_inputs[sweep.name]}
+        own = {name: _value(sweeps, name, sweep, link, inputs, outputs) for name in sweep.step.inputs}
         outputs |= {(name, link): found for name, found in step(sweep, link, own).items()}
     return {sweeps.result_name(link): outputs[sweeps.result, link] for link in range(sweeps.links)}
+
+
+def _value(
+    sweeps: Sweeps,
+    name: str,
+    sweep: Sweep,
+    link: int,
+    inputs: Mapping[str, Array],
+    outputs: Mapping[tuple[str, int], Array],
+) -> Array:
+    """Return the value of an input of a step."""
+    match sweeps.sources[name]:
+        case Given() as source:
+            word = source.name(link)
+            return np.zeros(()) if word is None else inputs[word]
+        case Constant(values):
+            return np.asarray(values[link])
+        case Kept(output):
+            return outputs[output, link]
+        case Carried(output, first):
+            return outputs.get((output, sweep.before(link)), np.asarray(first))
 
 
 def unroll(sweeps: Sweeps) -> Graph:
@@ -144,7 +152,6 @@ def unroll(sweeps: Sweeps) -> Graph:
     build = GraphBuilder()
     known: dict[tuple[str, int], Edge] = {}
     for sweep, link in sweeps.steps():
-        before = link + 1 if sweep.inward else link - 1
         edges: list[Edge] = []
         for node in sweep.step.nodes:
             region = replace(node.region, joint=link)
@@ -161,7 +168,7 @@ def unroll(sweeps: Sweeps) -> Graph:
                 case Kept(output):
                     edges.append(known[output, link])
                 case Carried(output, first):
-                    edges.append(known.get((output, before)) or build.constant(first, region))
+                    edges.append(known.get((output, sweep.before(link))) or build.constant(first, region))
         for name, edge in sweep.step.outputs:
             known[name, link] = edge.applied(edges[edge.node])
     return build.finish(

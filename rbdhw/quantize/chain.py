@@ -69,7 +69,7 @@ def choose_chain_formats(
         If no width meets the budget.
     """
     choice = _Choice(model, sweeps, domain, options)
-    tries = []
+    tries: list[Try] = []
     for width in (options.width,) if options.width is not None else COMMON_WIDTHS:
         progress(f"try {len(tries) + 1}, {width} bits")
         program = choice.program(width)
@@ -182,7 +182,9 @@ def given_ranges(sweeps: Sweeps, ranges: Mapping[str, InputRange]) -> dict[str, 
             own = [ranges[str(source.name(k))] for k in range(sweeps.links) if source.links[k]]
             lower, upper = min(x.lower for x in own), max(x.upper for x in own)
             wraps = all(x.wraps for x in own)
-            found[name] = InputRange(lower, upper, own[0].unit if len({x.unit for x in own}) == 1 else "1", wraps)
+            found[name] = InputRange(
+                lower, upper, own[0].unit if len({x.unit for x in own}) == 1 else "1", wraps
+            )
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib.memory import Memory
 
+from rbdhw.fixed.program import Word
 from rbdhw.fixed.step_program import ChainProgram, constant_integer
 from rbdhw.graph.sweeps import Carried, Constant, Given, Sweep
 from rbdhw.rtl.arithmetic import split_sum
@@ -43,13 +44,13 @@ class ChainComponent(CorePorts):
     ) -> None:
         self.schedule = schedule
         self.primitive = primitive
-        self.steps = program.steps
+        self.chain = program
         super().__init__(program, schedule.ii, schedule.latency)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.step = step = PipelineComponent(
-            program=self.steps.program, bound=self.schedule.step, primitive=self.primitive
+            program=self.chain.steps.program, bound=self.schedule.step, primitive=self.primitive
         )
         windows = _Windows(m, self.schedule, step.phase_zero)
         m.d.comb += self.phase_zero.eq(step.phase_zero & (windows.count == 0))
@@ -153,26 +154,27 @@ class _Chain:
 
     def __init__(self, core: ChainComponent, m: Module, step: PipelineComponent, windows: _Windows) -> None:
         self._core, self._m, self._step, self._windows = core, m, step, windows
-        self._schedule, self._sweeps = core.schedule, core.steps.sweeps
+        self._schedule, self._sweeps = core.schedule, core.chain.steps.sweeps
         self._links = self._sweeps.links
         self._times = {
             sweep.name: time for sweep, time in zip(self._sweeps.sweeps, self._schedule.sweeps, strict=True)
         }
-        self._words = {word.name: word for word in core.steps.program.inputs}
-        self._places = {
-            name: windows.link(name, time.start, time.step) for name, time in self._times.items()
-        }
+        self._words = {word.name: word for word in core.chain.steps.program.inputs}
+        self._places = {name: windows.link(name, time.start, time.step) for name, time in self._times.items()}
         self._handed = self._split_results()
 
     def build(self) -> None:
         """Connect everything."""
         inputs: dict[str, Any] = {}
-        for store in stores(self._core.program, self._schedule):
+        for store in stores(self._core.chain, self._schedule):
             if store.reader == OUTPUT:
                 self._put_out(store)
                 continue
-            handed = Cat(self._handed[f"{store.writer}.{word.name}"] for word in store.words) \
-                if store.writer != TASK else self._next_words(store)
+            handed = (
+                Cat(self._handed[f"{store.writer}.{word.name}"] for word in store.words)
+                if store.writer != TASK
+                else self._next_words(store)
+            )
             ahead = self._places[store.reader][1]
             found = self._windows.store(store, handed, ahead)
             inputs |= {word.name: part for word, part in zip(store.words, found, strict=True)}
@@ -184,7 +186,7 @@ class _Chain:
     def _split_results(self) -> dict[str, Any]:
         """Return what steps hand on, by the names of the words, valid in the first cycle of a window."""
         found: dict[str, Any] = {}
-        for sweep, words in self._core.steps.program.outputs.items():
+        for sweep, words in self._core.chain.steps.program.outputs.items():
             parts = split_sum(
                 self._m, getattr(self._step, f"result_{sweep}"), [word.format.width for word in words]
             )
@@ -231,8 +233,7 @@ class _Chain:
             return {}
         widths = self._widths(names)
         rows = [
-            _pack([self._constant(name, link) for name in names], widths)
-            for link in sweep.order(self._links)
+            _pack([self._constant(name, link) for name in names], widths) for link in sweep.order(self._links)
         ]
         ahead = self._places[sweep.name][1]
         read = self._windows.table(f"{sweep.name}_constants", rows, sum(widths), ahead)
@@ -258,9 +259,7 @@ class _Chain:
 
     def _names(self, sweep: Sweep, kind: type) -> list[str]:
         """Return the inputs of a sweep with one kind of source."""
-        return [
-            name for name in sweep.step.inputs if isinstance(self._sweeps.sources[name], kind)
-        ]
+        return [name for name in sweep.step.inputs if isinstance(self._sweeps.sources[name], kind)]
 
     def _widths(self, names: Sequence[str]) -> list[int]:
         return [self._words[name].format.width for name in names]
@@ -282,7 +281,9 @@ class _Chain:
             entered = Mux(self._places[name][0] == 0, before, flag)
             total = Signal(name=f"{name}_overflow_total")
             self._m.d.comb += [
-                total.eq(own | windows.delay(f"{name}_overflow_entered", _signal(self._m, entered), time.delay)),
+                total.eq(
+                    own | windows.delay(f"{name}_overflow_entered", _signal(self._m, entered), time.delay)
+                ),
                 flag.eq(windows.delay(f"{name}_overflow_handed", total, time.step - time.delay)),
             ]
             before, ready = total, time.last(self._links)

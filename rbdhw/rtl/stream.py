@@ -13,7 +13,6 @@ from rbdhw.protocol import EXTENDED, HEADER_BITS
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.layouts import REQUEST_HEADER, beat_layout, request_layout, response_layout, task_layout
 
-
 WIDEST = 1 << 15
 """The bits of the widest single register; Amaranth supports some more."""
 

@@ -66,7 +66,9 @@ def stores(program: ChainProgram, schedule: ChainSchedule) -> Iterator[Store]:
         for earlier, ready in zip(steps.sweeps.sweeps, schedule.sweeps, strict=True):
             words = tuple(inputs[name] for name in _kept(program, earlier, sweep))
             if words:
-                yield _store(earlier.name, sweep.name, words, reads, [ready.ready(link, links) for link in order])
+                yield _store(
+                    earlier.name, sweep.name, words, reads, [ready.ready(link, links) for link in order]
+                )
     last = steps.sweeps.sweeps[-1]
     (result,) = (word for word in steps.program.outputs[last.name] if steps.taker(word) is None)
     written = [schedule.sweeps[-1].ready(link, links) for link in range(links)]

@@ -101,7 +101,9 @@ class ChainSchedule:
         return {self.function: (self.output + self.links) * self.window}
 
 
-def schedule_sweeps(step: Bound, links: int, sweeps: Sequence[tuple[str, bool]], function: str) -> ChainSchedule:
+def schedule_sweeps(
+    step: Bound, links: int, sweeps: Sequence[tuple[str, bool]], function: str
+) -> ChainSchedule:
     """Return the schedule of the sweeps, each as early as the one before it allows.
 
     Parameters

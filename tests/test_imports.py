@@ -20,6 +20,9 @@ FORMATS = (
     "fixed.reciprocal",
 )
 
+CHAIN = ("fixed.step_program", "graph.sweeps", "schedule.sweeps", "schedule.stores")
+"""The data of a chain core."""
+
 ROLLOUTS = ("fixed.cost", "fixed.feedback", "fixed.state_error", "fixed.rollout")
 
 EVERYTHING = ("",)
@@ -80,7 +83,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "dynamics.joint",
         "fixed.lower",
     ),
-    "schedule": ("errors", "scalar", "graph", "target", *FORMATS),
+    "schedule": ("errors", "scalar", "graph", "target", *FORMATS, "fixed.step_program"),
     "array": ("errors", "target", *FORMATS, "fixed.fusion"),
     "rtl": (
         "errors",
@@ -98,6 +101,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "schedule.model",
         "array.model",
         "array.memories",
+        *CHAIN,
     ),
     "estimate": (
         "interface",
@@ -110,6 +114,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "array.model",
         "array.memories",
         "schedule.model",
+        *CHAIN,
         "rtl.multiplexer",
         "rtl.admission",
         "rtl.completion",
@@ -161,6 +166,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "scalar",
         "graph",
         "fixed.program",
+        "fixed.step_program",
         "interface",
         "schedule",
         "array",

@@ -13,7 +13,7 @@ import numpy as np
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.lower import CUT_BITS, FLAG_FORMAT, InputRange, lower
-from rbdhw.fixed.program import Interval, Kind, Operand, Operation, Word, exact_interval
+from rbdhw.fixed.program import MOST_SHIFT, Interval, Kind, Operand, Operation, Word, exact_interval
 from rbdhw.fixed.step_program import ChainProgram, StepProgram, constant_integer
 from rbdhw.fixed.widths import MARGIN, Widths
 from rbdhw.graph.graph import Edge, Graph, GraphBuilder
@@ -198,6 +198,7 @@ class _Unrolling:
                     )
                 else:
                     self._handed[taker, link] = places[word.value]
+        self._check_last_steps(results)
         inputs = tuple(self._inputs[name] for name in self._words if name in self._inputs)
         return ChainProgram(
             tuple(self._operations),
@@ -210,6 +211,24 @@ class _Unrolling:
             self._steps,
             tuple(self._origins),
         )
+
+    def _check_last_steps(self, results: dict[int, Word]) -> None:
+        """Let a result depend on what the last step of each sweep hands on, though nothing takes it.
+
+        The hardware computes it, too, and its overflow flags the task. The result never chooses it.
+        """
+        sweeps = self._steps.sweeps
+        link, word = results.popitem()
+        value, region = word.value, Region("chain_end")
+        always = self._constant(1, FLAG_FORMAT, region)
+        for sweep in sweeps.sweeps:
+            last = sweep.order(sweeps.links)[-1]
+            for name in sweep.step.inputs:
+                if isinstance(sweeps.sources[name], Carried):
+                    other = Operand(self._handed[name, last], shift=-MOST_SHIFT)
+                    operands = Operand(always), Operand(value), other
+                    value = self._append(Operation(Kind.SELECT, operands, word.format, region))
+        results[link] = replace(word, value=value)
 
     def _append(self, operation: Operation, origin: int | None = None) -> int:
         self._operations.append(operation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -109,11 +109,16 @@ class _Recording:
         self._sweeps.append(Sweep(name, prune(factor(prune(graph))), inward))
 
     def finish(self) -> Sweeps:
-        """Return the sweeps, with the sources of the inputs that are left."""
-        names = {name for sweep in self._sweeps for name in sweep.step.inputs}
-        sources = {name: source for name, source in self._sources.items() if name in names}
+        """Return the sweeps without what no result depends on, and the sources of their inputs."""
         result = f"{RELEASE}.{RESULT}[0]"
-        return Sweeps(len(self._joints), tuple(self._sweeps), sources, CHAIN_FUNCTION, RESULT, result)
+        outputs, sweeps = {result}, self._sweeps
+        while True:
+            sweeps = [_with_outputs(sweep, outputs) for sweep in self._sweeps]
+            sources = {name: self._sources[name] for sweep in sweeps for name in sweep.step.inputs}
+            read = {own.output for own in sources.values() if isinstance(own, Carried | Kept)}
+            if read <= outputs:
+                return Sweeps(len(self._joints), tuple(sweeps), sources, CHAIN_FUNCTION, RESULT, result)
+            outputs |= read
 
     # The steps
 
@@ -276,6 +281,12 @@ class _Recording:
         if isinstance(turning, float) and isinstance(sliding, float) and turning == sliding:
             return turning
         return self._recorder.select(flag, turning, sliding)
+
+
+def _with_outputs(sweep: Sweep, names: Collection[str]) -> Sweep:
+    """Return a sweep with only these of its outputs."""
+    outputs = tuple(pair for pair in sweep.step.outputs if pair[0] in names)
+    return replace(sweep, step=prune(replace(sweep.step, outputs=outputs)))
 
 
 def _with_free_root(robot: Robot) -> tuple[Robot, Vector]:

@@ -277,13 +277,11 @@ class _Chain:
             if ready:
                 before = windows.delay(f"{name}_overflow_before", before, time.start - ready)
             flag = Signal(name=f"{name}_overflow_carried")
-            own = self._settled(name)
-            entered = Mux(self._places[name][0] == 0, before, flag)
+            entered = Signal(name=f"{name}_overflow_entered")
             total = Signal(name=f"{name}_overflow_total")
             self._m.d.comb += [
-                total.eq(
-                    own | windows.delay(f"{name}_overflow_entered", _signal(self._m, entered), time.delay)
-                ),
+                entered.eq(Mux(self._places[name][0] == 0, before, flag)),
+                total.eq(self._settled(name) | windows.delay(f"{name}_overflow", entered, time.delay)),
                 flag.eq(windows.delay(f"{name}_overflow_handed", total, time.step - time.delay)),
             ]
             before, ready = total, time.last(self._links)
@@ -307,11 +305,11 @@ class _Chain:
         _, ahead = windows.link(OUTPUT, schedule.output, 1)
         (read,) = windows.store(store, self._handed[result.name], ahead)
         gathered, whole = (registers(name, store.width * self._links) for name in ("gathered", "whole"))
-        flag = Signal()
+        flag, overflow = Signal(), self._overflow()
         with self._m.If(windows.first):
             self._m.d.sync += gathered.eq(Cat(gathered[store.width :], read))
             with self._m.If(windows.count == schedule.output % self._links):
-                self._m.d.sync += [whole.eq(gathered), flag.eq(self._overflow())]
+                self._m.d.sync += [whole.eq(gathered), flag.eq(overflow)]
         self._m.d.comb += [
             getattr(self._core, f"result_{schedule.function}").eq(whole),
             getattr(self._core, f"overflow_{schedule.function}").eq(flag),
@@ -325,9 +323,3 @@ def _pack(numbers: Sequence[int], widths: Sequence[int]) -> int:
         packed |= (number & ((1 << width) - 1)) << start
         start += width
     return packed
-
-
-def _signal(m: Module, value: Any) -> Signal:
-    named = Signal(len(value))
-    m.d.comb += named.eq(value)
-    return named

@@ -1,0 +1,75 @@
+"""The times of sweeps along a chain, and the check that shares nothing with the scheduler."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from rbdhw.cores.chain import ChainCore
+from rbdhw.schedule.stores import OUTPUT, TASK, stores
+from rbdhw.schedule.verify_sweeps import SweepError, verify_sweeps
+from rbdhw.target import target
+from tests.support.chains import chain, options_of, program_of
+
+LINKS = 6
+PROGRAM = program_of(chain(LINKS))
+
+
+def core(window: int) -> ChainCore:
+    return ChainCore.build(PROGRAM, target("xcvu9p"), options_of(LINKS, window), ())
+
+
+@pytest.mark.parametrize("window", [1, 2, 3, 8])
+def test_sweeps_follow_each_other(window: int) -> None:
+    schedule = core(window).schedule
+    assert (schedule.window, schedule.ii) == (window, LINKS * window)
+    for time in schedule.sweeps:
+        assert time.step >= time.delay
+        assert math.gcd(time.step, LINKS) == 1
+    for before, after in zip(schedule.sweeps, schedule.sweeps[1:], strict=False):
+        assert after.start == before.last(LINKS) + 2
+    assert schedule.latency == {"fd": (schedule.output + LINKS) * window}
+
+
+def test_latency_grows_with_the_links_and_units_do_not() -> None:
+    device = target("xcvu9p")
+    long = ChainCore.build(program_of(chain(24)), device, options_of(24, 2), ())
+    short = core(2)
+    assert long.multipliers == short.multipliers
+    assert 3.0 < long.latency["fd"] / short.latency["fd"] < 5.0
+
+
+def test_memories_hold_what_waits() -> None:
+    own = core(2)
+    found = list(stores(PROGRAM, own.schedule))
+    pairs = {(store.writer, store.reader) for store in found}
+    assert {(TASK, "motion"), (TASK, "gather"), ("motion", "gather"), ("gather", "release")} <= pairs
+    assert ("release", OUTPUT) in pairs
+    for store in found:
+        assert min(store.first, store.last) >= 2
+        assert max(store.first, store.last) < store.depth <= 2 * max(store.first, store.last, 1)
+
+
+def broken(**changes: object) -> str:
+    """Return the refusal of a schedule with changes of its second sweep, or of its output."""
+    schedule = core(2).schedule
+    verify_sweeps(PROGRAM, schedule)
+    if "output" in changes:
+        schedule = replace(schedule, output=changes["output"])
+    else:
+        first, second, *rest = schedule.sweeps
+        schedule = replace(schedule, sweeps=(first, replace(second, **changes), *rest))
+    with pytest.raises(SweepError) as refusal:
+        verify_sweeps(PROGRAM, schedule)
+    return str(refusal.value)
+
+
+def test_each_rule() -> None:
+    second, output = core(2).schedule.sweeps[1], core(2).schedule.output
+    assert broken(step=second.step + 1 + second.step % 2) == "gather: two links enter in one window"
+    assert "link 5 enters before window" in broken(start=second.start - 1)
+    assert "gather" in broken(step=1)
+    assert broken(start=2).startswith("gather_")
+    assert "before it is written" in broken(output=output - 1)

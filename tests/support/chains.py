@@ -1,0 +1,57 @@
+"""Chains of random links, and their builds for the chain core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rbdhw.config import BuildOptions
+from rbdhw.domain.bounds import Domain, input_domain
+from rbdhw.domain.overrides import JointBounds, Overrides
+from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.frontend.chain import prepare_chain, record_chain
+from rbdhw.graph.sweeps import Sweeps
+from rbdhw.quantize.chain import choose_chain_formats
+from rbdhw.robot.model import JointKind, Robot
+from tests.support.mechanisms import mechanism
+
+TURN, SLIDE = JointKind.REVOLUTE, JointKind.PRISMATIC
+
+KINDS: dict[str, Sequence[JointKind]] = {
+    "turning": (TURN,),
+    "sliding": (SLIDE,),
+    "mixed": (TURN, TURN, SLIDE),
+}
+"""The joints of chains, which repeat."""
+
+MODERATE = Overrides(default=JointBounds(velocity=1.0, effort=10.0))
+"""Bounds of the inputs of a chain."""
+
+
+def chain(links: int, kinds: str = "turning", seed: int = 1) -> Robot:
+    """Return a chain of random bodies on joints of these :data:`KINDS`."""
+    own = [KINDS[kinds][k % len(KINDS[kinds])] for k in range(links)]
+    return mechanism(own, range(-1, links - 1), seed=seed)
+
+
+def sweeps_of(robot: Robot) -> Sweeps:
+    """Return the steps of a chain."""
+    return record_chain(prepare_chain(robot).robot)
+
+
+def domain_of(robot: Robot) -> Domain:
+    """Return the domain of a chain."""
+    return input_domain(robot, MODERATE)
+
+
+def options_of(links: int, window: int = 1, width: int = 18) -> BuildOptions:
+    """Return options of a build that takes ``window`` cycles for each link."""
+    return BuildOptions(("fd",), ii=window * links, width=width, core="chain", samples=256)
+
+
+def program_of(robot: Robot, width: int = 18) -> ChainProgram:
+    """Return the bit-exact program of a chain."""
+    model = prepare_chain(robot)
+    options = options_of(len(robot.bodies), width=width)
+    found = choose_chain_formats(model, record_chain(model.robot), domain_of(robot), options).program
+    assert isinstance(found, ChainProgram)
+    return found

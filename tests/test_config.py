@@ -45,7 +45,7 @@ KNOWN = ("id", "fd")
         ({"clock_mhz": 0.0}, "clock: 0 MHz is not a clock; expected 0.001 to 10000 MHz"),
         ({"clock_mhz": math.nan}, "clock: nan MHz is not a clock; expected 0.001 to 10000 MHz"),
         ({"seed": -1}, "seed: -1 is not a seed; expected 0 to 9223372036854775807"),
-        ({"core": "cpu"}, "core: 'cpu' is unknown; expected one of pipeline, array, auto"),
+        ({"core": "cpu"}, "core: 'cpu' is unknown; expected one of pipeline, array, chain, auto"),
         (
             {"core": "array", "ii": 16},
             "width: the array core supports up to 18 bits; expected 8 to 18",

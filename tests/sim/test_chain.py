@@ -1,0 +1,87 @@
+"""Accelerators with a chain core, from the robot to the RTL in Verilator, bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdhw.config import BuildOptions, Pacing
+from rbdhw.design.folder import read, write
+from rbdhw.errors import InputError
+from rbdhw.pipeline import build_design
+from rbdhw.robot.model import BASE
+from rbdhw.sim.model import respond
+from rbdhw.sim.simulate import simulate
+from rbdhw.software.exact_library import ExactLibrary
+from tests.support.chains import MODERATE, TURN, chain, options_of
+from tests.support.designs import assert_same
+from tests.support.mechanisms import mechanism
+
+
+def test_links_of_both_kinds(tmp_path: Path) -> None:
+    """Two cores, with pauses on both streams; the C, the manifest and the folder agree with the hardware."""
+    robot, options = chain(4, "mixed"), replace(options_of(4, 2), copies=2, data_width=64)
+    folder = tmp_path / "design"
+    built = build_design(robot, options, MODERATE)
+    write(built, folder)
+    design = read(folder)
+    assert_same(design, built)
+    report = simulate(folder, 400, seed=3, bulk=True)
+    assert (report.tasks, report.mismatches) == (400, 0)
+    (part,) = design.description.parts or ()
+    assert (part.core, part.ii, part.copies) == ("chain", 8, 2)
+    assert part.links is not None
+    assert (part.links.links, part.links.window) == (4, 2)
+    assert [own.inward for own in part.links.sweeps] == [False, True, False]
+    assert report.functions["fd"].latency_cycles >= design.description.functions["fd"].latency_cycles
+    library, rng = ExactLibrary(design), np.random.default_rng(5)
+    words = {
+        word.name: rng.integers(word.format.lowest, word.format.highest, 200, endpoint=True)
+        for word in design.interface.inputs("fd", False)
+    }
+    status, results = respond(design, "fd", words, False)
+    found_status, found = library.respond("fd", words, False)
+    np.testing.assert_array_equal(found_status, status)
+    for name, values in results.items():
+        np.testing.assert_array_equal(found[name], values)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize(
+    ("links", "kinds", "window", "width", "number"),
+    [(16, "mixed", 1, 32, "fixed"), (16, "turning", 3, 27, "float32"), (64, "mixed", 4, 32, "fixed")],
+)
+def test_long_chains(tmp_path: Path, links: int, kinds: str, window: int, width: int, number: str) -> None:
+    """Bodies of random shapes, in Verilator."""
+    options = replace(options_of(links, window, width), number=number)
+    write(build_design(chain(links, kinds), options, MODERATE), tmp_path / "design")
+    report = simulate(tmp_path / "design", 200, seed=3, bulk=True)
+    assert (report.tasks, report.mismatches) == (200, 0)
+
+
+@pytest.mark.usefixtures("only_heading")
+def test_intervals() -> None:
+    """By default a link has one cycle; a share of the device asks for more."""
+    robot = chain(4)
+    default = build_design(robot, replace(options_of(4), ii=None), MODERATE)
+    assert default.manifest["ii"] == 4
+    options = replace(options_of(4), ii=None, fit=0.025, pacing=Pacing(link=False))
+    fitting = build_design(robot, options, MODERATE)
+    assert fitting.manifest["ii"] % 4 == 0
+    assert 4 < fitting.manifest["ii"] <= 64
+    assert fitting.manifest["estimate"]["shares"]["dsp_blocks"] <= 0.025
+    with pytest.raises(InputError) as refusal:
+        build_design(robot, replace(options_of(4), ii=7), MODERATE)
+    assert str(refusal.value) == (
+        "ii: 7 is no multiple of the chain's 4 links; expected as many cycles for each link; use --ii 8"
+    )
+
+
+@pytest.mark.usefixtures("only_heading")
+def test_a_branch_is_refused() -> None:
+    with pytest.raises(InputError, match="so that the robot branches"):
+        build_design(mechanism([TURN] * 3, (BASE, 0, 0), seed=1), BuildOptions(("fd",), core="chain"))

@@ -261,7 +261,7 @@ TABLES: dict[str, Table] = {
         "Chains: one task of forward dynamics in C, float, one core", chain_times, times_layout, varies=True
     ),
     "chain-builds": Table(
-        "Chains: forward dynamics on the array core", chain_builds, builds_layout, varies=True
+        "Chains: forward dynamics on the array and the chain core", chain_builds, builds_layout, varies=True
     ),
     "parameters": Table(
         "Parameters at run time: multiplications of functions of iiwa14", parameter_costs, parameter_layout

@@ -15,7 +15,7 @@ ECP5 = target("ecp5-85")
 PACKETS = {"id": Traffic(50, 20, 1, 1), "dfd": Traffic(60, 225, 1, 4)}
 
 
-def candidates(luts=lambda ii: 10_000 + 100_000 // ii, products=120, packets=PACKETS, serves=lambda _: True):
+def candidates(luts=lambda ii: 10_000 + 100_000 // ii, products=120, packets=PACKETS, serves=lambda _: True, unit=1):
     """Return a build whose look-up tables are a function of the interval; ``tried`` lists the estimates."""
     tried = []
 
@@ -24,7 +24,11 @@ def candidates(luts=lambda ii: 10_000 + 100_000 // ii, products=120, packets=PAC
         return Resources(luts(ii), 1000, -(-products // ii), 4)
 
     build = SimpleNamespace(
-        serves=serves, link=lambda _: (packets, 125.0), products=lambda _: products, estimate=estimate
+        unit=unit,
+        serves=serves,
+        link=lambda _: (packets, 125.0),
+        products=lambda _: products,
+        estimate=estimate,
     )
     return build, tried
 
@@ -178,6 +182,17 @@ def unbuildable_below(least, luts):
         return luts
 
     return found
+
+
+class TestChains:
+    def test_intervals_are_multiples_of_the_links(self):
+        """Intervals of 100 links are compared up to 4,000."""
+        known = candidates(luts=lambda ii: 20_000_000 // ii, serves=lambda ii: ii % 100 == 0, unit=100)
+        found = interval(BuildOptions(fit=0.1, pacing=Pacing(link=False)), 100, ECP5, known[0])
+        assert found == Interval(2400, "the fewest that fit 10% of ecp5-85")
+        assert all(ii % 100 == 0 for ii in known[1])
+        known = candidates(luts=lambda _: 20_000, serves=lambda ii: ii % 100 == 0, unit=100)
+        assert "and no ii up to 3200 fits" in refusal(known, ii=100, fit=0.1)
 
 
 class TestArrayCore:

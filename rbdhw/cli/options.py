@@ -209,8 +209,8 @@ CoreName = Annotated[
     str | None,
     _hardware(
         "--core",
-        help="The core: pipeline; array (smaller from an II of about 16 on, with more latency); or auto, "
-        "which selects the smaller. generate uses pipeline by default; info --explore compares both.",
+        help="The core: pipeline; array (smaller from an II of about 16 on, with more latency); auto, which "
+        "selects the smaller of these; or chain (fd of long chains, on the hardware of one link). generate uses pipeline by default; info --explore compares both.",
     ),
 ]
 CoreList = Annotated[

@@ -13,7 +13,7 @@ SHALLOW = 32
 
 
 @dataclass(frozen=True)
-class Word:
+class StoredWord:
     """A word that is read: it was written in ``slot``, ``turns`` rounds of slots ago."""
 
     slot: int
@@ -38,7 +38,7 @@ class Contents:
 
     turns: int
     choices: Mapping[int, int]
-    reads: Mapping[int, Word | int]
+    reads: Mapping[int, StoredWord | int]
     constants: Sequence[int]
 
     def slot_bits(self, ii: int) -> int:
@@ -87,14 +87,14 @@ def _contents(array: ArraySchedule, port: Port) -> Contents:
     inputs = {output: k for k, output in enumerate(outputs(array, port))}
     writes = array.writes.get(port, {})
     constants = sorted({factor.integer for factor in _constants(array, port)})
-    reads: dict[int, Word | int] = {}
+    reads: dict[int, StoredWord | int] = {}
     for cycle, factor in array.reads(port):
         if isinstance(factor, Constant):
             reads[cycle % array.ii] = constants.index(factor.integer)
         else:
             written = array.written[port, factor].cycle
             back = cycle // array.ii - written // array.ii
-            reads[cycle % array.ii] = Word(written % array.ii, back % turns)
+            reads[cycle % array.ii] = StoredWord(written % array.ii, back % turns)
     choices = {slot: inputs[write.output] for slot, write in writes.items()}
     return Contents(turns, choices, reads, constants)
 

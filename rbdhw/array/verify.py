@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from rbdhw.array.memories import Contents, Word, contents, outputs
+from rbdhw.array.memories import Contents, StoredWord, contents, outputs
 from rbdhw.array.model import (
     HOLD,
     READ,
@@ -208,9 +208,9 @@ def _check_reads(array: ArraySchedule) -> None:
         for cycle, factor in read[port]:
             what = held.reads.get(cycle % array.ii)
             if isinstance(factor, Constant):
-                if isinstance(what, Word) or what is None or held.constants[what] != factor.integer:
+                if isinstance(what, StoredWord) or what is None or held.constants[what] != factor.integer:
                     raise ArrayError(f"{port}: constant {factor.integer} is not read in cycle {cycle}")
-            elif not isinstance(what, Word) or not _stands(row, what, factor, cycle, held.turns, array.ii):
+            elif not isinstance(what, StoredWord) or not _stands(row, what, factor, cycle, held.turns, array.ii):
                 raise ArrayError(f"{port}: value {factor} is not in the memory in cycle {cycle}")
 
 
@@ -231,7 +231,7 @@ def _check_choices(port: Port, row: Mapping[int, Write], held: Contents, array: 
             raise ArrayError(f"{port}: an output other than {write.output} is written in slot {slot}")
 
 
-def _stands(row: Mapping[int, Write], word: Word, value: int, cycle: int, turns: int, ii: int) -> bool:
+def _stands(row: Mapping[int, Write], word: StoredWord, value: int, cycle: int, turns: int, ii: int) -> bool:
     """Return whether the word read in a cycle is a value of the same task."""
     write = row.get(word.slot)
     if write is None or write.value != value:

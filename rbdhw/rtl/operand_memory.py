@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.array.memories import Contents, Word
+from rbdhw.array.memories import Contents, StoredWord
 from rbdhw.rtl.control import Sequencer, places
 from rbdhw.rtl.multiplexer import multiplex
 from rbdhw.target import Primitive
@@ -94,7 +94,7 @@ class OperandMemory(wiring.Component):
         return {
             (slot + 1) % self.ii: words[what]
             for slot, what in self.contents.reads.items()
-            if not isinstance(what, Word)
+            if not isinstance(what, StoredWord)
         }
 
     def _initial(self, bits: int) -> list[int]:
@@ -105,8 +105,8 @@ class OperandMemory(wiring.Component):
 
     def _address(self, m: Module, sequencer: Sequencer, bits: int) -> Any:
         """Return the read address by slot, in a register."""
-        words = {slot: what for slot, what in self.contents.reads.items() if isinstance(what, Word)}
-        constants = {slot: what for slot, what in self.contents.reads.items() if not isinstance(what, Word)}
+        words = {slot: what for slot, what in self.contents.reads.items() if isinstance(what, StoredWord)}
+        constants = {slot: what for slot, what in self.contents.reads.items() if not isinstance(what, StoredWord)}
         places_of = {slot: word.slot for slot, word in words.items()}
         places_of |= {slot: self.ii + constant for slot, constant in constants.items()}
         low = sequencer.steps(m, "word", places_of, bits)

@@ -9,7 +9,7 @@ import pytest
 
 from rbdhw.array import verify as verifier
 from rbdhw.array.jobs import jobs
-from rbdhw.array.memories import Word, contents
+from rbdhw.array.memories import StoredWord, contents
 from rbdhw.array.model import (
     MEMORY_WORDS,
     ArrayResource,
@@ -247,8 +247,8 @@ class TestTiny:
             ({"constants": (5,)}, "constant 3 is not read in cycle 2"),
             ({"reads": {2: 0}}, "value 0 is not in the memory in cycle 2"),
             ({"reads": {}}, "value 0 is not in the memory in cycle 2"),
-            ({"reads": {2: Word(1, 1)}, "turns": 2}, "value 0 is not in the memory in cycle 2"),
-            ({"reads": {2: Word(2, 0)}}, "value 0 is not in the memory in cycle 2"),
+            ({"reads": {2: StoredWord(1, 1)}, "turns": 2}, "value 0 is not in the memory in cycle 2"),
+            ({"reads": {2: StoredWord(2, 0)}}, "value 0 is not in the memory in cycle 2"),
         ],
     )
     def test_a_memory_gives_what_is_read(self, monkeypatch, changes, reason):

@@ -35,6 +35,7 @@ LOADS = {
 BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("id", "dfd", "difd"), "ii": 2, "max_error": 1e-4}),
     ("toy", {"functions": ("id",), "ii": 16, "core": "auto", "width": 18, "streams": 2}),
+    ("iiwa14", {"functions": ("fd",), "ii": 14, "core": "chain", "width": 18}),
     ("toy", {"functions": ("sid", "kin"), "ii": 4, "width": 18, "mounting": Mounting(frames=("tip",))}),
     ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "mounting": Mounting(time_step=0.002)}),
     ("toy", {"functions": ("rollout",), "ii": 4, "width": 18, "rollout": ("gains",)}),

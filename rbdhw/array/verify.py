@@ -210,7 +210,9 @@ def _check_reads(array: ArraySchedule) -> None:
             if isinstance(factor, Constant):
                 if isinstance(what, StoredWord) or what is None or held.constants[what] != factor.integer:
                     raise ArrayError(f"{port}: constant {factor.integer} is not read in cycle {cycle}")
-            elif not isinstance(what, StoredWord) or not _stands(row, what, factor, cycle, held.turns, array.ii):
+            elif not isinstance(what, StoredWord) or not _stands(
+                row, what, factor, cycle, held.turns, array.ii
+            ):
                 raise ArrayError(f"{port}: value {factor} is not in the memory in cycle {cycle}")
 
 

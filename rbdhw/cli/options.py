@@ -210,7 +210,8 @@ CoreName = Annotated[
     _hardware(
         "--core",
         help="The core: pipeline; array (smaller from an II of about 16 on, with more latency); auto, which "
-        "selects the smaller of these; or chain (fd of long chains, on the hardware of one link). generate uses pipeline by default; info --explore compares both.",
+        "selects the smaller of these; or chain (fd of long chains, on the hardware of one link). generate "
+        "uses pipeline by default; info --explore compares pipeline and array.",
     ),
 ]
 CoreList = Annotated[

@@ -105,8 +105,9 @@ class OperandMemory(wiring.Component):
 
     def _address(self, m: Module, sequencer: Sequencer, bits: int) -> Any:
         """Return the read address by slot, in a register."""
-        words = {slot: what for slot, what in self.contents.reads.items() if isinstance(what, StoredWord)}
-        constants = {slot: what for slot, what in self.contents.reads.items() if not isinstance(what, StoredWord)}
+        reads = self.contents.reads
+        words = {slot: what for slot, what in reads.items() if isinstance(what, StoredWord)}
+        constants = {slot: what for slot, what in reads.items() if not isinstance(what, StoredWord)}
         places_of = {slot: word.slot for slot, word in words.items()}
         places_of |= {slot: self.ii + constant for slot, constant in constants.items()}
         low = sequencer.steps(m, "word", places_of, bits)

@@ -15,7 +15,13 @@ ECP5 = target("ecp5-85")
 PACKETS = {"id": Traffic(50, 20, 1, 1), "dfd": Traffic(60, 225, 1, 4)}
 
 
-def candidates(luts=lambda ii: 10_000 + 100_000 // ii, products=120, packets=PACKETS, serves=lambda _: True, unit=1):
+def candidates(
+    luts=lambda ii: 10_000 + 100_000 // ii,
+    products=120,
+    packets=PACKETS,
+    serves=lambda _: True,
+    unit=1,
+):
     """Return a build whose look-up tables are a function of the interval; ``tried`` lists the estimates."""
     tried = []
 

@@ -16,6 +16,7 @@ from rbdhw.explore.mix import Group, Mix, choose_cores
 from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore, Prepared
 from rbdhw.explore.search import BuildSearch, Cache, prepare_build
 from rbdhw.frontend.build_graph import optimise, trace_model
+from rbdhw.frontend.chain import suggest_chain_core
 from rbdhw.graph.graph import Op
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.formats import accelerator_model
@@ -41,6 +42,7 @@ def plan_accelerator(
     InputError
         If the robot, an option or an override is not supported, or the cores do not fit together.
     """
+    source, options = suggest_chain_core(source, options)
     planner = Planner(prepare_build(source, options, overrides, progress), options, progress)
     return planner.serve_mix() if options.mix else planner.plan(options)
 

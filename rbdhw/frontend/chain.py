@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from rbdhw.config import CHAIN_FUNCTION
+from rbdhw.config import CHAIN_CORE, CHAIN_FUNCTION, BuildOptions
 from rbdhw.dynamics.articulated import Articulated
 from rbdhw.dynamics.chain import Choice, Link, advance, gather, release
 from rbdhw.dynamics.inertia import LoadedInertia, second_moments
@@ -21,6 +21,7 @@ from rbdhw.graph.sweeps import Carried, Constant, Given, Kept, Source, Sweep, Sw
 from rbdhw.graph.trace import Recorder
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
+from rbdhw.remarks import warn
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, Joint, JointKind, Placement, Robot
@@ -31,6 +32,9 @@ MOTION, GATHER, RELEASE = "motion", "gather", "release"
 """The sweeps: outward, inward, outward."""
 
 RESULT = "a"
+
+LONG_CHAIN = 64
+"""The most links of a chain that has a pipeline by default."""
 
 
 def check_chain(robot: Robot) -> None:
@@ -53,6 +57,29 @@ def check_chain(robot: Robot) -> None:
             above = "the base" if body.parent == BASE else f"link '{robot.bodies[body.parent].name}'"
             reason = f"link '{body.name}' is on {above}, so that the robot branches"
             raise InputError("core", reason, "for the chain core each link on the one before it", remedy)
+
+
+def suggest_chain_core(source: Robot, options: BuildOptions) -> tuple[Robot, BuildOptions]:
+    """Return options with the chain core for a long chain, if they leave it open; the robot has a remark.
+
+    Up to :data:`LONG_CHAIN` links, and for an interval that is no multiple of the links, nothing changes.
+    """
+    chosen = replace(options, core=CHAIN_CORE)
+    links = len(source.bodies)
+    if options.core is not None or options.several or chosen.refusal(CHAIN_CORE, options.least_ii):
+        return source, options
+    if links <= LONG_CHAIN or (options.ii or links) % links:
+        return source, options
+    try:
+        check_chain(elementary(source))
+    except InputError:
+        return source, options
+    remark = (
+        f"robot {source.name!r} is a chain of {links:,} links; taken: the chain core; "
+        "--core pipeline computes each link by hardware of its own"
+    )
+    warn([remark])
+    return replace(source, remarks=(*source.remarks, remark)), chosen
 
 
 def prepare_chain(source: Robot) -> Model:

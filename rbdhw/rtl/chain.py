@@ -94,7 +94,7 @@ class _Windows:
         Place k enters in the windows ``start + k * step``, and every ``links`` windows later.
         """
         links = self._schedule.links
-        inverse = pow(step, -1, links) if links > 1 else 0
+        inverse = pow(step, -1, links)
         now, ahead = (
             Signal(range(links), name=f"{name}_{when}", init=-(start - k) * inverse % links)
             for k, when in enumerate(("link", "next_link"))

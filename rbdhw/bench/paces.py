@@ -137,9 +137,9 @@ def _rates(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, float]:
 
 
 def _pace(cycles: np.ndarray) -> float:
-    """Return the cycles between responses in the second half of a run."""
-    half = len(cycles) // 2
-    return float(cycles[-1] - cycles[half]) / (len(cycles) - 1 - half)
+    """Return the cycles between responses in the middle of a run, when all pairs of streams are busy."""
+    first, last = len(cycles) // 4, 3 * len(cycles) // 4
+    return float(cycles[last] - cycles[first]) / (last - first)
 
 
 def pair_layout(rows: Rows) -> Rows:

@@ -20,8 +20,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdhw.graph.graph import Graph, Op
+from rbdhw.graph.sums import sum_roots, terms
 from rbdhw.graph.twins import Group, Twins, order_twins
-from rbdhw.passes.sums import sum_roots, terms
 
 Limb = Mapping[str, Hashable]
 """The inputs of one limb, or a stage's state, by name: the meaning of each, equal for corresponding ones."""
@@ -99,7 +99,8 @@ class _Colours:
             home = homes.get(node.name) if source else self._home(i)
             self.homes.append(home)
             meaning = meanings.get(node.name, node.name)
-            key = meaning if source else (node.op, *self._view(i, home))
+            same = (node.value,) if partial else ()
+            key = meaning if source else (node.op, *same, *self._view(i, home))
             self.of.append(self._number(key))
 
     def classes(self) -> list[list[list[int]]]:

@@ -8,7 +8,7 @@ from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
-from rbdhw.fixed.alignment import exponents, unify
+from rbdhw.fixed.alignment import comparable, exponents, unify
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.gains import gains
 from rbdhw.fixed.lower import lower
@@ -98,6 +98,20 @@ def test_without_twins_every_exponent_is_zero():
 def test_twins_have_the_largest_magnitude_of_their_group():
     twins = Twins((Group.whole(0, 2), Group.whole(1, 3)), (0, 2, 1, 3))
     assert unify([1.0, 5.0, 3.0, 0.5], twins, [0, 0, -1, 2]) == [1.5, 5.0, 3.0, 1.25]
+
+
+def test_twins_of_very_different_magnitudes_are_none():
+    """The magnitudes of the products are 8 and 9 times apart, without the power of two between them."""
+    graph, twins = scale_graph(1.1, 0.9)
+    for apart, left in ((8.0, 3), (9.0, 2)):
+        sizes = [0.0] * len(graph.nodes)
+        for group in twins.groups:
+            product = graph.nodes[group[0]].op is Op.SCALE
+            sizes[group[0]], sizes[group[1]] = (1.0, 2.0 * apart) if product else (1.0, 1.0)
+        kept = comparable(graph, twins, sizes)
+        assert len(kept.groups) == left
+        assert kept.order == twins.order
+        assert set(kept.groups) <= set(twins.groups)
 
 
 def lower_robot(limbs: int, trunk: bool, width: int = 18):

@@ -127,7 +127,7 @@ def _text(options: BuildOptions) -> str:
 
 
 def _rates(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, float]:
-    """Return the rates of a build in Verilator, once all queues are full."""
+    """Return the rates of a build in Verilator, while all pairs of streams are busy."""
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
         path = Path(folder) / "design"
         write(emit_design(plan, options), path)

@@ -100,6 +100,24 @@ def test_twins_have_the_largest_magnitude_of_their_group():
     assert unify([1.0, 5.0, 3.0, 0.5], twins, [0, 0, -1, 2]) == [1.5, 5.0, 3.0, 1.25]
 
 
+def test_sums_in_another_order_are_aligned_by_their_terms():
+    """No argument of the two sums corresponds. One is in steps of its largest term, 32 times the others'."""
+    builder = GraphBuilder()
+    x, y, z = (builder.input(name, REGION) for name in ("x", "y", "z"))
+    sums = []
+    for edge, order in ((x, (0, 1, 2)), (y, (2, 1, 0))):
+        square = builder.multiply(edge, edge, REGION)
+        parts = [builder.multiply(edge, z, REGION), square, builder.multiply(square, z, REGION)]
+        parts[2] = builder.scale(parts[2], 32.0, REGION)
+        first, second, third = (parts[k] for k in order)
+        sums.append(builder.add(builder.add(first, second, REGION), third, REGION))
+    # further products, so that the sums are not part of others
+    ends = [builder.multiply(edge, z, REGION) for edge in sums]
+    graph = builder.finish([(f"id.tau[{k}]", edge) for k, edge in enumerate(ends)])
+    assert [edge.shift for edge in sums] == [5, 0]
+    assert of_group(graph, find_twins(graph, LIMBS), Op.ADD) == [0, -5]
+
+
 def test_twins_of_very_different_magnitudes_are_none():
     """The magnitudes of the products are 8 and 9 times apart, without the power of two between them."""
     graph, twins = scale_graph(1.1, 0.9)

@@ -11,7 +11,8 @@ the users of the nodes, again and again (colour refinement of graphs), as long a
 Twins are nodes of the same colour with different homes.
 
 To find the twins of stages, each stage is taken for a limb whose inputs are the numbers of its state. A stage
-may lack numbers and operations of the others, so a colour may be that of some of the stages only.
+may lack numbers and operations of the others, so a colour may be that of some of the stages only. Constants
+of stages are equal, so they are part of the colours.
 """
 
 from __future__ import annotations
@@ -45,15 +46,15 @@ class _Home:
         return (self.limb + self.distance) % self.count
 
 
-def find_twins(graph: Graph, limbs: Sequence[Sequence[Limb]], *, partial: bool = False) -> Twins:
-    """Return the twins of each group of limbs; ``partial`` ones need not have a member in every limb."""
+def find_twins(graph: Graph, limbs: Sequence[Sequence[Limb]], *, stages: bool = False) -> Twins:
+    """Return the twins of each group of limbs, or of ``stages``, some of which may lack a twin."""
     homes: dict[str, _Home] = {}
     meanings: dict[str, Hashable] = {}
     for g, group in enumerate(limbs):
         for k, limb in enumerate(group):
             homes |= {name: _Home(g, k, len(group)) for name in limb}
             meanings |= {name: (g, meaning) for name, meaning in limb.items()}
-    colours = _Colours(graph, homes, meanings, partial)
+    colours = _Colours(graph, homes, meanings, stages)
     colours.refine()
     alike = colours.alike()
     states = frozenset(i for i, node in enumerate(graph.nodes) if node.op is Op.ROUND and node.name in homes)
@@ -86,10 +87,10 @@ class _Colours:
     """
 
     def __init__(
-        self, graph: Graph, homes: Mapping[str, _Home], meanings: Mapping[str, Hashable], partial: bool
+        self, graph: Graph, homes: Mapping[str, _Home], meanings: Mapping[str, Hashable], stages: bool
     ) -> None:
         self._nodes = graph.nodes
-        self._partial = partial
+        self._stages = stages
         self._numbers: dict[Hashable, int] = {}
         self._arguments, self._users = _flatten(graph)
         self.homes: list[_Home | None] = []
@@ -99,7 +100,7 @@ class _Colours:
             home = homes.get(node.name) if source else self._home(i)
             self.homes.append(home)
             meaning = meanings.get(node.name, node.name)
-            same = (node.value,) if partial else ()
+            same = (node.value,) if stages else ()
             key = meaning if source else (node.op, *same, *self._view(i, home))
             self.of.append(self._number(key))
 
@@ -115,12 +116,12 @@ class _Colours:
     def alike(self) -> list[list[list[int]]]:
         """Return the nodes of each colour by limb, if all limbs have the same number of them.
 
-        If twins may be partial, two or more limbs must have some. An input has a twin in every limb.
+        Of stages two or more must have some. An input has a twin in every limb.
         """
         found = []
         for lists in self.classes():
             sizes = [len(own) for own in lists if own]
-            enough = len(sizes) > 1 and self._partial and not self._are_inputs(lists)
+            enough = len(sizes) > 1 and self._stages and not self._are_inputs(lists)
             if len(set(sizes)) == 1 and (enough or len(sizes) == len(lists)):
                 found.append(lists)
         return found

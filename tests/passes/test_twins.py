@@ -116,25 +116,25 @@ def test_sums_over_three_limbs_have_no_twins():
     assert {graph.nodes[group[0]].op for group in twins.groups} == {Op.INPUT, Op.MULTIPLY}
 
 
-def test_twins_that_some_limbs_lack_are_found_if_they_may_be_partial():
+def test_twins_that_some_stages_lack_are_found():
     def record(builder, x, y, z):
         squares = [builder.multiply(edge, edge, REGION) for edge in (x, y, z)]
         return [squares[0], *(builder.multiply(square, square, REGION) for square in squares[1:])]
 
     graph, limbs = build(record), [[{"x": "own"}, {"y": "own"}, {"z": "own"}]]
-    whole, partial = find_twins(graph, limbs), find_twins(graph, limbs, partial=True)
+    whole, found = find_twins(graph, limbs), find_twins(graph, limbs, stages=True)
     assert {group.places for group in whole.groups} == {(0, 1, 2)}
-    (added,) = set(partial.groups) - set(whole.groups)
+    (added,) = set(found.groups) - set(whole.groups)
     assert (added.places, added.turns) == ((1, 2), 3)
     assert [graph.nodes[i].op for i in added] == [Op.MULTIPLY, Op.MULTIPLY]
 
 
-def test_an_input_that_some_limbs_lack_has_no_twins():
+def test_an_input_that_some_stages_lack_has_no_twins():
     def record(builder, x, y, z):
         return [builder.multiply(edge, edge, REGION) for edge in (x, y, z)]
 
     graph = build(record)
-    twins = find_twins(graph, [[{}, {"x": "own"}, {"y": "own"}]], partial=True)
+    twins = find_twins(graph, [[{}, {"x": "own"}, {"y": "own"}]], stages=True)
     assert {graph.nodes[group[0]].op for group in twins.groups} == {Op.MULTIPLY}
 
 

@@ -9,7 +9,6 @@ from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
 from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
 from rbdhw.fixed.recoding import ShiftAdd, shift_add
-from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
 from rbdhw.target import Target
 
@@ -159,7 +158,7 @@ def line(width: int, stages: Sequence[int], memory_stages: int, fabric: Fabric) 
     return cells
 
 
-def _sums(program: Program, bound: Bound) -> Iterator[Group]:
+def _sums(program: Program, bound: Bound) -> Iterator[Sequence[int]]:
     """Yield the sums, choices and scales that have an operator of their own, with their twins."""
     for value in bound.producer:
         group = bound.group(value)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
 
 from rbdhw.fixed.program import Program, Word
-from rbdhw.graph.twins import Group
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.overflow import gather_overflows
@@ -80,7 +80,7 @@ class PipelineComponent(CorePorts):
         for flag in self.program.flags:
             m.d.comb += wires.tap(Tap(flag.value, 0)).eq(self.flag_raised(flag))
 
-    def _take_turns(self, m: Module, wires: Wires, group: Group, words: list[Any]) -> None:
+    def _take_turns(self, m: Module, wires: Wires, group: Sequence[int], words: list[Any]) -> None:
         """Let twins, the same word of several limbs, share one signal; the later words wait in registers."""
         turn = wires.tap(Tap(group[0], 0))
         m.d.comb += turn.eq(words[0])
